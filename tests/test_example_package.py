@@ -69,6 +69,37 @@ def test_its_experiment_runs_in_lockstep_and_has_its_own_part_of_the_summary(ins
     assert summary["fastest_radps"] == pytest.approx(0.3, abs=0.02)
 
 
+def lockstep(installed, folder, config, *settings):
+    given = [f"--set={item}" for item in (*settings, "telemetry.endpoint=''", "record.after_s=0.1")]
+    done = installed("-m", "hil.cli", "run", config, "--json", "--out", str(folder), *given)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_its_experiment_shares_the_weight_evenly_on_a_slope_as_ours_do(installed, tmp_path):
+    slope = ("ground.pitch_deg=5", "ground.roll_deg=0", "rover.drawbar.pull_N=0")
+    summary = lockstep(installed, tmp_path / "run", "sim_normal_force", "experiment=crawl", *slope)
+    assert (summary["experiment"], summary["accepted"], summary["reasons"]) == ("crawl", True, [])
+    passive = lockstep(
+        installed, tmp_path / "passive", "sim_normal_force", *slope, "normal_force.steps=[{for_s: 2, mode: passive}]"
+    )
+    assert summary["spread"] < 0.6 * passive["normal_force"]["spread_before"]
+
+
+@pytest.mark.slow
+def test_its_experiment_meets_the_obstacle_and_is_cut_there(installed, tmp_path):
+    near = ("experiment=touch", "trial.start_distance_m=0.02")
+    summary = lockstep(installed, tmp_path / "run", "sim_impact", *near)
+    assert (summary["experiment"], summary["accepted"], summary["touched"]) == ("touch", True, True)
+
+
+@pytest.mark.slow
+def test_its_experiment_without_an_obstacle_drives_over_open_ground(installed):
+    asked = "from hil.config import load_config; from hil.config.model_parameters import nominal_rig;"
+    asked += "print(nominal_rig(load_config('sim_impact', ['experiment=spin', 'ground.pitch_deg=5'])).obstacle)"
+    assert installed("-c", asked).stdout == "None\n"
+
+
 def test_its_settings_are_checked_and_a_wrong_key_is_named_as_one_of_ours_is(installed):
     wrong = "devices.drives={driver: textline, baud: 1, timeout_ms: 50, rate_hz: 10, colour: red}"
     done = installed("-m", "hil.cli", "check", "sim_wire", "--set", wrong, check=False)

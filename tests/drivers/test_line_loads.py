@@ -15,9 +15,10 @@ CRC = b"cc"
 SPEED_READ = bytes([0x80, 18]), struct.pack(">iB", 1, 0) + CRC
 STATUS = bytes([0x80, 90]), struct.pack(">I", 0) + CRC
 STATUS_HZ = 20  # it contains the emergency stop
-ONCE_A_SECOND = [  # battery, currents
+ONCE_A_SECOND = [  # battery, currents, temperature
     (bytes([0x80, 24]), struct.pack(">H", 0) + CRC),
     (bytes([0x80, 49]), struct.pack(">hh", 0, 0) + CRC),
+    (bytes([0x80, 82]), struct.pack(">H", 0) + CRC),
 ]
 
 

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 from pydantic import Field
 
-from hil.config.schema.base import Section
+from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.base import DirectSetPoints
 from hil.experiments.base import Experiment, Finished, Summary
 from hil.experiments.summary import common_reasons, summary_table, verdict_rows
@@ -24,7 +24,7 @@ class State(IntEnum):
     ABORTED = 6
 
 
-class SpinSection(Section):
+class SpinSection(ExperimentSection):
     """`extensions.spin` of a config."""
 
     seconds: float = Field(1.0, ge=0.1, le=60, description="how long the wheels turn")
@@ -39,7 +39,7 @@ class SpinExperiment(Experiment):
 
     def __init__(self, config, checks, *, attended: bool = False) -> None:
         super().__init__(config, checks, attended=attended)
-        self._section = config.extensions.get("spin", SpinSection())
+        self._section = config.section
         self._change = OF_ACCELERATION * config.limits.wheel_acceleration_radps2 / config.loop.rate_hz
         self._speed = 0.0
 
