@@ -117,15 +117,14 @@ def lockstep_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
 
 def device_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
     """Every kind of fault of every device in every state, but for plausible wrong values."""
-    for device in config.layout.links:
-        for row, fault in table_faults(config, device):
-            for state, tick in states.items() if row != Fault.IMPLAUSIBLE_VALUE else ():
-                expected = expected_of(config, device, fault)
-                if row == Fault.ADC_SATURATED and state != "idle":  # sensors are not judged while they are zeroed
-                    expected = Expected(frozenset({row}), FAULT_TABLE[row].bound_for(config))
-                if row == Fault.MODEL_NOT_FINITE and state == "run_up":  # wheels that stand have no speed to be wrong
-                    expected = of_the_table(config, row)
-                yield _case(config, row, fault.kind, device, state, tick, inject(device, fault), expected)
+    for device, row, fault in _device_faults(config):
+        for state, tick in states.items() if row != Fault.IMPLAUSIBLE_VALUE else ():
+            expected = expected_of(config, device, fault)
+            if row == Fault.ADC_SATURATED and state != "idle":  # sensors are not judged while they are zeroed
+                expected = Expected(frozenset({row}), FAULT_TABLE[row].bound_for(config))
+            if row == Fault.MODEL_NOT_FINITE and state == "run_up":  # wheels that stand have no speed to be wrong
+                expected = of_the_table(config, row)
+            yield _case(config, row, fault.kind, device, state, tick, inject(device, fault), expected)
 
 
 def implausible_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
@@ -135,27 +134,30 @@ def implausible_cases(config: Config, states: Mapping[str, int]) -> Iterator[Cas
         config: of the rig, in lockstep; its experiment goes on to its end.
         states: a tick in each state.
     """
+    for device, row, fault in _device_faults(config):
+        for state, tick in states.items() if row == Fault.IMPLAUSIBLE_VALUE else ():
+            expected = expected_mark(config, device, fault, state)
+            yield _case(config, row, fault.kind, device, state, tick, inject(device, fault), expected)
+
+
+def _device_faults(config: Config) -> Iterator[tuple[str, int, DeviceFault]]:
     for device in config.layout.links:
-        for row, fault in table_faults(config, device):
-            for state, tick in states.items() if row == Fault.IMPLAUSIBLE_VALUE else ():
-                expected = expected_mark(config, device, fault, state)
-                yield _case(config, row, fault.kind, device, state, tick, inject(device, fault), expected)
+        yield from ((device, row, fault) for row, fault in table_faults(config, device))
 
 
 def stage_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
     """Exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26 to 28, 32)."""
-    rows: list[tuple[int, str, str, Disturb, Expected]] = [
-        (Fault.EXCEPTION, "exception", f"{stage}.{method}", replacing(stage, method, _raise),
-         of_the_table(config, Fault.EXCEPTION))
-        for stage, method in METHODS
-    ]  # fmt: skip
+    rows: list[tuple[int, str, str, Disturb, Expected]] = []
+    for stage, method in METHODS:
+        expected, name = of_the_table(config, Fault.EXCEPTION), f"{stage}.{method}"
+        rows.append((Fault.EXCEPTION, "exception", name, raising(stage, method), expected))
     for device in [name for name in config.layout.links if name in ("drives", "valves")]:
         # drives take no command any more: their own time-out stops them
         own_ms = DRIVES_TIMEOUT_NS * 1e-6 if device == "drives" else 0.0
         expected = of_the_table(config, FAULT_IN_SAFE, Fault.EXCEPTION, own_ms)
         rows.append((FAULT_IN_SAFE, "raises on every call", device, partial(_close, device), expected))
     stop, lifted = Fault.STOP_BY_OPERATOR, Fault.OUTSIDE_MODEL
-    lift = replacing("twin", "predict", _lifted)
+    lift = partial(_replace, "twin", "predict", _lifted)
     rows += [
         (stop, "operator command", "loop", _stop, of_the_table(config, stop)),
         (lifted, "a wheel lifted", "twin", lift, of_the_table(config, lifted)),
@@ -167,7 +169,7 @@ def stage_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
     beyond = Fault.COMMAND_OUT_OF_LIMIT
     for state, tick in _driving(config, states):
         for kind, factor in (("over the limit", 1e3), ("not finite", float("nan"))):
-            act = replacing("controller", "control", partial(_scaled, factor))
+            act = partial(_replace, "controller", "control", partial(_scaled, factor))
             yield _case(config, beyond, kind, "controller", state, tick, act, of_the_table(config, beyond))
 
 
@@ -237,14 +239,9 @@ def inject(device: str, fault: DeviceFault) -> Disturb:
     return partial(_inject, device, fault)
 
 
-def replacing(stage: str, method: str, instead: Callable[..., Any]) -> Disturb:
-    """Replaces a method of a stage, in this tick and in all that follow (`FaultyStage`)."""
-    return partial(_replace, stage, method, instead)
-
-
 def raising(stage: str, method: str) -> Disturb:
-    """Makes a method of a stage raise, in this tick and in all that follow."""
-    return replacing(stage, method, _raise)
+    """Makes a method of a stage raise, in this tick and in all that follow (`FaultyStage`)."""
+    return partial(_replace, stage, method, _raise)
 
 
 def _inject(device: str, fault: DeviceFault, run: LockstepRun) -> None:
