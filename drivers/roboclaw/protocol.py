@@ -14,7 +14,7 @@ from enum import IntEnum
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
-from drivers.serial.link import BadFrameError
+from drivers.serial.bad_frame import BadFrameError
 
 T = TypeVar("T")
 ADDRESSES = range(0x80, 0x88)

@@ -103,7 +103,8 @@ def _predicted(config: Config, speeds_mps: tuple[float, ...], *, steady: bool) -
         try:
             states.append(_judged(standing, words))
         except NoSteadyStateError as error:
-            if steady or error.lifted or speed_mps == 0.0:
+            # rolling without slip leaves the tractions undetermined, so that not finding a drive there says nothing
+            if (steady and vehicle.rigid is None) or error.lifted or speed_mps == 0.0:
                 states.append(Predicted(words, error.why))
     return tuple(states)
 

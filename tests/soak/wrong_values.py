@@ -128,7 +128,7 @@ def wrong_values(config: Any) -> list[Wrong]:
         ]
     if layout.load_cell:
         found += _of("load cell", "pull_N", ..., LOADS_N, "N")
-    if config.controls_loads and layout.cylinders:
+    if config.section.controls_loads and layout.cylinders:
         found += _of("pressure, one", "pressure_Pa", (0, 0), PRESSURES_KPA, "kPa", scale=1e3)
         found.append(Wrong("pressure: left and right extend swapped", ONCE, _swapped("pressure_Pa", (0, 0), (1, 0))))
     found += [Wrong(f"time of the samples, {link}: late [ms]", DELAYS_MS, _late(link)) for link in layout.links]

@@ -1,13 +1,12 @@
 """Cases of a full disk before a run and during one (row 22), on a small file system in a namespace; and their runner.
 
-`python -m hil.app.faults.disk_cases FOLDER` is the process in that namespace: it reads the case from its standard
-input, pickled by its parent, and prints what came of it.
+`python -m hil.app.faults.disk_cases FOLDER KIND` is the process in that namespace: it reads the config from its
+standard input, makes the case of that kind, and prints what came of it.
 """
 
 from __future__ import annotations
 
 import json
-import pickle
 import subprocess
 import sys
 import tempfile
@@ -60,8 +59,9 @@ def disk_cases(config: Config) -> Iterator[Case]:
 def run_case(case: Case) -> InjectionOutcome:
     """Make a case, whose `act` is the size of its file system [MB], in a namespace."""
     with tempfile.TemporaryDirectory(prefix="hil-faults-") as place:
-        command = [*_ALONE, sys.executable, "-P", "-m", "hil.app.faults.disk_cases", place]
-        done = subprocess.run(command, input=pickle.dumps(case), capture_output=True, check=False)
+        command = [*_ALONE, sys.executable, "-P", "-m", "hil.app.faults.disk_cases", place, case.kind]
+        given = case.config.model_dump_json().encode()
+        done = subprocess.run(command, input=given, capture_output=True, check=False)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         return InjectionOutcome(wrong=((said or ["it ended without a word"])[-1],))
@@ -84,9 +84,10 @@ def fill_up(ballast: Path, run: LockstepRun | None = None) -> None:  # noqa: ARG
             file.write(bytes(4096))
 
 
-def main(place: Path) -> None:
-    """Mount a small file system, make the run on it, and print what came of it."""
-    case: Case = pickle.loads(sys.stdin.buffer.read())
+def main(place: Path, kind: str) -> None:
+    """Mount a small file system, make the run of that kind on it, and print what came of it."""
+    config = Config.model_validate_json(sys.stdin.buffer.read())
+    case = next(case for case in disk_cases(config) if case.kind == kind)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={case.act}m", "none", place], check=True)
     folder = place / "run"
     folder.mkdir()
@@ -99,4 +100,4 @@ def main(place: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -113,7 +113,7 @@ def check(run: Drive) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_twin_of_each_shipped_config_drives_as_the_rig_does(name):
-    run = drive(name, *(SHORT if load_config(name, IN_LOCKSTEP).has_obstacle else ()))
+    run = drive(name, *(SHORT if load_config(name, IN_LOCKSTEP).section.obstacle else ()))
     check(run)
     if run.plant.hit_ns is not None:  # at the detection, some milliseconds after the touch
         assert run.twin.energy_at_impact_J == pytest.approx(run.plant.effective_kinetic_energy_when_hit(), rel=SHARE)
