@@ -10,7 +10,7 @@ import pytest
 from hil.config import load_config
 
 # The same every time, because each kind of ground, wheel and rover compiles kernels of its own.
-SEED, SAMPLE = 1, 40
+SEED, SAMPLE = 1, 16
 
 
 @pytest.fixture(scope="module")
