@@ -31,7 +31,7 @@ def driver_type(role: Role, name: str) -> DriverType[Any] | None:
 
     Example:
         >>> driver_type("drives", "roboclaw").settings.__name__
-        'RoboclawDrives'
+        'RoboClawDrivesSection'
         >>> driver_type("drives", "unknown") is None
         True
     """

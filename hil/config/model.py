@@ -138,9 +138,10 @@ class UncheckedConfig(Section):
         sections = self.daq, self.loads
         return {group: float(one.rate_hz) if one else 0.0 for group, one in zip(SAMPLED, sections, strict=True)}
 
-    @cached_property
+    @property
     def section(self) -> ExperimentSection:
         """Section of the experiment that runs, which says what it needs of the rig."""
+        # not kept: a copy with another section (`model_copy`) would have the old one
         section = getattr(self, _SECTIONS.get(self.experiment, self.experiment), None)
         if not isinstance(section, ExperimentSection):
             section = self.extensions.get(self.experiment) or installed_section(self.experiment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from drivers.messages import DriveCommand
 from hil.analysis.recovery import holes, recover
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
+from hil.app.faults.protocol_cases import press
 from hil.experiments.impact.experiment import State
 from hil.ipc.run_memory import FOLDER
 from hil.ipc.shared_devices import SharedDrives
@@ -103,18 +105,20 @@ def test_between_two_runs_no_command_is_taken_and_the_next_run_does_not_find_it(
 
 @pytest.mark.parametrize("how", ["hangs", "is killed"])
 def test_a_worker_that_is_lost_between_two_runs_is_named_its_bus_is_stopped_and_no_run_begins(trial, how):
+    names = []
+
     def between(run):
         rests(run)
         noted = run.shared.watchdog_events.reader("test", newest=True)
         if how == "hangs":
-            run.stop("drives")  # the watchdog kills it
+            run.signal("drives", signal.SIGSTOP)  # the watchdog kills it
         else:
-            run.processes.by_name["drives"].kill()
+            run.kill("drives")
         rests(run)
-        run.noted = [name.decode() for name in noted.read(10)["name"].tolist()]
+        names.extend(name.decode() for name in noted.read(10)["name"].tolist())
 
     done = trial(None, again=1, between=between)
-    assert sorted(done.run.noted) == ["drives_silent", "stopped by the watchdog"]
+    assert sorted(names) == ["drives_silent", "stopped by the watchdog"]
     assert isinstance(done.error, DeviceError)
     assert re.match(
         r"drives: its process ended with status -9 \(watchdog, after 2\d\.\d ms, allowed 20: silent, killed\); "
@@ -161,10 +165,10 @@ def test_a_bus_that_stays_unplugged_keeps_the_next_run_from_beginning_and_says_s
 @pytest.mark.parametrize("released", [True, False])
 def test_an_emergency_stop_between_two_runs_keeps_the_next_from_beginning_until_it_is_released(trial, released):
     def between(run):
-        run.press("daq")
+        press("daq")(run)
         rests(run)
         if released:
-            run.press("daq", pressed=False)
+            press("daq", pressed=False)(run)
             rests(run)
 
     done = trial(None, again=1, between=between)

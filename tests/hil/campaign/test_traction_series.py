@@ -77,9 +77,9 @@ def test_the_steepest_slope_of_each_mode_is_found_to_the_resolution(run_with):
 
 @pytest.mark.parametrize("mode", ["passive", "uniform"])
 def test_the_series_runs_a_slope_exactly_where_a_single_run_of_it_is_allowed(run_with, mode):
-    """At 24 degrees a front wheel bears 19 N at rest: below a limit of 20 N, which counts where loads are moved."""
+    """At 24 degrees a front wheel bears 49 N at rest: below a limit of 50 N, which counts where loads are moved."""
     run_with(lambda job: Result({"accepted": True, "climbed": True, "slip": 0.3, "reasons": []}, "a processor"))
-    given = [f"slope.modes=[{mode}]", "normal_force.least_load_N=20", "slope.from_deg=22", "slope.resolution_deg=0.5"]
+    given = [f"slope.modes=[{mode}]", "normal_force.least_load_N=50", "slope.from_deg=22", "slope.resolution_deg=0.5"]
     (search,) = run_slopes(expand_slope("sim_slope", given, None), Here, Lines(), NeverStop().now)
     for one in search.tried:
         run = [*given, f"slope.mode={mode}", f"ground.pitch_deg={one['slope_deg']}"]
