@@ -51,9 +51,10 @@ class Signal(NamedTuple):
 
     def names(self, layout: Layout) -> tuple[str, ...]:
         """Names of its elements in order; empty if it is one number."""
-        if not self.elements or self.elements in layout.__struct_fields__ or self.elements == "chambers":
-            return getattr(layout, self.elements) if self.elements else ()
-        return tuple(self.elements.split(","))
+        if not self.elements:
+            return ()
+        by_layout: tuple[str, ...] | None = getattr(layout, self.elements, None)
+        return tuple(self.elements.split(",")) if by_layout is None else by_layout
 
     def shape(self, layout: Layout) -> tuple[int, ...]:
         """Of its value; an array of chambers is (cylinders, 2)."""

@@ -4,11 +4,10 @@ from pydantic import Field
 
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.build import load_controller
-from hil.experiments.base import Experiment, Finished, Summary
+from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import common_reasons, summary_table, verdict_rows
 from hil.messages.loads import LoadGoal, LoadMode
-from hil.messages.stages import Goal
-from rover_hil_example.spin import OF_ACCELERATION, State
+from rover_hil_example.timed import State, TimedExperiment
 
 
 class CrawlSection(ExperimentSection):
@@ -26,35 +25,19 @@ class CrawlSection(ExperimentSection):
         return self.speed_mps
 
 
-class CrawlExperiment(Experiment):
-    """Idle until armed, then the speed, then cut."""
+class CrawlExperiment(TimedExperiment):
+    """Straight ahead, with the load controller."""
 
     name = "crawl"
-    states = State
-
-    def __init__(self, config, checks, *, attended: bool = False) -> None:
-        super().__init__(config, checks, attended=attended)
-        self._change = OF_ACCELERATION * config.limits.wheel_acceleration_radps2 / config.loop.rate_hz
-        self._wanted = config.section.speed_mps / config.wheel_radius_m
-        self._speed = 0.0
 
     def controller(self):
         return load_controller(self.config, super().controller())
 
     def drive_speeds_mps(self):
-        return (self.config.section.speed_mps,)
+        return (self._section.speed_mps,)
 
-    def decide(self, samples, estimate, prediction, safe: bool) -> Goal:
-        if self._begin_or_end(samples, estimate, safe):
-            pass
-        elif self.state == State.ARMED and self._may_start(samples):
-            self._enter(State.SPIN, samples.t_ns)
-        elif self.state == State.SPIN and samples.t_ns - self._since_ns >= self.config.section.seconds * 1e9:
-            self._enter(State.DONE, samples.t_ns)
-        drives = self.state == State.SPIN
-        self._speed = min(self._speed + self._change, self._wanted) if drives else 0.0
-        speeds = (self._speed,) * len(self.config.layout.wheels)
-        return Goal(self.state, not drives, speed_radps=speeds, loads=LoadGoal(LoadMode.UNIFORM) if drives else None)
+    def loads(self) -> LoadGoal:
+        return LoadGoal(LoadMode.UNIFORM)
 
 
 class Crawl:

@@ -5,10 +5,9 @@ from typing import ClassVar
 from pydantic import Field
 
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.experiments.base import Experiment, Finished, Summary
+from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import common_reasons, summary_table, verdict_rows
-from hil.messages.stages import Goal
-from rover_hil_example.spin import OF_ACCELERATION, State
+from rover_hil_example.timed import State, TimedExperiment
 
 
 class TouchSection(ExperimentSection):
@@ -20,29 +19,15 @@ class TouchSection(ExperimentSection):
     speed_mps: float = Field(0.05, gt=0, le=0.2, description="of the rims")
 
 
-class TouchExperiment(Experiment):
-    """Idle until armed, then ahead, then cut in the tick of the touch."""
+class TouchExperiment(TimedExperiment):
+    """Ahead, and cut in the tick of the touch."""
 
     name = "touch"
-    states = State
 
-    def __init__(self, config, checks, *, attended: bool = False) -> None:
-        super().__init__(config, checks, attended=attended)
-        self._change = OF_ACCELERATION * config.limits.wheel_acceleration_radps2 / config.loop.rate_hz
-        self._wanted = config.section.speed_mps / config.wheel_radius_m
-        self._speed = 0.0
-
-    def decide(self, samples, estimate, prediction, safe: bool) -> Goal:
-        late = samples.t_ns - self._since_ns >= self.config.section.seconds * 1e9
-        if self._begin_or_end(samples, estimate, safe):
-            pass
-        elif self.state == State.ARMED and self._may_start(samples):
-            self._enter(State.SPIN, samples.t_ns)
-        elif self.state == State.SPIN and (estimate.impact_ns is not None or late):
-            self._enter(State.ABORTED if late else State.DONE, samples.t_ns)
-        drives = self.state == State.SPIN
-        self._speed = min(self._speed + self._change, self._wanted) if drives else 0.0
-        return Goal(self.state, not drives, speed_radps=(self._speed,) * len(self.config.layout.wheels))
+    def end(self, estimate, late: bool) -> State | None:
+        if estimate.impact_ns is None:
+            return State.ABORTED if late else None
+        return State.DONE
 
 
 class Touch:

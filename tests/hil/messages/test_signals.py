@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -91,12 +91,17 @@ def test_without_duties_the_row_has_nan_where_the_speeds_hold():
     assert np.isnan(row.array["duty"]).all()
 
 
-@pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.parametrize("kind", [DriveSample, ValveSample])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (name, kind)
+        for name in CONFIGS
+        for kind in (DriveSample, ValveSample)
+        if (name, kind) != ("sim_juno", ValveSample)
+    ],
+)  # Juno has no cylinders
 def test_a_sample_comes_out_of_shared_memory_and_out_of_a_record_as_it_went_in(name, kind):
     layout = load_config(name).layout
-    if kind is ValveSample and not layout.cylinders:
-        pytest.skip("this rover has no cylinders")
     values = stages(layout)
     sample = values[1].drives if kind is DriveSample else values[1].valves
     shared = SampleRow(kind, layout)
@@ -147,7 +152,6 @@ def test_every_field_of_a_sample_is_recorded_so_that_a_replay_has_it():
         values = stages(layout)
         sample = values[1].drives if kind is DriveSample else values[1].valves
         assert SampleRow(kind, layout).unpack(SampleRow(kind, layout).pack(sample, 0)) == sample
-        assert get_type_hints(kind)["sequence"] is int
 
 
 def test_every_name_is_declared_once_with_unit_words_and_source():

@@ -1,0 +1,57 @@
+"""What the experiments of this package share: the wheels turn at one speed for a while."""
+
+from enum import IntEnum
+
+from hil.experiments.base import Experiment
+from hil.messages.stages import Goal
+
+# Part of the acceleration that the limiter allows.
+OF_ACCELERATION = 0.5
+
+
+class State(IntEnum):
+    """Those of every experiment, and what it does between them."""
+
+    IDLE = 0
+    ARMED = 1
+    SPIN = 2
+    DONE = 5
+    ABORTED = 6
+
+
+class TimedExperiment(Experiment):
+    """Idle until armed, then the speed, then cut after the `seconds` of its section."""
+
+    states = State
+
+    def __init__(self, config, checks, *, attended: bool = False) -> None:
+        super().__init__(config, checks, attended=attended)
+        self._section = config.section
+        self._change = OF_ACCELERATION * config.limits.wheel_acceleration_radps2 / config.loop.rate_hz
+        self._speed = 0.0
+
+    def wanted_radps(self) -> float:
+        """Of every wheel; by default that of the rims."""
+        return self._section.speed_mps / self.config.wheel_radius_m
+
+    def loads(self):
+        """Wanted distribution of the wheels' loads while it moves."""
+        return
+
+    def end(self, estimate, late: bool) -> State | None:
+        """The state that follows; None: it goes on."""
+        return State.DONE if late else None
+
+    def decide(self, samples, estimate, prediction, safe: bool) -> Goal:
+        late = samples.t_ns - self._since_ns >= self._section.seconds * 1e9
+        if self._begin_or_end(samples, estimate, safe):
+            pass
+        elif self.state == State.ARMED and self._may_start(samples):
+            self._enter(State.SPIN, samples.t_ns)
+        elif self.state == State.SPIN and (following := self.end(estimate, late)) is not None:
+            self._enter(following, samples.t_ns)
+        moves = self.state == State.SPIN
+        wanted = self.wanted_radps() if moves else 0.0
+        self._speed += min(max(wanted - self._speed, -self._change), self._change)
+        speeds = (self._speed,) * len(self.config.layout.wheels)
+        return Goal(self.state, not moves, speed_radps=speeds, loads=self.loads() if moves else None)
