@@ -15,6 +15,7 @@ from models.actuators.stops import make_stops
 from models.contact.body_ground import make_body_contact
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.gravity import EARTH_GRAVITY
+from models.kernels.compiled import FloatArray
 from models.plant.ground import GroundParameters
 from models.plant.reading_noise import ReadingNoise
 from models.plant.towing import Towing
@@ -79,7 +80,7 @@ class RigParameters:
         alignment: (across, up) error of the sensing triangle [m].
         substep_ns: longest contact sub-step.
         payload: what the rover carries.
-        drawbar: pull on the rover once it has settled.
+        drawbar: pull on the rover, which settles under it with the axles held.
         disturbance: of the piezo channels, or None.
         snap_share: of the force at a slip off the plate's edge, with which the shield snaps back.
         veer: how the rover stands and drives askew.
@@ -127,8 +128,8 @@ class RigParameters:
         pull = self.drawbar.wrench()
         rover, vehicle, state = self.assemble()
         if self.settles:
-            self._settle(vehicle, state)
-        state.pull[:] = pull  # it settles without
+            self._settle(vehicle, state, pull)
+        state.pull[:] = pull
         return rover, vehicle, state
 
     def assemble(self) -> tuple[Rover, VehicleModel, VehicleState]:
@@ -199,24 +200,33 @@ class RigParameters:
             plate = plate._replace(across=plate.across + places[:count, 1], slipped=np.zeros(count))
         return self.obstacle._replace(foot=front + self.start_distance + reach, plate=plate)
 
-    def _settle(self, vehicle: VehicleModel, state: VehicleState) -> None:
-        """Settle the rover on its ground, and move it to the start."""
+    def _settle(self, vehicle: VehicleModel, state: VehicleState, pull: FloatArray) -> None:
+        """Settle the rover on its ground under the pull (6,) of its drawbar, and move it to the start."""
         step = self.substep_ns * 1e-9
         if vehicle.terrain is None:
             state.q[2] = self.grouser_height
             if self.veer.heading != 0.0:
                 self.veer.turn(state.q, self.veer.heading)
             settle(vehicle, state, step=step)
+            if pull.any():
+                self._hold(vehicle, state, step, pull)
             state.q[0], state.q[1], state.v[0] = 0.0, self.start_across + self.veer.across, self.launch_speed
             return
         ahead, left, normal = (np.array(axis) for axis in vehicle.terrain[:3])
         highest = 0.0 if vehicle.terrain.wheel_height is None else max(0.0, float(vehicle.terrain.wheel_height.max()))
         state.q[:3], state.q[3:7] = (self.grouser_height + highest) * normal, quaternion_of(vehicle.terrain)
-        state.drives.cut[:] = 0.0  # the axles are held: otherwise it would roll away
-        settle(vehicle, state, step=step)
-        state.drives.cut[:], state.drives.wound[:] = 1.0, 0.0
+        self._hold(vehicle, state, step)
+        if pull.any():
+            self._hold(vehicle, state, step, pull)
         state.q[:3] += (self.start_across - left @ state.q[:3]) * left - (ahead @ state.q[:3]) * ahead
         state.v[0] = self.launch_speed
+
+    @staticmethod
+    def _hold(vehicle: VehicleModel, state: VehicleState, step: float, pull: FloatArray | None = None) -> None:
+        """Settle with the axles held: otherwise the rover would roll away, down a slope or after the pull (6,)."""
+        state.drives.cut[:] = 0.0
+        settle(vehicle, state, step=step, pull=pull)
+        state.drives.cut[:], state.drives.wound[:] = 1.0, 0.0
 
     def perturbed(self, spread: Spread, random: np.random.Generator) -> RigParameters:
         """A perturbed rig of the same kind: the plant is not the twin."""

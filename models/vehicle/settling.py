@@ -15,11 +15,19 @@ from models.vehicle.step import run
 # Settling takes 0.02 to 0.09 s, most of what comes before the first tick in virtual time, and each run settles the same
 # two vehicles twice: for the warm-up, and for itself. So many results are kept, those of a few rigs.
 KEPT = 16
+# A drawbar's pull rises in so many equal parts.
+RISES = 20
 _settled: dict[Hashable, list[FloatArray]] = {}
 
 
-def settle(vehicle: VehicleModel, state: VehicleState, seconds: float = 2.0, step: float = SETTLING_STEP) -> None:
-    """Let a rover with its drives cut sink into the soil until it rests, then set the remaining speed to zero.
+def settle(
+    vehicle: VehicleModel,
+    state: VehicleState,
+    seconds: float = 2.0,
+    step: float = SETTLING_STEP,
+    pull: FloatArray | None = None,
+) -> None:
+    """Let a rover sink into the soil until it rests, then set the remaining speed to zero.
 
     The result for the same numbers in vehicle and state is computed once, and the same to the last bit each time.
 
@@ -28,11 +36,17 @@ def settle(vehicle: VehicleModel, state: VehicleState, seconds: float = 2.0, ste
         state: of it, from where it is put down.
         seconds: until it counts as at rest.
         step: longest step of time [s]; at most SETTLING_STEP is used.
+        pull: (6,) of a drawbar, as `VehicleState.pull`, which rises meanwhile: a sudden one would lift wheels that a
+            rising one does not. None: the state's own stays.
     """
     step = min(step, SETTLING_STEP)
-    key = (seconds, step, *_numbers(vehicle), *_numbers(state))
+    key = (seconds, step, *_numbers(vehicle), *_numbers(state), *_numbers(pull))
     if (arrays := _settled.pop(key, None)) is None:
-        run(vehicle, state, round(seconds / step), step)
+        parts = 1 if pull is None else RISES
+        for part in range(parts):
+            if pull is not None:
+                state.pull[:] = pull * (part + 1) / parts
+            run(vehicle, state, round(seconds / step / parts), step)
         state.v[:] = 0.0
         arrays = [array.copy() for array in _arrays((vehicle, state))]
     else:

@@ -144,7 +144,7 @@ class PayloadLoad(Section):
 
 
 class DrawbarLoad(Section):
-    """A constant pull backwards at a point of the main body, once the rover has settled."""
+    """A constant pull backwards at a point of the main body; the rover settles under it with its axles held."""
 
     pull_N: float = Field(0.0, ge=-1e4, le=1e4, description="along the body, positive backwards; 0: none")
     x_m: float = Field(0.0, ge=-5, le=5, description="where it acts, ahead of the base frame's origin")

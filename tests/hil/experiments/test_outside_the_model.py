@@ -87,3 +87,13 @@ def test_a_run_that_fault_32_ends_is_safe_and_its_record_holds(tmp_path, capsys)
     words = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "fault 32: outside model" in words
     assert "Look at the rover before" in words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("roll_deg", "pull_N"), [(0, 585), (3, 560), (6, 530)])
+def test_a_rover_pulled_nearly_as_hard_as_arming_allows_keeps_its_wheels_on_the_ground(roll_deg, pull_N):
+    steps = "normal_force.steps=[{for_s: 4, mode: passive}, {for_s: 4, mode: uniform}]"
+    pulled = [f"rover.drawbar.pull_N={pull_N}", f"ground.roll_deg={roll_deg}"]
+    outcome = run(load_config("sim_normal_force", [steps, *pulled, "normal_force.least_load_N=0"]))
+    assert not outcome.summary["aborted"], outcome.summary["reasons"]
+    assert not [reason for reason in outcome.summary["reasons"] if "model" in reason]

@@ -43,10 +43,11 @@ def settled(*settings):
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
 def test_a_rover_settled_again_is_the_same_to_the_last_bit_and_is_not_computed_again(runs, settings):
     first = [array.copy() for array in settled(*settings)]
+    computed = len(runs)
     for array in settled(*settings):
         array[...] = 1  # what a run changes does not reach the next one
     again = settled(*settings)
-    assert len(runs) == 1
+    assert len(runs) == computed > 0
     assert [array.tobytes() for array in again] == [array.tobytes() for array in first]
 
 
