@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from hil.config import Config, load_config
+from hil.config import load_config
 from hil.config.error_messages import KINDS, allowed, resolved, tag, whole_schema
 from hil.messages.layout import Layout
 from hil.messages.signals import PLAIN, ROWS, Signal
-from hil.safety.fault_table import FAULT_TABLE, FaultRow
+from hil.safety.fault_table import FAULT_TABLE, FaultRow, ReactionTimes
 from models.validity import VALIDITIES
 
 # The config whose times stand in the fault table, and its rows.
@@ -182,9 +182,9 @@ def _sentence(text: str) -> str:
 # ---- the fault table ----
 def fault_tables() -> str:
     """Every row of the fault table: what is watched, how soon and with which reaction; then what a person does."""
-    config = load_config(BOUNDS_OF)
+    times = ReactionTimes(load_config(BOUNDS_OF))
     head = ("id", "fault", "what is watched", "noticed within", f"`{BOUNDS_OF}` [ms]", "reaction")
-    noticed = ((*_number_and_name(row), row.watched, row.bound, _time(row, config), row.reaction) for row in _ROWS)
+    noticed = ((*_number_and_name(row), row.watched, row.bound, _time(row, times), row.reaction) for row in _ROWS)
     done = ((*_number_and_name(row), row.clears, row.operator) for row in _ROWS)
     words = "The times with a number are from the cause to the reaction.\n\n"
     return f"{words}{table(head, noticed)}\n{table(('id', 'fault', 'cleared', 'what to do'), done)}"
@@ -194,10 +194,10 @@ def _number_and_name(row: FaultRow) -> tuple[str, str]:
     return str(row.number), row.name
 
 
-def _time(row: FaultRow, config: Config) -> str:
+def _time(row: FaultRow, times: ReactionTimes) -> str:
     if row.by_device is not None:
-        return ", ".join(f"{name} {bound_ms:g}" for name, bound_ms in row.by_device(config).items())
-    bound_ms = row.bound_for(config)
+        return ", ".join(f"{name} {bound_ms:g}" for name, bound_ms in row.by_device(times).items())
+    bound_ms = row.bound_for(times)
     return "-" if bound_ms is None else f"{bound_ms:g}"
 
 

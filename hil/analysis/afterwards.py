@@ -78,7 +78,7 @@ def _summary(record: TrialRecord) -> Mapping[str, Any]:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
         raise RecordError(f"its config is not one of this version: {error.problems[0]}") from None
-    if wrong := schema_mismatch(record, config.layout) or wrong_channels(record, config):
+    if wrong := schema_mismatch(record, config.layout) or wrong_channels(record, config.layout):
         raise RecordError(f"its summary cannot be made by this version: {wrong}")
     recomputed = recompute(record, config, None)
     summary = dict(recomputed.summary)

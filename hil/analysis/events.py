@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.config import Config
 from hil.config.model import fingerprint
 from hil.config.yaml_io import read_yaml
 from hil.messages.fault import Fault
@@ -60,9 +59,9 @@ def _in_words(name: str, found: np.dtype[Any], known: np.dtype[Any]) -> str:
     return f"{name} of type {found.base.str} instead of {known.base.str}" if found.base != known.base else ""
 
 
-def wrong_channels(record: TrialRecord, config: Config) -> str:
+def wrong_channels(record: TrialRecord, layout: Layout) -> str:
     """Sensor samples of more or fewer channels than the config has, in words; empty if they fit."""
-    shapes = {group: (record.samples(group).raw.shape[1], len(config.layout.of_group(group))) for group in SAMPLED}
+    shapes = {group: (record.samples(group).raw.shape[1], len(layout.of_group(group))) for group in SAMPLED}
     return "; ".join(
         f"/{group}/raw has {found} channels, its config {known}"
         for group, (found, known) in shapes.items()

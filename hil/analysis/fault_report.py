@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from hil.analysis.events import carried_of
 from hil.analysis.tick_values import Quantity, quantities
-from hil.config import Config, parse_config
+from hil.config import parse_config
 from hil.processes.disturbances import NOTICED_WITHIN_NS, longest_near
 from hil.recording import RecordError, TrialRecord, read_trial
 from hil.recording.run_folder import recorded_run
 from hil.recording.tick_logger import carried_fault
 from hil.runtime.loop import TICKS_AFTER_FAULT
-from hil.safety.fault_table import FAULT_TABLE, FaultRow
+from hil.safety.fault_table import FAULT_TABLE, FaultRow, ReactionTimes
 
 # A record holds at least so many ticks before a fault, and TICKS_AFTER_FAULT after it, if the run was that long.
 TICKS_BEFORE_FAULT = 500
@@ -134,12 +134,15 @@ def fault_reports(record: TrialRecord) -> Iterator[FaultReport]:
         ValueError, LookupError, TypeError: it is not a record of this version.
     """
     config = parse_config(str(record.meta["config"]), "/meta/config")
+    times, supply_Pa = ReactionTimes(config), config.cylinders.supply_kPa * 1e3
     shown = list(quantities(config.layout, str(record.meta["states"]), record.tick.dtype.names or ()))
     for event in (*carried_of(record.events), *record.events[record.events["id"] > 0]):
-        yield _report(record, config, event, shown)
+        yield _report(record, times, supply_Pa, event, shown)
 
 
-def _report(record: TrialRecord, config: Config, event: np.void, shown: Sequence[Quantity]) -> FaultReport:
+def _report(
+    record: TrialRecord, times: ReactionTimes, supply_Pa: float, event: np.void, shown: Sequence[Quantity]
+) -> FaultReport:
     carried = int(event["id"]) == 0
     row = FAULT_TABLE[carried_fault(event).fault if carried else int(event["id"])]
     tick, t_ns, ticks = int(event["tick"]), int(event["t_ns"]), record.tick
@@ -148,7 +151,7 @@ def _report(record: TrialRecord, config: Config, event: np.void, shown: Sequence
     last = min(tick + TICKS_AFTER_FAULT, int(numbers.max(initial=tick)))
     offsets = tuple(sorted({min(max(offset, first - tick), last - tick) for offset in SHOWN}))
     changes, unchanged = _changes(ticks[(numbers >= first) & (numbers <= last)], tick, offsets, shown)
-    bound_ms = row.bound_for(config)
+    bound_ms = row.bound_for(times)
     safe = ticks[(numbers >= tick) & (ticks["safe"] == 1)]
     return FaultReport(
         row=row,
@@ -160,7 +163,7 @@ def _report(record: TrialRecord, config: Config, event: np.void, shown: Sequence
         detail=_words(event["detail"]),
         bound_ms=bound_ms,
         safe_tick=int(safe["tick"][0]) if len(safe) else None,
-        empty_ms=_empty_ms(safe, config),
+        empty_ms=_empty_ms(safe, supply_Pa),
         before=_window(numbers, first, tick - 1),
         after=_window(numbers, tick + 1, last),
         shown=offsets,
@@ -194,12 +197,12 @@ def _changes(
     return tuple(changes), tuple(unchanged)
 
 
-def _empty_ms(safe: Rows, config: Config) -> float | None:
+def _empty_ms(safe: Rows, supply_Pa: float) -> float | None:
     """From the first of these ticks until all chambers are empty [ms]; a pressure that is not measured is NaN."""
-    if not len(safe) or not config.layout.cylinders:
+    if not len(safe) or "pressure_Pa" not in (safe.dtype.names or ()):
         return None
     pressures_Pa: NDArray[np.float64] = safe["pressure_Pa"]
-    full = np.any(pressures_Pa > EMPTY * config.cylinders.supply_kPa * 1e3, axis=(1, 2))
+    full = np.any(pressures_Pa > EMPTY * supply_Pa, axis=(1, 2))
     if not full[0] or full.all():
         return None
     return float(safe["t_ns"][np.argmin(full)] - safe["t_ns"][0]) * 1e-6

@@ -35,7 +35,7 @@ def replayable_config(record: TrialRecord) -> Config:
         raise CannotReplayError(f"its config is not one of version {hil.__version__}: {error.problems[0]}") from None
     if mismatch := schema_mismatch(record, config.layout):
         raise CannotReplayError(f"it has {mismatch}; the version that recorded it can replay it, this one cannot")
-    if wrong := wrong_channels(record, config):
+    if wrong := wrong_channels(record, config.layout):
         raise CannotReplayError(wrong)
     if config.daq and config.record.sensors != "all":
         raise CannotReplayError(f"record.sensors is {config.record.sensors}, and a replay needs all sensor samples")

@@ -15,6 +15,7 @@ from hil.analysis.digests import digest_checks
 from hil.analysis.events import schema_mismatch, text_fingerprint, wrong_channels
 from hil.analysis.recompute import NO_ROOM, Recomputed, disagreements, lacking_keys, peaks_as_read, recompute
 from hil.config import Config, ConfigError, parse_config
+from hil.config.schema.devices import DevicesConfig
 from hil.experiments.impact.release import Release
 from hil.ipc.run_memory import FOLDER
 from hil.messages.check import Check
@@ -61,7 +62,7 @@ def verify(run: Path) -> list[Check]:
             f"rows as version {hil.__version__} writes them for such a rig; the version that recorded it reads them"
         )
         return [*checks, Check("version", False, mismatch, allowed)]
-    if wrong := wrong_channels(record, config):
+    if wrong := wrong_channels(record, config.layout):
         return [*checks, Check("channels", False, wrong, "as many in both")]
     loop = summary.get("loop") if summary else None
     whole = _of_ticks(record, config, loop)
@@ -182,14 +183,14 @@ def _of_samples(record: TrialRecord, config: Config) -> list[Check]:
             sample_checks.blocks_missing(samples.blocks, record.tick[SEQUENCE[group]], name),
             sample_checks.block_length(samples, length, all_kept, group, name),
         ]
-        if group == "daq" or _evenly_sampled(config):
+        if group == "daq" or _evenly_sampled(config.devices, config.rig):
             checks.append(sample_checks.sample_times(samples, section.rate_hz, length, name))
     return checks
 
 
-def _evenly_sampled(config: Config) -> bool:
+def _evenly_sampled(devices: DevicesConfig | None, rig: str) -> bool:
     """Whether the load channels have a sample clock; an amplifier that is polled has none."""
-    device = config.devices.loads if config.devices and config.rig != "simulated" else None
+    device = devices.loads if devices and rig != "simulated" else None
     return device is None or loads_driver(device).even
 
 
@@ -213,7 +214,7 @@ def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
     return [
         *checks,
         command_checks.cut_in_safe(rows),
-        command_checks.safe_after_fault(rows, record.events, warnings_for(config)),
+        command_checks.safe_after_fault(rows, record.events, warnings_for(config.operator, config.residuals)),
         command_checks.cut_at_impact(rows, record.events, Release(config) if config.section.impact else None),
     ]
 

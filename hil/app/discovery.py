@@ -11,6 +11,7 @@ from drivers.interfaces import DeviceError, IoDevice
 from drivers.registry import built_in, driver_of
 from drivers.serial.ports import SerialPortInfo, serial_ports
 from hil.config import Config
+from hil.config.schema.devices import DevicesConfig
 
 
 class ServerFound(NamedTuple):
@@ -55,7 +56,7 @@ def find_devices(config: Config | None = None, server: str | None = None) -> Fou
         kind.name: tuple(_of(kind, each) for each in ([server] if server is not None else dict.fromkeys(addresses)))
         for kind, addresses in asked.items()
     }
-    return Found(serial_ports(), servers, tuple(_keys(config, servers, server)) if config else ())
+    return Found(serial_ports(), servers, tuple(_keys(config.devices, servers, server)) if config else ())
 
 
 def _servers(config: Config | None) -> dict[DriverType[Any], list[str]]:
@@ -79,8 +80,10 @@ def _of(kind: DriverType[Any], server: str) -> ServerFound:
         return ServerFound(server, (), str(error))
 
 
-def _keys(config: Config, servers: Mapping[str, Sequence[ServerFound]], only: str | None) -> Iterator[Key]:
-    for section in config.devices.sections() if config.devices else ():
+def _keys(
+    devices: DevicesConfig | None, servers: Mapping[str, Sequence[ServerFound]], only: str | None
+) -> Iterator[Key]:
+    for section in devices.sections() if devices else ():
         known = {
             server.server: _channels(server.devices) for server in servers.get(section.driver, ()) if not server.problem
         }

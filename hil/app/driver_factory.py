@@ -21,7 +21,7 @@ from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, ValveFeed
 
 def make_daq(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DaqDevice:
     """The data acquisition, not opened yet. Raises DeviceError: it cannot work as set."""
-    daq = _devices(config).daq
+    daq = _devices(config.devices).daq
     assert daq is not None
     with _refusal_reported("devices.daq"):
         return daq_driver(daq).make(daq, rig_setup(config), host, alive)
@@ -29,7 +29,7 @@ def make_daq(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER)
 
 def make_loads(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DaqDevice:
     """The data acquisition of the load channels, not opened yet. Raises DeviceError: it cannot work as set."""
-    loads = _devices(config).loads
+    loads = _devices(config.devices).loads
     assert loads is not None
     with _refusal_reported("devices.loads"):
         return loads_driver(loads).make(loads, rig_setup(config), host, alive)
@@ -37,7 +37,7 @@ def make_loads(config: Config, alive: Alive = lambda: None, host: Host = COMPUTE
 
 def make_drives(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DrivesDevice:
     """The wheel drives, not opened yet. Raises DeviceError: they cannot work as set."""
-    drives = _devices(config).drives
+    drives = _devices(config.devices).drives
     assert drives is not None
     with _refusal_reported("devices.drives"):
         return drives_driver(drives).make(drives, rig_setup(config), host, alive)
@@ -45,7 +45,7 @@ def make_drives(config: Config, alive: Alive = lambda: None, host: Host = COMPUT
 
 def make_valves(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> ValvesDevice:
     """The bogie valves, not opened yet. Raises DeviceError: they cannot work as set."""
-    valves = _devices(config).valves
+    valves = _devices(config.devices).valves
     assert valves is not None
     with _refusal_reported("devices.valves"):
         return valves_driver(valves).make(valves, rig_setup(config), host, alive)
@@ -85,7 +85,7 @@ def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
         DeviceError: the rig has fewer ports than the config needs, or they are not valid.
     """
     raw = config.model_dump(mode="json")
-    for section in _devices(config).sections():
+    for section in _devices(config.devices).sections():
         try:
             driver_of(section).at_endpoints(raw["devices"][section.role], endpoints)
         except KeyError as error:
@@ -107,6 +107,6 @@ def _refusal_reported(key: str) -> Iterator[None]:
         raise DeviceError(f"{key}: {error}") from error
 
 
-def _devices(config: Config) -> DevicesConfig:
-    assert config.devices is not None  # ensured by the checks of the config
-    return config.devices
+def _devices(devices: DevicesConfig | None) -> DevicesConfig:
+    assert devices is not None  # ensured by the checks of the config
+    return devices

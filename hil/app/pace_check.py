@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from drivers.messages import DaqBlock
 from hil.app.build import rights_wanted, simulated_rig_io
 from hil.config import Config
+from hil.config.schema.equipment import LimitsConfig
+from hil.config.schema.sensors import DaqConfig
 from hil.experiments.build_cycle import build_cycle
 from hil.messages.check import Check
 from hil.messages.fault_bounds import DEAD_MAN_NS
@@ -43,7 +45,7 @@ def check_pace(config: Config, progress: Progress, seconds: float = CHECK_S) -> 
     count = f"{len(pace.stalls)}, longest {longest_ms:.0f} ms" if pace.stalls else "none"
     period = f"work and wake-up (p99) within {1e6 / config.loop.rate_hz:.0f} us"
     quiet = "end other programs on this machine; turn off its power saving; or use a machine with a real-time kernel"
-    away_ms, source = _away_ms(config)
+    away_ms, source = _away_ms(config.daq, config.limits)
     stalls = f"none over {away_ms:g} ms ({source}), each of which ends a run in Safe"
     return [
         Check("wake-up of the loop", True, _in_words(pace.wake_us), f"within {pace.allowed_us:.0f} us (p99.9)"),
@@ -79,14 +81,12 @@ def refuse_without_pace(config: Config, granted: Sequence[Granted], progress: Pr
 
 def _allowed_us(config: Config) -> float:
     """Largest allowed lateness of a wake-up [us]: the limit of `_away_ms`, less the time of two blocks of samples."""
-    return (_away_ms(config)[0] - (2.0 * config.daq.block_ms if config.daq else 0.0)) * 1e3
+    return (_away_ms(config.daq, config.limits)[0] - (2.0 * config.daq.block_ms if config.daq else 0.0)) * 1e3
 
 
-def _away_ms(config: Config) -> tuple[float, str]:
+def _away_ms(daq: DaqConfig | None, limits: LimitsConfig) -> tuple[float, str]:
     """How long the loop may be interrupted [ms], and which setting says so: without force sensors, the dead-man."""
-    return (
-        (config.limits.daq_age_ms, "limits.daq_age_ms") if config.daq else (DEAD_MAN_NS * 1e-6, "the dead-man's time")
-    )
+    return (limits.daq_age_ms, "limits.daq_age_ms") if daq else (DEAD_MAN_NS * 1e-6, "the dead-man's time")
 
 
 def _verdict(pace: WakeUpTest) -> str:

@@ -12,6 +12,8 @@ import numpy as np
 
 from hil.campaign.plan import Plan, PlannedRover, PlannedWheels
 from hil.config import Config, ConfigError, Problem, load_config
+from hil.config.schema.rover import RoverConfig
+from hil.config.schema.sensors import DaqConfig
 from hil.experiments.impact.obstacle_frame import frame_settings
 from models.sensors.rear_frame import FRONT_LINK_M
 
@@ -90,7 +92,7 @@ def expand(plan: Plan, source: str, overrides: Sequence[str] = (), seed: int | N
         except ConfigError as error:
             problems += error.problems
             continue
-        problems += _added_mass(config, settings)
+        problems += _added_mass(config.rover, settings)
         planned += [(_shown(settings, config), settings["random_offset"], config)] * repeats
         if len(planned) > MOST_TRIALS:
             raise ConfigError(plan.name, [Problem("repeats", "too many trials", f"at most {MOST_TRIALS}")], "plan")
@@ -122,7 +124,7 @@ def _combinations(plan: Plan, base: Config) -> Iterator[tuple[dict[str, Any], li
         if speed_mps is not None:
             values = {"trial.speed_mps": speed_mps, **values}
             changes["trial.speed_mps"] = speed_mps
-        changes |= _of_rover(rover) | _of_wheels(wheel, base)
+        changes |= _of_rover(rover) | _of_wheels(wheel, base.daq)
         repeats = soil.repeats if soil and soil.repeats is not None else plan.repeats
         settings = {
             "ground": soil_name,
@@ -140,26 +142,26 @@ def _of_rover(rover: PlannedRover) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _of_wheels(wheels: PlannedWheels | None, base: Config) -> dict[str, Any]:
+def _of_wheels(wheels: PlannedWheels | None, daq: DaqConfig | None) -> dict[str, Any]:
     if wheels is None:
         return {}
     if wheels.kind == "grousers":
         height = {} if wheels.height_m is None else {"wheel.grouser_height_m": wheels.height_m}
         return {"wheel.grousers": wheels.number, OFFSET: wheels.offset_deg or 0.0, **height}
     smooth = {"wheel.grousers": 0}
-    if wheels.kind == "smooth" or (base.daq and base.daq.layout == "bumper"):
+    if wheels.kind == "smooth" or (daq and daq.layout == "bumper"):
         return smooth
     sensors = [{"name": name} for name in ("front_left", "front_right")]
     return {**smooth, "daq.layout": "bumper", "daq.channels": sensors}
 
 
-def _added_mass(config: Config, settings: dict[str, Any]) -> list[Problem]:
+def _added_mass(rover: RoverConfig, settings: dict[str, Any]) -> list[Problem]:
     """The weights at the ends of the body are those of the RCP."""
     added_kg = settings["rover"].added_mass_kg
-    if added_kg is None or config.rover.type in ("rcp", "parametric"):
+    if added_kg is None or rover.type in ("rcp", "parametric"):
         return []
     allowed = "with rcp and parametric only; of other rovers, the keys of rover.payload under `set`"
-    return [Problem("rovers.added_mass_kg", f"{added_kg:g} with variant {config.rover.type}", allowed)]
+    return [Problem("rovers.added_mass_kg", f"{added_kg:g} with variant {rover.type}", allowed)]
 
 
 def _shown(settings: dict[str, Any], config: Config) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import typer
 from hil.cli.calibrate_residuals import residuals
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
+from hil.messages.layout import Layout
 
 if TYPE_CHECKING:
     from hil.config import Config
@@ -204,7 +205,7 @@ def _live(sensor: Sensor, what_to_do: str) -> SensorReadings:
     """The sensor's reading from now on."""
     with usage_errors():
         config = config_from(sensor.source, sensor.overrides, None, None)
-    column = _column(sensor, config)
+    column = _column(sensor, config.layout)
 
     from hil.app.live_samples import live_samples
 
@@ -235,13 +236,13 @@ def _recorded(sensor: Sensor) -> SensorReadings:
     if config.record.sensors != "all":
         complain(f"{sensor.source}: record.sensors is {config.record.sensors}; a calibration needs all samples")
         raise typer.Exit(USAGE)
-    column = _column(sensor, config)
+    column = _column(sensor, config.layout)
     return SensorReadings(record.raw[:, column], config, column)
 
 
-def _column(sensor: Sensor, config: Config) -> int:
+def _column(sensor: Sensor, layout: Layout) -> int:
     """The sensor's place among the channels."""
-    names = config.layout.channels
+    names = layout.channels
     if sensor.name not in names:
         allowed = ", ".join(names) or "none, the rig has no sensors"
         complain(f"{sensor.source}: --sensor {sensor.name}: no such sensor, allowed: {allowed}")

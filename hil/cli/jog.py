@@ -12,7 +12,6 @@ from hil.cli.options import RunOptions, with_groups
 from hil.cli.trial import run_and_show
 
 if TYPE_CHECKING:
-    from hil.config import Config
     from hil.messages.operator_input import Jog, Valve
 
 Seconds = Annotated[float, typer.Option("--for", metavar="SECONDS", help="Duration, up to 10 s.", show_default=False)]
@@ -60,13 +59,13 @@ def _move(options: RunOptions, asked: Jog | Valve, yes: bool) -> None:
     with usage_errors():
         config = options.load(*jog_overrides(asked))
     if not yes:
-        _confirm(what_moves(config), config)
+        _confirm(what_moves(config), config.name, config.rig)
     run_and_show(config, options)
 
 
-def _confirm(what: str, config: Config) -> None:
+def _confirm(what: str, name: str, rig: str) -> None:
     """Ask for confirmation that the rig may move."""
-    complain(f"{config.name} (rig: {config.rig}) will move: {what}")
+    complain(f"{name} (rig: {rig}) will move: {what}")
     complain("this program is not an emergency stop: keep the hard-wired one for motor power and valve supply in reach")
     if not sys.stdin.isatty():
         complain("no terminal for the confirmation: run this at the rig, or use --yes")

@@ -10,9 +10,13 @@ import numpy as np
 
 from hil.config import Config, cylinder_parameters
 from hil.config.load_parameters import load_sensors
+from hil.config.schema.equipment import PlantConfig
+from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.ground_and_obstacle import PlateConfig
 from hil.config.schema.sensors import DaqConfig
+from hil.config.schema.trial import TrialConfig
 from hil.config.sensor_faults import disturbance_of, fault_gains
+from hil.messages.layout import Layout
 from models.actuators.drive import Drive, Motor
 from models.contact.compliant import make_compliant_ground
 from models.contact.laws import make_law
@@ -52,7 +56,7 @@ def nominal_rig(config: Config) -> RigParameters:
             motor=Motor(*drives.motor.model_dump().values()) if config.layout.open_loop else None,
         ),
         cylinder=cylinder_parameters.cylinder(cylinders),
-        piezo=_piezo(config, config.daq) if config.daq else None,
+        piezo=_piezo(config.trial, config.sensitivities_mVpN, config.daq) if config.daq else None,
         cylinder_areas=cylinder_parameters.calibrated_areas(cylinders, config.layout.cylinders),
         loads=load_sensors(config),
         sample_rate_hz=config.daq.rate_hz if config.daq else 0,
@@ -66,14 +70,14 @@ def nominal_rig(config: Config) -> RigParameters:
         linkage=cylinder_parameters.linkage(cylinders),
         pneumatics=cylinder_parameters.pneumatics(cylinders),
         regulated=bool(config.layout.regulators),
-        towing=_towing(config),
+        towing=_towing(config.section),
         reading_noise=ReadingNoise(config.plant.noise.pressure_kPa * 1e3, config.plant.noise.speed_radps),
     )
 
 
-def _towing(config: Config) -> Towing | None:
+def _towing(section: ExperimentSection) -> Towing | None:
     """Where traction is measured; on a slope nothing pulls."""
-    over, winch = config.section.measured_s, config.section.winch
+    over, winch = section.measured_s, section.winch
     if over is None:
         return None
     return Towing(over=over) if winch is None else Towing(*winch, over)
@@ -168,22 +172,22 @@ def spread(config: Config) -> Spread:
 def simulated_rig(config: Config) -> RigParameters:
     """The rig that the simulated one is: the nominal one, perturbed by the config's seed."""
     chance = np.random.default_rng([config.seed, 0])
-    return replace(nominal_rig(config), veer=veer(config)).perturbed(spread(config), chance)
+    return replace(nominal_rig(config), veer=veer(config.plant, config.layout)).perturbed(spread(config), chance)
 
 
-def veer(config: Config) -> Veer:
+def veer(plant: PlantConfig, layout: Layout) -> Veer:
     """How the simulated rig stands and drives askew; the nominal one does not."""
-    given = config.plant.veer
+    given = plant.veer
     steering = given.steering_deg
-    each = steering if isinstance(steering, tuple) else (steering,) * len(config.layout.wheels) if steering else ()
+    each = steering if isinstance(steering, tuple) else (steering,) * len(layout.wheels) if steering else ()
     return Veer(math.radians(given.heading_deg), given.across_m, tuple(map(math.radians, each)), given.track_error)
 
 
-def _piezo(config: Config, daq: DaqConfig) -> Piezo:
-    angle = math.radians(config.trial.angle_deg)
+def _piezo(trial: TrialConfig, sensitivities_mVpN: tuple[float, ...], daq: DaqConfig) -> Piezo:
+    angle = math.radians(trial.angle_deg)
     return Piezo(
         place=np.array(daq.places_m),
-        sensitivity=np.array([one * 1e-3 for one in config.sensitivities_mVpN]) * fault_gains(daq),
+        sensitivity=np.array([one * 1e-3 for one in sensitivities_mVpN]) * fault_gains(daq),
         bias=np.array([channel.bias_V for channel in daq.channels]),
         noise=np.array([channel.noise_V for channel in daq.channels]),
         range=daq.range_V,

@@ -6,13 +6,14 @@ import numpy as np
 
 from hil.config import Config, Problem
 from hil.config.model_parameters import nominal_rig
+from hil.config.schema.normal_force import NormalForceConfig
 from hil.messages.load_limits import LoadLimits, limit_errors
 from models.statics import NoSteadyStateError, RoverStatics, SteadyRover
 
 
-def load_limits(config: Config) -> LoadLimits:
+def load_limits(normal_force: NormalForceConfig) -> LoadLimits:
     """Limits of loads and torques, in the models' units."""
-    wanted = config.normal_force
+    wanted = normal_force
     most_N = np.inf if wanted.most_load_N is None else wanted.most_load_N
     return LoadLimits(wanted.torque_limit_Nm, wanted.torque_slew_Nmps, wanted.least_load_N, most_N)
 
@@ -48,5 +49,5 @@ def limit_problems(config: Config) -> list[Problem]:
             sentence,
             "limits that include the loads at rest",
         )
-        for sentence in limit_errors(load_limits(config), loads_N, config.layout.wheels)
+        for sentence in limit_errors(load_limits(config.normal_force), loads_N, config.layout.wheels)
     ]

@@ -7,6 +7,8 @@ import numpy as np
 from hil.config import Config
 from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.resting_loads import load_limits
+from hil.config.schema.equipment import DrivesConfig
+from hil.config.schema.experiment_section import ExperimentSection
 from models.actuators.cylinder_forces import reachable
 from models.plant import RigParameters
 from models.statics import Cost, SteadyRover, SteadyState, best_torques
@@ -26,9 +28,13 @@ def steady_drive(config: Config, rig: RigParameters, heading: float = 0.0, *, he
             the shares of the tractions, are not determined.
     """
     rover, vehicle, _ = rig.assemble()
-    if vehicle.rigid is not None or not steady_speed_mps(config):
+    if vehicle.rigid is not None or not steady_speed_mps(config.wheel_radius_m, config.section, config.drives):
         raise ValueError("steady drive: found rigid ground, or speed 0; allowed: soil or firm ground, and a speed")
-    speed_mps, pull, backwards = steady_speed_mps(config), rig.drawbar.wrench(), rig.drawbar.backwards()
+    speed_mps, pull, backwards = (
+        steady_speed_mps(config.wheel_radius_m, config.section, config.drives),
+        rig.drawbar.wrench(),
+        rig.drawbar.backwards(),
+    )
     winch = config.section.winch
     slip = winch.slip if winch else config.section.held_at_slip if held else None
     if slip is None:
@@ -36,11 +42,11 @@ def steady_drive(config: Config, rig: RigParameters, heading: float = 0.0, *, he
     return SteadyRover(rover, vehicle, speed_mps, pull, held=backwards, slip=slip, heading=heading)
 
 
-def steady_speed_mps(config: Config) -> float:
+def steady_speed_mps(wheel_radius_m: float, section: ExperimentSection, drives: DrivesConfig) -> float:
     """Speed of the rims; by duty that of motors without load."""
-    if (duty := config.section.throttle_duty) is not None:
-        return duty * config.drives.motor.no_load_radps * config.wheel_radius_m
-    return config.section.rim_speed_mps or 0.0
+    if (duty := section.throttle_duty) is not None:
+        return duty * drives.motor.no_load_radps * wheel_radius_m
+    return section.rim_speed_mps or 0.0
 
 
 def best_state(config: Config, drive: SteadyRover, cost: Cost) -> SteadyState:
@@ -54,6 +60,6 @@ def best_state(config: Config, drive: SteadyRover, cost: Cost) -> SteadyState:
     low, high = np.transpose([reachable(forces, which, 0.0) for which in range(len(config.layout.cylinders))])
     # so little that the solver has a range where a cylinder pushes one way only
     low, high = np.maximum(low, -most_Nm) - 1e-9, np.minimum(high, most_Nm) + 1e-9
-    limits = load_limits(config)
+    limits = load_limits(config.normal_force)
     loads = (limits.least_load_N, limits.most_load_N)
     return best_torques(cost, drive, config.layout.joints, low, high, loads)[1]

@@ -70,7 +70,7 @@ def _allocator(config: Config) -> Allocator:
     nominal = nominal_rig(config)
     rover, vehicle, _ = nominal.assemble()
     normal = (0.0, 0.0, 1.0) if vehicle.terrain is None else vehicle.terrain.normal
-    limits, margin_N = load_limits(config), config.normal_force.load_margin_N
+    limits, margin_N = load_limits(config.normal_force), config.normal_force.load_margin_N
     return Allocator(
         rover,
         config.layout.joints,

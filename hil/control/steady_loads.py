@@ -37,7 +37,7 @@ def steady_loads(config: Config) -> SteadyLoads | None:
     rig = nominal_rig(config)
     rover, vehicle, _ = rig.assemble()
     statics, on_soil, wheels = RoverStatics(rover), vehicle.ground is not None, len(rover.wheel_names)
-    if vehicle.rigid is not None or steady_speed_mps(config) == 0.0:
+    if vehicle.rigid is not None or steady_speed_mps(config.wheel_radius_m, config.section, config.drives) == 0.0:
         return None
     for held in (False,) if config.section.held_at_slip is None else (False, True):
         drive = steady_drive(config, rig, held=held)

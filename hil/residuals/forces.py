@@ -8,6 +8,8 @@ import numpy as np
 
 from hil.config import Config
 from hil.config.model_parameters import nominal_rig
+from hil.config.schema.sensors import DaqConfig
+from hil.messages.layout import Layout
 from hil.residuals.evidence import Floats, RunEvidence
 from models.contact.obstacle import Obstacle
 from models.sensors.piezo import shares_of
@@ -19,7 +21,7 @@ REST_S, GUARD_S = 0.5, 0.1
 def share(evidence: RunEvidence) -> Floats:
     """(channels,) share of the impulse, less the one at the middle of the plate."""
     parts = _impulses(evidence)
-    deviation: Floats = parts / parts.sum() - _nominal_shares(evidence.config)
+    deviation: Floats = parts / parts.sum() - _nominal_shares(evidence.config.triangle, evidence.config.layout)
     return deviation
 
 
@@ -33,7 +35,7 @@ def middle_ms(evidence: RunEvidence) -> Floats:
 def peak(evidence: RunEvidence) -> Floats:
     """(1,) largest force over that of a spring that takes up T_c."""
     obstacle = nominal_rig(evidence.config).obstacle
-    energy_J = evidence.number("effective_kinetic_energy_J") * _borne(evidence.config)
+    energy_J = evidence.number("effective_kinetic_energy_J") * _borne(evidence.config.plate)
     if obstacle is None or not energy_J > 0.0:
         return np.full(1, np.nan)
     return np.array([evidence.number("peak_force_N") / spring_peak_N(obstacle, energy_J)])
@@ -45,7 +47,7 @@ def impulse(evidence: RunEvidence) -> Floats:
     The time in contact and the stiffness do not matter to it.
     """
     normal_mps = evidence.number("impact_speed_measured_mps") * math.sin(math.radians(evidence.config.trial.angle_deg))
-    momentum_Ns = 2.0 * evidence.number("effective_kinetic_energy_J") * _borne(evidence.config) / normal_mps
+    momentum_Ns = 2.0 * evidence.number("effective_kinetic_energy_J") * _borne(evidence.config.plate) / normal_mps
     return np.array([evidence.number("impulse_Ns") / momentum_Ns])
 
 
@@ -92,14 +94,14 @@ def _impulses(evidence: RunEvidence) -> Floats:
     return evidence.numbers("impulse_by_sensor_Ns", len(evidence.config.layout.channels))
 
 
-def _borne(config: Config) -> float:
+def _borne(plate: DaqConfig | None) -> float:
     """Part of both wheels' blow that the sensors bear: one wheel hits the instrumented plate, both have bumpers."""
-    return 1.0 if config.plate is None else 0.5
+    return 1.0 if plate is None else 0.5
 
 
-def _nominal_shares(config: Config) -> Floats:
-    count = len(config.layout.channels)
-    if config.triangle is None:
+def _nominal_shares(triangle: DaqConfig | None, layout: Layout) -> Floats:
+    count = len(layout.channels)
+    if triangle is None:
         return np.full(count, 1.0 / count)
-    shares: Floats = shares_of(np.array(config.triangle.places_m), 0.0, 0.0)
+    shares: Floats = shares_of(np.array(triangle.places_m), 0.0, 0.0)
     return shares

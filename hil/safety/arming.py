@@ -10,6 +10,7 @@ import numpy as np
 
 from drivers.messages import ValveSample
 from hil.config import Config
+from hil.config.schema.equipment import LimitsConfig
 from hil.messages.check import Check
 from hil.messages.fault_bounds import SWITCHING_PRESSURE_RATIO
 from hil.messages.stages import ByWheel, Estimate, Samples
@@ -43,7 +44,7 @@ def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: 
     to_do = "remove the cause of each latched fault, then clear it by its number"
     checks = [Check("fault latch", not faults, ", ".join(faults) or "none", "none", to_do)]
     if "daq" in links:
-        checks.append(age_check(config, samples.daq_age_ns * 1e-6))
+        checks.append(age_check(config.limits, samples.daq_age_ns * 1e-6))
     checks.append(_fresh("drives", samples.t_ns - drives.t_ns, config.limits.drives_age_ms))
     if "valves" in links:
         checks.append(_fresh("valves", samples.t_ns - valves.t_ns, config.limits.valves_age_ms))
@@ -66,7 +67,7 @@ def load_checks(config: Config, samples: Samples, estimate: Estimate, standing_N
     if estimate.loads is None:
         return []
     limits = config.limits
-    checks = [load_age_check(config, samples.load_age_ns * 1e-6)]
+    checks = [load_age_check(config.limits, samples.load_age_ns * 1e-6)]
     if estimate.wheel_load_N and standing_N > 0.0:
         sum_N, share = sum(estimate.wheel_load_N), limits.loads_weight
         allowed = f"{standing_N:.0f} N within {share:.0%} (limits.loads_weight)"
@@ -76,14 +77,14 @@ def load_checks(config: Config, samples: Samples, estimate: Estimate, standing_N
     return checks
 
 
-def age_check(config: Config, age_ms: float) -> Check:
+def age_check(limits: LimitsConfig, age_ms: float) -> Check:
     """Whether the newest sample is recent enough."""
-    return _at_most("DAQ sample age", age_ms, config.limits.daq_age_ms, "ms", "limits.daq_age_ms", _SILENT)
+    return _at_most("DAQ sample age", age_ms, limits.daq_age_ms, "ms", "limits.daq_age_ms", _SILENT)
 
 
-def load_age_check(config: Config, age_ms: float) -> Check:
+def load_age_check(limits: LimitsConfig, age_ms: float) -> Check:
     """The same of the load channels."""
-    return _at_most("load sample age", age_ms, config.limits.loads_age_ms, "ms", "limits.loads_age_ms", _SILENT)
+    return _at_most("load sample age", age_ms, limits.loads_age_ms, "ms", "limits.loads_age_ms", _SILENT)
 
 
 def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
@@ -100,7 +101,7 @@ def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
 
 def pressure_checks(config: Config, valves: ValveSample) -> list[Check]:
     """Whether the chambers are vented, where pressure is measured: all valves are off."""
-    if not measures_pressures(config):
+    if not measures_pressures(config.devices):
         return []
     allowed = SWITCHING_PRESSURE_RATIO * config.cylinders.supply_kPa
     words = "half of cylinders.supply_kPa, because all valves are off"

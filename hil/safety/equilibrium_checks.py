@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hil.config import Config
+from hil.config.schema.rover import RoverConfig
 from hil.messages.check import Check
 from hil.safety.kept_statics import kept_statics
 
@@ -67,7 +68,7 @@ def equilibrium_checks(config: Config, speeds_mps: Sequence[float] = (), *, stea
     if found[0].joint:
         turned = min(found, key=lambda state: state.stop - state.angle)
         angle = f"{turned.joint.replace('_', ' ')} at {math.degrees(turned.angle):.1f} deg {turned.words}"
-        within = f"up to its stop at {math.degrees(turned.stop):g} deg ({_stop_key(config, turned.joint)})"
+        within = f"up to its stop at {math.degrees(turned.stop):g} deg ({_stop_key(config.rover, turned.joint)})"
         checks.append(Check("suspension joint", turned.angle <= turned.stop, angle, within, to_do))
     tilted = max(found, key=lambda state: state.tilt)
     most = config.limits.tilt_deg
@@ -131,8 +132,8 @@ def _judged(standing: SteadyRover, words: str) -> Predicted:
     )
 
 
-def _stop_key(config: Config, joint: str) -> str:
-    section = "rover" if config.rover.type in ("rcp", "parametric") else f"rover.{config.rover.type}"
+def _stop_key(rover: RoverConfig, joint: str) -> str:
+    section = "rover" if rover.type in ("rcp", "parametric") else f"rover.{rover.type}"
     return f"{section}.{joint.rsplit('_', 1)[-1]}_stop_deg"
 
 

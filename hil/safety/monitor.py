@@ -51,7 +51,7 @@ class SafetyMonitor:
         self._valves, self._measured = ValveMonitor(config), MeasuredMonitor(config)
         self._residuals = TickResiduals(config)
         self._answered_ns, self._bad_answers = -1, 0
-        self._announce, self._only_recorded = announce, warnings_for(config)
+        self._announce, self._only_recorded = announce, warnings_for(config.operator, config.residuals)
         self.events: list[Event] = list(latched)
         self.warnings: list[Event] = []
         self.cleared: list[Event] = []
@@ -175,7 +175,7 @@ def _still_allowed(config: Config) -> list[float]:
     if daq is None:
         return []
     noise_V = [channel.noise_V for channel in daq.channels]
-    return _frozen_from(config, config.limits.frozen_samples, noise_V, 2.0 * daq.range_V / 2**daq.bits)
+    return _frozen_from(config.rig, config.limits.frozen_samples, noise_V, 2.0 * daq.range_V / 2**daq.bits)
 
 
 def _loads_still_allowed(config: Config) -> list[float]:
@@ -184,13 +184,13 @@ def _loads_still_allowed(config: Config) -> list[float]:
     if loads is None:
         return []
     noise_V, step_V = loads.noises_V(config.layout.wheels), 2.0 * loads.range_V / 2**loads.bits
-    return _frozen_from(config, config.limits.loads_frozen_samples, noise_V, step_V)
+    return _frozen_from(config.rig, config.limits.loads_frozen_samples, noise_V, step_V)
 
 
-def _frozen_from(config: Config, count: int, noise_V: Sequence[float], step_V: float) -> list[float]:
+def _frozen_from(rig: str, count: int, noise_V: Sequence[float], step_V: float) -> list[float]:
     """A simulated sensor with almost no noise may correctly stay constant.
 
     A real one always has noise, whatever noise the config gives the simulated one.
     """
-    checked = [config.rig == "real" or noise >= LEAST_NOISE_STEPS * step_V for noise in noise_V]
+    checked = [rig == "real" or noise >= LEAST_NOISE_STEPS * step_V for noise in noise_V]
     return [count if count and one else math.inf for one in checked]

@@ -31,7 +31,11 @@ def validity_checks(config: Config) -> Sequence[Check]:
     """Sinkage of the wheel with the largest load; none without weight. Raises ValueError with what is out of range."""
     rover, vehicle, _ = nominal_rig(config).assemble()
     weight_N = make_invariants(rover, vehicle).weight
-    return _sinkage_checks(config, vehicle, _largest_load_N(config, rover, weight_N)) if weight_N > 0.0 else ()
+    return (
+        _sinkage_checks(config.wheel_radius_m, vehicle, _largest_load_N(config, rover, weight_N))
+        if weight_N > 0.0
+        else ()
+    )
 
 
 def rest_checks(standing_N: float, weight_N: float) -> list[Check]:
@@ -55,8 +59,8 @@ def _largest_load_N(config: Config, rover: Rover, weight_N: float) -> float:
         return weight_N / len(rover.wheel_names)
 
 
-def _sinkage_checks(config: Config, vehicle: VehicleModel, load_N: float) -> list[Check]:
-    radius_m = config.wheel_radius_m
+def _sinkage_checks(wheel_radius_m: float, vehicle: VehicleModel, load_N: float) -> list[Check]:
+    radius_m = wheel_radius_m
     if vehicle.ground is not None:
         return [_sinkage_check(VALIDITIES[SINKAGE], soil_sinkage_m(vehicle.ground.wheel, load_N), radius_m)]
     if vehicle.compliant is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drivers.messages import ValveSet
 from hil.config import Config
+from hil.config.schema.devices import DevicesConfig
 from hil.messages.fault_bounds import SWITCHING_PRESSURE_RATIO, TIMEOUT_FACTOR
 from hil.messages.stages import Samples
 
@@ -11,9 +12,9 @@ from hil.messages.stages import Samples
 _NEW_COMMAND = 0.5
 
 
-def measures_pressures(config: Config) -> bool:
+def measures_pressures(devices: DevicesConfig | None) -> bool:
     """Whether the rig's chambers have pressure sensors."""
-    valves = config.devices.valves if config.devices else None
+    valves = devices.valves if devices else None
     return valves is not None and valves.measures_pressures
 
 

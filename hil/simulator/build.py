@@ -8,6 +8,7 @@ from drivers.sim.power import PowerModel
 from drivers.sim.rig import InProcessRig
 from hil.config import Config
 from hil.config.model_parameters import simulated_rig
+from hil.config.schema.equipment import DrivesConfig
 from models.plant import Plant
 from models.plant.validity_watch import EVERY_NS
 
@@ -32,13 +33,13 @@ def build_simulated_rig(config: Config) -> InProcessRig:
         daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
         drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
         load_block_samples=config.loads.block_samples if config.loads else 0,
-        power=power_model(config) if config.layout.supplies else None,
+        power=power_model(config.drives) if config.layout.supplies else None,
     )
 
 
-def power_model(config: Config) -> PowerModel:
+def power_model(drives: DrivesConfig) -> PowerModel:
     """Currents and supply of the simulated drives."""
-    return PowerModel(*config.drives.power.model_dump().values())
+    return PowerModel(*drives.power.model_dump().values())
 
 
 def warm_up_simulated_rig(config: Config, simulated_rig: InProcessRig) -> int:

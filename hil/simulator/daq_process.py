@@ -10,7 +10,7 @@ from drivers.driver_type import DaqType
 from drivers.host import COMPUTER, Host
 from drivers.registry import built_in, daq_driver
 from drivers.sim.server import ServerSetup, SimulatedServer
-from hil.config import Config
+from hil.config.schema.devices import DevicesConfig
 from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
@@ -53,7 +53,7 @@ class DaqServer:
         setup = ServerSetup(
             analogs["daq"], cylinders, range_V, notes.of("daq"), host, network, analogs.get("loads"), loads_range_V
         )
-        self.server: SimulatedServer = _driver(config).simulated_server(setup)
+        self.server: SimulatedServer = _driver(config.devices).simulated_server(setup)
 
     @property
     def handlers(self) -> dict[str, Handler]:
@@ -94,10 +94,10 @@ class DaqServer:
         return {}
 
 
-def _driver(config: Config) -> DaqType[Any]:
+def _driver(devices: DevicesConfig | None) -> DaqType[Any]:
     """The driver of the config, or the built-in one if the config has none."""
-    if config.devices and config.devices.daq:
-        return daq_driver(config.devices.daq)
+    if devices and devices.daq:
+        return daq_driver(devices.daq)
     (own,) = built_in("daq")
     assert isinstance(own, DaqType)
     return own

@@ -63,7 +63,7 @@ class RealtimePlant:
         self._published = {
             group: SamplePublisher(part, int(rates_hz[group]), start_ns) for group, part in memory.sampled.items()
         }
-        self._aside, self._power = aside, power_model(self._config)
+        self._aside, self._power = aside, power_model(self._config.drives)
         self._built: Future[Plant] | None = None
         self.plant = build_plant(self._config)
         self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, start_ns, memory.true_loads)

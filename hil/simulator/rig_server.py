@@ -99,7 +99,7 @@ class RigServer:
         self._memory = SimulatorMemory(folder, config)
         self._plant = stack.enter_context(RigProcess("plant", folder))
         self._serial = stack.enter_context(RigProcess("serial", folder))
-        self._daq = stack.enter_context(RigProcess("daq", folder)) if has_server(config) else None
+        self._daq = stack.enter_context(RigProcess("daq", folder)) if has_server(config.devices, config.daq) else None
         self._children = [child for child in (self._plant, self._serial, self._daq) if child is not None]
         self._control = ControlServer(
             folder / "control",

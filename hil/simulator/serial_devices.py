@@ -7,6 +7,8 @@ from drivers.sim.protocol.line import SimulatedPort
 from drivers.sim.protocol.plant_ports import PlantPorts
 from hil.config import Config
 from hil.config.rig_setup import rig_setup
+from hil.config.schema.devices import DevicesConfig
+from hil.config.schema.sensors import DaqConfig
 
 
 def serial_peers(config: Config, ports: PlantPorts) -> dict[str, SimulatedPort]:
@@ -23,7 +25,7 @@ def serial_peers(config: Config, ports: PlantPorts) -> dict[str, SimulatedPort]:
     return peers
 
 
-def has_server(config: Config) -> bool:
+def has_server(devices: DevicesConfig | None, daq: DaqConfig | None) -> bool:
     """Whether the rig needs a device server: it has force sensors, or valves on digital lines."""
-    sections = config.devices.sections() if config.devices else ()
-    return config.daq is not None or any(driver_of(section).uses_servers for section in sections)
+    sections = devices.sections() if devices else ()
+    return daq is not None or any(driver_of(section).uses_servers for section in sections)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from hil.analysis.verify import verify
 from hil.app.faults.case import Expected
-from hil.app.faults.expectation import expected_of
+from hil.app.faults.expectation import Expectations
 from hil.app.faults.faulty_device import KINDS, DeviceFault
 from hil.app.faults.judge import latched, unsafe
 from hil.app.faults.lockstep import LockstepRun
@@ -86,7 +86,7 @@ def draw_device_fault(chance, config, device):
     every = round(math.exp(chance.uniform(math.log(2), math.log(500))))
     factor = chance.choice((-1.0, 1.0)) * math.exp(chance.uniform(math.log(1e-3), math.log(1e7)))
     fault = DeviceFault(kind, ms=ms, every=every, factor=factor)
-    return kind, inject(device, fault), expected_of(config, device, fault)
+    return kind, inject(device, fault), Expectations(config).of(device, fault)
 
 
 def draw(seed):

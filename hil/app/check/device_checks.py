@@ -18,6 +18,7 @@ from hil.app.check.access import Access, read_blocks
 from hil.config import Config
 from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.check import Check
+from hil.messages.layout import Layout
 from hil.messages.stages import Samples
 from hil.safety.arming import NO_ANSWER, age_check, sensor_checks, standing_check
 from hil.safety.measured_monitor import MeasuredMonitor
@@ -33,7 +34,7 @@ _RELEASE = "release the emergency stop; if it is released, check its wire"
 def check_daq(config: Config, access: Access) -> list[Check]:
     """Sensors at rest, their rate, calibration sheets, and the read-back of the emergency stop. Raises DeviceError."""
     blocks, age_ms, t_ns, health = seen_blocks(access, access.daq())
-    at_rest = DriveSample(0, 0, config.layout.zero_speeds, -1), ValveSample(0, 0, _no_pressures(config), -1)
+    at_rest = DriveSample(0, 0, config.layout.zero_speeds, -1), ValveSample(0, 0, _no_pressures(config.layout), -1)
     samples = Samples(t_ns, tuple(blocks), 0, 0, *at_rest)
     estimate = Estimator(config).estimate(samples)
     if not estimate.zeroed:
@@ -41,11 +42,11 @@ def check_daq(config: Config, access: Access) -> list[Check]:
         raise DeviceError(
             f"{health.device}: {found}, too few to zero the sensors ({ZERO_TIME_S:g} s); is it connected?"
         )
-    checks = [opened(health), age_check(config, age_ms), *sensor_checks(config, estimate)]
+    checks = [opened(health), age_check(config.limits, age_ms), *sensor_checks(config, estimate)]
     if config.daq is not None:
         checks += rate_checks("sample rate", blocks, config.daq.rate_hz, "daq.rate_hz", 0)
     if config.devices and config.devices.daq:
-        checks += _sheets(config, config.devices.daq)
+        checks += _sheets(config.sensitivities_mVpN, config.layout, config.devices.daq)
         checks.append(_e_stop(config.devices.daq, health))
     return checks
 
@@ -103,10 +104,15 @@ def check_valves(config: Config, access: Access) -> list[Check]:
         opened(health),
         _confirmed("valves", confirmed, f"{safe}, confirmed", f"{safe}, confirmed"),
         *(MeasuredMonitor(config).pressure_checks(sample) if sample else ()),
-        Check("pressures", True, in_kPa(config, sample.pressure_Pa if sample else _no_pressures(config)), "as it is"),
+        Check(
+            "pressures",
+            True,
+            in_kPa(config.layout, sample.pressure_Pa if sample else _no_pressures(config.layout)),
+            "as it is",
+        ),
     ]
     if config.devices and (given := config.devices.valves):
-        checks += _dead_men(config, given)
+        checks += _dead_men(config.layout, given)
     return checks
 
 
@@ -158,11 +164,11 @@ def rate_checks(item: str, blocks: Sequence[DaqBlock], wanted_hz: float, key: st
     return [Check(item, ok, found, allowed, f"set {key} to a rate that the device has")]
 
 
-def in_kPa(config: Config, pressure_Pa: Sequence[tuple[float, float]]) -> str:
+def in_kPa(layout: Layout, pressure_Pa: Sequence[tuple[float, float]]) -> str:
     """Gauge pressures of all chambers, as text."""
     if all(math.isnan(chamber) for pair in pressure_Pa for chamber in pair):
         return "not measured"
-    pairs = zip(config.layout.cylinders, pressure_Pa, strict=True)
+    pairs = zip(layout.cylinders, pressure_Pa, strict=True)
     return ", ".join(f"{name} extend and retract {a * 1e-3:.0f} and {b * 1e-3:.0f} kPa" for name, (a, b) in pairs)
 
 
@@ -171,8 +177,8 @@ def _reported(sample: DriveSample, since_ns: int) -> bool:
     return sample.acknowledged_ns >= since_ns and (sample.power is None or sample.power.t_ns >= 0)
 
 
-def _no_pressures(config: Config) -> tuple[tuple[float, float], ...]:
-    return ((math.nan, math.nan),) * len(config.layout.cylinders)
+def _no_pressures(layout: Layout) -> tuple[tuple[float, float], ...]:
+    return ((math.nan, math.nan),) * len(layout.cylinders)
 
 
 def opened(health: Health, found: str | None = None) -> Check:
@@ -192,10 +198,10 @@ def _controller(state: ControllerState) -> Check:
     return Check(state.where, state.known and not state.trouble, found, allowed, to_do)
 
 
-def _sheets(config: Config, daq: DaqSection) -> list[Check]:
+def _sheets(sensitivities_mVpN: tuple[float, ...], layout: Layout, daq: DaqSection) -> list[Check]:
     """Calibration data of each sensor; they never prevent arming, and all of them are in the record."""
     checks = []
-    for channel, sensitivity in zip(config.layout.channels, config.sensitivities_mVpN, strict=True):
+    for channel, sensitivity in zip(layout.channels, sensitivities_mVpN, strict=True):
         sheet = daq.sheet(channel)
         key = SENSITIVITY[daq.kind(channel)]
         calibrated = sheet is not None and getattr(sheet, key) is not None
@@ -214,13 +220,13 @@ def _e_stop(daq: DaqSection, health: Health) -> Check:
     return Check("emergency stop", not health.e_stop, f"{found}, by {daq.e_stop}", allowed, _RELEASE)
 
 
-def _dead_men(config: Config, valves: ValvesSection) -> list[Check]:
+def _dead_men(layout: Layout, valves: ValvesSection) -> list[Check]:
     """What makes valves and moved regulators safe when this program dies; the config has accepted that nothing does."""
     driver, none = valves_driver(valves), "none (no_dead_man: accepted): {} when this program dies"
     found = driver.dead_man(valves) or none.format("valves stay powered")
     allowed = "flash_on, watchdog_ms, or no_dead_man: accepted"
     checks = [Check("dead-man of the valves", True, found, allowed)]
-    if config.layout.regulators:
+    if layout.regulators:
         found = driver.regulators_dead_man(valves) or none.format("regulators keep their pressure")
         allowed = "a watchdog of the device, or regulators.no_dead_man: accepted"
         checks.append(Check("dead-man of the regulators", True, found, allowed))

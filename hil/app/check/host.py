@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hil.app.build import rights_wanted
 from hil.config import Config
+from hil.config.schema.operator import OperatorConfig
 from hil.messages.check import Check
 from hil.operator.curve import KeysError, allowed_clients, own_path, read_key_pair
 from hil.operator.telemetry import open_publisher
@@ -16,7 +17,7 @@ from hil.safety.arming import disk_check
 def check_host(config: Config) -> list[Check]:
     """All checks of the computer, and of Safe on a slope."""
     slope = Check("Safe on a slope", True, config.drives.holds_on_slope, "stated in drives.holds_on_slope")
-    checks = [disk_check(Path.cwd()), slope, _telemetry(config), _command_socket(config)]
+    checks = [disk_check(Path.cwd()), slope, _telemetry(config), _command_socket(config.operator)]
     with rights(rights_wanted(config)) as granted:
         checks += [
             Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (optional: late ticks are counted)")
@@ -35,9 +36,9 @@ def _telemetry(config: Config) -> Check:
     return Check("telemetry port", not (real and warnings), found, allowed, to_do)
 
 
-def _command_socket(config: Config) -> Check:
+def _command_socket(operator: OperatorConfig) -> Check:
     """Who may send commands to `hil operate`."""
-    keys = config.operator.keys
+    keys = operator.keys
     found, ok = "programs of this user on this computer (token)", True
     if keys is not None:
         try:

@@ -9,7 +9,9 @@ from hil.app.check.access import Access
 from hil.app.check.device_checks import LOOK_NS, opened, rate_checks, seen_blocks
 from hil.config import Config
 from hil.config.load_channels import normal_force_rows, offsets_V
+from hil.config.schema.loads import LoadsConfig
 from hil.messages.check import Check
+from hil.messages.layout import Layout
 from hil.safety.arming import load_age_check
 
 
@@ -19,22 +21,24 @@ def check_loads(config: Config, access: Access) -> list[Check]:
     blocks, age_ms, _, health = seen_blocks(access, access.loads())
     if len(blocks) < 2:
         raise DeviceError(f"{health.device}: {len(blocks)} blocks in {LOOK_NS * 1e-9:g} s; is it connected?")
-    checks = [opened(health), load_age_check(config, age_ms)]
+    checks = [opened(health), load_age_check(config.limits, age_ms)]
     checks += rate_checks("load sample rate", blocks, config.loads.rate_hz, "loads.rate_hz", 1)
     volts = np.concatenate([block.volts for block in blocks])
-    return [*checks, *_channels(config, volts), *_loads(config, volts.mean(axis=0))]
+    return [*checks, *_channels(config.loads, config.layout, volts), *_loads(config, volts.mean(axis=0))]
 
 
-def _channels(config: Config, volts: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[Check]:
+def _channels(
+    loads: LoadsConfig | None, layout: Layout, volts: np.ndarray[tuple[int, int], np.dtype[np.float64]]
+) -> list[Check]:
     """Readings that are finite and inside the range; a broken wire ends at full scale."""
-    assert config.loads is not None
-    full_V = 0.99 * config.loads.range_V
+    assert loads is not None
+    full_V = 0.99 * loads.range_V
     means, noise = volts.mean(axis=0).tolist(), volts.std(axis=0).tolist()
     allowed = f"within {full_V:.4g} V, 99 % of loads.range_V"
     to_do = "look for a broken wire, or choose a larger loads.range_V"
     return [
         Check(f"load channel {name}", abs(mean) <= full_V, f"{mean:.4g} V, noise {spread:.2g} V", allowed, to_do)
-        for name, mean, spread in zip(config.layout.loads, means, noise, strict=True)
+        for name, mean, spread in zip(layout.loads, means, noise, strict=True)
     ]
 
 

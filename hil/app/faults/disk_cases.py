@@ -19,10 +19,11 @@ from pathlib import Path
 from hil.app.faults import lockstep_cases
 from hil.app.faults.case import PROCESSES, Case, Expected, InjectionOutcome
 from hil.app.faults.lockstep import LockstepRun
+from hil.app.resident import RunOutcome
 from hil.app.run import run_in_virtual_time
 from hil.config import Config
 from hil.messages.fault import Fault
-from hil.safety.fault_table import FAULT_TABLE
+from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 # Sizes of the file system [MB]: too small to be armed; enough until it is filled up.
 SMALL_MB, ENOUGH_MB = 50, 40
@@ -49,7 +50,7 @@ def disk_cases(config: Config) -> Iterator[Case]:
         config: of the rig, in lockstep.
     """
     row, at_s = Fault.DISK_FULL, FULL_TICK / config.loop.rate_hz
-    bound_ms = FAULT_TABLE[row].bound_for(config)
+    bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config))
     during = Expected(frozenset({row}), bound_ms, bound_ms)
     before = Expected(refused=True)
     yield Case(row, "full before the run", "disk", "idle", PROCESSES, config, run_case, SMALL_MB, expected=before)
@@ -69,9 +70,8 @@ def run_case(case: Case) -> InjectionOutcome:
     return InjectionOutcome(**{**found, "wrong": tuple(found["wrong"])})
 
 
-def _refused(config: Config, folder: Path) -> InjectionOutcome:
+def _refused(done: RunOutcome) -> InjectionOutcome:
     """The disk is full before the run: it is not armed."""
-    done = run_in_virtual_time(config, folder, figure=False)
     reasons = "; ".join(done.summary["reasons"])
     wrong = () if done.exit_code == _REFUSED and "disk space" in reasons else (f"it was armed: {reasons}",)
     return InjectionOutcome(wrong=wrong, remark="arming refused")
@@ -92,7 +92,7 @@ def main(place: Path, kind: str) -> None:
     folder = place / "run"
     folder.mkdir()
     if case.expected.refused:
-        outcome = _refused(case.config, folder)
+        outcome = _refused(run_in_virtual_time(case.config, folder, figure=False))
     else:
         disturbed = replace(case, act=partial(fill_up, place / "ballast"))
         outcome = replace(lockstep_cases.run_case(disturbed, folder), remark="the reserve holds what followed")

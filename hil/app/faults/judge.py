@@ -110,7 +110,7 @@ def times_wrong(expected: Expected, detected_ms: float | None, reacted_ms: float
 
 def latched(config: Config, events: NDArray[np.void]) -> NDArray[np.void]:
     """Events of the faults that must have latched Safe on a rig, oldest first; the others only mark the run."""
-    return events[(events["id"] > 0) & ~np.isin(events["id"], list(warnings_for(config)))]
+    return events[(events["id"] > 0) & ~np.isin(events["id"], list(warnings_for(config.operator, config.residuals)))]
 
 
 def unsafe(run: LockstepResult) -> Iterator[str]:

@@ -22,7 +22,7 @@ from drivers.interfaces import DeviceError
 from drivers.sim.rig import DRIVES_TIMEOUT_NS, VALVES_TIMEOUT_NS
 from hil.app.console import Console
 from hil.app.faults.case import LOCKSTEP, Case, Expected, InjectionOutcome
-from hil.app.faults.expectation import expected_mark, expected_of, of_the_table, table_faults
+from hil.app.faults.expectation import Expectations
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.judge import Observation, judge, latched, unsafe
 from hil.app.faults.lockstep import STOPPED_AFTER_S, Disturb, LockstepResult, LockstepRun
@@ -31,8 +31,7 @@ from hil.experiments.registry import summarise
 from hil.ipc.command_memory import LEASE, CommandMemory
 from hil.messages.fault import Fault
 from hil.residuals.judgement import marks_of
-from hil.safety.fault_table import FAULT_TABLE
-from hil.safety.fault_table.row import period_ms
+from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 from models.validity import LIFTED
 
 # Rows of the fault table that are no faults of a record.
@@ -101,76 +100,108 @@ def reaction_ms(run: LockstepResult) -> float | None:
     return (max(safe_ns, run.rig.cut_ns, run.rig.off_ns) - run.injected_ns) * 1e-6
 
 
-def lockstep_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
-    """Every case of a rig but plausible wrong values: each kind, each device, each state in which it can occur.
+class LockstepCases:
+    """Cases of one rig.
 
     Args:
         config: of the rig, in lockstep.
         states: a tick in each state (`state_ticks`).
     """
-    yield from device_cases(config, states)
-    yield from stage_cases(config, states)
-    yield from cylinder_cases()
-    yield from console_cases(config, states)
-    yield from sensor_cases(config)
 
+    def __init__(self, config: Config, states: Mapping[str, int]) -> None:
+        self._config, self._states, self._expect = config, states, Expectations(config)
 
-def device_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
-    """Every kind of fault of every device in every state, but for plausible wrong values."""
-    for device, row, fault in _device_faults(config):
-        for state, tick in states.items() if row != Fault.IMPLAUSIBLE_VALUE else ():
-            expected = expected_of(config, device, fault)
-            if row == Fault.ADC_SATURATED and state != "idle":  # sensors are not judged while they are zeroed
-                expected = Expected(frozenset({row}), FAULT_TABLE[row].bound_for(config))
-            if row == Fault.MODEL_NOT_FINITE and state == "run_up":  # wheels that stand have no speed to be wrong
-                expected = of_the_table(config, row)
-            yield _case(config, row, fault.kind, device, state, tick, inject(device, fault), expected)
+    def every(self) -> Iterator[Case]:
+        """All but plausible wrong values: each kind, each device, each state in which it can occur."""
+        yield from self.devices()
+        yield from self.stages()
+        yield from cylinder_cases()
+        yield from self.consoles()
+        yield from self.sensors()
 
+    def devices(self) -> Iterator[Case]:
+        """Every kind of fault of every device in every state, but for plausible wrong values."""
+        for device, row, fault in self._faults():
+            for state, tick in self._states.items() if row != Fault.IMPLAUSIBLE_VALUE else ():
+                expected = self._expect.of(device, fault)
+                if row == Fault.ADC_SATURATED and state != "idle":  # sensors are not judged while they are zeroed
+                    expected = Expected(frozenset({row}), self._expect.bound_ms(row))
+                if row == Fault.MODEL_NOT_FINITE and state == "run_up":  # wheels that stand have no speed to be wrong
+                    expected = self._expect.of_the_table(row)
+                yield _case(self._config, row, fault.kind, device, state, tick, inject(device, fault), expected)
 
-def implausible_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
-    """Plausible wrong values of every device in every state; the end of the run notices them (row 34).
+    def implausible(self) -> Iterator[Case]:
+        """Plausible wrong values of every device in every state; the end of the run notices them (row 34).
 
-    Args:
-        config: of the rig, in lockstep; its experiment goes on to its end.
-        states: a tick in each state.
-    """
-    for device, row, fault in _device_faults(config):
-        for state, tick in states.items() if row == Fault.IMPLAUSIBLE_VALUE else ():
-            expected = expected_mark(config, device, fault, state)
-            yield _case(config, row, fault.kind, device, state, tick, inject(device, fault), expected)
+        Its experiment goes on to its end.
+        """
+        for device, row, fault in self._faults():
+            for state, tick in self._states.items() if row == Fault.IMPLAUSIBLE_VALUE else ():
+                expected = self._expect.mark(device, fault, state)
+                yield _case(self._config, row, fault.kind, device, state, tick, inject(device, fault), expected)
 
+    def _faults(self) -> Iterator[tuple[str, int, DeviceFault]]:
+        for device in self._config.layout.links:
+            yield from ((device, row, fault) for row, fault in self._expect.faults(device))
 
-def _device_faults(config: Config) -> Iterator[tuple[str, int, DeviceFault]]:
-    for device in config.layout.links:
-        yield from ((device, row, fault) for row, fault in table_faults(config, device))
+    def stages(self) -> Iterator[Case]:
+        """Exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26 to 28, 32)."""
+        expect = self._expect.of_the_table
+        rows: list[tuple[int, str, str, Disturb, Expected]] = []
+        for stage, method in METHODS:
+            expected, name = expect(Fault.EXCEPTION), f"{stage}.{method}"
+            rows.append((Fault.EXCEPTION, "exception", name, raising(stage, method), expected))
+        for device in [name for name in self._config.layout.links if name in ("drives", "valves")]:
+            # drives take no command any more: their own time-out stops them
+            own_ms = DRIVES_TIMEOUT_NS * 1e-6 if device == "drives" else 0.0
+            expected = expect(FAULT_IN_SAFE, Fault.EXCEPTION, own_ms)
+            rows.append((FAULT_IN_SAFE, "raises on every call", device, partial(_close, device), expected))
+        stop, lifted, beyond = Fault.STOP_BY_OPERATOR, Fault.OUTSIDE_MODEL, Fault.COMMAND_OUT_OF_LIMIT
+        rows += [
+            (stop, "operator command", "loop", _stop, expect(stop)),
+            (lifted, "a wheel lifted", "twin", partial(_replace, "twin", "predict", _lifted), expect(lifted)),
+            (WALL_CLOCK, "jumps by a day", "wall clock", step_wall_clock, Expected(unchanged=True)),
+        ]
+        for state, tick in self._states.items():
+            for row, kind, device, act, expected in rows:
+                yield _case(self._config, row, kind, device, state, tick, act, expected)
+        for state, tick in self._driving():
+            for kind, factor in (("over the limit", 1e3), ("not finite", float("nan"))):
+                act = partial(_replace, "controller", "control", partial(_scaled, factor))
+                yield _case(self._config, beyond, kind, "controller", state, tick, act, expect(beyond))
 
+    def _driving(self) -> list[tuple[str, int]]:
+        """The states in which the controller asks for speeds."""
+        ticks = LockstepRun(self._config).run().ticks
+        return [
+            (state, tick) for state, tick in self._states.items() if tick < len(ticks) and not ticks["cut"][tick - 1]
+        ]
 
-def stage_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
-    """Exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26 to 28, 32)."""
-    rows: list[tuple[int, str, str, Disturb, Expected]] = []
-    for stage, method in METHODS:
-        expected, name = of_the_table(config, Fault.EXCEPTION), f"{stage}.{method}"
-        rows.append((Fault.EXCEPTION, "exception", name, raising(stage, method), expected))
-    for device in [name for name in config.layout.links if name in ("drives", "valves")]:
-        # drives take no command any more: their own time-out stops them
-        own_ms = DRIVES_TIMEOUT_NS * 1e-6 if device == "drives" else 0.0
-        expected = of_the_table(config, FAULT_IN_SAFE, Fault.EXCEPTION, own_ms)
-        rows.append((FAULT_IN_SAFE, "raises on every call", device, partial(_close, device), expected))
-    stop, lifted = Fault.STOP_BY_OPERATOR, Fault.OUTSIDE_MODEL
-    lift = partial(_replace, "twin", "predict", _lifted)
-    rows += [
-        (stop, "operator command", "loop", _stop, of_the_table(config, stop)),
-        (lifted, "a wheel lifted", "twin", lift, of_the_table(config, lifted)),
-        (WALL_CLOCK, "jumps by a day", "wall clock", step_wall_clock, Expected(unchanged=True)),
-    ]
-    for state, tick in states.items():
-        for row, kind, device, act, expected in rows:
-            yield _case(config, row, kind, device, state, tick, act, expected)
-    beyond = Fault.COMMAND_OUT_OF_LIMIT
-    for state, tick in _driving(config, states):
-        for kind, factor in (("over the limit", 1e3), ("not finite", float("nan"))):
-            act = partial(_replace, "controller", "control", partial(_scaled, factor))
-            yield _case(config, beyond, kind, "controller", state, tick, act, of_the_table(config, beyond))
+    def consoles(self) -> Iterator[Case]:
+        """A lost console in every state after the start, with both settings (row 19).
+
+        A run that has not started ends as by the operator's stop; this is no fault.
+        """
+        config, row = self._config, Fault.CONSOLE_LOST
+        for setting in ("stop", "finish"):
+            operator = config.operator.model_copy(update={"console_lost": setting})
+            effective, kind = config.model_copy(update={"operator": operator}), f"no heartbeat, console_lost: {setting}"
+            expected = self._expect.of_the_table(row)
+            if setting == "finish":
+                expected = Expected(expected.rows, expected.detect_ms)
+            for state, tick in self._states.items():
+                if state not in ("idle", "armed"):
+                    yield _case(effective, row, kind, "console", state, tick, lose_console, expected)
+
+    def sensors(self) -> Iterator[Case]:
+        """Each force sensor with twice the offset, or the noise, that is allowed: it is not armed (row 5)."""
+        config = self._config
+        for channel, name in enumerate(config.layout.channels):
+            for kind, key in (("offset", "bias_V"), ("noise", "noise_V")):
+                raw = config.model_dump(mode="json")
+                raw["daq"]["channels"][channel][key] = 2.0 * getattr(config.limits, key)
+                effective, expected = Config.model_validate(raw), Expected(refused=True)
+                yield _case(effective, SENSOR_OPEN, kind, f"sensor {name}", "idle", 0, None, expected)
 
 
 def cylinder_cases() -> Iterator[Case]:
@@ -178,7 +209,7 @@ def cylinder_cases() -> Iterator[Case]:
     config = load_config(VALVE_RIG, VALVE_SETTINGS)
     powered = int(LockstepRun(config).run().ticks["valves"].any(axis=(1, 2)).argmax())
     # it takes no command any more, the last one included: its own time-out switches it off
-    own_ms = VALVES_TIMEOUT_NS * 1e-6 + period_ms(config)
+    own_ms = VALVES_TIMEOUT_NS * 1e-6 + ReactionTimes(config).tick_ms
     after_command, full = powered + 2, powered + round(FULL_AFTER_S * config.loop.rate_hz)
     too_high = DeviceFault("wrong", factor=OVERPRESSURE)
     for row, limit, fault, tick in (
@@ -188,37 +219,10 @@ def cylinder_cases() -> Iterator[Case]:
     ):
         if limit:
             config = load_config(VALVE_RIG, [*VALVE_SETTINGS, f"limits.pressure_kPa={{{limit}: {LIMIT_KPA:g}}}"])
-        bound_ms = FAULT_TABLE[row].bound_for(config) or 0.0
+        bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config)) or 0.0
         react_ms = own_ms if row == Fault.VALVE_STUCK else bound_ms if FAULT_TABLE[row].latched else None
         expected = Expected(frozenset({row}), bound_ms, react_ms)
         yield _case(config, row, fault.kind, "valves", "jog", tick, inject("valves", fault), expected)
-
-
-def console_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
-    """A lost console in every state after the start, with both settings (row 19).
-
-    A run that has not started ends as by the operator's stop; this is no fault.
-    """
-    row = Fault.CONSOLE_LOST
-    for setting in ("stop", "finish"):
-        operator = config.operator.model_copy(update={"console_lost": setting})
-        effective, kind = config.model_copy(update={"operator": operator}), f"no heartbeat, console_lost: {setting}"
-        expected = of_the_table(config, row)
-        if setting == "finish":
-            expected = Expected(expected.rows, expected.detect_ms)
-        for state, tick in states.items():
-            if state not in ("idle", "armed"):
-                yield _case(effective, row, kind, "console", state, tick, lose_console, expected)
-
-
-def sensor_cases(config: Config) -> Iterator[Case]:
-    """Each force sensor with twice the offset, or the noise, that is allowed: it is not armed (row 5)."""
-    for channel, name in enumerate(config.layout.channels):
-        for kind, key in (("offset", "bias_V"), ("noise", "noise_V")):
-            raw = config.model_dump(mode="json")
-            raw["daq"]["channels"][channel][key] = 2.0 * getattr(config.limits, key)
-            effective, expected = Config.model_validate(raw), Expected(refused=True)
-            yield _case(effective, SENSOR_OPEN, kind, f"sensor {name}", "idle", 0, None, expected)
 
 
 def _case(
@@ -226,12 +230,6 @@ def _case(
 ) -> Case:
     at_s = tick / config.loop.rate_hz
     return Case(row, kind, device, state, LOCKSTEP, config, run_case, act, at_s, expected)
-
-
-def _driving(config: Config, states: Mapping[str, int]) -> list[tuple[str, int]]:
-    """The states in which the controller asks for speeds."""
-    ticks = LockstepRun(config).run().ticks
-    return [(state, tick) for state, tick in states.items() if tick < len(ticks) and not ticks["cut"][tick - 1]]
 
 
 def inject(device: str, fault: DeviceFault) -> Disturb:

@@ -38,8 +38,7 @@ from hil.operator.client import CommandClient, CommandError
 from hil.operator.runtime_folder import read_token
 from hil.processes.disturbances import STALL, late_words
 from hil.recording import read_trial
-from hil.safety.fault_table import FAULT_TABLE
-from hil.safety.fault_table.row import period_ms
+from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 from hil.simulator.connection import read_endpoints, spawn_simulator
 from hil.simulator.control_socket import ControlClient, wait_for
 
@@ -56,10 +55,11 @@ OPERATED = (*SLOW_RAMP, "operator.console_lost=stop", "operator.endpoint=tcp://1
 def process_cases() -> Iterator[Case]:
     """Every signal to every process whose end stops the drives, in the run-up of a trial (rows 12, 18, 19, 29)."""
     config, lost, stop = protocol_config(SLOW_RAMP), Fault.PROCESS_LOST, Fault.STOP_BY_OPERATOR
-    tick_ms, written_ms = period_ms(config), STOP_WRITTEN_NS * 1e-6
+    times = ReactionTimes(config)
+    tick_ms, written_ms = times.tick_ms, STOP_WRITTEN_NS * 1e-6
     watchdog_ms, logged_ms = WATCHDOG_SILENT_NS * 1e-6 + tick_ms, LOOP_SILENT_NS * 1e-6 + 2.0 * tick_ms
     dead_man_ms, worker_ms, console_ms = (
-        FAULT_TABLE[row].bound_for(config) or 0.0 for row in (lost, WORKER_LOST, Fault.CONSOLE_LOST)
+        FAULT_TABLE[row].bound_for(times) or 0.0 for row in (lost, WORKER_LOST, Fault.CONSOLE_LOST)
     )
 
     def case(row: int, kind: str, name: str, *steps: Step, faults: Fault, detect_ms: float, react_ms: float) -> Case:

@@ -18,6 +18,7 @@ from hil.app.faults.case import VIRTUAL_TIME, Case, Expected, InjectionOutcome
 from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, latched, lost_ticks, started_again, stopped_ms
 from hil.app.faults.virtual.run import VirtualRun
 from hil.config import Config, load_config
+from hil.config.schema.devices import DevicesConfig
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import (
     LATE_LIMIT_NS,
@@ -32,8 +33,7 @@ from hil.messages.fault_bounds import (
 )
 from hil.recording import read_trial
 from hil.recording.recorder import PERIOD_S
-from hil.safety.fault_table import FAULT_TABLE
-from hil.safety.fault_table.row import period_ms
+from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 # The rig of all these runs, and its trial made short: the wheels run from 0.3 s on and touch at 1.2 s.
 RIG, DRIVES = "sim_wire", "roboclaw"
@@ -138,7 +138,11 @@ def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observ
 def protocol_cases() -> Iterator[Case]:
     """Every case of a line, a device or a process, in the states of a trial in which it matters."""
     short, longer = protocol_config(), protocol_config(LONGER)
-    for row, kind, device, act, expected, *states in (*_lines(short), *_processes(short)):
+    times, devices, daq = ReactionTimes(short), short.devices, short.daq
+    assert devices is not None
+    assert daq is not None
+    cases = (*_lines(devices, daq.block_ms, times), *_processes(devices, times))
+    for row, kind, device, act, expected, *states in cases:
         steps = act if isinstance(act, tuple) else (act,)
         config = longer if device in ("recorder process", "disk") else short
         for state in states or RUN_UP:
@@ -150,16 +154,14 @@ def _expected(*faults: Fault, detect_ms: float | None = None, react_ms: float | 
     return Expected(frozenset(faults), detect_ms, react_ms, **more)
 
 
-def _lines(config: Config) -> Iterator[tuple[Any, ...]]:
+def _lines(devices: DevicesConfig, block_ms: float, times: ReactionTimes) -> Iterator[tuple[Any, ...]]:
     """Faults of a line or of the device at its end (rows 1, 6, 13 to 16, 18).
 
     Each is the row, kind, device, act, what must come of it, and the states, if they are others than the run-up.
     """
-    assert config.devices is not None
-    assert config.devices.valves is not None
-    assert config.daq is not None
+    assert devices.valves is not None
     lost, damaged, gone, e_stop = Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.SENSOR_DROPOUT, Fault.STOP_BY_OPERATOR
-    silent = _expected(lost, detect_ms=LINK_LOST_NS * 1e-6, react_ms=_timeout_ms(config))
+    silent = _expected(lost, detect_ms=LINK_LOST_NS * 1e-6, react_ms=_timeout_ms(devices))
     stop_ms, back = STOP_WRITTEN_NS * 1e-6, fault(DRIVES, "reconnect")
     yield lost, "off", DRIVES, fault(DRIVES, "off"), silent, *EVERY_STATE
     unplugged = (fault(DRIVES, "disconnect"), wait(0.3), back)
@@ -172,7 +174,7 @@ def _lines(config: Config) -> Iterator[tuple[Any, ...]]:
     # the late half of an answer may come in the middle of the repeated one: then both are damaged, which is row 14
     yield ANSWER_LATE, "slow", DRIVES, fault(DRIVES, "slow", ms=25.0), _expected(damaged, optional=True)
     # a valve board is found dead when it is next asked, and then asked once more
-    asked_ms = 1e3 / config.devices.valves.rate_hz + 2.0 * BOARD_ANSWERS_MS + period_ms(config)
+    asked_ms = 1e3 / devices.valves.rate_hz + 2.0 * BOARD_ANSWERS_MS + times.tick_ms
     dead = _expected(lost, detect_ms=asked_ms, react_ms=asked_ms + stop_ms, says="Modbus")
     yield lost, "off", "modbus", fault("modbus", "off"), dead, *EVERY_STATE
     yield lost, "unplugged", "modbus", fault("modbus", "disconnect"), dead, *EVERY_STATE
@@ -184,7 +186,7 @@ def _lines(config: Config) -> Iterator[tuple[Any, ...]]:
         (e_stop, "emergency stop", DRIVES, press(DRIVES), (), ""),
     ):
         # a fault of the device server begins with its next read, a block later
-        bound_ms = (FAULT_TABLE[row].bound_for(config) or 0.0) + config.daq.block_ms
+        bound_ms = (FAULT_TABLE[row].bound_for(times) or 0.0) + block_ms
         react_ms = bound_ms + stop_ms if device == "daq" else None  # at its button a controller stops by itself
         yield (
             row,
@@ -196,13 +198,13 @@ def _lines(config: Config) -> Iterator[tuple[Any, ...]]:
         )
 
 
-def _processes(config: Config) -> Iterator[tuple[Any, ...]]:
+def _processes(devices: DevicesConfig, times: ReactionTimes) -> Iterator[tuple[Any, ...]]:
     """Processes that are late, stopped or killed (rows 10 to 12, 23, 24, 29): as `_lines`."""
     late, lost, full = Fault.LOOP_LATE, Fault.PROCESS_LOST, Fault.RECORD_RING_FULL
-    tick_ms, stop_ms = period_ms(config), STOP_WRITTEN_NS * 1e-6
+    tick_ms, stop_ms = times.tick_ms, STOP_WRITTEN_NS * 1e-6
     late_ms = SKIPPED_LIMIT * tick_ms + LATE_LIMIT_NS * 1e-6
     overdue = _expected(late, detect_ms=late_ms, react_ms=late_ms + stop_ms)
-    logged_ms, dead_man_ms = LOOP_SILENT_NS * 1e-6 + tick_ms, FAULT_TABLE[lost].bound_for(config)
+    logged_ms, dead_man_ms = LOOP_SILENT_NS * 1e-6 + tick_ms, FAULT_TABLE[lost].bound_for(times)
     silent = _expected(lost, detect_ms=logged_ms, react_ms=dead_man_ms)
     ended = _expected(lost, detect_ms=logged_ms, react_ms=dead_man_ms, ends=True)
     yield TICK_LATE, "stopped for 3 ms", "loop", _stopped("loop", 0.003), _expected()
@@ -212,20 +214,20 @@ def _processes(config: Config) -> Iterator[tuple[Any, ...]]:
     yield lost, "killed", "loop", send("loop", signal.SIGKILL), ended, *EVERY_STATE
     workers = ("drives", "valves", "daq", "watchdog", "recorder")
     kill_all = tuple(send(name, signal.SIGKILL) for name in (*workers, "loop"))
-    by_itself = _expected(react_ms=_timeout_ms(config), ends=True)
+    by_itself = _expected(react_ms=_timeout_ms(devices), ends=True)
     # no process is left to wait for
     yield CUT_SHORT, "killed", "all processes", (*kill_all, wait(0.2)), by_itself, *EVERY_STATE
     silent_ns = {"watchdog": WATCHDOG_SILENT_NS, "recorder": RECORDER_SILENT_NS}
     for name in workers:
         row = lost if name in silent_ns else WORKER_LOST
         detect_ms = silent_ns.get(name, WORKER_SILENT_NS) * 1e-6 + tick_ms
-        react_ms = FAULT_TABLE[row].bound_for(config) if row == WORKER_LOST else detect_ms + stop_ms
+        react_ms = FAULT_TABLE[row].bound_for(times) if row == WORKER_LOST else detect_ms + stop_ms
         faults = (lost, Fault.SENSOR_DROPOUT) if name == "daq" else (lost,)
         expected = _expected(*faults, detect_ms=detect_ms, react_ms=react_ms)
         for kind, number in (("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP)):
             states = RUN_UP if name == "recorder" else EVERY_STATE
             yield row, kind, f"{name} process", send(name, number), expected, *states
-    behind_ms = (FAULT_TABLE[full].bound_for(config) or 0.0) + PERIOD_S * 1e3  # slow from the recorder's next round on
+    behind_ms = (FAULT_TABLE[full].bound_for(times) or 0.0) + PERIOD_S * 1e3  # slow from the recorder's next round on
     slow = (methodcaller("slow_disk", SLOW_FLUSH_S), wait(SLOW_FOR_S), methodcaller("slow_disk", 0.0))
     yield full, "slow", "disk", slow, _expected(full, detect_ms=behind_ms, react_ms=behind_ms + stop_ms)
 
@@ -235,8 +237,7 @@ def _stopped(process: str, seconds: float) -> tuple[Step, ...]:
     return send(process, signal.SIGSTOP), wait(seconds), send(process, signal.SIGCONT)
 
 
-def _timeout_ms(config: Config) -> float:
+def _timeout_ms(devices: DevicesConfig) -> float:
     """Longest time until a controller that hears nothing has stopped by itself [ms]."""
-    assert config.devices is not None
-    assert config.devices.drives is not None
-    return float(config.devices.drives.model_dump()["timeout_ms"]) + WAKE_MS
+    assert devices.drives is not None
+    return float(devices.drives.model_dump()["timeout_ms"]) + WAKE_MS

@@ -10,7 +10,7 @@ from hil.app.faults.command_cases import command_cases
 from hil.app.faults.config_cases import config_cases
 from hil.app.faults.disk_cases import cannot_mount, disk_cases
 from hil.app.faults.lockstep import state_ticks
-from hil.app.faults.lockstep_cases import implausible_cases, lockstep_cases
+from hil.app.faults.lockstep_cases import LockstepCases
 from hil.app.faults.process_cases import process_cases
 from hil.app.faults.protocol_cases import protocol_cases
 from hil.config import Config
@@ -41,8 +41,8 @@ def all_cases(config: Config, whole: Config) -> Iterator[Case]:
         config: of the rig, in lockstep; what needs a line or the operating system runs on a rig at the protocol level.
         whole: the same with the experiment as long as it is: plausible wrong values are noticed at its end.
     """
-    yield from lockstep_cases(config, state_ticks(config))
-    yield from implausible_cases(whole, state_ticks(whole, WHOLE_S))
+    yield from LockstepCases(config, state_ticks(config)).every()
+    yield from LockstepCases(whole, state_ticks(whole, WHOLE_S)).implausible()
     yield from command_cases(config)
     yield from config_cases(config)
     if not cannot_mount():

@@ -14,13 +14,16 @@ from hil.app.page.bands import band
 from hil.app.page.series import series
 from hil.config import Config
 from hil.config.model_parameters import nominal_rig
+from hil.config.schema.experiment_section import ExperimentSection
+from hil.config.schema.ground_and_obstacle import ObstacleConfig
+from hil.config.schema.trial import TrialConfig
 from hil.experiments.base import Experiment
 from hil.experiments.registry import experiment_type
 from hil.messages.check import Check
 from hil.messages.layout import Layout
 from hil.messages.loads import LoadMode
 from hil.safety.cylinder_limits import cylinder_checks
-from hil.safety.fault_table import FAULT_TABLE
+from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 from models.rover import rover_of
 from models.rover.tree import Body, Tree
 
@@ -32,7 +35,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         config: of rig and experiment.
         plan: of a campaign that operators may start: name, and trials with their settings; None: there is none.
     """
-    layout = config.layout
+    layout, times = config.layout, ReactionTimes(config)
     return {
         "name": config.name,
         "rig": config.rig,
@@ -40,7 +43,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         "experiment": config.experiment,
         "states": [state.name.lower() for state in experiment_type(config).states],
         "rover": _rover(config),
-        "obstacle": _obstacle(config),
+        "obstacle": _obstacle(config.obstacle, config.section, config.trial),
         "ground": {
             "kind": config.ground.kind,
             "pitch_deg": config.ground.pitch_deg,
@@ -62,7 +65,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         "console_lost": config.operator.console_lost,
         "plan": plan,
         "faults": {
-            str(number): row.as_json() | {"bound_ms": row.bound_for(config)} for number, row in FAULT_TABLE.items()
+            str(number): row.as_json() | {"bound_ms": row.bound_for(times)} for number, row in FAULT_TABLE.items()
         },
     }
 
@@ -96,13 +99,13 @@ def _set_points(config: Config) -> list[dict[str, Any]]:
     ]
 
 
-def _obstacle(config: Config) -> dict[str, Any] | None:
-    if not config.section.obstacle:
+def _obstacle(obstacle: ObstacleConfig, section: ExperimentSection, trial: TrialConfig) -> dict[str, Any] | None:
+    if not section.obstacle:
         return None
-    plate = config.obstacle.plate
+    plate = obstacle.plate
     return {
-        "angle_deg": config.trial.angle_deg,
-        "distance_m": config.trial.start_distance_m,
+        "angle_deg": trial.angle_deg,
+        "distance_m": trial.start_distance_m,
         "plate": plate.model_dump(mode="json") if plate else None,
     }
 

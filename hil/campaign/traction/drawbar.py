@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hil.campaign.sweep import SweepRun
-from hil.config import Config, ConfigError, Problem, load_config
+from hil.config import ConfigError, Problem, load_config
 from hil.config.schema.traction import WeightConfig
 
 
@@ -23,7 +23,7 @@ def expand_drawbar(source: str, overrides: Sequence[str], seed: int | None) -> l
         ConfigError: the problems of all runs, each once.
     """
     base = load_config(source, [*overrides, "experiment=drawbar"], seed)
-    refuse_real(base, source, "drawbar")
+    refuse_real(base.rig, source, "drawbar")
     weights: Sequence[WeightConfig | None] = base.drawbar.weights or (None,)
     points = [(mode, one, slip) for mode in base.drawbar.modes for one in weights for slip in base.drawbar.slips]
     runs, problems = list[SweepRun](), list[Problem]()
@@ -64,9 +64,9 @@ def curves(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return list(by_place.values())
 
 
-def refuse_real(base: Config, source: str, name: str) -> None:
+def refuse_real(rig: str, source: str, name: str) -> None:
     """A series runs through. Raises ConfigError: the rig is real, where each run needs somebody who pulls."""
-    if base.rig == "real":
+    if rig == "real":
         allowed = f"a simulated rig; on a real one `hil run` makes one run of experiment {name}"
         raise ConfigError(source, [Problem("rig", "real", allowed)], f"{name} series of config")
 

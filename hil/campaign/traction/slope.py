@@ -60,7 +60,7 @@ def expand_slope(source: str, overrides: Sequence[str], seed: int | None) -> Con
         ConfigError: with all problems, or the rig is real.
     """
     base = load_config(source, [*overrides, "experiment=slope"], seed)
-    refuse_real(base, source, "slope")
+    refuse_real(base.rig, source, "slope")
     for mode in base.slope.modes:
         load_config(source, [*overrides, "experiment=slope", f"slope.mode={json.dumps(mode)}"], seed)
     return base

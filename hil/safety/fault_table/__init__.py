@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from hil.config import Config
+from hil.config.schema.operator import OperatorConfig
+from hil.config.schema.residuals import ResidualsConfig
 from hil.messages.fault import Fault
 from hil.safety.fault_table import link_rows, loop_rows, operator_rows, sensor_rows
 from hil.safety.fault_table.row import FaultRow
+from hil.safety.fault_table.times import ReactionTimes
 
-__all__ = ["EXTERNAL_FAULTS", "FAULT_TABLE", "WARNINGS", "FaultRow", "row_of", "warnings_for"]
+__all__ = ["EXTERNAL_FAULTS", "FAULT_TABLE", "WARNINGS", "FaultRow", "ReactionTimes", "row_of", "warnings_for"]
 
 _ROWS = (*sensor_rows.ROWS, *loop_rows.ROWS, *link_rows.ROWS, *operator_rows.ROWS)
 FAULT_TABLE: Mapping[int, FaultRow] = MappingProxyType(
@@ -27,13 +29,13 @@ WARNINGS = frozenset(fault for fault in Fault if not FAULT_TABLE[fault].latched)
 EXTERNAL_FAULTS = frozenset(fault for fault in Fault if FAULT_TABLE[fault].external)
 
 
-def warnings_for(config: Config) -> frozenset[Fault]:
+def warnings_for(operator: OperatorConfig, residuals: ResidualsConfig) -> frozenset[Fault]:
     """The faults that are only recorded on a rig.
 
     Also a lost console, where the run is to finish without it; not an implausible value, where that is to lead to Safe.
     """
-    also = {Fault.CONSOLE_LOST} if config.operator.console_lost == "finish" else set()
-    return (WARNINGS | also) - ({Fault.IMPLAUSIBLE_VALUE} if config.residuals.reaction == "safe" else set())
+    also = {Fault.CONSOLE_LOST} if operator.console_lost == "finish" else set()
+    return (WARNINGS | also) - ({Fault.IMPLAUSIBLE_VALUE} if residuals.reaction == "safe" else set())
 
 
 def row_of(text: str) -> FaultRow:

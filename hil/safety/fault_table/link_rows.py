@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 from drivers.serial.link import DAMAGED_ALLOWED, LOOKED_AT
-from hil.config import Config
 from hil.messages.fault_bounds import LINK_LOST_NS, SWITCHING_PRESSURE_RATIO, TIMEOUT_FACTOR
-from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
-
-
-def _valve_ms(config: Config) -> float | None:
-    """None where nothing watches the valves."""
-    valves = config.devices.valves if config.devices else None
-    if valves is None or valves.moves_within_s is None:
-        return None
-    return TIMEOUT_FACTOR * valves.moves_within_s * 1e3 + 1e3 / valves.rate_hz + period_ms(config)
-
-
-def _lost_by_device_ms(config: Config) -> dict[str, float]:
-    """Of a device that is asked less often at the latest by the age of its newest answer."""
-    limits = config.limits
-    ages_ms = {"daq": limits.daq_age_ms, "valves": limits.valves_age_ms, "loads": limits.loads_age_ms}
-    by_device_ms = {name: age_ms + period_ms(config) for name, age_ms in ages_ms.items() if name in config.layout.links}
-    return {"drives": LINK_LOST_NS / 1e6, **by_device_ms}
-
-
-def _lost_ms(config: Config) -> float:
-    return max(_lost_by_device_ms(config).values())
-
+from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow
+from hil.safety.fault_table.times import ReactionTimes
 
 ROWS = (
     FaultRow(
         13,
         "link lost",
         "ports of the devices, and an answer to each request or its repetition",
-        _lost_ms,
+        ReactionTimes.lost,
         f"drives: {LINK_LOST_NS / 1e6:g} ms; other devices: when they are next asked, at the latest after their "
         "largest age (limits: daq_age_ms, valves_age_ms, loads_age_ms), as fault 1 or 2",
         "Safe on all other links. The port is opened again with growing pauses, to stop the device; the device is not "
@@ -43,7 +22,7 @@ ROWS = (
         "Look at the cable, the USB plug and the power of the device that the text names. Its time-out stops a drive; "
         "valves without a dead-man stay as they are: shut the supply.",
         external=True,
-        by_device=_lost_by_device_ms,
+        by_device=ReactionTimes.losts,
     ),
     FaultRow(
         14,
@@ -85,7 +64,7 @@ ROWS = (
         "valve stuck",
         "pressure of each chamber against the one commanded by its valve and regulator; only where pressures are "
         "measured",
-        _valve_ms,
+        ReactionTimes.valve,
         f"{TIMEOUT_FACTOR:g} times devices.valves.moves_within_s, one reading of the pressures and one tick; a chamber "
         f"still on the wrong side of {SWITCHING_PRESSURE_RATIO:.0%} of cylinders.supply_kPa, or, with regulators that "
         "are moved, not within devices.valves.follows_within_kPa of a pressure that has stood for so long. A valve "

@@ -15,14 +15,15 @@ from hil.messages.fault_bounds import (
     WINDOW,
     WORKER_SILENT_NS,
 )
-from hil.safety.fault_table.row import BY_OPERATOR, NOTHING_TO_CLEAR, FaultRow, period_ms
+from hil.safety.fault_table.row import BY_OPERATOR, NOTHING_TO_CLEAR, FaultRow
+from hil.safety.fault_table.times import ReactionTimes
 
 ROWS = (
     FaultRow(
         10,
         "tick late",
         "start of each tick against its time in the grid (realtime)",
-        period_ms,
+        ReactionTimes.one_tick,
         "the same tick",
         "whole periods are skipped and counted; the run goes on",
         False,
@@ -34,7 +35,7 @@ ROWS = (
         11,
         "loop late",
         f"start of each tick, and the periods skipped among the last {WINDOW} (realtime)",
-        period_ms,
+        ReactionTimes.one_tick,
         f"a tick over {LATE_LIMIT_NS / 1e6:g} ms late, or more than {SKIPPED_LIMIT} of the last {WINDOW} periods "
         "skipped; noticed in that tick",
         "Safe",
@@ -77,7 +78,7 @@ ROWS = (
         27,
         "exception",
         "every call in a tick",
-        period_ms,
+        ReactionTimes.one_tick,
         "the same tick",
         "all devices are stopped first, then Safe is latched and the reason recorded",
         True,
@@ -90,7 +91,7 @@ ROWS = (
         28,
         "fault in Safe",
         "every device call on the way to Safe, each by itself",
-        period_ms,
+        ReactionTimes.one_tick,
         "the same tick; the dead-man of the link follows",
         "the other devices are stopped all the same; dead-man, watchdog and the device's time-out act on the one that "
         "failed",

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from hil.config import Config
 from hil.ipc.run_memory import LEAST_TICKS, RING_S
 from hil.messages.fault_bounds import CONSOLE_SILENT_NS, E_STOP_NS, FULL, RECORD_LOST_NS
 from hil.recording.disk_reserve import BYTES, LOW
 from hil.safety.arming import DISK_NEEDED
-from hil.safety.fault_table.row import BY_OPERATOR, NOTHING_TO_CLEAR, FaultRow, period_ms
-
-
-def _stop_ms(config: Config) -> float:
-    """A rig that is simulated in this process has no device that reads an emergency stop."""
-    return period_ms(config) + (0.0 if config.rig == "simulated" else E_STOP_NS / 1e6)
-
-
-def _console_ms(config: Config) -> float:
-    return CONSOLE_SILENT_NS / 1e6 + period_ms(config)
-
-
-def _disk_ms(config: Config) -> float:
-    return config.record.flush_ms + period_ms(config)
-
-
-def _ring_ms(config: Config) -> float:
-    ticks_s = max(RING_S, LEAST_TICKS / config.loop.rate_hz)
-    return FULL * 1e3 * (ticks_s if config.daq is None else RING_S) + period_ms(config)
-
+from hil.safety.fault_table.row import BY_OPERATOR, NOTHING_TO_CLEAR, FaultRow
+from hil.safety.fault_table.times import ReactionTimes
 
 ROWS = (
     FaultRow(
@@ -34,7 +15,7 @@ ROWS = (
         "stop by operator",
         "Ctrl-C, hang-up, a polite kill, the command e_stop; an emergency stop that a controller reads, or the line "
         "devices.daq.e_stop",
-        _stop_ms,
+        ReactionTimes.stop,
         f"one tick after it reaches the loop; an emergency stop that a device reads: {E_STOP_NS / 1e6:g} ms more",
         "Safe",
         True,
@@ -46,7 +27,7 @@ ROWS = (
         19,
         "console lost",
         "heartbeat of the client that holds the operator lease",
-        _console_ms,
+        ReactionTimes.console,
         f"{CONSOLE_SILENT_NS / 1e6:g} ms without a heartbeat, and one tick",
         "Safe, or the run is finished (operator.console_lost); no run is armed without a lease",
         True,
@@ -81,7 +62,7 @@ ROWS = (
         22,
         "disk full",
         "free space before arming, and every write",
-        _disk_ms,
+        ReactionTimes.disk,
         f"less than {LOW / 1e6:g} MB free: the next write, that is record.flush_ms and one tick",
         f"refuse to arm below {DISK_NEEDED / 1e6:g} MB; in a run: Safe, and a reserve of {BYTES / 1e6:g} MB on the "
         "disk holds what follows",
@@ -105,7 +86,7 @@ ROWS = (
         24,
         "record ring full",
         "rows that wait for the recorder (realtime)",
-        _ring_ms,
+        ReactionTimes.ring,
         f"the recorder is {FULL * RING_S:g} s behind; at a low rate without force sensors {FULL * LEAST_TICKS:g} ticks",
         "Safe, before a row is lost",
         True,

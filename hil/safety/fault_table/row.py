@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hil.config import Config
+from hil.safety.fault_table.times import ReactionTimes
 
 # Fields that are of no use to a person.
 _INTERNAL = ("external", "by_device")
@@ -40,32 +40,27 @@ class FaultRow:
     number: int
     name: str
     watched: str
-    bound_ms: Callable[[Config], float | None] | float | None
+    bound_ms: Callable[[ReactionTimes], float | None] | float | None
     bound: str
     reaction: str
     latched: bool
     clears: str
     operator: str
     external: bool = False
-    by_device: Callable[[Config], Mapping[str, float]] | None = None
+    by_device: Callable[[ReactionTimes], Mapping[str, float]] | None = None
 
-    def bound_for(self, config: Config, device: str = "") -> float | None:
+    def bound_for(self, times: ReactionTimes, device: str = "") -> float | None:
         """Longest time from the cause to the reaction on that rig [ms]; None: as `bound_ms`.
 
         Args:
-            config: of the rig.
+            times: of that rig.
             device: name of the link that the cause is in; empty: any.
         """
         if device and self.by_device is not None:
-            return self.by_device(config).get(device)
-        return self.bound_ms(config) if callable(self.bound_ms) else self.bound_ms
+            return self.by_device(times).get(device)
+        return self.bound_ms(times) if callable(self.bound_ms) else self.bound_ms
 
     def as_json(self) -> dict[str, Any]:
         """The columns for a person; `bound_ms` is None where it depends on the config."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _INTERNAL}
         return values | {"bound_ms": None if callable(self.bound_ms) else self.bound_ms}
-
-
-def period_ms(config: Config) -> float:
-    """One tick [ms]."""
-    return 1e3 / config.loop.rate_hz

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hil.config import Config
 from hil.messages.fault_bounds import (
     BAD_TICKS_ALLOWED,
     CLAMPS_ALLOWED,
@@ -10,108 +9,29 @@ from hil.messages.fault_bounds import (
     POWER_AGE_NS,
     RESIDUAL_WINDOW_S,
 )
-from hil.messages.layout import SAMPLED
-from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
+from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow
+from hil.safety.fault_table.times import ReactionTimes
 from models.validity import VALIDITIES
-
-
-def _block_ms(config: Config) -> float:
-    """A block of the slowest data acquisition; a block shorter than a tick counts as one tick [ms]."""
-    sections = [section for section in (config.daq, config.loads) if section is not None]
-    return max([section.block_ms for section in sections] + [period_ms(config)])
-
-
-def _dropouts_ms(config: Config) -> dict[str, float]:
-    ages_ms = {"daq": config.limits.daq_age_ms, "loads": config.limits.loads_age_ms}
-    return {name: age_ms + period_ms(config) for name, age_ms in ages_ms.items() if name in config.layout.links}
-
-
-def _stale_ms(config: Config) -> dict[str, float]:
-    """Of drives and valves by the age of their answer, of channels by the time of the equal samples."""
-    limits, links = config.limits, config.layout.links
-    ages_ms = {"drives": limits.drives_age_ms, "valves": limits.valves_age_ms}
-    by_device_ms = {name: age_ms for name, age_ms in ages_ms.items() if name in links}
-    if config.daq is not None and limits.frozen_samples:
-        by_device_ms["daq"] = config.daq.block_ms + 1e3 * limits.frozen_samples / config.daq.rate_hz
-    if config.loads is not None and limits.loads_frozen_samples:
-        by_device_ms["loads"] = config.loads.block_ms + 1e3 * limits.loads_frozen_samples / config.loads.rate_hz
-    return {name: time_ms + period_ms(config) for name, time_ms in by_device_ms.items()}
-
-
-def _dropout_ms(config: Config) -> float:
-    return max(_dropouts_ms(config).values(), default=period_ms(config))
-
-
-def _longest_stale_ms(config: Config) -> float:
-    return max(_stale_ms(config).values())
-
-
-def _blocks_ms(config: Config, blocks: int) -> float:
-    """So many of these blocks, and a tick."""
-    return blocks * _block_ms(config) + period_ms(config)
-
-
-def _not_finite_by_device_ms(config: Config) -> dict[str, float]:
-    """Drives that are simulated in the loop's process answer in each tick."""
-    drives = config.devices.drives if config.devices and config.rig != "simulated" else None
-    answers_ms = 1e3 / drives.rate_hz if drives else period_ms(config)
-    by_device_ms = {"drives": (BAD_TICKS_ALLOWED + 1) * answers_ms + period_ms(config)}
-    sampled = [name for name in config.layout.links if name in SAMPLED]
-    return by_device_ms | dict.fromkeys(sampled, _blocks_ms(config, BAD_TICKS_ALLOWED + 1))
-
-
-def _not_finite_ms(config: Config) -> float:
-    return max(_not_finite_by_device_ms(config).values())
-
-
-def _one_block_ms(config: Config) -> float:
-    return _blocks_ms(config, 1)
-
-
-def _gap_ms(config: Config) -> float:
-    return _blocks_ms(config, GAP_ALLOWED + 2)
-
-
-def _measured_ms(config: Config) -> float | None:
-    limits, valves = config.limits, config.devices.valves if config.devices else None
-    times_ms = [POWER_AGE_NS / 1e6] if limits.motor_current_A or limits.supply_V else []
-    times_ms += [1e3 / valves.rate_hz if valves else 0.0] if limits.pressure_kPa else []
-    return max(times_ms) + period_ms(config) if times_ms else None
-
-
-def _residual_ms(config: Config) -> float | None:
-    """In a tick, while the command stands; the end of a run is not a matter of time."""
-    return 1e3 * RESIDUAL_WINDOW_S + period_ms(config) if config.residuals.reaction == "safe" else None
-
-
-def _outside_ms(config: Config) -> float:
-    """Of a value that stays beyond its limit, in the range that waits longest."""
-    return 1e3 * max(validity.for_s for validity in VALIDITIES.values()) + 2.0 * period_ms(config)
-
-
-def _clamped_ms(config: Config) -> float:
-    return (CLAMPS_ALLOWED + 1) * period_ms(config)
-
 
 ROWS = (
     FaultRow(
         1,
         "sensor drop-out",
         "age of the newest sample of the force sensors and of the load channels",
-        _dropout_ms,
+        ReactionTimes.dropout,
         "limits.daq_age_ms (load channels: limits.loads_age_ms) and one tick",
         "the last block is held until then; then Safe",
         True,
         BY_OPERATOR,
         "Look at power and cable of the data acquisition, then at its lamp. Run hil check: its line 'DAQ sample age'.",
-        by_device=_dropouts_ms,
+        by_device=ReactionTimes.dropouts,
     ),
     FaultRow(
         2,
         "sensor stale",
         "age of the wheel speeds and of the valves' answer; equal samples in a row of each channel (samples at full "
         "scale do not count; a simulated channel counts only if its noise is at least half a step of its converter)",
-        _longest_stale_ms,
+        ReactionTimes.stale,
         "limits.drives_age_ms, limits.valves_age_ms, or limits.frozen_samples (limits.loads_frozen_samples) samples; "
         "and one tick",
         "Safe",
@@ -119,25 +39,25 @@ ROWS = (
         BY_OPERATOR,
         "The text names the device. Drives or valves: look at its power and cable. A channel: tap the sensor; if its "
         "reading does not move, replace cable or sensor.",
-        by_device=_stale_ms,
+        by_device=ReactionTimes.stales,
     ),
     FaultRow(
         3,
         "sample not finite",
         "each sample of the force sensors and of the load channels, and each wheel speed, is a finite number",
-        _not_finite_ms,
+        ReactionTimes.not_finite,
         f"{BAD_TICKS_ALLOWED + 1} ticks with samples in a row, or answers of the drives; and one tick",
         f"the sample is left out; {BAD_TICKS_ALLOWED + 1} in a row: Safe",
         True,
         BY_OPERATOR,
         "The text names the device, which delivers no number. Restart it, and look for its driver's own error message.",
-        by_device=_not_finite_by_device_ms,
+        by_device=ReactionTimes.not_finites,
     ),
     FaultRow(
         4,
         "ADC saturated",
         "samples at 99 % of the range, or a channel that its device flags",
-        _one_block_ms,
+        ReactionTimes.one_block,
         "one block of samples and one tick",
         "mark: the trial goes on and is recorded, and is not accepted",
         False,
@@ -159,7 +79,7 @@ ROWS = (
         6,
         "samples lost",
         "overrun that the data acquisition reports (NI -200279)",
-        _one_block_ms,
+        ReactionTimes.one_block,
         "the next read, that is one block, and one tick",
         "Safe",
         True,
@@ -172,7 +92,7 @@ ROWS = (
         7,
         "sequence gap",
         "numbers of the blocks of samples",
-        _gap_ms,
+        ReactionTimes.gap,
         f"more than {GAP_ALLOWED} blocks missing in a row; noticed with the next block and one tick",
         "a block older than one before it is dropped; a longer gap: Safe",
         True,
@@ -184,7 +104,7 @@ ROWS = (
         8,
         "model not finite",
         "state of the rover twin",
-        period_ms,
+        ReactionTimes.one_tick,
         "the same tick",
         "Safe",
         True,
@@ -196,7 +116,7 @@ ROWS = (
         9,
         "command out of limit",
         "each command, in the limiter",
-        _clamped_ms,
+        ReactionTimes.clamped,
         f"{CLAMPS_ALLOWED + 1} ticks in a row; a command that is not a number: the same tick",
         f"the command is clamped and counted; {CLAMPS_ALLOWED + 1} in a row: Safe",
         True,
@@ -208,7 +128,7 @@ ROWS = (
         30,
         "measured out of limit",
         "motor currents, supply voltage and pressures, where limits.motor_current_A, .supply_V or .pressure_kPa is set",
-        _measured_ms,
+        ReactionTimes.measured,
         "devices.drives reads each value several times a second, devices.valves at its rate_hz; a current or voltage "
         f"older than {POWER_AGE_NS / 1e6:g} ms is row 2",
         "Safe",
@@ -221,7 +141,7 @@ ROWS = (
         31,
         "measured near limit",
         "the same, with the keys warn_below and warn_above",
-        _measured_ms,
+        ReactionTimes.measured,
         "as row 30",
         "the run is marked and goes on; it is not accepted",
         False,
@@ -232,7 +152,7 @@ ROWS = (
         32,
         "outside model",
         "rover twin, from the first motion on: " + ", ".join(one.name for one in VALIDITIES.values()),
-        _outside_ms,
+        ReactionTimes.outside,
         "a value beyond its limit for as long as docs/explanation/limits.md says, 0 to 0.5 s, and one tick",
         "Safe; what statics can tell before the first motion: refuse to arm, naming the key",
         True,
@@ -245,7 +165,7 @@ ROWS = (
         "implausible value",
         "residuals: what is measured against what the rest of the rig implies, with thresholds from good runs, where "
         "residuals.calibration is set (docs/explanation/residuals.md)",
-        _residual_ms,
+        ReactionTimes.residual,
         "the end of the run; with residuals.reaction: safe also the tick in which the mean over "
         f"{RESIDUAL_WINDOW_S:g} s of a wheel's speed error or of the sum of the wheel loads is over its threshold",
         "the run is marked and not accepted; with residuals.reaction: safe, Safe",

@@ -29,7 +29,7 @@ from hil.messages.fault_bounds import (
     WINDOW,
     WORKER_SILENT_NS,
 )
-from hil.safety.fault_table import EXTERNAL_FAULTS, FAULT_TABLE, WARNINGS, row_of
+from hil.safety.fault_table import EXTERNAL_FAULTS, FAULT_TABLE, WARNINGS, ReactionTimes, row_of
 from hil.safety.fault_table.row import NOT_ARMED, NOTHING_TO_CLEAR
 
 MS = 1_000_000
@@ -87,8 +87,8 @@ def test_external_faults_are_those_that_no_value_of_a_tick_shows():
 
 @pytest.mark.parametrize("name", ["sim_impact", "sim_wire", "sim_juno", "sim_normal_force"])
 def test_bounds_are_finite_times_on_every_kind_of_rig(name):
-    config = load_config(name)
-    bounds = {row.number: row.bound_for(config) for row in ROWS}
+    times = ReactionTimes(load_config(name))
+    bounds = {row.number: row.bound_for(times) for row in ROWS}
     assert all(bound is None or (math.isfinite(bound) and bound > 0.0) for bound in bounds.values()), bounds
 
 
@@ -103,27 +103,28 @@ def test_bounds_that_people_at_the_rig_rely_on_are_what_they_were():
 
 
 def test_bounds_follow_the_config():
-    config = load_config("sim_impact", [*LIMITS, "loop.rate_hz=500"])
-    assert FAULT_TABLE[1].bound_for(config) == 30.0 + 2.0
-    assert FAULT_TABLE[2].bound_for(config) == 700.0 + 2.0
-    assert FAULT_TABLE[2].bound_for(config, "drives") == 300.0 + 2.0
-    assert FAULT_TABLE[2].bound_for(config, "daq") is None  # not checked
-    assert FAULT_TABLE[19].bound_for(config) == CONSOLE_SILENT_NS / 1e6 + 2.0
-    assert FAULT_TABLE[12].bound_for(config) > DEAD_MAN_NS / 1e6
-    assert FAULT_TABLE[25].bound_for(config) is None
+    times = ReactionTimes(load_config("sim_impact", [*LIMITS, "loop.rate_hz=500"]))
+    assert FAULT_TABLE[1].bound_for(times) == 30.0 + 2.0
+    assert FAULT_TABLE[2].bound_for(times) == 700.0 + 2.0
+    assert FAULT_TABLE[2].bound_for(times, "drives") == 300.0 + 2.0
+    assert FAULT_TABLE[2].bound_for(times, "daq") is None  # not checked
+    assert FAULT_TABLE[19].bound_for(times) == CONSOLE_SILENT_NS / 1e6 + 2.0
+    assert FAULT_TABLE[12].bound_for(times) > DEAD_MAN_NS / 1e6
+    assert FAULT_TABLE[25].bound_for(times) is None
 
 
 def test_a_rig_without_sensors_has_bounds_of_the_links_that_it_has():
     config = load_config("sim_juno")
-    assert set(FAULT_TABLE[2].by_device(config)) <= set(config.layout.links)
-    assert FAULT_TABLE[1].bound_for(config, "valves") is None
+    times = ReactionTimes(config)
+    assert set(FAULT_TABLE[2].by_device(times)) <= set(config.layout.links)
+    assert FAULT_TABLE[1].bound_for(times, "valves") is None
 
 
 def test_a_valve_is_watched_only_where_the_config_says_how_fast_it_moves():
-    assert FAULT_TABLE[17].bound_for(load_config("sim_wire")) is None
+    assert FAULT_TABLE[17].bound_for(ReactionTimes(load_config("sim_wire"))) is None
     registers = "{left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, kPa_per_count: 0.1}"
     watched = [f"devices.valves.pressure_registers={registers}", "devices.valves.moves_within_s=0.2"]
     assert (
-        FAULT_TABLE[17].bound_for(load_config("sim_wire", [*watched, "devices.valves.baud=19200"]))
+        FAULT_TABLE[17].bound_for(ReactionTimes(load_config("sim_wire", [*watched, "devices.valves.baud=19200"])))
         == 2 * 200.0 + 100.0 + 1.0
     )

@@ -22,7 +22,7 @@ STARBOARD = 1
 def plant_of(*settings: str) -> Plant:
     """The nominal rig, but for its veer, in front of the obstacle."""
     config = load_config("sim_impact", ["trial.start_distance_m=0.1", *settings])
-    return Plant(replace(nominal_rig(config), veer=veer(config)), np.random.default_rng(1))
+    return Plant(replace(nominal_rig(config), veer=veer(config.plant, config.layout)), np.random.default_rng(1))
 
 
 def drive(plant: Plant, most_s: float = 4.0, speed: float = 0.4) -> Plant:

@@ -44,7 +44,7 @@ class VirtualRig:
         self._serial = SerialLines(memory, host, host.terminal)
         VirtualLines(host.time, self._serial.lines, host.ports)
 
-        self._daq = DaqServer(memory, host, host) if has_server(config) else None
+        self._daq = DaqServer(memory, host, host) if has_server(config.devices, config.daq) else None
         self.endpoints = {name: str(line.path) for name, line in self._serial.lines.items()}
         if self._daq:
             self.endpoints["daq"] = self._daq.server.start()

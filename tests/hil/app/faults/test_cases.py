@@ -26,18 +26,14 @@ from hil.app.faults.config_cases import config_cases
 from hil.app.faults.faulty_device import KINDS
 from hil.app.faults.judge import stopped_ms, times_wrong
 from hil.app.faults.lockstep_cases import (
-    console_cases,
+    LockstepCases,
     cylinder_cases,
-    device_cases,
-    implausible_cases,
-    sensor_cases,
-    stage_cases,
 )
 from hil.app.faults.process_cases import process_cases
 from hil.app.faults.protocol_cases import protocol_cases, protocol_config
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, all_cases
 from hil.config import load_config
-from hil.safety.fault_table import FAULT_TABLE
+from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 RUN_UP = {"run_up": 300}
 
@@ -48,11 +44,11 @@ def config():
 
 
 def device_case(config, device, kind):
-    return next(case for case in device_cases(config, RUN_UP) if (case.device, case.kind) == (device, kind))
+    return next(case for case in LockstepCases(config, RUN_UP).devices() if (case.device, case.kind) == (device, kind))
 
 
 def test_every_kind_is_injected_into_every_device(config):
-    cases = [*device_cases(config, RUN_UP), *implausible_cases(config, RUN_UP)]
+    cases = [*LockstepCases(config, RUN_UP).devices(), *LockstepCases(config, RUN_UP).implausible()]
     injected = {(case.device, case.kind) for case in cases}
     assert injected == {(device, kind) for device in ("daq", "drives", "valves") for kind in KINDS}
 
@@ -70,14 +66,14 @@ def test_a_case_is_data(config, monkeypatch):
 
 
 def test_arming_is_refused_with_a_sensor_that_is_open_or_shorted(config):
-    offset, noise = list(sensor_cases(config))[:2]
+    offset, noise = list(LockstepCases(config, RUN_UP).sensors())[:2]
     assert [(case.kind, case.result().outcome) for case in (offset, noise)] == [
         (kind, InjectionOutcome(remark="arming refused")) for kind in ("offset", "noise")
     ]
 
 
 def test_a_sensor_in_its_band_that_is_expected_to_be_refused_is_wrong(config):
-    case = next(sensor_cases(config))
+    case = next(LockstepCases(config, RUN_UP).sensors())
     assert "it was armed" in replace(case, config=config).result().outcome.wrong
 
 
@@ -91,7 +87,7 @@ def test_a_fault_of_a_device_is_noticed_and_stopped_within_its_bound(config, dev
 
 
 def test_drives_that_take_no_command_are_stopped_by_their_own_time_out(config):
-    case = next(case for case in stage_cases(config, RUN_UP) if (case.row, case.device) == (28, "drives"))
+    case = next(case for case in LockstepCases(config, RUN_UP).stages() if (case.row, case.device) == (28, "drives"))
     result = case.result()
     assert result.ok, result.outcome
     assert result.outcome.reacted_ms == pytest.approx(100.0)
@@ -108,7 +104,7 @@ def test_faults_of_cylinders_are_noticed_within_their_bounds_and_only_marked_whe
 
 
 def test_a_lost_console_comes_to_what_the_table_says(config):
-    results = [case.result() for case in console_cases(config, RUN_UP)]
+    results = [case.result() for case in LockstepCases(config, RUN_UP).consoles()]
     assert [result.outcome for result in results if not result.ok] == []
     stopped, finished = results
     assert stopped.outcome.reacted_ms == pytest.approx(501.0)
@@ -220,7 +216,7 @@ def test_processes_are_killed_and_stopped_and_their_bounds_are_those_of_the_tabl
     assert struck == {(name, kind) for name in names for kind in ("killed", "stopped")} | {("loop process", "Ctrl-C")}
     assert {case.row for case in found} == {12, 18, 29}
     workers = [case.expected.react_ms for case in found if case.row == 29]
-    assert workers == [FAULT_TABLE[29].bound_for(protocol_config())] * 2
+    assert workers == [FAULT_TABLE[29].bound_for(ReactionTimes(protocol_config()))] * 2
 
 
 def test_stops_count_for_controllers_that_ran_at_the_injection():

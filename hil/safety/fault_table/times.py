@@ -1,0 +1,150 @@
+"""Longest times from a cause to the reaction, as the config of a rig sets them: the bounds of the fault table."""
+
+from __future__ import annotations
+
+from hil.config import Config
+from hil.ipc.run_memory import LEAST_TICKS, RING_S
+from hil.messages.fault_bounds import (
+    BAD_TICKS_ALLOWED,
+    CLAMPS_ALLOWED,
+    CONSOLE_SILENT_NS,
+    E_STOP_NS,
+    FULL,
+    GAP_ALLOWED,
+    LINK_LOST_NS,
+    POWER_AGE_NS,
+    RESIDUAL_WINDOW_S,
+    TIMEOUT_FACTOR,
+)
+from hil.messages.layout import SAMPLED
+from models.validity import VALIDITIES
+
+ByDevice = dict[str, float]
+
+
+class ReactionTimes:
+    """Of one rig, in ms; by the name of the link where they differ. None: nothing watches it on that rig.
+
+    Args:
+        config: of the rig.
+
+    Attributes:
+        tick_ms: one tick.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config, self._limits, self._links = config, config.limits, config.layout.links
+        self._valves = config.devices.valves if config.devices else None
+        self.tick_ms = 1e3 / config.loop.rate_hz
+
+    def age(self, device: str) -> float:
+        """Largest age of the newest sample of a device."""
+        return float(getattr(self._limits, f"{device}_age_ms"))
+
+    def samples(self, device: str) -> float:
+        """Period of the samples of a device."""
+        section = {"daq": self._config.daq, "loads": self._config.loads}.get(device)
+        return self.tick_ms if section is None else section.block_ms
+
+    @property
+    def blocks(self) -> float:
+        """A block of the slowest data acquisition; a block shorter than a tick counts as one tick."""
+        return max(self.tick_ms, *(self.samples(device) for device in SAMPLED))
+
+    def dropouts(self) -> ByDevice:
+        """Samples that are too old."""
+        return {name: self.age(name) + self.tick_ms for name in SAMPLED if name in self._links}
+
+    def dropout(self) -> float:
+        """The longest of them."""
+        return max(self.dropouts().values(), default=self.tick_ms)
+
+    def stales(self) -> ByDevice:
+        """Of drives and valves by the age of their answer, of channels by the time of the equal samples."""
+        config, limits = self._config, self._limits
+        by_device: ByDevice = {name: self.age(name) for name in ("drives", "valves") if name in self._links}
+        if config.daq is not None and limits.frozen_samples:
+            by_device["daq"] = config.daq.block_ms + 1e3 * limits.frozen_samples / config.daq.rate_hz
+        if config.loads is not None and limits.loads_frozen_samples:
+            by_device["loads"] = config.loads.block_ms + 1e3 * limits.loads_frozen_samples / config.loads.rate_hz
+        return {name: time + self.tick_ms for name, time in by_device.items()}
+
+    def stale(self) -> float:
+        """The longest of them."""
+        return max(self.stales().values())
+
+    def one_block(self) -> float:
+        """A block, and a tick."""
+        return self.blocks + self.tick_ms
+
+    def gap(self) -> float:
+        """Blocks that are missing."""
+        return (GAP_ALLOWED + 2) * self.blocks + self.tick_ms
+
+    def not_finites(self) -> ByDevice:
+        """Samples that are no numbers. Drives that are simulated in the loop's process answer in each tick."""
+        config = self._config
+        drives = config.devices.drives if config.devices and config.rig != "simulated" else None
+        answers, bad = 1e3 / drives.rate_hz if drives else self.tick_ms, BAD_TICKS_ALLOWED + 1
+        sampled = [name for name in self._links if name in SAMPLED]
+        return {"drives": bad * answers + self.tick_ms} | dict.fromkeys(sampled, bad * self.blocks + self.tick_ms)
+
+    def not_finite(self) -> float:
+        """The longest of them."""
+        return max(self.not_finites().values())
+
+    def measured(self) -> float | None:
+        """A current, a voltage or a pressure."""
+        limits, valves = self._limits, self._valves
+        times = [POWER_AGE_NS / 1e6] if limits.motor_current_A or limits.supply_V else []
+        times += [1e3 / valves.rate_hz if valves else 0.0] if limits.pressure_kPa else []
+        return max(times) + self.tick_ms if times else None
+
+    def residual(self) -> float | None:
+        """In a tick, while the command stands; the end of a run is not a matter of time."""
+        return 1e3 * RESIDUAL_WINDOW_S + self.tick_ms if self._config.residuals.reaction == "safe" else None
+
+    def outside(self) -> float:
+        """Of a value that stays beyond its limit, in the range that waits longest."""
+        return 1e3 * max(validity.for_s for validity in VALIDITIES.values()) + 2.0 * self.tick_ms
+
+    def clamped(self) -> float:
+        """Commands out of limit in a row."""
+        return (CLAMPS_ALLOWED + 1) * self.tick_ms
+
+    def losts(self) -> ByDevice:
+        """Of a device that is asked less often at the latest by the age of its newest answer."""
+        asked = [name for name in ("daq", "valves", "loads") if name in self._links]
+        return {"drives": LINK_LOST_NS / 1e6} | {name: self.age(name) + self.tick_ms for name in asked}
+
+    def lost(self) -> float:
+        """The longest of them."""
+        return max(self.losts().values())
+
+    def valve(self) -> float | None:
+        """A valve that does not move."""
+        valves = self._valves
+        if valves is None or valves.moves_within_s is None:
+            return None
+        return TIMEOUT_FACTOR * valves.moves_within_s * 1e3 + 1e3 / valves.rate_hz + self.tick_ms
+
+    def stop(self) -> float:
+        """A rig that is simulated in this process has no device that reads an emergency stop."""
+        return self.tick_ms + (0.0 if self._config.rig == "simulated" else E_STOP_NS / 1e6)
+
+    def console(self) -> float:
+        """A console that is silent."""
+        return CONSOLE_SILENT_NS / 1e6 + self.tick_ms
+
+    def disk(self) -> float:
+        """The next write."""
+        return self._config.record.flush_ms + self.tick_ms
+
+    def ring(self) -> float:
+        """A ring that fills."""
+        ticks_s = max(RING_S, LEAST_TICKS / self._config.loop.rate_hz)
+        return FULL * 1e3 * (ticks_s if self._config.daq is None else RING_S) + self.tick_ms
+
+    def one_tick(self) -> float:
+        """Noticed in the same tick."""
+        return self.tick_ms
