@@ -7,8 +7,8 @@ Arming, faults, the operator's stop, the limiter and the record are those of eve
     largest measured wheel speed: 0.41 rad/s; forward by 98 mm
     faults: none
 
-In a package that names it by an entry point (docs/how-to/add-a-driver.md) `hil run` takes it from a config: that needs
-its part of the summary, too, as tests/example_package/rover_hil_example/spin.py has it.
+In a package that names this class by an entry point (docs/how-to/add-a-driver.md) `hil run` takes it from a config. Its
+own settings and its own part of the summary are in tests/example_package/rover_hil_example/spin.py.
 """
 
 from enum import IntEnum

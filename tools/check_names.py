@@ -45,7 +45,7 @@ GIVEN_UP = {
     "TROUBLE": "FAULT_MESSAGE",
     "Witness": "GroundTruthPublisher",
     "witness": "truth_publisher",
-    "Making": "ExperimentType",
+    "Making": "type[Experiment]",
     "LockstepRig": "LockstepBackend",
     "RealtimeRig": "RealtimeBackend",
     "open_rig": "open_backend",

@@ -17,7 +17,7 @@ from hil.campaign.trial import Job, Result
 from hil.campaign.workers import process_pool, run_jobs, this_process
 from hil.config import Config, load_config
 from hil.config.kernel_kinds import one_of_each_kind
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 
 QUIET = "telemetry.endpoint=''"
 GROUNDS = {"firm": "hard", "soil": "soft"}
@@ -217,7 +217,7 @@ def _time_to_impact(sets: Sequence[str]) -> float:
     """From the start of the run-up to the impact of the nominal rig [s]."""
     none = ("mass", "soil", "legs", "sensitivity", "start_m")
     done = run(load_config(parameters()["config"], [*sets, *(f"plant.spread.{name}=0" for name in none)]))
-    began = done.ticks["t_ns"][done.ticks["state"] == State.RUN_UP][0]
+    began = done.ticks["t_ns"][done.ticks["state"] == ImpactState.RUN_UP][0]
     return float(done.summary["impact_time_s"]) - float(began) * 1e-9
 
 

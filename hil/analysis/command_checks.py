@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.experiments.impact.release import Release
 from hil.messages.check import Check
 from hil.messages.fault import Fault
@@ -135,7 +135,7 @@ def _latched_after(events: Rows, only_recorded: Collection[Fault]) -> list[tuple
 def _tick_of_cut(impact: np.void, ticks: Rows, release: Release | None) -> int:
     """Number of the tick in which the drives must be cut, the reaction tick or a later one."""
     number = int(impact["reaction_tick"])
-    began_ns = ticks["t_ns"][ticks["state"] == State.RUN_UP]
+    began_ns = ticks["t_ns"][ticks["state"] == ImpactState.RUN_UP]
     if release is None or release.kind == "automatic" or not began_ns.size:
         return number
     due_ns = release.due_ns(int(began_ns[0]), int(impact["t_ns"]))

@@ -89,7 +89,7 @@ def _run_all(config: Config, progress: Progress) -> None:
         samples = _run_rig(config)
     Estimator(config).estimate(samples)
     RoverTwin(nominal_rig(config), controls_loads=config.layout.controls_loads).warm_up()
-    _ = experiment_type(config).make(config, lambda *_: []).fixed_checks
+    _ = experiment_type(config)(config, lambda *_: []).fixed_checks
 
 
 @contextmanager

@@ -29,7 +29,6 @@ from hil.bench.watched_trial import watched_trial
 from hil.config import Config, load_config
 from hil.config.rig_setup import rig_setup
 from hil.experiments.base import ArmingChecks
-from hil.experiments.summary import common_reasons
 from hil.processes.disturbances import beside
 from hil.realtime.process_memory import Memory
 from hil.recording import read_trial
@@ -223,7 +222,7 @@ def _cuts(config: Config, events: int) -> Cuts:
                 assert config.devices.drives is not None
                 names = [name for name in addresses if name.startswith(config.devices.drives.driver)]
                 stops = {name: control.ask("stops", device=name)["stops"] for name in names}
-            ended = common_reasons(trial, rig.cycle.safety, partial(beside, read_trial(folder).events))
+            ended = trial.reasons(rig.cycle.safety, partial(beside, read_trial(folder).events))
     except (DeviceError, NotArmedError) as error:
         ended = [str(error)]
     cuts = [cut for trial in trials for cut in trial.found]

@@ -9,7 +9,7 @@ import msgspec
 from hil.config import Config
 from hil.control.base import DirectSetPoints
 from hil.experiments.base import ArmingChecks, Experiment
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
 from hil.recording.cut_times import CutTimes
 
@@ -34,7 +34,7 @@ class RepeatedImpacts(Experiment):
     """
 
     name = "repeated impacts"
-    states = State
+    states = ImpactState
 
     def __init__(
         self, count: int, speed_radps: ByWheel, timeout_s: float, config: Config, checks: ArmingChecks
@@ -55,15 +55,15 @@ class RepeatedImpacts(Experiment):
         t_ns = samples.t_ns
         if self._begin_or_end(samples, estimate, safe or t_ns > self._timeout_ns):
             pass
-        elif self.state == State.ARMED and self._may_start(samples):
-            self._enter(State.RUN_UP, t_ns)
+        elif self.state == ImpactState.ARMED and self._may_start(samples):
+            self._enter(ImpactState.RUN_UP, t_ns)
             self.driving()
-        elif self.state == State.RUN_UP and estimate.impact_ns is not None:
+        elif self.state == ImpactState.RUN_UP and estimate.impact_ns is not None:
             self._began = _cut_times(samples, estimate.impact_ns)
-            self._enter(State.IMPACT, t_ns)
-        elif self.state == State.IMPACT:
+            self._enter(ImpactState.IMPACT, t_ns)
+        elif self.state == ImpactState.IMPACT:
             self._see_stopped(samples)
-        if self.state != State.RUN_UP:
+        if self.state != ImpactState.RUN_UP:
             return Goal(self.state, True)
         return Goal(self.state, False, speed_radps=self._speeds)
 
@@ -74,10 +74,10 @@ class RepeatedImpacts(Experiment):
             self.found.append(msgspec.structs.replace(self._began, stopped_ns=stopped_ns))
             self._began = None
         if len(self.found) >= self._count:
-            self._enter(State.DONE, samples.t_ns)
+            self._enter(ImpactState.DONE, samples.t_ns)
         elif samples.t_ns - self._since_ns >= PAUSE_NS:
             self.reset()
-            self._enter(State.IDLE, samples.t_ns)
+            self._enter(ImpactState.IDLE, samples.t_ns)
 
 
 def _cut_times(samples: Samples, impact_ns: int) -> CutTimes:

@@ -53,8 +53,8 @@ def valve(
 
 def _move(options: RunOptions, asked: Jog | Valve, yes: bool) -> None:
     """Run the config as a jog of what was asked for."""
+    from hil.experiments.jog.experiment import what_moves
     from hil.experiments.jog.overrides import jog_overrides
-    from hil.experiments.jog.summary import what_moves
 
     with usage_errors():
         config = options.load(*jog_overrides(asked))

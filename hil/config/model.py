@@ -144,8 +144,8 @@ class UncheckedConfig(Section):
         # not kept: a copy with another section (`model_copy`) would have the old one
         section = getattr(self, _SECTIONS.get(self.experiment, self.experiment), None)
         if not isinstance(section, ExperimentSection):
-            section = self.extensions.get(self.experiment) or installed_section(self.experiment)
-        return section if isinstance(section, ExperimentSection) else ExperimentSection()
+            section = self.extensions.get(self.experiment)
+        return section if isinstance(section, ExperimentSection) else installed_section(self.experiment)
 
     @property
     def pull_unknown(self) -> bool:

@@ -1,4 +1,4 @@
-"""What all experiments have in common: their states, arming, what the operator asks, and how a run is judged."""
+"""What all experiments have in common: their states, arming, what the operator asks, and the results of a run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hil.config import Config
+from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.base import Controller, DirectSetPoints
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.summary_table import loop_rows, summary_table, verdict_rows
 from hil.messages.check import Check
+from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Start, Stop, asks
+from hil.messages.schema import recorded_detail
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.processes.disturbances import beside
 from hil.safety.equilibrium_checks import equilibrium_checks
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from hil.recording import TrialRecord
     from hil.runtime.clock import Clock
     from hil.runtime.cycle import Cycle
+    from hil.safety.monitor import SafetyMonitor
 
 # How long the rig stands armed before it moves by itself [ns].
 ARMED_NS = 50_000_000
@@ -56,7 +61,9 @@ IDLE, ARMED, DONE, ABORTED = State
 
 
 class Experiment(ABC):
-    """Decides what the rig does, tick by tick.
+    """One kind of experiment; an instance is that of one run, and decides what the rig does, tick by tick.
+
+    A kind has at least a `name` and `decide`; the rest has a default.
 
     Unattended, it is armed as soon as the sensors are zeroed and every check passes, and starts ARMED_NS later.
     Attended, it waits for the operator's arm and start, and a refused arming can be tried again. An arm that comes
@@ -69,7 +76,9 @@ class Experiment(ABC):
 
     Attributes:
         name: as the config names it.
+        section: class of its section of the config, which says what it needs of the rig.
         states: all of its states.
+        figure: name of the file that `draw` makes; None: it has no figure.
         set_points: that an operator may change while it runs: unit by name.
         steady: it needs a steady drive at these speeds; others measure traction at its limit, or end before.
         state: the one it is in.
@@ -78,7 +87,9 @@ class Experiment(ABC):
     """
 
     name: ClassVar[str]
+    section: ClassVar[type[ExperimentSection]] = ExperimentSection
     states: ClassVar[type[IntEnum]] = State
+    figure: ClassVar[str | None] = None
     set_points: ClassVar[Mapping[str, str]] = MappingProxyType({})
     steady: ClassVar[bool] = False
 
@@ -93,6 +104,27 @@ class Experiment(ABC):
         self.state = self.states(IDLE)
         self.checks: Sequence[Check] = ()
         self.stopped = self._stopping = False
+
+    @classmethod
+    def headline(cls, config: Config) -> str:  # noqa: ARG003
+        """What will be done, in a few words for people; by default the name."""
+        return cls.name.replace("_", " ")
+
+    @classmethod
+    def label(cls, config: Config) -> str:  # noqa: ARG003
+        """What tells its runs apart, for the name of the run folder; by default the name."""
+        return cls.name
+
+    @classmethod
+    def table(cls, summary: Summary) -> Table:
+        """The summary for the terminal; by default whether the run is accepted, and how the loop ran."""
+        title = cls.name.replace("_", " ").capitalize()
+        return summary_table(title, [*verdict_rows(summary), *loop_rows(summary)])
+
+    @classmethod
+    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+        """Draw the figure in the format that the path ends with, and `form.notice` across it (`figure_file`)."""
+        raise NotImplementedError(f"{cls.__name__} has figure {cls.figure} and no draw")
 
     @property
     def over(self) -> bool:
@@ -116,6 +148,27 @@ class Experiment(ABC):
     @abstractmethod
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
         """What is wanted in this tick; a cut wherever nothing is."""
+
+    def summarise(self, run: Finished) -> Summary:
+        """Its part of summary.json, with `accepted` and `reasons`; by default these two."""
+        reasons = self.reasons(run.cycle.safety, run.beside)
+        return {"accepted": self.done and not reasons, "reasons": reasons}
+
+    def reasons(self, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: "") -> list[str]:
+        """Why its run would not count: not armed, faults, ended by the operator; empty if nothing speaks against it.
+
+        Args:
+            safety: of the run.
+            beside: what disturbed a fault of a time [ns], in words.
+        """
+        reasons = [f"not armed: {check}" for check in self.checks if not check.ok]
+        reasons += [
+            f"fault {one.fault.value}: {recorded_detail(one.detail)}{beside(one.t_ns)}" for one in safety.events
+        ]
+        reasons += [event.detail for event in safety.warnings if event.fault is Fault.MEASURED_NEAR_LIMIT]
+        if self.stopped:
+            reasons.append("ended by the operator")
+        return reasons
 
     @cached_property
     def fixed_checks(self) -> Sequence[Check]:
@@ -230,35 +283,3 @@ def samples_of(record: TrialRecord, config: Config) -> tuple[SampleRows | None, 
     """The samples of a record, as `Finished` has them: of the force sensors, and of the load channels."""
     kept = (record.daq_t_ns, record.raw) if config.record.sensors == "all" else None
     return kept, (record.loads.t_ns, record.loads.raw)
-
-
-class ExperimentType(Protocol):
-    """One kind of experiment, as the registry holds it.
-
-    Attributes:
-        name: as the config names it.
-        figure: name of the file that `draw` makes; None: it has no figure.
-        states: names of its states by number.
-    """
-
-    name: str
-    figure: str | None
-    states: type[IntEnum]
-
-    def make(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> Experiment:
-        """The experiment of one run."""
-
-    def headline(self, config: Config) -> str:
-        """What will be done, in a few words for people."""
-
-    def label(self, config: Config) -> str:
-        """What tells its runs apart, for the name of the run folder."""
-
-    def summarise(self, run: Finished) -> Summary:
-        """Its part of summary.json; `accepted` and `reasons` among its keys."""
-
-    def table(self, summary: Summary) -> Table:
-        """The summary for the terminal."""
-
-    def draw(self, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
-        """Draw the figure in the format that the path ends with, and `form.notice` across it (`figure_file`)."""

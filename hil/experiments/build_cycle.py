@@ -74,7 +74,7 @@ def build_cycle(
         found += [*rest_checks(twin.standing_N, twin.weight_N), *MeasuredMonitor(config).arming_checks(samples)]
         return found if folder is None else [*found, disk_check(folder)]
 
-    make = make or partial(experiment_type(config).make, attended=attended)
+    make = make or partial(experiment_type(config), attended=attended)
     experiment = make(config, checks)
     _ = experiment.fixed_checks  # made now: arming has one tick
     return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, tick_logger)

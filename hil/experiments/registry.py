@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config import Config, ConfigError, Problem
-from hil.experiments.base import ExperimentType, Finished, Summary
-from hil.experiments.drawbar import Drawbar
-from hil.experiments.drive import Drive
+from hil.experiments.base import Experiment, Finished, Summary
+from hil.experiments.drawbar.experiment import DrawbarExperiment
+from hil.experiments.drive.experiment import DriveExperiment
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.impact import Impact
-from hil.experiments.jog import Jog
-from hil.experiments.normal_force import NormalForce
-from hil.experiments.slope import Slope
+from hil.experiments.impact.experiment import ImpactExperiment
+from hil.experiments.jog.experiment import JogExperiment
+from hil.experiments.normal_force.experiment import NormalForceExperiment
+from hil.experiments.slope.experiment import SlopeExperiment
 from hil.experiments.summary import run_summary, truth_reasons
 from hil.recording.run_folder import replacing
 from hil.residuals.evidence import RunEvidence
@@ -24,7 +24,9 @@ from hil.residuals.judgement import residual_summary
 if TYPE_CHECKING:
     from hil.recording import TrialRecord
 
-BUILT_IN: tuple[ExperimentType, ...] = (Impact(), Jog(), Drive(), NormalForce(), Drawbar(), Slope())
+BUILT_IN: tuple[type[Experiment], ...] = (
+    ImpactExperiment, JogExperiment, DriveExperiment, NormalForceExperiment, DrawbarExperiment, SlopeExperiment
+)  # fmt: skip
 
 
 def experiment_names() -> tuple[str, ...]:
@@ -32,21 +34,20 @@ def experiment_names() -> tuple[str, ...]:
     return (*(kind.name for kind in BUILT_IN), *installed_names(EXPERIMENTS))
 
 
-def experiment_type(config: Config) -> ExperimentType:
+def experiment_type(config: Config) -> type[Experiment]:
     """The experiment that a config names. Raises ConfigError: there is none of that name."""
     return experiment_named(config.experiment)
 
 
-def experiment_named(name: str) -> ExperimentType:
+def experiment_named(name: str) -> type[Experiment]:
     """The experiment of that name. Raises ConfigError: there is none, or its package is broken."""
     for kind in BUILT_IN:
         if kind.name == name:
             return kind
     allowed = f"one of {', '.join(experiment_names())}"
     try:
-        for found, _ in load_installed(EXPERIMENTS, name):
-            installed: ExperimentType = found()
-            return installed
+        for kind in _installed(name):
+            return kind
     except ExtensionError as error:
         allowed = str(error)
     raise ConfigError("(experiment)", [Problem("experiment", repr(name), allowed)])
@@ -56,9 +57,18 @@ def broken_experiments() -> Iterator[str]:
     """A sentence for each installed package that does not bring the experiment it says; all of them are imported."""
     for name in installed_names(EXPERIMENTS):
         try:
-            list(load_installed(EXPERIMENTS, name))
+            list(_installed(name))
         except ExtensionError as error:
             yield str(error)
+
+
+def _installed(name: str) -> Iterator[type[Experiment]]:
+    """Experiments that installed packages bring under that name. Raises ExtensionError: one brings something else."""
+    for kind, package in load_installed(EXPERIMENTS, name):
+        if not (isinstance(kind, type) and issubclass(kind, Experiment) and getattr(kind, "name", None) == name):
+            needed = f"a class that derives from hil.experiments.base.Experiment, with the name {name}"
+            raise ExtensionError(f"{package} brings {kind!r}; needed: {needed}")
+        yield kind
 
 
 def summarise(run: Finished) -> Summary:
@@ -66,7 +76,7 @@ def summarise(run: Finished) -> Summary:
 
     Neither residuals nor what a simulated rig knows depend on the experiment, so they count here, whatever it is.
     """
-    summary = {**experiment_type(run.config).summarise(run), **run_summary(run)}
+    summary = {**run.experiment.summarise(run), **run_summary(run)}
     residuals, found = residual_summary(run.config, RunEvidence(run.config, run.ticks, summary))
     more = [*truth_reasons(run.ground_truth), *(one.sentence() for one in found)]
     reasons = [*summary["reasons"], *more]
@@ -74,7 +84,7 @@ def summarise(run: Finished) -> Summary:
 
 
 def draw(
-    kind: ExperimentType,
+    kind: type[Experiment],
     record: TrialRecord,
     summary: Summary,
     folder: Path,
@@ -84,7 +94,7 @@ def draw(
     """Draw the figure of a run; the one that is there stays until the new one is whole.
 
     Args:
-        kind: of the experiment.
+        kind: the experiment.
         record: of the run.
         summary: as in `summary.json`.
         folder: where it goes.

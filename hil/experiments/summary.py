@@ -1,36 +1,25 @@
-"""summary.json: the part that every run has, whatever its experiment, and how its numbers are shown."""
+"""summary.json: the part that every run has, whatever its experiment."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.markup import escape
-from rich.table import Table
 
 import hil
 from hil.config import Config
 from hil.config.model import fingerprint
-from hil.experiments.base import Experiment, Finished, Summary
-from hil.experiments.disturbance_summary import (
-    disturbance_lines,
-    long_tick_lines,
-    long_ticks_summary,
-    machine_summary,
-    simulated_rig_summary,
-)
-from hil.messages.fault import Fault
-from hil.messages.schema import recorded_detail
+from hil.experiments.base import Finished, Summary
+from hil.experiments.disturbance_summary import long_ticks_summary, machine_summary, simulated_rig_summary
 from hil.messages.signals import PHASES
 from hil.recording.file_layout import RECOVERED
 from hil.recording.reader import read_digests
 from hil.recording.run_folder import replacing
-from hil.safety.monitor import SafetyMonitor
 from hil.simulator.ground_truth import GroundTruth
 
 FILE_NAME = "summary.json"
@@ -72,29 +61,6 @@ def disturbances(config: Config, events: NDArray[np.void]) -> Summary:
         "machine": machine_summary(events) if real_time else None,
         "simulated_rig": simulated_rig_summary(events) if real_time and config.rig != "real" else None,
     }
-
-
-def common_reasons(
-    experiment: Experiment, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: ""
-) -> list[str]:
-    """Why no run of any experiment would count: not armed, faults, ended by the operator.
-
-    Args:
-        experiment: that ran.
-        safety: of the run.
-        beside: what disturbed a fault of a time [ns], in words.
-    """
-    reasons = [f"not armed: {check}" for check in experiment.checks if not check.ok]
-    reasons += fault_reasons(safety, beside)
-    reasons += [event.detail for event in safety.warnings if event.fault is Fault.MEASURED_NEAR_LIMIT]
-    if experiment.stopped:
-        reasons.append("ended by the operator")
-    return reasons
-
-
-def fault_reasons(safety: SafetyMonitor, beside: Callable[[int], str]) -> list[str]:
-    """Each latched fault in the words of its record, and what stands beside it."""
-    return [f"fault {one.fault.value}: {recorded_detail(one.detail)}{beside(one.t_ns)}" for one in safety.events]
 
 
 def truth_reasons(ground_truth: GroundTruth) -> list[str]:
@@ -139,58 +105,9 @@ def write_summary(folder: Path, summary: Summary) -> None:
         unfinished.write_text(text + "\n", encoding="utf-8")
 
 
-def summary_table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
-    """A table of names and values for the terminal; values may hold rich's markup."""
-    table = Table(title=title, title_justify="left", show_header=False)
-    table.add_column("quantity")
-    table.add_column("value", overflow="fold")
-    for name, value in rows:
-        table.add_row(name, value)
-    return table
-
-
-def verdict_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Accepted or not, and why."""
-    verdict = "[bold green]yes[/]" if summary.get("accepted") else "[bold red]no[/]"
-    reasons = "".join(f"\n- {escape(str(reason))}" for reason in summary.get("reasons") or [])
-    rows = [("accepted", verdict + reasons)]
-    if summary.get("aborted"):
-        rows.append(("aborted", f"[bold red]{escape(str(summary['aborted']))}[/]"))
-    if (summary.get("digests") or {}).get("made_by") == "recovery":
-        rows.append(("record", "made whole by hil recover"))
-    return rows
-
-
-def loop_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How the loop ran."""
-    loop = summary.get("loop") or {}
-    return [
-        ("loop", f"{quantity(loop.get('rate_hz'), 'Hz', 0)}, {quantity(loop.get('ticks'), 'ticks', 0)}"),
-        ("late, skipped", f"{quantity(loop.get('late'), '', 0)}, {quantity(loop.get('skipped'), '', 0)}"),
-        *long_tick_lines(loop),
-        ("work p50, p99, p99.9, max", _spread(loop.get("work_us"))),
-        ("wake p50, p99, p99.9, max", _spread(loop.get("wake_us"))),
-        *disturbance_lines(summary),
-        ("clock, seed", f"{summary.get('clock', '-')}, {summary.get('seed', '-')}"),
-    ]
-
-
-def quantity(value: Any, unit: str, digits: int, scale: float = 1.0) -> str:
-    """A number, or a list of numbers, with its unit; a dash where there is none."""
-    if value is None or value == []:
-        return "-"
-    items = value if isinstance(value, list | tuple) else [value]
-    text = ", ".join("-" if item is None else f"{item * scale:.{digits}f}" for item in items)
-    return f"{text} {unit}".rstrip()
-
-
 def finite(value: float) -> float | None:
     """The number, or None where it is none."""
     return value if math.isfinite(value) else None
-
-
-def _spread(times: Mapping[str, float] | None) -> str:
-    return quantity([times.get(key) for key in ("p50", "p99", "p99_9", "max")], "us", 1) if times else "-"
 
 
 def _quantiles(times_ns: NDArray[np.int64]) -> dict[str, float] | None:

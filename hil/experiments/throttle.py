@@ -16,7 +16,7 @@ from hil.messages.stages import Estimate, Goal, Prediction, Samples
 AFTER_NS = 200_000_000
 
 
-class State(IntEnum):
+class ThrottleState(IntEnum):
     """State of a traction experiment; numbers as for the states of an impact trial where they are alike."""
 
     IDLE = 0
@@ -30,26 +30,22 @@ class State(IntEnum):
 
 
 # faster in a tick, see hil.experiments.base
-IDLE, ARMED, RAMP, STOPPING, DONE, ABORTED, SETTLE, MEASURE = State
+IDLE, ARMED, RAMP, STOPPING, DONE, ABORTED, SETTLE, MEASURE = ThrottleState
 DRIVING = (RAMP, SETTLE, MEASURE)
 
 
 class ThrottleExperiment(Experiment):
     """Idle until armed, then the throttle by a ramp, a time to settle, the measurement, and a cut.
 
-    Args:
-        config: of the rig.
-        checks: as `Experiment`.
-        throttle: section of the experiment.
-        attended: as `Experiment`.
+    Args: as `Experiment`; the section of the config is a `ThrottleConfig`.
     """
 
-    states = State
+    states = ThrottleState
 
-    def __init__(
-        self, config: Config, checks: ArmingChecks, throttle: ThrottleConfig, *, attended: bool = False
-    ) -> None:
+    def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(config, checks, attended=attended)
+        throttle = config.section
+        assert isinstance(throttle, ThrottleConfig)
         self._ramp_s = throttle.ramp_s
         lengths_s = {RAMP: throttle.ramp_s, SETTLE: throttle.settle_s, MEASURE: throttle.measure_s}
         self._lengths_ns = {state: round(seconds * 1e9) for state, seconds in lengths_s.items()}
@@ -73,8 +69,8 @@ class ThrottleExperiment(Experiment):
             pass
         elif self.state == ARMED and self._may_start(samples):
             self._enter(RAMP, t_ns)
-        elif self.state in DRIVING and t_ns - self._since_ns >= self._lengths_ns[State(self.state)]:
-            self._enter(self._next[State(self.state)], t_ns)
+        elif self.state in DRIVING and t_ns - self._since_ns >= self._lengths_ns[ThrottleState(self.state)]:
+            self._enter(self._next[ThrottleState(self.state)], t_ns)
         elif self.state == STOPPING and t_ns - self._since_ns >= AFTER_NS:
             self._enter(DONE, t_ns)
         if self.state not in DRIVING:

@@ -10,7 +10,8 @@ import numpy as np
 
 from hil.config.schema.traction import ThrottleConfig
 from hil.experiments.base import Finished, Summary
-from hil.experiments.summary import finite, loop_rows, quantity, verdict_rows
+from hil.experiments.summary import finite
+from hil.experiments.summary_table import loop_rows, quantity, verdict_rows
 from hil.experiments.throttle import MEASURE
 
 

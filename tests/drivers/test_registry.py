@@ -73,6 +73,20 @@ def test_an_experiment_that_cannot_be_imported_is_named(install):
     assert [text.startswith(said) for text in broken_experiments()] == [True]
 
 
+def test_a_package_that_brings_no_experiment_where_it_says_one_is_named(install):
+    from hil.experiments.registry import broken_experiments, experiment_type
+
+    install("formed", "class Formed:\n    name, states = 'formed', None\nDRIVER = Formed", "experiments")
+    said = "experiment formed: the installed package lab-formed 2.5 brings <class 'formed_code.Formed'>; "
+    said += "needed: a class that derives from hil.experiments.base.Experiment, with the name formed"
+    with pytest.raises(ConfigError) as caught:
+        experiment_type(load_config("sim_impact", ["experiment=formed"]))
+    assert said in str(caught.value)
+    assert said in list(broken_experiments())
+    with pytest.raises(ConfigError, match=r"an experiment with a section; experiment formed: .* brings <class"):
+        load_config("sim_impact", ["extensions={formed: {seconds: 1}}"])
+
+
 def test_one_package_may_bring_a_driver_for_each_of_several_roles(install):
     code = (
         "from drivers.modbus.entry import ModbusType\nfrom drivers.roboclaw.entry import RoboclawType\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from hil.analysis.replay import replay
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.messages.operator_input import Arm, Start, Stop
 from hil.recording import read_trial
 
@@ -25,7 +25,7 @@ def test_commands_are_obeyed_recorded_and_replayed_bit_for_bit(trial):
     assert [event["name"].decode() for event in asked] == ["operator arm", "operator start", "operator stop"]
     states = dict(zip(record.tick["tick"].tolist(), record.tick["state"].tolist(), strict=True))
     in_its_tick = [states[int(event["tick"])] for event in asked]
-    assert in_its_tick == [State.ARMED, State.RUN_UP, State.ABORTED]
+    assert in_its_tick == [ImpactState.ARMED, ImpactState.RUN_UP, ImpactState.ABORTED]
     assert set(done.seen_ms("starts")) == ADDRESSES  # they turned, only because of the operator's command
     assert done.runs_at_the_end() == set()
     outcome = replay(done.folder)

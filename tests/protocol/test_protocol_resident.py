@@ -15,7 +15,7 @@ from hil.analysis.recovery import holes, recover
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.app.faults.protocol_cases import press
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.ipc.run_memory import FOLDER
 from hil.ipc.shared_devices import SharedDrives
 from hil.messages.fault import Fault
@@ -52,7 +52,7 @@ def test_each_run_reaches_its_end_and_has_a_record_of_its_own_that_replays(trial
     assert done.faults == []
     for folder in (done.folder, *done.more):
         record = whole(folder)
-        assert {State.ARMED, State.RUN_UP, State.IMPACT, State.DONE} <= states(folder)
+        assert {ImpactState.ARMED, ImpactState.RUN_UP, ImpactState.IMPACT, ImpactState.DONE} <= states(folder)
         assert record.events["name"].tolist().count(b"impact") == 1
         assert replay(folder).differences == []
         assert [check.item for check in verify(folder) if not check.ok] == []
@@ -63,7 +63,7 @@ def test_the_rover_stands_at_its_start_place_again_and_the_sensors_are_zeroed_an
     first, second = (read_trial(folder, trusted=True) for folder in (done.folder, *done.more))
     hits = [record.events["t_ns"][record.events["name"] == b"impact"][0] for record in (first, second)]
     assert hits[0] == pytest.approx(hits[1], abs=20_000_000)  # the phases of the lines differ, the distance does not
-    armed = [int(record.tick["tick"][record.tick["state"] == State.ARMED][0]) for record in (first, second)]
+    armed = [int(record.tick["tick"][record.tick["state"] == ImpactState.ARMED][0]) for record in (first, second)]
     assert min(armed) > 200  # of 1 ms: the time over which the sensors are averaged
 
 
@@ -152,7 +152,7 @@ def test_a_bus_that_was_unplugged_between_two_runs_and_came_back_runs_again(tria
     done = trial(None, again=1, between=between)
     assert done.error is None
     assert done.faults == []
-    assert State.DONE in states(done.more[0])
+    assert ImpactState.DONE in states(done.more[0])
 
 
 def test_a_bus_that_stays_unplugged_keeps_the_next_run_from_beginning_and_says_so(trial):
@@ -174,7 +174,7 @@ def test_an_emergency_stop_between_two_runs_keeps_the_next_from_beginning_until_
     done = trial(None, again=1, between=between)
     if released:
         assert done.error is None
-        assert State.DONE in states(done.more[0])
+        assert ImpactState.DONE in states(done.more[0])
     else:
         assert "emergency stop is pressed" in str(done.error)
 
@@ -183,7 +183,7 @@ def test_an_unattended_run_after_a_fault_moves_nothing_for_nobody_has_cleared_it
     done = trial(lambda run: run.rig.loop.stop("button"), ALL_SAMPLES, again=1, between=rests)
     record = whole(done.more[0])
     assert (record.tick["safe"] == 1).all()
-    assert states(done.more[0]) == {State.ABORTED}
+    assert states(done.more[0]) == {ImpactState.ABORTED}
     assert record.events["name"].tolist().count(b"latched before") == 1
     assert [at_ns for _, at_ns in done.all_seen("starts") if at_ns > done.start_ns] == []
     assert replay(done.more[0]).differences == []
@@ -216,7 +216,14 @@ def test_the_operator_clears_the_fault_of_the_run_before_and_drives_again(trial)
     safe = record.tick["safe"]
     assert safe[: at["operator clear"] - 1].all()
     assert not safe[at["operator clear"] :].any()
-    assert states(done.more[0]) == {State.IDLE, State.ARMED, State.RUN_UP, State.IMPACT, State.SETTLE, State.DONE}
+    assert states(done.more[0]) == {
+        ImpactState.IDLE,
+        ImpactState.ARMED,
+        ImpactState.RUN_UP,
+        ImpactState.IMPACT,
+        ImpactState.SETTLE,
+        ImpactState.DONE,
+    }
     assert replay(done.more[0]).differences == []
     assert [check.item for check in verify(done.more[0]) if not check.ok] == []
 

@@ -54,7 +54,7 @@ def check_rig(
             part of the result.
     """
     report_compiling(progress)
-    experiment = experiment_type(config).make(config, lambda *_: [])
+    experiment = experiment_type(config)(config, lambda *_: [])
     # every run starts with an empty fault latch
     checks = [Check("fault latch", True, "none", "none"), *cylinder_checks(config), *experiment.fixed_checks]
     missing = []

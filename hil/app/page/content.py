@@ -85,7 +85,7 @@ def _regulator(cylinder: str, layout: Layout) -> str | None:
 
 
 def _experiment(config: Config) -> Experiment:
-    return experiment_type(config).make(config, lambda *_: [], attended=True)
+    return experiment_type(config)(config, lambda *_: [], attended=True)
 
 
 def _set_points(config: Config) -> list[dict[str, Any]]:

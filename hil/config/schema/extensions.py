@@ -7,6 +7,7 @@ from typing import Any
 
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config.schema.base import Section
+from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.nested import checked_below
 
 
@@ -24,23 +25,23 @@ def extension_section(name: str, values: Any) -> Section:
     return checked_below(name, section_class(name), values)
 
 
-def installed_section(name: str) -> Section | None:
-    """Section of an installed experiment with its default values; None: no experiment of that name, or no section."""
+def installed_section(name: str) -> ExperimentSection:
+    """Section of an installed experiment with its default values; if there is none of that name, that of any other."""
     with suppress(ValueError, ExtensionError):
         return section_class(name)()
-    return None
+    return ExperimentSection()
 
 
-def section_class(name: str) -> type[Section]:
+def section_class(name: str) -> type[ExperimentSection]:
     """Class of the section of an installed experiment.
 
     Raises:
-        ValueError: no installed package has an experiment of that name, it cannot be imported, or it has no section.
+        ValueError: no installed package has an experiment of that name, or it cannot be imported, or is none.
     """
-    for kind, _ in load_installed(EXPERIMENTS, name):
-        section: type[Section] | None = getattr(kind, "section", None)
-        if section is None:
-            raise ValueError(f"no section: the experiment {name} has none")
+    for kind, package in load_installed(EXPERIMENTS, name):
+        section = getattr(kind, "section", None)  # of somebody else's: it may be anything
+        if not (isinstance(section, type) and issubclass(section, ExperimentSection)):
+            raise ValueError(f"an experiment with a section; {package} brings {kind!r}")
         return section
     installed = ", ".join(installed_names(EXPERIMENTS)) or "none is installed"
     raise ValueError(f"the name of an experiment of an installed package: {installed}")

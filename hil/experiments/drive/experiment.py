@@ -5,21 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 from itertools import accumulate
+from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hil.config import Config
-from hil.config.schema.drive import DriveStepConfig
-from hil.experiments.base import ArmingChecks, Experiment
+from hil.config.schema.drive import DriveConfig, DriveStepConfig
+from hil.config.schema.experiment_section import ExperimentSection
+from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.figure_form import FigureForm
+from hil.experiments.summary import finite
+from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.operator_input import SetPoint
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hil.recording import TrialRecord
 
 # Time recorded after the last step, drives cut.
 AFTER_NS = 500_000_000
 # Part of the acceleration that the limiter allows: a loop that has lost ticks can catch up before the limiter clamps.
 OF_ACCELERATION = 0.5
+# The part of each step that is averaged: the end, after the ramp.
+STEADY = 0.5
 
 
-class State(IntEnum):
+class DriveState(IntEnum):
     """State of a drive; numbers as for the states of an impact trial."""
 
     IDLE = 0
@@ -30,7 +46,7 @@ class State(IntEnum):
     ABORTED = 6
 
 
-IDLE, ARMED, DRIVE, SETTLE, DONE, ABORTED = State  # faster in a tick, see hil.experiments.base
+IDLE, ARMED, DRIVE, SETTLE, DONE, ABORTED = DriveState  # faster in a tick, see hil.experiments.base
 
 
 class DriveExperiment(Experiment):
@@ -47,7 +63,9 @@ class DriveExperiment(Experiment):
     """
 
     name = "drive"
-    states = State
+    section: ClassVar[type[ExperimentSection]] = DriveConfig
+    states = DriveState
+    figure = "drive.png"
     set_points = MappingProxyType({"speed_mps": "m/s", "turn_mps": "m/s"})
     steady = True
 
@@ -69,6 +87,11 @@ class DriveExperiment(Experiment):
         self._speeds = config.layout.zero_speeds
         self._wanted = dict.fromkeys(self.set_points, 0.0)
         self.step = -1
+
+    @classmethod
+    def headline(cls, config: Config) -> str:
+        """Its steps."""
+        return ", ".join(f"{step.speed_mps:g} m/s for {step.for_s:g} s" for step in config.drive.steps)
 
     def drive_speeds_mps(self) -> Sequence[float]:
         """The fastest straight step ahead, and the fastest back."""
@@ -111,3 +134,54 @@ class DriveExperiment(Experiment):
             self.step = step
             now = self._steps[step]
             self._wanted = {"speed_mps": now.speed_mps, "turn_mps": now.turn_mps}
+
+    def summarise(self, run: Finished) -> Summary:
+        """Keys as docs/reference/summary.md lists them: distance, and means over the second half of each step."""
+        ticks = run.ticks[run.ticks["state"] == DRIVE]
+        period_s = 1.0 / run.config.loop.rate_hz
+        steps, began_s = [], 0.0
+        for step in run.config.drive.steps:
+            t_s = (ticks["t_ns"] - ticks["t_ns"][:1].sum()) * 1e-9
+            steady = ticks[(t_s >= began_s + STEADY * step.for_s) & (t_s < began_s + step.for_s)]
+            steps.append({"speed_set_mps": step.speed_mps, "turn_set_mps": step.turn_mps, **_means(steady)})
+            began_s += step.for_s
+        return {
+            "wheels": list(run.config.layout.wheels),
+            "way_m": finite(float(ticks["speed_mps"].sum() * period_s)),
+            "steps": steps,
+            **super().summarise(run),
+        }
+
+    @classmethod
+    def table(cls, summary: Summary) -> Table:
+        """Distance, and speeds, slip, sinkage and normal forces of each step, the verdict first."""
+        rows = [("way, twin", quantity(summary.get("way_m"), "m", 3))]
+        for number, step in enumerate(summary.get("steps") or [], start=1):
+            speeds = f"{quantity(step['speed_set_mps'], '', 3)}, {quantity(step['speed_mps'], 'm/s', 3)}"
+            rows.append((f"step {number}: speed set, twin", speeds))
+            for key, name, unit, digits, scale in (
+                ("slip", "slip", "", 3, 1.0),
+                ("sinkage_m", "sinkage", "mm", 1, 1e3),
+                ("normal_force_N", "normal forces", "N", 0, 1.0),
+            ):
+                rows.append((f"step {number}: {name}", quantity(step[key], unit, digits, scale)))
+        wheels = ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])
+        rows.append(("wheels, in this order", wheels))
+        return summary_table("Drive", [*verdict_rows(summary), *rows, *loop_rows(summary)])
+
+    @classmethod
+    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+        """Speeds, slip, sinkage and loads over time."""
+        from hil.experiments.drive.figure import draw_over_time  # matplotlib takes half a second to import
+
+        draw_over_time(record, summary, path, form, f"Drive, {summary.get('way_m') or 0.0:.3f} m")
+
+
+def _means(ticks: NDArray[np.void]) -> dict[str, Any]:
+    if not ticks.size:
+        return {"speed_mps": None, "slip": None, "sinkage_m": None, "normal_force_N": None}
+    by_wheel = {
+        key: [finite(float(value)) for value in ticks[key].mean(axis=0)]
+        for key in ("slip", "sinkage_m", "normal_force_N")
+    }
+    return {"speed_mps": finite(float(ticks["speed_mps"].mean())), **by_wheel}

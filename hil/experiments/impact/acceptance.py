@@ -11,9 +11,7 @@ import numpy as np
 
 from hil.config import Config
 from hil.estimation.estimator import SATURATION, Estimator
-from hil.experiments.impact.experiment import ImpactExperiment
-from hil.experiments.summary import common_reasons, finite
-from hil.safety.monitor import SafetyMonitor
+from hil.experiments.summary import finite
 from hil.signals.impact import MeasuredImpact
 from hil.signals.traces import OVER_SHARE, Traces
 from models.sensors.piezo import shares_of
@@ -54,7 +52,7 @@ class Evidence:
         return self.estimator.peaks_N[-2]
 
 
-class Verdict(NamedTuple):
+class RuleResult(NamedTuple):
     """What one rule says.
 
     Attributes:
@@ -70,12 +68,12 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
-def judge(evidence: Evidence) -> dict[str, Verdict]:
+def judge(evidence: Evidence) -> dict[str, RuleResult]:
     """What every rule says of a trial with an impact, by the rule's name."""
     return {name: rule(evidence) for name, rule in RULES.items()}
 
 
-def quality_rows(verdicts: dict[str, Verdict]) -> list[dict[str, Any]]:
+def quality_rows(results: dict[str, RuleResult]) -> list[dict[str, Any]]:
     """The same as `quality` of the summary has it."""
     return [
         {
@@ -84,78 +82,67 @@ def quality_rows(verdicts: dict[str, Verdict]) -> list[dict[str, Any]]:
             "limit": found.limit,
             "ok": found.ok,
         }
-        for name, found in verdicts.items()
+        for name, found in results.items()
     ]
 
 
-def reasons_against(
-    config: Config,
-    trial: ImpactExperiment,
-    safety: SafetyMonitor,
-    verdicts: dict[str, Verdict],
-    beside: Callable[[int], str] = lambda _: "",
-) -> list[str]:
-    """Why this trial does not count; empty if it does. `beside` says what disturbed a fault of a time [ns]."""
-    reasons = common_reasons(trial, safety, beside)
-    if trial.timed_out:
-        reasons.append(f"no impact within trial.timeout_s, {config.trial.timeout_s:g} s")
-    if trial.hit_standing:
-        reasons.append("the obstacle was hit before the run-up")
-    return [*reasons, *(found.reason for found in verdicts.values() if found.ok is False)]
+def refusals(results: dict[str, RuleResult]) -> list[str]:
+    """The reasons of the rules that refuse the trial; empty if it counts."""
+    return [result.reason for result in results.values() if result.ok is False]
 
 
-def _first_hit(evidence: Evidence) -> Verdict:
+def _first_hit(evidence: Evidence) -> RuleResult:
     triangle, limit = evidence.config.triangle, evidence.config.quality.first_hit_share
     first, _ = evidence.estimator.load_points_m
     if triangle is None or not math.isfinite(first[0]):
-        return Verdict(None, limit, None)
+        return RuleResult(None, limit, None)
     place = np.array(triangle.places_m)
     share = float(shares_of(place, *(place.mean(axis=0) + first)).min())
     where = f"{1e3 * first[0]:+.0f} mm across, {1e3 * first[1]:+.0f} mm up"
-    return Verdict(share, limit, share >= limit, f"first hit outside the sensing triangle, {where}")
+    return RuleResult(share, limit, share >= limit, f"first hit outside the sensing triangle, {where}")
 
 
-def _contact_ended(evidence: Evidence) -> Verdict:
+def _contact_ended(evidence: Evidence) -> RuleResult:
     ended, allowed = evidence.estimator.contact_duration_s is not None, evidence.config.quality.contact_s
     reason = f"the contact did not end, allowed: {allowed:g} s (quality.contact_s): the wheel stayed on"
-    return Verdict(float(ended), 1.0, ended, reason)
+    return RuleResult(float(ended), 1.0, ended, reason)
 
 
-def _contact(evidence: Evidence) -> Verdict:
+def _contact(evidence: Evidence) -> RuleResult:
     """An impact throws the wheel off the plate; one that stays on it, or climbs it, is measured as something else."""
     allowed, found = evidence.config.quality.contact_s, evidence.estimator.contact_duration_s
     if found is None:
-        return Verdict(None, allowed, None)
+        return RuleResult(None, allowed, None)
     reason = f"contact of {found:.3g} s, allowed: {allowed:g} s (quality.contact_s): the wheel stayed on"
-    return Verdict(found, allowed, found <= allowed, reason)
+    return RuleResult(found, allowed, found <= allowed, reason)
 
 
-def _weight(evidence: Evidence) -> Verdict:
+def _weight(evidence: Evidence) -> RuleResult:
     later, own_N = evidence.estimator.later_peak, evidence.estimator.impact_peak_N
     if evidence.config.plate is None or later is None or own_N <= 0.0:
-        return Verdict(None, 1.0, None)
+        return RuleResult(None, 1.0, None)
     force_N, after_s = later
     reason = (
         f"largest force of {force_N:.0f} N {after_s:.2f} s after the impact, whose own peak is "
         f"{own_N:.0f} N: it is weight on the obstacle or a push of the drives, not the impact"
     )
-    return Verdict(force_N / own_N, 1.0, force_N <= own_N, reason)
+    return RuleResult(force_N / own_N, 1.0, force_N <= own_N, reason)
 
 
-def _snap_back(evidence: Evidence) -> Verdict:
+def _snap_back(evidence: Evidence) -> RuleResult:
     """A shield that was bent and let go swings: it pulls, which a plate cannot, or pushes again within its period."""
     limit, swing_N = evidence.config.quality.snap_back_share, _swing_N(evidence)
     if swing_N is None:
-        return Verdict(None, limit, None)
+        return RuleResult(None, limit, None)
     share = swing_N / evidence.peak_N
     reason = (
         f"the shield snapped back: it swung by {swing_N:.0f} N after the contact, {share:.2g} of the peak, "
         f"allowed: {limit:g} (quality.snap_back_share)"
     )
-    return Verdict(share, limit, share <= limit, reason)
+    return RuleResult(share, limit, share <= limit, reason)
 
 
-def _double_hit(evidence: Evidence) -> Verdict:
+def _double_hit(evidence: Evidence) -> RuleResult:
     """A second push after the release; that of a swinging shield is as large as its swing, and is left out."""
     limit, again_N = evidence.config.quality.double_hit_share, evidence.estimator.peaks_N[-1]
     share = max(again_N - (_swing_N(evidence) or 0.0), 0.0) / evidence.peak_N if evidence.peak_N > 0.0 else 0.0
@@ -163,44 +150,44 @@ def _double_hit(evidence: Evidence) -> Verdict:
         f"second hit of {again_N:.0f} N after the release, {share:.2g} of the peak, allowed: {limit:g} "
         "(quality.double_hit_share): the rover came again"
     )
-    return Verdict(share, limit, share <= limit, reason)
+    return RuleResult(share, limit, share <= limit, reason)
 
 
-def _saturated(evidence: Evidence) -> Verdict:
+def _saturated(evidence: Evidence) -> RuleResult:
     daq, largest = evidence.config.daq, evidence.largest_V
     share = None if daq is None or largest is None else largest / daq.range_V
-    return Verdict(share, SATURATION, not evidence.saturated, "a sensor reached the end of its range")
+    return RuleResult(share, SATURATION, not evidence.saturated, "a sensor reached the end of its range")
 
 
-def _speed(evidence: Evidence) -> Verdict:
+def _speed(evidence: Evidence) -> RuleResult:
     limit, wanted, found = evidence.config.quality.speed_share, evidence.config.trial.speed_mps, evidence.speed_mps
     if found is None:
-        return Verdict(None, limit, None)
+        return RuleResult(None, limit, None)
     share = abs(found - wanted) / wanted
     reason = (
         f"impact at {1e3 * found:.1f} mm/s by twin and wheels, wanted: {1e3 * wanted:g} mm/s within "
         f"{limit:g} of it (quality.speed_share)"
     )
-    return Verdict(share, limit, share <= limit, reason)
+    return RuleResult(share, limit, share <= limit, reason)
 
 
-def _cut_late(evidence: Evidence) -> Verdict:
+def _cut_late(evidence: Evidence) -> RuleResult:
     """The promise of the automatic release. A hand's reaction and a set time are what they are: not judged."""
     limit, found = evidence.config.quality.cut_ms, evidence.cut_ms
     if found is None or evidence.config.trial.release != "automatic":
-        return Verdict(found, limit, None)
+        return RuleResult(found, limit, None)
     reason = f"the drives were cut {found:.1f} ms after the impact, allowed: {limit:g} ms (quality.cut_ms)"
-    return Verdict(found, limit, found <= limit, reason)
+    return RuleResult(found, limit, found <= limit, reason)
 
 
-def _droop(evidence: Evidence) -> Verdict:
+def _droop(evidence: Evidence) -> RuleResult:
     """After the contact no force acts; what the inverted coupling of each channel leaves then is that channel's error.
 
     A wheel may lean on the plate with less than OVER_SHARE of the peak, by which the contact has ended; it cannot pull.
     """
     limit, impact = evidence.config.quality.droop_share, evidence.impact
     if impact is None or impact.end_s is None:
-        return Verdict(None, limit, None)
+        return RuleResult(None, limit, None)
     since_s = impact.traces.t_s - impact.end_s
     leaning_N = OVER_SHARE * np.array(evidence.estimator.peaks_N[:-2])
     errors = [
@@ -212,30 +199,30 @@ def _droop(evidence: Evidence) -> Verdict:
         )
     ]
     if not errors:
-        return Verdict(None, limit, None)
+        return RuleResult(None, limit, None)
     error_N = max(errors)
     share = error_N / impact.peak_N.value
     reason = (
         f"{error_N:.1f} N of the channels left after the contact, {share:.2g} of the peak, allowed: {limit:g} "
         "(quality.droop_share): the droop of the AC coupling cannot be inverted"
     )
-    return Verdict(share, limit, share <= limit, reason)
+    return RuleResult(share, limit, share <= limit, reason)
 
 
-def _sensor_dead(evidence: Evidence) -> Verdict:
+def _sensor_dead(evidence: Evidence) -> RuleResult:
     limit, peaks = evidence.config.quality.sensor_share, evidence.estimator.peaks_N[:-2]
     if not peaks or evidence.peak_N <= 0.0:
-        return Verdict(None, limit, None)
+        return RuleResult(None, limit, None)
     lowest = min(range(len(peaks)), key=peaks.__getitem__)
     share, name = peaks[lowest] / evidence.peak_N, evidence.config.layout.channels[lowest].replace("_", " ")
     reason = (
         f"the sensor {name} has no signal: its peak is {share:.2g} of the sum's, allowed: {limit:g} "
         "or more (quality.sensor_share); it is dead, or the plate lifted off it"
     )
-    return Verdict(share, limit, share >= limit, reason)
+    return RuleResult(share, limit, share >= limit, reason)
 
 
-def _veer(evidence: Evidence) -> Verdict:
+def _veer(evidence: Evidence) -> RuleResult:
     """A rover that runs straight hits the plate at its middle, and both bumpers at once."""
     limit, plate, impact = evidence.config.quality.veer_m, evidence.config.plate, evidence.impact
     if plate is not None:
@@ -247,13 +234,13 @@ def _veer(evidence: Evidence) -> Verdict:
         off_m = math.nan if lag_s is None else lag_s * (evidence.speed_mps or evidence.config.trial.speed_mps)
         what = f"one bumper {1e3 * off_m:.0f} mm ahead of the other"
     if not math.isfinite(off_m):
-        return Verdict(None, limit, None)
-    return Verdict(
+        return RuleResult(None, limit, None)
+    return RuleResult(
         off_m, limit, off_m <= limit, f"the rover veered: {what}, allowed: {1e3 * limit:g} mm (quality.veer_m)"
     )
 
 
-RULES: dict[str, Callable[[Evidence], Verdict]] = {
+RULES: dict[str, Callable[[Evidence], RuleResult]] = {
     "first_hit": _first_hit,
     "contact_ended": _contact_ended,
     "contact_s": _contact,

@@ -1,25 +1,49 @@
-"""The impact trial as a state machine (MacMahon 2016, 6.2.4, with the cures of D.2)."""
+"""The impact trial: its states (MacMahon 2016, 6.2.4, with the cures of D.2), and its part of summary.json."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hil.config import Config
+from hil.config.schema.trial import TrialConfig
 from hil.control.wheel_speed import WheelSpeed
-from hil.experiments.base import ArmingChecks, Experiment
+from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.figure_form import FigureForm
+from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, refusals
 from hil.experiments.impact.limits import impact_checks
 from hil.experiments.impact.release import Release
+from hil.experiments.impact.sensing import (
+    GROUSER_KEYS,
+    PEAK_KEYS,
+    grouser_keys,
+    measured_impact,
+    measured_keys,
+    measured_speed_mps,
+    peak_keys,
+)
+from hil.experiments.impact.strain import strain_keys
+from hil.experiments.impact.table import impact_table
+from hil.experiments.summary import finite
 from hil.messages.check import Check
+from hil.messages.fault import Fault
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
+from hil.safety.monitor import SafetyMonitor
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hil.recording import TrialRecord
 
 # Mean speed of the back-and-forth that de-stresses the legs, as a share of the trial's speed; then a rest [ns].
 DESTRESS_SHARE = 0.5
 REST_NS = 1_000_000_000
 
 
-class State(IntEnum):
+class ImpactState(IntEnum):
     """Where a trial stands."""
 
     IDLE = 0
@@ -32,7 +56,7 @@ class State(IntEnum):
     DESTRESS = 7
 
 
-IDLE, ARMED, RUN_UP, IMPACT, SETTLE, DONE, ABORTED, DESTRESS = State  # faster in a tick, see hil.experiments.base
+IDLE, ARMED, RUN_UP, IMPACT, SETTLE, DONE, ABORTED, DESTRESS = ImpactState  # faster in a tick, see hil.experiments.base
 
 
 class ImpactExperiment(Experiment):
@@ -51,7 +75,9 @@ class ImpactExperiment(Experiment):
     """
 
     name = "impact"
-    states = State
+    section = TrialConfig
+    states = ImpactState
+    figure = "trial.png"
 
     def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(config, checks, attended=attended)
@@ -62,6 +88,16 @@ class ImpactExperiment(Experiment):
         self.released_ns: int | None = None
         self.timed_out = False
         self.hit_standing = False
+
+    @classmethod
+    def headline(cls, config: Config) -> str:
+        """Angle and speed."""
+        return f"{config.trial.angle_deg:g} deg at {config.trial.speed_mps:g} m/s"
+
+    @classmethod
+    def label(cls, config: Config) -> str:
+        """The obstacle's angle."""
+        return f"{config.trial.angle_deg:g}"
 
     def drive_speeds_mps(self) -> Sequence[float]:
         """Of the run-up."""
@@ -125,7 +161,82 @@ class ImpactExperiment(Experiment):
         peak_mps = DESTRESS_SHARE * 0.5 * math.pi * self._trial.speed_mps
         return Goal(self.state, False, -peak_mps * math.sin(2.0 * math.pi * phase), pushing=True)
 
+    def reasons(self, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: "") -> list[str]:
+        """As of every experiment, and an impact that did not come, or too early."""
+        reasons = super().reasons(safety, beside)
+        if self.timed_out:
+            reasons.append(f"no impact within trial.timeout_s, {self._trial.timeout_s:g} s")
+        if self.hit_standing:
+            reasons.append("the obstacle was hit before the run-up")
+        return reasons
+
+    def summarise(self, run: Finished) -> Summary:
+        """Forces, energies and times of the impact: keys as docs/reference/summary.md lists them."""
+        config, cycle, ground_truth, estimator = run.config, run.cycle, run.ground_truth, run.cycle.estimator
+        impact_ns = cycle.tick_logger.impact_ns
+        *channel_peaks, peak, _ = estimator.peaks_N
+        hit = ground_truth.hit_ns is not None
+        impact = self.impact_tick_ns is not None and impact_ns is not None
+        # then none of the latencies of a release exists
+        cut_before = self.released_ns is not None and self.released_ns < (self.impact_tick_ns or 0)
+        cut_ms, speed_mps = _span_ms(impact_ns, cycle.tick_logger.stopped_ns), measured_speed_mps(run)
+        measured = measured_impact(run) if impact else None
+        saturated = any(event.fault is Fault.ADC_SATURATED for event in cycle.safety.warnings)
+        evidence = Evidence(
+            config, estimator, cycle.tick_logger.saturated or saturated, cut_ms, speed_mps, measured,
+            float(abs(run.samples[1]).max()) if run.samples and len(run.samples[1]) else None,
+        )  # fmt: skip
+        results = judge(evidence) if impact else {}
+        reasons = [*self.reasons(cycle.safety, run.beside), *refusals(results)]
+        peaks = peak_keys(measured, (peak, sum(channel_peaks))) if impact else dict.fromkeys(PEAK_KEYS)
+        return {
+            "angle_deg": config.trial.angle_deg,
+            "impact_speed_mps": finite(ground_truth.hit_speed) if hit else None,
+            "contact_force_peak_N": finite(ground_truth.contact_force_peak) if hit else None,
+            "impact_speed_measured_mps": speed_mps,
+            **peaks,
+            "impact_peak_force_N": finite(estimator.impact_peak_N) if impact else None,
+            **strain_keys(run),
+            **measured_keys(measured),
+            **(grouser_keys(run) if impact else dict.fromkeys(GROUSER_KEYS)),
+            "effective_kinetic_energy_J": finite(cycle.twin.energy_at_impact_J),
+            "effective_kinetic_energy_plant_J": finite(ground_truth.effective_kinetic_energy_when_hit())
+            if hit
+            else None,
+            "effective_kinetic_energy_on_ground_J": finite(cycle.twin.energy_on_ground_at_impact_J()),
+            "effective_kinetic_energy_plant_on_ground_J": (
+                finite(ground_truth.effective_kinetic_energy_on_ground_when_hit()) if hit else None
+            ),
+            "load_point_m": [finite(value) for value in estimator.load_points_m[1]]
+            if impact and config.plate
+            else None,
+            "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
+            "contact_duration_s": estimator.contact_duration_s,
+            "release": config.trial.release,
+            "cut_latency_ms": cut_ms,
+            "cut_effective_ms": None if cut_before else _span_ms(impact_ns, ground_truth.cut_ns),
+            "accepted": self.done and not reasons,
+            "reasons": reasons,
+            "quality": quality_rows(results),
+        }
+
+    @classmethod
+    def table(cls, summary: Summary) -> Table:
+        """Forces, energies and times of the impact."""
+        return impact_table(summary)
+
+    @classmethod
+    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+        """Force, speed and pose over time."""
+        from hil.experiments.impact.figure import draw_trial  # matplotlib takes half a second to import
+
+        draw_trial(record, summary, path, form)
+
 
 def destress_s(config: Config) -> float:
     """Length of the back-and-forth before the run-up [s]; 0: there is none."""
     return 2.0 * config.trial.destress_m / (DESTRESS_SHARE * config.trial.speed_mps)
+
+
+def _span_ms(from_ns: int | None, to_ns: int | None) -> float | None:
+    return (to_ns - from_ns) * 1e-6 if from_ns is not None and to_ns is not None else None

@@ -11,7 +11,7 @@ from hil.experiments.summary import finite
 from hil.signals.strain import strain_peak
 from hil.signals.uncertainty import half_width
 
-# As in `hil.experiments.impact.summary`.
+# As in `hil.experiments.impact.table`.
 STRAIN_ROWS = (
     ("peak force, strain gauges", "strain_peak_N", "N", 1, 1.0),
     ("95 % interval, half", "strain_peak_u95_N", "N", 1, 1.0),

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+from rich.text import Text
 
 from drivers.messages import ValveSet
 from hil.config import Config
-from hil.experiments.base import ArmingChecks, Experiment
+from hil.config.schema.drive import JogConfig
+from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.messages.layout import Layout
 from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
+from hil.safety.monitor import SafetyMonitor
 
 # Time recorded after the motion, drives cut.
 AFTER_NS = 500_000_000
@@ -16,7 +26,7 @@ AFTER_NS = 500_000_000
 OF_ACCELERATION = 0.5
 
 
-class State(IntEnum):
+class JogState(IntEnum):
     """State of a jog; numbers as for the states of an impact trial."""
 
     IDLE = 0
@@ -27,7 +37,7 @@ class State(IntEnum):
     ABORTED = 6
 
 
-IDLE, ARMED, MOVE, SETTLE, DONE, ABORTED = State  # faster in a tick, see hil.experiments.base
+IDLE, ARMED, MOVE, SETTLE, DONE, ABORTED = JogState  # faster in a tick, see hil.experiments.base
 
 
 def wheel_speeds(config: Config) -> ByWheel:
@@ -43,6 +53,16 @@ def powered_valves(config: Config) -> ValveSet:
     return tuple((f"{name}_extend" == valve, f"{name}_retract" == valve) for name in config.layout.cylinders)
 
 
+def what_moves(config: Config) -> str:
+    """The parts that move, and for how long."""
+    radius_m = config.rover.wheel_radius_m
+    speeds = zip(config.layout.wheels, wheel_speeds(config), strict=True)
+    parts = [f"{name} at {speed * radius_m:g} m/s" for name, speed in speeds if speed]
+    if config.jog.valve:
+        parts.append(f"valve {config.jog.valve.replace('_', ' ')}")
+    return f"{', '.join(parts)} for {config.jog.seconds:g} s"
+
+
 class JogExperiment(Experiment):
     """Idle until the sensors are zeroed, armed if every check passes, then one motion, then cut.
 
@@ -55,7 +75,8 @@ class JogExperiment(Experiment):
     """
 
     name = "jog"
-    states = State
+    section = JogConfig
+    states = JogState
 
     def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(config, checks, attended=attended)
@@ -63,6 +84,16 @@ class JogExperiment(Experiment):
         self._duration_ns = config.jog.seconds * 1e9
         self._acceleration = OF_ACCELERATION * config.limits.wheel_acceleration_radps2
         self.touched = False
+
+    @classmethod
+    def headline(cls, config: Config) -> str:
+        """What will move."""
+        return f"{what_moves(config)}; Ctrl-C stops it"
+
+    @classmethod
+    def label(cls, config: Config) -> str:
+        """Wheels or a valve."""
+        return "valve" if config.jog.valve else "jog"
 
     @property
     def done(self) -> bool:
@@ -88,3 +119,50 @@ class JogExperiment(Experiment):
         reach = self._acceleration * (t_ns - self._since_ns) * 1e-9
         speeds = tuple([math.copysign(min(abs(speed), reach), speed) for speed in self._speeds])
         return Goal(self.state, not any(self._speeds), speed_radps=speeds, valves=self._valves)
+
+    def reasons(self, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: "") -> list[str]:
+        """As of every experiment, and an early end."""
+        touched = ["ended early: the force sensors detected an impact"] if self.touched else []
+        return [*super().reasons(safety, beside), *touched]
+
+    def summarise(self, run: Finished) -> Summary:
+        """Keys as docs/reference/summary.md lists them; None for values that were not measured."""
+        moved = what_moved(run.ticks, run.config.layout, run.config.rover.wheel_radius_m)
+        return {"motion": what_moves(run.config), **moved, **super().summarise(run)}
+
+    @classmethod
+    def table(cls, summary: Summary) -> Table:
+        """The speeds and pressures reached, and the problems."""
+        table = Table(title=f"Moved: {summary['motion']}", title_justify="left", show_header=False)
+        for key, unit, digits in (("speed_reached_mps", "m/s", 3), ("pressure_reached_kPa", "kPa", 1)):
+            for name, value in summary[key].items():
+                reached = "not measured" if value is None else f"{value:+.{digits}f} {unit}"
+                table.add_row(Text(name.replace("_", " ")), Text(reached))
+        reasons = "\n".join(summary["reasons"])
+        table.add_row(Text("trouble"), Text(reasons, "bold red") if reasons else Text("none", "green"))
+        return table
+
+
+def what_moved(ticks: NDArray[np.void], layout: Layout, radius_m: float) -> dict[str, Any]:
+    """Rim speed of each wheel, mean over the second half of the motion [m/s]; largest pressures in that half [kPa].
+
+    Args:
+        ticks: rows of `/tick`.
+        layout: of the rig.
+        radius_m: of the wheels [m].
+
+    Returns:
+        The values by key; None for values that were not measured.
+    """
+    moving = ticks[ticks["state"] == MOVE]
+    speeds = moving["wheel_speed_radps"][len(moving) // 2 :] * radius_m
+    pressures = moving["pressure_Pa"] if layout.cylinders else np.zeros((len(moving), 0, 2))
+    by_valve = layout.by_valve(list(pressures.transpose(1, 2, 0) * 1e-3))
+    return {
+        "speed_reached_mps": dict(zip(layout.wheels, (_known(wheel, np.mean) for wheel in speeds.T), strict=True)),
+        "pressure_reached_kPa": dict(zip(layout.valves, (_known(one, np.max) for one in by_valve), strict=True)),
+    }
+
+
+def _known(values: NDArray[np.float64], of: Callable[[NDArray[np.float64]], Any]) -> float | None:
+    return float(of(values)) if values.size and np.isfinite(values).all() else None

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from hil.config import Config
 from hil.config.schema.drive import DriveStepConfig
+from hil.config.schema.normal_force import NormalForceConfig
 from hil.control.base import Controller
 from hil.control.build import load_controller
-from hil.experiments.base import ArmingChecks
+from hil.experiments.base import ArmingChecks, Finished, Summary
 from hil.experiments.drive.experiment import AFTER_NS, DRIVE, DriveExperiment
+from hil.experiments.figure_form import FigureForm
+from hil.experiments.normal_force.summary import normal_force_summary, normal_force_table
 from hil.messages.loads import LoadGoal, load_goal
 from hil.messages.operator_input import OperatorCommand, SetLoads
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hil.recording import TrialRecord
 
 
 class NormalForceExperiment(DriveExperiment):
@@ -27,6 +37,8 @@ class NormalForceExperiment(DriveExperiment):
     """
 
     name = "normal_force"
+    section = NormalForceConfig
+    figure = "normal_force.png"
 
     def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
         wanted = config.normal_force
@@ -36,6 +48,17 @@ class NormalForceExperiment(DriveExperiment):
         wheels = config.layout.wheels
         self._goals = [load_goal(step.mode, step.share, step.wheel, wheels) for step in wanted.steps]
         self._loads: LoadGoal | None = None
+
+    @classmethod
+    def headline(cls, config: Config) -> str:
+        """Its steps."""
+        steps = ", ".join(f"{step.mode.replace('_', ' ')} for {step.for_s:g} s" for step in config.normal_force.steps)
+        return f"wheel loads at {config.normal_force.speed_mps:g} m/s: {steps}"
+
+    @classmethod
+    def label(cls, config: Config) -> str:
+        """The modes in order."""
+        return "_".join(dict.fromkeys(step.mode for step in config.normal_force.steps))
 
     def controller(self) -> Controller:
         """Wheel speeds as set, and the load controller."""
@@ -57,3 +80,19 @@ class NormalForceExperiment(DriveExperiment):
             if isinstance(command, SetLoads):
                 with suppress(ValueError):  # an impossible wish changes nothing
                     self._loads = load_goal(command.mode, command.share, command.wheel, self.config.layout.wheels)
+
+    def summarise(self, run: Finished) -> Summary:
+        """Spreads, loads and torques."""
+        return normal_force_summary(run)
+
+    @classmethod
+    def table(cls, summary: Summary) -> Table:
+        """Spreads, and loads and torques of each step."""
+        return normal_force_table(summary)
+
+    @classmethod
+    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+        """Loads, torques and spread over time."""
+        from hil.experiments.normal_force.figure import draw_normal_force  # matplotlib takes half a second to import
+
+        draw_normal_force(record, summary, path, form)

@@ -21,7 +21,8 @@ from hil.experiments.normal_force.spread import (
     settling_time,
     step_response,
 )
-from hil.experiments.summary import common_reasons, finite, loop_rows, quantity, summary_table, verdict_rows
+from hil.experiments.summary import finite
+from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.load_limits import binding_names
 from hil.messages.loads import LoadMode
 from models.statics import spread_of
@@ -44,7 +45,7 @@ def normal_force_summary(run: Finished) -> Summary:
     active_s = len(active) / config.loop.rate_hz
     per_s = max(switched.values(), default=0) / active_s if active_s else None
     limits_met = not doubts and _limits_met(run, parts, known[0], active)
-    reasons = common_reasons(run.experiment, run.cycle.safety, run.beside)
+    reasons = run.experiment.reasons(run.cycle.safety, run.beside)
     reasons += [f"the load control let go: {name.replace('_', ' ')}" for name in doubts]
     if not limits_met and not doubts:
         reasons.append("a wheel's load or a torque was outside its limits (normal_force)")

@@ -9,7 +9,7 @@ from hil.messages.stages import Goal
 OF_ACCELERATION = 0.5
 
 
-class State(IntEnum):
+class TimedState(IntEnum):
     """Those of every experiment, and what it does between them."""
 
     IDLE = 0
@@ -22,7 +22,7 @@ class State(IntEnum):
 class TimedExperiment(Experiment):
     """Idle until armed, then the speed, then cut after the `seconds` of its section."""
 
-    states = State
+    states = TimedState
 
     def __init__(self, config, checks, *, attended: bool = False) -> None:
         super().__init__(config, checks, attended=attended)
@@ -38,19 +38,19 @@ class TimedExperiment(Experiment):
         """Wanted distribution of the wheels' loads while it moves."""
         return
 
-    def end(self, estimate, late: bool) -> State | None:
+    def end(self, estimate, late: bool) -> TimedState | None:
         """The state that follows; None: it goes on."""
-        return State.DONE if late else None
+        return TimedState.DONE if late else None
 
     def decide(self, samples, estimate, prediction, safe: bool) -> Goal:
         late = samples.t_ns - self._since_ns >= self._section.seconds * 1e9
         if self._begin_or_end(samples, estimate, safe):
             pass
-        elif self.state == State.ARMED and self._may_start(samples):
-            self._enter(State.SPIN, samples.t_ns)
-        elif self.state == State.SPIN and (following := self.end(estimate, late)) is not None:
+        elif self.state == TimedState.ARMED and self._may_start(samples):
+            self._enter(TimedState.SPIN, samples.t_ns)
+        elif self.state == TimedState.SPIN and (following := self.end(estimate, late)) is not None:
             self._enter(following, samples.t_ns)
-        moves = self.state == State.SPIN
+        moves = self.state == TimedState.SPIN
         wanted = self.wanted_radps() if moves else 0.0
         self._speed += min(max(wanted - self._speed, -self._change), self._change)
         speeds = (self._speed,) * len(self.config.layout.wheels)

@@ -6,8 +6,7 @@ from pydantic import Field
 
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.experiments.base import Finished, Summary
-from hil.experiments.summary import common_reasons, summary_table, verdict_rows
-from rover_hil_example.timed import State, TimedExperiment
+from rover_hil_example.timed import TimedExperiment, TimedState
 
 
 class TouchSection(ExperimentSection):
@@ -19,41 +18,20 @@ class TouchSection(ExperimentSection):
     speed_mps: float = Field(0.05, gt=0, le=0.2, description="of the rims")
 
 
-class TouchExperiment(TimedExperiment):
+class Touch(TimedExperiment):
     """Ahead, and cut in the tick of the touch."""
 
     name = "touch"
-
-    def end(self, estimate, late: bool) -> State | None:
-        if estimate.impact_ns is None:
-            return State.ABORTED if late else None
-        return State.DONE
-
-
-class Touch:
-    """An `hil.experiments.base.ExperimentType`."""
-
-    name = "touch"
-    figure = None
-    states = State
     section = TouchSection
 
-    def make(self, config, checks, *, attended: bool = False) -> TouchExperiment:
-        return TouchExperiment(config, checks, attended=attended)
-
-    def headline(self, config) -> str:
+    @classmethod
+    def headline(cls, config) -> str:
         return f"ahead to the obstacle, {config.trial.start_distance_m:g} m"
 
-    def label(self, config) -> str:
-        return "touch"
+    def end(self, estimate, late: bool) -> TimedState | None:
+        if estimate.impact_ns is None:
+            return TimedState.ABORTED if late else None
+        return TimedState.DONE
 
     def summarise(self, run: Finished) -> Summary:
-        reasons = common_reasons(run.experiment, run.cycle.safety)
-        touched = bool(run.ticks["impact"].any())
-        return {"touched": touched, "accepted": run.experiment.done and not reasons, "reasons": reasons}
-
-    def table(self, summary: Summary):
-        return summary_table("Touch", verdict_rows(summary))
-
-    def draw(self, record, summary: Summary, path, form) -> None:
-        """There is no figure."""
+        return {"touched": bool(run.ticks["impact"].any()), **super().summarise(run)}

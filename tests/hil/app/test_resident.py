@@ -18,7 +18,7 @@ from hil.app.run import open_backend, run_experiment, run_repeatedly
 from hil.app.run_loop import Signals
 from hil.config import load_config
 from hil.experiments.impact import figure
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.recording import read_trial
@@ -177,7 +177,7 @@ def test_a_fault_stays_latched_over_the_end_of_a_run_until_the_operator_clears_i
     assert second.exit_code == 0
     record = read_trial(second.folder, trusted=True)
     by_tick = dict(zip(record.tick["tick"].tolist(), record.tick["state"].tolist(), strict=True))
-    assert [by_tick[tick] for tick in (301, 401, 501)] == [State.IDLE, State.IDLE, State.ARMED]
+    assert [by_tick[tick] for tick in (301, 401, 501)] == [ImpactState.IDLE, ImpactState.IDLE, ImpactState.ARMED]
     assert record.tick["safe"][:399].all()
     assert not record.tick["safe"][399:].any()
     assert replay(second.folder).differences == []

@@ -12,7 +12,7 @@ import pytest
 
 from hil.app.run import run_experiment
 from hil.config import load_config
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.recording import TrialRecord, read_trial
 
 S = 1_000_000_000
@@ -101,12 +101,12 @@ def test_drives_are_cut_from_the_very_tick_of_the_impact_on_and_never_during_run
     assert (tick["impact"][hit:] == 1).all()
     assert (tick["cut"][hit:] == 1).all()
     assert (tick["set_speed_radps"][hit:] == 0).all()
-    assert tick["state"][hit] == State.IMPACT
-    run_up = tick["state"] == State.RUN_UP
-    assert tick["state"][hit - 1] == State.RUN_UP
+    assert tick["state"][hit] == ImpactState.IMPACT
+    run_up = tick["state"] == ImpactState.RUN_UP
+    assert tick["state"][hit - 1] == ImpactState.RUN_UP
     assert (tick["cut"][run_up] == 0).all()
     assert (tick["set_speed_radps"][hit - 1] > 0.3).all()
-    before = tick["state"] < State.RUN_UP
+    before = tick["state"] < ImpactState.RUN_UP
     assert (tick["cut"][before] == 1).all()
     assert (tick["safe"] == 0).all()
 
@@ -118,7 +118,14 @@ def test_the_record_has_every_tick_and_the_summary_counts_them(trial):
     np.testing.assert_array_equal(tick["t_ns"], tick["tick"] * 1_000_000)
     assert run.summary["loop"]["ticks"] == len(tick) == len(run.record.timing)
     assert run.summary["loop"]["late"] == run.summary["loop"]["skipped"] == 0
-    assert sorted(set(tick["state"].tolist())) == [State.IDLE, State.ARMED, State.RUN_UP, 3, 4, State.DONE]
+    assert sorted(set(tick["state"].tolist())) == [
+        ImpactState.IDLE,
+        ImpactState.ARMED,
+        ImpactState.RUN_UP,
+        3,
+        4,
+        ImpactState.DONE,
+    ]
     (impact,) = run.record.events[run.record.events["name"] == b"impact"]
     assert (impact["id"], impact["name"], impact["t_ns"]) == (0, b"impact", round(run.summary["impact_time_s"] * 1e9))
 
@@ -219,9 +226,9 @@ def test_a_rover_that_never_arrives_ends_with_status_one_and_says_so(trial):
     for key in ("impact_time_s", "peak_force_N", "contact_force_peak_N", "cut_latency_ms", "load_point_m"):
         assert run.summary[key] is None
     assert not run.record.tick["impact"].any()
-    assert run.record.tick["state"][-1] == State.ABORTED
+    assert run.record.tick["state"][-1] == ImpactState.ABORTED
     assert run.record.tick["cut"][-1] == 1
-    started = run.record.tick["t_ns"][(run.record.tick["state"] == State.RUN_UP).argmax()]
+    started = run.record.tick["t_ns"][(run.record.tick["state"] == ImpactState.RUN_UP).argmax()]
     assert run.record.tick["t_ns"][-1] - started == pytest.approx(S, abs=2_000_000)
 
 

@@ -18,7 +18,7 @@ from hil.app import run as app
 from hil.app.faults.lockstep_cases import METHODS
 from hil.config import load_config
 from hil.experiments.impact import figure
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.recording import TrialRecord, read_trial
 from hil.runtime.loop import TICKS_AFTER_FAULT
 
@@ -58,7 +58,7 @@ class Run:
             return getattr(self, stage)
         return self.rig.simulated_rig if stage == "simulated_rig" else getattr(self.rig.cycle, stage)
 
-    def breaks(self, where: str, state: State, error: BaseException, always: bool = False) -> None:
+    def breaks(self, where: str, state: ImpactState, error: BaseException, always: bool = False) -> None:
         """Make a real method raise once the trial is in a given state; the valves are on then."""
         stage, method = where.split(".")
         real = getattr(self.owner(stage), method)
@@ -138,7 +138,7 @@ STAGES = (
 SPOIL_THE_RECORD = ("tick_logger.record", "recorder.tick", "recorder.block")
 
 
-@pytest.mark.parametrize("state", [State.RUN_UP, State.IMPACT], ids=["run_up", "impact"])
+@pytest.mark.parametrize("state", [ImpactState.RUN_UP, ImpactState.IMPACT], ids=["run_up", "impact"])
 @pytest.mark.parametrize("where", STAGES)
 def test_an_exception_in_any_stage_cuts_at_once_and_is_recorded(run, where, state):
     done = run(lambda run: run.breaks(where, state, ValueError("planted")))
@@ -153,14 +153,14 @@ def test_an_exception_in_any_stage_cuts_at_once_and_is_recorded(run, where, stat
     assert later.sum() >= TICKS_AFTER_FAULT >= 1000
     assert (record.tick["safe"][later] == 1).all()
     assert (record.tick["cut"][later] == 1).all()
-    assert record.tick["state"][-1] == State.ABORTED
+    assert record.tick["state"][-1] == ImpactState.ABORTED
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", STAGES)
 def test_an_exception_in_every_tick_from_now_on_ends_the_same_way(run, where):
     drawn = where in SPOIL_THE_RECORD
-    done = run(lambda run: run.breaks(where, State.RUN_UP, DeviceError("gone"), always=True), drawn=drawn)
+    done = run(lambda run: run.breaks(where, ImpactState.RUN_UP, DeviceError("gone"), always=True), drawn=drawn)
     assert not drawn or (done.folder / "trial.png").read_bytes()[:4] == b"\x89PNG"
     assert len(done.raised_ns) > 300  # a block comes every other tick only
     assert_stopped(done)
@@ -187,7 +187,7 @@ KINDS = [
 @pytest.mark.parametrize("error", KINDS, ids=lambda error: type(error).__name__)
 def test_any_kind_of_exception_is_recorded_by_its_name(run, error):
     odd = isinstance(error, OSError | UnspeakableError)  # the figure shows the text
-    done = run(lambda run: run.breaks("estimator.estimate", State.RUN_UP, error), drawn=odd)
+    done = run(lambda run: run.breaks("estimator.estimate", ImpactState.RUN_UP, error), drawn=odd)
     assert (done.folder / "trial.png").exists() == odd
     assert_stopped(done)
     assert_reported(done)
@@ -198,7 +198,7 @@ def test_any_kind_of_exception_is_recorded_by_its_name(run, error):
 
 def test_a_recorder_that_cannot_note_the_fault_does_not_keep_the_rig_from_stopping(run):
     def tamper(run):
-        run.breaks("recorder.tick", State.RUN_UP, OSError(28, "No space left on device"), always=True)
+        run.breaks("recorder.tick", ImpactState.RUN_UP, OSError(28, "No space left on device"), always=True)
         run.recorder.event = run.recorder.tick
 
     done = run(tamper)
@@ -209,7 +209,7 @@ def test_a_recorder_that_cannot_note_the_fault_does_not_keep_the_rig_from_stoppi
 
 def test_a_drive_link_that_fails_does_not_keep_the_valves_on(run):
     def tamper(run):
-        run.breaks("rig_io.command", State.RUN_UP, DeviceError("first"))
+        run.breaks("rig_io.command", ImpactState.RUN_UP, DeviceError("first"))
 
         def silent(command):
             if run.raised_ns:
@@ -225,7 +225,7 @@ def test_a_drive_link_that_fails_does_not_keep_the_valves_on(run):
 
 
 def test_a_fault_in_the_last_tick_is_not_passed_over(run):
-    done = run(lambda run: run.breaks("tick_logger.record", State.DONE, ValueError("late")))
+    done = run(lambda run: run.breaks("tick_logger.record", ImpactState.DONE, ValueError("late")))
     assert len(done.raised_ns) == 1
     assert_reported(done)
     assert done.record().events["id"].tolist() == [27]

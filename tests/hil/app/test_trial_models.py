@@ -9,7 +9,7 @@ import pytest
 
 from hil.app.run import open_backend
 from hil.config import load_config
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +51,7 @@ def test_a_trial_hits_at_its_speed_and_twin_and_rig_agree_on_the_energy(choice, 
         rig.rig_io.close()
         trial, twin, ground_truth = rig.cycle.experiment, rig.cycle.twin, rig.ground_truth
         assert rig.cycle.safety.events == []
-        assert trial.state is State.DONE
+        assert trial.state is ImpactState.DONE
         assert trial.impact_tick_ns is not None
         assert not trial.hit_standing
         assert ground_truth.hit_ns is not None

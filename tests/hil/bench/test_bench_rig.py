@@ -11,7 +11,7 @@ from hil.bench.bench_rig import CUTS_A_RUN, MOST_WITHOUT, Cuts, _cut_rows, _many
 from hil.bench.impacts import PAUSE_NS, RepeatedImpacts
 from hil.config import load_config
 from hil.experiments.base import ARMED_NS
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.messages.stages import Estimate, Samples
 from hil.recording.cut_times import CutTimes, parts_ms
 
@@ -41,7 +41,7 @@ def trial():
 def to_run_up(trial, t_ns):
     for at_ns in (t_ns, t_ns + ARMED_NS):
         trial.decide(samples(at_ns), estimate(), None, False)
-    assert trial.state is State.RUN_UP
+    assert trial.state is ImpactState.RUN_UP
     return t_ns + ARMED_NS
 
 
@@ -69,16 +69,16 @@ def test_after_a_pause_it_forgets_the_impact_and_begins_again(trial):
     trial.reset = lambda: forgotten.append(trial.state)
     over_ns = hit(trial, to_run_up(trial, 0) + MS)
     trial.decide(samples(over_ns), estimate(), None, False)
-    assert (forgotten, trial.state) == ([State.IMPACT], State.IDLE)
+    assert (forgotten, trial.state) == ([ImpactState.IMPACT], ImpactState.IDLE)
 
 
 def test_nothing_is_injected_before_the_wheels_turn(trial):
     begun = []
     trial.driving = lambda: begun.append(trial.state)
     trial.decide(samples(0), estimate(), None, False)
-    assert (trial.state, begun) == (State.ARMED, [])
+    assert (trial.state, begun) == (ImpactState.ARMED, [])
     trial.decide(samples(ARMED_NS), estimate(), None, False)
-    assert begun == [State.RUN_UP]
+    assert begun == [ImpactState.RUN_UP]
 
 
 def test_it_is_over_after_as_many_as_were_wanted(trial):
@@ -88,13 +88,13 @@ def test_it_is_over_after_as_many_as_were_wanted(trial):
         if not trial.over:
             trial.decide(samples(t_ns), estimate(), None, False)
             t_ns += MS
-    assert (trial.state, len(trial.found)) == (State.DONE, 2)
+    assert (trial.state, len(trial.found)) == (ImpactState.DONE, 2)
 
 
 @pytest.mark.parametrize(("t_ns", "safe"), [(MS, True), (101_000 * MS, False)])
 def test_a_fault_or_no_more_time_ends_it(trial, t_ns, safe):
     request = trial.decide(samples(t_ns), estimate(), None, safe)
-    assert (trial.state, request.cut) == (State.ABORTED, True)
+    assert (trial.state, request.cut) == (ImpactState.ABORTED, True)
 
 
 def test_the_parts_of_a_cut_add_up_to_it():

@@ -17,7 +17,7 @@ import pytest
 
 import hil
 from hil.cli import run
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.recording import read_trial
 
 ROOT = Path(hil.__path__[0]).parent
@@ -98,8 +98,8 @@ def test_a_refused_arming_ends_with_status_three_and_never_moves(tmp_path, capsy
     ]
     tick = read_trial(tmp_path / "run", trusted=True).tick
     assert (tick["cut"] == 1).all()
-    assert tick["state"][-1] == State.ABORTED
-    assert State.RUN_UP not in tick["state"]
+    assert tick["state"][-1] == ImpactState.ABORTED
+    assert ImpactState.RUN_UP not in tick["state"]
 
 
 def test_check_lists_every_item_and_passes(capsys):
@@ -233,7 +233,7 @@ def wait_for_run_up(path: Path, process: subprocess.Popen[str]) -> None:
     while process.poll() is None:
         try:
             with h5py.File(path, "r", swmr=True) as file:
-                if (file["tick"]["state"] == State.RUN_UP).sum() > 50:
+                if (file["tick"]["state"] == ImpactState.RUN_UP).sum() > 50:
                     return
         except (OSError, ValueError):  # not there yet, or not yet ready for readers
             pass
@@ -259,7 +259,7 @@ def test_a_signal_ends_the_trial_in_safe_with_its_record_closed(interrupted, num
     assert (record.tick["cut"][at] == 1).all()
     assert (record.tick["set_speed_radps"][at] == 0).all()
     assert record.tick["cut"][~at][-1] == 0  # it was driving
-    assert record.tick["state"][-1] == State.ABORTED
+    assert record.tick["state"][-1] == ImpactState.ABORTED
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["aborted"] is True
     assert summary["reasons"] == [f"fault 18: operator: {number.name}"]

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from hil.app.build import simulated_rig_io
 from hil.config import load_config
 from hil.experiments.build_cycle import build_cycle
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, SetPoint, Start, Stop
 from hil.recording.sinks import MemorySink
@@ -48,46 +48,46 @@ def impact():
 
 
 def test_nothing_is_armed_before_the_operator_asks(impact):
-    assert impact.ticks(1000) == State.IDLE
+    assert impact.ticks(1000) == ImpactState.IDLE
     assert impact.experiment.checks == ()
     assert (impact.record_sink.ticks["cut"] == 1).all()
 
 
 def test_armed_it_stands_until_the_operator_starts_it(impact):
     impact.ticks(400)
-    assert impact.ticks(1000, Arm()) == State.ARMED
-    assert impact.ticks(1, Start()) == State.RUN_UP
-    assert impact.ticks(3000) in (State.SETTLE, State.DONE)
+    assert impact.ticks(1000, Arm()) == ImpactState.ARMED
+    assert impact.ticks(1, Start()) == ImpactState.RUN_UP
+    assert impact.ticks(3000) in (ImpactState.SETTLE, ImpactState.DONE)
     assert impact.record_sink.events["name"].tolist().count(b"operator arm") == 1
 
 
 def test_a_start_without_arming_moves_nothing(impact):
     impact.ticks(400)
-    assert impact.ticks(500, Start()) == State.IDLE
+    assert impact.ticks(500, Start()) == ImpactState.IDLE
 
 
 def test_an_arm_that_comes_before_the_sensors_are_zeroed_is_tried_once_when_they_are(impact):
-    assert impact.ticks(50, Arm()) == State.IDLE
-    assert impact.ticks(400) == State.ARMED
+    assert impact.ticks(50, Arm()) == ImpactState.IDLE
+    assert impact.ticks(400) == ImpactState.ARMED
 
 
 def test_a_start_counts_from_the_moment_it_is_armed_and_moves_it_50_ms_later(impact):
     impact.ticks(400)
-    assert impact.ticks(1, Arm()) == State.ARMED
-    assert impact.ticks(49, Start()) == State.ARMED
-    assert impact.ticks(1) == State.RUN_UP
+    assert impact.ticks(1, Arm()) == ImpactState.ARMED
+    assert impact.ticks(49, Start()) == ImpactState.ARMED
+    assert impact.ticks(1) == ImpactState.RUN_UP
 
 
 def test_a_start_that_came_before_the_arming_moves_nothing_after_it(impact):
     impact.ticks(50, Arm(), Start())
-    assert impact.ticks(1000) == State.ARMED
+    assert impact.ticks(1000) == ImpactState.ARMED
 
 
 def test_a_stop_ends_it_cut_and_is_no_fault(impact):
     impact.ticks(400)
     impact.ticks(100, Arm())
     impact.ticks(200, Start())
-    assert impact.ticks(1, Stop("enough")) == State.ABORTED
+    assert impact.ticks(1, Stop("enough")) == ImpactState.ABORTED
     assert impact.experiment.stopped
     assert not impact.cycle.safety.safe
     assert impact.record_sink.ticks["cut"][-1] == 1
@@ -103,7 +103,7 @@ def test_after_a_stop_it_is_over_once_the_drives_have_confirmed_their_cut(impact
         impact.ticks(1)
     stopped_ns = impact.record_sink.ticks["drives_stopped_ns"]
     assert stopped_ns[-1] >= 0 > stopped_ns[-2]
-    assert impact.experiment.state == State.ABORTED
+    assert impact.experiment.state == ImpactState.ABORTED
 
 
 def test_a_stop_whose_cut_nobody_confirms_ends_it_200_ms_later(impact, monkeypatch):
@@ -135,7 +135,7 @@ def test_an_emergency_stop_is_safe_in_the_tick_that_takes_it_in(impact):
     impact.ticks(400)
     impact.ticks(100, Arm())
     impact.ticks(200, Start())
-    assert impact.ticks(1, EStop("button")) == State.ABORTED
+    assert impact.ticks(1, EStop("button")) == ImpactState.ABORTED
     last = impact.record_sink.ticks[-1]
     assert (last["safe"], last["cut"]) == (1, 1)
 
@@ -143,11 +143,11 @@ def test_an_emergency_stop_is_safe_in_the_tick_that_takes_it_in(impact):
 def test_arming_refused_for_a_fault_can_be_tried_again_once_the_fault_is_cleared(impact):
     impact.ticks(400)
     impact.ticks(1, EStop("button"))
-    assert impact.ticks(10, Arm()) == State.IDLE
+    assert impact.ticks(10, Arm()) == ImpactState.IDLE
     assert impact.experiment.refused
-    assert impact.ticks(10, ClearFault(STOP)) == State.IDLE
+    assert impact.ticks(10, ClearFault(STOP)) == ImpactState.IDLE
     assert impact.cycle.safety.faults == []
-    assert impact.ticks(1, Arm()) == State.ARMED
+    assert impact.ticks(1, Arm()) == ImpactState.ARMED
 
 
 def test_clearing_one_fault_leaves_the_others_latched(impact):

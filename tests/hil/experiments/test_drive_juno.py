@@ -13,7 +13,7 @@ from hil.cli import run as hil
 from hil.config import ConfigError, load_config
 from hil.estimation.estimator import Estimator
 from hil.experiments.base import CONFIRM_NS
-from hil.experiments.drive.experiment import State
+from hil.experiments.drive.experiment import DriveState
 from hil.recording import read_trial
 from hil.safety.arming import arming_checks
 from hil.simulator.build import build_simulated_rig
@@ -47,7 +47,7 @@ def slope(tmp_path_factory):
 
 def load_N(record) -> float:
     """Sum of the twin's wheel loads, mean over the second half of the drive."""
-    moving = record.tick[record.tick["state"] == State.DRIVE]
+    moving = record.tick[record.tick["state"] == DriveState.DRIVE]
     return float(moving["normal_force_N"][len(moving) // 2 :].sum(axis=1).mean())
 
 
@@ -68,7 +68,7 @@ def test_the_record_names_four_wheels_no_valve_and_no_force_sensor(level):
 
 def test_it_is_armed_once_the_drives_have_had_their_time_to_confirm(level):
     _, _, record = level
-    armed = record.tick["t_ns"][record.tick["state"] >= State.ARMED][0]
+    armed = record.tick["t_ns"][record.tick["state"] >= DriveState.ARMED][0]
     assert armed == CONFIRM_NS
 
 

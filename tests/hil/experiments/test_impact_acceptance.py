@@ -11,7 +11,7 @@ import pytest
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
 from hil.estimation.estimator import Estimator
-from hil.experiments.impact.acceptance import Evidence, judge, reasons_against
+from hil.experiments.impact.acceptance import Evidence, judge, refusals
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.messages.check import Check
 from hil.messages.fault import Fault
@@ -52,8 +52,8 @@ class Judged:
 
     def reasons(self, estimator: Estimator | None = None, saturated: bool = False) -> list[str]:
         evidence = Evidence(CONFIG, estimator or estimator_after(hit()), saturated)
-        verdicts = {} if self.trial.impact_tick_ns is None else judge(evidence)
-        return reasons_against(CONFIG, self.trial, self.safety, verdicts)
+        results = {} if self.trial.impact_tick_ns is None else judge(evidence)
+        return [*self.trial.reasons(self.safety), *refusals(results)]
 
 
 def test_a_clean_hit_counts():

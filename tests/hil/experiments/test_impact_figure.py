@@ -11,7 +11,7 @@ from rich.console import Console
 from hil.experiments import drawing
 from hil.experiments.impact import figure
 from hil.experiments.impact.figure import draw_trial
-from hil.experiments.impact.summary import impact_table
+from hil.experiments.impact.table import impact_table
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype

@@ -9,7 +9,7 @@ import pytest
 
 from drivers.messages import DriveSample, ValveSample
 from hil.config import ConfigError, load_config
-from hil.experiments.impact.experiment import REST_NS, ImpactExperiment, State
+from hil.experiments.impact.experiment import REST_NS, ImpactExperiment, ImpactState
 from hil.experiments.impact.release import Release, operator_delay_s
 from hil.messages.stages import Estimate, Prediction, Samples
 
@@ -75,7 +75,7 @@ def test_an_operators_delay_is_the_seeds_and_lognormal():
 @pytest.mark.parametrize("impact_ms", [2000, 4500])
 def test_timed_power_ends_at_its_time_whenever_the_impact_comes(impact_ms):
     rows, trial = run(config_of("trial.release=timed", "trial.drive_time_s=3"), impact_ms)
-    began = ms_of(rows, State.RUN_UP)[0]
+    began = ms_of(rows, ImpactState.RUN_UP)[0]
     assert trial.released_ns == (began + 3000) * MS
     for number, row in enumerate(rows, 1):
         assert row[1] == (not began <= number < began + 3000)
@@ -86,7 +86,7 @@ def test_timed_power_ends_at_its_time_whenever_the_impact_comes(impact_ms):
 def test_timed_power_that_never_reaches_the_obstacle_times_out_with_the_drives_cut():
     rows, trial = run(config_of("trial.release=timed", "trial.drive_time_s=3"), None, ticks=30_000)
     assert trial.timed_out
-    assert trial.state is State.ABORTED
+    assert trial.state is ImpactState.ABORTED
     assert all(row[1] for row in rows[4000:])
 
 
@@ -103,7 +103,7 @@ def test_what_pushes_on_the_obstacle_is_not_made_faster_for_its_slip():
 def test_the_automatic_release_is_the_tick_of_the_impact():
     rows, trial = run(config_of(), impact_ms=2000)
     assert rows[1999][1] is False
-    assert rows[2000][:2] == (State.IMPACT, True)
+    assert rows[2000][:2] == (ImpactState.IMPACT, True)
     assert trial.released_ns == trial.impact_tick_ns == 2001 * MS
     assert Release(config_of()).due_ns(0, 5) == 5
 
@@ -111,22 +111,22 @@ def test_the_automatic_release_is_the_tick_of_the_impact():
 def test_the_legs_are_destressed_by_a_way_back_and_forth_before_the_run_up():
     config = config_of("trial.destress_m=0.02")
     rows, trial = run(config, impact_ms=6000)
-    rocking = [row for row in rows if row[0] == State.DESTRESS]
+    rocking = [row for row in rows if row[0] == ImpactState.DESTRESS]
     assert all(not row[1] for row in rocking)
     way = np.cumsum([row[2] for row in rocking]) * 1e-3
     assert way.min() == pytest.approx(-0.02, rel=1e-3)
     assert way[-1] == pytest.approx(0.0, abs=1e-5)
     rest = [row[2] for row in rocking[-REST_NS // MS + 1 :]]
     assert max(map(abs, rest)) < 1e-12
-    assert ms_of(rows, State.RUN_UP)[0] == ms_of(rows, State.DESTRESS)[-1] + 1
-    assert rows[ms_of(rows, State.RUN_UP)[0] - 1][2] == 0.0  # the ramp begins at rest
+    assert ms_of(rows, ImpactState.RUN_UP)[0] == ms_of(rows, ImpactState.DESTRESS)[-1] + 1
+    assert rows[ms_of(rows, ImpactState.RUN_UP)[0] - 1][2] == 0.0  # the ramp begins at rest
     assert trial.done
 
 
 def test_an_obstacle_hit_while_the_legs_are_destressed_is_a_cut_at_once():
     rows, trial = run(config_of("trial.destress_m=0.02", "trial.release=operator"), impact_ms=500)
-    assert rows[499][0] == State.DESTRESS
-    assert rows[500][:2] == (State.IMPACT, True)
+    assert rows[499][0] == ImpactState.DESTRESS
+    assert rows[500][:2] == (ImpactState.IMPACT, True)
     assert trial.hit_standing
 
 

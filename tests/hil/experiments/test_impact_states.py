@@ -10,7 +10,7 @@ from drivers.messages import DriveSample, ValveSample
 from hil.config import load_config
 from hil.control.wheel_speed import LARGEST_SLIP, SMOOTHING_S, WheelSpeed
 from hil.experiments.base import ARMED_NS
-from hil.experiments.impact.experiment import ImpactExperiment, State
+from hil.experiments.impact.experiment import ImpactExperiment, ImpactState
 from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
 
@@ -66,7 +66,7 @@ class Course:
         self.set_points = self.controller.control(goal, samples, None, slips)
         return goal
 
-    def until(self, state: State, most_ms: int = 20_000, **values) -> Goal:
+    def until(self, state: ImpactState, most_ms: int = 20_000, **values) -> Goal:
         for _ in range(most_ms):
             goal = self.tick(**values)
             if self.trial.state == state:
@@ -81,7 +81,14 @@ def test_a_trial_goes_through_its_states_in_order():
         assert goal.state == course.trial.state
         if not seen or seen[-1] is not course.trial.state:
             seen.append(course.trial.state)
-    assert seen == [State.IDLE, State.ARMED, State.RUN_UP, State.IMPACT, State.SETTLE, State.DONE]
+    assert seen == [
+        ImpactState.IDLE,
+        ImpactState.ARMED,
+        ImpactState.RUN_UP,
+        ImpactState.IMPACT,
+        ImpactState.SETTLE,
+        ImpactState.DONE,
+    ]
     assert course.armed == 1
     assert course.trial.impact_tick_ns == 2001 * MS
 
@@ -95,7 +102,7 @@ def test_every_state_but_the_run_up_is_a_cut(safe_at):
             impact_ns=1_999 * MS if tick >= 2000 else None,
             safe=safe_at is not None and tick >= safe_at,
         )
-        assert goal.cut == (course.trial.state != State.RUN_UP)
+        assert goal.cut == (course.trial.state != ImpactState.RUN_UP)
         assert course.set_points.cut == goal.cut
         assert course.set_points.speed_radps == () or not goal.cut
         assert course.set_points.valves == ()
@@ -105,69 +112,69 @@ def test_nothing_happens_before_the_sensors_are_zeroed():
     course = Course(GOOD)
     for _ in range(1000):
         course.tick(zeroed=False)
-    assert (course.trial.state, course.armed) == (State.IDLE, 0)
+    assert (course.trial.state, course.armed) == (ImpactState.IDLE, 0)
 
 
 def test_arming_waits_for_the_cut_on_a_link_with_a_delay():
     at_once, waits = Course(), Course(delay_ms=300.0)
     at_once.tick()
-    assert at_once.trial.state is State.ARMED
+    assert at_once.trial.state is ImpactState.ARMED
     for _ in range(350):
         waits.tick()
-        assert waits.trial.state is State.IDLE
+        assert waits.trial.state is ImpactState.IDLE
     waits.acknowledged_ns = 50_000_000
     waits.tick()
-    assert waits.trial.state is State.ARMED
+    assert waits.trial.state is ImpactState.ARMED
 
 
 def test_a_cut_that_never_is_confirmed_comes_to_the_arming_checks_all_the_same():
     waits = Course(delay_ms=300.0)
-    waits.until(State.ARMED)
+    waits.until(ImpactState.ARMED)
     assert waits.t_ns == 600_000_000
 
 
 def test_the_rig_stands_armed_for_a_while_before_it_moves():
     course = Course(GOOD)
-    course.until(State.ARMED)
+    course.until(ImpactState.ARMED)
     armed_ns = course.t_ns
-    course.until(State.RUN_UP)
+    course.until(ImpactState.RUN_UP)
     assert course.t_ns - armed_ns == ARMED_NS
 
 
 @pytest.mark.parametrize("into_run_up_ms", [1, 300, 3000])
 def test_the_tick_in_which_the_impact_is_first_known_is_a_cut(into_run_up_ms):
     course = Course(GOOD)
-    course.until(State.RUN_UP)
+    course.until(ImpactState.RUN_UP)
     for _ in range(into_run_up_ms):
         assert not course.tick().cut
     goal = course.tick(impact_ns=course.t_ns)
-    assert (goal.cut, course.set_points.cut, goal.state) == (True, True, State.IMPACT)
+    assert (goal.cut, course.set_points.cut, goal.state) == (True, True, ImpactState.IMPACT)
     assert course.trial.impact_tick_ns == course.t_ns
 
 
 def test_an_impact_in_the_tick_that_would_start_the_run_up_is_a_cut():
     course = Course(GOOD)
-    course.until(State.ARMED)
+    course.until(ImpactState.ARMED)
     for _ in range(ARMED_NS // MS - 1):
         course.tick()
-    assert course.trial.state == State.ARMED
+    assert course.trial.state == ImpactState.ARMED
     assert course.tick(impact_ns=course.t_ns).cut
-    assert course.trial.state == State.IMPACT
+    assert course.trial.state == ImpactState.IMPACT
 
 
 def test_an_impact_and_a_timeout_in_one_tick_is_an_impact():
     course = Course(GOOD)
-    course.until(State.RUN_UP)
+    course.until(ImpactState.RUN_UP)
     for _ in range(round(TIMEOUT_S * 1000)):
         course.tick()
     course.tick(impact_ns=course.t_ns)
-    assert (course.trial.state, course.trial.timed_out) == (State.IMPACT, False)
+    assert (course.trial.state, course.trial.timed_out) == (ImpactState.IMPACT, False)
 
 
 def test_a_refused_arming_aborts_and_keeps_its_checks():
     course = Course(GOOD, BAD)
     course.tick()
-    assert (course.trial.state, course.trial.over, course.trial.refused) == (State.ABORTED, True, True)
+    assert (course.trial.state, course.trial.over, course.trial.refused) == (ImpactState.ABORTED, True, True)
     assert course.trial.checks[:2] == (GOOD, BAD)  # then those that follow from the config
     for _ in range(200):
         assert course.tick().cut
@@ -182,9 +189,9 @@ def test_an_armed_trial_is_not_refused():
 
 def test_a_run_up_without_an_impact_times_out():
     course = Course(GOOD)
-    course.until(State.RUN_UP)
+    course.until(ImpactState.RUN_UP)
     began_ns = course.t_ns
-    course.until(State.ABORTED)
+    course.until(ImpactState.ABORTED)
     assert course.t_ns - began_ns == TIMEOUT_S * 1e9 + MS
     assert course.trial.timed_out
     assert course.trial.impact_tick_ns is None
@@ -192,29 +199,31 @@ def test_a_run_up_without_an_impact_times_out():
 
 def test_settling_lasts_as_long_as_the_config_says():
     course = Course(GOOD)
-    course.until(State.RUN_UP)
+    course.until(ImpactState.RUN_UP)
     course.tick(impact_ns=course.t_ns)
     hit_ns = course.t_ns
-    course.until(State.DONE, impact_ns=hit_ns)
+    course.until(ImpactState.DONE, impact_ns=hit_ns)
     assert course.t_ns - hit_ns == SETTLE_S * 1e9
     assert (course.trial.over, course.trial.timed_out) == (True, False)
 
 
-@pytest.mark.parametrize("state", [State.IDLE, State.ARMED, State.RUN_UP, State.IMPACT, State.SETTLE])
+@pytest.mark.parametrize(
+    "state", [ImpactState.IDLE, ImpactState.ARMED, ImpactState.RUN_UP, ImpactState.IMPACT, ImpactState.SETTLE]
+)
 def test_safe_aborts_any_trial_that_is_not_over(state):
     course = Course(GOOD)
-    if state > State.RUN_UP:
-        course.until(State.RUN_UP)
+    if state > ImpactState.RUN_UP:
+        course.until(ImpactState.RUN_UP)
         course.until(state, impact_ns=course.t_ns)
-    elif state is not State.IDLE:
+    elif state is not ImpactState.IDLE:
         course.until(state)
     assert course.tick(safe=True).cut
-    assert course.trial.state == State.ABORTED
+    assert course.trial.state == ImpactState.ABORTED
     assert course.tick(impact_ns=course.t_ns).cut  # and it stays cut
-    assert course.trial.state == State.ABORTED
+    assert course.trial.state == ImpactState.ABORTED
 
 
-@pytest.mark.parametrize("state", [State.DONE, State.ABORTED])
+@pytest.mark.parametrize("state", [ImpactState.DONE, ImpactState.ABORTED])
 def test_a_trial_that_is_over_stays_as_it_is(state):
     course = Course(GOOD)
     course.trial.state = state
@@ -225,7 +234,7 @@ def test_a_trial_that_is_over_stays_as_it_is(state):
 
 def test_speed_rises_linearly_over_the_ramp_and_then_holds():
     course = Course(GOOD)
-    course.until(State.RUN_UP)
+    course.until(ImpactState.RUN_UP)
     for ms in range(1000):
         wanted = SPEED / RADIUS * min(ms * 1e-3 / RAMP_S, 1.0)
         assert course.set_points.speed_radps == pytest.approx((wanted,) * 6, rel=1e-9, abs=1e-12)
@@ -234,7 +243,7 @@ def test_speed_rises_linearly_over_the_ramp_and_then_holds():
 
 def test_the_run_up_makes_up_for_the_slip_that_the_twin_predicts():
     course = Course(GOOD)
-    course.until(State.RUN_UP, slip=0.1)
+    course.until(ImpactState.RUN_UP, slip=0.1)
     for _ in range(2000):
         course.tick(slip=0.1)
     assert course.set_points.speed_radps == pytest.approx((SPEED / (RADIUS * 0.9),) * 6, rel=1e-6)

@@ -8,7 +8,7 @@ import pytest
 
 from hil.config import ConfigError, load_config
 from hil.experiments.base import ARMED_NS
-from hil.experiments.jog.experiment import AFTER_NS, JogExperiment, State, wheel_speeds
+from hil.experiments.jog.experiment import AFTER_NS, JogExperiment, JogState, wheel_speeds
 from hil.messages.check import Check
 
 CONFIG = load_config("sim_impact")
@@ -75,7 +75,7 @@ def test_it_ends_cut_and_a_while_after():
     jog = make(turn(["all"], 0.1, 0.1))
     last = (10 * MS + ARMED_NS + 100 * MS + AFTER_NS) // MS
     assert run(jog, last)[-1].cut
-    assert jog.state == State.DONE
+    assert jog.state == JogState.DONE
     assert jog.over
 
 
@@ -94,14 +94,14 @@ def test_nothing_moves_unless_every_check_passes():
     jog = make(turn(["all"], 0.1, 0.1), BAD)
     assert moving(run(jog, 500)) == []
     assert jog.refused
-    assert jog.state == State.ABORTED
+    assert jog.state == JogState.ABORTED
 
 
 def test_safe_ends_it_at_once():
     jog = make(turn(["all"], 0.1, 1.0))
     goals = run(jog, 500, safe_ms=200)
     assert moving(goals[199:]) == []
-    assert jog.state == State.ABORTED
+    assert jog.state == JogState.ABORTED
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, 10.001])

@@ -10,8 +10,7 @@ import pytest
 from hil.analysis.replay import replay
 from hil.app.run import run_experiment
 from hil.config import load_config
-from hil.experiments.jog.experiment import JogExperiment, State
-from hil.experiments.jog.summary import what_moved
+from hil.experiments.jog.experiment import JogExperiment, JogState, what_moved
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.messages.signals import tick_dtype
 from hil.recording import read_trial
@@ -43,7 +42,7 @@ def test_all_wheels_reach_the_speed_that_was_asked_for(tmp_path):
     assert outcome.summary == json.loads((tmp_path / "run/summary.json").read_text())
     tick = read_trial(tmp_path / "run", trusted=True).tick
     assert tick["clamped"][-1] == 0
-    assert (tick["cut"][tick["state"] != State.MOVE] == 1).all()
+    assert (tick["cut"][tick["state"] != JogState.MOVE] == 1).all()
 
 
 def test_the_valve_asked_for_fills_its_chamber_and_no_other(tmp_path):
@@ -74,7 +73,7 @@ def test_ctrl_c_ends_it_in_safe_with_its_record_closed(tmp_path, monkeypatch):
     decide, asked = JogExperiment.decide, []
 
     def interrupted(jog, samples, *rest):
-        if jog.state is State.MOVE and not asked:
+        if jog.state is JogState.MOVE and not asked:
             asked.append(samples.t_ns)
             os.kill(os.getpid(), signal.SIGINT)
         return decide(jog, samples, *rest)
@@ -97,7 +96,7 @@ def test_its_record_replays_bit_for_bit(tmp_path):
 
 def test_what_was_not_measured_is_not_made_up():
     ticks = np.zeros(10, TICK)
-    ticks["state"] = State.MOVE
+    ticks["state"] = JogState.MOVE
     ticks["pressure_Pa"] = np.nan
     ticks["wheel_speed_radps"][5:, 2] = 2.0
     ticks["wheel_speed_radps"][7, 4] = np.nan

@@ -12,7 +12,7 @@ import pytest
 from hil.config import load_config
 from hil.experiments.base import Finished
 from hil.experiments.impact import limits as impact_limits
-from hil.experiments.impact.acceptance import Evidence, judge, reasons_against
+from hil.experiments.impact.acceptance import Evidence, judge
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.impact.limits import impact_checks
 from hil.experiments.impact.obstacle_frame import LEAST_ANGLE_DEG
@@ -121,10 +121,10 @@ def test_an_operators_cut_is_late_without_a_limit():
 )
 def test_each_way_to_end_early_is_a_reason_of_its_own(change, reason):
     trial, safety = ImpactExperiment(CONFIG, lambda *_: ()), SafetyMonitor(CONFIG)
-    assert reasons_against(CONFIG, trial, safety, {}) == []
+    assert trial.reasons(safety) == []
     for name, value in change.items():
         setattr(trial, name, value)
-    assert reasons_against(CONFIG, trial, safety, {}) == [reason]
+    assert trial.reasons(safety) == [reason]
 
 
 # ---- limits before an impact trial is armed ----
@@ -169,7 +169,7 @@ def test_the_angle_of_a_real_obstacle_may_be_the_least_and_no_less(monkeypatch):
 def finished(name):
     """A run of an experiment that went through, without a tick."""
     config = load_config("sim_impact" if name == "jog" else "sim_normal_force", [f"experiment={name}"])
-    experiment = experiment_named(name).make(config, lambda *_: ())
+    experiment = experiment_named(name)(config, lambda *_: ())
     experiment.state = experiment.states.DONE
     safety = SafetyMonitor(config)
     return Finished(
@@ -180,26 +180,29 @@ def finished(name):
 
 @pytest.mark.parametrize("name", ["drive", "jog", "normal_force", "slope"])
 def test_a_run_is_accepted_if_it_went_through_and_nothing_speaks_against_it(name):
-    run, kind = finished(name), experiment_named(name)
+    run = finished(name)
     run.experiment.touched = False
-    assert (kind.summarise(run)["accepted"], kind.summarise(run)["reasons"]) == (True, [])
+    assert (run.experiment.summarise(run)["accepted"], run.experiment.summarise(run)["reasons"]) == (True, [])
     run.experiment.state = run.experiment.states.ABORTED
-    assert not kind.summarise(run)["accepted"]
+    assert not run.experiment.summarise(run)["accepted"]
     run.experiment.state = run.experiment.states.DONE
     run.cycle.safety.latch(Fault.EXCEPTION, 1, 0, math.nan, math.nan, "x")
-    assert (kind.summarise(run)["accepted"], kind.summarise(run)["reasons"]) == (False, ["fault 27: x"])
+    assert (run.experiment.summarise(run)["accepted"], run.experiment.summarise(run)["reasons"]) == (
+        False,
+        ["fault 27: x"],
+    )
 
 
 def test_of_what_is_only_marked_a_value_near_its_limit_speaks_against_any_run():
     run = finished("drive")
     run.cycle.safety.warnings.append(SimpleNamespace(fault=Fault.MEASURED_NEAR_LIMIT, detail="supply: 20 V"))
-    assert experiment_named("drive").summarise(run)["reasons"] == ["supply: 20 V"]
+    assert run.experiment.summarise(run)["reasons"] == ["supply: 20 V"]
 
 
 def test_a_jog_that_touched_the_obstacle_is_not_accepted():
     run = finished("jog")
     run.experiment.touched = True
-    found = experiment_named("jog").summarise(run)
+    found = run.experiment.summarise(run)
     assert (found["accepted"], found["reasons"]) == (False, ["ended early: the force sensors detected an impact"])
 
 
@@ -208,8 +211,8 @@ def test_a_rover_climbs_up_to_the_slip_limit_and_no_further(monkeypatch):
     limit = run.config.slope.slip_limit
 
     def climbed(slip):
-        monkeypatch.setattr("hil.experiments.slope.traction_of", lambda *_: {"slip": slip})
-        return experiment_named("slope").summarise(run)["climbed"]
+        monkeypatch.setattr("hil.experiments.slope.experiment.traction_of", lambda *_: {"slip": slip})
+        return run.experiment.summarise(run)["climbed"]
 
     assert climbed(limit)
     assert not climbed(math.nextafter(limit, 1.0))
@@ -223,8 +226,8 @@ def test_the_slip_of_a_drawbar_pull_is_within_its_tolerance_on_both_sides(monkey
     low, high = (run.config.drawbar.slip + way * run.config.drawbar.slip_tolerance for way in (-1, 1))
 
     def accepted(slip):
-        monkeypatch.setattr("hil.experiments.drawbar.traction_of", lambda *_: {"slip": slip})
-        return experiment_named("drawbar").summarise(run)["accepted"]
+        monkeypatch.setattr("hil.experiments.drawbar.experiment.traction_of", lambda *_: {"slip": slip})
+        return run.experiment.summarise(run)["accepted"]
 
     assert accepted(low)
     assert accepted(high)

@@ -12,7 +12,7 @@ from hil.analysis.replay import replay
 from hil.app.build import record_meta
 from hil.config import load_config
 from hil.experiments.build_cycle import build_cycle
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.ipc.command_memory import OPERATOR_COMMANDS, CommandMemory
 from hil.ipc.operator import MOST_COMMANDS, OperatorWriter, SharedOperator
 from hil.ipc.shared_types import OPERATOR_COMMAND
@@ -161,7 +161,7 @@ def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(memory,
     assert [(event["name"], event["tick"], event["value"]) for event in warned] == [(b"command_refused", 300, 3.0)]
     states, safe = read_trial(folder, trusted=True).tick["state"], read_trial(folder, trusted=True).tick["safe"]
     assert not safe[:499].any()
-    assert (states[398], states[399], states[-1]) == (State.IDLE, State.ARMED, State.ABORTED)
+    assert (states[398], states[399], states[-1]) == (ImpactState.IDLE, ImpactState.ARMED, ImpactState.ABORTED)
     outcome = replay(folder)
     assert outcome.differences == []
     assert outcome.ticks == 1000

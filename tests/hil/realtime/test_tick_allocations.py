@@ -11,7 +11,7 @@ import pytest
 
 from hil.config import load_config
 from hil.experiments.build_cycle import build_cycle
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
 from hil.messages.stages import Tick
@@ -133,8 +133,11 @@ def trial(tmp_path):
 
 def test_no_array_is_allocated_in_a_tick(trial):
     cycle, made, states = trial
-    assert cycle.experiment.state is State.DONE
-    assert set(states.values()) == set(State) - {State.ABORTED}
+    assert cycle.experiment.state is ImpactState.DONE
+    assert set(states.values()) == set(ImpactState) - {ImpactState.ABORTED}
     # arming reads the sensors once, and an impact is an event: two ticks of the whole run
-    once = {next(number for number, state in states.items() if state == first) for first in (State.ARMED, State.IMPACT)}
+    once = {
+        next(number for number, state in states.items() if state == first)
+        for first in (ImpactState.ARMED, ImpactState.IMPACT)
+    }
     assert {number for number, count in made.items() if count} <= once

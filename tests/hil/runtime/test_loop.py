@@ -12,7 +12,7 @@ import pytest
 from drivers.interfaces import DeviceError
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.config import load_config
-from hil.experiments.impact.experiment import ImpactExperiment, State
+from hil.experiments.impact.experiment import ImpactExperiment, ImpactState
 from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.signals import PHASES
 from hil.messages.stages import Command, Estimate, Prediction, Tick
@@ -231,7 +231,7 @@ def test_after_one_exception_a_thousand_ticks_are_recorded(place):
     rows = {tick.number: command for tick, command in bench.tick_logger.rows if tick.number > FAULT_TICK}
     assert list(rows) == list(range(FAULT_TICK + 1, FAULT_TICK + TICKS_AFTER_FAULT + 1))
     assert all(command.safe and command.cut for command in rows.values())
-    assert bench.trial.state is State.ABORTED
+    assert bench.trial.state is ImpactState.ABORTED
 
 
 def test_a_latch_that_trips_in_a_tick_lets_a_thousand_more_be_recorded():
@@ -292,7 +292,7 @@ def test_a_trial_that_is_over_ends_the_loop():
     bench = Bench()
     bench.at_tick(FAULT_TICK, lambda: setattr(bench.cycle.estimator, "impact_ns", FAULT_TICK * MS - 1))
     bench.loop().run()
-    assert bench.trial.state is State.DONE
+    assert bench.trial.state is ImpactState.DONE
     assert not bench.safety.safe
     assert bench.tick_logger.rows[-1][0].number == FAULT_TICK + round(CONFIG.trial.settle_s * 1000)
     assert bench.tick_logger.rows[-1][1].cut

@@ -15,7 +15,7 @@ PULL = "rover.drawbar.pull_N=600"
 
 def predicted(config: Config) -> list[Check]:
     """As a run of the config's experiment asks for them."""
-    experiment = experiment_type(config).make(config, lambda *_: [])
+    experiment = experiment_type(config)(config, lambda *_: [])
     return equilibrium_checks(config, experiment.drive_speeds_mps(), steady=experiment.steady)
 
 
@@ -83,7 +83,7 @@ def test_without_ground_nothing_is_predicted():
 
 def test_every_experiment_has_these_checks_before_its_own():
     config = load_config("sim_impact")
-    checks = experiment_type(config).make(config, lambda *_: []).fixed_checks
+    checks = experiment_type(config)(config, lambda *_: []).fixed_checks
     items = [check.item for check in checks]
     common = [check.item for check in (*validity_checks(config), *predicted(config))]
     assert items[: len(common)] == common

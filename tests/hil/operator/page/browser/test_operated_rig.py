@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import TimeoutError
 
 from hil.analysis.campaign import read_campaign
-from hil.experiments.impact.experiment import State
+from hil.experiments.impact.experiment import ImpactState
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Start
 from hil.operator import client as client_module
@@ -162,7 +162,7 @@ def test_a_page_server_killed_in_a_run_is_back_in_the_same_run_which_goes_on_as_
         rig.until(state="idle", running=False)
     record = rig.record()
     assert (np.diff(record.tick["tick"]) == 1).all()
-    assert (record.tick["state"][-1], record.tick["safe"].any()) == (State.ABORTED, False)
+    assert (record.tick["state"][-1], record.tick["safe"].any()) == (ImpactState.ABORTED, False)
 
 
 def test_a_campaign_is_led_by_clicks_alone_from_the_first_question_to_its_report(page, rig):

@@ -1,0 +1,61 @@
+"""Drawbar pull at one slip: the throttle of the config, and a judgement of the slip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hil.config import Config
+from hil.config.schema.traction import DrawbarConfig
+from hil.experiments.base import Finished, Summary
+from hil.experiments.figure_form import FigureForm
+from hil.experiments.summary_table import summary_table
+from hil.experiments.throttle import ThrottleExperiment
+from hil.experiments.traction_summary import traction_of, traction_rows
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hil.recording import TrialRecord
+
+
+class DrawbarExperiment(ThrottleExperiment):
+    """One point of the curve of pull over slip."""
+
+    name = "drawbar"
+    section = DrawbarConfig
+    figure = "drawbar.png"
+
+    @classmethod
+    def headline(cls, config: Config) -> str:
+        """Slip and distribution."""
+        return f"drawbar pull at slip {config.drawbar.slip:g}, wheel loads {config.drawbar.mode}"
+
+    @classmethod
+    def label(cls, config: Config) -> str:
+        """Distribution and slip."""
+        return f"{config.drawbar.mode}_{config.drawbar.slip:g}"
+
+    def summarise(self, run: Finished) -> Summary:
+        """Pull, slip and loads, and whether the slip has settled."""
+        found, section = traction_of(run, run.config.drawbar), run.config.drawbar
+        reasons = self.reasons(run.cycle.safety, run.beside)
+        slip, low, high = found["slip"], section.slip - section.slip_tolerance, section.slip + section.slip_tolerance
+        if self.done and (slip is None or not low <= slip <= high):
+            reasons.append(f"slip is {slip if slip is None else format(slip, '.3f')}, allowed: {low:.3g} to {high:.3g}")
+        accepted = self.done and not reasons
+        return {**found, "slip_wanted": section.slip, "accepted": accepted, "reasons": reasons}
+
+    @classmethod
+    def table(cls, summary: Summary) -> Table:
+        """Pull, slip and loads."""
+        return summary_table("Drawbar pull", traction_rows(summary))
+
+    @classmethod
+    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+        """The run over time."""
+        from hil.experiments.drive.figure import draw_over_time  # matplotlib takes half a second to import
+
+        pull = summary.get("pull_N")
+        title = f"Drawbar pull{'' if pull is None else f' {pull:.0f} N'} at slip {summary.get('slip') or 0.0:.3f}"
+        draw_over_time(record, summary, path, form, title)

@@ -1,0 +1,67 @@
+"""Climbing one slope: the throttle of the config, and whether the slip stays within its limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hil.config import Config
+from hil.config.schema.traction import SlopeConfig
+from hil.experiments.base import Finished, Summary
+from hil.experiments.figure_form import FigureForm
+from hil.experiments.summary_table import summary_table
+from hil.experiments.throttle import ThrottleExperiment
+from hil.experiments.traction_summary import traction_of, traction_rows
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hil.recording import TrialRecord
+
+
+class SlopeExperiment(ThrottleExperiment):
+    """One slope."""
+
+    name = "slope"
+    section = SlopeConfig
+    figure = "slope.png"
+
+    @classmethod
+    def headline(cls, config: Config) -> str:
+        """Slope and distribution."""
+        return f"slope of {config.ground.pitch_deg:g} degrees, wheel loads {config.slope.mode}"
+
+    @classmethod
+    def label(cls, config: Config) -> str:
+        """Distribution and slope."""
+        return f"{config.slope.mode}_{config.ground.pitch_deg:g}"
+
+    def drive_speeds_mps(self) -> Sequence[float]:
+        """The throttle's."""
+        return (self.config.slope.speed_mps,)
+
+    def summarise(self, run: Finished) -> Summary:
+        """Slip and loads, and whether it climbs."""
+        found, limit, done = traction_of(run, run.config.slope), run.config.slope.slip_limit, self.done
+        slip = found["slip"]
+        climbed = done and slip is not None and slip <= limit
+        return {**found, "climbed": climbed, **super().summarise(run)}
+
+    @classmethod
+    def table(cls, summary: Summary) -> Table:
+        """Slope, slip and loads."""
+        climbed = ("climbed", "yes" if summary.get("climbed") else "no")
+        slope = ("slope", f"{summary.get('pitch_deg') or 0.0:g} degrees")
+        return summary_table("Slope", [slope, climbed, *traction_rows(summary)])
+
+    @classmethod
+    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+        """The run over time."""
+        from hil.experiments.drive.figure import draw_over_time  # matplotlib takes half a second to import
+
+        climbed = "climbed" if summary.get("climbed") else "not climbed"
+        title = (
+            f"Slope of {summary.get('pitch_deg') or 0.0:g} degrees, {climbed}, slip {summary.get('slip') or 0.0:.3f}"
+        )
+        draw_over_time(record, summary, path, form, title)

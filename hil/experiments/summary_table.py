@@ -1,0 +1,60 @@
+"""How the numbers of a summary are shown in the terminal: rows of names and values, and their table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from hil.experiments.disturbance_summary import disturbance_lines, long_tick_lines
+
+
+def summary_table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
+    """A table of names and values for the terminal; values may hold rich's markup."""
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column("quantity")
+    table.add_column("value", overflow="fold")
+    for name, value in rows:
+        table.add_row(name, value)
+    return table
+
+
+def verdict_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Accepted or not, and why."""
+    verdict = "[bold green]yes[/]" if summary.get("accepted") else "[bold red]no[/]"
+    reasons = "".join(f"\n- {escape(str(reason))}" for reason in summary.get("reasons") or [])
+    rows = [("accepted", verdict + reasons)]
+    if summary.get("aborted"):
+        rows.append(("aborted", f"[bold red]{escape(str(summary['aborted']))}[/]"))
+    if (summary.get("digests") or {}).get("made_by") == "recovery":
+        rows.append(("record", "made whole by hil recover"))
+    return rows
+
+
+def loop_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How the loop ran."""
+    loop = summary.get("loop") or {}
+    return [
+        ("loop", f"{quantity(loop.get('rate_hz'), 'Hz', 0)}, {quantity(loop.get('ticks'), 'ticks', 0)}"),
+        ("late, skipped", f"{quantity(loop.get('late'), '', 0)}, {quantity(loop.get('skipped'), '', 0)}"),
+        *long_tick_lines(loop),
+        ("work p50, p99, p99.9, max", _spread(loop.get("work_us"))),
+        ("wake p50, p99, p99.9, max", _spread(loop.get("wake_us"))),
+        *disturbance_lines(summary),
+        ("clock, seed", f"{summary.get('clock', '-')}, {summary.get('seed', '-')}"),
+    ]
+
+
+def quantity(value: Any, unit: str, digits: int, scale: float = 1.0) -> str:
+    """A number, or a list of numbers, with its unit; a dash where there is none."""
+    if value is None or value == []:
+        return "-"
+    items = value if isinstance(value, list | tuple) else [value]
+    text = ", ".join("-" if item is None else f"{item * scale:.{digits}f}" for item in items)
+    return f"{text} {unit}".rstrip()
+
+
+def _spread(times: Mapping[str, float] | None) -> str:
+    return quantity([times.get(key) for key in ("p50", "p99", "p99_9", "max")], "us", 1) if times else "-"

@@ -1,0 +1,45 @@
+"""What the registry hands over: one class for each experiment, whole with no more than a name and `decide`."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from hil.config import load_config
+from hil.experiments.base import Experiment
+from hil.experiments.registry import BUILT_IN
+from hil.messages.stages import Goal
+from hil.safety.monitor import SafetyMonitor
+
+CONFIG = load_config("sim_impact")
+
+
+class HoldStill(Experiment):
+    name = "hold_still"
+
+    def decide(self, samples, estimate, prediction, safe):
+        return Goal(self.state, True)
+
+
+@pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.name)
+def test_each_experiment_names_the_class_of_its_section_of_the_config(kind):
+    assert type(CONFIG.model_copy(update={"experiment": kind.name}).section) is kind.section
+
+
+def test_an_experiment_of_a_name_and_decide_has_a_headline_a_label_a_summary_and_a_table():
+    experiment = HoldStill(CONFIG, lambda *_: ())
+    run = SimpleNamespace(cycle=SimpleNamespace(safety=SafetyMonitor(CONFIG)), beside=lambda _: "")
+    assert (HoldStill.headline(CONFIG), HoldStill.label(CONFIG)) == ("hold still", "hold_still")
+    assert experiment.summarise(run) == {"accepted": False, "reasons": []}
+    experiment.state = HoldStill.states.DONE
+    assert experiment.summarise(run) == {"accepted": True, "reasons": []}
+    experiment.stopped = True
+    summary = experiment.summarise(run)
+    assert summary == {"accepted": False, "reasons": ["ended by the operator"]}
+    console = Console(width=100)
+    with console.capture() as printed:
+        console.print(HoldStill.table(summary))
+    assert printed.get().startswith("Hold still")
+    assert "ended by the operator" in printed.get()
