@@ -17,6 +17,7 @@ import numpy as np
 
 from hil.app.build import simulated_rig_io
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.base import Experiment
 from hil.experiments.build_cycle import build_cycle
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
@@ -58,16 +59,17 @@ class TwoSpeeds(Experiment):
 
 
 config = load_config("sim_impact", ["trial.start_distance_m=0.5"])
-rig, sink = build_simulated_rig(config), MemorySink(config.layout)
-devices = simulated_rig_io(config, rig)
-cycle = build_cycle(config, devices, sink, None, make=TwoSpeeds)
+rig, sink = Rig(config), MemorySink(config.layout)
+simulated = build_simulated_rig(rig)
+devices = simulated_rig_io(rig.layout, simulated)
+cycle = build_cycle(rig, devices, sink, None, make=TwoSpeeds)
 devices.open()
-Loop(LockstepClock(rig, config.loop.rate_hz), cycle).run()
+Loop(LockstepClock(simulated, rig.rate_hz), cycle).run()
 devices.close()
 
 ticks = sink.ticks
 counts = ((state.name, np.count_nonzero(ticks["state"] == state)) for state in State)
-print("states:", ", ".join(f"{name} {count / config.loop.rate_hz:.3f} s" for name, count in counts if count))
-way_m = ticks["speed_mps"].sum() / config.loop.rate_hz
+print("states:", ", ".join(f"{name} {count / rig.rate_hz:.3f} s" for name, count in counts if count))
+way_m = ticks["speed_mps"].sum() / rig.rate_hz
 print(f"largest measured wheel speed: {ticks['wheel_speed_radps'].max():.2f} rad/s; forward by {way_m * 1e3:.0f} mm")
 print("faults:", cycle.safety.faults or "none")

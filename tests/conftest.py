@@ -50,7 +50,7 @@ STALLS_NAMED = 20
 WARM_UP = """
 from hil.app.warm_up import warm_up
 from hil.config import load_config
-warm_up(load_config("sim_impact"))
+warm_up(Rig(load_config("sim_impact")))
 """
 
 

@@ -16,6 +16,7 @@ from outputs import outputs
 
 from hil.config import Config, load_config
 from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.estimation.channels import IMPACT_NS, NEVER, Channels, digest, make_channel_state
 from hil.estimation.estimator import channel_parameters
 from models.kernels.bound import BoundArguments
@@ -41,7 +42,7 @@ CONFIG = load_config("sim_impact")
 def detected(volts: Floats, threshold_N: float) -> bool:
     """Whether the detector of sim_impact triggers on readings (n, 3) [V], after it was zeroed on their first 0.2 s."""
     assert CONFIG.daq is not None
-    parameters = channel_parameters(CONFIG)._replace(threshold=threshold_N)
+    parameters = channel_parameters(Rig(CONFIG))._replace(threshold=threshold_N)
     state = make_channel_state(3)
     bound = BoundArguments(Channels(parameters, state, np.full(2, np.nan)))
     t_ns = np.arange(len(volts), dtype=np.int64) * 1_000_000_000 // CONFIG.daq.rate_hz

@@ -12,8 +12,8 @@ import numpy as np
 from outputs import Outputs, outputs
 
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.config.steady_drive import best_state, steady_drive
-from hil.simulator.build import build_plant
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
 from models.gravity import EARTH_GRAVITY
@@ -134,9 +134,9 @@ def sled(out: Outputs) -> None:
     """Slip of sim_normal_force on other plants than the twin: valves off, most even loads, least slip."""
     slips = []
     for seed in range(1, 3 if out.quick else 21):
-        config = load_config("sim_normal_force", ["cylinders.friction={static_N: 0, coulomb_N: 0}"], seed=seed)
-        drive = steady_drive(config, build_plant(config).parameters)
-        even, best = best_state(config, drive, unevenness), best_state(config, drive, traction_loss)
+        rig = Rig(load_config("sim_normal_force", ["cylinders.friction={static_N: 0, coulomb_N: 0}"], seed=seed))
+        drive = steady_drive(rig, rig.simulated)
+        even, best = best_state(rig, drive, unevenness), best_state(rig, drive, traction_loss)
         slips.append((drive.at(np.zeros(3)).slip, even.slip, best.slip))
     passive, even_slip, least = np.array(slips).T
     gain = even_slip - least

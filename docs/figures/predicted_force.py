@@ -9,6 +9,7 @@ from outputs import outputs
 
 from hil.app.run import run
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.impact.predicted_force import predicted_force
 
 ANGLES_DEG = (40, 60, 90)
@@ -44,7 +45,7 @@ def cell(overrides: tuple[str, ...], angle_deg: float) -> tuple[float, float]:
     """Simulated and predicted peak on one wheel [N]."""
     config = load_config("sim_impact", [*QUIET, *overrides, f"trial.angle_deg={angle_deg}"])
     summary = run(config).summary
-    return max(0.5 * summary["contact_force_peak_N"], summary["peak_force_N"]), predicted_force(config).wheel_N
+    return max(0.5 * summary["contact_force_peak_N"], summary["peak_force_N"]), predicted_force(Rig(config)).wheel_N
 
 
 def main() -> None:

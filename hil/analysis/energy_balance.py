@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.messages.layout import Layout
 from hil.simulator.build import build_plant
 from models.vehicle.energy import Energies
@@ -57,7 +58,7 @@ def energy_balance(config: Config, ticks: NDArray[np.void]) -> EnergyBalance:
     ]
     if any(wrong):
         raise ValueError("energy balance: " + "; ".join(text for text in wrong if text))
-    plant = build_plant(config, accounts=True)
+    plant = build_plant(Rig(config), accounts=True)
     times, energies = [plant.t_ns], [plant.energies()]
     for row in ticks:
         plant.advance(int(row["t_ns"]))

@@ -13,6 +13,7 @@ from hil.analysis.recovery import holes
 from hil.analysis.replay import differences_from, run_again
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.experiments.base import Finished, Summary, samples_of
 from hil.experiments.impact.sensing import GROUSER_KEYS, KEYS, PEAK_KEYS, PEAKS
 from hil.experiments.registry import summarise
@@ -84,13 +85,14 @@ def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | 
     Raises:
         ValueError: today's program raises an exception on it.
     """
-    cycle, lacking, ticks, differences = _cycle(record, config, summary)
+    rig = Rig(config)
+    cycle, lacking, ticks, differences = _cycle(record, rig, summary)
     missing = sum(last - first + 1 for first, last in holes(record.tick["tick"]))
     live = config.clock == "realtime"
     known = not (missing and live and RECOVERED in record.meta)  # else skipped, or lost: nobody knows
     samples, load_samples = samples_of(record, config)
     finished = Finished(
-        config=config,
+        rig=rig,
         cycle=cycle,
         clock=_Beats(config.clock, late=0, skipped=missing),
         ground_truth=RecordedTruth(record.events),
@@ -172,10 +174,10 @@ def peaks_as_read(said: Mapping[str, Any]) -> bool:
 
 
 def _cycle(
-    record: TrialRecord, config: Config, summary: Mapping[str, Any] | None
+    record: TrialRecord, rig: Rig, summary: Mapping[str, Any] | None
 ) -> tuple[Cycle, str, int, list[Difference]]:
     """A cycle that has been through the record, or has not, and why; its ticks, and where they differ."""
-    record_sink, lacking, ticks = MemorySink(config.layout), "", record.tick[:0]
+    record_sink, lacking, ticks = MemorySink(rig.layout), "", record.tick[:0]
     try:
         if record.tick.size:
             until = known_until(record, replayable_config(record), summary)
@@ -185,7 +187,7 @@ def _cycle(
                 lacking = f"tick {until} ended in an exception and has no row"
     except CannotReplayError as error:
         lacking = str(error)
-    cycle, raised = run_again(record, config, ticks, record_sink)
+    cycle, raised = run_again(record, rig, ticks, record_sink)
     if raised:
         raise ValueError(f"today's program raises in tick {raised[0].first_tick}: {raised[0].replayed}")
     differences = differences_from(record, ticks, record_sink, NEVER, TOLERANCE)

@@ -18,6 +18,7 @@ from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of, 
 from hil.analysis.recorded_inputs import RecordedInputs
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.messages.fault import Fault
 from hil.recording import RecordError, TrialRecord, read_trial
@@ -83,7 +84,7 @@ def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
     config = replayable_config(record)
     until = known_until(record, config, summary)
     ticks, record_sink = replayable_ticks(record, until), MemorySink(config.layout)
-    _, differences = run_again(record, config, ticks, record_sink)
+    _, differences = run_again(record, Rig(config), ticks, record_sink)
     differences += differences_from(record, ticks, record_sink, until)
     differences.sort(key=lambda difference: difference.first_tick)
     notes = _notes(record, config, len(record.tick) - len(ticks), until)
@@ -116,23 +117,21 @@ def differences_from(
     return differences + event_differences(*within, exact=not tolerance)
 
 
-def run_again(
-    record: TrialRecord, config: Config, ticks: Rows, record_sink: MemorySink
-) -> tuple[Cycle, list[Difference]]:
+def run_again(record: TrialRecord, rig: Rig, ticks: Rows, record_sink: MemorySink) -> tuple[Cycle, list[Difference]]:
     """Run today's cycle over the inputs of a record.
 
     Args:
         record: with all sensor samples that those ticks took in.
-        config: of it.
+        rig: of it.
         ticks: those of its ticks that are run, rows of `/tick`.
         record_sink: takes what the cycle records.
 
     Returns:
         The cycle, after the last of them, and the exception that ended it early, if one did.
     """
-    recorded_inputs, faults = RecordedInputs(record, ticks, config.layout), faults_of(record.events)
+    recorded_inputs, faults = RecordedInputs(record, ticks, rig.layout), faults_of(record.events)
     cycle = build_cycle(
-        config, recorded_inputs.devices, record_sink, folder=None, attended=bool(record.meta.get("attended")),
+        rig, recorded_inputs.devices, record_sink, folder=None, attended=bool(record.meta.get("attended")),
         latched=[carried_fault(event) for event in carried_of(record.events)],
     )  # fmt: skip
     pending = deque(faults[np.isin(faults["id"], list(EXTERNAL_FAULTS))])

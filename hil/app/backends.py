@@ -21,6 +21,7 @@ from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.experiments.build_cycle import MakeExperiment, build_cycle
 from hil.experiments.truth_events import truth_events
 from hil.ipc.lateness import Late, late_since
@@ -89,7 +90,7 @@ class RealtimeBackend:
         platform: Platform = THIS_COMPUTER,
     ) -> None:
         stack.enter_context(RigLock(config))
-        warm_up(config, progress)
+        warm_up(Rig(config), progress)
         self._platform, self._host, self._make = platform, platform.host, make
         self._attended, self._console = attended, console
         self._control: RigControl | None = None
@@ -140,7 +141,7 @@ class RealtimeBackend:
         loads = SharedDaq(shared, "loads") if "loads" in links else None
         self.rig_io = RigIO(config.layout, daq, SharedDrives(shared), valves, self._console, loads)
         self.cycle = build_cycle(
-            config, self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
+            Rig(config), self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )
         self._clock = self._platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
         supervisor = self._supervisor

@@ -9,16 +9,17 @@ from drivers.sim.rig import InProcessRig
 from hil.config import Config
 from hil.config.yaml_io import write_yaml
 from hil.experiments.registry import experiment_type
+from hil.messages.layout import Layout
 from hil.messages.operator_input import OperatorSource
 from hil.realtime import RightsWanted
 from hil.runtime.rig_io import RigIO
 
 
-def simulated_rig_io(config: Config, simulated_rig: InProcessRig, operator: OperatorSource | None = None) -> RigIO:
+def simulated_rig_io(layout: Layout, simulated_rig: InProcessRig, operator: OperatorSource | None = None) -> RigIO:
     """The loop's interface to the devices of a simulated rig in the loop's process, and to an operator elsewhere."""
-    links = config.layout.links
+    links = layout.links
     daq, valves = simulated_rig.daq if "daq" in links else None, simulated_rig.valves if "valves" in links else None
-    return RigIO(config.layout, daq, simulated_rig.drives, valves, operator, simulated_rig.loads)
+    return RigIO(layout, daq, simulated_rig.drives, valves, operator, simulated_rig.loads)
 
 
 def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | float | int]:

@@ -11,6 +11,7 @@ from hil.app.build import record_meta, simulated_rig_io
 from hil.app.console import Console
 from hil.app.warm_up import warm_up
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.truth_events import truth_events
 from hil.messages.fault import Event
@@ -53,36 +54,38 @@ class LockstepBackend:
         console: Console | None = None,
         one_of_many: bool = False,
     ) -> None:
-        self._config, self._attended, self._console = config, attended, console
+        self._rig, self._attended, self._console = Rig(config), attended, console
         publisher = stack.enter_context(open_publisher(config, progress))
         flush_ms = FLUSH_MS_OF_MANY if one_of_many else None
         recorder = open_writer(folder, config, record_meta(config, attended=attended), flush_ms=flush_ms)
         self.file_sink = FileAndTelemetrySink(recorder, publisher)
         stack.callback(self._close_file)
         if not one_of_many:
-            warm_up(config, progress)
+            warm_up(self._rig, progress)
         progress("settling the rover on its ground")
         self._build(folder)
 
     def _build(self, folder: Path, latched: Sequence[Event] = ()) -> None:
-        config, console = self._config, self._console
-        self.simulated_rig = rig = build_simulated_rig(config)
-        self.rig_io = simulated_rig_io(config, rig, console)
-        self.cycle = build_cycle(config, self.rig_io, self.file_sink, folder, attended=self._attended, latched=latched)
+        rate_hz, console = self._rig.rate_hz, self._console
+        self.simulated_rig = build_simulated_rig(self._rig)
+        self.rig_io = simulated_rig_io(self._rig.layout, self.simulated_rig, console)
+        self.cycle = build_cycle(
+            self._rig, self.rig_io, self.file_sink, folder, attended=self._attended, latched=latched
+        )
         if console is None:
-            self.loop = Loop(LockstepClock(rig, config.loop.rate_hz), self.cycle)
+            self.loop = Loop(LockstepClock(self.simulated_rig, rate_hz), self.cycle)
         else:
-            clock = PacedClock(rig, config.loop.rate_hz, console.host)
-            console.attend(self.cycle, folder, config.experiment)
+            clock = PacedClock(self.simulated_rig, rate_hz, console.host)
+            console.attend(self.cycle, folder, self._rig.config.experiment)
             self.loop = Loop(clock, self.cycle, (console.alarm,), console.tick)
 
     def next_run(
         self, folder: Path, latched: Sequence[Event], config: Config | None = None, *, attended: bool | None = None
     ) -> None:
         """See `Backend`: the rover is at its start position again."""
-        self._config = config or self._config
+        self._rig = Rig(config or self._rig.config)
         self._attended = self._attended if attended is None else attended
-        recorder = open_writer(folder, self._config, record_meta(self._config, attended=self._attended))
+        recorder = open_writer(folder, self._rig.config, record_meta(self._rig.config, attended=self._attended))
         self.file_sink = self.file_sink._replace(recorder=recorder)
         self._build(folder, latched)
 
@@ -112,7 +115,7 @@ class LockstepBackend:
     def close_record(self) -> None:
         """Finish the record."""
         try:
-            for row in truth_events(self.ground_truth, self._config.loop.rate_hz):
+            for row in truth_events(self.ground_truth, self._rig.rate_hz):
                 self.file_sink.recorder.event(row)
         finally:
             self._close_file()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from drivers.messages import DaqBlock
 from hil.app.build import rights_wanted, simulated_rig_io
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.experiments.build_cycle import build_cycle
@@ -40,7 +41,9 @@ def check_pace(config: Config, progress: Progress, seconds: float = CHECK_S) -> 
         return []
     progress(f"measuring for {seconds:g} s whether this machine holds {config.loop.rate_hz} Hz")
     with rights(rights_wanted(config)) as granted:
-        pace = measure_wake_ups(config.loop.rate_hz, seconds, _allowed_us(config), _costs(config))
+        pace = measure_wake_ups(
+            config.loop.rate_hz, seconds, _allowed_us(config.daq, config.limits), _costs(Rig(config))
+        )
     longest_ms = max((stall.length_ns * 1e-6 for stall in pace.stalls), default=0.0)
     count = f"{len(pace.stalls)}, longest {longest_ms:.0f} ms" if pace.stalls else "none"
     period = f"work and wake-up (p99) within {1e6 / config.loop.rate_hz:.0f} us"
@@ -74,14 +77,14 @@ def refuse_without_pace(config: Config, granted: Sequence[Granted], progress: Pr
     if config.clock != "realtime" or real_time or not config.realtime.measure_s:
         return
     progress(f"measuring for {config.realtime.measure_s:g} s whether this machine holds {config.loop.rate_hz} Hz")
-    pace = measure_wake_ups(config.loop.rate_hz, config.realtime.measure_s, _allowed_us(config))
+    pace = measure_wake_ups(config.loop.rate_hz, config.realtime.measure_s, _allowed_us(config.daq, config.limits))
     if not pace.holds:
         raise NotArmedError(f"not armed: without real-time rights, {_verdict(pace)}; {_advice(pace, granted)}")
 
 
-def _allowed_us(config: Config) -> float:
+def _allowed_us(daq: DaqConfig | None, limits: LimitsConfig) -> float:
     """Largest allowed lateness of a wake-up [us]: the limit of `_away_ms`, less the time of two blocks of samples."""
-    return (_away_ms(config.daq, config.limits)[0] - (2.0 * config.daq.block_ms if config.daq else 0.0)) * 1e3
+    return (_away_ms(daq, limits)[0] - (2.0 * daq.block_ms if daq else 0.0)) * 1e3
 
 
 def _away_ms(daq: DaqConfig | None, limits: LimitsConfig) -> tuple[float, str]:
@@ -115,14 +118,15 @@ def _in_words(times_us: Mapping[str, float]) -> str:
     return ", ".join(f"{name.replace('_', '.')} {time_us:.0f} us" for name, time_us in times_us.items()) or "not known"
 
 
-def _costs(config: Config) -> Histogram:
+def _costs(rig: Rig) -> Histogram:
     """The work of ticks of a trial, measured in virtual time."""
-    simulated_rig, costs = build_simulated_rig(config), TickCosts()
-    devices = simulated_rig_io(config, simulated_rig)
-    cycle = build_cycle(config, devices, costs, folder=None)
+    costs = TickCosts()
+    simulated_rig = build_simulated_rig(rig)
+    devices = simulated_rig_io(rig.layout, simulated_rig)
+    cycle = build_cycle(rig, devices, costs, folder=None)
     devices.open()
     for number in range(1, TICKS + 1):
-        t_ns = number * 1_000_000_000 // config.loop.rate_hz
+        t_ns = number * 1_000_000_000 // rig.rate_hz
         simulated_rig.advance(t_ns)
         time.sleep(PAUSE_S)
         cycle.run(Tick(number, t_ns, time.monotonic_ns(), 0))

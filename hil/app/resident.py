@@ -11,6 +11,7 @@ import msgspec
 from hil.app.backend import Backend
 from hil.app.run_loop import Signals, run_loop
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.experiments.base import Finished, Summary, samples_of
 from hil.experiments.registry import draw, experiment_type, summarise
 from hil.experiments.summary import with_digests, write_summary
@@ -119,7 +120,7 @@ class Resident:
         config, rig, kind = self._config, self.rig, experiment_type(self._config)
         record = read_trial(folder, trusted=True)
         finished = Finished(
-            config, rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
+            Rig(config), rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
             rig.plant_loop(), rig.links(), wall_s, *samples_of(record, config),
         )  # fmt: skip
         summary = summarise(finished)

@@ -23,6 +23,7 @@ from hil.app.lockstep_backend import LockstepBackend
 from hil.app.resident import Resident, RunOutcome, exit_code
 from hil.app.run_loop import Signals
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.experiments.base import Finished, Summary, samples_of
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.registry import summarise
@@ -249,9 +250,10 @@ def run(config: Config) -> RunResult:
             outcome = run_experiment(quiet, Path(folder), progress=lambda _: None, figure=False)
             record = read_trial(Path(folder), trusted=True)
         return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events, samples_of(record, config)[0])
-    simulated_rig, sink = build_simulated_rig(config), MemorySink(config.layout)
-    rig_io = simulated_rig_io(config, simulated_rig)
-    cycle = build_cycle(config, rig_io, sink, None)
+    rig, sink = Rig(config), MemorySink(config.layout)
+    simulated_rig = build_simulated_rig(rig)
+    rig_io = simulated_rig_io(rig.layout, simulated_rig)
+    cycle = build_cycle(rig, rig_io, sink, None)
     loop = Loop(LockstepClock(simulated_rig, config.loop.rate_hz), cycle)
     rig_io.open()
     began = time.perf_counter()
@@ -262,7 +264,7 @@ def run(config: Config) -> RunResult:
         sink.event(row)
     samples = sink.samples("daq") if config.record.sensors == "all" else None
     finished = Finished(
-        config, cycle, loop.clock, simulated_rig.plant, sink.ticks, sink.timings, sink.events, None, None, wall_s,
+        rig, cycle, loop.clock, simulated_rig.plant, sink.ticks, sink.timings, sink.events, None, None, wall_s,
         samples, sink.samples("loads"),
     )  # fmt: skip
     summary = summarise(finished)

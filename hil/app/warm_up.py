@@ -17,7 +17,7 @@ import numpy as np
 from hil.app.build import simulated_rig_io
 from hil.config import Config
 from hil.config.kernel_kinds import kernel_kind
-from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.estimation.twin import RoverTwin
 from hil.experiments.registry import experiment_type
@@ -61,39 +61,39 @@ class _Progress:
             self._progress(f"compiling kernels: number {self._count} after {now - self._began:.0f} s, {name}")
 
 
-def warm_up(config: Config, progress: Progress = lambda _: None) -> None:
+def warm_up(rig: Rig, progress: Progress = lambda _: None) -> None:
     """Run every kernel once, so that no tick and no worker has to compile one, and report what is compiled.
 
     Nothing is run where this process has done so already for a config with the same kernels.
     """
-    kind = kernel_kind(config)
+    kind = kernel_kind(rig.config)
     if kind in _WARM:
         return
     report_compiling(progress)
     try:
-        _run_all(config, progress)
+        _run_all(rig, progress)
     finally:
         on_compiling(None)  # whoever received it may be gone by the next kernel
     _WARM.add(kind)
 
 
-def _run_all(config: Config, progress: Progress) -> None:
+def _run_all(rig: Rig, progress: Progress) -> None:
     if next(CACHE_FOLDER.rglob("*.nbi"), None) is None:
         progress(f"compiling some {ABOUT} kernels in two processes, once for this version")
-        with _second_process(config) as step_is_compiled:
-            _compile_step(config)
+        with _second_process(rig.config.model_dump_json()) as step_is_compiled:
+            _compile_step(rig)
             step_is_compiled()
-            samples = _run_rig(config)
+            samples = _run_rig(rig)
             progress("waiting for the kernels of the second process")
     else:
-        samples = _run_rig(config)
-    Estimator(config).estimate(samples)
-    RoverTwin(nominal_rig(config), controls_loads=config.layout.controls_loads).warm_up()
-    _ = experiment_type(config)(config, lambda *_: []).fixed_checks
+        samples = _run_rig(rig)
+    Estimator(rig).estimate(samples)
+    RoverTwin(rig.nominal, controls_loads=rig.layout.controls_loads).warm_up()
+    _ = experiment_type(rig.config)(rig, lambda *_: []).fixed_checks
 
 
 @contextmanager
-def _second_process(config: Config) -> Iterator[Callable[[], None]]:
+def _second_process(config_json: str) -> Iterator[Callable[[], None]]:
     """Compile the rest in a second process. If that fails, this process compiles it when needed.
 
     Yields:
@@ -102,7 +102,7 @@ def _second_process(config: Config) -> Iterator[Callable[[], None]]:
     command = [sys.executable, "-m", "hil.app.warm_up"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdin
-        process.stdin.write(config.model_dump_json() + "\n")
+        process.stdin.write(config_json + "\n")
         process.stdin.flush()
         try:
             yield process.stdin.close
@@ -111,42 +111,41 @@ def _second_process(config: Config) -> Iterator[Callable[[], None]]:
             raise
 
 
-def _compile_step(config: Config) -> None:
+def _compile_step(rig: Rig) -> None:
     """The kernels of a step of the vehicle, with ground and obstacle: half of all kernels."""
-    _, vehicle, state = nominal_rig(config).assemble()
+    _, vehicle, state = rig.nominal.assemble()
     for function, arguments in step_parts(vehicle, state):
         compile_for(function, *arguments)
 
 
-def _compile_others(config: Config) -> RoverTwin:
+def _compile_others(rig: Rig) -> RoverTwin:
     """All but the step: channels, T_c, statics, and what plant and twin do besides the step. Returns the twin."""
-    unsettled = replace(nominal_rig(config), settles=False)  # to settle takes steps
+    unsettled = replace(rig.nominal, settles=False)  # to settle takes steps
     rover = unsettled.make_rover()
     # first what needs no kinematics, which the first process compiles at the same time; it needs this one next
     compile_for(fill_mass_matrix, rover.chain, make_work(rover.chain))
-    Estimator(config).warm_up()
+    Estimator(rig).warm_up()
     if unsettled.obstacle is not None:
         compile_for(find_active, rover.chain, make_rigid_ground(rover), make_work(rover.chain))
         effective_kinetic_energy_on_ground(rover, rover.neutral(), np.zeros(rover.nv), unsettled.obstacle.angle)
-    equilibrium_checks(config)
-    twin = RoverTwin(unsettled, controls_loads=config.layout.controls_loads)
+    equilibrium_checks(rig)
+    twin = RoverTwin(unsettled, controls_loads=rig.layout.controls_loads)
     twin.compile_parts()
     compile_parts(Plant(unsettled, np.random.default_rng()).parts.value)
     return twin
 
 
-def _run_rig(config: Config) -> Samples:
+def _run_rig(rig: Rig) -> Samples:
     """Run the simulated rig for two blocks. Returns its samples."""
-    simulated_rig = build_simulated_rig(config)
-    devices = simulated_rig_io(config, simulated_rig)
+    simulated_rig = build_simulated_rig(rig)
+    devices = simulated_rig_io(rig.layout, simulated_rig)
     devices.open()
-    samples = devices.sample(warm_up_simulated_rig(config, simulated_rig))
+    samples = devices.sample(warm_up_simulated_rig(rig, simulated_rig))
     devices.close()
     return samples
 
 
 if __name__ == "__main__":
-    _config = Config.model_validate_json(sys.stdin.readline())
-    _twin = _compile_others(_config)
+    _twin = _compile_others(Rig(Config.model_validate_json(sys.stdin.readline())))
     sys.stdin.read()  # ends when the step is compiled
     _twin.warm_up()

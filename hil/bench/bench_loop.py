@@ -11,6 +11,7 @@ from hil.bench.cyclictest import Counts, cyclictest, cyclictest_version, summary
 from hil.bench.left_out import FailedMeasurements
 from hil.bench.load import busy_processors
 from hil.bench.machine import machine
+from hil.config.rig import Rig
 from hil.realtime import Granted, RightsWanted, rights
 from hil.realtime.clock import RealtimeClock
 from hil.realtime.histogram import Histogram
@@ -110,7 +111,7 @@ def _tick_rows(
     settings = [f"loop.rate_hz={COMPARED_HZ}", f"trial.start_distance_m={metres}", f"trial.speed_mps={SPEED_MPS}"]
     ends = [f"trial.timeout_s={seconds + 20.0}", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5"]
     config = load_config(CONFIG, ["clock=realtime", "telemetry.endpoint=''", *settings, *ends, *rights_asked])
-    warm_up(config, progress)
+    warm_up(Rig(config), progress)
     try:
         summary = run(config).summary
     except (DeviceError, NotArmedError) as error:

@@ -27,6 +27,7 @@ from hil.bench.left_out import FailedMeasurements
 from hil.bench.machine import machine
 from hil.bench.watched_trial import watched_trial
 from hil.config import Config, load_config
+from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
 from hil.experiments.base import ArmingChecks
 from hil.processes.disturbances import beside
@@ -85,7 +86,7 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
         The content for `--json`: machine, peers, rows, and what was left out and why.
     """
     about, left_out = machine(), FailedMeasurements(progress)
-    warm_up(load_config(CONFIG), progress)
+    warm_up(Rig(load_config(CONFIG)), progress)
     progress("one trial at the protocol level: ticks, links and processors")
     rows = _trial_rows(left_out)
     rows += _load_rows(load_config(CONFIG))
@@ -192,8 +193,8 @@ def _cuts(config: Config, events: int) -> Cuts:
     stops: dict[str, Any] = {}
     start_ns = 0
 
-    def make(config: Config, checks: ArmingChecks) -> RepeatedImpacts:
-        trials.append(RepeatedImpacts(events, speeds, timeout_s, config, checks))
+    def make(rig: Rig, checks: ArmingChecks) -> RepeatedImpacts:
+        trials.append(RepeatedImpacts(events, speeds, timeout_s, rig, checks))
         return trials[0]
 
     try:
@@ -211,18 +212,18 @@ def _cuts(config: Config, events: int) -> Cuts:
             ]
             injector = subprocess.Popen([*command, str(STEP_V), "1"], stdin=subprocess.PIPE)
             stack.callback(_end, injector)
-            rig = RealtimeBackend(config, folder, lambda _: None, stack, make=make, endpoints=endpoints)
+            backend = RealtimeBackend(config, folder, lambda _: None, stack, make=make, endpoints=endpoints)
             (trial,) = trials
-            trial.reset = rig.cycle.estimator.reset
+            trial.reset = backend.cycle.estimator.reset
             trial.driving = partial(_begin, injector)  # not before: arming wants sensors at rest
-            run_loop(rig, config, signals, lambda _: None)
-            start_ns = rig.loop.clock.start_ns or 0  # type: ignore[attr-defined]
+            run_loop(backend, config, signals, lambda _: None)
+            start_ns = backend.loop.clock.start_ns or 0  # type: ignore[attr-defined]
             with ControlClient(addresses["control"]) as control:
                 assert config.devices is not None
                 assert config.devices.drives is not None
                 names = [name for name in addresses if name.startswith(config.devices.drives.driver)]
                 stops = {name: control.ask("stops", device=name)["stops"] for name in names}
-            ended = trial.reasons(rig.cycle.safety, partial(beside, read_trial(folder).events))
+            ended = trial.reasons(backend.cycle.safety, partial(beside, read_trial(folder).events))
     except (DeviceError, NotArmedError) as error:
         ended = [str(error)]
     cuts = [cut for trial in trials for cut in trial.found]

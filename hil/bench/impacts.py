@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.control.base import DirectSetPoints
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.impact.experiment import ImpactState
@@ -24,7 +24,7 @@ class RepeatedImpacts(Experiment):
         count: number of impacts.
         speed_radps: (6,) of the wheels between impacts [rad/s].
         timeout_s: with fewer impacts at this time the run is aborted [s].
-        config: of the rig.
+        rig: that moves.
         checks: runs the arming checks, once.
 
     Attributes:
@@ -36,10 +36,8 @@ class RepeatedImpacts(Experiment):
     name = "repeated impacts"
     states = ImpactState
 
-    def __init__(
-        self, count: int, speed_radps: ByWheel, timeout_s: float, config: Config, checks: ArmingChecks
-    ) -> None:
-        super().__init__(config, lambda samples, estimate: self.checks or checks(samples, estimate))
+    def __init__(self, count: int, speed_radps: ByWheel, timeout_s: float, rig: Rig, checks: ArmingChecks) -> None:
+        super().__init__(rig, lambda samples, estimate: self.checks or checks(samples, estimate))
         self._count, self._speeds, self._timeout_ns = count, speed_radps, timeout_s * 1e9
         self._began: CutTimes | None = None
         self.reset: Callable[[], None] = lambda: None

@@ -10,9 +10,10 @@ import time
 
 # in a separate process: numba, once imported, and kernels, once loaded, would not be loaded again here
 PROGRAM = """
+from hil.config.rig import Rig
 from hil.app.warm_up import warm_up
 from hil.config import load_config
-warm_up(load_config("sim_impact"))
+warm_up(Rig(load_config("sim_impact")))
 """
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import hil
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.realtime.processor import processor_name
 
 Keep = Literal["folder", "files", "summary"]
@@ -103,4 +104,4 @@ def warm(configs: tuple[str, ...]) -> None:
 
     with _ONE_AT_A_TIME:
         for text in configs:
-            warm_up(Config.model_validate_json(text))
+            warm_up(Rig(Config.model_validate_json(text)))

@@ -22,6 +22,7 @@ from typing import Any
 from drivers.interfaces import DeviceError
 from hil.campaign.trial import Job, Result, run_trial
 from hil.config import Config
+from hil.config.rig import Rig
 
 # How often a pool that lost a process is opened again.
 LOSSES = 3
@@ -166,7 +167,7 @@ def _warm_here(kinds: Sequence[Config], progress: Progress) -> None:
     from hil.app.warm_up import warm_up
 
     for config in kinds:
-        warm_up(config, progress)
+        warm_up(Rig(config), progress)
 
 
 def _begin_worker() -> None:

@@ -14,10 +14,10 @@ import typer
 from hil.cli.calibrate_residuals import residuals
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
-from hil.messages.layout import Layout
 
 if TYPE_CHECKING:
     from hil.config import Config
+    from hil.messages.layout import Layout
     from hil.recording import TrialRecord
     from hil.signals.calibration import Fitted, Floats
 

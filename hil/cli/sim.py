@@ -38,8 +38,9 @@ def sim(
         effective = config_from(config, overrides, seed, None)
 
     from hil.app.warm_up import warm_up
+    from hil.config.rig import Rig
     from hil.simulator.rig_server import serve_rig
 
-    warm_up(effective, progress)  # so that its processes find every kernel in the cache
+    warm_up(Rig(effective), progress)  # so that its processes find every kernel in the cache
     with usage_errors():
         serve_rig(effective, endpoints, _StopFlag(), progress)

@@ -68,9 +68,10 @@ def slope(options: BatchOptions) -> None:
         configs = [on_slope(base, mode, search) for mode in base.slope.modes for search in slopes_deg]
         searches = run_slopes(base, options.place(configs, report), report, stop.now)
     from hil.campaign.traction.figures import draw_slopes  # matplotlib takes half a second to import
+    from hil.config.rig import Rig
     from hil.experiments.slope.limit import limit_at_even_loads_deg
 
-    limit_deg = limit_at_even_loads_deg(base)
+    limit_deg = limit_at_even_loads_deg(Rig(base))
     draw_slopes(searches, limit_deg, base, folder / "slope.png")
     modes = [{"mode": search.mode, "steepest_deg": search.low_deg, "tried": search.tried} for search in searches]
     _finish({"modes": modes, "limit_at_even_loads_deg": limit_deg}, folder, "slope", as_json=options.as_json)

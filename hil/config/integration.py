@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from hil.config.checked import Config
 from hil.config.problems import Problem
+from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig
+from hil.config.schema.trial import TrialConfig
 from models.gravity import GRAVITY_MPS2
 from models.rover.registry import kind_of
 from models.validity import (
@@ -82,18 +84,20 @@ def _contacts(config: Config) -> list[_Contact]:
     share_N = rover_kg * GRAVITY_MPS2 / len(tree.wheels)
     contacts = []
     if config.ground.kind == "soil":
-        contacts.append(_soil(config, wheel_kg, _OVER_ITS_SHARE * share_N, tree.wheels[0].width))
+        contacts.append(
+            _soil(config.soil, config.wheel_radius_m, wheel_kg, _OVER_ITS_SHARE * share_N, tree.wheels[0].width)
+        )
     if config.ground.kind == "firm":
-        contacts.append(_firm(config, share_N))
+        contacts.append(_firm(config.ground, share_N))
     if config.section.obstacle:
-        contacts.append(_obstacle(config, wheel_kg, rover_kg))
+        contacts.append(_obstacle(config.obstacle, config.trial, wheel_kg, rover_kg))
     return contacts
 
 
-def _soil(config: Config, wheel_kg: float, load_N: float, width_m: float) -> _Contact:
+def _soil(soil: SoilConfig, wheel_radius_m: float, wheel_kg: float, load_N: float, width_m: float) -> _Contact:
     """A wheel on soil: its normal force and the damping of it are explicit."""
-    soil, power = config.soil, config.soil.exponent + 0.5
-    form = bekker_stiffness(config.wheel_radius_m, width_m, soil.exponent, soil.rebound)
+    power = soil.exponent + 0.5
+    form = bekker_stiffness(wheel_radius_m, width_m, soil.exponent, soil.rebound)
 
     def step(stiffness: float, damping_spm: float) -> float:
         slope = power_law_slope(form * stiffness, power, load_N)
@@ -104,9 +108,8 @@ def _soil(config: Config, wheel_kg: float, load_N: float, width_m: float) -> _Co
     return _Contact(what, values, step, ("soil.exponent", "rover"))
 
 
-def _firm(config: Config, load_N: float) -> _Contact:
+def _firm(ground: GroundConfig, load_N: float) -> _Contact:
     """A wheel on firm ground, whose spring and damper are implicit."""
-    ground = config.ground
 
     def step(stiffness: float) -> float:
         return longest_implicit_step(load_N, power_law_slope(stiffness, ground.exponent, load_N), GRAVITY_MPS2)
@@ -115,20 +118,19 @@ def _firm(config: Config, load_N: float) -> _Contact:
     return _Contact(what, {"ground.stiffness": ground.stiffness}, step, ("ground.exponent", "rover"))
 
 
-def _obstacle(config: Config, wheel_kg: float, rover_kg: float) -> _Contact:
+def _obstacle(obstacle: ObstacleConfig, trial: TrialConfig, wheel_kg: float, rover_kg: float) -> _Contact:
     """A front wheel on the plate, as deep as the rover's whole kinetic energy can press it in; all is explicit."""
-    obstacle, each = config.obstacle, config.obstacle.legs == "each"
+    each = obstacle.legs == "each"
     exponent = 1.0 if each else obstacle.exponent
-    energy_J = 0.5 * rover_kg * config.trial.speed_mps**2
-    angle_deg = config.trial.angle_deg
-    softer = obstacle.leg_compliance_mpN(angle_deg) * obstacle.leg_stiffness_Npm  # upward, than forward
+    energy_J = 0.5 * rover_kg * trial.speed_mps**2
+    softer = obstacle.leg_compliance_mpN(trial.angle_deg) * obstacle.leg_stiffness_Npm  # upward, than forward
 
     def step(stiffness: float, damping_Nspm: float = 0.0) -> float:
         spring = stiffness / softer if each else stiffness
         deepest_m = math.pow((exponent + 1.0) * energy_J / spring, 1.0 / (exponent + 1.0))
         force_N = spring * deepest_m**exponent
         if not each and obstacle.law != "kelvin_voigt":
-            damping_Nspm = _factor(obstacle.law, obstacle.restitution) * force_N / config.trial.speed_mps
+            damping_Nspm = _factor(obstacle.law, obstacle.restitution) * force_N / trial.speed_mps
         return longest_explicit_step(wheel_kg, exponent * force_N / deepest_m, damping_Nspm)
 
     values = {"obstacle.leg_stiffness_Npm": obstacle.leg_stiffness_Npm}
@@ -136,7 +138,7 @@ def _obstacle(config: Config, wheel_kg: float, rover_kg: float) -> _Contact:
         values["obstacle.leg_damping_Nspm"] = obstacle.leg_damping_Nspm
     elif obstacle.law == "kelvin_voigt":
         values["obstacle.damping_Nspm"] = obstacle.damping_Nspm
-    what = f"the plate under a wheel of {wheel_kg:g} kg at {config.trial.speed_mps:g} m/s"
+    what = f"the plate under a wheel of {wheel_kg:g} kg at {trial.speed_mps:g} m/s"
     return _Contact(what, values, step, ("obstacle.exponent", "obstacle.restitution", "trial.speed_mps"))
 
 

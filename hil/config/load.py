@@ -56,8 +56,9 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
         raise ConfigError(str(source), problems)
     if config.layout.controls_loads:
         from hil.config.resting_loads import limit_problems  # imports kernels, which other configs do not need
+        from hil.config.rig import Rig
 
-        if problems := limit_problems(config):
+        if problems := limit_problems(Rig(config)):
             raise ConfigError(str(source), problems)
     return config
 

@@ -12,7 +12,8 @@ from hil.config import Config, cylinder_parameters
 from hil.config.load_parameters import load_sensors
 from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.config.schema.ground_and_obstacle import PlateConfig
+from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, PlateConfig, SoilConfig, WheelConfig
+from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.schema.trial import TrialConfig
 from hil.config.sensor_faults import disturbance_of, fault_gains
@@ -39,9 +40,11 @@ def nominal_rig(config: Config) -> RigParameters:
     return RigParameters(
         rover=rover,
         grouser_height=config.wheel_radius_m - config.rover.wheel_radius_m,
-        ground=_ground(config),
+        ground=_ground(config.ground, config.soil, config.wheel),
         launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
-        obstacle=_obstacle(config, kind_of(rover).tree(rover).wheels) if config.section.obstacle else None,
+        obstacle=_obstacle(config.obstacle, config.wheel, config.trial.angle_deg, kind_of(rover).tree(rover).wheels)
+        if config.section.obstacle
+        else None,
         start_distance=config.trial.start_distance_m,
         start_across=0.0,
         drive=Drive(
@@ -64,7 +67,7 @@ def nominal_rig(config: Config) -> RigParameters:
         substep_ns=round(config.plant.substep_us * 1e3),
         payload=Payload(payload.mass_kg, (payload.x_m, payload.y_m, payload.z_m), payload.edge_m),
         drawbar=Drawbar((-drawbar.pull_N, 0.0, 0.0), (drawbar.x_m, drawbar.y_m, drawbar.z_m)),
-        disturbance=disturbance_of(config),
+        disturbance=disturbance_of(config.daq, config.plant, config.trial.speed_mps / config.wheel_radius_m),
         snap_share=config.obstacle.plate.snap_share if config.obstacle.plate else 0.0,
         cylinder_joints=config.layout.joints,
         linkage=cylinder_parameters.linkage(cylinders),
@@ -83,8 +86,7 @@ def _towing(section: ExperimentSection) -> Towing | None:
     return Towing(over=over) if winch is None else Towing(*winch, over)
 
 
-def _ground(config: Config) -> GroundParameters:
-    ground, soil = config.ground, config.soil
+def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> GroundParameters:
     damping = ground.damping_Nspm if ground.law == "kelvin_voigt" else ground.damping_spm * ground.stiffness
     law = make_law(ground.law, ground.stiffness, exponent=ground.exponent, damping=damping)
     return GroundParameters(
@@ -101,7 +103,7 @@ def _ground(config: Config) -> GroundParameters:
             peak_offset=soil.peak_offset,
             peak_slope=0.0,
         ),
-        wheel_variant=config.wheel.variant,
+        wheel_variant=wheel.variant,
         soil_damping=soil.damping_spm,
         slip_speed=soil.slip_speed_mps,
         shear_displacement=soil.shear_displacement_m,
@@ -115,8 +117,7 @@ def _ground(config: Config) -> GroundParameters:
     )
 
 
-def _obstacle(config: Config, wheels: Sequence[WheelMount]) -> Obstacle:
-    obstacle, wheel = config.obstacle, config.wheel
+def _obstacle(obstacle: ObstacleConfig, wheel: WheelConfig, angle_deg: float, wheels: Sequence[WheelMount]) -> Obstacle:
     each = obstacle.legs == "each"
     law = make_law(
         obstacle.law,
@@ -126,11 +127,11 @@ def _obstacle(config: Config, wheels: Sequence[WheelMount]) -> Obstacle:
         damping=obstacle.damping_Nspm if obstacle.law == "kelvin_voigt" else None,
     )
     return Obstacle(
-        angle=math.radians(config.trial.angle_deg),
+        angle=math.radians(angle_deg),
         foot=math.nan,  # set by the start distance
         friction=obstacle.friction,
         friction_speed=obstacle.friction_speed_mps,
-        leg_compliance=np.full(len(wheels), obstacle.leg_compliance_mpN(config.trial.angle_deg) if each else 0.0),
+        leg_compliance=np.full(len(wheels), obstacle.leg_compliance_mpN(angle_deg) if each else 0.0),
         leg_damping=obstacle.leg_damping_Nspm,
         leg_backlash=obstacle.leg_backlash_m,
         grousers=wheel.grousers,
@@ -151,11 +152,9 @@ def _plate(plate: PlateConfig, wheel_width_m: float) -> Plate:
     )
 
 
-def spread(config: Config) -> Spread:
+def spread(plant: PlantConfig, loads: LoadsConfig | None) -> Spread:
     """How far the simulated rig deviates from the nominal one."""
-    given = config.plant.spread
-    heading, errors = math.radians(given.heading_deg), config.loads.errors if config.loads else None
-    loads = (errors.zero, errors.drift_per_min, errors.gain, errors.cross_talk) if errors else (0.0,) * 4
+    given, errors = plant.spread, loads.errors if loads else None
     return Spread(
         mass=given.mass,
         soil=given.soil,
@@ -163,8 +162,8 @@ def spread(config: Config) -> Spread:
         sensitivity=given.sensitivity,
         start_m=given.start_m,
         droop=given.droop,
-        heading=heading,
-        loads=loads,
+        heading=math.radians(given.heading_deg),
+        loads=(errors.zero, errors.drift_per_min, errors.gain, errors.cross_talk) if errors else (0.0,) * 4,
         friction=given.friction,
     )
 
@@ -172,7 +171,9 @@ def spread(config: Config) -> Spread:
 def simulated_rig(config: Config) -> RigParameters:
     """The rig that the simulated one is: the nominal one, perturbed by the config's seed."""
     chance = np.random.default_rng([config.seed, 0])
-    return replace(nominal_rig(config), veer=veer(config.plant, config.layout)).perturbed(spread(config), chance)
+    return replace(nominal_rig(config), veer=veer(config.plant, config.layout)).perturbed(
+        spread(config.plant, config.loads), chance
+    )
 
 
 def veer(plant: PlantConfig, layout: Layout) -> Veer:

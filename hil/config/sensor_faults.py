@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.config import Config
+from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.sensors import DaqConfig
 from models.sensors.disturbance import SensorDisturbances, make_disturbance
 
@@ -20,9 +20,9 @@ def fault_gains(daq: DaqConfig) -> NDArray[np.float64]:
     return np.array([GAINS[channel.fault] for channel in daq.channels])
 
 
-def disturbance_of(config: Config) -> SensorDisturbances | None:
-    """Disturbances of the force sensors; None without any, or without sensors."""
-    daq, given = config.daq, config.plant.vibration
+def disturbance_of(daq: DaqConfig | None, plant: PlantConfig, wheel_radps: float) -> SensorDisturbances | None:
+    """Disturbances of the force sensors, wheels at a speed; None without any, or without sensors."""
+    given = plant.vibration
     if daq is None:
         return None
     shifts = np.array([ZERO_SHIFT_V if channel.fault == "offset" else 0.0 for channel in daq.channels])
@@ -37,7 +37,7 @@ def disturbance_of(config: Config) -> SensorDisturbances | None:
         structure_damping=given.structure_damping,
         run_up_force=given.run_up_N,
         run_up_frequency=given.run_up_hz,
-        run_up_speed=config.trial.speed_mps / config.wheel_radius_m,
+        run_up_speed=wheel_radps,
         footstep_force=given.footsteps_N,
         footstep_frequency=given.footstep_hz,
         footsteps=given.footsteps_per_s,

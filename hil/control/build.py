@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hil.config import Config
 from hil.config.cylinder_parameters import cylinder_forces
-from hil.config.model_parameters import nominal_rig
-from hil.config.resting_loads import load_limits
+from hil.config.rig import Rig
 from hil.config.valve_delay import least_pulse_s, valve_delay_s
 from hil.control.allocation import Allocator
 from hil.control.base import Controller
@@ -21,24 +20,24 @@ _LEAST_CYCLE = 3.0
 _NO_TORQUE = 0.01
 
 
-def load_controller(config: Config, drive: Controller) -> NormalForceController:
+def load_controller(rig: Rig, drive: Controller) -> NormalForceController:
     """The load controller of a rig; kernels compile here.
 
     Args:
-        config: of the rig.
+        rig: that it controls.
         drive: controller of its wheels.
     """
-    wanted, layout = config.normal_force, config.layout
-    period_s = 1.0 / config.loop.rate_hz
-    ticks = round(wanted.follow_s * config.loop.rate_hz)
+    wanted, layout = rig.config.normal_force, rig.layout
+    period_s = 1.0 / rig.rate_hz
+    ticks = round(wanted.follow_s * rig.rate_hz)
     sensors = layout.leg_sensors and wanted.feedback == "sensors"
     return NormalForceController(
         drive,
-        _allocator(config),
+        _allocator(rig),
         make_loops(
-            pressure_settings(config),
+            pressure_settings(rig.config),
             len(layout.cylinders),
-            config.cylinders.regulators,
+            rig.config.cylinders.regulators,
         ),
         Doubts(DoubtSettings(wanted.follow_kPa * 1e3, wanted.disagreement_N, ticks), sensors=sensors),
         LoadSettings(
@@ -66,17 +65,17 @@ def pressure_settings(config: Config) -> PressureSettings:
     )
 
 
-def _allocator(config: Config) -> Allocator:
-    nominal = nominal_rig(config)
-    rover, vehicle, _ = nominal.assemble()
+def _allocator(rig: Rig) -> Allocator:
+    rover, vehicle, _ = rig.nominal.assemble()
+    wanted, limits = rig.config.normal_force, rig.config.normal_force.load_limits
     normal = (0.0, 0.0, 1.0) if vehicle.terrain is None else vehicle.terrain.normal
-    limits, margin_N = load_limits(config.normal_force), config.normal_force.load_margin_N
+    margin_N = wanted.load_margin_N
     return Allocator(
         rover,
-        config.layout.joints,
+        rig.layout.joints,
         limits._replace(least_load_N=limits.least_load_N + margin_N, most_load_N=limits.most_load_N - margin_N),
-        cylinder_forces(config.cylinders, config.layout),
-        config.normal_force.period_ms * 1e-3,
+        cylinder_forces(rig.config.cylinders, rig.layout),
+        wanted.period_ms * 1e-3,
         ground_normal=normal,
-        steady=steady_loads(config),
+        steady=steady_loads(rig),
     )

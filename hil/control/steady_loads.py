@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.config import Config
-from hil.config.model_parameters import nominal_rig
-from hil.config.steady_drive import best_state, steady_drive, steady_speed_mps
+from hil.config.rig import Rig
+from hil.config.steady_drive import best_state, steady_drive
 from models.kernels.compiled import FloatArray
 from models.statics import RoverStatics, traction_loss, unevenness
 
@@ -28,22 +27,21 @@ class SteadyLoads(NamedTuple):
     traction_share: tuple[float, ...]
 
 
-def steady_loads(config: Config) -> SteadyLoads | None:
+def steady_loads(rig: Rig) -> SteadyLoads | None:
     """Steady state of a rig's nominal model; None: the rig stands, or its ground is rigid.
 
     Where the rover has no steady drive with all wheels on the ground, tractions count as constant, and max_traction
     means uniform.
     """
-    rig = nominal_rig(config)
-    rover, vehicle, _ = rig.assemble()
+    rover, vehicle, _ = rig.nominal.assemble()
     statics, on_soil, wheels = RoverStatics(rover), vehicle.ground is not None, len(rover.wheel_names)
-    if vehicle.rigid is not None or steady_speed_mps(config.wheel_radius_m, config.section, config.drives) == 0.0:
+    if vehicle.rigid is not None or rig.steady_speed_mps == 0.0:
         return None
-    for held in (False,) if config.section.held_at_slip is None else (False, True):
-        drive = steady_drive(config, rig, held=held)
+    for held in (False,) if rig.section.held_at_slip is None else (False, True):
+        drive = steady_drive(rig, held=held)
         with suppress(RuntimeError):
-            even = best_state(config, drive, unevenness)
-            moved = best_state(config, drive, traction_loss) if on_soil and config.section.asks_traction else even
+            even = best_state(rig, drive, unevenness)
+            moved = best_state(rig, drive, traction_loss) if on_soil and rig.section.asks_traction else even
             share = moved.load / moved.load.sum()
             return SteadyLoads(
                 even.influence - statics.influence(rover.neutral()), tuple(share.tolist()) if on_soil else ()

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from msgspec.structs import replace
 
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.estimation.channels import (
     BAD,
     COUNT,
@@ -31,9 +31,9 @@ SATURATION = 0.99
 ZERO_TIME_S = 0.2
 
 
-def channel_parameters(config: Config) -> ChannelParameters:
+def channel_parameters(rig: Rig) -> ChannelParameters:
     """The channels as the config describes them; without channels nothing has to be zeroed."""
-    daq = config.daq
+    config, daq = rig.config, rig.config.daq
     if daq is None:
         return ChannelParameters(
             np.zeros((0, 2)), np.zeros(0), math.inf, np.zeros(0), math.inf, False, 1, zero_samples=-1
@@ -53,13 +53,13 @@ def channel_parameters(config: Config) -> ChannelParameters:
 class Estimator:
     """Detects the impact and corrects the forces; stores the peaks of the run."""
 
-    def __init__(self, config: Config) -> None:
-        self._parameters = channel_parameters(config)
-        self._state = make_channel_state(len(config.layout.channels))
+    def __init__(self, rig: Rig) -> None:
+        self._parameters = channel_parameters(rig)
+        self._state = make_channel_state(len(rig.layout.channels))
         self._channels = Channels(self._parameters, self._state, np.full(2, np.nan))
         self._bound = BoundArguments(self._channels)
         self._zeroed = False
-        self._loads = LoadEstimator(config) if config.loads else None
+        self._loads = LoadEstimator(rig) if rig.config.loads else None
         self._latest = self._evaluate((), 0)
 
     def warm_up(self) -> None:

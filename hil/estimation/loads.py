@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from drivers.messages import DaqBlock
-from hil.config import Config
 from hil.config.load_channels import normal_force_rows, offsets_V
+from hil.config.rig import Rig
 from hil.messages.stages import ByWheel, LoadState
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
@@ -86,7 +86,7 @@ class LoadEstimator:
     """Low-passed loads from the blocks of a run.
 
     Args:
-        config: of a rig with load channels.
+        rig: with load channels.
 
     Attributes:
         state: of the channels after the newest blocks.
@@ -94,12 +94,12 @@ class LoadEstimator:
         pull_N: (1,) drawbar pull, likewise.
     """
 
-    def __init__(self, config: Config) -> None:
-        loads = config.loads
+    def __init__(self, rig: Rig) -> None:
+        loads, layout = rig.config.loads, rig.layout
         assert loads is not None
-        self._offset_V = offsets_V(config)
-        rows, channels = normal_force_rows(config), len(config.layout.loads)
-        self._wheels = len(config.layout.wheels) * config.layout.leg_sensors
+        self._offset_V = offsets_V(rig.config)
+        rows, channels = normal_force_rows(rig.config), len(layout.loads)
+        self._wheels = len(layout.wheels) * layout.leg_sensors
         self._settled = math.ceil(SETTLED * loads.rate_hz / (2.0 * math.pi * loads.filter_hz))
         self._lifted = loads.lifted_s > 0.0
         self._loads = _Loads(

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.base import Controller, DirectSetPoints
 from hil.experiments.figure_form import FigureForm
@@ -70,7 +71,7 @@ class Experiment(ABC):
     before the sensors are zeroed is tried once they are. A start counts from the moment it is armed.
 
     Args:
-        config: of the rig and the experiment.
+        rig: of the run, with the experiment's section.
         checks: makes the arming checks that every experiment has.
         attended: whether an operator arms and starts it.
 
@@ -81,6 +82,8 @@ class Experiment(ABC):
         figure: name of the file that `draw` makes; None: it has no figure.
         set_points: that an operator may change while it runs: unit by name.
         steady: it needs a steady drive at these speeds; others measure traction at its limit, or end before.
+        rig: as given.
+        config: of it.
         state: the one it is in.
         checks: of arming, once that was tried.
         stopped: the operator ended it.
@@ -93,12 +96,12 @@ class Experiment(ABC):
     set_points: ClassVar[Mapping[str, str]] = MappingProxyType({})
     steady: ClassVar[bool] = False
 
-    def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
-        self.config = config
+    def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
+        self.rig, self.config = rig, rig.config
         self._arming_checks, self._attended = checks, attended
         # a cut that is not confirmed by then is late, whatever the delay is set to: arming shows it
-        self._late_ns = round(2.0 * config.links.drives_delay_ms * 1e6)
-        self._ready_ns = 0 if config.layout.channels else CONFIRM_NS
+        self._late_ns = round(2.0 * rig.config.links.drives_delay_ms * 1e6)
+        self._ready_ns = 0 if rig.layout.channels else CONFIRM_NS
         self._since_ns = 0
         self._arm_asked = self._start_asked = not attended
         self.state = self.states(IDLE)
@@ -176,8 +179,8 @@ class Experiment(ABC):
 
         They are made before the run, because they may take longer than a tick.
         """
-        predicted = equilibrium_checks(self.config, self.drive_speeds_mps(), steady=self.steady)
-        return (*validity_checks(self.config), *predicted, *self.own_checks())
+        predicted = equilibrium_checks(self.rig, self.drive_speeds_mps(), steady=self.steady)
+        return (*validity_checks(self.rig), *predicted, *self.own_checks())
 
     def drive_speeds_mps(self) -> Sequence[float]:
         """Speeds of the rims in a steady, straight drive, for which arming predicts the wheels' loads."""
@@ -240,7 +243,7 @@ class Finished:
     """A run that is over, and all that its summary is made of.
 
     Attributes:
-        config: of the run.
+        rig: that ran.
         cycle: that ran, its experiment included.
         clock: that paced it.
         ground_truth: of a simulated rig.
@@ -254,7 +257,7 @@ class Finished:
         load_samples: the same of the load channels, which are always kept.
     """
 
-    config: Config
+    rig: Rig
     cycle: Cycle
     clock: Clock
     ground_truth: GroundTruth
@@ -266,6 +269,11 @@ class Finished:
     wall_s: float
     samples: SampleRows | None = None
     load_samples: SampleRows | None = None
+
+    @property
+    def config(self) -> Config:
+        """Of the run."""
+        return self.rig.config
 
     @property
     def experiment(self) -> Experiment:

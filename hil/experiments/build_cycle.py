@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from hil.config import Config
-from hil.config.integration import longest_step_s
-from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.estimation.twin import RoverTwin
 from hil.experiments.base import ArmingChecks, Experiment
@@ -27,11 +25,11 @@ from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.monitor import SafetyMonitor
 from hil.safety.validity import rest_checks
 
-MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
+MakeExperiment = Callable[[Rig, ArmingChecks], Experiment]
 
 
 def build_cycle(
-    config: Config,
+    rig: Rig,
     devices: RigIO,
     record_sink: RecordSink,
     folder: Path | None,
@@ -43,8 +41,8 @@ def build_cycle(
     """The stages of a tick; kernels compile here.
 
     Args:
-        config: of the rig and the experiment.
-        devices: of the rig.
+        rig: of the run.
+        devices: of it.
         record_sink: takes the record.
         folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
         make: makes the experiment; by default the one that the config names.
@@ -54,27 +52,27 @@ def build_cycle(
     Raises:
         ConfigError: there is no experiment of that name.
     """
-    tick_logger = TickLogger(record_sink, config.layout)
-    safety = SafetyMonitor(config, tick_logger.log_fault, latched)
+    tick_logger = TickLogger(record_sink, rig.layout)
+    safety = SafetyMonitor(rig, tick_logger.log_fault, latched)
     for event in latched:
         tick_logger.log_latched(event)
 
     twin = RoverTwin(
-        nominal_rig(config),
-        controls_loads=config.layout.controls_loads,
-        pull_unknown=config.pull_unknown,
-        longest_step_s=longest_step_s(config),
-        tilt_deg=config.limits.tilt_deg,
+        rig.nominal,
+        controls_loads=rig.layout.controls_loads,
+        pull_unknown=rig.config.pull_unknown,
+        longest_step_s=rig.longest_step_s,
+        tilt_deg=rig.limits.tilt_deg,
     )
-    limiter = Limiter(config, safety)
+    limiter, measured = Limiter(rig, safety), MeasuredMonitor(rig.layout, rig.limits)
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
-        found = arming_checks(config, samples, estimate, safety.faults)
-        found += [*load_checks(config, samples, estimate, twin.standing_N), *cylinder_checks(config)]
-        found += [*rest_checks(twin.standing_N, twin.weight_N), *MeasuredMonitor(config).arming_checks(samples)]
+        found = arming_checks(rig, samples, estimate, safety.faults)
+        found += [*load_checks(rig.limits, samples, estimate, twin.standing_N), *cylinder_checks(rig)]
+        found += [*rest_checks(twin.standing_N, twin.weight_N), *measured.arming_checks(samples)]
         return found if folder is None else [*found, disk_check(folder)]
 
-    make = make or partial(experiment_type(config), attended=attended)
-    experiment = make(config, checks)
+    make = make or partial(experiment_type(rig.config), attended=attended)
+    experiment = make(rig, checks)
     _ = experiment.fixed_checks  # made now: arming has one tick
-    return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, tick_logger)
+    return Cycle(devices, Estimator(rig), twin, safety, experiment, experiment.controller(), limiter, tick_logger)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.traction import ThrottleConfig
 from hil.control.base import Controller
 from hil.control.build import load_controller
@@ -42,25 +42,25 @@ class ThrottleExperiment(Experiment):
 
     states = ThrottleState
 
-    def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
-        super().__init__(config, checks, attended=attended)
-        throttle = config.section
+    def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
+        super().__init__(rig, checks, attended=attended)
+        throttle = rig.section
         assert isinstance(throttle, ThrottleConfig)
         self._ramp_s = throttle.ramp_s
         lengths_s = {RAMP: throttle.ramp_s, SETTLE: throttle.settle_s, MEASURE: throttle.measure_s}
         self._lengths_ns = {state: round(seconds * 1e9) for state, seconds in lengths_s.items()}
         self._next = {RAMP: SETTLE, SETTLE: MEASURE, MEASURE: STOPPING}
-        wheels = len(config.layout.wheels)
-        self._zeros = config.layout.zero_speeds
-        self._speeds = (throttle.speed_mps / config.wheel_radius_m,) * wheels
+        wheels = len(rig.layout.wheels)
+        self._zeros = rig.layout.zero_speeds
+        self._speeds = (throttle.speed_mps / rig.config.wheel_radius_m,) * wheels
         self._duty = () if throttle.duty is None else (throttle.duty,) * wheels
-        controlled = config.layout.controls_loads
-        self._loads = wanted_loads(throttle.mode, throttle.heavy_share, config.layout.wheels) if controlled else None
+        controlled = rig.layout.controls_loads
+        self._loads = wanted_loads(throttle.mode, throttle.heavy_share, rig.layout.wheels) if controlled else None
 
     def controller(self) -> Controller:
         """Throttle as set, and the load controller where a mode needs it."""
         drive = super().controller()
-        return load_controller(self.config, drive) if self.config.layout.controls_loads else drive
+        return load_controller(self.rig, drive) if self.config.layout.controls_loads else drive
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """The goal of this tick."""

@@ -6,8 +6,9 @@ import math
 from collections import deque
 from collections.abc import Sequence
 
-from hil.config import Config
+from hil.config.schema.residuals import ResidualsConfig
 from hil.messages.fault_bounds import STOOD_RADPS, STOOD_S
+from hil.messages.layout import Layout
 from hil.messages.stages import Command, Estimate, Prediction
 from hil.residuals.evidence import window_ticks
 from hil.residuals.judgement import Judged
@@ -52,17 +53,17 @@ class TickResiduals:
         means: of each element, by residual.
     """
 
-    def __init__(self, config: Config) -> None:
-        sheet, layout = config.residuals.calibration, config.layout
-        known = sheet.thresholds if sheet is not None and config.residuals.reaction == "safe" else {}
+    def __init__(self, residuals: ResidualsConfig, layout: Layout, rate_hz: int) -> None:
+        sheet = residuals.calibration
+        known = sheet.thresholds if sheet is not None and residuals.reaction == "safe" else {}
         self._pairs = {name: known[name] for name, row in RESIDUALS.items() if row.in_tick and name in known}
         self.watched = bool(self._pairs)
-        count = window_ticks(config.loop.rate_hz)
+        count = window_ticks(rate_hz)
         self._elements = {name: RESIDUALS[name].elements(layout) for name in self._pairs}
         self.means = {name: [_Mean(count) for _ in names] for name, names in self._elements.items()}
         none = (math.nan,) * len(layout.wheels)
         self._commands: deque[tuple[float, ...]] = deque(
-            [none] * (round(STOOD_S * config.loop.rate_hz) + 1), maxlen=round(STOOD_S * config.loop.rate_hz) + 1
+            [none] * (round(STOOD_S * rate_hz) + 1), maxlen=round(STOOD_S * rate_hz) + 1
         )
         self._none = none
 

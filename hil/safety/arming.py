@@ -5,16 +5,19 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from drivers.messages import ValveSample
-from hil.config import Config
 from hil.config.schema.equipment import LimitsConfig
 from hil.messages.check import Check
 from hil.messages.fault_bounds import SWITCHING_PRESSURE_RATIO
 from hil.messages.stages import ByWheel, Estimate, Samples
 from hil.safety.valve_monitor import measures_pressures
+
+if TYPE_CHECKING:
+    from hil.config.rig import Rig
 
 # A wheel slower than this counts as standing still [rad/s].
 STANDING_RADPS = 0.01
@@ -31,43 +34,42 @@ class NotArmedError(Exception):
     """Arming was refused before the first tick; the message says why, and what to do."""
 
 
-def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: Sequence[str]) -> list[Check]:
+def arming_checks(rig: Rig, samples: Samples, estimate: Estimate, faults: Sequence[str]) -> list[Check]:
     """All arming checks on the values of a tick, both passed and failed.
 
     Args:
-        config: of the rig.
+        rig: that is to be armed.
         samples: of this tick.
         estimate: of this tick, sensors zeroed.
         faults: names of the faults latched.
     """
-    links, drives, valves = config.layout.links, samples.drives, samples.valves
+    limits, links, drives, valves = rig.limits, rig.layout.links, samples.drives, samples.valves
     to_do = "remove the cause of each latched fault, then clear it by its number"
     checks = [Check("fault latch", not faults, ", ".join(faults) or "none", "none", to_do)]
     if "daq" in links:
-        checks.append(age_check(config.limits, samples.daq_age_ns * 1e-6))
-    checks.append(_fresh("drives", samples.t_ns - drives.t_ns, config.limits.drives_age_ms))
+        checks.append(age_check(limits, samples.daq_age_ns * 1e-6))
+    checks.append(_fresh("drives", samples.t_ns - drives.t_ns, limits.drives_age_ms))
     if "valves" in links:
-        checks.append(_fresh("valves", samples.t_ns - valves.t_ns, config.limits.valves_age_ms))
+        checks.append(_fresh("valves", samples.t_ns - valves.t_ns, limits.valves_age_ms))
     checks.append(_confirmed("drives", drives.acknowledged_ns, "cut"))
     if "valves" in links:
         checks.append(_confirmed("valves", valves.acknowledged_ns, "all off"))
     return [
         *checks,
-        *sensor_checks(config, estimate),
+        *sensor_checks(limits, rig.layout.channels, estimate),
         standing_check(estimate.wheel_speed_radps),
-        *pressure_checks(config, valves),
+        *pressure_checks(rig, valves),
     ]
 
 
-def load_checks(config: Config, samples: Samples, estimate: Estimate, standing_N: float) -> list[Check]:
+def load_checks(limits: LimitsConfig, samples: Samples, estimate: Estimate, standing_N: float) -> list[Check]:
     """Whether the load channels are recent, and the wheels' loads add up to what the rover twin stands with [N].
 
     A sensor that was zeroed under load, or not at all, shows here.
     """
     if estimate.loads is None:
         return []
-    limits = config.limits
-    checks = [load_age_check(config.limits, samples.load_age_ns * 1e-6)]
+    checks = [load_age_check(limits, samples.load_age_ns * 1e-6)]
     if estimate.wheel_load_N and standing_N > 0.0:
         sum_N, share = sum(estimate.wheel_load_N), limits.loads_weight
         allowed = f"{standing_N:.0f} N within {share:.0%} (limits.loads_weight)"
@@ -87,10 +89,10 @@ def load_age_check(limits: LimitsConfig, age_ms: float) -> Check:
     return _at_most("load sample age", age_ms, limits.loads_age_ms, "ms", "limits.loads_age_ms", _SILENT)
 
 
-def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
+def sensor_checks(limits: LimitsConfig, channels: Sequence[str], estimate: Estimate) -> list[Check]:
     """Whether the bias and the noise of each sensor are within their limits."""
-    limits, checks = config.limits, []
-    for channel, bias, noise in zip(config.layout.channels, estimate.bias_V, estimate.noise_V, strict=True):
+    checks = []
+    for channel, bias, noise in zip(channels, estimate.bias_V, estimate.noise_V, strict=True):
         name = f"sensor {channel}"
         checks += [
             _at_most(f"{name} bias", abs(bias), limits.bias_V, "V", "limits.bias_V", _BIASED),
@@ -99,16 +101,16 @@ def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
     return checks
 
 
-def pressure_checks(config: Config, valves: ValveSample) -> list[Check]:
+def pressure_checks(rig: Rig, valves: ValveSample) -> list[Check]:
     """Whether the chambers are vented, where pressure is measured: all valves are off."""
-    if not measures_pressures(config.devices):
+    if not measures_pressures(rig.config.devices):
         return []
-    allowed = SWITCHING_PRESSURE_RATIO * config.cylinders.supply_kPa
+    allowed = SWITCHING_PRESSURE_RATIO * rig.config.cylinders.supply_kPa
     words = "half of cylinders.supply_kPa, because all valves are off"
     to_do = "vent the cylinder; if its pressure stays, look for a valve that is stuck, or a sensor that is off"
     return [
         _at_most(f"pressure {name}", abs(pressure_Pa) * 1e-3, allowed, "kPa", words, to_do)
-        for name, pressure_Pa in zip(config.layout.valves, config.layout.by_valve(valves.pressure_Pa), strict=True)
+        for name, pressure_Pa in zip(rig.layout.valves, rig.layout.by_valve(valves.pressure_Pa), strict=True)
     ]
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hil.config import Config
+from hil.config.schema.ground_and_obstacle import GroundConfig
 from hil.config.schema.rover import RoverConfig
 from hil.messages.check import Check
 from hil.safety.kept_statics import kept_statics
 
 if TYPE_CHECKING:
+    from hil.config.rig import Rig
     from models.statics import SteadyRover
 
 
@@ -43,21 +44,21 @@ class Predicted(NamedTuple):
     clearance: float = 0.0
 
 
-def equilibrium_checks(config: Config, speeds_mps: Sequence[float] = (), *, steady: bool = False) -> list[Check]:
+def equilibrium_checks(rig: Rig, speeds_mps: Sequence[float] = (), *, steady: bool = False) -> list[Check]:
     """Wheels on the ground, joints within their stops, tilt and clearance of the main body, at rest and driving.
 
     The suspension joints are free, as before a controller acts on them. None without ground, and none of a rover whose
     loads do not follow from equilibrium.
 
     Args:
-        config: of the rig.
+        rig: that is to be armed.
         speeds_mps: of the rims.
         steady: traction must suffice for these speeds; if not, only a wheel that lifts is refused.
     """
-    states = _predicted(config, tuple(speeds_mps), steady=steady)
+    states = _predicted(rig, tuple(speeds_mps), steady=steady)
     if not states:
         return []
-    to_do = _to_do(config)
+    to_do = _to_do(rig.config.rover, rig.config.ground)
     missing = [f"none {state.words}: {state.why_not}" for state in states if state.why_not]
     found = [state for state in states if not state.why_not]
     least = min(found, key=lambda state: state.load, default=states[0])
@@ -68,10 +69,10 @@ def equilibrium_checks(config: Config, speeds_mps: Sequence[float] = (), *, stea
     if found[0].joint:
         turned = min(found, key=lambda state: state.stop - state.angle)
         angle = f"{turned.joint.replace('_', ' ')} at {math.degrees(turned.angle):.1f} deg {turned.words}"
-        within = f"up to its stop at {math.degrees(turned.stop):g} deg ({_stop_key(config.rover, turned.joint)})"
+        within = f"up to its stop at {math.degrees(turned.stop):g} deg ({_stop_key(rig.config.rover, turned.joint)})"
         checks.append(Check("suspension joint", turned.angle <= turned.stop, angle, within, to_do))
     tilted = max(found, key=lambda state: state.tilt)
-    most = config.limits.tilt_deg
+    most = rig.limits.tilt_deg
     tilt_deg = math.degrees(tilted.tilt)
     tilt = f"{tilt_deg:.1f} deg {tilted.words}"
     checks.append(Check("tilt of the body", tilt_deg <= most, tilt, f"at most {most:g} deg (limits.tilt_deg)", to_do))
@@ -84,15 +85,13 @@ def equilibrium_checks(config: Config, speeds_mps: Sequence[float] = (), *, stea
 
 
 @kept_statics
-def _predicted(config: Config, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequence[Predicted]:
+def _predicted(rig: Rig, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequence[Predicted]:
     """The states at rest and at these speeds, with the drawbar; those without traction only where it must suffice."""
-    if config.ground.kind == "none":
+    if rig.config.ground.kind == "none":
         return ()
-    from hil.config.model_parameters import nominal_rig  # imports kernels, which not every command needs
-    from models.statics import NoSteadyStateError, RoverStatics, SteadyRover
+    from models.statics import NoSteadyStateError, RoverStatics, SteadyRover  # imports kernels
 
-    parameters = nominal_rig(config)
-    rover, vehicle, _ = parameters.assemble()
+    rover, vehicle, _ = rig.nominal.assemble()
     try:
         RoverStatics(rover)
     except ValueError:  # its loads do not follow from equilibrium
@@ -100,7 +99,7 @@ def _predicted(config: Config, speeds_mps: tuple[float, ...], *, steady: bool) -
     states = []
     for speed_mps in (0.0, *speeds_mps):
         words = f"driving at {speed_mps:g} m/s" if speed_mps else "at rest"
-        standing = SteadyRover(rover, vehicle, speed_mps, parameters.drawbar.wrench())
+        standing = SteadyRover(rover, vehicle, speed_mps, rig.nominal.drawbar.wrench())
         try:
             states.append(_judged(standing, words))
         except NoSteadyStateError as error:
@@ -137,9 +136,8 @@ def _stop_key(rover: RoverConfig, joint: str) -> str:
     return f"{section}.{joint.rsplit('_', 1)[-1]}_stop_deg"
 
 
-def _to_do(config: Config) -> str:
+def _to_do(rover: RoverConfig, ground: GroundConfig) -> str:
     """The keys that load the rover from the side or the back, as far as they do."""
-    rover, ground = config.rover, config.ground
     lowered = [
         f"{key} ({value:g})"
         for key, value in (

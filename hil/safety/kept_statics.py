@@ -1,11 +1,13 @@
-"""What statics say of a config, computed once for the runs of a campaign, which differ in what statics do not ask."""
+"""What statics say of a rig, computed once for the runs of a campaign, which differ in what statics do not ask."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from hil.config import Config
+if TYPE_CHECKING:
+    from hil.config.rig import Rig
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,16 +23,16 @@ _ASKED: dict[str, Any] = {
 }
 
 
-def kept_statics(compute: Callable[Concatenate[Config, P], T]) -> Callable[Concatenate[Config, P], T]:
+def kept_statics(compute: Callable[Concatenate[Rig, P], T]) -> Callable[Concatenate[Rig, P], T]:
     """The same function, whose newest results are kept: its callers share them, and do not change them.
 
     Further arguments count by their repr.
     """
     known: dict[str, T] = {}
 
-    def kept(config: Config, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        key = f"{config.model_dump_json(include=_ASKED)}{args!r}{kwargs!r}"
-        result = known.pop(key) if key in known else compute(config, *args, **kwargs)
+    def kept(rig: Rig, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        key = f"{rig.config.model_dump_json(include=_ASKED)}{args!r}{kwargs!r}"
+        result = known.pop(key) if key in known else compute(rig, *args, **kwargs)
         known[key] = result  # the newest last
         while len(known) > _KEPT:
             del known[next(iter(known))]

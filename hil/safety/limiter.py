@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from typing import TYPE_CHECKING
 
 from drivers.messages import ValveSet
-from hil.config import Config
+from hil.config.schema.equipment import LimitsConfig
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import CLAMPS_ALLOWED
 from hil.messages.stages import Command, SetPoints, Tick
 from hil.safety.monitor import SafetyMonitor
+
+if TYPE_CHECKING:
+    from hil.config.rig import Rig
 
 _SECOND_NS = 1_000_000_000
 
@@ -26,14 +30,15 @@ class Limiter:
         clamped: number of commands clamped so far.
     """
 
-    def __init__(self, config: Config, safety: SafetyMonitor) -> None:
+    def __init__(self, rig: Rig, safety: SafetyMonitor) -> None:
+        limits, layout = rig.limits, rig.layout
         self._safety = safety
-        self._limit = config.limits.wheel_speed_radps
-        self._step = config.limits.wheel_acceleration_radps2 / config.loop.rate_hz
-        self._zero_speeds, self._valves_off = config.layout.zero_speeds, config.layout.valves_off
-        self._valves = ValveLimiter(config)
-        self._highest_Pa, self._no_pressure = config.cylinders.supply_kPa * 1e3, config.layout.regulators_closed
-        self._duty_zero = config.layout.zero_speeds if config.layout.open_loop else ()
+        self._limit = limits.wheel_speed_radps
+        self._step = limits.wheel_acceleration_radps2 / rig.rate_hz
+        self._zero_speeds, self._valves_off = layout.zero_speeds, layout.valves_off
+        self._valves = ValveLimiter(layout.valves_off, limits)
+        self._highest_Pa, self._no_pressure = rig.config.cylinders.supply_kPa * 1e3, layout.regulators_closed
+        self._duty_zero = layout.zero_speeds if layout.open_loop else ()
         self._last = self._zero_speeds
         self._row = 0
         self.clamped = 0
@@ -93,21 +98,18 @@ class ValveLimiter:
     This only delays a command; it is not a command out of limit. A controller need not know the valves' limits.
 
     Args:
-        config: holds the limits.
+        off: all valves.
+        limits: of the rig.
     """
 
-    def __init__(self, config: Config) -> None:
-        self._off = config.layout.valves_off
-        self._least_on_ns = round(config.limits.valve_least_on_ms * 1e6)
+    def __init__(self, off: ValveSet, limits: LimitsConfig) -> None:
+        self._off = self._on = off
+        self._least_on_ns = round(limits.valve_least_on_ms * 1e6)
+        # the last switch-on times of each valve: as many as are allowed in a second
+        most = limits.valve_switchings_per_s
         self._switched_ns: tuple[tuple[deque[int], deque[int]], ...] = tuple(
-            (self._times(config), self._times(config)) for _ in self._off
+            (deque(maxlen=most), deque(maxlen=most)) for _ in off
         )
-        self._on = self._off
-
-    @staticmethod
-    def _times(config: Config) -> deque[int]:
-        """The last switch-on times of a valve: as many as are allowed in a second."""
-        return deque(maxlen=config.limits.valve_switchings_per_s)
 
     def limited(self, t_ns: int, asked: ValveSet) -> ValveSet:
         """The valves that may be powered at a time [ns]."""

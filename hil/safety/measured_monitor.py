@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from drivers.messages import PowerSample, ValveSample
-from hil.config import Config
+from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.measured import MeasuredLimits
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import POWER_AGE_NS
+from hil.messages.layout import Layout
 from hil.messages.stages import Samples
 
 Latch = Callable[[Fault, float, float, str], None]
@@ -31,15 +32,15 @@ class MeasuredMonitor:
     """Watches what the config limits, and what a driver therefore measures.
 
     Args:
-        config: of the rig.
+        layout: of the rig.
+        limits: of it.
 
     Attributes:
         watched: whether anything is.
     """
 
-    def __init__(self, config: Config) -> None:
-        limits = config.limits
-        self._layout = config.layout
+    def __init__(self, layout: Layout, limits: LimitsConfig) -> None:
+        self._layout = layout
         self._current, self._supply, self._pressure = limits.motor_current_A, limits.supply_V, limits.pressure_kPa
         self.watched = any((self._current, self._supply, self._pressure))
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-from hil.config import Config
+from hil.config.schema.equipment import LimitsConfig
+from hil.config.schema.loads import LoadsConfig
+from hil.config.schema.sensors import DaqConfig
 from hil.messages.fault import Event, Fault
 from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
+from hil.messages.layout import Layout
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import Command, Estimate, LoadState, Prediction, Samples
 from hil.residuals.in_tick import TickResiduals
@@ -18,6 +22,9 @@ from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.valve_monitor import ValveMonitor
 from models.validity import VALIDITIES
 
+if TYPE_CHECKING:
+    from hil.config.rig import Rig
+
 # A channel with less noise than this many converter steps may stay constant without a fault.
 LEAST_NOISE_STEPS = 0.5
 
@@ -26,7 +33,7 @@ class SafetyMonitor:
     """Watches each tick's values and latches Safe at the first fault.
 
     Args:
-        config: of the rig.
+        rig: that is watched.
         announce: called with each new kind of fault, to record it.
         latched: faults of an earlier run on the same rig that are not cleared yet.
 
@@ -37,19 +44,25 @@ class SafetyMonitor:
     """
 
     def __init__(
-        self, config: Config, announce: Callable[[Event], None] = lambda _: None, latched: Sequence[Event] = ()
+        self, rig: Rig, announce: Callable[[Event], None] = lambda _: None, latched: Sequence[Event] = ()
     ) -> None:
-        limits = config.limits
-        layout = config.layout
+        config, limits, layout = rig.config, rig.limits, rig.layout
         self._daq = BlockMonitor(
-            "DAQ", limits.daq_age_ms, layout.channels, _still_allowed(config), "limits.frozen_samples"
+            "DAQ",
+            limits.daq_age_ms,
+            layout.channels,
+            _still_allowed(config.daq, config.rig, limits),
+            "limits.frozen_samples",
         )
-        frozen, load_setting = _loads_still_allowed(config), "limits.loads_frozen_samples"
+        frozen, load_setting = (
+            _loads_still_allowed(config.loads, config.rig, limits, layout),
+            "limits.loads_frozen_samples",
+        )
         self._loads = BlockMonitor("load channels", limits.loads_age_ms, layout.loads, frozen, load_setting)
-        valves_age_ms = limits.valves_age_ms if config.layout.valves else math.inf
+        valves_age_ms = limits.valves_age_ms if layout.valves else math.inf
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
-        self._valves, self._measured = ValveMonitor(config), MeasuredMonitor(config)
-        self._residuals = TickResiduals(config)
+        self._valves, self._measured = ValveMonitor(rig), MeasuredMonitor(layout, limits)
+        self._residuals = TickResiduals(config.residuals, layout, rig.rate_hz)
         self._answered_ns, self._bad_answers = -1, 0
         self._announce, self._only_recorded = announce, warnings_for(config.operator, config.residuals)
         self.events: list[Event] = list(latched)
@@ -169,28 +182,26 @@ class SafetyMonitor:
         self.latch(fault, tick, t_ns, value, limit, detail)
 
 
-def _still_allowed(config: Config) -> list[float]:
+def _still_allowed(daq: DaqConfig | None, kind: str, limits: LimitsConfig) -> list[float]:
     """Number of equal samples in a row from which each channel counts as frozen; infinity: not checked."""
-    daq = config.daq
     if daq is None:
         return []
     noise_V = [channel.noise_V for channel in daq.channels]
-    return _frozen_from(config.rig, config.limits.frozen_samples, noise_V, 2.0 * daq.range_V / 2**daq.bits)
+    return _frozen_from(kind, limits.frozen_samples, noise_V, 2.0 * daq.range_V / 2**daq.bits)
 
 
-def _loads_still_allowed(config: Config) -> list[float]:
+def _loads_still_allowed(loads: LoadsConfig | None, kind: str, limits: LimitsConfig, layout: Layout) -> list[float]:
     """The same of each load channel."""
-    loads = config.loads
     if loads is None:
         return []
-    noise_V, step_V = loads.noises_V(config.layout.wheels), 2.0 * loads.range_V / 2**loads.bits
-    return _frozen_from(config.rig, config.limits.loads_frozen_samples, noise_V, step_V)
+    noise_V, step_V = loads.noises_V(layout.wheels), 2.0 * loads.range_V / 2**loads.bits
+    return _frozen_from(kind, limits.loads_frozen_samples, noise_V, step_V)
 
 
-def _frozen_from(rig: str, count: int, noise_V: Sequence[float], step_V: float) -> list[float]:
+def _frozen_from(kind: str, count: int, noise_V: Sequence[float], step_V: float) -> list[float]:
     """A simulated sensor with almost no noise may correctly stay constant.
 
     A real one always has noise, whatever noise the config gives the simulated one.
     """
-    checked = [rig == "real" or noise >= LEAST_NOISE_STEPS * step_V for noise in noise_V]
+    checked = [kind == "real" or noise >= LEAST_NOISE_STEPS * step_V for noise in noise_V]
     return [count if count and one else math.inf for one in checked]

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 
 from scipy.optimize import brentq
 
-from hil.config import Config
-from hil.config.model_parameters import nominal_rig
-from hil.config.resting_loads import resting_loads
+from hil.config.rig import Rig
 from hil.messages.check import Check
 from hil.safety.kept_statics import kept_statics
 from models.kernels.compiled import FloatArray
-from models.rover import Rover
 from models.statics import NoSteadyStateError
 from models.validity import DEPTH, SINKAGE, VALIDITIES, Validity
 from models.vehicle import VehicleModel
@@ -27,15 +24,17 @@ _AT_REST = 0.05
 
 
 @kept_statics
-def validity_checks(config: Config) -> Sequence[Check]:
+def validity_checks(rig: Rig) -> Sequence[Check]:
     """Sinkage of the wheel with the largest load; none without weight. Raises ValueError with what is out of range."""
-    rover, vehicle, _ = nominal_rig(config).assemble()
+    rover, vehicle, _ = rig.nominal.assemble()
     weight_N = make_invariants(rover, vehicle).weight
-    return (
-        _sinkage_checks(config.wheel_radius_m, vehicle, _largest_load_N(config, rover, weight_N))
-        if weight_N > 0.0
-        else ()
-    )
+    if weight_N <= 0.0:
+        return ()
+    try:
+        load_N = max(rig.resting_loads_N)
+    except NoSteadyStateError:  # the mean of a rover that does not stand on all its wheels
+        load_N = weight_N / len(rover.wheel_names)
+    return _sinkage_checks(rig.config.wheel_radius_m, vehicle, load_N)
 
 
 def rest_checks(standing_N: float, weight_N: float) -> list[Check]:
@@ -49,14 +48,6 @@ def rest_checks(standing_N: float, weight_N: float) -> list[Check]:
     found, allowed = f"{standing_N:.0f} N", f"the weight, {weight_N:.0f} N, within {_AT_REST:.0%}"
     to_do = "give the ground a damping (soil.damping_spm, ground.damping_Nspm) with which the rover comes to rest"
     return [Check("sum of the twin's wheel loads at rest", share <= _AT_REST, found, allowed, to_do)]
-
-
-def _largest_load_N(config: Config, rover: Rover, weight_N: float) -> float:
-    """Of the wheels at rest; the mean of a rover that does not stand on all of them."""
-    try:
-        return max(resting_loads(config))
-    except NoSteadyStateError:
-        return weight_N / len(rover.wheel_names)
 
 
 def _sinkage_checks(wheel_radius_m: float, vehicle: VehicleModel, load_N: float) -> list[Check]:

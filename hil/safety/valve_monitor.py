@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from drivers.messages import ValveSet
-from hil.config import Config
 from hil.config.schema.devices import DevicesConfig
 from hil.messages.fault_bounds import SWITCHING_PRESSURE_RATIO, TIMEOUT_FACTOR
 from hil.messages.stages import Samples
+
+if TYPE_CHECKING:
+    from hil.config.rig import Rig
 
 # A command that has changed by this part of the allowed error is a new one.
 _NEW_COMMAND = 0.5
@@ -25,24 +29,25 @@ class ValveMonitor:
     as a new one: while a regulator follows a moving command, nothing is compared.
 
     Args:
-        config: of the rig; without `devices.valves.moves_within_s`, or with a supply pressure of 0, nothing is checked.
+        rig: that is watched; without `devices.valves.moves_within_s`, or with a supply pressure of 0, nothing is.
 
     Attributes:
         watched: whether anything is checked.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, rig: Rig) -> None:
+        config, layout = rig.config, rig.layout
         valves = config.devices.valves if config.devices else None
         within_s = valves.moves_within_s if valves else None
-        self._supply_Pa, self._layout = config.cylinders.supply_kPa * 1e3, config.layout
+        self._supply_Pa, self._layout = config.cylinders.supply_kPa * 1e3, layout
         self._error_Pa = SWITCHING_PRESSURE_RATIO * self._supply_Pa
-        if valves and config.layout.regulators:
+        if valves and layout.regulators:
             self._error_Pa = min(valves.follows_within_kPa * 1e3, self._error_Pa)
         self.watched = within_s is not None and self._error_Pa > 0.0
         self._timeout_ns = round(TIMEOUT_FACTOR * 1e9 * (within_s or 0.0))
-        self._names, self._by_valve = config.layout.valves, config.layout.by_valve
+        self._names, self._by_valve = layout.valves, layout.by_valve
         self._commanded_Pa, self._since_ns = [0.0] * len(self._names), [0] * len(self._names)
-        self._command: tuple[ValveSet, tuple[float, ...]] = config.layout.valves_off, ()
+        self._command: tuple[ValveSet, tuple[float, ...]] = layout.valves_off, ()
 
     def record_command(self, t_ns: int, valves: ValveSet, regulators_Pa: tuple[float, ...]) -> None:
         """Store the command that holds from a time on [ns]: valves, and regulators where they are moved."""

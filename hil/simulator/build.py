@@ -6,29 +6,29 @@ import numpy as np
 
 from drivers.sim.power import PowerModel
 from drivers.sim.rig import InProcessRig
-from hil.config import Config
-from hil.config.model_parameters import simulated_rig
+from hil.config.rig import Rig
 from hil.config.schema.equipment import DrivesConfig
 from models.plant import Plant
 from models.plant.validity_watch import EVERY_NS
 
 
-def build_plant(config: Config, *, accounts: bool = False) -> Plant:
+def build_plant(rig: Rig, *, accounts: bool = False) -> Plant:
     """The plant of a simulated rig, perturbed by the config's seed; with `accounts` it notes its energies."""
-    chance = np.random.default_rng([config.seed, 1])
+    chance = np.random.default_rng([rig.config.seed, 1])
     return Plant(
-        simulated_rig(config),
+        rig.simulated,
         chance,
         accounts=accounts,
-        notes_loads=config.layout.controls_loads,
-        tilt_deg=config.limits.tilt_deg,
+        notes_loads=rig.layout.controls_loads,
+        tilt_deg=rig.limits.tilt_deg,
     )
 
 
-def build_simulated_rig(config: Config) -> InProcessRig:
+def build_simulated_rig(rig: Rig) -> InProcessRig:
     """The simulated rig with the controller's device interfaces."""
+    config = rig.config
     return InProcessRig(
-        build_plant(config),
+        build_plant(rig),
         block_samples=config.daq.block_samples if config.daq else 0,
         daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
         drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
@@ -42,13 +42,14 @@ def power_model(drives: DrivesConfig) -> PowerModel:
     return PowerModel(*drives.power.model_dump().values())
 
 
-def warm_up_simulated_rig(config: Config, simulated_rig: InProcessRig) -> int:
+def warm_up_simulated_rig(rig: Rig, simulated_rig: InProcessRig) -> int:
     """Run every kernel of a simulated rig once: two blocks, and a look at its validity.
 
     Returns:
         The simulated time reached [ns].
     """
-    to_ns = max(round(2e6 * config.daq.block_ms) if config.daq else 0, EVERY_NS)
+    daq = rig.config.daq
+    to_ns = max(round(2e6 * daq.block_ms) if daq else 0, EVERY_NS)
     simulated_rig.advance(to_ns)
     simulated_rig.plant.effective_kinetic_energies_now()  # the first call takes 20 ms, and comes at the impact
     return to_ns

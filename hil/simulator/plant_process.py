@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from drivers.host import COMPUTER, Host
+from hil.config.rig import Rig
 from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
@@ -65,7 +66,7 @@ class RealtimePlant:
         }
         self._aside, self._power = aside, power_model(self._config.drives)
         self._built: Future[Plant] | None = None
-        self.plant = build_plant(self._config)
+        self.plant = build_plant(Rig(self._config))
         self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, start_ns, memory.true_loads)
 
     def round(self, now_ns: int) -> bool:
@@ -119,7 +120,7 @@ class RealtimePlant:
 
         def build() -> Plant:
             with _ordinary():
-                return build_plant(config)
+                return build_plant(Rig(config))
 
         return self._aside(build)
 
@@ -163,8 +164,8 @@ def main(folder: Path, parent: int) -> None:
     """Run the plant until this process is asked to end."""
     lifecycle = WorkerLifecycle(parent)
     memory = SimulatorMemory(folder)
-    config, wanted = memory.config, memory.config.realtime
-    warm_up_simulated_rig(config, build_simulated_rig(config))
+    rig, wanted = Rig(memory.config), memory.config.realtime
+    warm_up_simulated_rig(rig, build_simulated_rig(rig))
     asked = RightsWanted(
         fifo_priority=max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0,
         lock_memory=wanted.lock_memory,
@@ -173,19 +174,19 @@ def main(folder: Path, parent: int) -> None:
     with rights(asked) as granted, ThreadPoolExecutor(max_workers=1) as beside:
         clock = RealtimeClock(RATE_HZ)
         clock.start_ns = time.monotonic_ns()
-        rig = RealtimePlant(memory, clock.start_ns, aside=beside.submit)
+        realtime = RealtimePlant(memory, clock.start_ns, aside=beside.submit)
         moved = LatenessLog(memory.late["plant"]).of("plant")
         lifecycle.ready(granted)
         while not lifecycle.ending:
             tick = clock.next()
-            if rig.round(tick.began_ns):
+            if realtime.round(tick.began_ns):
                 clock = RealtimeClock(RATE_HZ)  # lateness during the reset does not count
                 continue
             done_ns = time.monotonic_ns()
             moved(clock.due_ns, done_ns)
-            rig.truth_publisher.publish(clock, done_ns - tick.began_ns)
+            realtime.truth_publisher.publish(clock, done_ns - tick.began_ns)
             if clock.ticks % RATE_HZ == 0:
-                rig.truth_publisher.publish_final()
+                realtime.truth_publisher.publish_final()
 
 
 if __name__ == "__main__":

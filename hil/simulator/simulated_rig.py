@@ -35,12 +35,14 @@ def main(run: Path, parent: int) -> None:
     """Run the simulated rig in real time, each run from its start position, until this process is asked to end."""
     lifecycle = WorkerLifecycle(parent)
     shared = RunMemory(run)
-    config, wanted = shared.config, shared.config.realtime
+    wanted = shared.config.realtime
 
-    from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig  # compiles kernels
+    from hil.config.rig import Rig  # compiles kernels, and so does what follows
+    from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
 
-    warm_up_simulated_rig(config, build_simulated_rig(config))
-    simulated_rig = build_simulated_rig(config)
+    rig = Rig(shared.config)
+    warm_up_simulated_rig(rig, build_simulated_rig(rig))
+    simulated_rig = build_simulated_rig(rig)
     asked = RightsWanted(
         fifo_priority=max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0,
         lock_memory=wanted.lock_memory,
@@ -54,7 +56,7 @@ def main(run: Path, parent: int) -> None:
             _move(simulated_rig, shared, runs, start_ns)
             shared.heartbeat.rest("simulated_rig")
             runs.report_held()
-            simulated_rig = build_simulated_rig(config)
+            simulated_rig = build_simulated_rig(rig)
             lifecycle.report(placed=True)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
-from hil.experiments.drive.experiment import DriveState
+from hil.experiments.drive.experiment import DrivingState
 from hil.ipc.run_memory import LINKS
 from hil.messages.fault import Fault
 from hil.recording import read_trial
@@ -31,12 +31,12 @@ def test_a_drive_runs_to_its_end_verifies_and_replays(drive, settings):
     done = drive(None, *settings)
     assert done.error is None
     assert done.faults == []
-    assert done.run.rig.cycle.experiment.state == DriveState.DONE
+    assert done.run.rig.cycle.experiment.state == DrivingState.DONE
     assert [check for check in verify(done.folder) if not check.ok and check.item not in NO_SUMMARY] == []
     assert replay(done.folder).differences == []
     record = read_trial(done.folder, trusted=True)
     assert record.raw.size == record.blocks.size == 0
-    driven = record.tick[record.tick["state"] == DriveState.DRIVE]
+    driven = record.tick[record.tick["state"] == DrivingState.DRIVE]
     assert driven["wheel_speed_radps"][-1].shape == (4,)
     left, right = driven["wheel_speed_radps"][-1, [0, 1]]
     assert right > left > 0.05  # in the second step it turns left

@@ -7,7 +7,7 @@ from hil.analysis.recompute import recompute
 from hil.analysis.replay import replay
 from hil.analysis.replayable import replayable_config
 from hil.analysis.verify import verify
-from hil.experiments.drive.experiment import DriveState
+from hil.experiments.drive.experiment import DrivingState
 from hil.experiments.truth_events import PLATE_PEAK
 from hil.ipc.run_memory import LINKS
 from hil.messages.fault import Fault
@@ -40,7 +40,7 @@ def test_loads_come_over_a_link_of_their_own_and_the_record_replays(trial, setti
     done = trial(None, *settings, config="sim_juno_wire")
     assert done.error is None
     assert done.faults == []
-    assert done.run.rig.cycle.experiment.state == DriveState.DONE
+    assert done.run.rig.cycle.experiment.state == DrivingState.DONE
     assert set(done.run.processes.by_name) & set(LINKS) == {"drives", "loads"}
     assert [check for check in verify(done.folder) if not check.ok and check.item not in NO_SUMMARY] == []
     assert replay(done.folder).differences == []

@@ -17,6 +17,7 @@ from hil.app.check.load_checks import check_loads
 from hil.app.pace_check import check_pace
 from hil.app.warm_up import report_compiling
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.experiments.registry import experiment_type
 from hil.messages.check import Check
 from hil.safety.arming import NO_ANSWER
@@ -54,16 +55,18 @@ def check_rig(
             part of the result.
     """
     report_compiling(progress)
-    experiment = experiment_type(config)(config, lambda *_: [])
+    rig = Rig(config)
+    experiment = experiment_type(config)(rig, lambda *_: [])
     # every run starts with an empty fault latch
-    checks = [Check("fault latch", True, "none", "none"), *cylinder_checks(config), *experiment.fixed_checks]
+    checks = [Check("fault latch", True, "none", "none"), *cylinder_checks(rig), *experiment.fixed_checks]
     missing = []
     with ExitStack() as stack:
         access, config = open_access(config, progress, endpoints, stack)
+        rig = Rig(config)
         for name, look in (_CHECKS[link] for link in config.layout.links):
             progress(f"checking the {name}")
             try:
-                checks += _asked(name, partial(look, config, access), progress)
+                checks += _asked(name, partial(look, rig, access), progress)
             except DeviceError as error:
                 missing.append(str(error))
                 checks.append(Check(name, False, str(error), "a device that answers as in the config", NO_ANSWER))

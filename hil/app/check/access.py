@@ -14,6 +14,7 @@ from hil.app.driver_factory import at_endpoints, make_daq, make_drives, make_loa
 from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.runtime.clock import LockstepClock
 from hil.simulator.build import build_simulated_rig
 from hil.simulator.connection import connect
@@ -55,7 +56,7 @@ class VirtualAccess:
     filter_delay_ms = 0.0
 
     def __init__(self, config: Config) -> None:
-        self._simulated_rig = build_simulated_rig(config)
+        self._simulated_rig = build_simulated_rig(Rig(config))
         self._clock = LockstepClock(self._simulated_rig, config.loop.rate_hz)
 
     def daq(self) -> Source[DaqBlock]:
@@ -176,11 +177,11 @@ def open_access(
         DeviceError: there is no such simulated rig, or another process uses the rig.
     """
     if config.rig == "simulated":
-        warm_up(config, progress)
+        warm_up(Rig(config), progress)
         return VirtualAccess(config), config
     if config.rig == "simulated_wire":
         if endpoints is None:
-            warm_up(config, progress)
+            warm_up(Rig(config), progress)
         start = "starting the simulated rig at the protocol level"
         progress(start if endpoints is None else f"using the rig of {endpoints}")
         config = at_endpoints(config, connect(config, endpoints, stack)[0])

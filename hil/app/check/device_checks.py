@@ -15,7 +15,7 @@ from drivers.interfaces import ControllerState, DeviceError, Health, Source
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from drivers.registry import drives_driver, valves_driver
 from hil.app.check.access import Access, read_blocks
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.check import Check
 from hil.messages.layout import Layout
@@ -31,33 +31,33 @@ ANSWER_NS = 3_000_000_000
 _RELEASE = "release the emergency stop; if it is released, check its wire"
 
 
-def check_daq(config: Config, access: Access) -> list[Check]:
+def check_daq(rig: Rig, access: Access) -> list[Check]:
     """Sensors at rest, their rate, calibration sheets, and the read-back of the emergency stop. Raises DeviceError."""
     blocks, age_ms, t_ns, health = seen_blocks(access, access.daq())
-    at_rest = DriveSample(0, 0, config.layout.zero_speeds, -1), ValveSample(0, 0, _no_pressures(config.layout), -1)
+    at_rest = DriveSample(0, 0, rig.layout.zero_speeds, -1), ValveSample(0, 0, _no_pressures(rig.layout), -1)
     samples = Samples(t_ns, tuple(blocks), 0, 0, *at_rest)
-    estimate = Estimator(config).estimate(samples)
+    estimate = Estimator(rig).estimate(samples)
     if not estimate.zeroed:
         found = f"{len(blocks)} blocks in {LOOK_NS * 1e-9:g} s"
         raise DeviceError(
             f"{health.device}: {found}, too few to zero the sensors ({ZERO_TIME_S:g} s); is it connected?"
         )
-    checks = [opened(health), age_check(config.limits, age_ms), *sensor_checks(config, estimate)]
-    if config.daq is not None:
-        checks += rate_checks("sample rate", blocks, config.daq.rate_hz, "daq.rate_hz", 0)
-    if config.devices and config.devices.daq:
-        checks += _sheets(config.sensitivities_mVpN, config.layout, config.devices.daq)
-        checks.append(_e_stop(config.devices.daq, health))
+    checks = [opened(health), age_check(rig.limits, age_ms), *sensor_checks(rig.limits, rig.layout.channels, estimate)]
+    if rig.config.daq is not None:
+        checks += rate_checks("sample rate", blocks, rig.config.daq.rate_hz, "daq.rate_hz", 0)
+    if rig.config.devices and rig.config.devices.daq:
+        checks += _sheets(rig.config.sensitivities_mVpN, rig.layout, rig.config.devices.daq)
+        checks.append(_e_stop(rig.config.devices.daq, health))
     return checks
 
 
-def check_drives(config: Config, access: Access) -> list[Check]:
+def check_drives(rig: Rig, access: Access) -> list[Check]:
     """Every controller, with a cut commanded and wheels at rest. Raises DeviceError."""
     sample: DriveSample | None = None
     with closing(access.drives()) as drives:
         drives.open()
         began_ns = t_ns = access.go_on()
-        drives.write(DriveCommand(began_ns, True, config.layout.zero_speeds))
+        drives.write(DriveCommand(began_ns, True, rig.layout.zero_speeds))
         while t_ns < began_ns + ANSWER_NS and not (
             sample and _reported(sample, began_ns) and all(state.known for state in access.states())
         ):
@@ -71,48 +71,50 @@ def check_drives(config: Config, access: Access) -> list[Check]:
         opened(health, f"{len(states)} controllers" if states else health.detail),
         _confirmed("drives cut", confirmed, "confirmed", "confirmed by all of them"),
         standing_check(sample.speed_radps),
-        *MeasuredMonitor(config).power_checks(sample.power),
+        *MeasuredMonitor(rig.layout, rig.limits).power_checks(sample.power),
         *map(_controller, states),
     ]
-    if config.rig != "simulated" and config.devices and (given := config.devices.drives):
+    if rig.config.rig != "simulated" and rig.config.devices and (given := rig.config.devices.drives):
         _, timeout_ms = drives_driver(given).timeout(given)
         least_hz = 1e3 * PERIODS_IN_TIMEOUT / timeout_ms
         allowed = f"at least {least_hz:g} Hz, for their time-out of {timeout_ms:g} ms (set: {given.rate_hz:g} Hz)"
         to_do = "raise the baud rate of the drives, or their time-out"
         ok, found = health.rate_hz >= least_hz, f"{health.rate_hz:.1f} Hz"
         checks.append(Check("rate of the drives", ok, found, allowed, to_do))
-        checks.append(Check("at the cut", True, config.drives.on_cut, "what is set in the controllers (drives.on_cut)"))
+        checks.append(
+            Check("at the cut", True, rig.config.drives.on_cut, "what is set in the controllers (drives.on_cut)")
+        )
     if health.e_stop:
         checks.append(Check("emergency stop of the drives", False, "pressed", "released", _RELEASE))
     return checks
 
 
-def check_valves(config: Config, access: Access) -> list[Check]:
+def check_valves(rig: Rig, access: Access) -> list[Check]:
     """Valves off, regulators closed, and the dead-men that ensure it when this program dies. Raises DeviceError."""
     sample: ValveSample | None = None
     with closing(access.valves()) as valves:
         valves.open()
         began_ns = t_ns = access.go_on()
-        valves.write(ValveCommand(began_ns, config.layout.valves_off, config.layout.regulators_closed))
+        valves.write(ValveCommand(began_ns, rig.layout.valves_off, rig.layout.regulators_closed))
         while t_ns < began_ns + ANSWER_NS and not (sample and sample.acknowledged_ns >= began_ns):
             t_ns = access.go_on()
             sample = valves.read(t_ns) or sample
         health = valves.health()
     confirmed = sample is not None and sample.acknowledged_ns >= began_ns
-    safe = "all off, regulators closed" if config.layout.regulators else "all off"
+    safe = "all off, regulators closed" if rig.layout.regulators else "all off"
     checks = [
         opened(health),
         _confirmed("valves", confirmed, f"{safe}, confirmed", f"{safe}, confirmed"),
-        *(MeasuredMonitor(config).pressure_checks(sample) if sample else ()),
+        *(MeasuredMonitor(rig.layout, rig.limits).pressure_checks(sample) if sample else ()),
         Check(
             "pressures",
             True,
-            in_kPa(config.layout, sample.pressure_Pa if sample else _no_pressures(config.layout)),
+            in_kPa(rig.layout, sample.pressure_Pa if sample else _no_pressures(rig.layout)),
             "as it is",
         ),
     ]
-    if config.devices and (given := config.devices.valves):
-        checks += _dead_men(config.layout, given)
+    if rig.config.devices and (given := rig.config.devices.valves):
+        checks += _dead_men(rig.layout, given)
     return checks
 
 

@@ -17,6 +17,7 @@ from drivers.sim.rig import InProcessRig
 from hil.app.build import record_meta
 from hil.app.faults.faulty_device import FaultyDevice
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.experiments.base import Finished, State
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.registry import experiment_type
@@ -113,6 +114,7 @@ class LockstepRun:
 
     Attributes:
         config: as given.
+        rig: that it describes.
         injected: number of the tick in which the first fault was injected; 0: none was.
         simulated_rig: the rig.
         devices: its devices, by the names of their links.
@@ -132,7 +134,8 @@ class LockstepRun:
         stopped_after_s: float = STOPPED_AFTER_S,
     ) -> None:
         self.config, self._folder, self._stopped_after_s = config, folder, stopped_after_s
-        self.simulated_rig = rig = build_simulated_rig(config)
+        self.rig = Rig(config)
+        self.simulated_rig = rig = build_simulated_rig(self.rig)
         made = {"daq": rig.daq, "drives": rig.drives, "valves": rig.valves, "loads": rig.loads}
         self.devices: dict[str, FaultyDevice[Any, Any]] = {
             name: FaultyDevice(made[name]) for name in config.layout.links
@@ -141,7 +144,7 @@ class LockstepRun:
         rig_io = RigIO(config.layout, daq, self.devices["drives"], valves, loads=loads)
         self._writer = None if folder is None else open_writer(folder, config, record_meta(config))
         self._memory = MemorySink(config.layout)
-        cycle = build_cycle(config, rig_io, self._writer or self._memory, None)
+        cycle = build_cycle(self.rig, rig_io, self._writer or self._memory, None)
         self.cycle = cycle
         self.stages: dict[str, Any] = {name: FaultyStage(getattr(cycle, name)) for name in STAGES}
         self._cycle: Cycle = replace(cycle, **self.stages)
@@ -177,7 +180,7 @@ class LockstepRun:
         plant, timings = self.simulated_rig.plant, self._memory.timings
         samples = self._memory.samples("daq") if self.config.record.sensors == "all" else None
         finished = Finished(
-            self.config, self.cycle, self.loop.clock, plant, ticks, timings, events, None, None, 0.0, samples,
+            self.rig, self.cycle, self.loop.clock, plant, ticks, timings, events, None, None, 0.0, samples,
             self._memory.samples("loads"),
         )  # fmt: skip
         over, refused = experiment.over, experiment.refused

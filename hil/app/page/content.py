@@ -13,7 +13,7 @@ from hil.app.check.budgets import bus_loads, cut_latency
 from hil.app.page.bands import band
 from hil.app.page.series import series
 from hil.config import Config
-from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.ground_and_obstacle import ObstacleConfig
 from hil.config.schema.trial import TrialConfig
@@ -72,7 +72,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
 
 def fixed_checks(config: Config) -> list[dict[str, Any]]:
     """Arming checks that follow from the config alone."""
-    return _shown([*cylinder_checks(config), *_experiment(config).fixed_checks])
+    return _shown([*cylinder_checks(Rig(config)), *_experiment(config).fixed_checks])
 
 
 def _shown(checks: Sequence[Check]) -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ def _regulator(cylinder: str, layout: Layout) -> str | None:
 
 
 def _experiment(config: Config) -> Experiment:
-    return experiment_type(config)(config, lambda *_: [], attended=True)
+    return experiment_type(config)(Rig(config), lambda *_: [], attended=True)
 
 
 def _set_points(config: Config) -> list[dict[str, Any]]:
@@ -112,7 +112,7 @@ def _obstacle(obstacle: ObstacleConfig, section: ExperimentSection, trial: Trial
 
 def _rover(config: Config) -> dict[str, Any]:
     """The rover as it stands on level ground with all joints at zero; base frame, lengths in m."""
-    grousers_m = nominal_rig(config).grouser_height
+    grousers_m = Rig(config).nominal.grouser_height
     tree = rover_of(config.rover.parameters()).tree
     places = _places(tree)
     carries_wheel = {wheel.body for wheel in tree.wheels}

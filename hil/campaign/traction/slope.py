@@ -14,6 +14,7 @@ from hil.campaign.trial import Job, Result
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config, load_config
 from hil.config.resting_loads import limit_problems
+from hil.config.rig import Rig
 
 
 @dataclass
@@ -95,7 +96,7 @@ def run_slopes(
     def next_run(search: Search) -> tuple[tuple[Search, float], Job] | None:
         while (slope_deg := search.next_deg(section.from_deg, section.to_deg, section.resolution_deg)) is not None:
             config = on_slope(base, search.mode, slope_deg)
-            refused = limit_problems(config)
+            refused = limit_problems(Rig(config))
             if not refused:
                 return (search, slope_deg), Job(config.model_dump_json(), "summary")
             take_summary(search, slope_deg, {"accepted": False, "reasons": list(map(str, refused))})

@@ -41,7 +41,7 @@ def section_class(name: str) -> type[ExperimentSection]:
     for kind, package in load_installed(EXPERIMENTS, name):
         section = getattr(kind, "section", None)  # of somebody else's: it may be anything
         if not (isinstance(section, type) and issubclass(section, ExperimentSection)):
-            raise ValueError(f"an experiment with a section; {package} brings {kind!r}")
+            raise ValueError(f"an experiment with an ExperimentSection; {package} brings {kind!r}")
         return section
     installed = ", ".join(installed_names(EXPERIMENTS)) or "none is installed"
     raise ValueError(f"the name of an experiment of an installed package: {installed}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
@@ -10,6 +11,7 @@ from pydantic import Field
 from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
+from hil.messages.load_limits import LoadLimits
 from hil.messages.loads import LoadModeName, goal_errors
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -95,6 +97,12 @@ class NormalForceConfig(ExperimentSection):
     def rim_speed_mps(self) -> float | None:
         """The set speed."""
         return self.speed_mps
+
+    @property
+    def load_limits(self) -> LoadLimits:
+        """Limits of loads and torques."""
+        most_N = math.inf if self.most_load_N is None else self.most_load_N
+        return LoadLimits(self.torque_limit_Nm, self.torque_slew_Nmps, self.least_load_N, most_N)
 
     def problems(self, config: WholeConfig) -> Iterator[Problem]:
         """Steps with goals that the rover has, and a speed that the limits allow."""

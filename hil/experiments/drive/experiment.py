@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.drive import DriveConfig, DriveStepConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
@@ -35,7 +36,7 @@ OF_ACCELERATION = 0.5
 STEADY = 0.5
 
 
-class DriveState(IntEnum):
+class DrivingState(IntEnum):
     """State of a drive; numbers as for the states of an impact trial."""
 
     IDLE = 0
@@ -46,7 +47,7 @@ class DriveState(IntEnum):
     ABORTED = 6
 
 
-IDLE, ARMED, DRIVE, SETTLE, DONE, ABORTED = DriveState  # faster in a tick, see hil.experiments.base
+IDLE, ARMED, DRIVE, SETTLE, DONE, ABORTED = DrivingState  # faster in a tick, see hil.experiments.base
 
 
 class DriveExperiment(Experiment):
@@ -64,27 +65,27 @@ class DriveExperiment(Experiment):
 
     name = "drive"
     section: ClassVar[type[ExperimentSection]] = DriveConfig
-    states = DriveState
+    states = DrivingState
     figure = "drive.png"
     set_points = MappingProxyType({"speed_mps": "m/s", "turn_mps": "m/s"})
     steady = True
 
     def __init__(
         self,
-        config: Config,
+        rig: Rig,
         checks: ArmingChecks,
         *,
         attended: bool = False,
         steps: Sequence[DriveStepConfig] | None = None,
         after_ns: int = AFTER_NS,
     ) -> None:
-        super().__init__(config, checks, attended=attended)
-        self._steps, self._after_ns = config.drive.steps if steps is None else steps, after_ns
+        super().__init__(rig, checks, attended=attended)
+        self._steps, self._after_ns = rig.config.drive.steps if steps is None else steps, after_ns
         self._ends_ns = [round(end * 1e9) for end in accumulate(step.for_s for step in self._steps)]
-        self._sides = tuple(-1.0 if "left" in wheel else 1.0 for wheel in config.layout.wheels)
-        self._radius_m = config.wheel_radius_m
-        self._change = OF_ACCELERATION * config.limits.wheel_acceleration_radps2 / config.loop.rate_hz
-        self._speeds = config.layout.zero_speeds
+        self._sides = tuple(-1.0 if "left" in wheel else 1.0 for wheel in rig.layout.wheels)
+        self._radius_m = rig.config.wheel_radius_m
+        self._change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.config.loop.rate_hz
+        self._speeds = rig.layout.zero_speeds
         self._wanted = dict.fromkeys(self.set_points, 0.0)
         self.step = -1
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.trial import TrialConfig
 from hil.control.wheel_speed import WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
@@ -79,11 +80,11 @@ class ImpactExperiment(Experiment):
     states = ImpactState
     figure = "trial.png"
 
-    def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
-        super().__init__(config, checks, attended=attended)
-        self._trial, self._release = config.trial, Release(config)
+    def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
+        super().__init__(rig, checks, attended=attended)
+        self._trial, self._release = rig.config.trial, Release(rig.config)
         self._began_ns = 0  # of the run-up
-        self._destress_ns = round(destress_s(config) * 1e9)
+        self._destress_ns = round(destress_s(rig.config) * 1e9)
         self.impact_tick_ns: int | None = None
         self.released_ns: int | None = None
         self.timed_out = False
@@ -105,7 +106,7 @@ class ImpactExperiment(Experiment):
 
     def own_checks(self) -> Sequence[Check]:
         """Speed, obstacle and predicted force."""
-        return impact_checks(self.config)
+        return impact_checks(self.rig)
 
     def controller(self) -> WheelSpeed:
         """Forward speed, slip made up for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.experiments.impact.obstacle_frame import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG
 from hil.experiments.impact.predicted_force import predicted_force
 from hil.messages.check import Check
@@ -10,9 +10,9 @@ from hil.messages.check import Check
 _LOWER = "lower trial.speed_mps, or cut sooner"
 
 
-def impact_checks(config: Config) -> list[Check]:
+def impact_checks(rig: Rig) -> list[Check]:
     """Speed, angle of a real obstacle, and the predicted force on each sensor and bumper."""
-    trial, limits = config.trial, config.limits
+    config, trial, limits = rig.config, rig.config.trial, rig.limits
     allowed = f"at most {limits.impact_speed_mps:g} m/s (limits.impact_speed_mps)"
     ok, found = trial.speed_mps <= limits.impact_speed_mps, f"{trial.speed_mps:g} m/s"
     checks = [Check("impact speed", ok, found, allowed, "lower trial.speed_mps")]
@@ -22,7 +22,7 @@ def impact_checks(config: Config) -> list[Check]:
         checks.append(Check("obstacle angle", ok, found, allowed, "raise the obstacle, and trial.angle_deg with it"))
     if config.daq is None:
         return checks
-    force = predicted_force(config)
+    force = predicted_force(rig)
     how = f"T_c {force.energy_J:.3g} J, drives cut after {_in_ms(force.delay_s)}"
     loads = [
         (f"predicted force on sensor {name}", load_N, limits.sensor_force_N, "limits.sensor_force_N")

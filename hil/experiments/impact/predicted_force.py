@@ -12,12 +12,13 @@ import numpy as np
 
 from hil.config import Config
 from hil.config.cut_delay import cut_delay
-from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
+from hil.config.schema.sensors import DaqConfig
 from hil.experiments.impact.release import operator_delay_s
 from hil.residuals.forces import spring_peak_N
+from models.contact.obstacle import Obstacle
 from models.gravity import GRAVITY_MPS2
 from models.impact import effective_kinetic_energy
-from models.plant import RigParameters
 from models.rover import Rover
 from models.sensors.piezo import shares_of
 from models.sensors.rear_frame import frame_share
@@ -48,7 +49,7 @@ class PredictedForce(NamedTuple):
     sensor_N: tuple[float, ...]
 
 
-def predicted_force(config: Config) -> PredictedForce:
+def predicted_force(rig: Rig) -> PredictedForce:
     """The largest force on a front wheel and on each sensor.
 
     The blow is that of a mass on the spring of contact and leg, F = k x^p: it spends T_c (MacMahon 2016 (3.27)) of both
@@ -60,22 +61,24 @@ def predicted_force(config: Config) -> PredictedForce:
     Raises:
         ValueError: the rig has no obstacle, or no force sensors.
     """
-    rig = nominal_rig(config)
-    if rig.obstacle is None:
+    config, obstacle = rig.config, rig.nominal.obstacle
+    if obstacle is None:
         raise ValueError(f"experiment {config.experiment}: it has no obstacle, so that there is no impact to predict")
-    rover, _, _ = rig.assemble()
-    angle, speed_mps = rig.obstacle.angle, config.trial.speed_mps
+    rover, _, _ = rig.nominal.assemble()
+    angle, speed_mps = obstacle.angle, config.trial.speed_mps
     approach_mps = speed_mps * math.sin(angle)
     pair_J, alone_J = _energies(rover, angle, speed_mps)
     spent_J = max(pair_J, 2.0 * alone_J)
     if config.ground.kind in HARD_GROUND:
         spent_J = 0.5 * _mass_kg(rover) * speed_mps**2
-    blow_N = spring_peak_N(rig.obstacle, 0.5 * spent_J)
+    blow_N = spring_peak_N(obstacle, 0.5 * spent_J)
     stiffness = blow_N**2 / spent_J  # of a linear spring with that peak
     delay_s = _delay_s(config, stiffness * approach_mps)
     pushed_N = stiffness * approach_mps * delay_s
-    wheel_N = MARGIN * min(math.hypot(blow_N, pushed_N), blow_N + _push_N(config, rig, rover))
-    return PredictedForce(pair_J, delay_s, blow_N, wheel_N, _on_sensors(config, angle, wheel_N))
+    wheel_N = MARGIN * min(math.hypot(blow_N, pushed_N), blow_N + _push_N(rig, obstacle, rover))
+    return PredictedForce(
+        pair_J, delay_s, blow_N, wheel_N, _on_sensors(config.daq, config.wheel_radius_m, angle, wheel_N)
+    )
 
 
 def _energies(rover: Rover, angle: float, speed_mps: float) -> tuple[float, float]:
@@ -106,7 +109,7 @@ def _delay_s(config: Config, rise_Nps: float) -> float:
     return noticed_s + (operator_delay_s(config) if config.trial.release == "operator" else 0.0)
 
 
-def _push_N(config: Config, rig: RigParameters, rover: Rover) -> float:
+def _push_N(rig: Rig, obstacle: Obstacle, rover: Rover) -> float:
     """Half of the plate's normal force that holds back all driven wheels at the end of their grip [N].
 
     With the normal force N of the plate and its friction mu N, which lifts the front wheels, along and up:
@@ -115,31 +118,27 @@ def _push_N(config: Config, rig: RigParameters, rover: Rover) -> float:
 
     g the grip of the ground, its shear limit or friction. The drives' torque limits the push as well.
     """
-    assert rig.obstacle is not None
-    if config.ground.glides:
+    ground, soil, wheels = rig.config.ground, rig.config.soil, rover.tree.wheels
+    if ground.glides:
         return 0.0
     weight_N = GRAVITY_MPS2 * _mass_kg(rover)
-    soil, wheels = config.soil, rover.tree.wheels
-    motors_N = config.drives.torque_limit_Nm * len(wheels) / wheels[0].radius
-    grip = {"soil": math.tan(math.radians(soil.friction_angle_deg)), "firm": config.ground.friction}.get(
-        config.ground.kind, math.inf
-    )
-    sine, cosine, mu = math.sin(rig.obstacle.angle), math.cos(rig.obstacle.angle), rig.obstacle.friction
+    motors_N = rig.config.drives.torque_limit_Nm * len(wheels) / wheels[0].radius
+    grip = {"soil": math.tan(math.radians(soil.friction_angle_deg)), "firm": ground.friction}.get(ground.kind, math.inf)
+    sine, cosine, mu = math.sin(obstacle.angle), math.cos(obstacle.angle), obstacle.friction
     along, up = max(sine - mu * cosine, 0.0), cosine + mu * sine
     by_grip_N = weight_N / (along / grip + up) if grip else 0.0
     cohesion_N = soil.cohesion_Pa * 2.0 * wheels[0].width * wheels[0].radius * len(wheels)
-    if config.ground.kind == "soil":
+    if ground.kind == "soil":
         by_grip_N += cohesion_N / (along + grip * up)
     by_motors_N = motors_N / along if along else math.inf
     return 0.5 * min(by_grip_N, by_motors_N)
 
 
-def _on_sensors(config: Config, angle: float, wheel_N: float) -> tuple[float, ...]:
+def _on_sensors(daq: DaqConfig | None, wheel_radius_m: float, angle: float, wheel_N: float) -> tuple[float, ...]:
     """(channels,) of the force of one wheel, at the point of the plate where a smooth wheel hits [N].
 
     A part of the load acts through a shield that rings, and so at most twice.
     """
-    daq = config.daq
     assert daq is not None
     if daq.layout == "bumper":
         shares = np.ones(len(daq.channels))
@@ -149,5 +148,5 @@ def _on_sensors(config: Config, angle: float, wheel_N: float) -> tuple[float, ..
         across = [place for place, _ in daq.places_m]
         lever = np.array([across[1], -across[0]]) / (across[1] - across[0])
         assert daq.link
-        shares = np.abs(lever) * frame_share(daq.link, angle, config.wheel_radius_m, daq.sinkage_m)
+        shares = np.abs(lever) * frame_share(daq.link, angle, wheel_radius_m, daq.sinkage_m)
     return tuple(((1.0 + daq.ring_share) * wheel_N * shares).tolist())

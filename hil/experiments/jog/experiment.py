@@ -14,6 +14,7 @@ from rich.text import Text
 
 from drivers.messages import ValveSet
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.drive import JogConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.messages.layout import Layout
@@ -78,11 +79,11 @@ class JogExperiment(Experiment):
     section = JogConfig
     states = JogState
 
-    def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
-        super().__init__(config, checks, attended=attended)
-        self._speeds, self._valves = wheel_speeds(config), powered_valves(config)
-        self._duration_ns = config.jog.seconds * 1e9
-        self._acceleration = OF_ACCELERATION * config.limits.wheel_acceleration_radps2
+    def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
+        super().__init__(rig, checks, attended=attended)
+        self._speeds, self._valves = wheel_speeds(rig.config), powered_valves(rig.config)
+        self._duration_ns = rig.config.jog.seconds * 1e9
+        self._acceleration = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2
         self.touched = False
 
     @classmethod

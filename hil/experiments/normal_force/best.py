@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hil.config import Config
-from hil.config.model_parameters import simulated_rig
+from hil.config.rig import Rig
 from hil.config.steady_drive import best_state, steady_drive
 from hil.experiments.normal_force.segments import Segment
 from hil.experiments.normal_force.spread import FloatArray
@@ -15,9 +14,7 @@ from models.statics import spread_of, unevenness
 _MIDDLE = 0.75
 
 
-def best_spreads(
-    config: Config, parts: Sequence[Segment], torque_Nm: Sequence[FloatArray | None]
-) -> list[float | None]:
+def best_spreads(rig: Rig, parts: Sequence[Segment], torque_Nm: Sequence[FloatArray | None]) -> list[float | None]:
     """The least spread that the cylinders of the simulated rig allow in each part of a run, within their limits.
 
     It is that of the steady states of the rig with its own masses, soil, slope and drawbar, tractions and slip solved
@@ -25,24 +22,23 @@ def best_spreads(
     its steady states so far.
 
     Args:
-        config: of the rig.
+        rig: simulated.
         parts: of the run.
         torque_Nm: (cylinders,) true, mean of each part; None: the run has none, and no best is known from there on.
 
     Returns:
         None where the rig has no steady state, and on rigid ground.
     """
-    rig = simulated_rig(config)
-    heading, found = rig.veer.heading, list[float | None]()
+    heading, found = rig.simulated.veer.heading, list[float | None]()
     try:
         for part, torque in zip(parts, torque_Nm, strict=True):
             if torque is None:
                 break
-            drive = steady_drive(config, rig, heading)
-            by_joint = dict(zip(config.layout.joints, torque.tolist(), strict=True))
+            drive = steady_drive(rig, rig.simulated, heading)
+            by_joint = dict(zip(rig.layout.joints, torque.tolist(), strict=True))
             turning = drive.at([by_joint.get(joint, 0.0) for joint in drive.joint_names]).turning
             way = turning * (part.end_s - part.begin_s)
-            best = best_state(config, steady_drive(config, rig, heading + _MIDDLE * way), unevenness)
+            best = best_state(rig, steady_drive(rig, rig.simulated, heading + _MIDDLE * way), unevenness)
             found.append(float(spread_of(best.load)))
             heading += way
     except (ValueError, RuntimeError):  # no ground with traction laws; no steady state

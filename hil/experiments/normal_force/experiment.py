@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.drive import DriveStepConfig
 from hil.config.schema.normal_force import NormalForceConfig
 from hil.control.base import Controller
@@ -40,12 +41,12 @@ class NormalForceExperiment(DriveExperiment):
     section = NormalForceConfig
     figure = "normal_force.png"
 
-    def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
-        wanted = config.normal_force
+    def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
+        wanted = rig.config.normal_force
         steps = [DriveStepConfig(for_s=step.for_s, speed_mps=wanted.speed_mps) for step in wanted.steps]
         release_ns = round(wanted.torque_limit_Nm / wanted.torque_slew_Nmps * 1e9)
-        super().__init__(config, checks, attended=attended, steps=steps, after_ns=AFTER_NS + release_ns)
-        wheels = config.layout.wheels
+        super().__init__(rig, checks, attended=attended, steps=steps, after_ns=AFTER_NS + release_ns)
+        wheels = rig.layout.wheels
         self._goals = [load_goal(step.mode, step.share, step.wheel, wheels) for step in wanted.steps]
         self._loads: LoadGoal | None = None
 
@@ -62,7 +63,7 @@ class NormalForceExperiment(DriveExperiment):
 
     def controller(self) -> Controller:
         """Wheel speeds as set, and the load controller."""
-        return load_controller(self.config, super().controller())
+        return load_controller(self.rig, super().controller())
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
         """The goal of this tick."""

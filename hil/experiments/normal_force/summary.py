@@ -75,7 +75,7 @@ def _best(run: Finished, parts: Sequence[Segment], loads: Loads) -> list[float |
     if loads.source != "ground_truth":
         return [None] * len(parts)
     return best_spreads(
-        run.config, parts, [mean_between(loads.t_s, loads.torque_Nm, part.begin_s, part.end_s) for part in parts]
+        run.rig, parts, [mean_between(loads.t_s, loads.torque_Nm, part.begin_s, part.end_s) for part in parts]
     )
 
 

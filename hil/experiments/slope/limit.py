@@ -6,25 +6,23 @@ import math
 
 from scipy.optimize import brentq
 
-from hil.config import Config
-from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from models.gravity import GRAVITY_MPS2
 from models.wheel import RigidWheel
 
 _STEEPEST_DEG = 59.0
 
 
-def limit_at_even_loads_deg(config: Config) -> float | None:
+def limit_at_even_loads_deg(rig: Rig) -> float | None:
     """Slope on which the wheels' pull at `slope.slip_limit` just carries the weight along it [deg]; None: none does.
 
     Each wheel has the same load m g cos(slope) / wheels, and the pull of models.wheel at that load (Petersen 2012
     (4.30)-(4.32)). A rover of other loads pulls less on soil whose compaction resistance is convex in the load.
     """
-    rig = nominal_rig(config)
-    rover, _, _ = rig.assemble()
+    rover, _, _ = rig.nominal.assemble()
     mount, wheels = rover.tree.wheels[0], len(rover.wheel_names)
-    wheel = RigidWheel(mount.radius, mount.width, rig.ground.soil, rig.ground.wheel_variant)
-    weight, slip = GRAVITY_MPS2 * sum(body.mass for body in rover.tree.bodies), config.slope.slip_limit
+    wheel = RigidWheel(mount.radius, mount.width, rig.nominal.ground.soil, rig.nominal.ground.wheel_variant)
+    weight, slip = GRAVITY_MPS2 * sum(body.mass for body in rover.tree.bodies), rig.config.slope.slip_limit
 
     def surplus(slope: float) -> float:
         load = weight * math.cos(slope) / wheels

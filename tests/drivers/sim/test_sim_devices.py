@@ -16,6 +16,7 @@ from drivers.messages import DaqBlock, DriveCommand, ValveCommand
 from drivers.sim.rig import InProcessRig
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.simulator.build import build_simulated_rig
 from models.plant import Plant, RigParameters
 
@@ -251,7 +252,7 @@ def test_a_channel_near_the_end_of_its_range_is_flagged():
 
 
 def samples_of(seed: int):
-    rig = build_simulated_rig(load_config("sim_impact", seed=seed))
+    rig = build_simulated_rig(Rig(load_config("sim_impact", seed=seed)))
     for device in (rig.daq, rig.drives):
         device.open()
     rig.drives.write(DriveCommand(0, False, SPEEDS))

@@ -35,7 +35,7 @@ class Crawl(TimedExperiment):
         return f"evenly loaded on a slope of {config.ground.pitch_deg:g} degrees"
 
     def controller(self):
-        return load_controller(self.config, super().controller())
+        return load_controller(self.rig, super().controller())
 
     def drive_speeds_mps(self):
         return (self._section.speed_mps,)

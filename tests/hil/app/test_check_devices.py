@@ -12,11 +12,13 @@ from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.app.check import check_rig
 from hil.app.check.device_checks import check_daq, check_drives, check_valves, sample_rate_hz
 from hil.config import load_config
+from hil.config.rig import Rig
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
 
 CONFIG = load_config("sim_wire", ["devices.daq.e_stop=cDAQ1Mod4/port0/line0", "telemetry.endpoint=''"])
+RIG = Rig(CONFIG)
 MS = 1_000_000
 BLOCK = 60
 WELL = ControllerState("address 0x80 on /dev/ttyUSB0", "USB Roboclaw v4", 12.4, (0.1, 0.0), "")
@@ -129,7 +131,11 @@ def one(checks, item):
 
 
 def test_devices_in_order_pass_and_are_closed_again(devices):
-    checks = [*check_daq(CONFIG, devices), *check_drives(CONFIG, devices), *check_valves(CONFIG, devices)]
+    checks = [
+        *check_daq(RIG, devices),
+        *check_drives(RIG, devices),
+        *check_valves(RIG, devices),
+    ]
     assert failed(checks) == []
     assert devices._daq.opened == devices._daq.closed == 1
     assert "serial number unknown, 11.24 mV/N by its sheet" in one(checks, "sensor top sheet").found
@@ -138,16 +144,16 @@ def test_devices_in_order_pass_and_are_closed_again(devices):
 
 def test_an_open_or_noisy_sensor_is_named(devices):
     devices._daq.bias_V = (0.0, 4.9, 0.0)
-    assert failed(check_daq(CONFIG, devices)) == ["sensor lower_left bias"]
+    assert failed(check_daq(RIG, devices)) == ["sensor lower_left bias"]
     noisy = Devices()
     noisy._daq.noise_V = 0.02
-    assert failed(check_daq(CONFIG, noisy)) == [f"sensor {name} noise" for name in ("top", "lower_left", "lower_right")]
+    assert failed(check_daq(RIG, noisy)) == [f"sensor {name} noise" for name in ("top", "lower_left", "lower_right")]
 
 
 @pytest.mark.parametrize(("rate_hz", "ok"), [(30000.0, True), (29700.0, True), (25600.0, False), (51200.0, False)])
 def test_a_rate_that_is_not_the_config_s_is_found_however_blocks_come(devices, rate_hz, ok):
     devices._daq.rate_hz = rate_hz
-    check = one(check_daq(CONFIG, devices), "sample rate")
+    check = one(check_daq(RIG, devices), "sample rate")
     assert check.ok is ok
     assert float(check.found.split()[0]) == pytest.approx(rate_hz, rel=0.005)
 
@@ -160,15 +166,15 @@ def test_the_rate_is_not_known_where_nobody_looked_when_blocks_came():
 
 def test_a_pressed_emergency_stop_is_read_back(devices):
     devices._daq.pressed = True
-    assert failed(check_daq(CONFIG, devices)) == ["emergency stop"]
+    assert failed(check_daq(RIG, devices)) == ["emergency stop"]
     unread = load_config("sim_wire")
-    assert one(check_daq(unread, Devices()), "emergency stop").found == "not read back"
+    assert one(check_daq(Rig(unread), Devices()), "emergency stop").found == "not read back"
 
 
 def test_sensors_that_say_nothing_are_a_missing_device(devices):
     devices._daq.silent = True
     with pytest.raises(DeviceError, match="too few to zero the sensors"):
-        check_daq(CONFIG, devices)
+        check_daq(RIG, devices)
     assert devices._daq.closed == 1
 
 
@@ -191,13 +197,13 @@ def test_sensors_that_say_nothing_are_a_missing_device(devices):
 def test_drives_that_are_not_in_order_are_named(devices, change, item):
     for name, value in change.items():
         setattr(devices._drives, name, value)
-    assert failed(check_drives(CONFIG, devices)) == [item]
+    assert failed(check_drives(RIG, devices)) == [item]
 
 
 def test_valves_that_do_not_confirm_are_named_and_pressures_are_told(devices):
     devices._valves.confirms = False
     devices._valves.pressure = ((1000.0, 2000.0), (3000.0, 207_000.0))
-    checks = check_valves(CONFIG, devices)
+    checks = check_valves(RIG, devices)
     assert failed(checks) == ["valves"]
     assert (
         one(checks, "pressures").found == "left extend and retract 1 and 2 kPa, right extend and retract 3 and 207 kPa"
@@ -208,7 +214,7 @@ def test_valves_without_a_dead_man_say_so(devices):
     config = load_config("sim_wire", ["devices.valves.flash_on=false", "devices.valves.no_dead_man=accepted"])
     assert (
         "valves stay powered when this program dies"
-        in one(check_valves(config, devices), "dead-man of the valves").found
+        in one(check_valves(Rig(config), devices), "dead-man of the valves").found
     )
 
 

@@ -8,6 +8,7 @@ from drivers.messages import DaqBlock
 from hil.app.check.load_checks import check_loads
 from hil.config import load_config
 from hil.config.load_channels import normal_force_rows, offsets_V
+from hil.config.rig import Rig
 
 CONFIG = load_config("sim_drawbar", ["loads.leg_sensors={}"])
 assert CONFIG.loads is not None
@@ -58,7 +59,7 @@ def failed(checks):
 
 
 def test_channels_in_order_pass_and_are_closed_again(loads):
-    checks = check_loads(CONFIG, loads)
+    checks = check_loads(Rig(CONFIG), loads)
     assert failed(checks) == []
     assert {f"load channel {name}" for name in CONFIG.layout.loads} < {check.item for check in checks}
     assert loads.closed == 1
@@ -67,7 +68,7 @@ def test_channels_in_order_pass_and_are_closed_again(loads):
 @pytest.mark.parametrize(("share", "ok"), [(1.0, True), (0.99, True), (0.9, False), (2.0, False)])
 def test_a_rate_that_is_not_the_config_s_is_found(loads, share, ok):
     loads.rate_hz *= share
-    (check,) = [check for check in check_loads(CONFIG, loads) if check.item == "load sample rate"]
+    (check,) = [check for check in check_loads(Rig(CONFIG), loads) if check.item == "load sample rate"]
     assert check.ok is ok
     assert float(check.found.split()[0]) == pytest.approx(loads.rate_hz, rel=0.005)
     assert "loads.rate_hz" in check.allowed
@@ -76,18 +77,18 @@ def test_a_rate_that_is_not_the_config_s_is_found(loads, share, ok):
 @pytest.mark.parametrize("end", [1.0, -1.0])
 def test_a_broken_wire_is_found_at_its_channel(loads, end):
     loads.volts[-1] = end * CONFIG.loads.range_V
-    assert failed(check_loads(CONFIG, loads)) == [f"load channel {CONFIG.layout.loads[-1]}"]
+    assert failed(check_loads(Rig(CONFIG), loads)) == [f"load channel {CONFIG.layout.loads[-1]}"]
 
 
 def test_the_load_of_each_wheel_is_shown_in_newtons(loads):
     wanted = 100.0 + 10.0 * np.arange(len(normal_force_rows(CONFIG)))
     loads.volts = offsets_V(CONFIG) + np.linalg.pinv(normal_force_rows(CONFIG)) @ wanted
-    (check,) = [check for check in check_loads(CONFIG, loads) if check.item == "loads"]
+    (check,) = [check for check in check_loads(Rig(CONFIG), loads) if check.item == "loads"]
     assert check.found.startswith(f"{CONFIG.layout.wheels[0]} 100 N, {CONFIG.layout.wheels[1]} 110 N")
 
 
 def test_channels_that_send_nothing_are_an_error_with_their_name(loads):
     loads.silent = True
     with pytest.raises(DeviceError, match=r"load amplifier: 0 blocks in .* s; is it connected\?"):
-        check_loads(CONFIG, loads)
+        check_loads(Rig(CONFIG), loads)
     assert loads.closed == 1

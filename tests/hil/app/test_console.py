@@ -13,6 +13,7 @@ import pytest
 from hil.app.console import Console
 from hil.app.console_status import ConsoleStatus, FaultShown, ShownQuestion, encoded, main_numbers
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.base import Experiment
 from hil.experiments.impact.experiment import RUN_UP
 from hil.ipc.command_memory import LEASE, MOST_STATUS_BYTES, STATUS, CommandMemory
@@ -109,7 +110,7 @@ def test_a_status_in_a_run_names_the_holder_until_the_loop_has_seen_that_the_lea
 ):
     """The loop looks every 10 ms; a status between two looks would have neither a holder nor fault 19."""
     experiment = Mock(spec=Experiment, state=RUN_UP, over=False, stopped=False, checks=[])
-    safety = SafetyMonitor(load_config("sim_impact"))
+    safety = SafetyMonitor(Rig(load_config("sim_impact")))
     console.attend(SimpleNamespace(experiment=experiment, safety=safety), tmp_path, "impact")
     lease(memory, host.t_ns)
     assert console.alarm() is None

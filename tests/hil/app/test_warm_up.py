@@ -11,6 +11,7 @@ import pytest
 from hil.app import warm_up as warm_up_module
 from hil.app.warm_up import warm_up
 from hil.config import load_config
+from hil.config.rig import Rig
 from models.kernels import compiled
 from models.plant import parameters
 
@@ -18,30 +19,31 @@ from models.plant import parameters
 COUNT = """
 from hil.app import warm_up
 from hil.config import load_config
+from hil.config.rig import Rig
 from models.kernels.compiled import on_compiling
 
-config, names = load_config("sim_impact"), []
+rig, names = Rig(load_config("sim_impact")), []
 on_compiling(names.append)
-warm_up._compile_step(config)
-warm_up._compile_others(config).warm_up()
+warm_up._compile_step(rig)
+warm_up._compile_others(rig).warm_up()
 shared = len(names)
-warm_up._run_all(config, lambda _: None)
+warm_up._run_all(rig, lambda _: None)
 print(len(names), *names[shared:])
 """
 
 
 def test_what_is_compiled_afterwards_is_not_reported_to_whoever_warmed_up(monkeypatch):
     monkeypatch.setattr(warm_up_module, "_WARM", set())
-    warm_up(load_config("sim_impact"), lambda _: None)
+    warm_up(Rig(load_config("sim_impact")), lambda _: None)
     assert compiled._COMPILATIONS.callback is None
 
 
 def test_kernels_run_once_in_a_process_for_all_configs_that_need_the_same(monkeypatch):
     run = []
     monkeypatch.setattr(warm_up_module, "_WARM", set())
-    monkeypatch.setattr(warm_up_module, "_run_all", lambda config, _: run.append(config.trial.angle_deg))
+    monkeypatch.setattr(warm_up_module, "_run_all", lambda rig, _: run.append(rig.config.trial.angle_deg))
     for override in ("trial.angle_deg=50", "trial.angle_deg=60", "ground.kind=firm"):
-        warm_up(load_config("sim_impact", [override]))
+        warm_up(Rig(load_config("sim_impact", [override])))
     assert run == [50, 60]
 
 
@@ -50,7 +52,7 @@ def test_the_second_process_takes_no_step_before_the_step_is_compiled(monkeypatc
         raise AssertionError("it steps")
 
     monkeypatch.setattr(parameters, "settle", settle)
-    warm_up_module._compile_others(load_config("sim_impact"))
+    warm_up_module._compile_others(Rig(load_config("sim_impact")))
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.bench.bench_rig import CUTS_A_RUN, MOST_WITHOUT, Cuts, _cut_rows, _many_cuts, _seen_by_devices
 from hil.bench.impacts import PAUSE_NS, RepeatedImpacts
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.base import ARMED_NS
 from hil.experiments.impact.experiment import ImpactState
 from hil.messages.stages import Estimate, Samples
@@ -35,7 +36,7 @@ def estimate(zeroed=True, impact_ns=None):
 
 @pytest.fixture
 def trial():
-    return RepeatedImpacts(2, SPEEDS, 100.0, load_config("sim_impact"), lambda *_: ())
+    return RepeatedImpacts(2, SPEEDS, 100.0, Rig(load_config("sim_impact")), lambda *_: ())
 
 
 def to_run_up(trial, t_ns):

@@ -11,6 +11,7 @@ from hil.campaign.traction.slope import Search, expand_slope, run_slopes
 from hil.campaign.trial import Job, Result
 from hil.campaign.workers import InThisProcess, Workers
 from hil.config import Config, ConfigError, load_config
+from hil.config.rig import Rig
 from hil.experiments.slope.limit import limit_at_even_loads_deg
 
 from .conftest import Lines, NeverStop
@@ -124,6 +125,6 @@ def test_a_series_on_a_real_rig_is_refused(expand):
 def test_the_static_limit_is_where_pull_and_weight_along_the_slope_are_equal():
     base = expand_slope("sim_slope", [], None)
     # traction N tan(30 deg) tanh(0.8/0.185), little less than the friction angle: compaction takes the rest
-    assert 24.0 < limit_at_even_loads_deg(base) < 30.0
+    assert 24.0 < limit_at_even_loads_deg(Rig(base)) < 30.0
     slipping_less = base.slope.model_copy(update={"slip_limit": 0.01})
-    assert limit_at_even_loads_deg(base.model_copy(update={"slope": slipping_less})) is None
+    assert limit_at_even_loads_deg(Rig(base.model_copy(update={"slope": slipping_less}))) is None

@@ -7,6 +7,7 @@ import pytest
 from hil.app.build import record_meta
 from hil.config import ConfigError, load_config, parse_config
 from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.config.yaml_io import read_yaml, write_yaml
 from hil.estimation.estimator import channel_parameters
 
@@ -49,7 +50,9 @@ def test_the_files_numbers_win_over_those_of_the_channels_in_all_that_compute_wi
     loaded = load_config(config)
     assert loaded.daq.channels[0].sensitivity_mVpN == 9.0
     assert loaded.sensitivities_mVpN == (10.0, 11.0, 12.0)
-    assert channel_parameters(loaded).newton_per_volt.tolist() == pytest.approx([100.0, 1000.0 / 11.0, 1000.0 / 12.0])
+    assert channel_parameters(Rig(loaded)).newton_per_volt.tolist() == pytest.approx(
+        [100.0, 1000.0 / 11.0, 1000.0 / 12.0]
+    )
     assert nominal_rig(loaded).piezo.sensitivity.tolist() == pytest.approx([0.010, 0.011, 0.012])
     assert record_meta(loaded)["sensitivity_VpN"] == "0.01,0.011,0.012"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.config import ConfigError, load_config
-from hil.config.resting_loads import resting_loads
+from hil.config.rig import Rig
 
 STEP = "normal_force.steps=[{for_s: 1, mode: share, share: [0.2, 0.2, 0.2, 0.2, 0.1, 0.2]}]"
 
@@ -51,7 +51,7 @@ def test_what_cannot_be_is_refused_with_its_numbers(given, said):
 
 def test_the_loads_at_rest_are_the_weight_and_lean_downhill():
     config = load_config("sim_normal_force")
-    loads_N = resting_loads(config)
+    loads_N = Rig(config).resting_loads_N
     mass_kg = 120.0 + 20.0
     assert sum(loads_N) == pytest.approx(mass_kg * 9.81 * 0.99863, rel=0.01)  # cosine of 3 degrees
     assert sum(loads_N[1::2]) > sum(loads_N[::2])

@@ -9,6 +9,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig, spread
+from hil.config.rig import Rig
 from hil.estimation.estimator import channel_parameters
 from hil.simulator.build import build_plant
 from models.plant import Plant
@@ -22,7 +23,7 @@ DRIVING = (0.4,) * 6
 
 def volts_of(*settings: str, seconds: float = 0.6):
     """All samples (n, channels) [V] of a rig that drives into the obstacle without a cut, and the plant."""
-    plant = build_plant(load_config("sim_impact", [*SHORT, *settings]))
+    plant = build_plant(Rig(load_config("sim_impact", [*SHORT, *settings])))
     plant.set_drives(DRIVING, False)
     found = []
     for tick in range(1, round(seconds * 100) + 1):
@@ -65,7 +66,7 @@ def test_an_offset_comes_with_the_first_touch(good):
 def test_each_channel_has_its_own_time_constant_in_plant_and_estimator():
     config = load_config("sim_impact", ["daq.channels.1.droop_s=0.05"])
     assert nominal_rig(config).piezo.droop_time.tolist() == [0.5, 0.05, 0.5]
-    assert channel_parameters(config).droop * config.daq.rate_hz == pytest.approx([2.0, 20.0, 2.0])
+    assert channel_parameters(Rig(config)).droop * config.daq.rate_hz == pytest.approx([2.0, 20.0, 2.0])
 
 
 def test_the_rigs_time_constants_deviate_only_if_asked_to_and_then_change_nothing_else():
@@ -92,7 +93,7 @@ def test_a_seed_gives_one_vibration_and_another_seed_another():
 
 def test_bumpers_vibrate_while_the_wheels_turn_and_are_quiet_before():
     config = load_config("bumper", ["rig=simulated", "clock=lockstep", "plant.vibration.run_up_N=2", *SHORT])
-    still, moving = build_plant(config), build_plant(config)
+    still, moving = build_plant(Rig(config)), build_plant(Rig(config))
     moving.set_drives(DRIVING, False)
     newton_per_volt = 1.0 / still.parameters.piezo.sensitivity
     seen = []

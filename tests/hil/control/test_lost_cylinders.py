@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from drivers.messages import ValveCommand
 from hil.config import load_config
 from hil.config.cylinder_parameters import cylinder_forces
+from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.runtime.clock import LockstepClock
 from hil.runtime.rig_io import RigIO
@@ -131,11 +132,11 @@ def start(regulators: str, mode: str):
         ["telemetry.endpoint=''", "normal_force.torque_slew_Nmps=240", f"loop.rate_hz={RATE_HZ}", *RIGS[regulators],
          f"normal_force.steps=[{', '.join(steps)}]"],
     )  # fmt: skip
-    rig = build_simulated_rig(config)
+    rig = build_simulated_rig(Rig(config))
     valves = LossyValves(rig.valves)
     devices = RigIO(config.layout, None, rig.drives, valves)
     devices.open()
-    cycle = build_cycle(config, devices, NoRecord(), None)
+    cycle = build_cycle(Rig(config), devices, NoRecord(), None)
     clock = LockstepClock(rig, config.loop.rate_hz)
 
     def run(seconds: float):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.control.base import DirectSetPoints
 from hil.control.build import load_controller
 from hil.control.load_state import doubt_names
@@ -24,7 +25,7 @@ CONFIG = load_config("sim_normal_force")
 PASSIVE_N = np.array([150.0, 190.0, 300.0, 240.0, 180.0, 217.0])
 STATICS = RoverStatics(rcp())
 # tractions follow as the controller takes them to
-INFLUENCE = STATICS.influence(rcp().neutral()) + steady_loads(CONFIG).by_traction
+INFLUENCE = STATICS.influence(rcp().neutral()) + steady_loads(Rig(CONFIG)).by_traction
 INFLUENCE = INFLUENCE[:, STATICS.columns(CONFIG.layout.joints)]
 PERIOD_S, LINE_S = 1e-3, 0.05
 NM_PER_PA = math.pi / 4.0 * 0.0381**2 * 0.25
@@ -32,11 +33,11 @@ UNIFORM, HOLD, PASSIVE = LoadGoal(LoadMode.UNIFORM), LoadGoal(LoadMode.HOLD), Lo
 LEAST_N = CONFIG.normal_force.least_load_N
 
 
-class Rig:
+class ControlledRover:
     """Regulators, lines with a time constant, loads by statics; any reading can be falsified."""
 
     def __init__(self, config=CONFIG) -> None:
-        self.controller = load_controller(config, DirectSetPoints())
+        self.controller = load_controller(Rig(config), DirectSetPoints())
         self.pressure_Pa = np.zeros((3, 2))
         self.ticks = 0
         self.stuck: int | None = None
@@ -95,7 +96,7 @@ def off(asked) -> bool:
 
 
 def test_uniform_is_reached_as_far_as_statics_allow():
-    rig = Rig()
+    rig = ControlledRover()
     rig.run(UNIFORM, 3.0)
     best = PASSIVE_N + INFLUENCE @ np.linalg.lstsq(INFLUENCE, PASSIVE_N.mean() - PASSIVE_N, rcond=None)[0]
     assert rig.load_N == pytest.approx(best, abs=0.5)
@@ -103,7 +104,7 @@ def test_uniform_is_reached_as_far_as_statics_allow():
 
 def test_no_change_of_mode_steps_a_load():
     """60 N m/s, times the largest influence of 2.6 N/(N m), are 0.16 N in a tick; allocation comes each tenth."""
-    rig, largest = Rig(), []
+    rig, largest = ControlledRover(), []
     for goal, seconds in ((PASSIVE, 0.1), (UNIFORM, 2.0), (HOLD, 0.5), (UNIFORM, 0.5), (PASSIVE, 2.0), (None, 0.2)):
         largest.append(rig.run(goal, seconds)[1])
     assert max(largest) < 0.5
@@ -111,7 +112,7 @@ def test_no_change_of_mode_steps_a_load():
 
 
 def test_valves_are_off_when_passive_and_after_the_torques_have_gone():
-    rig = Rig()
+    rig = ControlledRover()
     assert all(map(off, rig.run(PASSIVE, 0.1)[0]))
     rig.run(UNIFORM, 1.0)
     asked, _ = rig.run(PASSIVE, 2.0)
@@ -121,7 +122,7 @@ def test_valves_are_off_when_passive_and_after_the_torques_have_gone():
 
 
 def test_hold_keeps_the_torques_whatever_the_loads_do():
-    rig = Rig()
+    rig = ControlledRover()
     rig.run(UNIFORM, 0.5)
     rig.run(HOLD, 0.5)
     before = rig.torque_Nm
@@ -147,7 +148,7 @@ def model_spoilt(readings):
     [(nothing_measured, "pressure_unknown"), (load_unknown, "load_unknown"), (model_spoilt, "load_unknown")],
 )
 def test_all_valves_are_off_in_the_tick_of_a_fault_until_an_operator_sets_the_loads_anew(fault, name):
-    rig = Rig()
+    rig = ControlledRover()
     rig.run(UNIFORM, 0.5)
     rig.falsify = fault
     asked = rig.tick(UNIFORM)
@@ -160,7 +161,7 @@ def test_all_valves_are_off_in_the_tick_of_a_fault_until_an_operator_sets_the_lo
 
 
 def test_a_solver_without_an_answer_lets_go_in_its_tick():
-    rig = Rig()
+    rig = ControlledRover()
     rig.run(UNIFORM, 0.5)
     allocate = rig.controller._allocator.allocate
     failing = {"now": True}
@@ -177,7 +178,7 @@ def test_a_solver_without_an_answer_lets_go_in_its_tick():
 
 
 def test_a_chamber_that_does_not_move_is_noticed_and_a_slow_line_is_not_blamed():
-    rig = Rig()
+    rig = ControlledRover()
     rig.stuck = 0
     asked, _ = rig.run(UNIFORM, 3.0)
     assert doubt_names(asked[-1].loads.binding) == ("pressure_does_not_follow",)
@@ -186,7 +187,7 @@ def test_a_chamber_that_does_not_move_is_noticed_and_a_slow_line_is_not_blamed()
 
 def test_a_valve_that_sticks_open_does_nothing_under_its_closed_regulator_and_is_noticed_when_that_opens():
     """Both chambers of the cylinder then have the same pressure: it does not push, whatever is wanted."""
-    rig = Rig()
+    rig = ControlledRover()
     rig.run(UNIFORM, 2.0)
     pushing = 0
     used = int(rig.pressure_Pa[pushing].argmax())
@@ -210,7 +211,7 @@ def test_a_valve_that_sticks_open_does_nothing_under_its_closed_regulator_and_is
     which=st.integers(0, 2),
 )
 def test_loads_stay_inside_their_bounds_whatever_fails_and_the_valves_end_off(kind, at, which):
-    rig, lowest = Rig(), []
+    rig, lowest = ControlledRover(), []
     for tick in range(2200):
         if tick == at:
             if kind == "pressure":

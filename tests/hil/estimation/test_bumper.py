@@ -9,6 +9,7 @@ import pytest
 
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.messages.stages import Samples
 
@@ -28,7 +29,7 @@ def estimate(layout: str, forces_N):
     stamps = np.arange(len(volts), dtype=np.int64) * 1_000_000_000 // RATE
     block = DaqBlock(1, stamps, volts, (False,) * volts.shape[1])
     valves = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
-    estimator = Estimator(config)
+    estimator = Estimator(Rig(config))
     samples = Samples(int(stamps[-1]), (block,), 0, 1, DriveSample(0, 0, ZERO_SPEEDS, -1), valves)
     return estimator, estimator.estimate(samples)
 

@@ -14,6 +14,7 @@ from scipy.signal import bilinear, lfilter
 
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.estimation.channels import BAD, COUNT, Channels, digest, make_channel_state
 from hil.estimation.estimator import Estimator, channel_parameters
 from hil.messages.stages import Estimate, Samples
@@ -61,14 +62,14 @@ def everything(estimator: Estimator, last: Estimate):
 
 def test_bias_and_noise_are_the_mean_and_deviation_of_the_zeroing_samples_alone():
     volts = np.random.default_rng(4).normal((0.02, -0.01, 1.5), (0.003, 0.0005, 0.1), (ZERO + 500, 3))
-    (estimate,) = take_in(Estimator(CONFIG), volts)
+    (estimate,) = take_in(Estimator(Rig(CONFIG)), volts)
     assert estimate.zeroed
     np.testing.assert_allclose(estimate.bias_V, volts[:ZERO].mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(estimate.noise_V, volts[:ZERO].std(axis=0, ddof=1), rtol=1e-9)
 
 
 def test_a_tick_without_a_block_has_the_newest_speeds_and_all_else_as_before():
-    estimator = Estimator(CONFIG)
+    estimator = Estimator(Rig(CONFIG))
     volts = after_zeroing([30.0] * 10)
     volts[-1, 0] = math.nan
     (last,) = take_in(estimator, volts)
@@ -85,12 +86,12 @@ def test_a_tick_without_a_block_has_the_newest_speeds_and_all_else_as_before():
 def test_a_large_bias_does_not_drown_the_noise():
     """A running sum of squares would lose it."""
     volts = 4.0 + np.random.default_rng(4).normal(0.0, 1e-7, (ZERO + 1, 3))
-    (estimate,) = take_in(Estimator(CONFIG), volts)
+    (estimate,) = take_in(Estimator(Rig(CONFIG)), volts)
     np.testing.assert_allclose(estimate.noise_V, volts[:ZERO].std(axis=0, ddof=1), rtol=1e-5)
 
 
 def test_nothing_is_detected_and_no_force_is_given_before_zeroing_is_done():
-    (estimate,) = take_in(Estimator(CONFIG), np.full((ZERO, 3), 1.0))
+    (estimate,) = take_in(Estimator(Rig(CONFIG)), np.full((ZERO, 3), 1.0))
     assert not estimate.zeroed
     assert estimate.impact_ns is None
     assert estimate.force_N == (0.0, 0.0, 0.0)
@@ -98,7 +99,7 @@ def test_nothing_is_detected_and_no_force_is_given_before_zeroing_is_done():
 
 def test_forces_are_counted_from_the_bias():
     volts = after_zeroing([30.0] * 5) + np.array([0.03, -0.02, 0.01])
-    (estimate,) = take_in(Estimator(CONFIG), volts)
+    (estimate,) = take_in(Estimator(Rig(CONFIG)), volts)
     assert estimate.force_N == pytest.approx((10.0, 10.0, 10.0), rel=1e-3)
 
 
@@ -119,7 +120,7 @@ levels = st.lists(st.sampled_from([0.0, 9.0, 11.0, 80.0]), min_size=1, max_size=
 def test_the_impact_is_at_the_first_sample_of_the_first_long_enough_run_however_blocks_are_cut(forces, data):
     volts = after_zeroing(forces)
     cuts = sorted(data.draw(st.sets(st.integers(ZERO - 5, len(volts) - 1), max_size=20)))
-    last = take_in(Estimator(CONFIG), volts, cuts)[-1]
+    last = take_in(Estimator(Rig(CONFIG)), volts, cuts)[-1]
     first = first_long_run(forces)
     assert last.impact_ns == (None if first is None else times_ns(ZERO + first + 1)[-1])
 
@@ -132,7 +133,7 @@ def test_the_same_samples_cut_into_any_blocks_give_the_same_result(seed, data):
     volts = after_zeroing(bumps) + random.normal(0.0, 0.001, (ZERO + 300, 3))
     volts[random.integers(0, len(volts), 10), random.integers(0, 3, 10)] = np.nan
     cuts = sorted(data.draw(st.sets(st.integers(1, len(volts) - 1), max_size=40)))
-    whole, split = Estimator(CONFIG), Estimator(CONFIG)
+    whole, split = Estimator(Rig(CONFIG)), Estimator(Rig(CONFIG))
     at_once, in_parts = take_in(whole, volts), take_in(split, volts, cuts)
     assert everything(split, in_parts[-1]) == everything(whole, at_once[-1])
     assert all(part.finite for part in in_parts) == at_once[-1].finite
@@ -144,13 +145,13 @@ def test_a_spike_shorter_than_asked_for_is_no_impact(spike_N, length):
     forces = np.zeros(200)
     for start in (20, 60, 61 + length):
         forces[start : start + length] = spike_N
-    (estimate,) = take_in(Estimator(CONFIG), after_zeroing(forces))
+    (estimate,) = take_in(Estimator(Rig(CONFIG)), after_zeroing(forces))
     assert estimate.impact_ns is None
 
 
 def test_the_first_impact_stays_the_impact():
     forces = np.repeat([0.0, 50.0, 0.0, 90.0], 40)
-    assert take_in(Estimator(CONFIG), after_zeroing(forces))[-1].impact_ns == times_ns(ZERO + 41)[-1]
+    assert take_in(Estimator(Rig(CONFIG)), after_zeroing(forces))[-1].impact_ns == times_ns(ZERO + 41)[-1]
 
 
 def half_sine(peak_N: float, seconds: float, after_s: float):
@@ -180,7 +181,7 @@ def test_droop_correction_inverts_the_plants_channel_to_one_percent():
 
 def forces_of(droop_s: float, volts):
     """Corrected force (n, 3) after each of the samples that follow the zeroing."""
-    estimator = Estimator(load_config("sim_impact", [f"daq.rate_hz={RATE}", f"daq.droop_s={droop_s}"]))
+    estimator = Estimator(Rig(load_config("sim_impact", [f"daq.rate_hz={RATE}", f"daq.droop_s={droop_s}"])))
     volts = np.vstack([np.zeros((ZERO, 3)), volts])
     return np.array([e.force_N for e in take_in(estimator, volts, range(ZERO, len(volts)))[1:]])
 
@@ -188,7 +189,7 @@ def forces_of(droop_s: float, volts):
 @pytest.mark.parametrize("channel", range(3))
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_a_sample_that_is_not_finite_is_left_out_and_counted(channel, bad):
-    parameters = channel_parameters(CONFIG)
+    parameters = channel_parameters(Rig(CONFIG))
     clean = np.random.default_rng(1).normal(0.0, 0.1, (ZERO + 100, 3))
     at = [3, ZERO + 2, ZERO + 2, len(clean)]  # while zeroing, twice in a row after it, at the end
     spoilt = np.insert(clean, at, 0.1, axis=0)
@@ -217,7 +218,7 @@ def trailing(column) -> int:
 def test_still_is_how_many_newest_samples_are_equal_whatever_the_blocks(rows, data):
     volts = np.array(rows)
     cuts = sorted({end for end in data.draw(st.lists(st.integers(1, 40), max_size=5)) if end < len(volts)})
-    estimates = take_in(Estimator(CONFIG), volts, cuts)
+    estimates = take_in(Estimator(Rig(CONFIG)), volts, cuts)
     for end, estimate in zip([*cuts, len(volts)], estimates, strict=True):
         assert estimate.still == tuple(trailing(volts[:end, channel].tolist()) for channel in range(3))
 
@@ -226,14 +227,14 @@ def test_still_is_how_many_newest_samples_are_equal_whatever_the_blocks(rows, da
 def test_a_channel_at_full_scale_or_without_a_number_is_not_still(volts):
     stuck = np.full((50, 3), 0.1)
     stuck[:, 1] = volts
-    (estimate,) = take_in(Estimator(CONFIG), stuck)
+    (estimate,) = take_in(Estimator(Rig(CONFIG)), stuck)
     assert estimate.still == (50, 0, 50)
 
 
 def test_finite_is_false_in_the_tick_of_the_bad_sample_and_only_then():
     volts = after_zeroing(np.zeros(30))
     volts[ZERO + 15, 1] = np.nan
-    estimates = take_in(Estimator(CONFIG), volts, (ZERO + 10, ZERO + 20))
+    estimates = take_in(Estimator(Rig(CONFIG)), volts, (ZERO + 10, ZERO + 20))
     assert [estimate.finite for estimate in estimates] == [True, False, True]
 
 
@@ -242,14 +243,14 @@ def test_finite_is_false_in_the_tick_of_the_bad_sample_and_only_then():
 def test_a_channel_at_99_percent_of_its_range_is_saturated_from_then_on(channel, volts, flagged):
     stream = after_zeroing(np.zeros(30))
     stream[ZERO + 12, channel] = volts
-    estimates = take_in(Estimator(CONFIG), stream, (ZERO + 10, ZERO + 20))
+    estimates = take_in(Estimator(Rig(CONFIG)), stream, (ZERO + 10, ZERO + 20))
     assert [estimate.saturated for estimate in estimates] == [False, flagged, flagged]
 
 
 @pytest.mark.parametrize("point", [(0.0, 0.0), (0.01, -0.02), (-0.02, -0.04), tuple(CENTROID)])
 def test_the_load_point_of_a_known_split_is_found(point):
     split = np.linalg.solve(np.vstack([PLACE.T, np.ones(3)]), [*point, 1.0])
-    estimator = Estimator(CONFIG)
+    estimator = Estimator(Rig(CONFIG))
     (estimate,) = take_in(estimator, after_zeroing(np.outer([0.0, 90.0, 100.0, 95.0, 95.0], split)))
     wanted = pytest.approx(tuple(np.array(point) - CENTROID), abs=1e-6)
     assert estimate.load_point_m == wanted
@@ -258,7 +259,7 @@ def test_the_load_point_of_a_known_split_is_found(point):
 
 def test_load_points_of_the_detection_and_of_the_peak_are_kept_apart():
     forces = [(60.0, 0.0, 0.0)] * 10 + [(0.0, 120.0, 0.0)] * 2 + [(0.0, 0.0, 70.0)] * 10
-    estimator = Estimator(CONFIG)
+    estimator = Estimator(Rig(CONFIG))
     take_in(estimator, after_zeroing(forces))
     first, peak = estimator.load_points_m
     assert first == pytest.approx(PLACE[0] - CENTROID, abs=1e-4)
@@ -266,19 +267,19 @@ def test_load_points_of_the_detection_and_of_the_peak_are_kept_apart():
 
 
 def test_an_unloaded_plate_has_no_load_point():
-    (estimate,) = take_in(Estimator(CONFIG), after_zeroing([9.0] * 10))
+    (estimate,) = take_in(Estimator(Rig(CONFIG)), after_zeroing([9.0] * 10))
     assert all(map(math.isnan, estimate.load_point_m))
 
 
 def test_contact_lasts_from_the_first_sample_over_the_threshold_to_the_first_that_stays_under_it():
     forces = np.concatenate([np.zeros(20), np.full(100, 80.0), np.zeros(4), np.full(50, 40.0), np.zeros(100)])
-    estimator = Estimator(CONFIG)
+    estimator = Estimator(Rig(CONFIG))
     take_in(estimator, after_zeroing(forces))
     assert estimator.contact_duration_s == pytest.approx(154 / RATE)  # 4 samples in between are too short for an end
 
 
 def test_contact_that_has_not_ended_has_no_duration():
-    estimator = Estimator(CONFIG)
+    estimator = Estimator(Rig(CONFIG))
     take_in(estimator, after_zeroing([80.0] * 100 + [0.0] * (5 * CONSECUTIVE - 1)))
     assert estimator.contact_duration_s is None
 
@@ -289,12 +290,12 @@ def test_peaks_are_of_each_channel_of_the_sum_and_of_the_sum_after_the_release()
     forces[30] = (60.0, 10.0, 5.0)  # largest sum, 75
     forces[40] = (0.0, 0.0, 50.0)
     forces[200:250] = (10.0, 20.0, 15.0)  # again
-    estimator = Estimator(CONFIG)
+    estimator = Estimator(Rig(CONFIG))
     take_in(estimator, after_zeroing(forces))
     assert estimator.peaks_N == pytest.approx((60.0, 30.0, 50.0, 75.0, 45.0), rel=1e-3)
 
 
 def test_a_single_contact_has_no_second_hit():
-    estimator = Estimator(CONFIG)
+    estimator = Estimator(Rig(CONFIG))
     take_in(estimator, after_zeroing([0.0] * 20 + [80.0] * 100 + [0.0] * 200))
     assert estimator.peaks_N[4] == pytest.approx(0.0, abs=0.1)

@@ -10,6 +10,7 @@ import pytest
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
 from hil.config.load_channels import nominal_gain
+from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.messages.stages import Estimate, Samples
 
@@ -19,7 +20,7 @@ SIX = "loads={leg_sensors: {axes: [fx, fy, fz, mx, my, mz]}, load_cell: {}}"
 
 
 def estimator(*overrides: str):
-    return Estimator(config := load_config("sim_juno", list(overrides))), config
+    return Estimator(Rig(config := load_config("sim_juno", list(overrides)))), config
 
 
 def take(made: Estimator, volts: np.ndarray, first: int = 0, sequence: int = 1, t_ns: int | None = None) -> Estimate:

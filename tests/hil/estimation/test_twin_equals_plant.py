@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import rig_configs
 from hil.app.build import simulated_rig_io
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.estimation.twin import RoverTwin
 from hil.experiments.build_cycle import build_cycle
 from hil.recording.sinks import MemorySink
@@ -64,8 +65,8 @@ class Drive:
 def drive(name: str, *settings: str) -> Drive:
     exact = EXACT_CELL if name == "sim_drawbar" else ()
     config = load_config(name, [*IN_LOCKSTEP, *EXACT, *exact, *settings])
-    rig, sink = build_simulated_rig(config), MemorySink(config.layout)
-    cycle = build_cycle(config, simulated_rig_io(config, rig), sink, None)
+    rig, sink = build_simulated_rig(Rig(config)), MemorySink(config.layout)
+    cycle = build_cycle(Rig(config), simulated_rig_io(config.layout, rig), sink, None)
     plant, twin, rows = rig.plant, cycle.twin, []
     ours, theirs = plant._state, twin._state
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from hil.app.build import simulated_rig_io
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import ImpactState
 from hil.messages.fault import Fault
@@ -24,9 +25,9 @@ class Attended:
 
     def __init__(self, *overrides):
         self.config = load_config("sim_impact", [*SHORT, *overrides])
-        simulated_rig, self.record_sink = build_simulated_rig(self.config), MemorySink(self.config.layout)
-        self.devices = simulated_rig_io(self.config, simulated_rig)
-        self.cycle = build_cycle(self.config, self.devices, self.record_sink, None, attended=True)
+        simulated_rig, self.record_sink = build_simulated_rig(Rig(self.config)), MemorySink(self.config.layout)
+        self.devices = simulated_rig_io(self.config.layout, simulated_rig)
+        self.cycle = build_cycle(Rig(self.config), self.devices, self.record_sink, None, attended=True)
         self.clock = LockstepClock(simulated_rig, self.config.loop.rate_hz)
         self.devices.open()
 

@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.config.steady_drive import best_state, steady_drive
 from models.rover.registry import kind_of
 from models.statics import NoSteadyStateError, SteadyRover, spread_of, unevenness
@@ -163,11 +164,11 @@ def best_of(config):
 def test_the_best_is_that_of_an_independent_solution(number):
     config = config_of(number)
     torque, spread = best_of(config)
-    drive = steady_drive(config, nominal_rig(config))
+    drive = steady_drive(Rig(config), nominal_rig(config))
     by_joint = dict(zip(config.layout.joints, torque, strict=True))
     same = drive.at([by_joint.get(joint, 0.0) for joint in drive.joint_names])
     assert same.load == pytest.approx(Independent(config).loads(torque), abs=0.1)
-    assert float(spread_of(best_state(config, drive, unevenness).load)) == pytest.approx(spread, abs=0.002)
+    assert float(spread_of(best_state(Rig(config), drive, unevenness).load)) == pytest.approx(spread, abs=0.002)
 
 
 @pytest.mark.parametrize(("roll_deg", "first_N"), [(0, 590), (3, 565), (6, 537), (12, 475)])

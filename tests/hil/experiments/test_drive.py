@@ -8,7 +8,7 @@ import pytest
 from hil.analysis.replay import replay
 from hil.app.run import run, run_experiment
 from hil.config import ConfigError, load_config
-from hil.experiments.drive.experiment import DriveState
+from hil.experiments.drive.experiment import DrivingState
 from hil.recording import read_trial
 
 FAR = ("experiment=drive", "trial.start_distance_m=5", "trial.timeout_s=2000", "telemetry.endpoint=''")
@@ -24,13 +24,13 @@ def test_it_goes_through_its_steps_and_ends_cut(there_and_back):
     ticks = there_and_back.ticks
     assert there_and_back.exit_code == 0
     assert there_and_back.summary["accepted"]
-    assert (ticks["cut"] == (ticks["state"] != DriveState.DRIVE)).all()
-    assert (ticks["state"] == DriveState.DRIVE).sum() == 3000
+    assert (ticks["cut"] == (ticks["state"] != DrivingState.DRIVE)).all()
+    assert (ticks["state"] == DrivingState.DRIVE).sum() == 3000
 
 
 def test_each_step_reaches_its_speed_at_every_wheel(there_and_back):
     config = load_config("sim_impact")
-    moving = there_and_back.ticks[there_and_back.ticks["state"] == DriveState.DRIVE]
+    moving = there_and_back.ticks[there_and_back.ticks["state"] == DrivingState.DRIVE]
     for tick, speed in ((moving[1400], 0.05), (moving[2900], -0.03)):
         assert tick["wheel_speed_radps"] * config.wheel_radius_m == pytest.approx([speed] * 6, rel=0.03)
 
@@ -40,7 +40,7 @@ def test_the_limiter_has_nothing_to_clamp(there_and_back):
 
 
 def test_way_and_means_are_those_of_the_ticks(there_and_back):
-    moving = there_and_back.ticks[there_and_back.ticks["state"] == DriveState.DRIVE]
+    moving = there_and_back.ticks[there_and_back.ticks["state"] == DrivingState.DRIVE]
     summary = there_and_back.summary
     assert summary["way_m"] == pytest.approx(moving["speed_mps"].sum() * 1e-3)
     first, second = summary["steps"]

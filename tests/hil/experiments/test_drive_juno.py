@@ -11,9 +11,10 @@ from hil.app.build import simulated_rig_io
 from hil.app.run import run_experiment
 from hil.cli import run as hil
 from hil.config import ConfigError, load_config
+from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.experiments.base import CONFIRM_NS
-from hil.experiments.drive.experiment import DriveState
+from hil.experiments.drive.experiment import DrivingState
 from hil.recording import read_trial
 from hil.safety.arming import arming_checks
 from hil.simulator.build import build_simulated_rig
@@ -47,7 +48,7 @@ def slope(tmp_path_factory):
 
 def load_N(record) -> float:
     """Sum of the twin's wheel loads, mean over the second half of the drive."""
-    moving = record.tick[record.tick["state"] == DriveState.DRIVE]
+    moving = record.tick[record.tick["state"] == DrivingState.DRIVE]
     return float(moving["normal_force_N"][len(moving) // 2 :].sum(axis=1).mean())
 
 
@@ -68,21 +69,21 @@ def test_the_record_names_four_wheels_no_valve_and_no_force_sensor(level):
 
 def test_it_is_armed_once_the_drives_have_had_their_time_to_confirm(level):
     _, _, record = level
-    armed = record.tick["t_ns"][record.tick["state"] >= DriveState.ARMED][0]
+    armed = record.tick["t_ns"][record.tick["state"] >= DrivingState.ARMED][0]
     assert armed == CONFIRM_NS
 
 
 def test_without_sensors_and_valves_it_is_checked_and_recorded_as_one_that_has_them():
     """Only the checks of missing devices are left out."""
     config = load_config("sim_juno")
-    simulated_rig = build_simulated_rig(config)
-    devices = simulated_rig_io(config, simulated_rig)
+    simulated_rig = build_simulated_rig(Rig(config))
+    devices = simulated_rig_io(config.layout, simulated_rig)
     devices.open()
     simulated_rig.advance(1_000_000)
     samples = devices.sample(1_000_000)
     assert (samples.blocks, samples.daq_age_ns, samples.valves.acknowledged_ns) == ((), 0, -1)
     assert [health.device for health in devices.health()] == ["simulated drives"]
-    items = [check.item for check in arming_checks(config, samples, Estimator(config).estimate(samples), [])]
+    items = [check.item for check in arming_checks(Rig(config), samples, Estimator(Rig(config)).estimate(samples), [])]
     assert items == ["fault latch", "drives sample age", "drives confirmed cut", "wheel speed before the start"]
 
 

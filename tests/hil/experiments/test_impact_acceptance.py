@@ -10,6 +10,7 @@ import pytest
 
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.experiments.impact.acceptance import Evidence, judge, refusals
 from hil.experiments.impact.experiment import ImpactExperiment
@@ -32,7 +33,7 @@ def estimator_after(forces_N=(), split=EVEN) -> Estimator:
     volts = np.vstack([np.zeros((2000, 3)), np.outer(forces_N, split) * VOLT_PER_NEWTON])
     stamps = np.arange(len(volts), dtype=np.int64) * 1_000_000_000 // RATE
     drives, valves = DriveSample(0, 0, ZERO_SPEEDS, -1), ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
-    estimator = Estimator(CONFIG)
+    estimator = Estimator(Rig(CONFIG))
     estimator.estimate(Samples(int(stamps[-1]), (DaqBlock(1, stamps, volts, (False,) * 3),), 0, 1, drives, valves))
     return estimator
 
@@ -46,7 +47,7 @@ class Judged:
     """An accepted trial, until a test changes it."""
 
     def __init__(self) -> None:
-        self.trial, self.safety = ImpactExperiment(CONFIG, lambda *_: ()), SafetyMonitor(CONFIG)
+        self.trial, self.safety = ImpactExperiment(Rig(CONFIG), lambda *_: ()), SafetyMonitor(Rig(CONFIG))
         self.trial.impact_tick_ns = 205_000_000
         self.trial.checks = (Check("disk space", True, "1 GB free", "at least 200 MB"),)
 

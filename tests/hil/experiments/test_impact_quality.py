@@ -7,6 +7,7 @@ import pytest
 
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.experiments.impact.acceptance import RULES, Evidence, judge, quality_rows
 from hil.experiments.impact.sensing import sensor_channels
@@ -34,7 +35,7 @@ def evidence_of(forces, config=CONFIG, droop_s=0.5, **others):
     noise = 0.045 * np.random.default_rng(1).standard_normal(forces.shape)
     volts = (readings + noise) * np.array(config.sensitivities_mVpN) * 1e-3
     t_ns = np.arange(len(volts), dtype=np.int64) * 1_000_000_000 // RATE
-    estimator = Estimator(config)
+    estimator = Estimator(Rig(config))
     drives, valves = DriveSample(0, 0, (0.0,) * 6, -1), ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
     block = DaqBlock(1, t_ns, volts, (False,) * volts.shape[1])
     estimate = estimator.estimate(Samples(int(t_ns[-1]), (block,), 0, 1, drives, valves))

@@ -9,6 +9,7 @@ import pytest
 
 from drivers.messages import DriveSample, ValveSample
 from hil.config import ConfigError, load_config
+from hil.config.rig import Rig
 from hil.experiments.impact.experiment import REST_NS, ImpactExperiment, ImpactState
 from hil.experiments.impact.release import Release, operator_delay_s
 from hil.messages.stages import Estimate, Prediction, Samples
@@ -24,7 +25,7 @@ def config_of(*settings: str, seed: int | None = None):
 
 def run(config, impact_ms: int | None, ticks: int = 9000, slip: float = 0.0):
     """States, cuts and forward set speeds of each tick of 1 ms, and the experiment; armed at once."""
-    trial = ImpactExperiment(config, lambda *_: ())
+    trial = ImpactExperiment(Rig(config), lambda *_: ())
     controller, rows = trial.controller(), []
     for number in range(1, ticks + 1):
         t_ns = number * MS

@@ -8,6 +8,7 @@ import pytest
 
 from drivers.messages import DriveSample, ValveSample
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.control.wheel_speed import LARGEST_SLIP, SMOOTHING_S, WheelSpeed
 from hil.experiments.base import ARMED_NS
 from hil.experiments.impact.experiment import ImpactExperiment, ImpactState
@@ -48,7 +49,7 @@ class Course:
     def __init__(self, *checks: Check, delay_ms: float = 0.0) -> None:
         self.armed, self.acknowledged_ns = 0, -1
         links = CONFIG.links.model_copy(update={"drives_delay_ms": delay_ms})
-        self.trial = ImpactExperiment(CONFIG.model_copy(update={"links": links}), lambda *_: self.arm(checks))
+        self.trial = ImpactExperiment(Rig(CONFIG.model_copy(update={"links": links})), lambda *_: self.arm(checks))
         self.controller = self.trial.controller()
         self.set_points = SetPoints(0, True, ())
         self.t_ns = 0

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from hil.config import ConfigError, load_config
+from hil.config.rig import Rig
 from hil.experiments.base import ARMED_NS
 from hil.experiments.jog.experiment import AFTER_NS, JogExperiment, JogState, wheel_speeds
 from hil.messages.check import Check
@@ -41,7 +42,7 @@ def power(valve, seconds):
 
 
 def make(config, checks=PASSED):
-    return JogExperiment(config, lambda *_: checks)
+    return JogExperiment(Rig(config), lambda *_: checks)
 
 
 def moving(goals):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.base import Finished
 from hil.experiments.impact import limits as impact_limits
 from hil.experiments.impact.acceptance import Evidence, judge
@@ -120,7 +121,7 @@ def test_an_operators_cut_is_late_without_a_limit():
     ],
 )
 def test_each_way_to_end_early_is_a_reason_of_its_own(change, reason):
-    trial, safety = ImpactExperiment(CONFIG, lambda *_: ()), SafetyMonitor(CONFIG)
+    trial, safety = ImpactExperiment(Rig(CONFIG), lambda *_: ()), SafetyMonitor(Rig(CONFIG))
     assert trial.reasons(safety) == []
     for name, value in change.items():
         setattr(trial, name, value)
@@ -129,7 +130,7 @@ def test_each_way_to_end_early_is_a_reason_of_its_own(change, reason):
 
 # ---- limits before an impact trial is armed ----
 def ok(item, *settings):
-    return {check.item: check.ok for check in impact_checks(load_config("sim_impact", settings))}[item]
+    return {check.item: check.ok for check in impact_checks(Rig(load_config("sim_impact", settings)))}[item]
 
 
 def test_the_impact_speed_may_be_at_its_limit_and_no_higher():
@@ -140,12 +141,12 @@ def test_the_impact_speed_may_be_at_its_limit_and_no_higher():
 @pytest.mark.parametrize(("config", "key"), [("sim_impact", "sensor_force_N"), ("bumper", "bumper_force_N")])
 def test_the_predicted_force_may_be_at_its_limit_and_no_higher(config, key):
     base = load_config(config)
-    force = predicted_force(base)
+    force = predicted_force(Rig(base))
     most_N = max(force.sensor_N) if config == "sim_impact" else force.wheel_N
 
     def refused(limit_N):
         limits = base.limits.model_copy(update={key: limit_N})
-        return [check.item for check in impact_checks(base.model_copy(update={"limits": limits})) if not check.ok]
+        return [check.item for check in impact_checks(Rig(base.model_copy(update={"limits": limits}))) if not check.ok]
 
     assert refused(most_N) == []
     assert len(refused(math.nextafter(most_N, 0.0))) == 1
@@ -159,7 +160,7 @@ def test_the_angle_of_a_real_obstacle_may_be_the_least_and_no_less(monkeypatch):
 
     def accepted(angle_deg):
         trial = base.trial.model_copy(update={"angle_deg": angle_deg})
-        return all(check.ok for check in impact_checks(base.model_copy(update={"trial": trial})))
+        return all(check.ok for check in impact_checks(Rig(base.model_copy(update={"trial": trial}))))
 
     assert accepted(40.0)
     assert not accepted(39.99)
@@ -169,11 +170,12 @@ def test_the_angle_of_a_real_obstacle_may_be_the_least_and_no_less(monkeypatch):
 def finished(name):
     """A run of an experiment that went through, without a tick."""
     config = load_config("sim_impact" if name == "jog" else "sim_normal_force", [f"experiment={name}"])
-    experiment = experiment_named(name)(config, lambda *_: ())
+    experiment = experiment_named(name)(Rig(config), lambda *_: ())
     experiment.state = experiment.states.DONE
-    safety = SafetyMonitor(config)
+    safety = SafetyMonitor(Rig(config))
     return Finished(
-        config, SimpleNamespace(experiment=experiment, safety=safety), None, SimpleNamespace(loads=None, traction=None),
+        Rig(config), SimpleNamespace(experiment=experiment, safety=safety), None,
+        SimpleNamespace(loads=None, traction=None),
         np.zeros(0, tick_dtype(config.layout)), None, np.zeros(0, EVENT), None, None, 0.0,
     )  # fmt: skip
 

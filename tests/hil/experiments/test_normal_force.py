@@ -12,6 +12,7 @@ from hil.analysis.recompute import recompute
 from hil.analysis.replay import replay
 from hil.app.run import run, run_experiment
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.loads import LoadMode
 from hil.messages.operator_input import OperatorQueue, SetLoads
 from hil.recording import read_trial
@@ -53,13 +54,13 @@ def test_two_cylinders_reach_their_own_best_which_is_worse(two, three):
 def test_the_best_is_what_a_search_over_constant_torques_on_the_plant_itself_finds(three):
     """No statics: a plant without friction drives with torques on its joints, improved by finite differences."""
     config = load_config("sim_normal_force", [*QUIET, SHORT, "cylinders.friction={static_N: 0, coulomb_N: 0}"])
-    plant = build_plant(config)
+    plant = build_plant(Rig(config))
     names = plant.rover.tree_joint_names
     place = [6 + names.index(joint) for joint in config.layout.joints]
     limit_Nm = 207e3 * np.pi / 4.0 * 0.0381**2 * 0.25
 
     def loads(torque):
-        one = build_plant(config)
+        one = build_plant(Rig(config))
         one._state.torque[place] = torque
         one.set_drives((config.normal_force.speed_mps / config.wheel_radius_m,) * 6, False)
         for tick in range(1, 61):

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.impact.obstacle_frame import frame_settings
 from models.sensors.rear_frame import FRONT_LINK_M, REAR_LINK_M
@@ -45,6 +46,6 @@ def test_the_links_close_and_the_wheel_touches_the_plate_where_it_is_said(beta: 
     ("config", "angle", "ok"), [("mars_dome", 39.9, False), ("mars_dome", 40, True), ("sim_impact", 10, None)]
 )
 def test_arming_a_real_rig_refuses_an_obstacle_below_40_degrees_and_a_simulated_one_does_not(config, angle, ok) -> None:
-    experiment = ImpactExperiment(load_config(config, [f"trial.angle_deg={angle}"]), lambda *_: ())
+    experiment = ImpactExperiment(Rig(load_config(config, [f"trial.angle_deg={angle}"])), lambda *_: ())
     found = [check.ok for check in experiment.fixed_checks if check.item == "obstacle angle"]
     assert found == ([] if ok is None else [ok])

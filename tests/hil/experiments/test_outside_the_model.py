@@ -11,6 +11,7 @@ import pytest
 from hil.app.run import run
 from hil.cli import run as command_line
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.summary import truth_reasons
 from hil.experiments.truth_events import RecordedTruth, truth_events
 from hil.recording import read_trial
@@ -41,7 +42,7 @@ def test_a_real_rig_has_no_such_reason():
 
 
 def test_the_mailbox_and_the_control_socket_pass_it_on(shared, monkeypatch):
-    plant = build_plant(shared.config)
+    plant = build_plant(Rig(shared.config))
     publisher = GroundTruthPublisher(shared.ground_truth, plant, START_NS)
     assert SharedGroundTruth(shared).outside is None
     monkeypatch.setattr(plant._watch, "outside", LEFT)
@@ -57,7 +58,7 @@ def test_a_run_is_not_accepted_if_only_the_simulated_rig_leaves_its_range(monkey
     """The twin is stiff enough in the ground; the wheels of the rig are deeper than half their radius."""
     config = load_config("sim_juno", ["soil.stiffness=65000", "drive.steps=[{speed_mps: 0.05, for_s: 1}]"])
     soft = config.model_copy(update={"soil": config.soil.model_copy(update={"stiffness": 57000.0})})
-    monkeypatch.setattr("hil.app.run.build_simulated_rig", lambda _: build_simulated_rig(soft))
+    monkeypatch.setattr("hil.app.run.build_simulated_rig", lambda _: build_simulated_rig(Rig(soft)))
     summary = run(config).summary
     assert not summary["accepted"]
     assert not summary["aborted"]

@@ -6,6 +6,7 @@ import pytest
 
 from hil.app.run import run
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.impact.limits import impact_checks
 from hil.experiments.impact.predicted_force import predicted_force
 
@@ -26,36 +27,36 @@ TRIALS = {
 
 
 def checks_of(config, *overrides):
-    return {check.item: check for check in impact_checks(load_config(config, overrides))}
+    return {check.item: check for check in impact_checks(Rig(load_config(config, overrides)))}
 
 
 @pytest.mark.parametrize("name", TRIALS)
 def test_the_predicted_force_is_over_that_of_the_trial_and_less_than_2_2_times_as_large(name):
     config = load_config("sim_impact", [*SHORT, *TRIALS[name]])
-    predicted, summary = predicted_force(config), run(config).summary
+    predicted, summary = predicted_force(Rig(config)), run(config).summary
     largest_N = max(0.5 * summary["contact_force_peak_N"], summary["peak_force_N"])
     assert largest_N <= predicted.wheel_N <= 2.2 * largest_N
 
 
 def test_the_prediction_grows_with_speed_stiffness_and_delay_and_ends_at_the_grip_of_the_ground():
-    plain = predicted_force(load_config("sim_impact")).wheel_N
+    plain = predicted_force(Rig(load_config("sim_impact"))).wheel_N
     for worse in ("trial.speed_mps=0.08", "obstacle.leg_stiffness_Npm=7e4", "links.drives_delay_ms=20"):
-        assert predicted_force(load_config("sim_impact", [worse])).wheel_N > 1.05 * plain
-    held = predicted_force(load_config("sim_impact", ["trial.release=timed"]))
+        assert predicted_force(Rig(load_config("sim_impact", [worse]))).wheel_N > 1.05 * plain
+    held = predicted_force(Rig(load_config("sim_impact", ["trial.release=timed"])))
     assert math.isinf(held.delay_s)
     assert 2.0 * plain < held.wheel_N < math.inf
     frictionless = ("ground.kind=firm", "ground.friction=0", "trial.release=timed")
-    assert predicted_force(load_config("sim_impact", frictionless)).wheel_N < 1.5 * plain
+    assert predicted_force(Rig(load_config("sim_impact", frictionless))).wheel_N < 1.5 * plain
 
 
 def test_the_sensors_of_a_triangle_bear_a_half_and_a_quarter_each_and_a_bumper_all():
-    top, left, right = predicted_force(load_config("sim_impact", ["daq.ring_share=0"])).sensor_N
+    top, left, right = predicted_force(Rig(load_config("sim_impact", ["daq.ring_share=0"]))).sensor_N
     assert (top, left) == pytest.approx((2.0 * right, right))
-    bumper = predicted_force(load_config("bumper", ["daq.ring_share=0"]))
+    bumper = predicted_force(Rig(load_config("bumper", ["daq.ring_share=0"])))
     assert bumper.sensor_N == pytest.approx((bumper.wheel_N, bumper.wheel_N))
     links = "[{name: link_left, across_m: 0.254}, {name: link_right, across_m: -0.254}]"
     behind = ("daq.layout=rear", f"daq.channels={links}", "trial.angle_deg=40", "daq.ring_share=0")
-    rear = predicted_force(load_config("sim_impact", behind))
+    rear = predicted_force(Rig(load_config("sim_impact", behind)))
     assert max(rear.sensor_N) < 0.2 * rear.wheel_N
 
 
@@ -98,7 +99,7 @@ def test_an_impact_beyond_a_limit_is_refused_with_what_is_found_allowed_and_to_b
 
 def test_a_lower_sensor_alone_can_be_the_one_that_is_refused():
     moved = "daq.channels.1.across_m=0.01"  # nearer to the wheel's line, so that it bears more than a quarter
-    loads = predicted_force(load_config("sim_impact", [moved])).sensor_N
+    loads = predicted_force(Rig(load_config("sim_impact", [moved]))).sensor_N
     assert loads[1] > 1.5 * loads[2]
     limit_N = f"limits.sensor_force_N={0.5 * (loads[1] + loads[2]):.3f}"
     refused = [name for name, check in checks_of("sim_impact", moved, limit_N).items() if not check.ok]

@@ -13,6 +13,7 @@ import pytest
 import hil
 from hil.app.run import open_backend
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.base import Finished, samples_of
 from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME, write_summary
@@ -73,7 +74,7 @@ class Run:
         ground_truth, clock = ground_truth or rig.ground_truth, rig.loop.clock
         return summarise(
             Finished(
-                self.config,
+                Rig(self.config),
                 rig.cycle,
                 clock,
                 ground_truth,

@@ -11,6 +11,7 @@ import pytest
 from hil.analysis.replay import replay
 from hil.app.build import record_meta
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import ImpactState
 from hil.ipc.command_memory import OPERATOR_COMMANDS, CommandMemory
@@ -129,7 +130,7 @@ def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(memory,
     config = load_config("sim_impact", short)
     folder = tmp_path / "run"
     folder.mkdir()
-    simulated_rig, writer = build_simulated_rig(config), OperatorWriter(memory.commands)
+    simulated_rig, writer = build_simulated_rig(Rig(config)), OperatorWriter(memory.commands)
     devices = RigIO(
         config.layout, simulated_rig.daq, simulated_rig.drives, simulated_rig.valves, SharedOperator(memory.commands)
     )
@@ -146,7 +147,7 @@ def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(memory,
         open_writer(folder, config, record_meta(config, attended=True)) as recorder,
         open_publisher(config, print) as publisher,
     ):
-        cycle = build_cycle(config, devices, FileAndTelemetrySink(recorder, publisher), None, attended=True)
+        cycle = build_cycle(Rig(config), devices, FileAndTelemetrySink(recorder, publisher), None, attended=True)
         clock = LockstepClock(simulated_rig, config.loop.rate_hz)
         devices.open()
         for number in range(1, 1001):

@@ -8,6 +8,7 @@ import pytest
 
 import hil.app.run
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.fault import Alarm, Fault
 from hil.messages.stages import Tick
 from hil.realtime.clock import RealtimeClock
@@ -55,7 +56,7 @@ def test_a_realtime_trial_that_loses_no_tick_is_the_lockstep_trial(tmp_path) -> 
 
 
 def test_a_loop_that_loses_its_time_goes_safe_in_that_tick() -> None:
-    safety = SafetyMonitor(load_config("sim_impact"))
+    safety = SafetyMonitor(Rig(load_config("sim_impact")))
     safe_at: list[tuple[int, bool]] = []
 
     class Clock:

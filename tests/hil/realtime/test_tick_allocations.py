@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import ImpactState
 from hil.ipc.run_memory import RunMemory
@@ -105,7 +106,7 @@ def trial(tmp_path):
     """Ticks of a short trial as in the loop process, and the number of arrays allocated in each."""
     config = load_config("sim_impact", SHORT)
     shared = RunMemory(tmp_path, config, {})
-    simulated_rig = build_simulated_rig(config)
+    simulated_rig = build_simulated_rig(Rig(config))
     for link in (simulated_rig.daq, simulated_rig.drives, simulated_rig.valves):
         link.open()
     bridge = LinkBridge(
@@ -115,7 +116,7 @@ def trial(tmp_path):
         ValveFeed(shared, simulated_rig.valves),
     )
     devices = RigIO(config.layout, SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
-    cycle = build_cycle(config, devices, RingSink(shared), tmp_path)
+    cycle = build_cycle(Rig(config), devices, RingSink(shared), tmp_path)
     made: dict[int, int] = {}
     states: dict[int, int] = {}
     number = 0

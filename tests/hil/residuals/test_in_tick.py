@@ -54,7 +54,7 @@ def test_means_of_a_tick_are_those_of_the_rows(impact):
     config = impact.judged.model_copy(
         update={"residuals": impact.judged.residuals.model_copy(update={"reaction": "safe"})}
     )
-    live, ticks = TickResiduals(config), impact.result.ticks
+    live, ticks = TickResiduals(config.residuals, config.layout, config.loop.rate_hz), impact.result.ticks
     assert live.watched
     means = []
     for row in ticks:
@@ -79,7 +79,7 @@ def _values(good):
 
 
 def test_nothing_is_watched_where_the_config_only_marks(impact):
-    assert not TickResiduals(impact.judged).watched
+    assert not TickResiduals(impact.judged.residuals, impact.judged.layout, 1000).watched
 
 
 @pytest.mark.slow

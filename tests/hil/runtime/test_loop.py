@@ -12,6 +12,7 @@ import pytest
 from drivers.interfaces import DeviceError
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.impact.experiment import ImpactExperiment, ImpactState
 from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.signals import PHASES
@@ -144,12 +145,12 @@ class Bench:
         self.clock = FakeClock(self.entries)
         self.drives, self.valves = FakeDrives("drives", self.entries), FakeValves("valves", self.entries)
         self.tick_logger = FakeTickLogger()
-        self.safety = SafetyMonitor(CONFIG, lambda event: self.tick_logger.log_fault(event))  # noqa: PLW0108 - a test replaces note
-        self.trial = ImpactExperiment(CONFIG, lambda *_: ())
+        self.safety = SafetyMonitor(Rig(CONFIG), lambda event: self.tick_logger.log_fault(event))  # noqa: PLW0108 - a test replaces note
+        self.trial = ImpactExperiment(Rig(CONFIG), lambda *_: ())
         self.cycle = Cycle(
             RigIO(CONFIG.layout, FakeDaq("daq", self.entries), self.drives, self.valves),
-            FakeEstimator(), FakeTwin(), self.safety, self.trial, self.trial.controller(), Limiter(CONFIG, self.safety),
-            self.tick_logger,
+            FakeEstimator(), FakeTwin(), self.safety, self.trial, self.trial.controller(),
+            Limiter(Rig(CONFIG), self.safety), self.tick_logger,
         )  # fmt: skip
 
     def loop(self) -> Loop:

@@ -9,6 +9,7 @@ import pytest
 
 from drivers.interfaces import DeviceError
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.fault import Alarm, Fault
 from hil.messages.stages import Tick
 from hil.recording.sinks import RecordBufferFull
@@ -34,7 +35,7 @@ class Cycle:
     """Stores in which ticks Safe was latched; raises the given error in one of them."""
 
     def __init__(self, error: Exception | None = None) -> None:
-        self.safety, self.error = SafetyMonitor(CONFIG), error
+        self.safety, self.error = SafetyMonitor(Rig(CONFIG)), error
         self.experiment = SimpleNamespace(over=False)
         self.rig_io = SimpleNamespace(stop=lambda t_ns: None)
         self.safe: dict[int, bool] = {}

@@ -13,6 +13,7 @@ import pytest
 import hil
 from drivers.messages import DriveSample, ValveSample
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.check import Check
 from hil.messages.stages import Estimate, Samples
 from hil.safety.arming import DISK_NEEDED, STANDING_RADPS, arming_checks, disk_check
@@ -48,7 +49,7 @@ def checks(
     valves = ValveSample(0, now_ns - round(valves_ms * 1e6), ((a, b), (c, d)), confirmed[1])
     samples = Samples(now_ns, (), round(age_ms * 1e6), 1, drives, valves)
     estimate = Estimate(True, bias, noise, True, False, None, (0.0,) * 3, (math.nan, math.nan), wheels)
-    return [*arming_checks(config, samples, estimate, faults), disk_check(folder)]
+    return [*arming_checks(Rig(config), samples, estimate, faults), disk_check(folder)]
 
 
 def refused(found: list[Check]) -> Check:

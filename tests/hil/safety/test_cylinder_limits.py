@@ -6,11 +6,12 @@ import pytest
 
 from hil.config import load_config
 from hil.config.cylinder_parameters import cylinder, largest_arm_m
+from hil.config.rig import Rig
 from hil.safety.cylinder_limits import cylinder_checks
 
 
 def refused(config, *overrides):
-    return {check.item: check for check in cylinder_checks(load_config(config, overrides)) if not check.ok}
+    return {check.item: check for check in cylinder_checks(Rig(load_config(config, overrides))) if not check.ok}
 
 
 @pytest.mark.parametrize(
@@ -18,12 +19,12 @@ def refused(config, *overrides):
                "mars_dome", "bumper"]
 )  # fmt: skip
 def test_the_cylinders_of_the_shipped_configs_are_within_the_limits(config):
-    assert cylinder_checks(load_config(config))
+    assert cylinder_checks(Rig(load_config(config)))
     assert not refused(config)
 
 
 def test_a_rover_without_cylinders_has_no_such_checks():
-    assert cylinder_checks(load_config("sim_juno")) == []
+    assert cylinder_checks(Rig(load_config("sim_juno"))) == []
 
 
 def test_more_than_30_psi_is_refused_unless_the_limit_is_raised_towards_the_rated_pressure():
@@ -49,7 +50,7 @@ def test_a_controller_that_may_ask_for_more_than_the_limit_is_refused():
 
 
 def checks(config, *overrides):
-    return {check.item: check.ok for check in cylinder_checks(load_config(config, overrides))}
+    return {check.item: check.ok for check in cylinder_checks(Rig(load_config(config, overrides)))}
 
 
 def test_the_supply_may_be_at_its_limit_and_no_higher():

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from hil.config import Config, load_config
+from hil.config import load_config
+from hil.config.rig import Rig
 from hil.safety.equilibrium_checks import _predicted
 from hil.safety.kept_statics import kept_statics
 
 
 def count(*overrides: tuple[str, ...]) -> int:
-    asked: list[Config] = []
+    asked: list[Rig] = []
     kept = kept_statics(asked.append)
     for one in overrides:
-        kept(load_config("sim_impact", one))
+        kept(Rig(load_config("sim_impact", one)))
     return len(asked)
 
 
@@ -40,7 +41,7 @@ def test_another_speed_is_asked_again():
     asked: list[tuple[float, ...]] = []
     kept = kept_statics(lambda _, speeds_mps: asked.append(speeds_mps))
     for speeds_mps in ((0.05,), (0.07,), (0.05,)):
-        kept(load_config("sim_impact"), speeds_mps)
+        kept(Rig(load_config("sim_impact")), speeds_mps)
     assert asked == [(0.05,), (0.07,)]
 
 
@@ -48,5 +49,5 @@ def test_statics_do_not_depend_on_what_is_left_out_of_the_key():
     other = ("trial.angle_deg=40", "trial.start_distance_m=0.6", "seed=7", "limits.tilt_deg=40")
     configs = load_config("sim_impact"), load_config("sim_impact", other)
     # other arguments of equal value: neither answer is the kept one of the other
-    first, second = (_predicted(one, (0.07 + 0.0 * k,), steady=bool(k)) for k, one in enumerate(configs))
+    first, second = (_predicted(Rig(one), (0.07 + 0.0 * k,), steady=bool(k)) for k, one in enumerate(configs))
     assert first == second

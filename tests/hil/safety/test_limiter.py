@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import CLAMPS_ALLOWED
 from hil.messages.stages import Command, SetPoints, Tick
@@ -34,8 +35,8 @@ class Through:
     """A limiter that gets set-points tick by tick."""
 
     def __init__(self) -> None:
-        self.safety = SafetyMonitor(CONFIG)
-        self.limiter = Limiter(CONFIG, self.safety)
+        self.safety = SafetyMonitor(Rig(CONFIG))
+        self.limiter = Limiter(Rig(CONFIG), self.safety)
         self.tick = 0
 
     def ask(self, speeds, cut: bool = False) -> Command:
@@ -129,8 +130,8 @@ class ByDuty(Through):
     def __init__(self) -> None:
         super().__init__()
         config = load_config("sim_drawbar")
-        self.safety = SafetyMonitor(config)
-        self.limiter = Limiter(config, self.safety)
+        self.safety = SafetyMonitor(Rig(config))
+        self.limiter = Limiter(Rig(config), self.safety)
 
     def drive(self, *duty: float, cut: bool = False) -> Command:
         return self.check(SetPoints(2, cut, ZERO_SPEEDS, duty=duty))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import CLAMPS_ALLOWED
 from hil.messages.stages import SetPoints, Tick
@@ -28,8 +29,8 @@ class Through:
     """A limiter that gets a valve command every millisecond, with the wheels cut."""
 
     def __init__(self) -> None:
-        self.safety = SafetyMonitor(CONFIG)
-        self.limiter = Limiter(CONFIG, self.safety)
+        self.safety = SafetyMonitor(Rig(CONFIG))
+        self.limiter = Limiter(Rig(CONFIG), self.safety)
         self.ms = 0
 
     def ask(self, valves):

@@ -9,6 +9,7 @@ import pytest
 
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.fault import Fault
 from hil.messages.stages import Estimate, LoadState, Prediction, Samples
 from hil.safety.arming import load_checks
@@ -27,7 +28,7 @@ class Ticks:
     """A monitor whose load channels are given tick by tick."""
 
     def __init__(self, config=CONFIG) -> None:
-        self.safety, self.tick = SafetyMonitor(config), 0
+        self.safety, self.tick = SafetyMonitor(Rig(config)), 0
 
     def faults(
         self, *, age_ns=0, gap=0, still=(1,) * CHANNELS, finite=True, saturated=False, blocks=(BLOCK,), drives_ns=0,
@@ -136,4 +137,4 @@ def test_load_samples_older_than_their_limit_are_refused_before_arming():
 def refused_loads(estimate, age_ns):
     drives, valves = DriveSample(0, 0, ZERO, 0), ValveSample(0, 0, ((0.0, 0.0),) * 3, 0)
     samples = Samples(0, (), 0, 0, drives, valves, load_age_ns=age_ns)
-    return [check.item for check in load_checks(CONFIG, samples, estimate, STANDING_N) if not check.ok]
+    return [check.item for check in load_checks(CONFIG.limits, samples, estimate, STANDING_N) if not check.ok]

@@ -35,7 +35,7 @@ def samples(current_A=1.0, supply_V=24.0, pressure_kPa=100.0, age_ns=0):
 
 def found(config, **values):
     latched = []
-    MeasuredMonitor(config).check(samples(**values), lambda *fault: latched.append(fault))
+    MeasuredMonitor(config.layout, config.limits).check(samples(**values), lambda *fault: latched.append(fault))
     return latched
 
 
@@ -61,7 +61,10 @@ def test_a_value_at_a_limit_is_within_it_and_one_just_beyond_is_not(config, valu
     assert faults(near) == []
     assert faults(near + out) == faults(safe) == [NEAR]
     assert faults(safe + out) == [OUT]
-    checks = {value: MeasuredMonitor(config).arming_checks(samples(**{values: value})) for value in (safe, safe + out)}
+    checks = {
+        value: MeasuredMonitor(config.layout, config.limits).arming_checks(samples(**{values: value}))
+        for value in (safe, safe + out)
+    }
     assert [sum(not check.ok for check in made) for made in checks.values()] == [0, 1]
 
 
@@ -92,17 +95,24 @@ def test_readings_that_are_too_old_are_stale_and_those_not_yet_taken_are_not(con
 
 
 def test_arming_waits_for_every_value_and_is_refused_beyond_a_limit(config):
-    checks = {check.item: check for check in MeasuredMonitor(config).arming_checks(samples(supply_V=19.5))}
+    checks = {
+        check.item: check
+        for check in MeasuredMonitor(config.layout, config.limits).arming_checks(samples(supply_V=19.5))
+    }
     assert len(checks) == 6 + 1 + 4
     assert [name for name, check in checks.items() if not check.ok] == ["supply voltage rig"]
     assert checks["supply voltage rig"].allowed == "at least 20 and at most 30 V (limits.supply_V)"
-    (unread,) = (check for check in MeasuredMonitor(config).arming_checks(samples(current_A=math.nan)) if not check.ok)
+    (unread,) = (
+        check
+        for check in MeasuredMonitor(config.layout, config.limits).arming_checks(samples(current_A=math.nan))
+        if not check.ok
+    )
     assert (unread.item, unread.found) == ("motor current middle_left", "not read yet")
 
 
 def test_without_limits_nothing_is_watched_read_or_recorded():
     config = load_config("sim_impact")
-    assert not MeasuredMonitor(config).watched
+    assert not MeasuredMonitor(config.layout, config.limits).watched
     assert config.layout.supplies == ()
 
 

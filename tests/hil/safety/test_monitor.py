@@ -10,6 +10,7 @@ import pytest
 
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.fault import Event, Fault
 from hil.messages.stages import Command, Estimate, Prediction, Samples
 from hil.safety.monitor import SafetyMonitor
@@ -25,7 +26,7 @@ class Watched:
 
     def __init__(self, config=CONFIG) -> None:
         self.reported: list[Event] = []
-        self.safety = SafetyMonitor(config, self.reported.append)
+        self.safety = SafetyMonitor(Rig(config), self.reported.append)
         self.tick = 0
 
     def watch(
@@ -148,7 +149,7 @@ def test_the_latch_is_set_before_anyone_is_told():
         assert safety.safe
         raise OSError("no space left on device")
 
-    safety = SafetyMonitor(CONFIG, refuse)
+    safety = SafetyMonitor(Rig(CONFIG), refuse)
     with pytest.raises(OSError, match="no space left"):
         safety.latch(Fault.STOP_BY_OPERATOR, 1, 0, math.nan, math.nan, "E-stop")
     assert safety.safe

@@ -9,6 +9,7 @@ import pytest
 
 from drivers.messages import DriveSample, ValveSample
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.fault import Event, Fault
 from hil.messages.stages import Estimate, Prediction, Samples
 from hil.safety.monitor import SafetyMonitor
@@ -21,7 +22,7 @@ WITHIN = Prediction(ZERO, ZERO, ZERO, 0.0, math.nan, math.inf, True)
 @pytest.mark.parametrize("one", VALIDITIES.values(), ids=lambda one: one.name)
 def test_a_rover_outside_its_model_latches_safe_in_that_tick_and_the_text_names_the_range(one):
     reported: list[Event] = []
-    safety = SafetyMonitor(load_config("sim_juno"), reported.append)
+    safety = SafetyMonitor(Rig(load_config("sim_juno")), reported.append)
     nothing = Estimate(True, (), (), True, False, None, (), (math.nan, math.nan), ZERO)
     for tick in range(1, 4):
         t_ns = tick * 1_000_000

@@ -7,6 +7,7 @@ from scipy.optimize import brentq
 
 from hil.config import load_config, shipped_configs
 from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.estimation.twin import RoverTwin
 from hil.safety.validity import rest_checks, soil_sinkage_m, validity_checks
 from models.wheel import reference
@@ -15,7 +16,7 @@ SINKS = "sinkage at rest"
 
 
 def found(name: str, *overrides: str) -> dict[str, tuple[bool, str, str]]:
-    return {one.item: (one.ok, one.found, one.allowed) for one in validity_checks(load_config(name, overrides))}
+    return {one.item: (one.ok, one.found, one.allowed) for one in validity_checks(Rig(load_config(name, overrides)))}
 
 
 @pytest.mark.parametrize("name", shipped_configs())

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.simulator.build import build_simulated_rig
 
 PRESSURE_PA, SPEED_RADPS = 800.0, 0.004
@@ -13,7 +14,7 @@ PRESSURE_PA, SPEED_RADPS = 800.0, 0.004
 
 def readings(*overrides: str):
     """Pressures (n, chambers) and speeds (n, wheels) that the devices of a rig at rest read, and its plant."""
-    rig = build_simulated_rig(load_config("sim_normal_force", overrides))
+    rig = build_simulated_rig(Rig(load_config("sim_normal_force", overrides)))
     rig.valves.open()
     rig.drives.open()
     pressures, speeds = [], []

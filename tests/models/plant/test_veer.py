@@ -10,6 +10,7 @@ import pytest
 
 from hil.config import ConfigError, load_config
 from hil.config.model_parameters import nominal_rig, spread, veer
+from hil.config.rig import Rig
 from hil.simulator.build import build_plant
 from models.plant import Plant, Veer
 from models.sensors.snap_back import make_snap_back, snapped
@@ -138,7 +139,7 @@ def test_the_heading_spreads_by_the_seed_and_draws_nothing_if_it_does_not():
 def test_the_twin_knows_neither_veer_nor_edges():
     config = load_config("sim_impact", ["plant.veer.heading_deg=3", "plant.veer.steering_deg=[1, 1, 0, 0, 0, 0]"])
     assert nominal_rig(config).veer == Veer()
-    assert build_plant(config).parameters.veer.heading == math.radians(3.0)
+    assert build_plant(Rig(config)).parameters.veer.heading == math.radians(3.0)
 
 
 @pytest.mark.parametrize(

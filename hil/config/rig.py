@@ -1,0 +1,69 @@
+"""The rig that a config describes, built once for a run: the stages take their parts of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from hil.config.checked import Config
+from hil.config.integration import longest_step_s
+from hil.config.model_parameters import nominal_rig, simulated_rig
+from models.plant import RigParameters
+from models.statics import SteadyRover
+
+
+class Rig:
+    """A loaded config, and what follows from it for the models; each part is worked out once, when it is asked for.
+
+    Args:
+        config: as loaded.
+
+    Attributes:
+        config: of which some stages take sections.
+        layout: wheels, cylinders and channels.
+        limits: what the limiter and the monitors allow.
+        section: of the experiment.
+        rate_hz: of the loop.
+
+    Example:
+        >>> from hil.config import load_config
+        >>> rig = Rig(load_config("sim_impact"))
+        >>> rig.layout.cylinders, rig.rate_hz, round(rig.nominal.start_distance, 2)
+        (('left', 'right'), 1000, 0.3)
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config, self.layout, self.limits, self.section = config, config.layout, config.limits, config.section
+        self.rate_hz = config.loop.rate_hz
+
+    @cached_property
+    def nominal(self) -> RigParameters:
+        """The rig in the models' units: that of the rover twin."""
+        return nominal_rig(self.config)
+
+    @cached_property
+    def simulated(self) -> RigParameters:
+        """The rig that a simulated one is: the nominal one, perturbed by the config's seed."""
+        return simulated_rig(self.config)
+
+    @cached_property
+    def longest_step_s(self) -> float:
+        """Longest step of all contacts of the rover [s]; infinity: it has none to integrate."""
+        return longest_step_s(self.config)
+
+    @cached_property
+    def steady_speed_mps(self) -> float:
+        """Speed of the rims in a straight drive; by duty that of motors without load; 0: it has none."""
+        if (duty := self.section.throttle_duty) is not None:
+            return duty * self.config.drives.motor.no_load_radps * self.config.wheel_radius_m
+        return self.section.rim_speed_mps or 0.0
+
+    @cached_property
+    def resting_loads_N(self) -> tuple[float, ...]:
+        """Wheel loads of the nominal rover at rest, joints free, before anything pulls it.
+
+        Raises:
+            ValueError: no ground.
+            NoSteadyStateError: it does not stand there with all wheels on the ground.
+        """
+        rover, vehicle, _ = self.nominal.assemble()
+        return tuple(SteadyRover(rover, vehicle, 0.0).at().load.tolist())
