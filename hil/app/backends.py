@@ -16,7 +16,7 @@ from drivers.interfaces import DeviceError
 from hil.analysis.recovery import NothingToRecoverError, recover
 from hil.app.build import record_meta
 from hil.app.console import Console
-from hil.app.driver_factory import at_endpoints, stop_frames
+from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
@@ -108,7 +108,7 @@ class RealtimeBackend:
         stack.enter_context(supervisor)
         links = config.layout.links
         self._workers = ("simulated_rig",) if config.rig == "simulated" else links
-        write_stops(shared, stop_frames(config))
+        write_stops(shared, {} if config.rig == "simulated" else DriverFactory(config).stop_frames())
         what = "the simulated rig, which settles on its soil" if config.rig == "simulated" else ", ".join(links)
         progress(f"starting {what}, the recorder and the watchdog")
         self._began_ns = self._host.now_ns()

@@ -19,63 +19,69 @@ from hil.messages.layout import SAMPLED
 from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, ValveFeed
 
 
-def make_daq(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DaqDevice:
-    """The data acquisition, not opened yet. Raises DeviceError: it cannot work as set."""
-    daq = _devices(config.devices).daq
-    assert daq is not None
-    with _refusal_reported("devices.daq"):
-        return daq_driver(daq).make(daq, rig_setup(config), host, alive)
+class DriverFactory:
+    """Makes the drivers of one rig.
+
+    Args:
+        config: of the rig, with all ports.
+        alive: called while a driver waits.
+        host: whose clock and ports are used.
+    """
+
+    def __init__(self, config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> None:
+        self._devices, self._setup = _devices(config), rig_setup(config)
+        self._host, self._alive = host, alive
+
+    def daq(self) -> DaqDevice:
+        """The data acquisition, not opened yet. Raises DeviceError: it cannot work as set."""
+        daq = self._devices.daq
+        assert daq is not None
+        with _refusal_reported("devices.daq"):
+            return daq_driver(daq).make(daq, self._setup, self._host, self._alive)
+
+    def loads(self) -> DaqDevice:
+        """The data acquisition of the load channels, not opened yet. Raises DeviceError: it cannot work as set."""
+        loads = self._devices.loads
+        assert loads is not None
+        with _refusal_reported("devices.loads"):
+            return loads_driver(loads).make(loads, self._setup, self._host, self._alive)
+
+    def drives(self) -> DrivesDevice:
+        """The wheel drives, not opened yet. Raises DeviceError: they cannot work as set."""
+        drives = self._devices.drives
+        assert drives is not None
+        with _refusal_reported("devices.drives"):
+            return drives_driver(drives).make(drives, self._setup, self._host, self._alive)
+
+    def valves(self) -> ValvesDevice:
+        """The bogie valves, not opened yet. Raises DeviceError: they cannot work as set."""
+        valves = self._devices.valves
+        assert valves is not None
+        with _refusal_reported("devices.valves"):
+            return valves_driver(valves).make(valves, self._setup, self._host, self._alive)
+
+    def stop_frames(self) -> Mapping[str, Sequence[StopFrames]]:
+        """Frames that stop each link without its driver, by the link's name."""
+        frames = {"drives": self.drives().stop_frames()}
+        return frames | ({"valves": self.valves().stop_frames()} if self._devices.valves else {})
 
 
-def make_loads(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DaqDevice:
-    """The data acquisition of the load channels, not opened yet. Raises DeviceError: it cannot work as set."""
-    loads = _devices(config.devices).loads
-    assert loads is not None
-    with _refusal_reported("devices.loads"):
-        return loads_driver(loads).make(loads, rig_setup(config), host, alive)
-
-
-def make_drives(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DrivesDevice:
-    """The wheel drives, not opened yet. Raises DeviceError: they cannot work as set."""
-    drives = _devices(config.devices).drives
-    assert drives is not None
-    with _refusal_reported("devices.drives"):
-        return drives_driver(drives).make(drives, rig_setup(config), host, alive)
-
-
-def make_valves(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> ValvesDevice:
-    """The bogie valves, not opened yet. Raises DeviceError: they cannot work as set."""
-    valves = _devices(config.devices).valves
-    assert valves is not None
-    with _refusal_reported("devices.valves"):
-        return valves_driver(valves).make(valves, rig_setup(config), host, alive)
-
-
-def open_link(
-    name: str, config: Config, shared: RunMemory, alive: Alive, host: Host = COMPUTER
-) -> tuple[PolledDevice, Feed]:
+def open_link(name: str, shared: RunMemory, alive: Alive, host: Host = COMPUTER) -> tuple[PolledDevice, Feed]:
     """Open a device by the name of its link; the device, and its feed to shared memory. Raises DeviceError."""
+    make = DriverFactory(shared.config, alive, host)
     device: PolledDevice
     feed: Feed
     if name in SAMPLED:
-        device = daq = {"daq": make_daq, "loads": make_loads}[name](config, alive, host)
+        device = daq = make.daq() if name == "daq" else make.loads()
         feed = BlockFeed(shared, daq, name)
     elif name == "drives":
-        device = drives = make_drives(config, alive, host)
+        device = drives = make.drives()
         feed = DriveFeed(shared, drives)
     else:
-        device = valves = make_valves(config, alive, host)
+        device = valves = make.valves()
         feed = ValveFeed(shared, valves)
     device.open()
     return device, feed
-
-
-def stop_frames(config: Config) -> Mapping[str, Sequence[StopFrames]]:
-    """Frames that stop each link without its driver, by the link's name; none without real links."""
-    if config.rig == "simulated":
-        return {}
-    frames = {"drives": make_drives(config).stop_frames()}
-    return frames | ({"valves": make_valves(config).stop_frames()} if "valves" in config.layout.links else {})
 
 
 def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
@@ -85,7 +91,7 @@ def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
         DeviceError: the rig has fewer ports than the config needs, or they are not valid.
     """
     raw = config.model_dump(mode="json")
-    for section in _devices(config.devices).sections():
+    for section in _devices(config).sections():
         try:
             driver_of(section).at_endpoints(raw["devices"][section.role], endpoints)
         except KeyError as error:
@@ -107,6 +113,6 @@ def _refusal_reported(key: str) -> Iterator[None]:
         raise DeviceError(f"{key}: {error}") from error
 
 
-def _devices(devices: DevicesConfig | None) -> DevicesConfig:
-    assert devices is not None  # ensured by the checks of the config
-    return devices
+def _devices(config: Config) -> DevicesConfig:
+    assert config.devices is not None  # ensured by the checks of the config
+    return config.devices

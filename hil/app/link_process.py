@@ -60,7 +60,7 @@ def serve(
             shared.heartbeat.beat(name, max(host.now_ns(), last_ns))
 
     try:
-        device, feed = open_link(name, shared.config, shared, alive, host)
+        device, feed = open_link(name, shared, alive, host)
     except DeviceError as error:
         lifecycle.report(error=str(error))
         return

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from hil.config import Config
 from hil.config.model_parameters import nominal_rig
 from hil.config.schema.sensors import DaqConfig
 from hil.messages.layout import Layout
@@ -64,16 +63,11 @@ def at_rest_N(evidence: RunEvidence) -> Floats:
 def way_mm(evidence: RunEvidence) -> Floats:
     """(1,) way of the rover twin until the force begins, less the start distance [mm]."""
     onset_s, t_s = evidence.number("onset_s"), evidence.t_s
-    if math.isnan(onset_s):
+    if math.isnan(onset_s) or evidence.config.trial.destress_m:  # after it the rover does not stand where it was put
         return np.full(1, np.nan)
     before = t_s <= onset_s
     way_m = float(np.trapezoid(evidence.ticks["speed_mps"][before], t_s[before]))
     return np.array([1e3 * (way_m - evidence.config.trial.start_distance_m)])
-
-
-def has_strain(config: Config) -> bool:
-    """An impact, and strain gauges on the obstacle's frame."""
-    return config.experiment == "impact" and config.loads is not None and config.loads.strain_gauges is not None
 
 
 def strain_peak(evidence: RunEvidence) -> Floats:

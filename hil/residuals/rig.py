@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.config import Config
 from hil.messages.layout import SAMPLED, Layout
 from hil.residuals.evidence import Floats, RunEvidence, extreme_mean, lag_s
 
@@ -14,31 +13,6 @@ STARTED_S = 1.0
 STOOD_S, STOOD_PA = 0.3, 3e3
 # Parts into which a run is cut for the drift of a sample clock; the least age in each is free of waiting.
 CLOCK_PARTS = 8
-
-
-def has_power(config: Config) -> bool:
-    """Motor currents and supply voltages are measured."""
-    return bool(config.layout.supplies)
-
-
-def has_legs(config: Config) -> bool:
-    """Leg sensors."""
-    return config.layout.leg_sensors
-
-
-def has_pull(config: Config) -> bool:
-    """A load cell, and a throttle by duty, from which the thrust follows."""
-    return config.layout.load_cell and config.layout.open_loop
-
-
-def has_cylinders(config: Config) -> bool:
-    """Cylinders."""
-    return bool(config.layout.cylinders)
-
-
-def has_samples(config: Config) -> bool:
-    """Force sensors or load channels."""
-    return bool(sampled_links(config.layout))
 
 
 def sampled_links(layout: Layout) -> tuple[str, ...]:

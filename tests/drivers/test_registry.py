@@ -102,9 +102,9 @@ def test_a_driver_of_ours_is_found_without_a_look_at_the_installed_packages():
         "from drivers import extensions\n"
         "def refuse(**_): raise AssertionError('searched')\n"
         "extensions.entry_points = refuse\n"
-        "from hil.app.driver_factory import make_daq, make_drives, make_valves\n"
+        "from hil.app.driver_factory import DriverFactory\n"
         "from hil.config import load_config\n"
-        "config = load_config('mars_dome')\n"
-        "make_daq(config), make_drives(config), make_valves(config)\n"
+        "make = DriverFactory(load_config('mars_dome'))\n"
+        "make.daq(), make.drives(), make.valves()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.app.driver_factory import at_endpoints, make_drives
+from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import START
@@ -94,7 +94,7 @@ class Bench:
         run = self._folder / f"run_{number}"
         run.mkdir()
         shared = RunMemory(run, self.config, {"version": "soak"})
-        write_stops(shared, {"drives": make_drives(self.config).stop_frames()})
+        write_stops(shared, {"drives": DriverFactory(self.config).drives().stop_frames()})
         with WorkerSupervisor(shared) as supervisor:
             supervisor.start("drives")
             supervisor.start_watchdog()

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from drivers.interfaces import ControllerState, DriveLink, DrivesDevice, PolledDevice, Source, ValveLink
 from drivers.messages import DaqBlock
-from hil.app.driver_factory import at_endpoints, make_daq, make_drives, make_loads, make_valves
+from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
 from hil.config import Config
@@ -93,9 +93,9 @@ class DirectAccess:
     """
 
     def __init__(self, config: Config) -> None:
-        self._config = config
+        self._make = DriverFactory(config)
         self._stepped: PolledDevice | None = None
-        self._daq = make_daq(config) if config.daq else None
+        self._daq = self._make.daq() if config.daq else None
         self._drives: DrivesDevice | None = None
 
     @property
@@ -111,17 +111,17 @@ class DirectAccess:
 
     def drives(self) -> DriveLink:
         """See Access."""
-        self._stepped = self._drives = drives = make_drives(self._config)
+        self._stepped = self._drives = drives = self._make.drives()
         return drives
 
     def valves(self) -> ValveLink:
         """See Access."""
-        self._stepped = valves = make_valves(self._config)
+        self._stepped = valves = self._make.valves()
         return valves
 
     def loads(self) -> Source[DaqBlock]:
         """See Access."""
-        self._stepped = loads = make_loads(self._config)
+        self._stepped = loads = self._make.loads()
         return loads
 
     def go_on(self) -> int:

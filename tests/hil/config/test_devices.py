@@ -8,7 +8,7 @@ from drivers.modbus.section import ModbusValvesSection
 from drivers.ni.section import NiValvesSection
 from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.roboteq.section import RoboteqDrivesSection
-from hil.app.driver_factory import make_valves
+from hil.app.driver_factory import DriverFactory
 from hil.config import ConfigError, load_config, shipped_configs
 from hil.messages.layout import WHEELS
 from hil.messages.schema import SENSORS
@@ -161,7 +161,7 @@ NI_THREE = [
     ],
 )  # fmt: skip
 def test_any_number_of_cylinders_and_ways_has_its_valves_and_regulators(overrides: list[str]) -> None:
-    make_valves(load_config("mars_dome", overrides))  # refuses what the driver cannot do
+    DriverFactory(load_config("mars_dome", overrides)).valves()  # refuses what the driver cannot do
 
 
 def test_a_valve_without_a_coil_has_that_of_its_place() -> None:

@@ -270,7 +270,7 @@ def test_a_sign_of_life_while_a_lost_device_is_opened_takes_no_time_from_it(shar
     """Kernel calls that open and close a port may keep a worker waiting for longer than it may be silent."""
     given = {}
 
-    def open_link(name, config, shared, alive, host):
+    def open_link(name, shared, alive, host):
         given["alive"] = alive
         raise LinkLostError("gone")
 
