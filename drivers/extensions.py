@@ -11,7 +11,8 @@ from typing import Any
 
 DRIVERS = "rover_hil.drivers"
 EXPERIMENTS = "rover_hil.experiments"
-_WHAT = {DRIVERS: "driver", EXPERIMENTS: "experiment"}
+ROVERS = "rover_hil.rovers"
+_WHAT = {DRIVERS: "driver", EXPERIMENTS: "experiment", ROVERS: "rover"}
 
 
 class ExtensionError(ValueError):

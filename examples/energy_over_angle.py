@@ -14,7 +14,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from models.impact import effective_kinetic_energy
-from models.rover import Rover, exomars, rcp
+from models.rover import exomars, rcp
+from models.rover.rover import Rover
 
 angles_deg = np.arange(10.0, 90.5, 1.0)
 

@@ -17,13 +17,13 @@ import numpy as np
 from hil.app.run import run
 from hil.config import load_config
 from models.impact import effective_kinetic_energy
-from models.rover import Rover, rover_of
+from models.rover.rover import Rover
 from models.rover.tree import Body, Joint, Tree, WheelMount
 
 # 1. The parametric rover: sizes in the config.
 sizes = ["rover.type=parametric", "rover.parametric.wheelbase_m=1.25", "rover.body_mass_kg=45", "rover.added_mass_kg=0"]
 config = load_config("sim_impact", [*sizes, "telemetry.endpoint=''"])
-rover = rover_of(config.rover.parameters())
+rover = config.rover.parameters().build()
 wheels = dict(zip(rover.wheel_names, rover.wheel_positions(rover.neutral()), strict=True))
 mass, wheelbase = rover.mass_matrix(rover.neutral())[0, 0], wheels["front_left"][0] - wheels["rear_left"][0]
 print(f"parametric rover: {mass:.0f} kg, front to rear wheels {wheelbase:.2f} m")

@@ -1,8 +1,9 @@
-"""A package of somebody else's brings a driver and an experiment: installed, it needs no change of ours."""
+"""A package of somebody else's brings a driver, experiments and a rover: installed, it needs no change of ours."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -118,3 +119,65 @@ def test_its_cross_check_is_made(installed):
 def test_its_driver_is_among_the_names_that_a_wrong_one_is_answered_with(installed):
     done = installed("-m", "hil.cli", "check", "sim_wire", "--set=devices.drives.driver=vesc", check=False)
     assert "devices.drives.driver: found 'vesc'; allowed: roboclaw or roboteq or textline" in done.stderr
+
+
+TRACTOR = ("rover.type=tractor", "rover.tractor.wheelbase_m=0.9", "drives.torque_limit_Nm=60")
+
+
+@pytest.mark.slow
+def test_its_rover_hits_the_obstacle_in_lockstep_and_the_run_is_accepted(installed, tmp_path):
+    summary = lockstep(installed, tmp_path / "run", "sim_impact", *TRACTOR)
+    assert (summary["experiment"], summary["accepted"], summary["reasons"]) == ("impact", True, [])
+    asked = "import sys, h5py, json; print(*json.loads(h5py.File(sys.argv[1], 'r', swmr=True, libver='latest')"
+    asked += "['meta'].attrs['layout'])['wheels'])"
+    wheels = installed("-c", asked, str(tmp_path / "run" / "trial.h5")).stdout
+    assert wheels == "front_left front_right rear_left rear_right\n"
+
+
+@pytest.mark.slow
+def test_its_rover_stands_on_a_slope_with_loads_in_equilibrium(installed):
+    """Moments about the rear wheels: the weight of all but the rear wheels, over their places."""
+    asked = "from hil.config import load_config; from hil.config.model_parameters import nominal_rig\n"
+    asked += "from models.statics import SteadyRover\n"
+    asked += "config = load_config('sim_impact', ['rover.type=tractor', 'experiment=spin', 'ground.pitch_deg=5'])\n"
+    asked += "rover, vehicle, _ = nominal_rig(config).assemble()\n"
+    asked += "print(SteadyRover(rover, vehicle, 0.0).at().load.tolist())"
+    loads = json.loads(installed("-c", asked).stdout)
+    slope, mass = math.radians(5.0), 81.0
+    weight = mass * 9.80665
+    # centre of mass: the body in the middle, the axle ahead; all at their heights over the ground
+    ahead, up = 5.0 * 0.4 / mass, (60.0 * 0.35 + 21.0 * 0.15) / mass
+    front = weight * ((0.4 + ahead) * math.cos(slope) - up * math.sin(slope)) / 0.8
+    assert sum(loads) == pytest.approx(weight * math.cos(slope), rel=1e-3)
+    assert loads[0] + loads[1] == pytest.approx(front, rel=0.02)
+
+
+def test_a_wrong_size_of_its_rover_is_named_as_one_of_ours_is(installed):
+    wrong = ("--set=rover.type=tractor", "--set=rover.tractor={track_m: 20, colour: red}", "--set=rover.body_mass_kg=9")
+    done = installed("-m", "hil.cli", "check", "sim_impact", *wrong, check=False)
+    assert done.returncode == 2
+    assert "rover.tractor.track_m: found 20; allowed: a number 0.1 to 10" in done.stderr
+    assert "rover.tractor.colour: found an unknown key" in done.stderr
+    assert "rover.body_mass_kg: found 9; allowed: 60.0, its default" in done.stderr
+    assert "type tractor does not have it, use rover.tractor.body_mass_kg" in done.stderr
+    done = installed(
+        "-m",
+        "hil.cli",
+        "check",
+        "sim_impact",
+        "--set=rover.type=tractor",
+        "--set=rover.tractor.track_m=0.11",
+        check=False,
+    )
+    assert "rover.tractor: found an impossible rover; allowed: tractor: track is 0.11 m" in done.stderr
+
+
+def test_a_section_of_its_rover_beside_another_type_is_refused(installed):
+    done = installed("-m", "hil.cli", "check", "sim_impact", "--set=rover.tractor.track_m=0.6", check=False)
+    assert "rover.tractor.track_m: found 0.6; allowed: 0.7, its default: a rover of type rcp" in done.stderr
+
+
+def test_its_rover_is_among_the_names_that_a_wrong_one_is_answered_with(installed):
+    done = installed("-m", "hil.cli", "check", "sim_impact", "--set=rover.type=car", check=False)
+    assert "rover.type: found 'car'; allowed: rcp or parametric" in done.stderr
+    assert "juno or tractor" in done.stderr

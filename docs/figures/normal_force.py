@@ -19,7 +19,8 @@ from models.contact.ruts import make_ruts
 from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.plant.parameters import OFF
-from models.rover import Rover, rcp
+from models.rover import rcp
+from models.rover.rover import Rover
 from models.statics import SteadyRover, best_torques, spread_of, traction_loss, unevenness
 from models.statics.pull import wheel_under_load
 from models.terrain import slope_of

@@ -17,8 +17,9 @@ from models.actuators.drive import Drive
 from models.contact.ground import Ground
 from models.contact.obstacle import Obstacle
 from models.kernels.compiled import FloatArray
-from models.rover import Rover, exomars, exomars_like, parametric, rcp, rocker_bogie
+from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie
 from models.rover.reference import trapezoidal
+from models.rover.rover import Rover
 from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, run, settle
 from models.wheel import RigidWheel, Soil
 

@@ -22,7 +22,6 @@ from trials import (
 )
 
 from models.contact.constraints import effective_kinetic_energy_on_ground
-from models.rover import rover_of
 
 STEEL = "chapter_5"
 _MARKS = ("o-", "s--", "^:", "d-.", "v-")
@@ -137,7 +136,7 @@ def on_rigid_ground() -> Section:
     rigid = {"ground.kind": "rigid", "ground.rolling": False}
     free, held = over(STEEL, at, {})[0], over(STEEL, at, rigid)[0]
     heavy = over(STEEL, at, rigid, weight=True)[0]
-    rover = rover_of(rig_of(config_of(STEEL, {}), steel=True).rover)
+    rover = rig_of(config_of(STEEL, {}), steel=True).rover.build()
     v = np.zeros(rover.nv)
     v[0] = config_of(STEEL, {}).trial.speed_mps
     found = [effective_kinetic_energy_on_ground(rover, rover.neutral(), v, math.radians(angle)) for angle in at]

@@ -23,7 +23,7 @@ from trials import (
 
 from hil.app.run import run
 from hil.config import load_config
-from models.rover import Rover, rover_of
+from models.rover.rover import Rover
 from models.vehicle import run as run_vehicle
 
 LEGS, STEEL = "chapter_6", "chapter_5"
@@ -146,7 +146,7 @@ def over_hit_height() -> Section:
     found: dict[str, list[str]] = {}
     for axes, angle in zip(panels, given["angles_deg"], strict=True):
         config = config_of(LEGS, {"trial.angle_deg": angle})
-        rover, exponent = rover_of(rig_of(config, steel=False).rover), config.obstacle.exponent
+        rover, exponent = rig_of(config, steel=False).rover.build(), config.obstacle.exponent
         for what, style in (("axle free", "-"), ("axle held by its drive", "--")):
             mass = np.array([_mass_at(rover, math.radians(angle), z, held="held" in what) for z in heights])
             # the largest force of an undamped contact K d^p that stops a mass m is in proportion to m^(p / (p + 1))

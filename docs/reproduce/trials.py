@@ -18,7 +18,6 @@ from hil.config import Config, load_config
 from hil.config.model_parameters import nominal_rig
 from models.impact import effective_kinetic_energy
 from models.plant import RigParameters
-from models.rover import rover_of
 from models.vehicle import run
 
 HERE = Path(__file__).parent
@@ -140,7 +139,7 @@ def rig_of(config: Config, *, steel: bool) -> RigParameters:
     assert rig.obstacle is not None
     if not steel:
         return rig
-    given, radius = parameters()["steel"], rover_of(rig.rover).tree.wheels[0].radius
+    given, radius = parameters()["steel"], rig.rover.build().tree.wheels[0].radius
     h = (1.0 - given["poissons_ratio"] ** 2) / (math.pi * given["youngs_modulus_Pa"])
     stiffness = 4.0 / (3.0 * math.pi * 2.0 * h) * math.sqrt(radius)
     return replace(rig, obstacle=rig.obstacle._replace(stiffness=stiffness, exponent=given["exponent"]))

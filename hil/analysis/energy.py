@@ -19,7 +19,8 @@ from rich.table import Table
 from scipy.optimize import minimize_scalar
 
 from models.impact import effective_kinetic_energy
-from models.rover import Parameters, Rover, rover_of
+from models.rover import Parameters
+from models.rover.rover import Rover
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,7 @@ def energy_curve(config: Config, angles_deg: Sequence[float]) -> EnergyCurve:
         `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum inside the range of the angles, found
         between them too; None where T_c is largest at an end of the range, for it may still grow beyond that end.
     """
-    energy = _energy_over_angle(rover_of(config.rover.parameters()), config.trial.speed_mps)
+    energy = _energy_over_angle(config.rover.parameters().build(), config.trial.speed_mps)
     return {
         "angles_deg": [float(angle) for angle in angles_deg],
         "energy_J": [energy(angle) for angle in angles_deg],
@@ -94,7 +95,7 @@ def peak_over_masses(config: Config) -> list[MassSet]:
             sets[label] = replace(nominal, **{"added_mass": mass})
     rows = []
     for masses_named, parameters in sets.items():
-        rover = rover_of(parameters)
+        rover = parameters.build()
         energy = _energy_over_angle(rover, config.trial.speed_mps)
         peak, total = _peak(energy, _GRID_DEG), sum(body.mass for body in rover.tree.bodies)
         rows.append(MassSet(masses_named, total, peak, None if peak is None else energy(peak)))

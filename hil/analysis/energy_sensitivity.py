@@ -11,7 +11,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from models.impact import energy_gradient
-from models.rover import rover_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +37,7 @@ def sensitivity(config: Config, angles_deg: Sequence[float]) -> Sensitivity:
 
     Places and wheel angles are left out: T_c does not depend on them.
     """
-    rover = rover_of(config.rover.parameters())
+    rover = config.rover.parameters().build()
     q, v = rover.neutral(), np.zeros(rover.nv)
     v[0] = config.trial.speed_mps
     bodies = {wheel.body for wheel in rover.tree.wheels}

@@ -12,7 +12,6 @@ from hil.config.model_parameters import nominal_rig
 from hil.recording import TrialRecord
 from hil.signals.calibration import CalibrationError
 from hil.signals.cylinder import fit_steps, joint_torques_Nm, pressure_steps
-from models.rover import kind_of, rover_of
 
 _ANGLE = 1e-5  # of a joint, for the difference that gives how wheels rise [rad]
 
@@ -59,7 +58,7 @@ def calibrate_cylinder(record: TrialRecord, config: Config, name: str, forces_N:
 def rise_of_wheels(config: Config, cylinder: int) -> NDArray[np.float64]:
     """How far each wheel of the nominal rover rises if the joint of a cylinder turns (wheels,) [m/rad]."""
     parameters = nominal_rig(config).rover
-    rover, joint = rover_of(parameters), kind_of(parameters).cylinder_joints[cylinder]
+    rover, joint = parameters.build(), parameters.cylinder_joints[cylinder]
     q = rover.neutral()
     turned = q.copy()
     turned[7 + rover.joint_names.index(joint)] += _ANGLE

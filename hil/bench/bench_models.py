@@ -15,7 +15,7 @@ from hil.bench.start_time import start_times_s
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from models.kernels.bound import BoundArguments
-from models.rover import Rover, rover_of
+from models.rover.rover import Rover
 from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
 from models.wheel import RigidWheel, many
 
@@ -133,7 +133,8 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
 def _wheel() -> dict[str, Contender]:
     """One wheel with traction: closed form, and the same stresses with compiled quadrature."""
     config = load_config(CONFIG)
-    wheel = RigidWheel(config.wheel_radius_m, config.rover.wheel_width_m, nominal_rig(config).ground.soil)
+    rig = nominal_rig(config)
+    wheel = RigidWheel(config.wheel_radius_m, rig.rover.tree().wheels[0].width, rig.ground.soil)
     packed = np.array(wheel.parameters)
     sinkage, slip = np.linspace(0.002, 0.03, WHEELS), np.linspace(0.05, 0.9, WHEELS)
     out = np.zeros((3, WHEELS))
@@ -204,7 +205,7 @@ def _pinocchio() -> dict[str, Contender]:
 
 
 def _peer_rover() -> Rover:
-    return rover_of(load_config(CONFIG).rover.parameters())
+    return load_config(CONFIG).rover.parameters().build()
 
 
 def _version(package: str) -> str | None:

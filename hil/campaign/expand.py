@@ -92,7 +92,6 @@ def expand(plan: Plan, source: str, overrides: Sequence[str] = (), seed: int | N
         except ConfigError as error:
             problems += error.problems
             continue
-        problems += _added_mass(config.rover, settings)
         planned += [(_shown(settings, config), settings["random_offset"], config)] * repeats
         if len(planned) > MOST_TRIALS:
             raise ConfigError(plan.name, [Problem("repeats", "too many trials", f"at most {MOST_TRIALS}")], "plan")
@@ -155,15 +154,6 @@ def _of_wheels(wheels: PlannedWheels | None, daq: DaqConfig | None) -> dict[str,
     return {**smooth, "daq.layout": "bumper", "daq.channels": sensors}
 
 
-def _added_mass(rover: RoverConfig, settings: dict[str, Any]) -> list[Problem]:
-    """The weights at the ends of the body are those of the RCP."""
-    added_kg = settings["rover"].added_mass_kg
-    if added_kg is None or rover.type in ("rcp", "parametric"):
-        return []
-    allowed = "with rcp and parametric only; of other rovers, the keys of rover.payload under `set`"
-    return [Problem("rovers.added_mass_kg", f"{added_kg:g} with variant {rover.type}", allowed)]
-
-
 def _shown(settings: dict[str, Any], config: Config) -> dict[str, Any]:
     """The settings of a trial, in the order of the columns of campaign.csv."""
     wheels = settings["wheels"]
@@ -171,7 +161,7 @@ def _shown(settings: dict[str, Any], config: Config) -> dict[str, Any]:
     if wheels is None and config.daq and config.daq.layout == "bumper":
         kind = "bumpers"
     rover = config.rover
-    added_kg = rover.added_mass_kg if rover.type in ("rcp", "parametric") else rover.payload.mass_kg
+    added_kg = getattr(rover.parameters(), "added_mass", rover.payload.mass_kg)
     shown: dict[str, Any] = {
         "angle_deg": config.trial.angle_deg,
         "ground": settings["ground"],

@@ -46,11 +46,14 @@ class PlannedSoil(Section):
 class PlannedRover(Section):
     """A rover that trials are made with."""
 
-    variant: Literal["rcp", "parametric", "exomars_like", "exomars", "rocker_bogie", "juno"] | None = Field(
-        None, description="rover.type; null: that of the config"
+    variant: str | None = Field(
+        None,
+        max_length=64,
+        description="rover.type; null: that of the config",
+        json_schema_extra={"note": "the name of a rover"},
     )
     added_mass_kg: float | None = Field(
-        None, ge=0, le=500, description="rover.added_mass_kg, with rcp and parametric; null: that of the config"
+        None, ge=0, le=500, description="rover.added_mass_kg, of a rover that has it; null: that of the config"
     )
 
 

@@ -15,6 +15,7 @@ from drivers.device_sections import Role
 from drivers.registry import driver_names, driver_type
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.extensions import section_class
+from hil.config.schema.rover import rover_section
 
 # The values that a key takes, by the type of its JSON schema.
 KINDS = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true or false"}
@@ -153,6 +154,10 @@ def _place(location: Sequence[int | str], whole: Schema | None = None) -> tuple[
         if keys == ["extensions"]:
             keys.append(str(step))
             node = whole = section_class(str(step)).model_json_schema()
+            continue
+        if keys == ["rover"] and step not in node["properties"] and (section := rover_section(str(step))):
+            keys.append(str(step))
+            node = whole = section.model_json_schema()
             continue
         keys.append(str(step))
         if isinstance(step, int):

@@ -11,7 +11,6 @@ from hil.config.problems import Problem
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig
 from hil.config.schema.trial import TrialConfig
 from models.gravity import GRAVITY_MPS2
-from models.rover.registry import kind_of
 from models.validity import (
     bekker_stiffness,
     longest_explicit_step,
@@ -77,7 +76,7 @@ def step_problems(config: Config) -> list[Problem]:
 
 def _contacts(config: Config) -> list[_Contact]:
     parameters = config.rover.parameters()
-    tree = kind_of(parameters).tree(parameters)
+    tree = parameters.tree()
     masses = {body.name: body.mass for body in tree.bodies}
     wheel_kg = min(masses[wheel.body] for wheel in tree.wheels)
     rover_kg = sum(masses.values()) + config.rover.payload.mass_kg

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from hil.config.calibration import calibration_paths, put_calibration
 from hil.config.checked import Config
 from hil.config.error_messages import problems_of, shown, wrong_by_themselves
+from hil.config.other_rovers import leave_out_replaced, other_rovers_problems, rover_type
 from hil.config.problems import ConfigError, Problem
 from hil.config.schema.sensors import LISTED
 from hil.config.text_file import read_text
@@ -48,8 +49,7 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
     try:
         config.rover.parameters()
     except ValueError as error:
-        section = "rover" if config.rover.type == "rcp" else f"rover.{config.rover.type}"
-        raise ConfigError(str(source), [Problem(section, "an impossible rover", str(error))]) from None
+        raise ConfigError(str(source), [Problem(config.rover.path, "an impossible rover", str(error))]) from None
     from hil.config.integration import step_problems  # imports numba, as the rover above
 
     if problems := step_problems(config):
@@ -78,14 +78,16 @@ def _checked(
     if not isinstance(raw, dict):
         found = Problem("(file)", shown(raw), "sections and keys, as in the shipped configs (hil configs)")
         raise ConfigError(source, problems or [found])
+    rover = rover_type(raw)
     for override in overrides:
         problems += _override(raw, override)
     if seed is not None:
         raw["seed"] = seed
         if raw.get("rig") == "real":
             problems.append(Problem("--seed", str(seed), "no seed: with rig: real there are no random numbers"))
-    if folder is not None:
-        problems += put_calibration(raw, folder)
+    if folder is not None:  # the effective config of a run may be older than this check
+        leave_out_replaced(raw, overrides, rover)
+        problems += [*other_rovers_problems(raw), *put_calibration(raw, folder)]
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:

@@ -76,7 +76,7 @@ class UncheckedConfig(Section):
     normal_force: NormalForceConfig = Field(default_factory=NormalForceConfig)
     drawbar: DrawbarConfig = Field(default_factory=DrawbarConfig)
     slope: SlopeConfig = Field(default_factory=SlopeConfig)
-    rover: RoverConfig = Field(default_factory=RoverConfig)
+    rover: SerializeAsAny[RoverConfig] = Field(default_factory=RoverConfig)
     ground: GroundConfig = Field(default_factory=GroundConfig)
     soil: SoilConfig = Field(default_factory=SoilConfig)
     wheel: WheelConfig = Field(default_factory=WheelConfig)
@@ -114,9 +114,9 @@ class UncheckedConfig(Section):
         channels = self.daq.channels if self.daq else ()
         cylinders, loads = self.cylinders, self.loads
         layout = layout_of(
-            self.rover.type,
+            self.rover.kind.wheels(),
             tuple(channel.name for channel in channels),
-            joints=cylinders.joints,
+            joints=self.rover.kind.cylinder_joints if cylinders.joints is None else cylinders.joints,
             ways=cylinders.ways,
             regulators=cylinders.regulators,
             controls_loads=self.section.controls_loads,

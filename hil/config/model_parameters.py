@@ -24,7 +24,6 @@ from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
 from models.contact.plate import Plate, make_plate
 from models.plant import GroundParameters, ReadingNoise, RigParameters, Spread, Towing, Veer
-from models.rover.registry import kind_of
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
 from models.sensors.rear_frame import REAR, link_share, rear_link_reach
@@ -42,7 +41,7 @@ def nominal_rig(config: Config) -> RigParameters:
         grouser_height=config.wheel_radius_m - config.rover.wheel_radius_m,
         ground=_ground(config.ground, config.soil, config.wheel),
         launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
-        obstacle=_obstacle(config.obstacle, config.wheel, config.trial.angle_deg, kind_of(rover).tree(rover).wheels)
+        obstacle=_obstacle(config.obstacle, config.wheel, config.trial.angle_deg, rover.tree().wheels)
         if config.section.obstacle
         else None,
         start_distance=config.trial.start_distance_m,

@@ -21,7 +21,7 @@ from hil.messages.load_limits import SOLVER, LoadLimits, require_shares
 from hil.messages.loads import LoadGoal, LoadMode
 from models.actuators.cylinder_forces import CylinderForces
 from models.kernels.bound import BoundArguments
-from models.rover import Rover
+from models.rover.rover import Rover
 from models.statics import RoverStatics
 
 # With a wheel to be unloaded, the weight of the others' deviation from their mean.

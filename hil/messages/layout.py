@@ -5,41 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from drivers.messages import PowerSample, ValveSet
+from drivers.messages import PowerSample, SensorName, ValveSet
 from drivers.valve_layout import WAYS, ValveLayout
 
-# Wheels of the six-wheeled rovers, and of the rig's side bogies.
-WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
-CYLINDERS = ("left", "right")
-_BOGIE = "_bogie"
-
-
-class RoverParts(NamedTuple):
-    """Parts of a type of rover by name; as in `models.rover.registry`.
-
-    Attributes:
-        wheels: in the order of its model.
-        cylinders: those that a rig has by default.
-        bogies: joints that may have a cylinder.
-    """
-
-    wheels: tuple[str, ...] = WHEELS
-    cylinders: tuple[str, ...] = CYLINDERS
-    bogies: tuple[str, ...] = ("left_bogie", "right_bogie", "rear_bogie")
-
-
-# Those that differ, by `rover.type`.
-OTHER_ROVERS = {
-    "rocker_bogie": RoverParts(bogies=("left_bogie", "right_bogie")),
-    "juno": RoverParts(("front_left", "front_right", "rear_left", "rear_right"), (), ()),
+# Names of the force sensors by `daq.layout`, in the order of the channels.
+SENSORS: dict[str, tuple[SensorName, ...]] = {
+    "triangle": ("top", "lower_left", "lower_right"),
+    "bumper": ("front_left", "front_right"),
+    "rear": ("link_left", "link_right"),
+    "bottom": ("link_left", "link_right"),
 }
-# Names of the force sensors by `daq.layout`.
-TRIANGLE = ("top", "lower_left", "lower_right")
-BUMPER = ("front_left", "front_right")
+_BOGIE = "_bogie"
 T = TypeVar("T")
 # Groups of a record with samples, each with datasets blocks, raw and t_ns; they are named as the links.
 SAMPLED = ("daq", "loads")
@@ -62,7 +42,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         supplies: names of the motors' supply voltages that are watched, with the motors' currents; empty: neither is.
 
     Example:
-        >>> layout = Layout(WHEELS, CYLINDERS, channels=TRIANGLE, ways=("extend",))
+        >>> layout = Layout(("left", "right"), ("left", "right"), channels=SENSORS["triangle"], ways=("extend",))
         >>> layout.valves, layout.links
         (('left_extend', 'right_extend'), ('daq', 'drives', 'valves'))
         >>> Layout.from_json(layout.to_json()) == layout
@@ -159,16 +139,11 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
             raise ValueError(f"/meta/layout: {error}") from None
 
 
-def parts_of(rover: str) -> RoverParts:
-    """Wheels and joints of a rover, by its type as in the config."""
-    return OTHER_ROVERS.get(rover, RoverParts())
-
-
 def layout_of(
-    rover: str,
+    wheels: tuple[str, ...],
     channels: tuple[str, ...],
     *,
-    joints: Sequence[str] | None = None,
+    joints: Sequence[str] = (),
     ways: str = "both",
     regulators: str = "none",
     controls_loads: bool = False,
@@ -177,19 +152,18 @@ def layout_of(
     """The layout of a rig.
 
     Args:
-        rover: type of the rover, as in the config.
+        wheels: names, in the order of the rover's model.
         channels: names of the force sensors.
-        joints: those with a cylinder; None: the rover's usual ones.
+        joints: those with a cylinder, NAME_bogie each.
         ways: in which the valves can push: both, extend or retract.
         regulators: moved during a run: none, common (one for all cylinders) or each (one for each).
         controls_loads: a controller distributes the wheels' loads, where there are cylinders.
         open_loop: the wheels are driven by duty.
     """
-    parts = parts_of(rover)
-    cylinders = parts.cylinders if joints is None else tuple(joint.removesuffix(_BOGIE) for joint in joints)
+    cylinders = tuple(joint.removesuffix(_BOGIE) for joint in joints)
     moved = {"none": (), "common": ("supply",) * bool(cylinders), "each": cylinders}[regulators]
     return Layout(
-        parts.wheels,
+        wheels,
         cylinders,
         channels,
         moved,

@@ -1,4 +1,4 @@
-"""The rows of a record as they are on disk: a reusable row of numbers, events, and the names of the sensors.
+"""The rows of a record as they are on disk: a reusable row of numbers, and events.
 
 Fixed-size fields only: variable-length ones cannot be read back from a file whose writer was killed.
 """
@@ -14,16 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.messages import SensorName
 from hil.messages.layout import Layout
 from hil.messages.signals import EVENTS, TIMES, row_dtype
 
-SENSORS: dict[str, tuple[SensorName, ...]] = {  # by layout, in the order of the channels
-    "triangle": ("top", "lower_left", "lower_right"),
-    "bumper": ("front_left", "front_right"),
-    "rear": ("link_left", "link_right"),
-    "bottom": ("link_left", "link_right"),
-}
 IMPACT = "impact"  # name of the event that records an impact
 BURST_SLACK_S = 0.25  # an event may be recorded this long after its sample, and still no sample of its burst is lost
 # Rows that are the same for any rig.

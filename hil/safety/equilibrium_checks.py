@@ -69,7 +69,8 @@ def equilibrium_checks(rig: Rig, speeds_mps: Sequence[float] = (), *, steady: bo
     if found[0].joint:
         turned = min(found, key=lambda state: state.stop - state.angle)
         angle = f"{turned.joint.replace('_', ' ')} at {math.degrees(turned.angle):.1f} deg {turned.words}"
-        within = f"up to its stop at {math.degrees(turned.stop):g} deg ({_stop_key(rig.config.rover, turned.joint)})"
+        key = rig.config.rover.key_of(_stop_of(turned.joint))
+        within = f"up to its stop at {math.degrees(turned.stop):g} deg ({key})"
         checks.append(Check("suspension joint", turned.angle <= turned.stop, angle, within, to_do))
     tilted = max(found, key=lambda state: state.tilt)
     most = rig.limits.tilt_deg
@@ -131,9 +132,9 @@ def _judged(standing: SteadyRover, words: str) -> Predicted:
     )
 
 
-def _stop_key(rover: RoverConfig, joint: str) -> str:
-    section = "rover" if rover.type in ("rcp", "parametric") else f"rover.{rover.type}"
-    return f"{section}.{joint.rsplit('_', 1)[-1]}_stop_deg"
+def _stop_of(joint: str) -> str:
+    """Parameter of a rover that has the stop of a joint: bogie_stop of left_bogie."""
+    return f"{joint.rsplit('_', 1)[-1]}_stop"
 
 
 def _to_do(rover: RoverConfig, ground: GroundConfig) -> str:

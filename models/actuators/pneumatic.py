@@ -11,8 +11,8 @@ import numpy as np
 from models.actuators.linkage import Linkage, piston, rub, stop
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover import Rover
 from models.rover.dynamics import Work
+from models.rover.rover import Rover
 
 
 class Cylinder(NamedTuple):

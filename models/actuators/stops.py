@@ -9,8 +9,8 @@ import numpy as np
 
 from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover import Rover
 from models.rover.dynamics import Work
+from models.rover.rover import Rover
 
 # How far a joint's stop gives under the rover's weight at the farthest wheel that the joint carries [rad], and its
 # damping as a share of what would be critical for the bodies that the joint carries: a rubber bumper, an assumption.

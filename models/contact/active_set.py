@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover import Rover
 from models.rover.dynamics import Work
 from models.rover.factor import half_solve
 from models.rover.reduction import Chain
+from models.rover.rover import Rover
 
 # A row counts as dependent on those before it where less than this share of its mobility is independent of them.
 DEPENDENT = 1e-10

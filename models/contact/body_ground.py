@@ -12,10 +12,10 @@ from models.contact.compliant import CompliantGround, make_compliant_ground, pre
 from models.contact.laws import make_law
 from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray, kernel
-from models.rover import Rover
 from models.rover.dynamics import Work
 from models.rover.points import Direction, body_spin, body_velocity, cross, to_base, to_world, vector
 from models.rover.reduction import Chain
+from models.rover.rover import Rover
 from models.rover.tree import Tree, rotation_about
 from models.terrain.surface import Terrain, axes, height_over, to_ground
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from models.contact.active_set import RigidGround, find_active, make_rigid_ground
 from models.contact.ground import GroundContact
 from models.kernels.compiled import FloatArray, kernel
-from models.rover import Rover
 from models.rover.dynamics import Work, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import add_scaled, factorise, solve
 from models.rover.points import approach_row, body_position, project
 from models.rover.reduction import Chain
+from models.rover.rover import Rover
 from models.terrain.surface import Terrain, axes, clearance, from_ground
 
 

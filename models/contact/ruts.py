@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover import Rover
+from models.rover.rover import Rover
 
 # Places along x, as a ring much longer than any rover; one place is shorter than a wheel's contact.
 SPACING = 0.01  # m

@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 from models.checks import Range, problem, refuse
 from models.impact.energy import effective_kinetic_energy
 from models.kernels.compiled import FloatArray
-from models.rover import Rover
+from models.rover.rover import Rover
 
 # Hitting wheels of a rover, as Rover.impact_jacobian has them.
 FRONT = ("front_left", "front_right")

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from models.impact.energy import projectors
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover import Rover
 from models.rover.block import base_of, put_base
 from models.rover.dynamics import Work, fill_bias, make_work, momentum, place_bodies
 from models.rover.factor import fold
 from models.rover.points import to_base
 from models.rover.queries import gather
 from models.rover.reduction import Chain
+from models.rover.rover import Rover
 
 
 def energy_gradient(

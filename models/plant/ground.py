@@ -9,7 +9,7 @@ from models.contact.active_set import RigidGround, make_rigid_ground
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
-from models.rover import Rover
+from models.rover.rover import Rover
 from models.terrain import Terrain, slope_of
 from models.wheel import RigidWheel, Soil
 

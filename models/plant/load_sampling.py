@@ -6,7 +6,7 @@ import numpy as np
 
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray
-from models.rover import Rover
+from models.rover.rover import Rover
 from models.sensors.load_sensors import RING, LoadSensors, make_load_parts, take_load_samples
 from models.vehicle import VehicleModel, VehicleState
 

@@ -20,7 +20,8 @@ from models.plant.ground import GroundParameters
 from models.plant.reading_noise import ReadingNoise
 from models.plant.towing import Towing
 from models.plant.veer import Veer
-from models.rover import Parameters, Rover, kind_of
+from models.rover import Parameters
+from models.rover.rover import Rover
 from models.sensors.disturbance import SensorDisturbances
 from models.sensors.load_sensors import LoadSensors
 from models.sensors.piezo import Piezo, check_piezo
@@ -84,7 +85,7 @@ class RigParameters:
         disturbance: of the piezo channels, or None.
         snap_share: of the force at a slip off the plate's edge, with which the shield snaps back.
         veer: how the rover stands and drives askew.
-        cylinder_joints: those with a cylinder; None: those of the rover's kind (models.rover.RoverKind).
+        cylinder_joints: those with a cylinder; None: the usual ones of the rover (`Parameters.cylinder_joints`).
         linkage: pins, stroke and friction of each cylinder, or None.
         pneumatics: compressible gas in the cylinders, which then need a linkage, or None.
         regulated: the cylinders' supply is moved during a run, and closed at the start.
@@ -144,7 +145,7 @@ class RigParameters:
             check_piezo(self.piezo)
         rover = self.make_rover()
         soil, compliant, rigid = self.ground.under(rover)
-        joints = kind_of(self.rover).cylinder_joints if self.cylinder_joints is None else self.cylinder_joints
+        joints = self.rover.cylinder_joints if self.cylinder_joints is None else self.cylinder_joints
         vehicle = VehicleModel(
             rover.chain,
             soil,
@@ -163,9 +164,8 @@ class RigParameters:
 
     def make_rover(self) -> Rover:
         """The rover with its payload and grousers, locked as on the rig. Runs no kernel."""
-        kind = kind_of(self.rover)
-        locks = self.veer.locks(kind.rig_locks, kind.build(self.rover).wheel_names if self.veer.steering else ())
-        return self.payload.on(kind.build(self.rover, locks=locks)).with_grousers(self.grouser_height)
+        locks = self.veer.locks(self.rover.rig_locks(), self.rover.wheels())
+        return self.payload.on(self.rover.build(locks=locks)).with_grousers(self.grouser_height)
 
     def make_gas(self, vehicle: VehicleModel, state: VehicleState) -> Gas | None:
         """Gas in the cylinders of a vehicle that was built from this; None: none, or their chambers have no gas model.

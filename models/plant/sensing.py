@@ -8,7 +8,7 @@ from models.contact.obstacle import Obstacle
 from models.kernels.compiled import FloatArray
 from models.plant.advance import RING, Sensing
 from models.plant.parameters import RigParameters
-from models.rover import Rover
+from models.rover.rover import Rover
 from models.sensors.piezo import Piezo, make_piezo_state
 from models.sensors.snap_back import SnapBack, make_snap_back
 

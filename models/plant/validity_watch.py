@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import kernel
-from models.rover import Rover
+from models.rover.rover import Rover
 from models.validity import LIFTED, VALIDITIES
 from models.vehicle import VehicleModel, VehicleState
 from models.vehicle.invariants import Invariants, check_invariants, make_invariants

@@ -1,54 +1,16 @@
-"""Common parts of the rover descriptions: checked parameters, shapes, and a builder of a tree from places."""
+"""Common parts of the rover descriptions: shapes, and a builder of a tree from places."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 
 from models.rover.tree import Body, Coupling, Joint, Tree, Vector, WheelMount
 
-# Where bogies and rockers meet their stops, to either side of level [rad]: an assumption, no source gives any.
-STOP = math.radians(30.0)
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
+SIDE_BOGIES = ("left_bogie", "right_bogie")
 LENGTHWISE: Vector = (1.0, 0.0, 0.0)
 LATERAL: Vector = (0.0, 1.0, 0.0)
 VERTICAL: Vector = (0.0, 0.0, 1.0)
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """Numbers of one rover: angles [rad] under a quarter turn, added weights 0 or more, all others above 0.
-
-    Stops of joints [rad] are above 0, up to a quarter turn.
-
-    A field that is a bool is a choice, and either will do; one whose default is None may be left at that.
-    """
-
-    rover = ""  # name; not annotated, so that it is no parameter
-
-    def __post_init__(self) -> None:
-        wrong = [text for item in fields(self) if (text := self._out_of_range(item.name))]
-        if not wrong:
-            wrong = self.geometry_errors()
-        if wrong:
-            raise ValueError(f"{self.rover}: " + "; ".join(wrong))
-
-    def _out_of_range(self, name: str) -> str:
-        value = getattr(self, name)
-        if isinstance(value, bool) or (value is None and getattr(type(self), name) is None):
-            return ""
-        if name.endswith("_stop") and 0.5 * math.pi < value < math.inf:
-            return f"{name} is {value} rad, allowed: up to pi/2"
-        if name.endswith("_angle"):
-            return "" if abs(value) < 0.5 * math.pi else f"{name} is {value} rad, allowed: within pi/2 of 0"
-        if name.startswith("added_"):
-            return "" if math.isfinite(value) and value >= 0.0 else f"{name} is {value}, allowed: 0 or more"
-        return "" if math.isfinite(value) and value > 0.0 else f"{name} is {value}, allowed: above 0"
-
-    def geometry_errors(self) -> list[str]:
-        """Errors in the geometry, each with value and range; called only if every number is in range."""
-        return []
 
 
 def geometry_error(name: str, value: float, room: float, why: str) -> list[str]:

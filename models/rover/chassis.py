@@ -9,33 +9,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from models.rover.assembly import LATERAL, STOP, VERTICAL, WHEELS, Parameters, TreeBuilder, bogie_of, box, on_side
+from models.rover.assembly import LATERAL, VERTICAL, WHEELS, TreeBuilder, bogie_of, box, on_side
+from models.rover.parameters import Parameters, quantity
 from models.rover.tree import Body, Tree, Vector
 
 
 @dataclass(frozen=True)
 class ChassisParameters(Parameters):
-    """Assumed values of the RCP's bodies that no source gives [kg, m]; about 120 kg in all.
+    """Assumed values of the RCP's bodies that no source gives; about 120 kg in all.
 
-    `added_mass` is the two weights of MacMahon 2016 6.2.4 (2 x 25 lb = 22.7 kg), one at either end of the main body.
-    `body_com_height` is the height of the main body's centre of mass over ground; None: where the body's type has it.
-    `bogie_stop` is the angle at which each bogie meets its stop, to either side of level [rad].
+    The added weights are the two of MacMahon 2016 6.2.4 (2 x 25 lb = 22.7 kg), one at either end of the main body.
     """
 
-    wheel_mass: float = 4.0
-    leg_mass: float = 2.0
-    steer_mass: float = 1.0
-    arm_mass: float = 1.0
-    bogie_mass: float = 4.0
-    body_mass: float = 60.0
-    added_mass: float = 0.0
-    wheel_width: float = 0.12
-    body_length: float = 0.7
-    body_width: float = 0.5
-    body_height: float = 0.3
-    bogie_length: float = 0.55
-    body_com_height: float | None = None
-    bogie_stop: float = STOP
+    wheel_mass: float = quantity(4.0, "kg", 0.1, 100, "of each of the six wheels")
+    leg_mass: float = quantity(2.0, "kg", 0.1, 100, "of each leg")
+    steer_mass: float = quantity(1.0, "kg", 0.1, 100, "of each steering unit")
+    arm_mass: float = quantity(1.0, "kg", 0.1, 100, "of each arm, rigid on its bogie")
+    bogie_mass: float = quantity(4.0, "kg", 0.1, 100, "of each of the three bogies")
+    body_mass: float = quantity(60.0, "kg", 1, 1000, "of the main body")
+    added_mass: float = quantity(0.0, "kg", 0, 500, "of added weights, half at either end of the body")
+    wheel_width: float = quantity(0.12, "m", 0.01, 1, "of each wheel", in_config=0.15)
+    body_length: float = quantity(0.7, "m", 0.05, 5, "of the main body, a box for its inertia")
+    body_width: float = quantity(0.5, "m", 0.05, 5, "of the main body")
+    body_height: float = quantity(0.3, "m", 0.05, 5, "of the main body")
+    body_com_height: float | None = quantity(
+        None,
+        "m",
+        0.05,
+        5,
+        "of the main body's centre of mass over ground; null: 0.8246 of Table 4-1 with rcp, half of "
+        "body_height_m over the bogies with parametric",
+    )
+    bogie_length: float = quantity(0.55, "m", 0.05, 5, "of each bogie, a box for its inertia")
+    bogie_stop: float = quantity(30.0, "deg", 1, 90, "of each bogie from level to its stop, either way; assumed")
 
 
 class LegPlaces(NamedTuple):

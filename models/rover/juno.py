@@ -15,21 +15,18 @@ themselves, without the chains that it describes. See `juno`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from models.rover.assembly import (
     LATERAL,
     LENGTHWISE,
-    STOP,
-    Parameters,
     TreeBuilder,
     box,
     cylinder_along_x,
     geometry_error,
     on_side,
 )
-from models.rover.rover import Rover
+from models.rover.parameters import Parameters, choice, quantity
 from models.rover.tree import Body, Coupling, Tree
 
 WHEELS = ("front_left", "front_right", "rear_left", "rear_right")
@@ -37,43 +34,34 @@ WHEELS = ("front_left", "front_right", "rear_left", "rear_right")
 
 @dataclass(frozen=True)
 class JunoParameters(Parameters):
-    """Sizes and masses [m, kg, rad]; 317.7 kg in all.
+    """The Juno rover of Petersen 2012, 6.1: total mass, wheels, wheelbase and track quoted, all else assumed.
 
-    Attributes:
-        wheel_mass: quoted.
-        rocker_mass: of each main rocker with its motor, gear and chain.
-        frame_mass: of the transverse rocker and other parts that do not tilt with the chassis.
-        rod_mass: of each of the two rods, at the rear.
-        chassis_mass: the rest of the quoted total.
-        wheelbase: quoted.
-        track: quoted; between wheel centres.
-        pivot_height: of the rockers' pivots over ground.
-        chassis_height: of the chassis' centre of mass over ground, above the pivots.
-        wheel_radius: quoted, lugs included.
-        wheel_width: of a tyre.
-        chassis_length, chassis_width, chassis_depth: of the chassis, a box for its inertia.
-        tilt_angle: of the chassis against the frame between the rockers, positive nose up.
-        rocker_stop: angle of the rockers at which they meet their stops, to either side of level.
-        chains: whether a chain ties the wheels of a side.
+    It has 9 speeds (6 base, left rocker, a pair of wheels on either side). The right rocker's angle is minus the left
+    one's; a side's rear wheel follows its front wheel, which has the motor. `chains=False` gives four independent
+    wheels, 11 speeds; `locks={"spin": None}` frees the rods, two more: with both there are the 13 of the thesis.
+    `locks={"tilt": None}` frees the tilt actuator: a joint for a torque. The frame is the transverse rocker and all
+    other parts that do not tilt with the chassis.
+
+    The base frame lies on the ground under the frame; the wheels of `neutral()` touch z = 0.
     """
 
-    wheel_mass: float = 9.6
-    rocker_mass: float = 45.0
-    frame_mass: float = 12.0
-    rod_mass: float = 1.0
-    chassis_mass: float = 175.3
-    wheelbase: float = 0.85
-    track: float = 1.2
-    pivot_height: float = 0.35
-    chassis_height: float = 0.45
-    wheel_radius: float = 0.2794
-    wheel_width: float = 0.25
-    chassis_length: float = 1.0
-    chassis_width: float = 0.7
-    chassis_depth: float = 0.35
-    tilt_angle: float = 0.0
-    rocker_stop: float = STOP
-    chains: bool = True
+    wheel_mass: float = quantity(9.6, "kg", 0.1, 100, "of each of the four wheels")
+    rocker_mass: float = quantity(45.0, "kg", 0.1, 1000, "of each main rocker with motor, gear and chain")
+    frame_mass: float = quantity(12.0, "kg", 0.1, 1000, "of the transverse rocker, which does not tilt")
+    rod_mass: float = quantity(1.0, "kg", 0.01, 100, "of each of its two rods")
+    chassis_mass: float = quantity(175.3, "kg", 1, 2000, "of the chassis: 317.7 kg in all")
+    wheelbase: float = quantity(0.85, "m", 0.1, 10, "front to rear wheel centres")
+    track: float = quantity(1.2, "m", 0.1, 10, "between the centres of the wheels of either side")
+    pivot_height: float = quantity(0.35, "m", 0.05, 5, "of the rockers' pivots over ground")
+    chassis_height: float = quantity(0.45, "m", 0.05, 5, "of the chassis' centre of mass over ground")
+    wheel_radius: float = quantity(0.2794, "m", 0.02, 2, "of every wheel, lugs included")
+    wheel_width: float = quantity(0.25, "m", 0.01, 1, "of every tyre")
+    chassis_length: float = quantity(1.0, "m", 0.05, 5, "of the chassis, a box for its inertia")
+    chassis_width: float = quantity(0.7, "m", 0.05, 5, "of the chassis")
+    chassis_depth: float = quantity(0.35, "m", 0.05, 5, "of the chassis, upright")
+    tilt_angle: float = quantity(0.0, "deg", -30, 30, "of the chassis by its actuator, positive nose up")
+    rocker_stop: float = quantity(30.0, "deg", 1, 90, "of each rocker from level to its stop, either way; assumed")
+    chains: bool = choice(True, "true: one motor a side and a chain to the other wheel; false: one motor a wheel")
 
     rover = "juno"
 
@@ -86,55 +74,38 @@ class JunoParameters(Parameters):
             "chassis_height", self.chassis_height, self.pivot_height, "it lies below the pivots"
         )
 
-
-def juno(*, locks: Mapping[str, float | None] | None = None, chains: bool = True, **parameters: float) -> Rover:
-    """Juno, its chassis tilted at `tilt_angle`: 9 speeds (6 base, left rocker, a pair of wheels on either side).
-
-    The right rocker's angle is minus the left one's; a side's rear wheel follows its front wheel, which has the motor.
-    `chains=False` gives four independent wheels, 11 speeds; `locks={"spin": None}` frees the rods, two more: with both
-    there are the 13 of the thesis. `locks={"tilt": None}` frees the tilt actuator: a joint for a torque.
-
-    The base frame lies on the ground under the frame; the wheels of `neutral()` touch z = 0.
-
-    Args:
-        locks: see `models.rover.rcp`.
-        chains: see above.
-        **parameters: any other field of `JunoParameters`.
-
-    Raises:
-        ValueError: a parameter out of range, an impossible geometry, or a lock of an unknown or coupled joint.
-        TypeError: an unknown parameter.
-    """
-    return Rover(juno_tree(JunoParameters(chains=chains, **parameters)).with_locks(locks or {}))
-
-
-def juno_tree(p: JunoParameters) -> Tree:
-    """All 10 bodies and 9 joints, tilt and rods locked, the rockers coupled and, with chains, the wheels of a side."""
-    pivot = (0.0, 0.0, p.pivot_height)
-    # the transverse rocker is a bar across the rear of the chassis
-    frame = box(p.frame_mass, (0.10, p.chassis_width, 0.10))
-    builder = TreeBuilder(p.rover, Body("main_body", p.frame_mass, pivot, frame))
-    size = (p.chassis_length, p.chassis_width, p.chassis_depth)
-    builder.add_body(
-        "main_body", "chassis_tilt", LATERAL, "chassis", p.chassis_mass, box(p.chassis_mass, size), pivot,
-        (0.0, 0.0, p.chassis_height), locked_at=-p.tilt_angle, size=size,
-    )  # fmt: skip
-    across = 0.5 * p.track
-    inboard = across - p.wheel_width
-    for side in ("left", "right"):
-        rocker, rod = f"{side}_rocker", f"{side}_rod"
-        inertia = box(p.rocker_mass, (p.wheelbase, 0.10, 0.15))
-        hinge = on_side((0.0, inboard, p.pivot_height), side)
-        centre = (0.0, hinge[1], p.wheel_radius)  # motor and chain lie between the axles
+    def tree(self) -> Tree:
+        """All 10 bodies and 9 joints, tilt and rods locked, rockers coupled and, with chains, the wheels of a side."""
+        pivot = (0.0, 0.0, self.pivot_height)
+        # the transverse rocker is a bar across the rear of the chassis
+        frame = box(self.frame_mass, (0.10, self.chassis_width, 0.10))
+        builder = TreeBuilder(self.rover, Body("main_body", self.frame_mass, pivot, frame))
+        size = (self.chassis_length, self.chassis_width, self.chassis_depth)
         builder.add_body(
-            "main_body", rocker, LATERAL, rocker, p.rocker_mass, inertia, hinge, centre, stop=p.rocker_stop
-        )
-        middle = on_side((-0.25 * p.wheelbase, 0.5 * p.chassis_width, p.pivot_height), side)
-        along = cylinder_along_x(p.rod_mass, 0.01, 0.5 * p.wheelbase)
-        builder.add_body("main_body", f"{rod}_spin", LENGTHWISE, rod, p.rod_mass, along, middle, locked_at=0.0)
-    for wheel in WHEELS:
-        row, side = wheel.split("_")
-        axle = on_side((0.5 * p.wheelbase if row == "front" else -0.5 * p.wheelbase, across, p.wheel_radius), side)
-        builder.wheel(wheel, f"{side}_rocker", p.wheel_mass, p.wheel_radius, p.wheel_width, axle)
-    chains = [Coupling(f"rear_{side}_drive", ((f"front_{side}_drive", 1.0),)) for side in ("left", "right")]
-    return builder.tree([Coupling("right_rocker", (("left_rocker", -1.0),)), *(chains if p.chains else ())])
+            "main_body", "chassis_tilt", LATERAL, "chassis", self.chassis_mass, box(self.chassis_mass, size), pivot,
+            (0.0, 0.0, self.chassis_height), locked_at=-self.tilt_angle, size=size,
+        )  # fmt: skip
+        across = 0.5 * self.track
+        inboard = across - self.wheel_width
+        for side in ("left", "right"):
+            rocker, rod = f"{side}_rocker", f"{side}_rod"
+            inertia = box(self.rocker_mass, (self.wheelbase, 0.10, 0.15))
+            hinge = on_side((0.0, inboard, self.pivot_height), side)
+            centre = (0.0, hinge[1], self.wheel_radius)  # motor and chain lie between the axles
+            builder.add_body(
+                "main_body", rocker, LATERAL, rocker, self.rocker_mass, inertia, hinge, centre, stop=self.rocker_stop
+            )
+            middle = on_side((-0.25 * self.wheelbase, 0.5 * self.chassis_width, self.pivot_height), side)
+            along = cylinder_along_x(self.rod_mass, 0.01, 0.5 * self.wheelbase)
+            builder.add_body("main_body", f"{rod}_spin", LENGTHWISE, rod, self.rod_mass, along, middle, locked_at=0.0)
+        for wheel in WHEELS:
+            row, side = wheel.split("_")
+            axle = on_side(
+                (0.5 * self.wheelbase if row == "front" else -0.5 * self.wheelbase, across, self.wheel_radius), side
+            )
+            builder.wheel(wheel, f"{side}_rocker", self.wheel_mass, self.wheel_radius, self.wheel_width, axle)
+        chains = [Coupling(f"rear_{side}_drive", ((f"front_{side}_drive", 1.0),)) for side in ("left", "right")]
+        return builder.tree([Coupling("right_rocker", (("left_rocker", -1.0),)), *(chains if self.chains else ())])
+
+
+juno = JunoParameters.make

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from models.rover.assembly import Parameters, TreeBuilder, box, row_places
+from models.rover.assembly import TreeBuilder, box, row_places
+from models.rover.parameters import Parameters
 from models.rover.tree import Body
 
 
-@dataclass(frozen=True)
 class OutlinedParameters(Parameters):
-    """Their common parameters [kg, m, rad].
+    """Their common parameters [kg, m, rad], which each of them declares.
 
     `track` is between the outer faces of the wheels of either side, `bogie_stop` the angle at which each bogie meets
     its stop, to either side of level.

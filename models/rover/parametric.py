@@ -11,12 +11,11 @@ on the ground.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from models.rover.assembly import geometry_error, row_places
+from models.rover.assembly import SIDE_BOGIES, geometry_error, row_places
 from models.rover.chassis import ChassisParameters, LegPlaces, Places, chassis_tree
-from models.rover.rover import Rover
+from models.rover.parameters import quantity
 from models.rover.tree import Tree
 
 # walking turns the front legs forward and the others back, about the axis to port
@@ -25,30 +24,38 @@ _WALKS = {"front": -1.0, "middle": 1.0, "rear": 1.0}
 
 @dataclass(frozen=True)
 class ParametricParameters(ChassisParameters):
-    """Inputs of MacMahon 2016, Figure 4-2 [m, rad], and the RCP's assumed masses and sizes.
+    """Inputs of MacMahon 2016, Figure 4-2: with these defaults the RCP of Table 4-1 on wheels 0.15 m wide.
 
-    Lengths default to those of the RCP in Table 4-1: the legs to the steers' height over the wheels', the arm to the
-    place of the arms' centres, all for the assumed wheel width.
+    Walking is locked at its angle and steering at zero: 15 speeds as the RCP. The wheels of `neutral()` touch z = 0.
+    With walking freed, joint angle zero is a leg that hangs straight.
 
-    Attributes:
-        wheelbase: wb, centre to centre of front and rear wheels at walking angle zero.
-        track: wt, between the outer faces of the wheels of either side.
-        walking_angle: theta, of the legs to the bogies: front ones forward, others back.
-        leg_length: l, from the wheel centre to the hinge it walks about.
-        bogie_height: by, of the bogie joints over ground at walking angle zero.
-        wheel_radius: r.
-        arm_width: a; the inner faces of arm and wheel are flush.
+    Lengths default to those of the RCP in Table 4-1, for the wheel width: the legs to the steers' height over the
+    wheels', the arm to the place of the arms' centres. The inner faces of arm and wheel are flush.
+
+    Example:
+        >>> rover = parametric(wheelbase=1.25)
+        >>> rover.wheel_positions(rover.neutral())[0].round(3).tolist()
+        [0.625, 0.455, 0.175]
+        >>> parametric(wheelbase=0.5)
+        Traceback (most recent call last):
+            ...
+        ValueError: parametric: wheelbase is 0.5 m, allowed: above 0.7 m, or wheels of one side meet
     """
 
-    wheelbase: float = 1.073
-    track: float = 1.0304
-    walking_angle: float = 0.0
-    leg_length: float = 0.2961
-    bogie_height: float = 0.4711
-    wheel_radius: float = 0.175
-    arm_width: float = 0.0278
+    wheelbase: float = quantity(1.073, "m", 0.1, 10, "front to rear wheel centres at walking angle zero")
+    track: float = quantity(
+        1.0304, "m", 0.1, 10, "between the outer faces of the wheels of either side", in_config=1.0604
+    )
+    walking_angle: float = quantity(0.0, "deg", -80, 80, "of the legs: the front ones forward, the others backward")
+    leg_length: float = quantity(0.2961, "m", 0.01, 5, "from the wheel centre to the walking joint")
+    bogie_height: float = quantity(0.4711, "m", 0.05, 5, "of the bogie joints over ground at that angle")
+    wheel_radius: float = quantity(0.175, "m", 0.02, 2, "of every wheel")
+    arm_width: float = quantity(
+        0.0278, "m", 0.001, 2, "of an arm, its inner face flush with the wheel's", in_config=0.0578
+    )
 
     rover = "parametric"
+    cylinder_joints = SIDE_BOGIES
 
     @property
     def reach(self) -> float:
@@ -77,53 +84,30 @@ class ParametricParameters(ChassisParameters):
             )
         return wrong
 
-
-def parametric(*, locks: Mapping[str, float | None] | None = None, **parameters: float) -> Rover:
-    """The parametric rover, walking locked at its angle and steering at zero: 15 speeds as the RCP.
-
-    The wheels of `neutral()` touch z = 0. With walking freed by `locks`, joint angle zero is a leg that hangs straight.
-
-    Args:
-        locks: see `models.rover.rcp`.
-        **parameters: any field of `ParametricParameters`.
-
-    Raises:
-        ValueError: a parameter out of range, an impossible geometry, or a lock of an unknown joint.
-        TypeError: an unknown parameter.
-
-    Example:
-        >>> rover = parametric(wheelbase=1.25)
-        >>> rover.wheel_positions(rover.neutral())[0].round(3).tolist()
-        [0.625, 0.455, 0.175]
-        >>> parametric(wheelbase=0.5)
-        Traceback (most recent call last):
-            ...
-        ValueError: parametric: wheelbase is 0.5 m, allowed: above 0.7 m, or wheels of one side meet
-    """
-    return Rover(parametric_tree(ParametricParameters(**parameters)).with_locks(locks or {}))
-
-
-def parametric_tree(p: ParametricParameters) -> Tree:
-    """All 28 bodies and 27 joints, walking locked at its angle, steering at zero."""
-    row_x = row_places(p.wheelbase)
-    half_track = 0.5 * (p.track - p.wheel_width)
-    arm_across = half_track + 0.5 * (p.arm_width - p.wheel_width)
-    bogie_height, hinge_height = p.bogie_height - p.drop, p.wheel_radius + p.leg_length - p.drop
-    legs = {
-        row: LegPlaces(
-            wheel=(x, half_track, hinge_height - p.leg_length),
-            leg=(x, half_track, hinge_height - 0.5 * p.leg_length),
-            steer=(x, half_track, bogie_height),
-            arm=(x, arm_across, bogie_height),
-            hinge=(x, half_track, hinge_height),
+    def tree(self) -> Tree:
+        """All 28 bodies and 27 joints, walking locked at its angle, steering at zero."""
+        row_x = row_places(self.wheelbase)
+        half_track = 0.5 * (self.track - self.wheel_width)
+        arm_across = half_track + 0.5 * (self.arm_width - self.wheel_width)
+        bogie_height, hinge_height = self.bogie_height - self.drop, self.wheel_radius + self.leg_length - self.drop
+        legs = {
+            row: LegPlaces(
+                wheel=(x, half_track, hinge_height - self.leg_length),
+                leg=(x, half_track, hinge_height - 0.5 * self.leg_length),
+                steer=(x, half_track, bogie_height),
+                arm=(x, arm_across, bogie_height),
+                hinge=(x, half_track, hinge_height),
+            )
+            for row, x in row_x.items()
+        }
+        places = Places(
+            legs=legs,
+            side_bogie=(0.25 * self.wheelbase, half_track, bogie_height),
+            rear_bogie=(row_x["rear"], 0.0, bogie_height),
+            main_body=(0.0, 0.0, bogie_height + 0.5 * self.body_height),
+            walking={row: way * self.walking_angle for row, way in _WALKS.items()},
         )
-        for row, x in row_x.items()
-    }
-    places = Places(
-        legs=legs,
-        side_bogie=(0.25 * p.wheelbase, half_track, bogie_height),
-        rear_bogie=(row_x["rear"], 0.0, bogie_height),
-        main_body=(0.0, 0.0, bogie_height + 0.5 * p.body_height),
-        walking={row: way * p.walking_angle for row, way in _WALKS.items()},
-    )
-    return chassis_tree("parametric", p, places, p.wheel_radius)
+        return chassis_tree("parametric", self, places, self.wheel_radius)
+
+
+parametric = ParametricParameters.make

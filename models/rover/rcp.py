@@ -6,11 +6,10 @@ pivots are put where Table 4-1 has the bogies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from models.rover.assembly import SIDE_BOGIES
 from models.rover.chassis import ChassisParameters, LegPlaces, Places, chassis_tree
-from models.rover.rover import Rover
 from models.rover.tree import Tree, Vector
 
 _WHEEL_HEIGHT = 0.175
@@ -53,30 +52,11 @@ TABLE_4_1 = Places(
 
 @dataclass(frozen=True)
 class RcpParameters(ChassisParameters):
-    """The RCP's assumed masses and sizes; see `ChassisParameters`."""
+    """The RCP of MacMahon 2016, Table 4-1; its masses and sizes are those of `ChassisParameters`.
 
-    rover = "rcp"
-
-    def geometry_errors(self) -> list[str]:
-        """Wheels so wide that port and starboard overlap."""
-        room = 2.0 * _HALF_TRACK
-        return [] if self.wheel_width < room else [f"wheel_width is {self.wheel_width} m, allowed: below {room} m"]
-
-
-def rcp(*, locks: Mapping[str, float | None] | None = None, **parameters: float) -> Rover:
-    """The RCP with walking and steering locked: 15 speeds (6 base, 3 bogies, 6 wheels).
-
-    The base frame lies on the ground under the main body with Table 4-1's origin, so the wheels of `neutral()` touch
-    z = 0 at Table 4-1's places, as long as walking is locked at zero.
-
-    Args:
-        locks: joints locked at other angles [rad], or free for None, by name or kind (`Tree.with_locks`):
-            {"walking": None, "steering": None} frees them all, 27 speeds; {"front_left_steering": 0.2} turns one.
-        **parameters: any field of `RcpParameters`.
-
-    Raises:
-        ValueError: a parameter out of range, or a lock of an unknown joint.
-        TypeError: an unknown parameter.
+    Walking and steering are locked: 15 speeds (6 base, 3 bogies, 6 wheels). The base frame lies on the ground under the
+    main body with Table 4-1's origin, so the wheels of `neutral()` touch z = 0 at Table 4-1's places, as long as
+    walking is locked at zero.
 
     Example:
         >>> rover = rcp(body_mass=70.0)
@@ -85,9 +65,18 @@ def rcp(*, locks: Mapping[str, float | None] | None = None, **parameters: float)
         >>> round(float(rover.mass_matrix(rover.neutral())[0, 0]), 6)  # its mass [kg]
         130.0
     """
-    return Rover(rcp_tree(RcpParameters(**parameters)).with_locks(locks or {}))
+
+    rover = "rcp"
+    cylinder_joints = SIDE_BOGIES
+
+    def geometry_errors(self) -> list[str]:
+        """Wheels so wide that port and starboard overlap."""
+        room = 2.0 * _HALF_TRACK
+        return [] if self.wheel_width < room else [f"wheel_width is {self.wheel_width} m, allowed: below {room} m"]
+
+    def tree(self) -> Tree:
+        """All 28 bodies and 27 joints of the RCP, walking and steering locked at zero."""
+        return chassis_tree("rcp", self, TABLE_4_1, _WHEEL_HEIGHT)
 
 
-def rcp_tree(p: RcpParameters) -> Tree:
-    """All 28 bodies and 27 joints of the RCP, walking and steering locked at zero."""
-    return chassis_tree("rcp", p, TABLE_4_1, _WHEEL_HEIGHT)
+rcp = RcpParameters.make

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.kernels.compiled import FloatArray
+if TYPE_CHECKING:
+    from models.kernels.compiled import FloatArray
 
 Vector = tuple[float, float, float]
 

@@ -12,10 +12,10 @@ from models.contact.ground import LEFT, SIDE
 from models.contact.obstacle import Obstacle
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover import Rover
 from models.rover.dynamics import Work, make_work, place_bodies
 from models.rover.points import cross, dot, to_base, vector
 from models.rover.reduction import Chain
+from models.rover.rover import Rover
 from models.terrain import Terrain
 from models.terrain.surface import surface
 from models.vehicle import VehicleModel, VehicleState

@@ -10,10 +10,10 @@ from scipy.spatial.transform import Rotation
 
 from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray, kernel
-from models.rover import Rover
 from models.rover.dynamics import fill_bias
 from models.rover.factor import add_scaled
 from models.rover.points import project
+from models.rover.rover import Rover
 from models.statics.balance import Balance, fill_influence, fill_matrix, make_balance, take_motions
 
 LEVEL = (0.0, 0.0, 1.0)

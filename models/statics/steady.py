@@ -23,7 +23,7 @@ from models.actuators.pneumatic import NO_CYLINDERS
 from models.actuators.stops import NO_STOPS
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray
-from models.rover import Rover
+from models.rover.rover import Rover
 from models.statics.statics import suspension_joints
 from models.statics.steady_forces import SteadyVehicle, fill_forces, steady_ground
 from models.terrain.surface import axes

@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from models.contact.laws import Law
 from models.kernels.compiled import FloatArray
-from models.rover import Rover
 from models.rover.dynamics import make_work
+from models.rover.rover import Rover
 from models.terrain.surface import height_over
 from models.vehicle.ledger import (
     CONTACT_LOSS,

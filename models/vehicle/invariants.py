@@ -10,7 +10,7 @@ import numpy as np
 from models.actuators.stops import JointStops
 from models.contact.obstacle import Obstacle, ObstacleContact
 from models.kernels.compiled import FloatArray, kernel
-from models.rover import Rover
+from models.rover.rover import Rover
 from models.validity import (
     CODES,
     DEPTH,

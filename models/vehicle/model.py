@@ -15,9 +15,9 @@ from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground, GroundContact, make_ground_contact
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact
 from models.kernels.compiled import FloatArray
-from models.rover import Rover
 from models.rover.dynamics import Work, make_work
 from models.rover.reduction import Chain
+from models.rover.rover import Rover
 from models.terrain import Terrain
 
 HITTING_WHEELS = 2  # the first wheels of a rover hit the obstacle

@@ -115,9 +115,7 @@ def test_a_force_beside_the_contact_point_changes_nothing_while_the_axle_is_free
     from chapter_6 import _mass_at
     from trials import config_of, rig_of
 
-    from models.rover import rover_of
-
-    rover = rover_of(rig_of(config_of("chapter_6", {}), steel=False).rover)
+    rover = rig_of(config_of("chapter_6", {}), steel=False).rover.build()
     below, at, above = (_mass_at(rover, math.radians(90.0), z, held=False) for z in (-0.025, 0.0, 0.025))
     assert below == pytest.approx(at, rel=1e-9)
     assert above == pytest.approx(at, rel=1e-9)

@@ -17,7 +17,7 @@ from hil.app.driver_factory import DriverFactory
 from hil.app.run import run_experiment
 from hil.config import Config
 from hil.config.schema.drive import JogConfig
-from hil.messages.layout import WHEELS
+from models.rover.assembly import WHEELS
 
 VALVES_OFF = ((False, False), (False, False))
 

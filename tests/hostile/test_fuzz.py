@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from hil.config import load_config
 from hil.config.json_io import parse_json
 from hil.config.yaml_io import MOST_VALUES, read_yaml
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.recording import RecordError, RecordWriter, TrialRecord, read_trial
 from hil.recording.reader import read_digests
 from hil.simulator.commands import dispatch
 from hil.simulator.control_socket import ControlServer
 from hil.simulator.memory import SimulatorMemory
 from hil.simulator.serial_process import SerialLines
+from models.rover.assembly import WHEELS
 
 CHANGES: dict[str, Any] = runpy.run_path(str(Path(__file__).parent / "hostile_records.py"))
 MOST = settings().max_examples  # many in `make fuzz`
@@ -79,7 +80,7 @@ def test_json_is_a_value_or_a_refusal(text: str) -> None:
 def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A record of a run that ended before its first tick: nearly all of it is structure."""
     folder = tmp_path_factory.mktemp("record")
-    layout = Layout(WHEELS, CYLINDERS, TRIANGLE)
+    layout = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
     RecordWriter(folder, meta={"version": "0"}, layout=layout, rates_hz={"daq": 30_000}).close()
     return folder / "trial.h5"
 

@@ -25,15 +25,16 @@ import hil.experiments.impact.figure  # noqa: F401
 from hil.cli import run
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.recording import RecordWriter
+from models.rover.assembly import WHEELS
 
 HERE = Path(__file__).parent
 TEXTS: dict[str, Any] = runpy.run_path(str(HERE / "hostile_texts.py"))
 CHANGES: dict[str, Any] = runpy.run_path(str(HERE / "hostile_records.py"))
 YAML, JSON, CALIBRATIONS, PLAIN = (TEXTS[name] for name in ("YAML", "JSON", "CALIBRATIONS", "PLAIN"))
 CPU_S, MEMORY = 2, 500 * 2**20
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 # `make fuzz` takes all of them; the suite a part, for it would take half a minute.
 EVERY = 1 if os.environ.get("HIL_FUZZ") else 4
 DAMAGED = 100

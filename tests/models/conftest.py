@@ -12,7 +12,8 @@ from scipy.integrate import quad
 from models.actuators.drive import Drive
 from models.contact.ground import Ground
 from models.contact.obstacle import Obstacle
-from models.rover import Rover, rcp
+from models.rover import rcp
+from models.rover.rover import Rover
 from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, run
 from models.wheel import RigidWheel, Soil
 

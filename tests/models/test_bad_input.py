@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,14 +53,11 @@ def free(value: Any) -> Good:
 
 
 def parameters_of(build):
-    """Of a rover, from the class beside its builder."""
-    (kind,) = (
-        item
-        for name, item in vars(sys.modules[build.__module__]).items()
-        if name == f"{build.__name__.title().replace('_', '')}Parameters"
-    )
+    """Of a rover."""
     special = {"added_mass": from_0, "walking_angle": free}
-    return {name: special.get(name, above)(field.default) for name, field in kind.__dataclass_fields__.items()}
+    return {
+        name: special.get(name, above)(field.default) for name, field in build.__self__.__dataclass_fields__.items()
+    }
 
 
 BUILDERS = (rcp, parametric, exomars_like, exomars, rocker_bogie)
@@ -156,7 +152,7 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
         {"ratio": Good(1.0, (0.0,)), "offset": free(0.1)},
     ),
     "WheelMount": (lambda **k: WheelMount("w", "b", **k), SIZE),
-    **{build.__name__: (build, parameters_of(build)) for build in BUILDERS},
+    **{build.__self__.rover: (build, parameters_of(build)) for build in BUILDERS},
     "Rover.with_locks": (lambda steering: ROVER.with_locks({"steering": steering}), {"steering": free(0.1)}),
     "Rover.mass_matrix": (ROVER.mass_matrix, {"q": free(Q)}),
     "Rover.wheel_positions": (ROVER.wheel_positions, {"q": free(Q)}),

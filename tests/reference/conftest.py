@@ -12,7 +12,8 @@ import pytest
 from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
-from models.rover import Rover, exomars, exomars_like, juno, parametric, rcp, rocker_bogie
+from models.rover import exomars, exomars_like, juno, parametric, rcp, rocker_bogie
+from models.rover.rover import Rover
 
 ROVERS = {
     "rcp": lambda: rcp(added_mass=22.7),

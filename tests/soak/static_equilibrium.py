@@ -16,7 +16,6 @@ from scipy.optimize import brentq, least_squares
 from scipy.spatial.transform import Rotation
 
 from hil.config import Config
-from models.rover.registry import kind_of
 from models.rover.tree import Tree
 
 GRAVITY = 9.81
@@ -34,8 +33,7 @@ class Standing(NamedTuple):
 def tree_of(config: Config) -> Tree:
     """The rover with its payload, steering locked as a rig locks it."""
     parameters = config.rover.parameters()
-    kind = kind_of(parameters)
-    tree = kind.tree(parameters).with_locks(dict.fromkeys(kind.rig_locks, 0.0))
+    tree = parameters.tree().with_locks(dict.fromkeys(parameters.rig_locks(), 0.0))
     load = config.rover.payload
     if load.mass_kg:
         tree = tree.with_load("payload", load.mass_kg, (1.0, 1.0, 1.0), (load.x_m, load.y_m, load.z_m))

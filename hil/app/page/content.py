@@ -24,7 +24,6 @@ from hil.messages.layout import Layout
 from hil.messages.loads import LoadMode
 from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
-from models.rover import rover_of
 from models.rover.tree import Body, Tree
 
 
@@ -113,7 +112,7 @@ def _obstacle(obstacle: ObstacleConfig, section: ExperimentSection, trial: Trial
 def _rover(config: Config) -> dict[str, Any]:
     """The rover as it stands on level ground with all joints at zero; base frame, lengths in m."""
     grousers_m = Rig(config).nominal.grouser_height
-    tree = rover_of(config.rover.parameters()).tree
+    tree = config.rover.parameters().build().tree
     places = _places(tree)
     carries_wheel = {wheel.body for wheel in tree.wheels}
     return {

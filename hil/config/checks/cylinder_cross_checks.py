@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.schema.cylinders import CylindersConfig, LinkageConfig
-from hil.messages.layout import parts_of
 
 # A calibrated piston area, over that of the bore, is in this range; beyond it the sheet is of another cylinder, its
 # chambers are swapped, or its arm is wrong.
@@ -27,7 +26,7 @@ def cylinder_cross_checks(config: UncheckedConfig) -> list[Problem]:
 
 
 def _joints(config: UncheckedConfig) -> Iterator[Problem]:
-    joints, bogies = config.cylinders.joints or (), parts_of(config.rover.type).bogies
+    joints, bogies = config.cylinders.joints or (), config.rover.kind.bogies()
     unknown = [name for name in joints if name not in bogies]
     if unknown:
         allowed = f"{', '.join(bogies)} of rover.type {config.rover.type}" if bogies else "none: it has no bogies"

@@ -1,136 +1,102 @@
-"""The rover's part of a rig config: its type, and the values that no source publishes.
+"""The rover's part of a rig config: its type, its sizes, and what it carries.
 
-Keys directly under `rover` describe the bodies of the RCP, and of `parametric`, which places the same bodies from a few
-lengths. Every other rover has a separate section.
+The keys of a rover are those of its parameters (`models.rover.parameters.Quantity`), in a section of its name. Keys
+directly under `rover` describe the bodies of the RCP, and of `parametric`, which places the same bodies from a few
+lengths.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Literal
+import functools
+import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any, get_type_hints
 
-from pydantic import Field
+from pydantic import Field, ModelWrapValidatorHandler, create_model, field_validator, model_validator
 
+from drivers.extensions import ROVERS as INSTALLED
+from drivers.extensions import ExtensionError, installed_names, load_installed
+from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.base import Section
+from models.rover.chassis import ChassisParameters
+from models.rover.parameters import Parameters, Quantity
+from models.rover.registry import ROVERS
 
-if TYPE_CHECKING:
-    from models.rover import Parameters
-
-# Radius of every wheel of the RCP: from the wheel height of MacMahon 2016, Table 4-1.
-_RCP_WHEEL_RADIUS_M = 0.175
-
-
-class ParametricRover(Section):
-    """Inputs of MacMahon 2016, Figure 4-2: with these defaults the RCP of Table 4-1 on wheels 0.15 m wide."""
-
-    wheelbase_m: float = Field(1.073, ge=0.1, le=10, description="front to rear wheel centres at walking angle zero")
-    track_m: float = Field(1.0604, ge=0.1, le=10, description="between the outer faces of the wheels of either side")
-    walking_angle_deg: float = Field(
-        0.0, ge=-80, le=80, description="of the legs: the front ones forward, the others backward"
-    )
-    leg_length_m: float = Field(0.2961, ge=0.01, le=5, description="from the wheel centre to the walking joint")
-    bogie_height_m: float = Field(0.4711, ge=0.05, le=5, description="of the bogie joints over ground at that angle")
-    wheel_radius_m: float = Field(0.175, ge=0.02, le=2, description="of every wheel")
-    arm_width_m: float = Field(0.0578, ge=0.001, le=2, description="of an arm, its inner face flush with the wheel's")
+# A rover; the section has a key `type`, which hides Python's.
+Kind = type[Parameters]
 
 
-class ExomarsLikeRover(Section):
-    """The ExoMars-like rover of MacMahon 2016, 4.3: track and wheelbase quoted, all else assumed."""
-
-    wheel_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the six wheels")
-    leg_mass_kg: float = Field(5.0, ge=0.1, le=100, description="of each leg with its actuator")
-    arm_mass_kg: float = Field(3.0, ge=0.1, le=100, description="of each lower bracket with its actuator")
-    bogie_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the three bogies")
-    body_mass_kg: float = Field(60.0, ge=1, le=1000, description="of the main body")
-    wheelbase_m: float = Field(1.395, ge=0.1, le=10, description="front to rear wheel centres")
-    track_m: float = Field(1.45, ge=0.1, le=10, description="between the outer faces of the wheels of either side")
-    bogie_height_m: float = Field(0.4, ge=0.05, le=5, description="of the bogie pivots over ground")
-    walking_height_m: float = Field(0.36, ge=0.05, le=5, description="of the walking joints at the bogies' ends")
-    wheel_radius_m: float = Field(0.1425, ge=0.02, le=2, description="of every wheel")
-    wheel_width_m: float = Field(0.12, ge=0.01, le=1, description="of every wheel")
-    body_length_m: float = Field(0.9, ge=0.05, le=5, description="of the main body, a box for its inertia")
-    body_width_m: float = Field(0.7, ge=0.05, le=5, description="of the main body")
-    body_height_m: float = Field(0.35, ge=0.05, le=5, description="of the main body")
-    body_com_height_m: float | None = Field(
-        None,
-        ge=0.05,
-        le=5,
-        description="of the main body's centre of mass over ground; null: half of body_height_m over the bogies",
-    )
-    bogie_stop_deg: float = Field(
-        30.0, ge=1, le=90, description="of each bogie from level to its stop, either way; assumed"
-    )
+def rover_names() -> tuple[str, ...]:
+    """All that can stand under `rover.type`; does not import the installed packages."""
+    return (*ROVERS, *installed_names(INSTALLED))
 
 
-class ExomarsRover(Section):
-    """The ExoMars rover of Acary 2013, section 3.1, steering locked: flight wheelbase and track, masses of Xu 2021."""
+@functools.cache
+def rover_named(name: str) -> type[Parameters] | None:
+    """The rover of that name, of ours or of an installed package; None: there is none.
 
-    wheel_mass_kg: float = Field(3.674, ge=0.1, le=100, description="of each of the six wheels")
-    steer_mass_kg: float = Field(3.0, ge=0.1, le=100, description="of each steering unit")
-    bogie_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the three bogies")
-    body_mass_kg: float = Field(127.0, ge=1, le=1000, description="of the main body")
-    wheelbase_m: float = Field(1.26, ge=0.1, le=10, description="front to rear wheel centres")
-    track_m: float = Field(1.31, ge=0.1, le=10, description="between the outer faces of the wheels of either side")
-    bogie_height_m: float = Field(0.4, ge=0.05, le=5, description="of the bogie pivots over ground")
-    wheel_radius_m: float = Field(0.1425, ge=0.02, le=2, description="of every wheel")
-    wheel_width_m: float = Field(0.12, ge=0.01, le=1, description="of every wheel")
-    body_length_m: float = Field(0.9, ge=0.05, le=5, description="of the main body, a box for its inertia")
-    body_width_m: float = Field(0.7, ge=0.05, le=5, description="of the main body")
-    body_height_m: float = Field(0.4, ge=0.05, le=5, description="of the main body")
-    bogie_stop_deg: float = Field(
-        30.0, ge=1, le=90, description="of each bogie from level to its stop, either way; assumed"
-    )
+    Raises:
+        ExtensionError: an installed package declares it, but cannot be imported or has no such rover.
 
-
-class RockerBogieRover(Section):
-    """A rocker-bogie with a differential, after Xu 2021: body and wheel masses quoted, all else assumed."""
-
-    wheel_mass_kg: float = Field(3.674, ge=0.1, le=100, description="of each of the six wheels")
-    steer_mass_kg: float = Field(2.0, ge=0.1, le=100, description="of each steering unit")
-    rocker_mass_kg: float = Field(8.0, ge=0.1, le=100, description="of each of the two rockers")
-    bogie_mass_kg: float = Field(5.0, ge=0.1, le=100, description="of each of the two bogies")
-    body_mass_kg: float = Field(127.0, ge=1, le=1000, description="of the main body")
-    wheelbase_m: float = Field(1.4, ge=0.1, le=10, description="front to rear wheel centres")
-    track_m: float = Field(1.3, ge=0.1, le=10, description="between the outer faces of the wheels of either side")
-    rocker_height_m: float = Field(0.5, ge=0.05, le=5, description="of the rockers' pivots over ground")
-    bogie_height_m: float = Field(0.35, ge=0.05, le=5, description="of the bogies' pivots on the rockers")
-    wheel_radius_m: float = Field(0.15, ge=0.02, le=2, description="of every wheel")
-    wheel_width_m: float = Field(0.15, ge=0.01, le=1, description="of every wheel")
-    body_length_m: float = Field(0.9, ge=0.05, le=5, description="of the main body, a box for its inertia")
-    body_width_m: float = Field(0.7, ge=0.05, le=5, description="of the main body")
-    body_height_m: float = Field(0.4, ge=0.05, le=5, description="of the main body")
-    bogie_stop_deg: float = Field(
-        30.0, ge=1, le=90, description="of each bogie from level to its stop, either way; assumed"
-    )
-    rocker_stop_deg: float = Field(
-        30.0, ge=1, le=90, description="of each rocker from level to its stop, either way; assumed"
-    )
+    Example:
+        >>> rover_named("juno").__name__, rover_named("unknown")
+        ('JunoParameters', None)
+    """
+    if name in ROVERS:
+        return ROVERS[name]
+    for kind, package in load_installed(INSTALLED, name):
+        if not (isinstance(kind, type) and issubclass(kind, Parameters) and kind.rover == name):
+            needed = f"a class derived from models.rover.Parameters with rover = {name!r}"
+            raise ExtensionError(f"{package} provides {kind!r}; needed: {needed}")
+        try:
+            kind.quantities(), kind.wheels()
+        except Exception as error:  # whatever a foreign class raises
+            raise ExtensionError(f"{package} is not a rover: {type(error).__name__}: {error}") from error
+        return kind
+    return None
 
 
-class JunoRover(Section):
-    """The Juno rover of Petersen 2012, 6.1: total mass, wheels, wheelbase and track quoted, all else assumed."""
+def broken_rovers() -> Iterator[str]:
+    """A message for each installed package that does not provide the rover it declares; imports all of them."""
+    for name in installed_names(INSTALLED):
+        try:
+            rover_named(name)
+        except ExtensionError as error:
+            yield str(error)
 
-    wheel_mass_kg: float = Field(9.6, ge=0.1, le=100, description="of each of the four wheels")
-    rocker_mass_kg: float = Field(45.0, ge=0.1, le=1000, description="of each main rocker with motor, gear and chain")
-    frame_mass_kg: float = Field(12.0, ge=0.1, le=1000, description="of the transverse rocker, which does not tilt")
-    rod_mass_kg: float = Field(1.0, ge=0.01, le=100, description="of each of its two rods")
-    chassis_mass_kg: float = Field(175.3, ge=1, le=2000, description="of the chassis: 317.7 kg in all")
-    wheelbase_m: float = Field(0.85, ge=0.1, le=10, description="front to rear wheel centres")
-    track_m: float = Field(1.2, ge=0.1, le=10, description="between the centres of the wheels of either side")
-    pivot_height_m: float = Field(0.35, ge=0.05, le=5, description="of the rockers' pivots over ground")
-    chassis_height_m: float = Field(0.45, ge=0.05, le=5, description="of the chassis' centre of mass over ground")
-    wheel_radius_m: float = Field(0.2794, ge=0.02, le=2, description="of every wheel, lugs included")
-    wheel_width_m: float = Field(0.25, ge=0.01, le=1, description="of every tyre")
-    chassis_length_m: float = Field(1.0, ge=0.05, le=5, description="of the chassis, a box for its inertia")
-    chassis_width_m: float = Field(0.7, ge=0.05, le=5, description="of the chassis")
-    chassis_depth_m: float = Field(0.35, ge=0.05, le=5, description="of the chassis, upright")
-    tilt_angle_deg: float = Field(0.0, ge=-30, le=30, description="of the chassis by its actuator, positive nose up")
-    rocker_stop_deg: float = Field(
-        30.0, ge=1, le=90, description="of each rocker from level to its stop, either way; assumed"
-    )
-    chains: bool = Field(
-        True, description="true: one motor a side and a chain to the other wheel; false: one motor a wheel"
-    )
+
+def own_quantities(kind: type[Parameters]) -> dict[str, Quantity]:
+    """Parameters whose keys are in the section of the rover's name: all but those directly under `rover`."""
+    shared = ChassisParameters.quantities() if issubclass(kind, ChassisParameters) else {}
+    return {name: one for name, one in kind.quantities().items() if name not in shared}
+
+
+def section_class(kind: type[Parameters]) -> type[Section]:
+    """The section of a rover, made from its parameters."""
+    words = " ".join((inspect.getdoc(kind) or kind.rover).split("\n\n")[0].split())
+    return create_model(f"{kind.__name__}Section", __base__=Section, __doc__=words, **_keys(kind, own_quantities(kind)))
+
+
+def rover_section(name: str) -> type[Section] | None:
+    """The section of a rover; None: there is no such rover, or its package is broken."""
+    with suppress(ExtensionError):
+        if (kind := rover_named(name)) is not None:
+            return section_class(kind)
+    return None
+
+
+def _keys(kind: type[Parameters], quantities: Mapping[str, Quantity]) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {
+        one.key(name): (hints[name], Field(one.default, ge=one.least, le=one.most, description=one.words))
+        for name, one in quantities.items()
+    }
+
+
+def _sections(kinds: Iterator[type[Parameters]]) -> dict[str, Any]:
+    sections = {kind.rover: section_class(kind) for kind in kinds if own_quantities(kind)}
+    return {name: (one, Field(default_factory=one, description=f"type {name}")) for name, one in sections.items()}
 
 
 class PayloadLoad(Section):
@@ -152,60 +118,72 @@ class DrawbarLoad(Section):
     z_m: float = Field(0.0, ge=-5, le=5, description="where it acts, over the ground that the rover stands on")
 
 
-_VariantSection = ParametricRover | ExomarsLikeRover | ExomarsRover | RockerBogieRover | JunoRover
+class _Type(Section):
+    type: str = Field("rcp", description="type of the rover", json_schema_extra={"enum": list(ROVERS)})
+
+    @field_validator("type")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in ROVERS and name not in rover_names():
+            raise ValueError(" or ".join(rover_names()))
+        return name
 
 
-class RoverConfig(Section):
+_Keys: Any = create_model(
+    "_Keys",
+    __base__=_Type,
+    **_keys(ChassisParameters, ChassisParameters.quantities()),
+    **_sections(iter(ROVERS.values())),
+)
+
+
+class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy knows them as Any
     """The rover: values that no source publishes. The RCP's positions come from MacMahon 2016, Table 4-1."""
 
-    type: Literal["rcp", "parametric", "exomars_like", "exomars", "rocker_bogie", "juno"] = Field(
-        "rcp", description="type of the rover"
-    )
-    wheel_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the six wheels")
-    leg_mass_kg: float = Field(2.0, ge=0.1, le=100, description="of each leg")
-    steer_mass_kg: float = Field(1.0, ge=0.1, le=100, description="of each steering unit")
-    arm_mass_kg: float = Field(1.0, ge=0.1, le=100, description="of each arm, rigid on its bogie")
-    bogie_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the three bogies")
-    body_mass_kg: float = Field(60.0, ge=1, le=1000, description="of the main body")
-    added_mass_kg: float = Field(0.0, ge=0, le=500, description="of added weights, half at either end of the body")
-    wheel_width_m: float = Field(0.15, ge=0.01, le=1, description="of each wheel")
-    body_length_m: float = Field(0.7, ge=0.05, le=5, description="of the main body, a box for its inertia")
-    body_width_m: float = Field(0.5, ge=0.05, le=5, description="of the main body")
-    body_height_m: float = Field(0.3, ge=0.05, le=5, description="of the main body")
-    body_com_height_m: float | None = Field(
-        None,
-        ge=0.05,
-        le=5,
-        description="of the main body's centre of mass over ground; null: 0.8246 of Table 4-1 with rcp, half of "
-        "body_height_m over the bogies with parametric",
-    )
-    bogie_length_m: float = Field(0.55, ge=0.05, le=5, description="of each bogie, a box for its inertia")
-    bogie_stop_deg: float = Field(
-        30.0, ge=1, le=90, description="of each bogie from level to its stop, either way; assumed"
-    )
-    parametric: ParametricRover = Field(default_factory=ParametricRover, description="lengths of type parametric")
-    exomars_like: ExomarsLikeRover = Field(default_factory=ExomarsLikeRover, description="type exomars_like")
-    exomars: ExomarsRover = Field(default_factory=ExomarsRover, description="type exomars")
-    rocker_bogie: RockerBogieRover = Field(default_factory=RockerBogieRover, description="type rocker_bogie")
-    juno: JunoRover = Field(default_factory=JunoRover, description="type juno")
     payload: PayloadLoad = Field(default_factory=PayloadLoad, description="the payload")
     drawbar: DrawbarLoad = Field(default_factory=DrawbarLoad, description="a pull on the main body")
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_installed(cls, values: Any, check: ModelWrapValidatorHandler[RoverConfig]) -> RoverConfig:
+        """Check the values with the sections of the installed rovers that they name."""
+        if isinstance(values, RoverConfig):
+            return values if type(values) is not RoverConfig else check(values)
+        if isinstance(values, dict):
+            named = {*map(str, values), str(values.get("type"))} - cls.model_fields.keys() - ROVERS.keys()
+            if named and (names := named.intersection(installed_names(INSTALLED))):
+                return _class_with(tuple(sorted(names))).model_validate(values)
+        return check(values)
+
     @property
-    def variant_section(self) -> _VariantSection | None:
-        """The section of this type; None for the RCP, which has none."""
-        section: _VariantSection | None = getattr(self, self.type, None)
-        return section
+    def kind(self) -> Kind:
+        """The rover of this type."""
+        kind = rover_named(self.type)
+        assert kind is not None  # else the check would have failed
+        return kind
+
+    @property
+    def path(self) -> str:
+        """Path of the section of this type: `rover` for the RCP, which has no other."""
+        return f"rover.{self.type}" if own_quantities(self.kind) else "rover"
+
+    def key_of(self, parameter: str) -> str:
+        """Path of the key of a parameter of this rover; if it has no such parameter, of the section of its type."""
+        one = self.kind.quantities().get(parameter)
+        if one is None:
+            return self.path
+        return f"{self.path if parameter in own_quantities(self.kind) else 'rover'}.{one.key(parameter)}"
 
     @property
     def steers(self) -> bool:
         """Whether its wheels have steering joints, which a rig locks."""
-        return self.type != "juno"
+        return bool(self.kind.rig_locks())
 
     @property
     def wheel_radius_m(self) -> float:
         """Radius of every wheel's rim."""
-        return self.variant_section.wheel_radius_m if self.variant_section else _RCP_WHEEL_RADIUS_M
+        radius_m: float = getattr(getattr(self, self.type, None), "wheel_radius_m", self.kind.default_wheel_radius())
+        return radius_m
 
     def parameters(self) -> Parameters:
         """The same numbers as parameters of `models.rover` [kg, m, rad].
@@ -213,17 +191,24 @@ class RoverConfig(Section):
         Raises:
             ValueError: the sizes are not consistent.
         """
-        from models.rover import ROVERS  # imports numba, which is not needed to read a config
+        own = own_quantities(self.kind)
+        return self.kind(
+            **{
+                name: one.in_si(getattr(getattr(self, self.type) if name in own else self, one.key(name)))
+                for name, one in self.kind.quantities().items()
+            }
+        )
 
-        values = self.variant_section.model_dump() if self.variant_section else {}
-        if self.type in ("rcp", "parametric"):
-            values |= {name: value for name, value in self.model_dump().items() if isinstance(value, float)}
-        return ROVERS[self.type].parameters(**dict(_in_si(name, value) for name, value in values.items()))
 
-
-def _in_si(key: str, value: float | bool) -> tuple[str, float | bool]:
-    """A config key without its unit, and its value in the models' units; a choice (bool) has no unit."""
-    if isinstance(value, bool):
-        return key, value
-    name, unit = key.rsplit("_", 1)
-    return name, math.radians(value) if unit == "deg" else value
+@functools.cache
+def _class_with(names: tuple[str, ...]) -> type[RoverConfig]:
+    """The section `rover` with the sections of these installed rovers."""
+    kinds = []
+    for name in names:
+        try:
+            kind = rover_named(name)
+        except ExtensionError as error:
+            raise CrossCheckError([Problem("rover.type", repr(name), str(error))]) from error
+        assert kind is not None  # it is installed
+        kinds.append(kind)
+    return create_model("RoverConfig", __base__=RoverConfig, __doc__=RoverConfig.__doc__, **_sections(iter(kinds)))

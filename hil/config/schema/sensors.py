@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from drivers.messages import SensorName
 from hil.config.schema.base import Section
-from hil.messages.schema import SENSORS
+from hil.messages.layout import SENSORS
 
 # Where the sensors of a triangle and in links stand unless the config says so, (across, up) and across [m].
 CORNERS_M = ((0.0, 0.0508), (0.0508, -0.0508), (-0.0508, -0.0508))

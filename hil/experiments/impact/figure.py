@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from hil.experiments.drawing import COLOURS, decimated, wheel_style, wheels_in_order
 from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FigureForm
-from hil.messages.layout import BUMPER, CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout, layout_of
 from hil.recording import TrialRecord
+from models.rover import RcpParameters
 
 FloatArray = NDArray[np.floating[Any]]
 Summary = Mapping[str, Any]
@@ -297,4 +298,5 @@ def _layout(record: TrialRecord) -> Layout:
     """Names of wheels and channels; of a record from before they were kept, those of its kind of rig."""
     if "layout" in record.meta:
         return Layout.from_json(str(record.meta["layout"]))
-    return Layout(WHEELS, CYLINDERS, TRIANGLE if record.raw.shape[1] == len(TRIANGLE) else BUMPER)
+    channels = SENSORS["triangle" if record.raw.shape[1] == len(SENSORS["triangle"]) else "bumper"]
+    return layout_of(RcpParameters.wheels(), channels, joints=RcpParameters.cylinder_joints)

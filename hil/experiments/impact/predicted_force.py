@@ -19,7 +19,7 @@ from hil.residuals.forces import spring_peak_N
 from models.contact.obstacle import Obstacle
 from models.gravity import GRAVITY_MPS2
 from models.impact import effective_kinetic_energy
-from models.rover import Rover
+from models.rover.rover import Rover
 from models.sensors.piezo import shares_of
 from models.sensors.rear_frame import frame_share
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from hil.analysis.events import schema_mismatch
-from hil.messages.layout import BUMPER, TRIANGLE, layout_of
+from hil.messages.layout import SENSORS, layout_of
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
+from models.rover import JunoParameters
+from models.rover.assembly import WHEELS
 
-BUMPER_RIG, TRIANGLE_RIG = layout_of("rcp", BUMPER), layout_of("rcp", TRIANGLE)
+BUMPER_RIG, TRIANGLE_RIG = layout_of(WHEELS, SENSORS["bumper"]), layout_of(WHEELS, SENSORS["triangle"])
 
 
 def record(tick: np.dtype, layout) -> TrialRecord:
@@ -19,7 +21,7 @@ def record(tick: np.dtype, layout) -> TrialRecord:
     return TrialRecord(*rows, np.zeros((0, 2)), np.zeros(0, np.int64), {"version": "0.0.9"})
 
 
-@pytest.mark.parametrize("layout", [BUMPER_RIG, TRIANGLE_RIG, layout_of("juno", ())])
+@pytest.mark.parametrize("layout", [BUMPER_RIG, TRIANGLE_RIG, layout_of(JunoParameters.wheels(), ())])
 def test_rows_of_the_rig_s_own_layout_are_known(layout):
     assert schema_mismatch(record(tick_dtype(layout), layout), layout) == ""
 

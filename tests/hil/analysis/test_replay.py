@@ -16,13 +16,14 @@ from hil.config import load_config
 from hil.config.model import fingerprint
 from hil.config.yaml_io import read_yaml
 from hil.estimation.estimator import Estimator
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.signals import tick_dtype
 from hil.recording import read_trial
 from hil.recording.run_folder import FolderError
 from hil.safety.limiter import Limiter
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 TICK = tick_dtype(LAYOUT)
 
 KNOWN = (

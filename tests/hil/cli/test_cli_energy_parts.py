@@ -15,7 +15,6 @@ from hil.analysis.energy_sensitivity import sensitivity
 from hil.cli import run
 from hil.config import load_config
 from models.impact import effective_kinetic_energy
-from models.rover import rover_of
 
 ANGLES = [30.0, 60.0, 90.0]
 WHEEL_KG, SPEED = 4.0, 0.07
@@ -90,7 +89,7 @@ def test_between_them_it_is_that_of_the_motion_integrated_in_time(config):
         ),
         [60.0],
     )  # fmt: skip
-    rover = rover_of(config.rover.parameters())
+    rover = config.rover.parameters().build()
     q, front = rover.neutral(), ("front_left", "front_right")
     hubs = np.stack([rover.impact_jacobian(q, 0.5 * np.pi, front), -rover.impact_jacobian(q, 0.0, front)], axis=1)
     # the rover behind the springs: its kinetic energy less that of the two wheels at their hubs
@@ -125,7 +124,7 @@ def test_plate_of_another_exponent_has_the_peak_of_that_law(config):
 
 def test_sensitivity_to_the_bogies_is_that_of_finite_differences(config):
     found = sensitivity(config, [60.0])
-    rover, h = rover_of(config.rover.parameters()), 1e-4
+    rover, h = config.rover.parameters().build(), 1e-4
 
     def energy(joint, angle):
         q, v = rover.neutral(), np.zeros(rover.nv)

@@ -11,12 +11,13 @@ import pytest
 
 from hil.cli import run
 from hil.config import load_config
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.recording import RecordWriter
+from models.rover.assembly import WHEELS
 
 pytestmark = pytest.mark.slow
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 
 COMMANDS_ON_A_RUN = ("report", "verify", "replay", "recover", "explain --run")
 

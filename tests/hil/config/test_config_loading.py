@@ -1,8 +1,10 @@
 """How a config is found, overridden, seeded and identified."""
 
 import math
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +24,6 @@ from models.rover import (
     ParametricParameters,
     RcpParameters,
     RockerBogieParameters,
-    rover_of,
 )
 from models.vehicle.loads import Drawbar, Payload
 from models.wheel import RigidWheel, Soil
@@ -162,12 +163,50 @@ def test_to_yaml_reads_back_to_an_equal_config(
 def test_rover_assumptions_map_one_to_one_to_the_model(kind: str, parameters: Parameters) -> None:
     config = load_config("sim_impact", [f"rover.type={kind}"])
     assert config.rover.parameters() == parameters
-    assert {mount.radius for mount in rover_of(parameters).tree.wheels} == {config.rover.wheel_radius_m}
+    assert {mount.radius for mount in parameters.build().tree.wheels} == {config.rover.wheel_radius_m}
 
 
 def test_a_config_can_name_every_rover_that_there_is() -> None:
-    allowed = type(load_config("sim_impact").rover).model_fields["type"].annotation
-    assert set(get_args(allowed)) == set(ROVERS)
+    for name in ROVERS:
+        assert type(load_config("sim_impact", [f"rover.type={name}"]).rover.parameters()) is ROVERS[name]
+    assert Config.model_json_schema()["$defs"]["RoverConfig"]["properties"]["type"]["enum"] == list(ROVERS)
+
+
+@pytest.mark.parametrize("name", list(ROVERS))
+def test_a_config_takes_each_default_of_a_rover_in_the_units_of_its_key(name: str) -> None:
+    rover = load_config("sim_impact", [f"rover.type={name}", "rover.added_mass_kg=0"]).rover
+    for parameter, one in ROVERS[name].quantities().items():
+        node: Any = {"rover": rover.model_dump()}
+        for step in rover.key_of(parameter).split("."):
+            node = node[step]
+        assert node == one.default
+        assert getattr(rover.parameters(), parameter) == (
+            math.radians(node) if rover.key_of(parameter).endswith("_deg") else node
+        )
+
+
+def test_the_type_on_the_command_line_replaces_the_rover_of_the_file() -> None:
+    """sim_impact has added weights, which only the RCP and the parametric rover have."""
+    assert load_config("sim_impact", ["rover.type=exomars"]).rover.added_mass_kg == 0.0
+    assert load_config("sim_impact", ["rover.type=parametric"]).rover.added_mass_kg == 22.7
+    both = load_config("sim_impact", ["rover.type=juno", "rover.juno.rod_mass_kg=2"])
+    assert both.rover.juno.rod_mass_kg == 2.0
+
+
+def test_the_effective_config_of_any_rover_is_read_back(tmp_path: Path) -> None:
+    for name in ROVERS:
+        config = load_config("sim_impact", [f"rover.type={name}"])
+        file = tmp_path / f"{name}.yaml"
+        file.write_text(config.to_yaml(), encoding="utf-8")
+        assert load_config(file).sha256() == config.sha256()
+
+
+def test_a_config_is_read_without_the_kernels() -> None:
+    asked = (
+        "import sys; from hil.config import Config; Config(name='a', rig='simulated', rover={'type': 'juno'}).layout;"
+    )
+    asked += "import hil.messages.link_messages; print('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 def test_a_choice_of_a_rover_has_no_unit_and_its_angle_is_in_degrees() -> None:
@@ -188,7 +227,7 @@ def test_loads_and_slope_of_a_config_are_those_of_the_rig() -> None:
 
 def test_the_parametric_rovers_defaults_are_the_places_of_the_rcp() -> None:
     rovers = [
-        rover_of(load_config("sim_impact", [f"rover.type={kind}"]).rover.parameters()) for kind in ("rcp", "parametric")
+        load_config("sim_impact", [f"rover.type={kind}"]).rover.parameters().build() for kind in ("rcp", "parametric")
     ]
     rcp, parametric = (rover.wheel_positions(rover.neutral()) for rover in rovers)
     np.testing.assert_allclose(rcp, parametric, atol=2e-3)  # Table 4-1's rear wheels are 3 mm further back

@@ -1,5 +1,6 @@
 """What a config must not contain, and the errors for it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -122,13 +123,37 @@ def test_values_that_do_not_fit_together_are_refused(overrides: list[str], key: 
         ["soil.exponent=1.75", "soil.rebound=0.9", "wheel.variant=tire_1"],  # its compaction resistance stays above 0
         ["ground.kind=rigid", "trial.start_distance_m=0.03", "trial.ramp_s=0.2"],  # driven, not sliding
         ["soil.rut=remembered", "wheel.variant=tire_3"],
-        ["rover.exomars.track_m=0.2"],  # of another type
+        ["rover.exomars.track_m=1.31", "rover.type=juno", "rover.body_mass_kg=60"],  # of other types, at their defaults
         ["cylinders.joints=[]", "cylinders.regulators=each"],  # no cylinders
         ["cylinders.joints=[rear_bogie]", "cylinders.linkage={}", "cylinders.friction={}", "cylinders.ways=extend"],
     ],
 )
 def test_values_that_do_fit_together_are_taken(overrides: list[str]) -> None:
     load_config("sim_impact", overrides)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "words"),
+    [
+        (["rover.type=juno", "rover.body_mass_kg=70"], "rover.body_mass_kg", "type juno .*rover.juno.chassis_mass_kg"),
+        (["rover.body_mass_kg=70", "rover.type=exomars"], "rover.body_mass_kg", "use rover.exomars.body_mass_kg$"),
+        (["rover.type=juno", "rover.added_mass_kg=5"], "rover.added_mass_kg", "use rover.payload.mass_kg$"),
+        (["rover.juno.wheel_mass_kg=3"], "rover.juno.wheel_mass_kg", "type rcp .*use rover.wheel_mass_kg$"),
+        (["rover.juno={chains: false}"], "rover.juno.chains", "use a key of rover$"),
+        (["rover={type: exomars, leg_mass_kg: 3}"], "rover.leg_mass_kg", "rover.exomars.steer_mass_kg"),
+    ],
+)
+def test_a_key_of_another_rover_is_refused_with_the_key_to_use(overrides: list[str], key: str, words: str) -> None:
+    problems = refused(*overrides)
+    assert set(problems) == {key}
+    assert re.search(words, problems[key][1])
+
+
+def test_a_file_with_a_key_of_another_rover_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mixed.yaml"
+    file.write_text("name: mixed\nrig: simulated\nrover: {type: juno, added_mass_kg: 22.7}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"rover\.added_mass_kg: found 22\.7; allowed: 0\.0, its default"):
+        load_config(file)
 
 
 def test_a_fit_is_not_judged_by_a_key_that_is_wrong_itself() -> None:

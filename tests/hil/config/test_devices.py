@@ -10,8 +10,8 @@ from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.roboteq.section import RoboteqDrivesSection
 from hil.app.driver_factory import DriverFactory
 from hil.config import ConfigError, load_config, shipped_configs
-from hil.messages.layout import WHEELS
-from hil.messages.schema import SENSORS
+from hil.messages.layout import SENSORS
+from models.rover.assembly import WHEELS
 
 CONTROLLERS = "devices.drives.controllers"
 AXLES = ("front", "middle", "rear")

@@ -20,7 +20,6 @@ from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
 from hil.config.steady_drive import best_state, steady_drive
-from models.rover.registry import kind_of
 from models.statics import NoSteadyStateError, SteadyRover, spread_of, unevenness
 from models.wheel import RigidWheel
 from models.wheel.traction import moving_forces
@@ -59,8 +58,7 @@ class Independent:
 
     def __init__(self, config):
         rig = nominal_rig(config)
-        kind = kind_of(rig.rover)
-        self.rover = rig.payload.on(kind.build(rig.rover, locks=dict.fromkeys(kind.rig_locks, 0.0)))
+        self.rover = rig.payload.on(rig.rover.build(locks=dict.fromkeys(rig.rover.rig_locks(), 0.0)))
         self.slip_speed = config.soil.slip_speed_mps
         mounts = self.rover.tree.wheels
         self.wheels = [np.array(RigidWheel(one.radius, one.width, rig.ground.soil).parameters) for one in mounts]

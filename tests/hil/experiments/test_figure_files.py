@@ -15,12 +15,13 @@ from hil.experiments.drawing import wheel_style, wheels_in_order
 from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FORMATS, FigureForm
 from hil.experiments.impact.figure import draw_trial
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 FACTS = {
     "seed": "7",
     "config": "sim_impact",

@@ -12,12 +12,13 @@ from hil.experiments import drawing
 from hil.experiments.impact import figure
 from hil.experiments.impact.figure import draw_trial
 from hil.experiments.impact.table import impact_table
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 TICK = tick_dtype(LAYOUT)
 BLOCK = block_dtype(LAYOUT)
 

@@ -11,11 +11,12 @@ from hil.analysis.replay import replay
 from hil.app.run import run_experiment
 from hil.config import load_config
 from hil.experiments.jog.experiment import JogExperiment, JogState, what_moved
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.signals import tick_dtype
 from hil.recording import read_trial
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 TICK = tick_dtype(LAYOUT)
 
 QUIET = ("telemetry.endpoint=''",)

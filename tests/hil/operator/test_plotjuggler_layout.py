@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.signals import tick_dtype
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 TICK = tick_dtype(LAYOUT)
 
 LAYOUT = Path(__file__).parents[3] / "docs" / "plotjuggler.xml"

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import zmq
 
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import event_row
 from hil.messages.signals import tick_dtype
 from hil.operator.telemetry import PortBusy, Publisher
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 TICK = tick_dtype(LAYOUT)
 
 ANY = "tcp://127.0.0.1:*"

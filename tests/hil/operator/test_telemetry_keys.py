@@ -8,11 +8,12 @@ import zmq
 from drivers.interfaces import DeviceError
 from hil.config import load_config
 from hil.config.schema.operator import KeysConfig
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.operator.curve import prove, read_key_pair, read_public_key
 from hil.operator.telemetry import Publisher, open_publisher
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 # Messages published for a viewer that gets none; one that is allowed gets the first within a few.
 MANY = 100
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from drivers.messages import DaqBlock
-from hil.messages.layout import TRIANGLE, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import event_row
 from hil.recording import RecordError, RecordWriter, digests, read_trial, reader
 from hil.recording.reader import hold, is_held, read_digests
 
-LAYOUT = Layout(("left", "right"), (), TRIANGLE)
+LAYOUT = Layout(("left", "right"), (), SENSORS["triangle"])
 META = {"config": "a: 1\n", "seed": 3, "wall_time": "2026-11-21T10:00:00Z"}
 
 

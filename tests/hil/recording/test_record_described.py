@@ -6,13 +6,14 @@ import h5py
 import numpy as np
 import pytest
 
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import ROWS, block_dtype, tick_dtype
 from hil.recording import RecordWriter, read_trial
 from hil.recording.file_layout import write_whole
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE, loads=("front_left_fz", "pull"), load_cell=True)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"], loads=("front_left_fz", "pull"), load_cell=True)
 TICK = tick_dtype(LAYOUT)
 BLOCK = block_dtype(LAYOUT)
 

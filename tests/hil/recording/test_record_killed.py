@@ -15,12 +15,13 @@ import sys
 from pathlib import Path
 import numpy as np
 from drivers.messages import DaqBlock
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import Layout, SENSORS
+from models.rover.assembly import WHEELS
 from hil.recording import RecordWriter
 from hil.messages.schema import TIMING, event_row
 from hil.messages.signals import tick_dtype
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 
 record = RecordWriter(Path(sys.argv[1]), meta={"version": "1"}, layout=LAYOUT, rates_hz={"daq": 30000}, before_s=0.5)
 row, times = np.zeros(1, tick_dtype(LAYOUT)), np.zeros(1, TIMING)

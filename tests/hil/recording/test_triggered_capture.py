@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.signals import block_dtype
 from hil.recording import RecordWriter, read_trial
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 BLOCK = block_dtype(LAYOUT)
 
 RATE = 30_000

@@ -6,12 +6,13 @@ import h5py
 import numpy as np
 import pytest
 
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import EVENT, TIMING, event_row
 from hil.messages.signals import tick_dtype
 from hil.recording import RecordError, RecordWriter, read_trial
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 TICK = tick_dtype(LAYOUT)
 
 RATE = 30_000

@@ -7,11 +7,12 @@ import pytest
 
 from drivers.interfaces import Health
 from drivers.messages import DaqBlock
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.stages import MOST_BLOCKS
 from hil.runtime.rig_io import RigIO
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 
 
 class Daq:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from models.actuators.drive import Drive
 from models.actuators.stops import NO_STOPS, STOP_GIVE, end_stop, make_stops
-from models.rover import ROVERS, juno, rcp, rover_of
+from models.rover import ROVERS, juno, rcp
 from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.vehicle.energy import EnergyMeter
 from models.vehicle.step import accounted_step
@@ -29,8 +29,7 @@ def floating(rover):
 
 @pytest.mark.parametrize("name", ROVERS)
 def test_every_suspension_joint_of_every_rover_has_stops_of_the_config(name):
-    kind = ROVERS[name]
-    rover = kind.build(kind.parameters(), locks=dict.fromkeys(kind.rig_locks, 0.0))
+    rover = ROVERS[name].make(locks=dict.fromkeys(ROVERS[name].rig_locks(), 0.0))
     stops = make_stops(rover)
     suspension = [joint for joint in rover.tree_joint_names if joint.endswith(("bogie", "rocker"))]
     assert [rover.tree_joint_names[k - 6] for k in stops.speed] == suspension
@@ -65,8 +64,7 @@ def test_a_rover_without_stops_turns_on_as_before():
 @example("juno", TWIN_DT, [1.0, -1.0, 1.0, 1.0], [8.0, -8.0, 8.0, 8.0], [0.0, 0.0, 0.0])
 @settings(deadline=None, max_examples=60)
 def test_a_joint_never_passes_its_stop_by_much_and_never_gains_energy(name, dt, angles, rates, spin):
-    kind = ROVERS[name]
-    rover = kind.build(kind.parameters(), locks=dict.fromkeys(kind.rig_locks, 0.0))
+    rover = ROVERS[name].make(locks=dict.fromkeys(ROVERS[name].rig_locks(), 0.0))
     vehicle, state = floating(rover), make_vehicle_state(rover)
     q, v = rover.neutral(), np.zeros(rover.nv)
     own = [i for i, joint in enumerate(rover.joint_names) if joint.endswith(("bogie", "rocker"))]
@@ -112,6 +110,6 @@ def test_stops_that_are_none_are_refused():
         rcp(bogie_stop=0.0)
     with pytest.raises(ValueError, match=r"rocker_stop is 2\.0 rad, allowed: up to pi/2"):
         juno(rocker_stop=2.0)
-    joint = next(joint for joint in rover_of(ROVERS["rcp"].parameters()).tree.joints if joint.stops)
+    joint = next(joint for joint in rcp().tree.joints if joint.stops)
     with pytest.raises(ValueError, match=r"stops are \(0\.5, -0\.5\) rad, allowed: finite, the lower one first"):
         type(joint)(joint.name, joint.parent, joint.child, joint.origin, joint.axis, None, (0.5, -0.5))

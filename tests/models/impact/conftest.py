@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from models.rover import Rover, rcp
+from models.rover import rcp
+from models.rover.rover import Rover
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ from hil.config import load_config
 from hil.config.model_parameters import nominal_rig, spread
 from models.impact import effective_kinetic_energy
 from models.plant import Plant, Spread
-from models.rover import rover_of
 
 S = 1_000_000_000
 DRIVING = (0.4,) * 6
@@ -80,7 +79,7 @@ def test_without_ground_and_losses_the_rig_hits_with_the_energy_of_the_neutral_r
     assert plant._state.q[0] - start == pytest.approx(0.007, rel=1e-9)
     driven_until_hit(plant)
     assert plant.hit_speed == pytest.approx(0.07, rel=1e-4)
-    rover = rover_of(plant.parameters.rover)
+    rover = plant.parameters.rover.build()
     q, v = rover.neutral(), np.zeros(rover.nv)
     v[0] = 0.07
     energy = effective_kinetic_energy(rover.mass_matrix(q), rover.impact_jacobian(q, math.radians(60.0)), v)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from models.rover import Rover, exomars, exomars_like, juno, parametric, rcp, rocker_bogie
+from models.rover import exomars, exomars_like, juno, parametric, rcp, rocker_bogie
+from models.rover.rover import Rover
 from models.rover.tree import Coupling
 
 # the same as in the description, but written here again: dependent joint -> (sources, offset)

@@ -11,9 +11,10 @@ from models.actuators.drive import Drive
 from models.contact.ground import Ground
 from models.contact.obstacle import Obstacle
 from models.impact import effective_kinetic_energy, pair_energy
-from models.rover import Rover, rcp, rocker_bogie
+from models.rover import rcp, rocker_bogie
 from models.rover.dynamics import fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import factorise, half_solve, solve
+from models.rover.rover import Rover
 from models.rover.tree import Body, Coupling, Joint, Tree
 from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.wheel import RigidWheel, Soil

@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
-from models.rover import Rover, rcp
+from models.rover import rcp
+from models.rover.rover import Rover
 
 DURATION = 1.0
 NOTHING = (0.0, 0.0, 0.0)

@@ -12,8 +12,9 @@ from scipy.spatial.transform import Rotation
 from models.actuators.drive import Drive
 from models.contact.ground import Ground
 from models.contact.obstacle import Obstacle
-from models.rover import Rover, rcp, rocker_bogie
+from models.rover import rcp, rocker_bogie
 from models.rover.reference import configuration_rate, trapezoidal
+from models.rover.rover import Rover
 from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.wheel import RigidWheel, Soil
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from models.rover import RcpParameters, Rover, rcp
-from models.rover.rcp import rcp_tree
+from models.rover import RcpParameters, rcp
+from models.rover.rover import Rover
 from models.rover.tree import Body, Joint, Tree, WheelMount
 
 LOCK_ANGLES = {"mount": 0.0, "steering": 0.4, "walking": -0.6}
@@ -36,7 +36,7 @@ def random_q(rover: Rover, seed: int):
 
 def locked_pair(angles: dict[str, float]) -> tuple[Rover, Rover, list[int]]:
     """The reduced rover, the one with 27 free joints, and the speeds of the latter that the former keeps."""
-    tree = rcp_tree(RcpParameters(added_mass=10.0))
+    tree = RcpParameters(added_mass=10.0).tree()
     reduced = Rover(tree.with_locks(angles))
     full = Rover(tree.with_locks(dict.fromkeys(angles)))
     kept = [*range(6), *(6 + full.joint_names.index(name) for name in reduced.joint_names)]
@@ -87,7 +87,7 @@ def test_a_lock_by_name_goes_before_one_by_kind():
 
 
 def test_every_lock_angle_counts():
-    neutral = Rover(rcp_tree(RcpParameters()))
+    neutral = Rover(RcpParameters().tree())
     for name in LOCK_ANGLES:
         turned = neutral.with_locks({name: 0.5})
         assert np.abs(turned.mass_matrix(turned.neutral()) - neutral.mass_matrix(neutral.neutral())).max() > 1e-3

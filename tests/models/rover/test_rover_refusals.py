@@ -8,11 +8,6 @@ import numpy as np
 import pytest
 
 from models.rover import (
-    ExomarsLikeParameters,
-    ExomarsParameters,
-    ParametricParameters,
-    RcpParameters,
-    RockerBogieParameters,
     exomars,
     exomars_like,
     parametric,
@@ -23,17 +18,11 @@ from models.rover import (
 ROVER = rcp()
 
 
-BUILDERS = {
-    rcp: RcpParameters,
-    parametric: ParametricParameters,
-    exomars_like: ExomarsLikeParameters,
-    exomars: ExomarsParameters,
-    rocker_bogie: RockerBogieParameters,
-}
+BUILDERS = (rcp, parametric, exomars_like, exomars, rocker_bogie)
 POSITIVE = [
-    pytest.param(build, name, id=f"{build.__name__} {name}")
-    for build, parameters in BUILDERS.items()
-    for name in parameters.__dataclass_fields__
+    pytest.param(build, name, id=f"{build.__self__.rover} {name}")
+    for build in BUILDERS
+    for name in build.__self__.quantities()
     if name not in ("added_mass", "walking_angle")
 ]
 
@@ -41,7 +30,7 @@ POSITIVE = [
 @pytest.mark.parametrize(("build", "name"), POSITIVE)
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
 def test_a_parameter_out_of_range_is_refused_by_name_value_and_range(build, name, value):
-    with pytest.raises(ValueError, match=f"{build.__name__}: {name} is {value}, allowed: above 0"):
+    with pytest.raises(ValueError, match=f"{build.__self__.rover}: {name} is {value}, allowed: above 0"):
         build(**{name: value})
 
 
@@ -71,7 +60,7 @@ def test_a_walking_angle_of_a_quarter_turn_is_refused(value):
 )
 def test_a_geometry_that_cannot_be_is_refused(build, change, said):
     build()
-    with pytest.raises(ValueError, match=f"{build.__name__}: .*{said}"):
+    with pytest.raises(ValueError, match=f"{build.__self__.rover}: .*{said}"):
         build(**change)
 
 

@@ -9,7 +9,7 @@ import pinocchio
 import pytest
 
 from models.impact import effective_kinetic_energy
-from models.rover import ROVERS, exomars, exomars_like, juno, parametric, rcp, rocker_bogie, rover_of
+from models.rover import ROVERS, exomars, exomars_like, parametric, rcp, rocker_bogie
 
 FREE = {"walking": None, "steering": None}
 
@@ -154,24 +154,19 @@ def test_the_default_parametric_rover_is_roughly_the_rcp():
     assert energies[0] == pytest.approx(energies[1], rel=0.15)
 
 
-BUILDERS = {build.__name__: build for build in (rcp, parametric, exomars_like, exomars, rocker_bogie, juno)}
-
-
 @pytest.mark.parametrize("name", sorted(ROVERS))
 def test_a_rover_is_made_from_its_parameters_by_its_name(name):
-    kind = ROVERS[name]
-    assert kind.parameters.rover == name
-    rover = rover_of(kind.parameters(wheel_mass=5.0))
-    assert rover.urdf() == BUILDERS[name](wheel_mass=5.0).urdf()
+    assert ROVERS[name].rover == name
+    rover = ROVERS[name](wheel_mass=5.0).build()
+    assert rover.urdf() == ROVERS[name].make(wheel_mass=5.0).urdf()
     assert rover.nv == (9 if name == "juno" else 21 if name == "exomars" else 15)
 
 
 @pytest.mark.parametrize("name", sorted(ROVERS))
 def test_a_rig_locks_the_steering_of_every_rover_that_has_one_and_its_cylinders_are_on_joints_that_turn(name):
-    kind = ROVERS[name]
-    rover = kind.build(kind.parameters(), locks=dict.fromkeys(kind.rig_locks, 0.0))
+    rover = ROVERS[name].make(locks=dict.fromkeys(ROVERS[name].rig_locks(), 0.0))
     assert not [joint for joint in rover.tree_joint_names if joint.endswith("_steering")]
-    assert set(kind.cylinder_joints) <= set(rover.tree_joint_names)
+    assert set(ROVERS[name].cylinder_joints) <= set(rover.tree_joint_names)
 
 
 @pytest.mark.parametrize("build", [rcp, exomars, rocker_bogie])

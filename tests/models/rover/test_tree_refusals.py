@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from models.rover import RcpParameters, Rover, rocker_bogie
-from models.rover.rcp import rcp_tree
+from models.rover import RcpParameters, rocker_bogie
+from models.rover.rover import Rover
 from models.rover.tree import Body, Coupling, Joint, Tree, WheelMount
 
 ORIGIN = (0.0, 0.0, 0.0)
-GOOD_TREE = rcp_tree(RcpParameters())
+GOOD_TREE = RcpParameters().tree()
 
 
 @pytest.mark.parametrize("mass", [0.0, -2.0])

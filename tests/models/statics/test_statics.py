@@ -19,8 +19,7 @@ def test_a_torque_presses_the_front_wheel_down_and_the_middle_one_up():
 
 @pytest.mark.parametrize("name", ROVERS)
 def test_torques_change_neither_the_sum_nor_the_moments_of_the_loads(name):
-    kind = ROVERS[name]
-    rover = kind.build(kind.parameters(), locks=dict.fromkeys(kind.rig_locks, 0.0))
+    rover = ROVERS[name].make(locks=dict.fromkeys(ROVERS[name].rig_locks(), 0.0))
     statics = RoverStatics(rover)
     change = statics.influence(rover.neutral())
     places = rover.wheel_positions(rover.neutral())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.messages.layout import TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, (), TRIANGLE)
+LAYOUT = Layout(WHEELS, (), SENSORS["triangle"])
 MS = 1_000_000
 
 

@@ -12,11 +12,12 @@ from hil.app.page.bands import band
 from hil.app.page.content import fixed_checks, page_content
 from hil.app.page.series import series
 from hil.config import load_config
-from hil.messages.layout import WHEELS, Layout
+from hil.messages.layout import Layout
 from hil.messages.signals import tick_dtype
 from hil.operator.page.telemetry import Series, TelemetryReceiver
 from hil.operator.telemetry import Publisher
 from hil.safety.fault_table import FAULT_TABLE
+from models.rover.assembly import WHEELS
 from models.rover.registry import ROVERS
 
 

@@ -9,11 +9,12 @@ import pytest
 
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
 from hil.ipc.shm import mapped as mapped_module
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import EVENT
 from hil.messages.signals import tick_dtype
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 TICK = tick_dtype(LAYOUT)
 
 A = np.dtype([("tick", "<i8"), ("speed", "<f8")])

@@ -3,10 +3,11 @@ import pytest
 
 from hil.ipc.shm import STALE, Mailbox
 from hil.ipc.shm.mapped import PAYLOAD_AT
-from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.layout import SENSORS, Layout
 from hil.messages.signals import tick_dtype
+from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 TICK = tick_dtype(LAYOUT)
 
 ODD = np.dtype([("number", "<i8"), ("text", "S3")])  # 11 bytes

@@ -1,0 +1,85 @@
+"""Keys of a config that belong to another rover than the one it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from drivers.extensions import ExtensionError
+from hil.config.error_messages import shown
+from hil.config.problems import Problem
+from hil.config.schema.rover import own_quantities, rover_named
+from models.rover.registry import ROVERS
+
+# What takes the place of a key where a rover does not have it.
+_INSTEAD = {"added_mass_kg": "rover.payload.mass_kg"}
+
+
+def rover_type(raw: dict[str, Any]) -> str:
+    """The type of rover that an unchecked config names."""
+    rover = raw.get("rover")
+    return str(rover.get("type", "rcp")) if isinstance(rover, dict) else "rcp"
+
+
+def leave_out_replaced(raw: dict[str, Any], overrides: Sequence[str], before: str) -> None:
+    """Remove what a file says of its rover alone, where an override names another.
+
+    Args:
+        raw: the config after its overrides; changed.
+        overrides: `a.b=VALUE` each.
+        before: type of the rover in the file.
+    """
+    if rover_type(raw) == before:
+        return
+    given = [f"{override.partition('=')[0].strip()}." for override in overrides]
+    for path in _foreign(raw):
+        if not any(f"{path}.".startswith(key) for key in given):
+            _, *section, last = path.split(".")
+            del (raw["rover"][section[0]] if section else raw["rover"])[last]
+
+
+def other_rovers_problems(raw: dict[str, Any]) -> Iterator[Problem]:
+    """A problem for each key of another rover whose value is not its default."""
+    name = rover_type(raw)
+    for path, (value, default) in _foreign(raw).items():
+        keys = " or ".join(_instead(path.rsplit(".", 1)[1], list(_defaults(name))))
+        allowed = f"{shown(default)}, its default: a rover of type {name} does not have it, use {keys}"
+        yield Problem(path, shown(value), allowed, ("rover.type",))
+
+
+def _instead(key: str, keys: list[str]) -> list[str]:
+    """Those of a rover's keys that may be meant by another's: of its name, or else of its unit."""
+    if key in _INSTEAD:
+        return [_INSTEAD[key]]
+    unit = key.rsplit("_", 1)[-1]
+    same = [own for own in keys if own.endswith(f".{key}")] or [own for own in keys if own.endswith(f"_{unit}")]
+    return same or [f"a key of {keys[-1].rsplit('.', 1)[0]}"]
+
+
+def _foreign(raw: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Value and default of each key of another rover whose value is not its default; none if the type is unknown."""
+    rover, own = raw.get("rover"), _defaults(rover_type(raw))
+    if not own or not isinstance(rover, dict):
+        return {}
+    given = {f"rover.{key}": value for key, value in rover.items()}
+    for name, section in rover.items():
+        given |= {f"rover.{name}.{key}": value for key, value in section.items()} if isinstance(section, dict) else {}
+    known = {path: default for name in {*ROVERS, *map(str, rover)} for path, default in _defaults(name).items()}
+    return {
+        path: (value, known[path])
+        for path, value in given.items()
+        if path in known and path not in own and value != known[path]
+    }
+
+
+def _defaults(name: str) -> dict[str, Any]:
+    """Default of each key of a rover by its path; none if there is no such rover."""
+    with suppress(ExtensionError):
+        if (kind := rover_named(name)) is not None:
+            own = own_quantities(kind)
+            return {
+                f"rover.{name}.{one.key(parameter)}" if parameter in own else f"rover.{one.key(parameter)}": one.default
+                for parameter, one in kind.quantities().items()
+            }
+    return {}
