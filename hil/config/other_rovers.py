@@ -9,7 +9,7 @@ from typing import Any
 from drivers.extensions import ExtensionError
 from hil.config.error_messages import shown
 from hil.config.problems import Problem
-from hil.config.schema.rover import own_quantities, rover_named
+from hil.config.schema.rover import RoverConfig, rover_named, section_quantities
 from models.rover.registry import ROVERS
 
 # What takes the place of a key where a rover does not have it.
@@ -53,23 +53,24 @@ def _instead(key: str, keys: list[str]) -> list[str]:
     if key in _INSTEAD:
         return [_INSTEAD[key]]
     unit = key.rsplit("_", 1)[-1]
-    same = [own for own in keys if own.endswith(f".{key}")] or [own for own in keys if own.endswith(f"_{unit}")]
+    same = [one for one in keys if one.endswith(f".{key}")] or [one for one in keys if one.endswith(f"_{unit}")]
     return same or [f"a key of {keys[-1].rsplit('.', 1)[0]}"]
 
 
 def _foreign(raw: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Value and default of each key of another rover whose value is not its default; none if the type is unknown."""
-    rover, own = raw.get("rover"), _defaults(rover_type(raw))
-    if not own or not isinstance(rover, dict):
+    rover, has = raw.get("rover"), _defaults(rover_type(raw))
+    if not has or not isinstance(rover, dict):
         return {}
     given = {f"rover.{key}": value for key, value in rover.items()}
     for name, section in rover.items():
         given |= {f"rover.{name}.{key}": value for key, value in section.items()} if isinstance(section, dict) else {}
-    known = {path: default for name in {*ROVERS, *map(str, rover)} for path, default in _defaults(name).items()}
+    names = ROVERS.keys() | (set(map(str, rover)) - RoverConfig.model_fields.keys())
+    known = {path: default for name in names for path, default in _defaults(name).items()}
     return {
         path: (value, known[path])
         for path, value in given.items()
-        if path in known and path not in own and value != known[path]
+        if path in known and path not in has and value != known[path]
     }
 
 
@@ -77,9 +78,11 @@ def _defaults(name: str) -> dict[str, Any]:
     """Default of each key of a rover by its path; none if there is no such rover."""
     with suppress(ExtensionError):
         if (kind := rover_named(name)) is not None:
-            own = own_quantities(kind)
+            below = section_quantities(kind)
             return {
-                f"rover.{name}.{one.key(parameter)}" if parameter in own else f"rover.{one.key(parameter)}": one.default
+                f"rover.{name}.{one.key(parameter)}"
+                if parameter in below
+                else f"rover.{one.key(parameter)}": one.default
                 for parameter, one in kind.quantities().items()
             }
     return {}

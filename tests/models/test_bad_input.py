@@ -55,9 +55,8 @@ def free(value: Any) -> Good:
 def parameters_of(build):
     """Of a rover."""
     special = {"added_mass": from_0, "walking_angle": free}
-    return {
-        name: special.get(name, above)(field.default) for name, field in build.__self__.__dataclass_fields__.items()
-    }
+    kind = build.__self__
+    return {name: special.get(name, above)(getattr(kind, name)) for name in kind.quantities()}
 
 
 BUILDERS = (rcp, parametric, exomars_like, exomars, rocker_bogie)

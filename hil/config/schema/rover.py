@@ -66,7 +66,7 @@ def broken_rovers() -> Iterator[str]:
             yield str(error)
 
 
-def own_quantities(kind: type[Parameters]) -> dict[str, Quantity]:
+def section_quantities(kind: type[Parameters]) -> dict[str, Quantity]:
     """Parameters whose keys are in the section of the rover's name: all but those directly under `rover`."""
     shared = ChassisParameters.quantities() if issubclass(kind, ChassisParameters) else {}
     return {name: one for name, one in kind.quantities().items() if name not in shared}
@@ -75,7 +75,8 @@ def own_quantities(kind: type[Parameters]) -> dict[str, Quantity]:
 def section_class(kind: type[Parameters]) -> type[Section]:
     """The section of a rover, made from its parameters."""
     words = " ".join((inspect.getdoc(kind) or kind.rover).split("\n\n")[0].split())
-    return create_model(f"{kind.__name__}Section", __base__=Section, __doc__=words, **_keys(kind, own_quantities(kind)))
+    keys = _keys(kind, section_quantities(kind))
+    return create_model(f"{kind.__name__}Section", __base__=Section, __doc__=words, **keys)
 
 
 def rover_section(name: str) -> type[Section] | None:
@@ -95,7 +96,7 @@ def _keys(kind: type[Parameters], quantities: Mapping[str, Quantity]) -> dict[st
 
 
 def _sections(kinds: Iterator[type[Parameters]]) -> dict[str, Any]:
-    sections = {kind.rover: section_class(kind) for kind in kinds if own_quantities(kind)}
+    sections = {kind.rover: section_class(kind) for kind in kinds if section_quantities(kind)}
     return {name: (one, Field(default_factory=one, description=f"type {name}")) for name, one in sections.items()}
 
 
@@ -150,7 +151,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         if isinstance(values, RoverConfig):
             return values if type(values) is not RoverConfig else check(values)
         if isinstance(values, dict):
-            named = {*map(str, values), str(values.get("type"))} - cls.model_fields.keys() - ROVERS.keys()
+            named = {*map(str, values), str(values.get("type", "rcp"))} - cls.model_fields.keys() - ROVERS.keys()
             if named and (names := named.intersection(installed_names(INSTALLED))):
                 return _class_with(tuple(sorted(names))).model_validate(values)
         return check(values)
@@ -165,14 +166,14 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
     @property
     def path(self) -> str:
         """Path of the section of this type: `rover` for the RCP, which has no other."""
-        return f"rover.{self.type}" if own_quantities(self.kind) else "rover"
+        return f"rover.{self.type}" if section_quantities(self.kind) else "rover"
 
     def key_of(self, parameter: str) -> str:
         """Path of the key of a parameter of this rover; if it has no such parameter, of the section of its type."""
         one = self.kind.quantities().get(parameter)
         if one is None:
             return self.path
-        return f"{self.path if parameter in own_quantities(self.kind) else 'rover'}.{one.key(parameter)}"
+        return f"{self.path if parameter in section_quantities(self.kind) else 'rover'}.{one.key(parameter)}"
 
     @property
     def steers(self) -> bool:
@@ -191,10 +192,10 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         Raises:
             ValueError: the sizes are not consistent.
         """
-        own = own_quantities(self.kind)
+        below = section_quantities(self.kind)
         return self.kind(
             **{
-                name: one.in_si(getattr(getattr(self, self.type) if name in own else self, one.key(name)))
+                name: one.in_si(getattr(getattr(self, self.type) if name in below else self, one.key(name)))
                 for name, one in self.kind.quantities().items()
             }
         )

@@ -93,7 +93,7 @@ def test_keys_and_values_that_the_config_refuses_are_reported_once_for_all_trial
 def test_added_mass_is_refused_with_a_rover_that_has_no_place_for_it(plan_file) -> None:
     text = "name: x\nangles_deg: [50]\nrovers: [{variant: exomars, added_mass_kg: 3}]"
     with pytest.raises(
-        ConfigError, match=r"rover\.added_mass_kg: found 3; allowed: 0\.0, .* use rover\.payload\.mass_kg"
+        ConfigError, match=r"rover\.added_mass_kg: found 3\.0; allowed: 0\.0, .* use rover\.payload\.mass_kg"
     ):
         expand(load_plan(plan_file(text)), "sim_impact")
 
