@@ -9,7 +9,7 @@ from typing import Any
 from drivers.extensions import ExtensionError
 from hil.config.error_messages import shown
 from hil.config.problems import Problem
-from hil.config.schema.rover import RoverConfig, rover_named, section_quantities
+from hil.config.schema.rover import RoverConfig, key_path, rover_named
 from models.rover.registry import ROVERS
 
 # What takes the place of a key where a rover does not have it.
@@ -78,11 +78,5 @@ def _defaults(name: str) -> dict[str, Any]:
     """Default of each key of a rover by its path; none if there is no such rover."""
     with suppress(ExtensionError):
         if (kind := rover_named(name)) is not None:
-            below = section_quantities(kind)
-            return {
-                f"rover.{name}.{one.key(parameter)}"
-                if parameter in below
-                else f"rover.{one.key(parameter)}": one.default
-                for parameter, one in kind.quantities().items()
-            }
+            return {key_path(kind, parameter): one.default for parameter, one in kind.quantities().items()}
     return {}

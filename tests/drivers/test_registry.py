@@ -12,6 +12,16 @@ from drivers.extensions import ExtensionError
 from drivers.registry import BUILT_IN, broken_drivers, built_in, driver_names, driver_type
 from hil.config import ConfigError, load_config
 
+NO_QUANTITY = """
+from dataclasses import dataclass
+from models.rover import RcpParameters
+@dataclass(frozen=True)
+class DRIVER(RcpParameters):
+    mass: float = 3.0
+    rover = "hull"
+DRIVER.__name__ = "Hull"
+"""
+
 
 @pytest.fixture
 def install(tmp_path, monkeypatch):
@@ -85,6 +95,32 @@ def test_a_package_that_brings_no_experiment_where_it_says_one_is_named(install)
     assert said in list(broken_experiments())
     with pytest.raises(ConfigError, match="an experiment with an ExperimentSection; experiment formed: "):
         load_config("sim_impact", ["extensions={formed: {seconds: 1}}"])
+
+
+def test_a_rover_that_is_none_is_named_and_the_others_go_on(install):
+    from hil.config.schema.rover import broken_rovers
+
+    install("sunk", "import no_such_module_anywhere", "rovers")
+    install("raft", "DRIVER = 5", "rovers")
+    install("hull", NO_QUANTITY, "rovers")
+    for name, said in (
+        ("sunk", "rover sunk: the installed package lab-sunk 2.5 cannot be imported (ModuleNotFoundError"),
+        ("raft", "rover raft: the installed package lab-raft 2.5 provides 5; needed: a class derived from"),
+        ("hull", "lab-hull 2.5 is not a rover: TypeError: Hull: mass not declared by quantity or choice"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            load_config("sim_impact", [f"rover.type={name}"])
+        assert [problem.key for problem in caught.value.problems] == ["rover.type"]
+        assert said in str(caught.value)
+        assert [said in text for text in broken_rovers()].count(True) == 1
+    assert load_config("sim_impact", ["rover.type=juno"]).rover.type == "juno"
+
+
+def test_a_rover_of_a_package_needs_no_sizes_of_its_own(install):
+    code = "from models.rover import RcpParameters\nclass DRIVER(RcpParameters):\n    rover = 'twin_rcp'\n"
+    install("twin_rcp", code, "rovers")
+    config = load_config("sim_impact", ["rover.type=twin_rcp", "rover.body_mass_kg=70"])
+    assert (config.rover.parameters().body_mass, config.rover.path) == (70.0, "rover")
 
 
 def test_one_package_may_bring_a_driver_for_each_of_several_roles(install):

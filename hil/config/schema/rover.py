@@ -46,6 +46,8 @@ def rover_named(name: str) -> type[Parameters] | None:
     if name in ROVERS:
         return ROVERS[name]
     for kind, package in load_installed(INSTALLED, name):
+        if name in RoverConfig.model_fields:
+            raise ExtensionError(f"{package} has the name of a key of the section rover: give it another")
         if not (isinstance(kind, type) and issubclass(kind, Parameters) and kind.rover == name):
             needed = f"a class derived from models.rover.Parameters with rover = {name!r}"
             raise ExtensionError(f"{package} provides {kind!r}; needed: {needed}")
@@ -70,6 +72,17 @@ def section_quantities(kind: type[Parameters]) -> dict[str, Quantity]:
     """Parameters whose keys are in the section of the rover's name: all but those directly under `rover`."""
     shared = ChassisParameters.quantities() if issubclass(kind, ChassisParameters) else {}
     return {name: one for name, one in kind.quantities().items() if name not in shared}
+
+
+def key_path(kind: type[Parameters], parameter: str) -> str:
+    """Path of the key of a rover's parameter.
+
+    Example:
+        >>> key_path(ROVERS["parametric"], "track"), key_path(ROVERS["parametric"], "bogie_stop")
+        ('rover.parametric.track_m', 'rover.bogie_stop_deg')
+    """
+    key = kind.quantities()[parameter].key(parameter)
+    return f"rover.{kind.rover}.{key}" if parameter in section_quantities(kind) else f"rover.{key}"
 
 
 def section_class(kind: type[Parameters]) -> type[Section]:
@@ -150,7 +163,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         """Check the values with the sections of the installed rovers that they name."""
         if isinstance(values, RoverConfig):
             return values if type(values) is not RoverConfig else check(values)
-        if isinstance(values, dict):
+        if isinstance(values, dict) and cls is RoverConfig:
             named = {*map(str, values), str(values.get("type", "rcp"))} - cls.model_fields.keys() - ROVERS.keys()
             if named and (names := named.intersection(installed_names(INSTALLED))):
                 return _class_with(tuple(sorted(names))).model_validate(values)
@@ -170,10 +183,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
 
     def key_of(self, parameter: str) -> str:
         """Path of the key of a parameter of this rover; if it has no such parameter, of the section of its type."""
-        one = self.kind.quantities().get(parameter)
-        if one is None:
-            return self.path
-        return f"{self.path if parameter in section_quantities(self.kind) else 'rover'}.{one.key(parameter)}"
+        return key_path(self.kind, parameter) if parameter in self.kind.quantities() else self.path
 
     @property
     def steers(self) -> bool:
