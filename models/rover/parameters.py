@@ -19,7 +19,7 @@ STEERING = "steering"
 _QUANTITY = "quantity"
 
 
-class Quantity(NamedTuple):
+class RoverQuantity(NamedTuple):
     """A parameter as a config has it.
 
     Attributes:
@@ -58,13 +58,13 @@ def quantity(
         words: what it is, for the reference of config keys.
         in_config: default of a config where that is another.
     """
-    said = Quantity(default if in_config is None else in_config, unit, least, most, words)
+    said = RoverQuantity(default if in_config is None else in_config, unit, least, most, words)
     return field(default=said.in_si(default), metadata={_QUANTITY: said})
 
 
 def choice(default: bool, words: str) -> Any:
     """A choice, true or false, as the default of a field of its `Parameters`."""
-    return field(default=default, metadata={_QUANTITY: Quantity(default, "", None, None, words)})
+    return field(default=default, metadata={_QUANTITY: RoverQuantity(default, "", None, None, words)})
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Parameters:
         return cls(**parameters).build(locks=locks)
 
     @classmethod
-    def quantities(cls) -> dict[str, Quantity]:
+    def quantities(cls) -> dict[str, RoverQuantity]:
         """Parameters by name, as a config has them. Raises TypeError: one is not declared by `quantity` or `choice`."""
         silent = [item.name for item in fields(cls) if _QUANTITY not in item.metadata]
         if silent:

@@ -1,6 +1,6 @@
 """The rover's part of a rig config: its type, its sizes, and what it carries.
 
-The keys of a rover are those of its parameters (`models.rover.parameters.Quantity`), in a section of its name. Keys
+The keys of a rover are those of its parameters (`models.rover.parameters.RoverQuantity`), in a section of its name. Keys
 directly under `rover` describe the bodies of the RCP, and of `parametric`, which places the same bodies from a few
 lengths.
 """
@@ -20,7 +20,7 @@ from drivers.extensions import ExtensionError, installed_names, load_installed
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.base import Section
 from models.rover.chassis import ChassisParameters
-from models.rover.parameters import Parameters, Quantity
+from models.rover.parameters import Parameters, RoverQuantity
 from models.rover.registry import ROVERS
 
 # A rover; the section has a key `type`, which hides Python's.
@@ -68,7 +68,7 @@ def broken_rovers() -> Iterator[str]:
             yield str(error)
 
 
-def section_quantities(kind: type[Parameters]) -> dict[str, Quantity]:
+def section_quantities(kind: type[Parameters]) -> dict[str, RoverQuantity]:
     """Parameters whose keys are in the section of the rover's name: all but those directly under `rover`."""
     shared = ChassisParameters.quantities() if issubclass(kind, ChassisParameters) else {}
     return {name: one for name, one in kind.quantities().items() if name not in shared}
@@ -100,7 +100,7 @@ def rover_section(name: str) -> type[Section] | None:
     return None
 
 
-def _keys(kind: type[Parameters], quantities: Mapping[str, Quantity]) -> dict[str, Any]:
+def _keys(kind: type[Parameters], quantities: Mapping[str, RoverQuantity]) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {
         one.key(name): (hints[name], Field(one.default, ge=one.least, le=one.most, description=one.words))
