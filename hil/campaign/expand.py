@@ -12,7 +12,6 @@ import numpy as np
 
 from hil.campaign.plan import Plan, PlannedRover, PlannedWheels
 from hil.config import Config, ConfigError, Problem, load_config
-from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.experiments.impact.obstacle_frame import frame_settings
 from models.sensors.rear_frame import FRONT_LINK_M

@@ -1,8 +1,8 @@
 """The rover's part of a rig config: its type, its sizes, and what it carries.
 
-The keys of a rover are those of its parameters (`models.rover.parameters.RoverQuantity`), in a section of its name. Keys
-directly under `rover` describe the bodies of the RCP, and of `parametric`, which places the same bodies from a few
-lengths.
+The keys of a rover are those of its parameters (`models.rover.parameters.RoverQuantity`), in a section of its name.
+Keys directly under `rover` describe the bodies of the RCP, and of `parametric`, which places the same bodies from a
+few lengths.
 """
 
 from __future__ import annotations
