@@ -50,6 +50,7 @@ STALLS_NAMED = 20
 WARM_UP = """
 from hil.app.warm_up import warm_up
 from hil.config import load_config
+from hil.config.rig import Rig
 warm_up(Rig(load_config("sim_impact")))
 """
 
