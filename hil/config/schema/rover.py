@@ -1,8 +1,8 @@
 """The rover's part of a rig config: its type, its sizes, and what it carries.
 
 The keys of a rover are those of its parameters (`models.rover.parameters.RoverQuantity`), in a section of its name.
-Keys directly under `rover` describe the bodies of the RCP, and of `parametric`, which places the same bodies from a few
-lengths.
+Keys directly under `rover` describe the bodies of the RCP, and of `parametric`, which places the same bodies from a
+few lengths.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class PayloadLoad(Section):
 
 
 class DrawbarLoad(Section):
-    """A constant pull backwards at a point of the main body, once the rover has settled."""
+    """A constant pull backwards at a point of the main body; the rover settles under it with its axles held."""
 
     pull_N: float = Field(0.0, ge=-1e4, le=1e4, description="along the body, positive backwards; 0: none")
     x_m: float = Field(0.0, ge=-5, le=5, description="where it acts, ahead of the base frame's origin")
@@ -168,6 +168,10 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
             if named and (names := named.intersection(installed_names(INSTALLED))):
                 return _class_with(tuple(sorted(names))).model_validate(values)
         return check(values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As values: the classes of its sections are made at import, and no module has them by name."""
+        return RoverConfig.model_validate, (self.model_dump(exclude_unset=True),)
 
     @property
     def kind(self) -> Kind:

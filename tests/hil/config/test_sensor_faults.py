@@ -70,10 +70,9 @@ def test_each_channel_has_its_own_time_constant_in_plant_and_estimator():
 
 
 def test_the_rigs_time_constants_deviate_only_if_asked_to_and_then_change_nothing_else():
-    config = load_config("sim_impact", ["plant.spread.droop=0.1"])
+    rigs = load_config("sim_impact"), load_config("sim_impact", ["plant.spread.droop=0.1"])
     plain, given = (
-        nominal_rig(config).perturbed(one, np.random.default_rng(3))
-        for one in (spread(load_config("sim_impact")), spread(config))
+        nominal_rig(rigs[1]).perturbed(spread(one.plant, one.loads), np.random.default_rng(3)) for one in rigs
     )
     assert plain.piezo.droop_time.tolist() == [0.5] * 3
     off = given.piezo.droop_time / 0.5 - 1.0

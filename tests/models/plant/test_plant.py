@@ -56,7 +56,7 @@ def numbers(parameters):
 
 def test_a_perturbed_rig_differs_from_its_nominal_model_in_everything_that_is_uncertain(nominal, config):
     for seed in range(5):
-        other = numbers(nominal.perturbed(spread(config), np.random.default_rng(seed)))
+        other = numbers(nominal.perturbed(spread(config.plant, config.loads), np.random.default_rng(seed)))
         assert (other != numbers(nominal)).all()
         masses_to_legs = slice(0, 10)
         assert np.abs(other[masses_to_legs] / numbers(nominal)[masses_to_legs] - 1).max() < 0.3
@@ -64,7 +64,8 @@ def test_a_perturbed_rig_differs_from_its_nominal_model_in_everything_that_is_un
 
 def test_a_seed_gives_one_rig_and_another_seed_another(nominal, config):
     first, again, other = (
-        numbers(nominal.perturbed(spread(config), np.random.default_rng(seed))) for seed in (4, 4, 5)
+        numbers(nominal.perturbed(spread(config.plant, config.loads), np.random.default_rng(seed)))
+        for seed in (4, 4, 5)
     )
     np.testing.assert_array_equal(first, again)
     assert (first != other).all()

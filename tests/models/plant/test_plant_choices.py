@@ -135,7 +135,10 @@ def test_lumped_legs_stay_rigid_and_the_contact_strays():
 def test_firm_ground_strays_as_soil_does():
     config = load_config("sim_impact", ["ground.kind=firm"])
     nominal = nominal_rig(config)
-    laws = [nominal.perturbed(spread(config), np.random.default_rng(seed)).ground.compliant.law for seed in (1, 2)]
+    laws = [
+        nominal.perturbed(spread(config.plant, config.loads), np.random.default_rng(seed)).ground.compliant.law
+        for seed in (1, 2)
+    ]
     assert len({law.stiffness for law in [*laws, nominal.ground.compliant.law]}) == 3
     assert laws[0].stiffness == pytest.approx(1e6, rel=0.3)
 

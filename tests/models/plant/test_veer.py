@@ -126,10 +126,9 @@ def test_a_grouser_that_slips_off_the_bottom_leaves_the_shield_ringing():
 
 
 def test_the_heading_spreads_by_the_seed_and_draws_nothing_if_it_does_not():
-    config = load_config("sim_impact", ["plant.spread.heading_deg=2"])
+    rigs = load_config("sim_impact"), load_config("sim_impact", ["plant.spread.heading_deg=2"])
     plain, given = (
-        nominal_rig(config).perturbed(one, np.random.default_rng(3))
-        for one in (spread(load_config("sim_impact")), spread(config))
+        nominal_rig(rigs[1]).perturbed(spread(one.plant, one.loads), np.random.default_rng(3)) for one in rigs
     )
     assert plain.veer == Veer()
     assert 0.0 < abs(given.veer.heading) < math.radians(8.0)
