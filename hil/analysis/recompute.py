@@ -180,7 +180,7 @@ def _cycle(
     record_sink, lacking, ticks = MemorySink(rig.layout), "", record.tick[:0]
     try:
         if record.tick.size:
-            until = known_until(record, replayable_config(record), summary)
+            until = known_until(record, replayable_config(record).clock, summary)
             ticks = replayable_ticks(record, until)
             if until < NEVER:
                 ticks = ticks[ticks["tick"] < until]

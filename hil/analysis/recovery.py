@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hil
-from hil.config import Config, ConfigError, parse_config
+from hil.config import ConfigError, parse_config
 from hil.experiments.truth_events import HIT_SPEED, truth_events
 from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
-from hil.messages.layout import SAMPLED
+from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, triggers_capture
 from hil.messages.signals import tick_dtype
 from hil.recording.file_layout import RECOVERED, write_whole
@@ -107,7 +108,7 @@ def _recover(run: Path, shared: RunMemory) -> Recovered:
     parts = ((record.tick, before.tick), (record.events, before.events), (record.raw, before.raw))
     finished = is_closed(run) and all(len(made) == len(found) for made, found in parts)
     if not finished:
-        _replace(run, record, shared.config)
+        _replace(run, record, shared.config.layout, shared.config.sample_rates_hz)
     shutil.rmtree(run / FOLDER)
     return _what(record, before, _lost_ms(record, shared), finished=finished)
 
@@ -156,7 +157,7 @@ def _recover_file(run: Path) -> Recovered:
     if not len(record.tick):
         raise NothingToRecoverError(f"{run}: killed before the first tick, nothing was recorded")
     record.meta[RECOVERED] = hil.__version__
-    _replace(run, record, config)
+    _replace(run, record, config.layout, config.sample_rates_hz)
     return _what(record, record, None, finished=False)
 
 
@@ -180,10 +181,10 @@ def _left_in_file(run: Path, shared: RunMemory) -> TrialRecord:
     return TrialRecord(tick, events, timing, *daq, shared.meta, loads)
 
 
-def _replace(run: Path, record: TrialRecord, config: Config) -> None:
+def _replace(run: Path, record: TrialRecord, layout: Layout, rates_hz: Mapping[str, float]) -> None:
     unfinished, kept, killed = run / _UNFINISHED, run / FILE_NAME, run / KILLED
     unfinished.unlink(missing_ok=True)  # of a recovery that was itself cut short
-    write_whole(unfinished, record, config.layout, config.sample_rates_hz)
+    write_whole(unfinished, record, layout, rates_hz)
     with open(unfinished, "rb") as file:
         os.fsync(file.fileno())
     if kept.is_file() and not killed.exists():

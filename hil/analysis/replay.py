@@ -17,7 +17,6 @@ from hil.analysis.digests import mismatch
 from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of, text_fingerprint
 from hil.analysis.recorded_inputs import RecordedInputs
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
-from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.messages.fault import Fault
@@ -82,12 +81,12 @@ def replay(run: Path, *, unverified: bool = False) -> Replay:
 
 def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
     config = replayable_config(record)
-    until = known_until(record, config, summary)
+    until = known_until(record, config.clock, summary)
     ticks, record_sink = replayable_ticks(record, until), MemorySink(config.layout)
     _, differences = run_again(record, Rig(config), ticks, record_sink)
     differences += differences_from(record, ticks, record_sink, until)
     differences.sort(key=lambda difference: difference.first_tick)
-    notes = _notes(record, config, len(record.tick) - len(ticks), until)
+    notes = _notes(record, config.sha256(), len(record.tick) - len(ticks), until)
     return Replay(len(record_sink.ticks), differences, str(record.meta.get("version")), hil.__version__, notes)
 
 
@@ -154,12 +153,12 @@ def run_again(record: TrialRecord, rig: Rig, ticks: Rows, record_sink: MemorySin
     return cycle, []
 
 
-def _notes(record: TrialRecord, config: Config, left_out: int, until: int) -> list[str]:
+def _notes(record: TrialRecord, digest: str, left_out: int, until: int) -> list[str]:
     notes = []
     said = record.meta.get("config_sha256")
     if text_fingerprint(record) != said:
         notes.append("the config in the record is not the one of the run: its checksum differs")
-    elif config.sha256() != said:
+    elif digest != said:
         notes.append("the config of the run lacks keys that this version has: they take their defaults")
     if left_out:
         notes.append(f"{left_out} ticks at the end were left out: their sensor samples are not in the record")

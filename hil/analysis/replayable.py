@@ -42,7 +42,7 @@ def replayable_config(record: TrialRecord) -> Config:
     return config
 
 
-def known_until(record: TrialRecord, config: Config, summary: Mapping[str, Any] | None) -> int:
+def known_until(record: TrialRecord, clock: str, summary: Mapping[str, Any] | None) -> int:
     """The first tick that an exception ended before it had a row, so that what it took in is not known; or NEVER.
 
     Raises:
@@ -50,7 +50,7 @@ def known_until(record: TrialRecord, config: Config, summary: Mapping[str, Any] 
     """
     gaps, faults = holes(record.tick["tick"]), faults_of(record.events)
     skipped: int | None = ((summary or {}).get("loop") or {}).get("skipped")
-    if skipped is None and config.clock == "lockstep":
+    if skipped is None and clock == "lockstep":
         skipped = 0
     if _count(gaps) == skipped:
         return NEVER

@@ -65,7 +65,7 @@ def verify(run: Path) -> list[Check]:
     if wrong := wrong_channels(record, config.layout):
         return [*checks, Check("channels", False, wrong, "as many in both")]
     loop = summary.get("loop") if summary else None
-    whole = _of_ticks(record, config, loop)
+    whole = _of_ticks(record, config.loop.rate_hz, loop)
     # a tick whose row of /timing a kill has cut off is run all the same
     trusted = all(check.ok for check in (*proven, *whole) if check.item != "timing")
     return [
@@ -162,12 +162,12 @@ def _checksum(record: TrialRecord, summary: Mapping[str, Any] | None) -> Check:
     return Check("config checksum", all(stated == checksum for stated in said.values()), checksum, allowed)
 
 
-def _of_ticks(record: TrialRecord, config: Config, loop: Mapping[str, Any] | None) -> list[Check]:
+def _of_ticks(record: TrialRecord, rate_hz: int, loop: Mapping[str, Any] | None) -> list[Check]:
     rows = tick_checks.in_order(record.tick)
     return [
         tick_checks.tick_order(record.tick),
         tick_checks.ticks_missing(rows, loop),
-        tick_checks.tick_times(rows, config.loop.rate_hz),
+        tick_checks.tick_times(rows, rate_hz),
         tick_checks.timing_rows(rows, record.timing),
     ]
 
@@ -215,7 +215,9 @@ def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
         *checks,
         command_checks.cut_in_safe(rows),
         command_checks.safe_after_fault(rows, record.events, warnings_for(config.operator, config.residuals)),
-        command_checks.cut_at_impact(rows, record.events, Release(config) if config.section.impact else None),
+        command_checks.cut_at_impact(
+            rows, record.events, Release(config.trial, config.seed) if config.section.impact else None
+        ),
     ]
 
 

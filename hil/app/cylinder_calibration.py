@@ -12,6 +12,7 @@ from hil.config.model_parameters import nominal_rig
 from hil.recording import TrialRecord
 from hil.signals.calibration import CalibrationError
 from hil.signals.cylinder import fit_steps, joint_torques_Nm, pressure_steps
+from models.rover import Parameters
 
 _ANGLE = 1e-5  # of a joint, for the difference that gives how wheels rise [rad]
 
@@ -47,7 +48,7 @@ def calibrate_cylinder(record: TrialRecord, config: Config, name: str, forces_N:
         if config.ground.pitch_deg or config.ground.roll_deg:
             raise CalibrationError("the rover stood on a slope, allowed: level ground")
         loads = record.tick["wheel_load_N"]
-        fit = fit_steps(steps, joint_torques_Nm(steps, loads, rise_of_wheels(config, place)))
+        fit = fit_steps(steps, joint_torques_Nm(steps, loads, rise_of_wheels(nominal_rig(config).rover, place)))
         if any(not record.tick["cut"][step.first : step.end].all() for step in steps):
             raise CalibrationError("the drives were not cut: wheels that hold take a part of the torque lengthwise")
         torque = fit.slope.value * 1e3
@@ -55,9 +56,8 @@ def calibrate_cylinder(record: TrialRecord, config: Config, name: str, forces_N:
     return {**numbers, "u95": fit.slope.u95 / abs(fit.slope.value)}
 
 
-def rise_of_wheels(config: Config, cylinder: int) -> NDArray[np.float64]:
+def rise_of_wheels(parameters: Parameters, cylinder: int) -> NDArray[np.float64]:
     """How far each wheel of the nominal rover rises if the joint of a cylinder turns (wheels,) [m/rad]."""
-    parameters = nominal_rig(config).rover
     rover, joint = parameters.build(), parameters.cylinder_joints[cylinder]
     q = rover.neutral()
     turned = q.copy()

@@ -51,7 +51,7 @@ def find_devices(config: Config | None = None, server: str | None = None) -> Fou
         config: whose keys are looked up, and whose device servers are asked; None: none.
         server: HOST:PORT of the only device server to ask; None: those of the config, or this computer.
     """
-    asked = _servers(config)
+    asked = _servers(config.devices if config else None)
     servers = {
         kind.name: tuple(_of(kind, each) for each in ([server] if server is not None else dict.fromkeys(addresses)))
         for kind, addresses in asked.items()
@@ -59,16 +59,16 @@ def find_devices(config: Config | None = None, server: str | None = None) -> Fou
     return Found(serial_ports(), servers, tuple(_keys(config.devices, servers, server)) if config else ())
 
 
-def _servers(config: Config | None) -> dict[DriverType[Any], list[str]]:
+def _servers(devices: DevicesConfig | None) -> dict[DriverType[Any], list[str]]:
     """By driver that uses device servers: those of the config; for built-in ones also this computer, if it has none."""
-    sections = config.devices.sections() if config and config.devices else []
+    sections = devices.sections() if devices else []
     servers: dict[str, tuple[DriverType[Any], list[str]]] = {}
     for section in sorted(sections, key=lambda section: section.role):  # the data acquisition's first
         kind = driver_of(section)
         if kind.uses_servers:
             servers.setdefault(kind.name, (kind, []))[1].extend(kind.servers(section))
     for kind in built_in("daq"):
-        if kind.uses_servers and not (config and config.devices and config.devices.daq):
+        if kind.uses_servers and not (devices and devices.daq):
             servers.setdefault(kind.name, (kind, []))[1].insert(0, "")
     return dict(servers.values())
 

@@ -13,7 +13,6 @@ from drivers.registry import daq_driver, driver_of, drives_driver, loads_driver,
 from hil.config import Config
 from hil.config.error_messages import problems_of
 from hil.config.rig_setup import rig_setup
-from hil.config.schema.devices import DevicesConfig
 from hil.ipc.run_memory import RunMemory
 from hil.messages.layout import SAMPLED
 from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, ValveFeed
@@ -29,7 +28,8 @@ class DriverFactory:
     """
 
     def __init__(self, config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> None:
-        self._devices, self._setup = _devices(config), rig_setup(config)
+        assert config.devices is not None  # ensured by the checks of the config
+        self._devices, self._setup = config.devices, rig_setup(config)
         self._host, self._alive = host, alive
 
     def daq(self) -> DaqDevice:
@@ -91,7 +91,8 @@ def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
         DeviceError: the rig has fewer ports than the config needs, or they are not valid.
     """
     raw = config.model_dump(mode="json")
-    for section in _devices(config).sections():
+    assert config.devices is not None
+    for section in config.devices.sections():
         try:
             driver_of(section).at_endpoints(raw["devices"][section.role], endpoints)
         except KeyError as error:
@@ -111,8 +112,3 @@ def _refusal_reported(key: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise DeviceError(f"{key}: {error}") from error
-
-
-def _devices(config: Config) -> DevicesConfig:
-    assert config.devices is not None  # ensured by the checks of the config
-    return config.devices

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from hil.app.backend import Backend
+from hil.app.build import rights_wanted
+from hil.app.pace_check import refuse_without_pace
 from hil.app.run_loop import Signals, run_loop
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.experiments.base import Finished, Summary, samples_of
+from hil.experiments.base import Experiment, Finished, Summary, samples_of
 from hil.experiments.registry import draw, experiment_type, summarise
 from hil.experiments.summary import with_digests, write_summary
 from hil.messages.fault import Event
@@ -104,9 +107,12 @@ class Resident:
             DeviceError: a link is lost, or nothing was recorded.
             NotArmedError: without real-time rights, this machine does not hold the loop's rate.
         """
-        config, rig, kind = self._config, self.rig, experiment_type(self._config)
-        what = f"{kind.name}, {kind.headline(config)}, {config.loop.rate_hz} Hz, {config.clock}"
-        wall_s = run_loop(rig, config, self._signals, self._progress, what)
+        config, rig = self._config, self.rig
+        experiment = rig.cycle.experiment
+        assert isinstance(experiment, Experiment)
+        what = f"{experiment.name}, {experiment.headline()}, {config.loop.rate_hz} Hz, {config.clock}"
+        wanted, refuse = rights_wanted(config), partial(refuse_without_pace, config)
+        wall_s = run_loop(rig, self._signals, self._progress, what, wanted=wanted, refuse=refuse)
         return self.conclude(folder, wall_s, figure=figure)
 
     def conclude(self, folder: Path, wall_s: float, *, figure: bool = True) -> RunOutcome:

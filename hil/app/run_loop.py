@@ -9,9 +9,6 @@ from contextlib import suppress
 from typing import Any, Self
 
 from hil.app.backend import Backend
-from hil.app.build import rights_wanted
-from hil.app.pace_check import refuse_without_pace
-from hil.config import Config
 from hil.realtime import Granted, RightsWanted, rights
 from hil.runtime.loop import Loop
 
@@ -20,24 +17,22 @@ Progress = Callable[[str], None]
 
 def run_loop(
     backend: Backend,
-    config: Config,
     signals: Signals,
     progress: Progress,
     what: str = "",
     *,
-    wanted: Callable[[Config], RightsWanted] = rights_wanted,
-    refuse: Callable[[Config, Sequence[Granted], Progress], None] = refuse_without_pace,
+    wanted: RightsWanted,
+    refuse: Callable[[Sequence[Granted], Progress], None] = lambda *_: None,
 ) -> float:
     """Run the loop until its trial is over; then the devices are stopped and the record is closed, whatever happens.
 
     Args:
         backend: ready to run.
-        config: of it.
         signals: that end it early, in Safe.
         progress: receives progress lines.
         what: description of the run, reported once it runs.
         wanted: the rights to request from the kernel.
-        refuse: raises if the machine cannot hold the loop's rate with the granted rights.
+        refuse: raises if the machine cannot hold the loop's rate with the granted rights; by default never.
 
     Returns:
         How long the loop ran [s].
@@ -49,9 +44,9 @@ def run_loop(
     try:
         backend.rig_io.open()
         signals.loop = backend.loop
-        with rights(wanted(config)) as granted:
+        with rights(wanted) as granted:
             _note_rights([*granted, *backend.granted()], backend, progress)
-            refuse(config, granted, progress)
+            refuse(granted, progress)
             if what:
                 progress(f"running: {what}")
             backend.start_clock()

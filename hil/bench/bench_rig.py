@@ -19,6 +19,8 @@ from drivers.checks import ALLOWED_LOAD
 from drivers.interfaces import DeviceError
 from drivers.registry import driver_of
 from hil.app.backends import RealtimeBackend
+from hil.app.build import rights_wanted
+from hil.app.pace_check import refuse_without_pace
 from hil.app.run_loop import Signals, run_loop
 from hil.app.warm_up import warm_up
 from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB
@@ -216,7 +218,13 @@ def _cuts(config: Config, events: int) -> Cuts:
             (trial,) = trials
             trial.reset = backend.cycle.estimator.reset
             trial.driving = partial(_begin, injector)  # not before: arming wants sensors at rest
-            run_loop(backend, config, signals, lambda _: None)
+            run_loop(
+                backend,
+                signals,
+                lambda _: None,
+                wanted=rights_wanted(config),
+                refuse=partial(refuse_without_pace, config),
+            )
             start_ns = backend.loop.clock.start_ns or 0  # type: ignore[attr-defined]
             with ControlClient(addresses["control"]) as control:
                 assert config.devices is not None

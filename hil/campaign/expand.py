@@ -82,10 +82,10 @@ def expand(plan: Plan, source: str, overrides: Sequence[str] = (), seed: int | N
         ConfigError: all problems of all trials, each once.
     """
     base = load_config(source, overrides, seed)
-    first = campaign_seed(plan, base, seed)
+    first = campaign_seed(plan, base.seed, seed)
     planned: list[tuple[dict[str, Any], bool, Config]] = []
     problems: list[Problem] = []
-    for settings, changes, repeats in _combinations(plan, base):
+    for settings, changes, repeats in _combinations(plan, base.ground.kind, base.daq):
         try:
             config = load_config(source, [*overrides, "experiment=impact", *changes], seed)
         except ConfigError as error:
@@ -102,14 +102,14 @@ def expand(plan: Plan, source: str, overrides: Sequence[str] = (), seed: int | N
     ]
 
 
-def campaign_seed(plan: Plan, base: Config, seed: int | None) -> int:
+def campaign_seed(plan: Plan, of_config: int, seed: int | None) -> int:
     """Seed of order and trials: that of the command line, else of the plan, else of the config."""
-    return next(candidate for candidate in (seed, plan.seed, base.seed) if candidate is not None)
+    return next(candidate for candidate in (seed, plan.seed, of_config) if candidate is not None)
 
 
-def _combinations(plan: Plan, base: Config) -> Iterator[tuple[dict[str, Any], list[str], int]]:
+def _combinations(plan: Plan, ground: str, daq: DaqConfig | None) -> Iterator[tuple[dict[str, Any], list[str], int]]:
     """Every combination: what tells it from the others, its changes of the config, and its number of trials."""
-    soils: dict[str, Any] = dict(plan.soils) or {base.ground.kind: None}
+    soils: dict[str, Any] = dict(plan.soils) or {ground: None}
     wheels: Sequence[PlannedWheels | None] = plan.wheels or (None,)
     varied = [[(key, value) for value in values] for key, values in plan.vary.items()]
     speeds: Sequence[float | None] = plan.speeds_mps or (None,)
@@ -122,7 +122,7 @@ def _combinations(plan: Plan, base: Config) -> Iterator[tuple[dict[str, Any], li
         if speed_mps is not None:
             values = {"trial.speed_mps": speed_mps, **values}
             changes["trial.speed_mps"] = speed_mps
-        changes |= _of_rover(rover) | _of_wheels(wheel, base.daq)
+        changes |= _of_rover(rover) | _of_wheels(wheel, daq)
         repeats = soil.repeats if soil and soil.repeats is not None else plan.repeats
         settings = {
             "ground": soil_name,

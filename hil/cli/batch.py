@@ -46,7 +46,7 @@ class BatchOptions:
     def __post_init__(self) -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: the same sums in every process
 
-    def check_place(self, base: Config) -> None:
+    def check_place(self, clock: str, name: str) -> None:
         """Runs against the wall clock are made one after the other, here; a cluster must be there.
 
         Raises:
@@ -58,16 +58,16 @@ class BatchOptions:
         allowed = "with clock: lockstep only; in real time one run is made after the other, here"
         given = {"--workers": self.workers if (self.workers or 1) > 1 else None, "--cluster": self.cluster}
         problems = [Problem(name, str(value), allowed) for name, value in given.items() if value]
-        if base.clock != "lockstep" and problems:
-            raise ConfigError(base.name, problems)
+        if clock != "lockstep" and problems:
+            raise ConfigError(name, problems)
         if self.cluster:
             check_cluster(self.cluster)
 
-    def folder(self, base: Config, what: str, marker: str) -> Path:
+    def folder(self, name: str, what: str, marker: str) -> Path:
         """The folder of the runs: a new one, or the one to be resumed.
 
         Args:
-            base: config of the runs.
+            name: of the config of the runs.
             what: is made, for the folder's name.
             marker: file that every folder to be resumed has.
 
@@ -77,12 +77,12 @@ class BatchOptions:
         from hil.recording.run_folder import FolderError, run_folder
 
         if not self.resume:
-            return run_folder(self.out, base.name, what)
+            return run_folder(self.out, name, what)
         if self.out is not None:
             if not self.out.is_dir():
                 raise FolderError(f"{self.out} is no folder: give the one to be resumed with --out")
             return self.out
-        pattern = f"*_{base.name}_{what}*"
+        pattern = f"*_{name}_{what}*"
         folders = sorted(folder for folder in Path("runs").glob(pattern) if (folder / marker).is_file())
         if not folders:
             raise FolderError(f"nothing to resume in runs/{pattern}: give the folder with --out")

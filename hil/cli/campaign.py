@@ -41,8 +41,8 @@ def campaign(
         )
         guided = ask or wanted.base.rig == "real"
         _refuse(wanted, guided, options.cluster)
-        options.check_place(wanted.base)
-        folder = options.folder(wanted.base, wanted.plan.name, JSON)
+        options.check_place(wanted.base.clock, wanted.base.name)
+        folder = options.folder(wanted.base.name, wanted.plan.name, JSON)
     made, stopped = _run(wanted, folder, guided, options)
     last = last_attempts(made)
     if options.as_json:
@@ -101,7 +101,7 @@ def wanted_campaign(
         overrides = [*overrides, 'telemetry.endpoint=""']
         base = load_config(source, overrides, seed)
     trials = expand(plan, source, overrides, seed)
-    first = None if base.rig == "real" else campaign_seed(plan, base, seed)
+    first = None if base.rig == "real" else campaign_seed(plan, base.seed, seed)
     return Wanted(plan, base, trials, first, folders, figures)
 
 

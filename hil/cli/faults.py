@@ -46,12 +46,12 @@ def faults(
             allowed = "simulated or simulated_wire, because faults are injected into simulated rigs only"
             complain(f"config {given.name}: rig: found real; allowed: {allowed}")
             raise typer.Exit(USAGE)
-        from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, inject_all
+        from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, all_cases, inject_all
 
         short = SHORT_TRIAL if given.experiment == "impact" else ()
         whole = config_from(config, [*(overrides or ()), *IN_LOCKSTEP], None, None)
         effective = config_from(config, [*(overrides or ()), *IN_LOCKSTEP, *short], None, None)
-    results, left_out = inject_all(effective, whole, rows, progress)
+    results, left_out = inject_all(all_cases(effective, whole), rows, progress)
     write(json_file, [result.row() for result in results])
     _show(results, left_out, effective.name)
     if not all(result.ok for result in results):

@@ -34,8 +34,8 @@ def sweep(
         overrides = [*(options.overrides or ()), 'telemetry.endpoint=""']
         runs = expand_sweep(options.config, over, overrides, options.seed)
         configs = [run.config for run in runs]
-        options.check_place(configs[0])
-        folder = options.folder(configs[0], "sweep", UNFINISHED)
+        options.check_place(configs[0].clock, configs[0].name)
+        folder = options.folder(configs[0].name, "sweep", UNFINISHED)
     path = folder / f"sweep.{table}"
     with running("runs", folder) as (report, stop):
         place = options.place(configs, report)

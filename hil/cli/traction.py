@@ -29,8 +29,8 @@ def drawbar(options: BatchOptions) -> None:
     with usage_errors():
         runs = expand_drawbar(options.config, [*(options.overrides or ()), _QUIET], options.seed)
         base = runs[0].config
-        options.check_place(base)
-        folder = options.folder(base, "drawbar", UNFINISHED)
+        options.check_place(base.clock, base.name)
+        folder = options.folder(base.name, "drawbar", UNFINISHED)
     with running("runs", folder) as (report, stop):
         place = options.place([run.config for run in runs], report)
         rows = run_sweep(runs, folder / "drawbar.csv", "csv", place, report, stop.now, resume=options.resume)
@@ -61,8 +61,8 @@ def slope(options: BatchOptions) -> None:
         base = expand_slope(options.config, [*(options.overrides or ()), _QUIET], options.seed)
         if options.resume:
             raise ConfigError(base.name, [Problem("--resume", "given", "not for a search: start it again")])
-        options.check_place(base)
-        folder = options.folder(base, "slope", "slope.json")
+        options.check_place(base.clock, base.name)
+        folder = options.folder(base.name, "slope", "slope.json")
     with running("runs", folder) as (report, stop):
         slopes_deg = (base.slope.from_deg, base.slope.to_deg)
         configs = [on_slope(base, mode, search) for mode in base.slope.modes for search in slopes_deg]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from hil.config.checked import Config
@@ -24,7 +24,7 @@ _OVER_ITS_SHARE = 2.0
 _SMALLEST, _HALVINGS = 1e-12, 60
 
 
-class _Contact(NamedTuple):
+class Contact(NamedTuple):
     """What a wheel presses on.
 
     Attributes:
@@ -53,28 +53,29 @@ class _Contact(NamedTuple):
         return low * self.values[key] if low > _SMALLEST else 0.0
 
 
-def longest_step_s(config: Config) -> float:
-    """Longest step of all contacts of the rover as the config describes it [s]; infinity: it has none to integrate."""
-    return min((contact.longest_s() for contact in _contacts(config)), default=math.inf)
+def longest_step_s(contacts: Sequence[Contact]) -> float:
+    """Longest step of all contacts of the rover [s]; infinity: it has none to integrate."""
+    return min((contact.longest_s() for contact in contacts), default=math.inf)
 
 
-def step_problems(config: Config) -> list[Problem]:
+def step_problems(contacts: Sequence[Contact], substep_us: float) -> list[Problem]:
     """Contacts that are too stiff, or too much damped, for the sub-step with which rovers settle and the plant runs."""
-    problems, step_s = [], config.plant.substep_us * 1e-6
-    for contact in _contacts(config):
+    problems, step_s = [], substep_us * 1e-6
+    for contact in contacts:
         if contact.longest_s() < step_s:
             largest = {key: contact.largest(key, step_s) for key in contact.values}
             key = max(largest, key=lambda one: largest[one] / contact.values[one] if contact.values[one] else 0.0)
             allowed = (
                 f"at most {largest[key]:.3g}, or a shorter plant.substep_us: {contact.what} can be integrated in steps "
-                f"of up to {contact.longest_s() * 1e6:.3g} us, and this one has {config.plant.substep_us} us"
+                f"of up to {contact.longest_s() * 1e6:.3g} us, and this one has {substep_us} us"
             )
             others = (*(other for other in contact.values if other != key), "plant.substep_us", *contact.others)
             problems.append(Problem(key, f"{contact.values[key]:g}", allowed, others))
     return problems
 
 
-def _contacts(config: Config) -> list[_Contact]:
+def contacts_of(config: Config) -> list[Contact]:
+    """All contacts of the rover as the config describes it."""
     parameters = config.rover.parameters()
     tree = parameters.tree()
     masses = {body.name: body.mass for body in tree.bodies}
@@ -93,7 +94,7 @@ def _contacts(config: Config) -> list[_Contact]:
     return contacts
 
 
-def _soil(soil: SoilConfig, wheel_radius_m: float, wheel_kg: float, load_N: float, width_m: float) -> _Contact:
+def _soil(soil: SoilConfig, wheel_radius_m: float, wheel_kg: float, load_N: float, width_m: float) -> Contact:
     """A wheel on soil: its normal force and the damping of it are explicit."""
     power = soil.exponent + 0.5
     form = bekker_stiffness(wheel_radius_m, width_m, soil.exponent, soil.rebound)
@@ -104,20 +105,20 @@ def _soil(soil: SoilConfig, wheel_radius_m: float, wheel_kg: float, load_N: floa
 
     values = {"soil.stiffness": soil.stiffness, "soil.damping_spm": soil.damping_spm}
     what = f"soil under a wheel of {wheel_kg:g} kg with a load of {load_N:.0f} N"
-    return _Contact(what, values, step, ("soil.exponent", "rover"))
+    return Contact(what, values, step, ("soil.exponent", "rover"))
 
 
-def _firm(ground: GroundConfig, load_N: float) -> _Contact:
+def _firm(ground: GroundConfig, load_N: float) -> Contact:
     """A wheel on firm ground, whose spring and damper are implicit."""
 
     def step(stiffness: float) -> float:
         return longest_implicit_step(load_N, power_law_slope(stiffness, ground.exponent, load_N), GRAVITY_MPS2)
 
     what = f"firm ground under a wheel with a load of {load_N:.0f} N"
-    return _Contact(what, {"ground.stiffness": ground.stiffness}, step, ("ground.exponent", "rover"))
+    return Contact(what, {"ground.stiffness": ground.stiffness}, step, ("ground.exponent", "rover"))
 
 
-def _obstacle(obstacle: ObstacleConfig, trial: TrialConfig, wheel_kg: float, rover_kg: float) -> _Contact:
+def _obstacle(obstacle: ObstacleConfig, trial: TrialConfig, wheel_kg: float, rover_kg: float) -> Contact:
     """A front wheel on the plate, as deep as the rover's whole kinetic energy can press it in; all is explicit."""
     each = obstacle.legs == "each"
     exponent = 1.0 if each else obstacle.exponent
@@ -138,7 +139,7 @@ def _obstacle(obstacle: ObstacleConfig, trial: TrialConfig, wheel_kg: float, rov
     elif obstacle.law == "kelvin_voigt":
         values["obstacle.damping_Nspm"] = obstacle.damping_Nspm
     what = f"the plate under a wheel of {wheel_kg:g} kg at {trial.speed_mps:g} m/s"
-    return _Contact(what, values, step, ("obstacle.exponent", "obstacle.restitution", "trial.speed_mps"))
+    return Contact(what, values, step, ("obstacle.exponent", "obstacle.restitution", "trial.speed_mps"))
 
 
 def _factor(law: str, restitution: float) -> float:

@@ -50,9 +50,9 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
         config.rover.parameters()
     except ValueError as error:
         raise ConfigError(str(source), [Problem(config.rover.path, "an impossible rover", str(error))]) from None
-    from hil.config.integration import step_problems  # imports numba, as the rover above
+    from hil.config.integration import contacts_of, step_problems  # imports numba, as the rover above
 
-    if problems := step_problems(config):
+    if problems := step_problems(contacts_of(config), config.plant.substep_us):
         raise ConfigError(str(source), problems)
     if config.layout.controls_loads:
         from hil.config.resting_loads import limit_problems  # imports kernels, which other configs do not need

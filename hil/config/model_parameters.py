@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -164,14 +163,6 @@ def spread(plant: PlantConfig, loads: LoadsConfig | None) -> Spread:
         heading=math.radians(given.heading_deg),
         loads=(errors.zero, errors.drift_per_min, errors.gain, errors.cross_talk) if errors else (0.0,) * 4,
         friction=given.friction,
-    )
-
-
-def simulated_rig(config: Config) -> RigParameters:
-    """The rig that the simulated one is: the nominal one, perturbed by the config's seed."""
-    chance = np.random.default_rng([config.seed, 0])
-    return replace(nominal_rig(config), veer=veer(config.plant, config.layout)).perturbed(
-        spread(config.plant, config.loads), chance
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
+
 from hil.config.checked import Config
-from hil.config.integration import longest_step_s
-from hil.config.model_parameters import nominal_rig, simulated_rig
+from hil.config.integration import contacts_of, longest_step_s
+from hil.config.model_parameters import nominal_rig, spread, veer
 from models.plant import RigParameters
 from models.statics import SteadyRover
 
@@ -43,12 +46,14 @@ class Rig:
     @cached_property
     def simulated(self) -> RigParameters:
         """The rig that a simulated one is: the nominal one, perturbed by the config's seed."""
-        return simulated_rig(self.config)
+        config = self.config
+        askew = replace(self.nominal, veer=veer(config.plant, self.layout))
+        return askew.perturbed(spread(config.plant, config.loads), np.random.default_rng([config.seed, 0]))
 
     @cached_property
     def longest_step_s(self) -> float:
         """Longest step of all contacts of the rover [s]; infinity: it has none to integrate."""
-        return longest_step_s(self.config)
+        return longest_step_s(contacts_of(self.config))
 
     @cached_property
     def steady_speed_mps(self) -> float:

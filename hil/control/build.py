@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hil.config import Config
 from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.rig import Rig
 from hil.config.valve_delay import least_pulse_s, valve_delay_s
@@ -35,7 +34,7 @@ def load_controller(rig: Rig, drive: Controller) -> NormalForceController:
         drive,
         _allocator(rig),
         make_loops(
-            pressure_settings(rig.config),
+            pressure_settings(rig),
             len(layout.cylinders),
             rig.config.cylinders.regulators,
         ),
@@ -49,9 +48,9 @@ def load_controller(rig: Rig, drive: Controller) -> NormalForceController:
     )
 
 
-def pressure_settings(config: Config) -> PressureSettings:
+def pressure_settings(rig: Rig) -> PressureSettings:
     """Constants of the pressure loops of a rig; slow valves are pulsed less often than `switchings_per_s` allows."""
-    wanted, least_s = config.normal_force, least_pulse_s(config)
+    config, wanted, least_s = rig.config, rig.config.normal_force, least_pulse_s(rig.config)
     return PressureSettings(
         supply_Pa=config.cylinders.supply_kPa * 1e3,
         dead_band_Pa=wanted.dead_band_kPa * 1e3,

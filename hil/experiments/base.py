@@ -108,10 +108,9 @@ class Experiment(ABC):
         self.checks: Sequence[Check] = ()
         self.stopped = self._stopping = False
 
-    @classmethod
-    def headline(cls, config: Config) -> str:  # noqa: ARG003
+    def headline(self) -> str:
         """What will be done, in a few words for people; by default the name."""
-        return cls.name.replace("_", " ")
+        return self.name.replace("_", " ")
 
     @classmethod
     def label(cls, config: Config) -> str:  # noqa: ARG003

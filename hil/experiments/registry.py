@@ -77,7 +77,7 @@ def summarise(run: Finished) -> Summary:
     Neither residuals nor what a simulated rig knows depend on the experiment, so they count here, whatever it is.
     """
     summary = {**run.experiment.summarise(run), **run_summary(run)}
-    residuals, found = residual_summary(run.config, RunEvidence(run.config, run.ticks, summary))
+    residuals, found = residual_summary(RunEvidence(run.config, run.ticks, summary))
     more = [*truth_reasons(run.ground_truth), *(one.sentence() for one in found)]
     reasons = [*summary["reasons"], *more]
     return {**summary, "accepted": summary["accepted"] and not more, "reasons": reasons, "residuals": residuals}

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hil
-from hil.config import Config
 from hil.config.model import fingerprint
 from hil.experiments.base import Finished, Summary
 from hil.experiments.disturbance_summary import long_ticks_summary, machine_summary, simulated_rig_summary
@@ -47,19 +46,18 @@ def run_summary(run: Finished) -> Summary:
             "far_end": {key: plant_loop[key] for key in ("ticks", "late", "skipped")} if plant_loop else None,
         },
         "links": run.links,
-        **disturbances(config, run.events),
+        **disturbances(run.events, config.rig, real_time=config.clock == "realtime"),
         "real_time_factor": (ticks + clock.skipped) / config.loop.rate_hz / run.wall_s if run.wall_s > 0.0 else None,
         "config_sha256": config.sha256(),
         "version": hil.__version__,
     }
 
 
-def disturbances(config: Config, events: NDArray[np.void]) -> Summary:
+def disturbances(events: NDArray[np.void], rig: str, *, real_time: bool) -> Summary:
     """Keys `machine` and `simulated_rig`; None in virtual time, and None of a rig that is not simulated."""
-    real_time = config.clock == "realtime"
     return {
         "machine": machine_summary(events) if real_time else None,
-        "simulated_rig": simulated_rig_summary(events) if real_time and config.rig != "real" else None,
+        "simulated_rig": simulated_rig_summary(events) if real_time and rig != "real" else None,
     }
 
 

@@ -91,11 +91,12 @@ def marks(judged: list[Judged]) -> list[Judged]:
     return sorted(worst.values(), key=lambda residual: -residual.excess)
 
 
-def residual_summary(config: Config, evidence: RunEvidence) -> tuple[dict[str, Any] | None, list[Judged]]:
+def residual_summary(evidence: RunEvidence) -> tuple[dict[str, Any] | None, list[Judged]]:
     """Key `residuals` of the summary, and the marks; None and none where the config has no thresholds.
 
     A run that did not come to its end is not judged: what ended it is its reason.
     """
+    config = evidence.config
     if config.residuals.calibration is None:
         return None, []
     why = "the run did not come to its end" if evidence.summary.get("aborted") else unlike(config)

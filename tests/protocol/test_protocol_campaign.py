@@ -45,7 +45,7 @@ class Silent:
 def test_a_trial_whose_drives_are_lost_is_repeated_on_a_rig_that_is_opened_anew(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text(PLAN, encoding="utf-8")
     plan, base = load_plan(str(tmp_path / "one.yaml")), load_config("sim_wire", SETTINGS)
-    wanted = Wanted(plan, base, expand(plan, "sim_wire", SETTINGS, None), campaign_seed(plan, base, None))
+    wanted = Wanted(plan, base, expand(plan, "sim_wire", SETTINGS, None), campaign_seed(plan, base.seed, None))
     runs: list[VirtualRun] = []
 
     def run(config, place):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hil.app.build import rights_wanted
 from hil.app.faults.process_cases import processes_of
 from hil.app.faults.protocol_cases import Step, protocol_cases
 from hil.app.run import open_backend
@@ -168,7 +169,7 @@ def _run(config: Config, run: Any, wire: Wire, act: Act | None, at_s: float) -> 
         thread = threading.Thread(target=in_the_middle)
         thread.start()
         try:
-            run_loop(rig, config, Signals(), lambda _: None)
+            run_loop(rig, Signals(), lambda _: None, wanted=rights_wanted(config))
         finally:
             over.set()
             thread.join()

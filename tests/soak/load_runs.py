@@ -20,6 +20,7 @@ from typing import Any
 
 from hil.app.check.budgets import bus_loads
 from hil.config import load_config
+from hil.config.rig_setup import rig_setup
 from hil.recording import read_trial
 
 CONFIG = "sim_normal_force_wire"
@@ -101,7 +102,8 @@ def main() -> int:
     for rig, settings in RIGS.items():
         settled = [run.settle_s for run in runs[rig] if run.whole]
         times = f"{median(settled):.2f}, {max(settled):.2f} s" if settled else "-"
-        loads = bus_loads(load_config(CONFIG, [*SETTINGS, *settings]))
+        config = load_config(CONFIG, [*SETTINGS, *settings])
+        loads = bus_loads(config.devices, rig_setup(config))
         lines = ", ".join(f"{load.found} ({load.allowed})" for load in loads if load.item.startswith("bus load"))
         print(f"{rig} | {len(settled)}; {len(runs[rig]) - len(settled)} | {times} | {lines}")
     return int(any(run.wrong for made in runs.values() for run in made))

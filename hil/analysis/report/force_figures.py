@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from hil.analysis.report.drawing import DROPPED, MARKERS, marker_of, new_figure, plain, say_nothing
 from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, Group
 from hil.analysis.statistics import Fit, paired
-from hil.config import Config
+from hil.config.schema.sensors import DaqConfig
 from hil.experiments.drawing import COLOURS
 
 _FORCE_LABEL = f"force, {FORCES[FORCE]} [N]"
@@ -122,11 +122,11 @@ def _numbers(law: Fit) -> str:
     return f": a = {law.a:.4g}{exponent}, rms {law.rms_N:.1f} N"
 
 
-def force_over_hit_height(groups: Sequence[Group], config: Config | None) -> Figure:
+def force_over_hit_height(groups: Sequence[Group], triangle: DaqConfig | None) -> Figure:
     """Force over the height of the load point above the contact point of a smooth wheel, C of fig. 5-4."""
     figure = new_figure(3.1)
     left, right = figure.subplots(1, 2)
-    up = centroid_m(config)[1]
+    up = centroid_m(triangle)[1]
     place = 0
     for group in groups:
         means = {angle: one.mean for angle, one in group.over_angle(FORCE).items()}
@@ -143,7 +143,7 @@ def force_over_hit_height(groups: Sequence[Group], config: Config | None) -> Fig
         say_nothing(left, "no load points: the rig has no sensing triangle, or no trial counts")
         right.set_visible(False)
         return figure
-    where = "above" if config is not None and config.triangle else "above the triangle's centroid, not"
+    where = "above" if triangle else "above the triangle's centroid, not"
     for axes in (left, right):
         axes.axvline(0.0, color="#666666", lw=0.8, ls="--")
         axes.set_xlabel(f"load point {where} C of a smooth wheel [mm]")
@@ -153,9 +153,9 @@ def force_over_hit_height(groups: Sequence[Group], config: Config | None) -> Fig
     return figure
 
 
-def centroid_m(config: Config | None) -> tuple[float, float]:
+def centroid_m(triangle: DaqConfig | None) -> tuple[float, float]:
     """Where the triangle's centroid lies on the plate, (across, up) from C [m]; load points are counted from it."""
-    if config is None or not config.triangle:
+    if triangle is None:
         return 0.0, 0.0
-    across, up = np.array(config.triangle.places_m).mean(axis=0)
+    across, up = np.array(triangle.places_m).mean(axis=0)
     return float(across), float(up)

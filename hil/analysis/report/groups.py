@@ -105,7 +105,7 @@ class Group:
         return float(np.mean(shares)) if shares else None
 
 
-def groups_of(trials: Sequence[Trial], campaign: RecordedCampaign, config: Config | None) -> list[Group]:
+def groups_of(trials: Sequence[Trial], campaign: RecordedCampaign, ground: str | None) -> list[Group]:
     """Trials by ground, rover, mass and wheels; named after what differs, and after the ground."""
     differing = [
         (key, words) for key, words in _KINDS if key == "ground" or len({trial.row.get(key) for trial in trials}) > 1
@@ -119,21 +119,21 @@ def groups_of(trials: Sequence[Trial], campaign: RecordedCampaign, config: Confi
                 words.format(value) for (_, words), value in zip(differing, kind, strict=True) if value is not None
             )
             or "all trials",
-            _kind_of_ground(kind[0], campaign, config),
+            _kind_of_ground(kind[0], campaign, ground),
             tuple(members),
         )
         for kind, members in sorted(groups.items(), key=lambda item: [str(part) for part in item[0]])
     ]
 
 
-def _kind_of_ground(name: Any, campaign: RecordedCampaign, config: Config | None) -> str:
+def _kind_of_ground(name: Any, campaign: RecordedCampaign, ground: str | None) -> str:
     """What `ground.kind` was on a ground of the plan: by the plan, by the name itself, or by the config."""
     plan = campaign.meta.get("plan")
     try:
         kind = plan["soils"][name]["set"]["ground.kind"] if isinstance(plan, Mapping) else name
     except (LookupError, TypeError):
         kind = name
-    return str(kind) if kind in FITTING or config is None else config.ground.kind
+    return str(kind) if kind in FITTING or ground is None else ground
 
 
 def config_of(campaign: RecordedCampaign) -> Config | None:

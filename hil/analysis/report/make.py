@@ -73,7 +73,7 @@ def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
     if wrong and not unverified:
         raise DoubtedError(_in_words(folder, wrong))
     config = config_of(campaign)
-    groups = groups_of(trials, campaign, config)
+    groups = groups_of(trials, campaign, config.ground.kind if config else None)
     with drawing.styled():
         figures = _draw(trials, groups, config, traces, work_us)
         for figure in (drawn for pages in figures.values() for drawn in pages):
@@ -122,12 +122,14 @@ def _draw(
     traces: dict[str, Trace],
     work_us: NDArray[np.float64],
 ) -> Figures:
+    triangle, plate = (config.triangle, config.obstacle.plate) if config else (None, None)
+    wheel_radius_m = config.wheel_radius_m if config else 0.0
     return {
         "force_over_angle": [force_figures.force_over_angle(groups)],
         "force_over_energy": [force_figures.force_over_energy(group) for group in groups],
-        "force_over_hit_height": [force_figures.force_over_hit_height(groups, config)],
+        "force_over_hit_height": [force_figures.force_over_hit_height(groups, triangle)],
         "force_over_offset": [grousers.force_over_offset(groups)],
-        "load_points": [trial_figures.load_points(groups, config)],
+        "load_points": [trial_figures.load_points(groups, triangle, plate, wheel_radius_m)],
         "traces": trial_figures.small_multiples(trials, traces),
         "timing": [trial_figures.timing(trials, work_us)],
     }

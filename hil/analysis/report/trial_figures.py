@@ -17,7 +17,8 @@ from hil.analysis.report.groups import Group
 from hil.analysis.report.traces import AFTER_S, BEFORE_S, FloatArray, Trace, min_max
 from hil.analysis.report.trials import Trial
 from hil.analysis.statistics import paired
-from hil.config import Config
+from hil.config.schema.ground_and_obstacle import PlateConfig
+from hil.config.schema.sensors import DaqConfig
 from hil.experiments.drawing import COLOURS
 
 COLUMNS, ROWS = 6, 9  # small multiples on a page of A4
@@ -84,12 +85,14 @@ def _cell(
         axes.text(right - 0.22 * unit_s, zero + 0.1, "0.2 s", fontsize=6, ha="right", va="center")
 
 
-def load_points(groups: Sequence[Group], config: Config | None) -> Figure:
+def load_points(
+    groups: Sequence[Group], triangle: DaqConfig | None, plate: PlateConfig | None, wheel_radius_m: float
+) -> Figure:
     """Where the load acted on the plate, with the sensing triangle and the plate, as the rover sees them."""
     figure = new_figure(4.1)
-    plate, zoom = figure.subplots(1, 2)
-    across, up = (1e3 * value for value in centroid_m(config))
-    places = list(config.triangle.places_m) if config is not None and config.triangle else []
+    whole, zoom = figure.subplots(1, 2)
+    across, up = (1e3 * value for value in centroid_m(triangle))
+    places = list(triangle.places_m) if triangle else []
     count = 0
     for place, group in enumerate(groups):
         for rows, kept in ((group.kept, True), ([trial.row for trial in group.trials if not trial.kept], False)):
@@ -97,43 +100,44 @@ def load_points(groups: Sequence[Group], config: Config | None) -> Figure:
             count += len(points)
             style = marker_of(place) | {"ls": "none", "ms": 4.5, "mfc": "none"} if kept else dict(DROPPED)
             label = plain(f"{group.label}, {'kept' if kept else 'dropped'}")
-            for axes in (plate, zoom):
+            for axes in (whole, zoom):
                 if len(points):
                     axes.plot(points[:, 0] + across, points[:, 1] + up, label=label, **style)
     if not count:
-        say_nothing(plate, "no load points: the rig has no sensing triangle, or no trial hit it")
+        say_nothing(whole, "no load points: the rig has no sensing triangle, or no trial hit it")
         zoom.set_visible(False)
         return figure
-    for axes in (plate, zoom):
+    for axes in (whole, zoom):
         if places:
             axes.add_patch(Polygon(1e3 * np.array(places), fill=False, ec="black", lw=1.2, label="sensing triangle"))
         axes.plot(0.0, 0.0, "+", color="black", ms=9, label="C, contact point of a smooth wheel")
         axes.set_aspect("equal")
         axes.invert_xaxis()  # port is on the left, as from the rover
         axes.set(xlabel="across, to port [mm]", ylabel="up the plate [mm]")
-    for line, (outline, words) in zip(("-.", ":"), _outlines(config, groups), strict=False):
+    for line, (outline, words) in zip(("-.", ":"), _outlines(plate, wheel_radius_m, groups), strict=False):
         outline.set(fill=False, ec="#555555", lw=1.2, ls=line, label=words)
-        plate.add_patch(outline)
-    plate.autoscale_view()
-    plate.set_title("plate", loc="left")
+        whole.add_patch(outline)
+    whole.autoscale_view()
+    whole.set_title("plate", loc="left")
     zoom.set_title("triangle", loc="left")
-    plate.margins(0.08)
+    whole.margins(0.08)
     zoom.margins(0.15)
-    handles, labels = plate.get_legend_handles_labels()
+    handles, labels = whole.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2)
     return figure
 
 
-def _outlines(config: Config | None, groups: Sequence[Group]) -> Iterator[tuple[Rectangle, str]]:
+def _outlines(
+    plate: PlateConfig | None, wheel_radius_m: float, groups: Sequence[Group]
+) -> Iterator[tuple[Rectangle, str]]:
     """The plate about C [mm], and what it is; C moves up the plate with the angle, so at the least and largest one."""
-    plate = getattr(config.obstacle, "plate", None) if config is not None else None
-    if config is None or plate is None:
+    if plate is None:
         width, height = (1e3 * side for side in _SHIELD_M)
         yield Rectangle((-0.5 * width, -0.5 * height), width, height), "shield 18 x 16 in, about C"
         return
     angles = [angle for group in groups for (angle,) in paired([trial.row for trial in group.trials], "angle_deg")]
     for angle in sorted({min(angles), max(angles)} if angles else ()):
-        contact = config.wheel_radius_m * np.tan(0.5 * np.radians(angle))  # of C, up the plane from its foot
+        contact = wheel_radius_m * np.tan(0.5 * np.radians(angle))  # of C, up the plane from its foot
         left, low = plate.centre_across_m - 0.5 * plate.width_m, plate.centre_up_m - 0.5 * plate.height_m - contact
         yield Rectangle((1e3 * left, 1e3 * low), 1e3 * plate.width_m, 1e3 * plate.height_m), f"plate at {angle:g}°"
 

@@ -18,6 +18,7 @@ from hil.app.pace_check import check_pace
 from hil.app.warm_up import report_compiling
 from hil.config import Config
 from hil.config.rig import Rig
+from hil.config.rig_setup import rig_setup
 from hil.experiments.registry import experiment_type
 from hil.messages.check import Check
 from hil.safety.arming import NO_ANSWER
@@ -71,7 +72,9 @@ def check_rig(
                 missing.append(str(error))
                 checks.append(Check(name, False, str(error), "a device that answers as in the config", NO_ANSWER))
         if config.rig != "simulated":
-            checks += [*bus_loads(config), *actuation(config), *cut_latency(config, access.filter_delay_ms)]
+            devices, setup = config.devices, rig_setup(config)
+            checks += [*bus_loads(devices, setup), *actuation(devices.valves if devices else None, setup)]
+            checks += cut_latency(config, access.filter_delay_ms)
     pace = [] if quick else check_pace(config, progress)
     return Checked([*checks, *check_host(config), *pace], missing)
 

@@ -50,14 +50,14 @@ class VirtualAccess:
     """A simulated rig in this process.
 
     Args:
-        config: of the rig.
+        rig: simulated.
     """
 
     filter_delay_ms = 0.0
 
-    def __init__(self, config: Config) -> None:
-        self._simulated_rig = build_simulated_rig(Rig(config))
-        self._clock = LockstepClock(self._simulated_rig, config.loop.rate_hz)
+    def __init__(self, rig: Rig) -> None:
+        self._simulated_rig = build_simulated_rig(rig)
+        self._clock = LockstepClock(self._simulated_rig, rig.rate_hz)
 
     def daq(self) -> Source[DaqBlock]:
         """See Access."""
@@ -178,7 +178,7 @@ def open_access(
     """
     if config.rig == "simulated":
         warm_up(Rig(config), progress)
-        return VirtualAccess(config), config
+        return VirtualAccess(Rig(config)), config
     if config.rig == "simulated_wire":
         if endpoints is None:
             warm_up(Rig(config), progress)

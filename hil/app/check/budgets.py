@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from drivers.checks import ALLOWED_LOAD
-from drivers.driver_type import LineLoad
+from drivers.device_sections import ValvesSection
+from drivers.driver_type import LineLoad, RigSetup
 from drivers.registry import driver_of, valves_driver
 from hil.config import Config
 from hil.config.cut_delay import cut_delay
-from hil.config.rig_setup import rig_setup
+from hil.config.schema.devices import DevicesConfig
 from hil.messages.check import Check
 from hil.messages.fault_bounds import DEAD_MAN_NS
 
 
-def bus_loads(config: Config) -> list[Check]:
+def bus_loads(devices: DevicesConfig | None, setup: RigSetup) -> list[Check]:
     """Share of the time that each line transfers bytes, and that each worker is busy with its devices."""
     checks = []
-    for section in config.devices.sections() if config.devices else ():
-        driver, rig = driver_of(section), rig_setup(config)
-        checks += [_load(load) for load in driver.line_loads(section, rig)]
-        if (busy := driver.busy(section, rig)) is not None:
+    for section in devices.sections() if devices else ():
+        driver = driver_of(section)
+        checks += [_load(load) for load in driver.line_loads(section, setup)]
+        if (busy := driver.busy(section, setup)) is not None:
             key = "loads.rate_hz" if section.role == "loads" else f"devices.{section.role}.rate_hz"
             checks.append(_busy(section.role, busy, key))
     return checks
@@ -44,10 +45,9 @@ def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
     return [*checks, Check("cut: in all, at worst", total_ms <= allowed_ms, f"{total_ms:.2f} ms", allowed, to_do)]
 
 
-def actuation(config: Config) -> list[Check]:
+def actuation(valves: ValvesSection | None, setup: RigSetup) -> list[Check]:
     """Worst-case time from a command to the valves to the answer of their device, where the driver knows it."""
-    valves = config.devices.valves if config.devices else None
-    if valves is None or (times_s := valves_driver(valves).actuation_s(valves, rig_setup(config))) is None:
+    if valves is None or (times_s := valves_driver(valves).actuation_s(valves, setup)) is None:
         return []
     one_ms, all_ms = (time_s * 1e3 for time_s in times_s)
     found = f"one valve {one_ms:.0f} ms, all and the regulators {all_ms:.0f} ms"

@@ -52,19 +52,21 @@ def command_cases(config: Config) -> Iterator[Case]:
         config: of the rig, in lockstep.
     """
     refused = Fault.COMMAND_REFUSED
-    for level, forged in ((NO_RUN, _forged_at_gate), (PROCESSES, _forged_at_socket)):
+    at_socket = partial(_forged_at_socket, config)
+    for level, forged in ((NO_RUN, _forged_at_gate), (PROCESSES, at_socket)):
         for kind in FORGERIES:
             yield Case(refused, kind, "command socket", "-", level, config, run_case, partial(forged, kind))
-    yield Case(SUBSCRIBER_SLOW, "never reads", "subscriber", "-", NO_RUN, config, run_case, _never_reads)
+    never_reads = partial(_never_reads, config)
+    yield Case(SUBSCRIBER_SLOW, "never reads", "subscriber", "-", NO_RUN, config, run_case, never_reads)
 
 
 def run_case(case: Case) -> InjectionOutcome:
     """Make a case whose `act` looks itself at what comes of it. Raises NotInjectedError.
 
     Args:
-        case: `act` takes its config, and returns what is wrong, in words, and a remark.
+        case: `act` takes nothing, and returns what is wrong, in words, and a remark.
     """
-    wrong, remark = case.act(case.config)
+    wrong, remark = case.act()
     return InjectionOutcome(wrong=(wrong,) if wrong else (), remark=remark)
 
 
@@ -128,7 +130,7 @@ class _Sink:
         return b"{}"
 
 
-def _forged_at_gate(kind: str, config: Config) -> tuple[str, str]:  # noqa: ARG001
+def _forged_at_gate(kind: str) -> tuple[str, str]:
     """Many forged commands: none may come through."""
     sink, chance = _Sink(), random.Random(1)
     gate = CommandGate(sink, _TOKEN)
@@ -138,7 +140,7 @@ def _forged_at_gate(kind: str, config: Config) -> tuple[str, str]:  # noqa: ARG0
     return f"{len(sink.accepted)} of {FORGED} came through" if sink.accepted else "", f"{FORGED} refused"
 
 
-def _forged_at_socket(kind: str, config: Config) -> tuple[str, str]:
+def _forged_at_socket(config: Config, kind: str) -> tuple[str, str]:
     """Send forged commands to a command server, and look at what it has handed to the loop."""
     operator = config.operator.model_copy(update={"endpoint": ANYWHERE, "keys": None})
     with ExitStack() as stack:

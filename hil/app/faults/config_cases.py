@@ -20,7 +20,7 @@ def config_cases(config: Config) -> Iterator[Case]:
     """Each section of a config wrong, and all at once."""
     sections = [key for key, value in config.model_dump(mode="json").items() if isinstance(value, dict) and value]
     for name, wrong in (*((section, [section]) for section in sections), ("all sections", sections)):
-        refused = partial(_refused, wrong)
+        refused = partial(_refused, wrong, config)
         yield Case(CONFIG_WRONG, "every value wrong", name, "-", NO_RUN, config, run_case, refused)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hil.app.faults.case import Expected, InjectionOutcome
 from hil.app.faults.lockstep import LockstepResult
 from hil.config import Config
+from hil.config.schema.equipment import LimitsConfig
 from hil.experiments.base import State
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import RECORD_LOST_NS
@@ -116,7 +117,7 @@ def latched(config: Config, events: NDArray[np.void]) -> NDArray[np.void]:
 def unsafe(run: LockstepResult) -> Iterator[str]:
     """What is unsafe about the outcome of a run in lockstep, in words."""
     faults, ticks, rig = latched(run.config, run.events), run.ticks, run.rig
-    yield from _commands(run.config, ticks)
+    yield from _commands(run.config.limits, run.config.cylinders.supply_kPa, run.config.loop.rate_hz, ticks)
     if len(faults):
         since = faults["reaction_tick"][0] + (faults["id"][0] in AFTER_THE_COMMAND)
         yield from _after_the_fault(f"after fault {faults['id'][0]}", ticks[ticks["tick"] >= since])
@@ -134,20 +135,20 @@ def unsafe(run: LockstepResult) -> Iterator[str]:
         yield f"a wheel turns at {fastest:.2f} rad/s at the end"
 
 
-def _commands(config: Config, ticks: NDArray[np.void]) -> Iterator[str]:
+def _commands(limits: LimitsConfig, supply_kPa: float, rate_hz: int, ticks: NDArray[np.void]) -> Iterator[str]:
     """Every command that went out is within the limits of the config."""
-    limits, speeds, cut = config.limits, ticks["set_speed_radps"], ticks["cut"] == 1
+    speeds, cut = ticks["set_speed_radps"], ticks["cut"] == 1
     if not np.isfinite(speeds).all() or (np.abs(speeds) > limits.wheel_speed_radps + _TOLERANCE).any():
         yield f"a wheel speed over limits.wheel_speed_radps ({limits.wheel_speed_radps:g}) was commanded"
     steps = np.abs(np.diff(speeds, axis=0, prepend=np.zeros((1, speeds.shape[1]))))
-    if (steps[~cut] > limits.wheel_acceleration_radps2 / config.loop.rate_hz + _TOLERANCE).any():
+    if (steps[~cut] > limits.wheel_acceleration_radps2 / rate_hz + _TOLERANCE).any():
         yield "a change of speed over limits.wheel_acceleration_radps2 was commanded"
     if speeds[cut].any():
         yield "a cut was commanded together with a speed"
     if "valves" in (ticks.dtype.names or ()) and ticks["valves"].all(axis=2).any():
         yield "both valves of a cylinder were powered at once"
     if "regulator_Pa" in (ticks.dtype.names or ()):
-        highest_Pa = config.cylinders.supply_kPa * 1e3 + _TOLERANCE
+        highest_Pa = supply_kPa * 1e3 + _TOLERANCE
         if not ((ticks["regulator_Pa"] >= 0.0) & (ticks["regulator_Pa"] <= highest_Pa)).all():
             yield "a regulator was set outside 0 to cylinders.supply_kPa"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from hil.app.faults.case import Case, FaultResult
@@ -52,17 +52,16 @@ def all_cases(config: Config, whole: Config) -> Iterator[Case]:
 
 
 def inject_all(
-    config: Config, whole: Config, only: Collection[int], progress: Progress
+    every: Iterable[Case], only: Collection[int], progress: Progress
 ) -> tuple[list[FaultResult], list[RowLeftOut]]:
     """Make every case; the results in the order of the fault table, and the rows without any.
 
     Args:
-        config: of the rig, in lockstep.
-        whole: as `all_cases`.
+        every: of `all_cases`.
         only: rows of the fault table; empty: all.
         progress: told what is going on, a line at a time.
     """
-    cases = [case for case in all_cases(config, whole) if not only or case.row in only]
+    cases = [case for case in every if not only or case.row in only]
     cases.sort(key=lambda case: case.row)
     results: list[FaultResult] = []
     for number, case in enumerate(cases, 1):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from hil.config import Config
+from hil.config.schema.equipment import LimitsConfig
 
 Band = tuple[float | None, float | None]
 
 
-def band(series: str, config: Config) -> Band | None:
+def band(series: str, limits: LimitsConfig) -> Band | None:
     """Lowest and highest value that the limits allow a series, in its unit; None: no limit is about it.
 
     Args:
         series: its name.
-        config: of the rig.
+        limits: of the rig.
     """
-    limits, field = config.limits, series.partition("/")[0]
+    field = series.partition("/")[0]
     torque, speed = limits.bogie_torque_Nm, limits.wheel_speed_radps
     force_N, pressure_Pa = limits.sensor_force_N, limits.cylinder_kPa * 1e3
     bands: dict[str, Band] = {

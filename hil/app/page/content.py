@@ -14,6 +14,7 @@ from hil.app.page.bands import band
 from hil.app.page.series import series
 from hil.config import Config
 from hil.config.rig import Rig
+from hil.config.rig_setup import rig_setup
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.ground_and_obstacle import ObstacleConfig
 from hil.config.schema.trial import TrialConfig
@@ -34,22 +35,22 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         config: of rig and experiment.
         plan: of a campaign that operators may start: name, and trials with their settings; None: there is none.
     """
-    layout, times = config.layout, ReactionTimes(config)
+    rig, layout, times = Rig(config), config.layout, ReactionTimes(config)
     return {
         "name": config.name,
         "rig": config.rig,
         "clock": config.clock,
         "experiment": config.experiment,
         "states": [state.name.lower() for state in experiment_type(config).states],
-        "rover": _rover(config),
+        "rover": _rover(rig),
         "obstacle": _obstacle(config.obstacle, config.section, config.trial),
         "ground": {
             "kind": config.ground.kind,
             "pitch_deg": config.ground.pitch_deg,
             "roll_deg": config.ground.roll_deg,
         },
-        "series": [one | {"band": band(one["name"], config)} for one in series(layout)],
-        "set_points": _set_points(config),
+        "series": [one | {"band": band(one["name"], config.limits)} for one in series(layout)],
+        "set_points": _set_points(rig),
         "modes": [{"name": mode.name.lower()} for mode in LoadMode] if layout.controls_loads else [],
         "cylinders": [
             {"name": name, "ways": list(layout.ways), "regulator": _regulator(name, layout)}
@@ -57,7 +58,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         ],
         "supply_kPa": config.cylinders.supply_kPa,
         "channels": list(layout.channels),
-        "line_loads": _shown(bus_loads(config)),
+        "line_loads": _shown(bus_loads(config.devices, rig_setup(config))),
         "cut_budget": _shown(cut_latency(config)),
         "limits": config.limits.model_dump(mode="json"),
         "telemetry": bool(config.telemetry.endpoint),
@@ -69,9 +70,9 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
     }
 
 
-def fixed_checks(config: Config) -> list[dict[str, Any]]:
+def fixed_checks(rig: Rig) -> list[dict[str, Any]]:
     """Arming checks that follow from the config alone."""
-    return _shown([*cylinder_checks(Rig(config)), *_experiment(config).fixed_checks])
+    return _shown([*cylinder_checks(rig), *_experiment(rig).fixed_checks])
 
 
 def _shown(checks: Sequence[Check]) -> list[dict[str, Any]]:
@@ -83,18 +84,18 @@ def _regulator(cylinder: str, layout: Layout) -> str | None:
     return cylinder if cylinder in layout.regulators else next(iter(layout.regulators), None)
 
 
-def _experiment(config: Config) -> Experiment:
-    return experiment_type(config)(Rig(config), lambda *_: [], attended=True)
+def _experiment(rig: Rig) -> Experiment:
+    return experiment_type(rig.config)(rig, lambda *_: [], attended=True)
 
 
-def _set_points(config: Config) -> list[dict[str, Any]]:
+def _set_points(rig: Rig) -> list[dict[str, Any]]:
     """Speeds at the rim may be as large as the limiter lets the wheels turn."""
-    largest = {"m/s": config.limits.wheel_speed_radps * config.wheel_radius_m}
+    largest = {"m/s": rig.limits.wheel_speed_radps * rig.config.wheel_radius_m}
     return [
         {"name": name, "unit": unit, "lowest": -largest[unit], "highest": largest[unit]}
         if unit in largest
         else {"name": name, "unit": unit, "lowest": None, "highest": None}
-        for name, unit in _experiment(config).set_points.items()
+        for name, unit in _experiment(rig).set_points.items()
     ]
 
 
@@ -109,10 +110,10 @@ def _obstacle(obstacle: ObstacleConfig, section: ExperimentSection, trial: Trial
     }
 
 
-def _rover(config: Config) -> dict[str, Any]:
+def _rover(rig: Rig) -> dict[str, Any]:
     """The rover as it stands on level ground with all joints at zero; base frame, lengths in m."""
-    grousers_m = Rig(config).nominal.grouser_height
-    tree = config.rover.parameters().build().tree
+    grousers_m = rig.nominal.grouser_height
+    tree = rig.nominal.rover.build().tree
     places = _places(tree)
     carries_wheel = {wheel.body for wheel in tree.wheels}
     return {

@@ -12,6 +12,7 @@ from drivers.interfaces import DeviceError
 from hil.app.page.content import fixed_checks, page_content
 from hil.app.server_process import ServerProcess
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.operator import KeysConfig
 from hil.operator.curve import own_path
 from hil.operator.page.settings import PageSettings, write_settings
@@ -105,7 +106,7 @@ def _settings(
         realtime=config.clock == "realtime",
         runs=str(runs),
         content=page_content(config, plan),
-        checks=fixed_checks(config),
+        checks=fixed_checks(Rig(config)),
     )
 
 

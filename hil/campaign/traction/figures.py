@@ -51,7 +51,7 @@ def draw_drawbar(curves: Sequence[Mapping[str, Any]], config: Config, path: Path
     spread.set_ylim(bottom=0.0)
     spread.set_xlabel("slip [-]")
     pull.legend(frameon=False, fontsize=8.5, ncols=max(len(weights), 1))
-    _save(figure, path, f"{config.name}: drawbar pull over slip", config)
+    _save(figure, path, f"{config.name}: drawbar pull over slip", config.seed, config.name, config.sha256())
 
 
 def draw_slopes(searches: Sequence[Search], limit_deg: float | None, config: Config, path: Path) -> None:
@@ -79,7 +79,7 @@ def draw_slopes(searches: Sequence[Search], limit_deg: float | None, config: Con
     axes.legend(frameon=False, fontsize=9.0, loc="upper left", bbox_to_anchor=(0.02, 0.7))
     _dress(axes, "Slip over slope; the legend has the steepest slope climbed", "slip [-]")
     axes.set_xlabel("slope [degrees]")
-    _save(figure, path, f"{config.name}: steepest slope", config)
+    _save(figure, path, f"{config.name}: steepest slope", config.seed, config.name, config.sha256())
 
 
 def _figure(size_in: tuple[float, float]) -> Figure:
@@ -94,7 +94,7 @@ def _dress(axes: Axes, title: str, unit: str) -> None:
     axes.grid(visible=True, color="#e4e4e4", lw=0.7)
 
 
-def _save(figure: Figure, path: Path, title: str, config: Config) -> None:
+def _save(figure: Figure, path: Path, title: str, seed: int, name: str, digest: str) -> None:
     figure.suptitle(title, x=0.01, ha="left", fontsize=12.0)
-    facts = {"seed": str(config.seed), "config": config.name, "config_sha256": config.sha256()}
+    facts = {"seed": str(seed), "config": name, "config_sha256": digest}
     save_figure(figure, path, title, facts, FigureForm())

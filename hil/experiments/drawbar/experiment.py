@@ -26,10 +26,9 @@ class DrawbarExperiment(ThrottleExperiment):
     section = DrawbarConfig
     figure = "drawbar.png"
 
-    @classmethod
-    def headline(cls, config: Config) -> str:
+    def headline(self) -> str:
         """Slip and distribution."""
-        return f"drawbar pull at slip {config.drawbar.slip:g}, wheel loads {config.drawbar.mode}"
+        return f"drawbar pull at slip {self.config.drawbar.slip:g}, wheel loads {self.config.drawbar.mode}"
 
     @classmethod
     def label(cls, config: Config) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.drive import DriveConfig, DriveStepConfig
 from hil.config.schema.experiment_section import ExperimentSection
@@ -89,10 +88,9 @@ class DriveExperiment(Experiment):
         self._wanted = dict.fromkeys(self.set_points, 0.0)
         self.step = -1
 
-    @classmethod
-    def headline(cls, config: Config) -> str:
+    def headline(self) -> str:
         """Its steps."""
-        return ", ".join(f"{step.speed_mps:g} m/s for {step.for_s:g} s" for step in config.drive.steps)
+        return ", ".join(f"{step.speed_mps:g} m/s for {step.for_s:g} s" for step in self.config.drive.steps)
 
     def drive_speeds_mps(self) -> Sequence[float]:
         """The fastest straight step ahead, and the fastest back."""

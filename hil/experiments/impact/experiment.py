@@ -82,18 +82,17 @@ class ImpactExperiment(Experiment):
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
-        self._trial, self._release = rig.config.trial, Release(rig.config)
+        self._trial, self._release = rig.config.trial, Release(rig.config.trial, rig.config.seed)
         self._began_ns = 0  # of the run-up
-        self._destress_ns = round(destress_s(rig.config) * 1e9)
+        self._destress_ns = round(destress_s(rig.config.trial) * 1e9)
         self.impact_tick_ns: int | None = None
         self.released_ns: int | None = None
         self.timed_out = False
         self.hit_standing = False
 
-    @classmethod
-    def headline(cls, config: Config) -> str:
+    def headline(self) -> str:
         """Angle and speed."""
-        return f"{config.trial.angle_deg:g} deg at {config.trial.speed_mps:g} m/s"
+        return f"{self.config.trial.angle_deg:g} deg at {self.config.trial.speed_mps:g} m/s"
 
     @classmethod
     def label(cls, config: Config) -> str:
@@ -234,9 +233,9 @@ class ImpactExperiment(Experiment):
         draw_trial(record, summary, path, form)
 
 
-def destress_s(config: Config) -> float:
+def destress_s(trial: TrialConfig) -> float:
     """Length of the back-and-forth before the run-up [s]; 0: there is none."""
-    return 2.0 * config.trial.destress_m / (DESTRESS_SHARE * config.trial.speed_mps)
+    return 2.0 * trial.destress_m / (DESTRESS_SHARE * trial.speed_mps)
 
 
 def _span_ms(from_ns: int | None, to_ns: int | None) -> float | None:

@@ -106,7 +106,7 @@ def _delay_s(config: Config, rise_Nps: float) -> float:
     parts = cut_delay(config)
     noticed_s = 1e-3 * (UNKNOWN_STOP_MS if parts is None else sum(part.ms for part in parts))
     noticed_s += config.detector.threshold_N / rise_Nps
-    return noticed_s + (operator_delay_s(config) if config.trial.release == "operator" else 0.0)
+    return noticed_s + (operator_delay_s(config.trial, config.seed) if config.trial.release == "operator" else 0.0)
 
 
 def _push_N(rig: Rig, obstacle: Obstacle, rover: Rover) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -41,23 +41,21 @@ class JogState(IntEnum):
 IDLE, ARMED, MOVE, SETTLE, DONE, ABORTED = JogState  # faster in a tick, see hil.experiments.base
 
 
-def wheel_speeds(config: Config) -> ByWheel:
-    """Speed of each wheel from the config's section `jog` [rad/s]; a wheel at 0 is held at 0."""
-    jog, radius_m = config.jog, config.rover.wheel_radius_m
-    wanted = [wheel in jog.wheels or "all" in jog.wheels for wheel in config.layout.wheels]
+def wheel_speeds(jog: JogConfig, radius_m: float, wheels: Sequence[str]) -> ByWheel:
+    """Speed of each of these wheels from the config's section `jog` [rad/s]; a wheel at 0 is held at 0."""
+    wanted = [wheel in jog.wheels or "all" in jog.wheels for wheel in wheels]
     return tuple(jog.speed_mps / radius_m if turns else 0.0 for turns in wanted)
 
 
-def powered_valves(config: Config) -> ValveSet:
-    """The valve from the config's section `jog`; the wheels are cut while it is powered."""
-    valve = config.jog.valve
-    return tuple((f"{name}_extend" == valve, f"{name}_retract" == valve) for name in config.layout.cylinders)
+def powered_valves(valve: str, cylinders: Sequence[str]) -> ValveSet:
+    """The valve of that name; the wheels are cut while it is powered."""
+    return tuple((f"{name}_extend" == valve, f"{name}_retract" == valve) for name in cylinders)
 
 
 def what_moves(config: Config) -> str:
     """The parts that move, and for how long."""
-    radius_m = config.rover.wheel_radius_m
-    speeds = zip(config.layout.wheels, wheel_speeds(config), strict=True)
+    radius_m, wheels = config.rover.wheel_radius_m, config.layout.wheels
+    speeds = zip(wheels, wheel_speeds(config.jog, radius_m, wheels), strict=True)
     parts = [f"{name} at {speed * radius_m:g} m/s" for name, speed in speeds if speed]
     if config.jog.valve:
         parts.append(f"valve {config.jog.valve.replace('_', ' ')}")
@@ -81,15 +79,16 @@ class JogExperiment(Experiment):
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
-        self._speeds, self._valves = wheel_speeds(rig.config), powered_valves(rig.config)
+        jog, layout = rig.config.jog, rig.layout
+        self._speeds = wheel_speeds(jog, rig.config.rover.wheel_radius_m, layout.wheels)
+        self._valves = powered_valves(jog.valve, layout.cylinders)
         self._duration_ns = rig.config.jog.seconds * 1e9
         self._acceleration = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2
         self.touched = False
 
-    @classmethod
-    def headline(cls, config: Config) -> str:
+    def headline(self) -> str:
         """What will move."""
-        return f"{what_moves(config)}; Ctrl-C stops it"
+        return f"{what_moves(self.config)}; Ctrl-C stops it"
 
     @classmethod
     def label(cls, config: Config) -> str:

@@ -50,11 +50,12 @@ class NormalForceExperiment(DriveExperiment):
         self._goals = [load_goal(step.mode, step.share, step.wheel, wheels) for step in wanted.steps]
         self._loads: LoadGoal | None = None
 
-    @classmethod
-    def headline(cls, config: Config) -> str:
+    def headline(self) -> str:
         """Its steps."""
-        steps = ", ".join(f"{step.mode.replace('_', ' ')} for {step.for_s:g} s" for step in config.normal_force.steps)
-        return f"wheel loads at {config.normal_force.speed_mps:g} m/s: {steps}"
+        steps = ", ".join(
+            f"{step.mode.replace('_', ' ')} for {step.for_s:g} s" for step in self.config.normal_force.steps
+        )
+        return f"wheel loads at {self.config.normal_force.speed_mps:g} m/s: {steps}"
 
     @classmethod
     def label(cls, config: Config) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.config import Config
+from hil.config.schema.normal_force import NormalForceConfig
 from hil.experiments.drive.experiment import DRIVE
 from hil.messages.loads import LoadGoal, LoadMode, load_goal
 from hil.messages.operator_input import SetLoads, command_of, is_command
@@ -51,14 +52,14 @@ class Loads(NamedTuple):
     torque_Nm: FloatArray
 
 
-def segments(config: Config, ticks: Rows, events: Rows) -> list[Segment]:
+def segments(section: NormalForceConfig, wheels: Sequence[str], ticks: Rows, events: Rows) -> list[Segment]:
     """The steps of the config, cut where an operator changed the wanted loads; none of a run that never drove."""
     moving = ticks["t_ns"][ticks["state"] == DRIVE] * 1e-9
     if not moving.size:
         return []
-    begin_s, wheels = float(moving[0]), config.layout.wheels
+    begin_s = float(moving[0])
     changes: list[tuple[float, LoadGoal]] = []
-    for step in config.normal_force.steps:
+    for step in section.steps:
         changes.append((begin_s, load_goal(step.mode, step.share, step.wheel, wheels)))
         begin_s += step.for_s
     for event in events[[is_command(event) for event in events]]:

@@ -27,10 +27,9 @@ class SlopeExperiment(ThrottleExperiment):
     section = SlopeConfig
     figure = "slope.png"
 
-    @classmethod
-    def headline(cls, config: Config) -> str:
+    def headline(self) -> str:
         """Slope and distribution."""
-        return f"slope of {config.ground.pitch_deg:g} degrees, wheel loads {config.slope.mode}"
+        return f"slope of {self.config.ground.pitch_deg:g} degrees, wheel loads {self.config.slope.mode}"
 
     @classmethod
     def label(cls, config: Config) -> str:

@@ -29,6 +29,10 @@ def sim_wire(*overrides):
     return load_config("sim_wire", overrides)
 
 
+def loads_of(config):
+    return bus_loads(config.devices, rig_setup(config))
+
+
 def parts_ms(config, filter_delay_ms=0.0):
     return {
         check.item.removeprefix("cut: "): float(check.found.removesuffix(" ms"))
@@ -99,13 +103,13 @@ def test_a_cut_that_a_dead_man_would_beat_is_not_in_order():
 
 
 def test_each_line_and_each_worker_has_its_load():
-    items = [check.item for check in bus_loads(sim_wire(*THREE_BUSES))]
+    items = [check.item for check in loads_of(sim_wire(*THREE_BUSES))]
     assert len([item for item in items if item.startswith("bus load")]) == 4
     assert [item for item in items if item.startswith("worker")] == ["worker of the drives", "worker of the valves"]
-    assert all(check.ok for check in bus_loads(sim_wire()))
+    assert all(check.ok for check in loads_of(sim_wire()))
 
 
 def test_nothing_is_worked_out_where_there_are_no_lines():
     config = load_config("sim_impact")
-    assert bus_loads(config) == []
+    assert loads_of(config) == []
     assert cut_latency(config) == []

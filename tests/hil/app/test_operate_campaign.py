@@ -31,7 +31,7 @@ def rig(operated, tmp_path):
 
     def lead(folder, console, report):
         plan, base = load_plan(file), load_config("sim_impact", QUIET)
-        wanted = Wanted(plan, base, expand(plan, "sim_impact", QUIET), campaign_seed(plan, base, None))
+        wanted = Wanted(plan, base, expand(plan, "sim_impact", QUIET), campaign_seed(plan, base.seed, None))
         return CommandedCampaign(wanted, folder, console, report, report=lambda campaign: f"no room in {campaign.name}")
 
     one = operated("sim_impact", *QUIET, lead=lead)

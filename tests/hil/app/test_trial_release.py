@@ -43,7 +43,7 @@ def test_the_record_of_such_a_trial_proves_itself_and_replays(tmp_path, settings
 
 def test_an_operators_latency_is_his_reaction(tmp_path):
     config, summary = trial(tmp_path / "run", "trial.release=operator")
-    delay_ms = operator_delay_s(config) * 1e3
+    delay_ms = operator_delay_s(config.trial, config.seed) * 1e3
     assert summary["release"] == "operator"
     assert summary["cut_latency_ms"] == pytest.approx(delay_ms, abs=1.001)
     assert summary["cut_effective_ms"] == pytest.approx(summary["cut_latency_ms"], abs=1.001)
@@ -53,7 +53,7 @@ def test_an_operators_latency_is_his_reaction(tmp_path):
 
 def test_a_cut_that_comes_after_the_release_was_due_is_found(tmp_path):
     config, _ = trial(tmp_path / "run", "trial.release=operator")
-    record, release = read_trial(tmp_path / "run", trusted=True), Release(config)
+    record, release = read_trial(tmp_path / "run", trusted=True), Release(config.trial, config.seed)
     assert cut_at_impact(record.tick, record.events, release).ok
     first = int(record.tick["cut"][int(record.tick["impact"].argmax()) :].argmax() + record.tick["impact"].argmax())
     late = record.tick.copy()

@@ -56,7 +56,7 @@ def wanted(plan_file: Callable[[str], Path]) -> Callable[..., Wanted]:
         plan = load_plan(plan_file(text))
         base = load_config("sim_impact", QUIET, seed)
         trials = expand(plan, "sim_impact", QUIET, seed)
-        return Wanted(plan, base, trials, campaign_seed(plan, base, seed), **others)
+        return Wanted(plan, base, trials, campaign_seed(plan, base.seed, seed), **others)
 
     return make
 

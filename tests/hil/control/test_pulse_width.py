@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.control.build import pressure_settings
 from hil.control.pressure_settings import PressureSettings
 from hil.control.pulse_width import EndPressures, PulseWidth
@@ -139,7 +140,7 @@ def test_a_mean_below_that_of_shortest_pulses_is_held_by_fewer_of_them():
 def test_a_slow_valve_gets_cycles_that_it_can_follow(valve_ms):
     """A cycle without room for a shortest pulse and a shortest gap would leave the valve on for good."""
     valve = ("cylinders.model=compressible", f"cylinders.valve.on_ms={valve_ms}", f"cylinders.valve.off_ms={valve_ms}")
-    found = pressure_settings(load_config("sim_normal_force", ["cylinders.regulators=none", *valve]))
+    found = pressure_settings(Rig(load_config("sim_normal_force", ["cylinders.regulators=none", *valve])))
     assert found.least_pulse_s == pytest.approx(valve_ms * 1e-3, abs=0.01)
     assert found.cycle_ns * 1e-9 >= max(CYCLE_S, 3.0 * valve_ms * 1e-3)
     loop, pressure_Pa, pressures = PulseWidth(found, EndPressures(found)), 0.0, []

@@ -49,7 +49,7 @@ def ms_of(rows, state):
 def test_an_operator_cuts_the_drives_after_his_reaction_and_not_before():
     config = config_of("trial.release=operator")
     rows, trial = run(config, impact_ms=2000)
-    delay_ms = operator_delay_s(config) * 1e3
+    delay_ms = operator_delay_s(config.trial, config.seed) * 1e3
     first_cut = next(number for number, row in enumerate(rows, 1) if number > 2000 and row[1])
     assert first_cut == 2000 + math.ceil(delay_ms)
     assert trial.released_ns == first_cut * MS
@@ -60,8 +60,10 @@ def test_an_operator_cuts_the_drives_after_his_reaction_and_not_before():
 
 
 def test_an_operators_delay_is_the_seeds_and_lognormal():
-    delays = np.array([operator_delay_s(config_of("trial.release=operator", seed=seed)) for seed in range(300)])
-    again = operator_delay_s(config_of("trial.release=operator", seed=7))
+    delays = np.array(
+        [operator_delay_s(config_of("trial.release=operator", seed=seed).trial, seed) for seed in range(300)]
+    )
+    again = operator_delay_s(config_of("trial.release=operator", seed=7).trial, 7)
     assert delays[7] == again
     assert (delays > 0.0).all()
     # mean 0.25 s, standard deviation 0.05 s: 4 standard errors of 300
@@ -69,7 +71,7 @@ def test_an_operators_delay_is_the_seeds_and_lognormal():
     assert delays.std() == pytest.approx(0.05, rel=0.25)
     logs = np.log(delays)
     assert abs(((logs - logs.mean()) ** 3).mean() / logs.std() ** 3) < 4 * math.sqrt(6 / 300)
-    exact = operator_delay_s(config_of("trial.release=operator", "trial.release_spread_s=0"))
+    exact = operator_delay_s(config_of("trial.release=operator", "trial.release_spread_s=0").trial, 1)
     assert exact == pytest.approx(0.25, rel=1e-12)
 
 
@@ -106,7 +108,7 @@ def test_the_automatic_release_is_the_tick_of_the_impact():
     assert rows[1999][1] is False
     assert rows[2000][:2] == (ImpactState.IMPACT, True)
     assert trial.released_ns == trial.impact_tick_ns == 2001 * MS
-    assert Release(config_of()).due_ns(0, 5) == 5
+    assert Release(config_of().trial, 1).due_ns(0, 5) == 5
 
 
 def test_the_legs_are_destressed_by_a_way_back_and_forth_before_the_run_up():

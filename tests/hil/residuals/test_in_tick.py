@@ -72,9 +72,10 @@ def test_means_of_a_tick_are_those_of_the_rows(impact):
 
 
 def _values(good):
+    from hil.residuals.evidence import RunEvidence
     from hil.residuals.judgement import residual_summary
 
-    found, _ = residual_summary(good.judged, good.evidence())
+    found, _ = residual_summary(RunEvidence(good.judged, good.result.ticks, good.result.summary))
     return found["values"]
 
 

@@ -166,16 +166,14 @@ class VirtualRun:
 
     def _run_once(self, resident: Resident, folder: Path) -> None:
         assert self.rig is not None
-        wall_s = run_loop(
-            self.rig, self._config, Signals(), lambda _: None, wanted=lambda _: RightsWanted(), refuse=lambda *_: None
-        )
+        wall_s = run_loop(self.rig, Signals(), lambda _: None, wanted=RightsWanted())
         resident.conclude(folder, wall_s, figure=False)
 
     def _ended(self) -> None:
         self.over = True
         self.time.wake(self._main)
 
-    def _connect(self, config: Config, endpoints: Path | None, stack: ExitStack) -> tuple[Endpoints, RigControl]:  # noqa: ARG002
+    def _connect(self, *_: object) -> tuple[Endpoints, RigControl]:
         return self.simulated_rig.endpoints, self.simulated_rig
 
     def _make_clock(self, rate_hz: int, spin_share: float) -> RealtimeClock:  # noqa: ARG002  no spinning in virtual time

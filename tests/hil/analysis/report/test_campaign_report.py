@@ -17,7 +17,6 @@ from hil.analysis.report.make import DoubtedError, report_campaign
 from hil.analysis.report.traces import trace_of
 from hil.analysis.report.trials import trials_of
 from hil.cli import run
-from hil.config import load_config
 from hil.recording import read_trial
 from hil.recording.run_folder import FolderError, summary_of
 
@@ -270,7 +269,7 @@ def test_a_campaign_that_has_not_begun_is_refused(campaign_of, tmp_path):
 def test_the_ground_of_the_plan_says_which_energy_belongs_to_it(campaign_of, tmp_path, kind, fitting):
     campaign = read_campaign(campaign_of(tmp_path / "one", {50.0: (80.0, 84.0)}, ground="bed 3"))
     campaign.meta["plan"] = {"soils": {"bed 3": {"set": {"ground.kind": kind}}}}
-    (group,) = groups_of(trials_of(campaign), campaign, load_config("sim_impact"))
+    (group,) = groups_of(trials_of(campaign), campaign, "soil")
     assert (group.label, group.kind, group.fitting) == ("bed 3 ground", kind, fitting)
     assert {group.fitting, group.other} == {WITH, WITHOUT}
 

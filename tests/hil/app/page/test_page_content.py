@@ -12,6 +12,7 @@ from hil.app.page.bands import band
 from hil.app.page.content import fixed_checks, page_content
 from hil.app.page.series import series
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.layout import Layout
 from hil.messages.signals import tick_dtype
 from hil.operator.page.telemetry import Series, TelemetryReceiver
@@ -61,13 +62,13 @@ def test_the_content_names_the_regulator_of_each_cylinder_and_what_lines_and_a_c
 def test_a_series_has_the_band_that_the_limits_allow_it():
     limits = ["limits.motor_current_A={safe_above: 5.0}", "limits.pressure_kPa={warn_above: 150.0, safe_above: 180.0}"]
     config = load_config("sim_impact", [*limits, "limits.supply_V={safe_below: 20.0}"])
-    assert band("wheel_speed_radps/front_left", config) == (-1.0, 1.0)
-    assert band("force_N/top", config) == (None, 445.0)
-    assert band("daq_age_ns", config) == (None, 10e6)
-    assert band("current_A/front_left", config) == (-5.0, 5.0)
-    assert band("pressure_Pa/left_extend", config) == (None, 180e3)
-    assert band("supply_V/left", config) == (20.0, None)
-    assert band("speed_mps", config) is None
+    assert band("wheel_speed_radps/front_left", config.limits) == (-1.0, 1.0)
+    assert band("force_N/top", config.limits) == (None, 445.0)
+    assert band("daq_age_ns", config.limits) == (None, 10e6)
+    assert band("current_A/front_left", config.limits) == (-5.0, 5.0)
+    assert band("pressure_Pa/left_extend", config.limits) == (None, 180e3)
+    assert band("supply_V/left", config.limits) == (20.0, None)
+    assert band("speed_mps", config.limits) is None
     shown = {one["name"]: one["band"] for one in page_content(load_config("sim_impact"), None)["series"]}
     assert shown["pressure_Pa/left_extend"] == (None, 207e3)
 
@@ -101,6 +102,6 @@ def test_every_series_finds_its_number_in_what_telemetry_publishes():
 
 
 def test_checks_that_follow_from_the_config_alone_are_there_before_arming():
-    checks = fixed_checks(load_config("sim_impact"))
+    checks = fixed_checks(Rig(load_config("sim_impact")))
     assert "cylinder supply" in [check["item"] for check in checks]
     assert all(check["ok"] for check in checks)
