@@ -10,7 +10,7 @@ from hil.operator.client import CommandClient
 from hil.operator.curve import KeysError, read_key_pair, read_public_key
 from hil.operator.page.access import PageAccess
 from hil.operator.page.app import Page
-from hil.operator.page.rig import Rig
+from hil.operator.page.operated_rig import OperatedRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.server import bind, make_server, serve
 from hil.operator.page.settings import PageSettings, read_settings
@@ -30,7 +30,7 @@ def make_page(settings: PageSettings, access: PageAccess) -> Page:
     """
     content = settings.content
     return Page(
-        access, Rig(_connect(settings), _feed(settings), realtime=settings.realtime),
+        access, OperatedRig(_connect(settings), _feed(settings), realtime=settings.realtime),
         RunFolder(Path(settings.runs), READ_RECORD), content, settings.checks,
         [Series(row["name"], tuple(row["path"])) for row in content["series"]],
     )  # fmt: skip

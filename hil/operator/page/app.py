@@ -24,7 +24,7 @@ from starlette.websockets import WebSocket
 
 from hil.operator.page.access import PageAccess, viewer_name
 from hil.operator.page.messages import MOST_SERIES
-from hil.operator.page.rig import Rig
+from hil.operator.page.operated_rig import OperatedRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.telemetry import Series
 from hil.operator.page.viewer import Viewer
@@ -87,7 +87,7 @@ class Page:
     def __init__(
         self,
         access: PageAccess,
-        rig: Rig,
+        rig: OperatedRig,
         runs: RunFolder,
         content: Mapping[str, Any],
         checks: Sequence[Mapping[str, Any]],

@@ -17,7 +17,7 @@ from hil.messages.operator_input import EStop, OperatorRequest, Stop
 from hil.operator.client import HEARTBEAT_S, CommandClient, CommandError
 from hil.operator.command_messages import Lease as LeaseRequest
 from hil.operator.page.messages import Alive, PageCommand, PageLease, Subscribe, read_message
-from hil.operator.page.rig import Rig
+from hil.operator.page.operated_rig import OperatedRig
 from hil.operator.page.telemetry import Series, columns
 
 # Between two messages of ticks, and the longest time between two of the status [s].
@@ -43,7 +43,7 @@ class Viewer:
         series: that it may subscribe to, by name.
     """
 
-    def __init__(self, socket: WebSocket, rig: Rig, name: str, series: Mapping[str, Series]) -> None:
+    def __init__(self, socket: WebSocket, rig: OperatedRig, name: str, series: Mapping[str, Series]) -> None:
         self._socket, self._rig, self._name, self._series = socket, rig, name, series
         self._wanted: tuple[Series, ...] = ()
         self._client: CommandClient | None = None

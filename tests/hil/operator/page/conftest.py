@@ -19,7 +19,7 @@ from hil.ipc.command_memory import STATUS
 from hil.operator.client import CommandClient
 from hil.operator.page.access import PageAccess
 from hil.operator.page.app import Page
-from hil.operator.page.rig import Rig
+from hil.operator.page.operated_rig import OperatedRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.server import bind, make_server, serve
 from hil.operator.page.telemetry import Series, TelemetryReceiver
@@ -116,7 +116,7 @@ class Served:
     def __init__(self, rig, runs, series=SERIES):
         listening = bind("127.0.0.1:*")
         self.address = "{}:{}".format(*listening.getsockname())
-        self.rig = Rig(
+        self.rig = OperatedRig(
             lambda name: CommandClient(rig.endpoint, token=TOKEN, name=name), TelemetryReceiver(""), realtime=True
         )
         access = PageAccess(PAGE_TOKEN, self.address, encrypted=False)
