@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("hil", "drivers", "models", "tests", "tools", "benchmarks", "examples")
+FOLDERS = ("hil", "drivers", "models", "references", "tests", "tools", "benchmarks", "examples")
 # Abandoned names and their replacements. Words that are good names elsewhere are limited to folders.
 GIVEN_UP = {
     "Laps": "StageTimer",

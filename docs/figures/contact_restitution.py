@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from outputs import outputs
 
-from models.contact.drop import drop
 from models.contact.laws import Law, make_law
+from references.drop import drop
 
 NAMES = ("hunt_crossley", "lankarani_nikravesh", "lee_wang", "gonthier", "kelvin_voigt", "hertz")
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)

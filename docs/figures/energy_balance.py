@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from outputs import outputs
 
-from hil.analysis.energy_balance import EnergyBalance, energy_balance
 from hil.app.run import run
 from hil.config import load_config
+from references.energy_balance import EnergyBalance, energy_balance
 
 QUIET = ("trial.start_distance_m=0.08", "telemetry.endpoint=''")
 SUBSTEPS_US = (100, 50, 25, 10)

@@ -20,9 +20,9 @@ from hil.config.model_parameters import nominal_rig
 from models.contact.laws import Law
 from models.contact.obstacle import Obstacle
 from models.impact import effective_kinetic_energy
-from models.impact.reduced import compaction_drag, peak_over_elastic, reduced_peak_force
 from models.plant import Plant, RigParameters
 from models.wheel import RigidWheel
+from references.reduced_impact import compaction_drag, peak_over_elastic, reduced_peak_force
 
 STIFFNESSES = (2e4, 5.5e4, 1.5e5, 4e5, 1e6)
 SPEEDS = (0.02, 0.035, 0.07, 0.12, 0.2)

@@ -22,11 +22,11 @@ from models.plant.parameters import OFF
 from models.rover import rcp
 from models.rover.rover import Rover
 from models.statics import SteadyRover, best_torques, spread_of, traction_loss, unevenness
-from models.statics.pull import wheel_under_load
 from models.terrain import slope_of
 from models.vehicle import VehicleModel
 from models.vehicle.loads import Drawbar, Payload
 from models.wheel import PRESETS, RigidWheel, Soil
+from references.wheel_under_load import wheel_under_load
 
 THREE = ("left_bogie", "right_bogie", "rear_bogie")
 PAGE = "docs/explanation/normal-force.md"

@@ -18,10 +18,10 @@ from models.contact.ground import Ground
 from models.contact.obstacle import Obstacle
 from models.kernels.compiled import FloatArray
 from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie
-from models.rover.reference import trapezoidal
 from models.rover.rover import Rover
 from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, run, settle
 from models.wheel import RigidWheel, Soil
+from references.trapezoidal import trapezoidal
 
 FREE = {"walking": None, "steering": None}
 DRIFTING: dict[str, Callable[[], Rover]] = {

@@ -21,7 +21,8 @@ from matplotlib.figure import Figure
 from outputs import Outputs, outputs
 from scipy.optimize import brentq
 
-from models.wheel import PRESETS, RigidWheel, Soil, many, published, reference, xu
+from models.wheel import PRESETS, RigidWheel, Soil, many, xu
+from references import wheel_stresses
 
 PAGE = "docs/explanation/wheel.md"
 TIRES = {"tire_1": "Tire I", "tire_2": "Tire II", "exact": "Tire III"}
@@ -59,8 +60,8 @@ def normal_force_figures(out: Outputs) -> None:
         force = {
             v: soil.stiffness * RigidWheel(radius, width, soil, v).hypervolume(sinkage) for v in ("exact", "published")
         }
-        bekker = [soil.stiffness * published.bekker_hypervolume(radius, width, soil.exponent, z) for z in sinkage]
-        dots = [soil.stiffness * reference.hypervolume(radius, width, soil.exponent, float(z)) for z in marks]
+        bekker = [soil.stiffness * wheel_stresses.bekker_hypervolume(radius, width, soil.exponent, z) for z in sinkage]
+        dots = [soil.stiffness * wheel_stresses.hypervolume(radius, width, soil.exponent, float(z)) for z in marks]
         panel.plot(1e3 * sinkage, 1e-3 * force["exact"], label="exact")
         panel.plot(1e3 * sinkage, 1e-3 * force["published"], "--", label="published fit")
         panel.plot(1e3 * sinkage, 1e-3 * np.array(bekker), ":", label="Bekker, (3.23) or (3.26) doubled")
@@ -85,8 +86,8 @@ def under_load(forces: Callable[[float], tuple[float, float, float]]) -> tuple[f
 def by_stresses(variant: str, rebound: float, slip: float) -> tuple[float, float, float]:
     """Compaction resistance, traction and drawbar pull [N] under load, shear by Janosi and Hanamoto."""
     soil = bed(rebound)
-    z, pull, _, _ = under_load(lambda z: reference.wheel_forces(BED.radius, BED.width, soil, z, slip, variant))
-    _, resistance = reference.normal_resultants(BED.radius, BED.width, soil, z, variant)
+    z, pull, _, _ = under_load(lambda z: wheel_stresses.wheel_forces(BED.radius, BED.width, soil, z, slip, variant))
+    _, resistance = wheel_stresses.normal_resultants(BED.radius, BED.width, soil, z, variant)
     return resistance, pull + resistance, pull
 
 
@@ -136,16 +137,16 @@ def as_printed(
     soil = replace(soil, rebound=rebound)
 
     def found(sinkage: float) -> tuple[float, float, float]:
-        normal = reference.pressure(radius, soil, sinkage, variant)
-        leave = reference.contact_angle(radius, rebound * sinkage)
+        normal = wheel_stresses.pressure(radius, soil, sinkage, variant)
+        leave = wheel_stresses.contact_angle(radius, rebound * sinkage)
 
         def backwards(angle: float) -> float:
             run = radius * (angle + leave - (1.0 - slip) * (math.sin(angle) + math.sin(leave)))
             return normal(angle) * math.tan(soil.friction_angle) * -math.expm1(-run / shear_modulus)
 
-        shear = backwards if from_the_exit else reference.shear(radius, soil, sinkage, slip, normal)
-        pull, up, torque = reference.resultants(radius, width, soil, sinkage, normal, shear)
-        bearing, resistance = reference.normal_resultants(radius, width, soil, sinkage, variant)
+        shear = backwards if from_the_exit else wheel_stresses.shear(radius, soil, sinkage, slip, normal)
+        pull, up, torque = wheel_stresses.resultants(radius, width, soil, sinkage, normal, shear)
+        bearing, resistance = wheel_stresses.normal_resultants(radius, width, soil, sinkage, variant)
         return (
             (pull + resistance, up, pull) if from_the_exit else (torque / radius, bearing, torque / radius - resistance)
         )
@@ -208,9 +209,9 @@ def hypervolume_table(out: Outputs) -> None:
     rows = []
     for exponent in EXPONENTS:
         soil = Soil(1.0, exponent, friction_angle=0.0, rebound=1.0, slip_modulus=1.0)
-        true = np.array([reference.hypervolume(radius, width, exponent, float(z)) for z in sinkages])
+        true = np.array([wheel_stresses.hypervolume(radius, width, exponent, float(z)) for z in sinkages])
         found = [RigidWheel(radius, width, soil, variant).hypervolume(sinkages) for variant in ("exact", "published")]
-        found.append(np.array([published.bekker_hypervolume(radius, width, exponent, float(z)) for z in sinkages]))
+        found.append(np.array([wheel_stresses.bekker_hypervolume(radius, width, exponent, float(z)) for z in sinkages]))
         rows.append([f"{exponent:g}", *(worst(list(values / true - 1.0)) for values in found)])
     out.table(PAGE, "hypervolume errors", ("exponent", "exact", "published fit", "Bekker, doubled"), rows)
 
@@ -224,7 +225,7 @@ def rebound_table(out: Outputs) -> None:
         cells = []
         for exponent in exponents:
             soil = Soil(1.0, exponent, friction_angle=0.0, rebound=rebound, slip_modulus=1.0)
-            true = [reference.normal_resultants(radius, width, soil, float(z))[0] for z in sinkages]
+            true = [wheel_stresses.normal_resultants(radius, width, soil, float(z))[0] for z in sinkages]
             cells += [", ".join(worst(list(RigidWheel(radius, width, soil, v).normal_force(sinkages)[0] / true - 1.0))
                                 for v in ("exact", "published"))]  # fmt: skip
         rows.append([f"{rebound:g}", *cells])
@@ -238,11 +239,11 @@ def xu_by_stresses(soil: Soil, sinkage: float, slip: float) -> tuple[float, floa
 
     def normal(angle: float) -> float:
         mirrored = angle if angle >= middle else entry - angle * (entry - middle) / middle
-        return float(soil.stiffness * max(reference.depth(mirrored, radius, sinkage), 0.0) ** soil.exponent)
+        return float(soil.stiffness * max(wheel_stresses.depth(mirrored, radius, sinkage), 0.0) ** soil.exponent)
 
-    shear = reference.shear(radius, soil, sinkage, slip, normal)
+    shear = wheel_stresses.shear(radius, soil, sinkage, slip, normal)
     front_only = Soil(soil.stiffness, soil.exponent, friction_angle=0.0, rebound=1e-12, slip_modulus=1.0)
-    return reference.resultants(radius, BED.width, front_only, sinkage, normal, shear)
+    return wheel_stresses.resultants(radius, BED.width, front_only, sinkage, normal, shear)
 
 
 def xu_table(out: Outputs) -> None:

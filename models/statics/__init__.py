@@ -1,7 +1,7 @@
 """Statics of a rover on its wheels: what its joints' torques do to the wheels' loads, and the best that they can do."""
 
 from models.statics.best import Cost, best_torques, spread_of, traction_loss, unevenness
-from models.statics.statics import RoverStatics, traction_wrenches
+from models.statics.statics import RoverStatics
 from models.statics.steady import NoSteadyStateError, SteadyRover, SteadyState, tilt_of
 
 __all__ = [
@@ -14,6 +14,5 @@ __all__ = [
     "spread_of",
     "tilt_of",
     "traction_loss",
-    "traction_wrenches",
     "unevenness",
 ]

@@ -66,10 +66,3 @@ def split_quadrature_forces(p: FloatArray, sinkage: FloatArray, slip: FloatArray
     """Fills out (3, n) with `split_quadrature.wheel_forces` [N, N, N m] at the sinkages [m] and slips [-]."""
     for i in range(sinkage.size):
         out[0, i], out[1, i], out[2, i] = split_quadrature.wheel_forces(p, sinkage[i], slip[i])
-
-
-@kernel
-def split_quadrature_normal_forces(p: FloatArray, sinkage: FloatArray, out: FloatArray) -> None:
-    """Fills out (2, n) with `split_quadrature.normal_resultants` [N] at the sinkages [m]."""
-    for i in range(sinkage.size):
-        out[0, i], out[1, i] = split_quadrature.normal_resultants(p, sinkage[i])

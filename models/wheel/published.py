@@ -80,30 +80,3 @@ def centroid_shift(exponent: float, a_1: float) -> float:
         [problem("exponent", exponent, EXPONENT), problem("a_1", a_1, Range(0.0, math.inf, "", open_low=True))],
     )
     return float((1.0 + (exponent - 1.0) ** 2) ** (-a_1 * (exponent - 1.0)))
-
-
-def bekker_hypervolume(radius: float, width: float, exponent: float, sinkage: float) -> float:
-    """Returns Bekker's approximation of the symmetric hypervolume [m^(eta+2)], Petersen 2012 (3.23), (3.26), doubled.
-
-    In print it is given for the whole contact but holds for the front half only. Up to 15 % from quadrature (exponents
-    0.5 to 1.5, sinkages to 0.38 R); for comparison only, no variant uses it.
-
-    Args:
-        radius: R [m].
-        width: b [m].
-        exponent: eta [-], 0.3 to 1.75.
-        sinkage: z [m], 0 to R.
-
-    Raises:
-        ValueError: A value out of range.
-    """
-    refuse(
-        "bekker_hypervolume",
-        [
-            problem("radius", radius, _LENGTH),
-            problem("width", width, _LENGTH),
-            problem("exponent", exponent, EXPONENT),
-            problem("sinkage", sinkage, Range(0.0, radius, "m")),
-        ],
-    )
-    return 2.0 * math.sqrt(2.0 * radius) * width / 3.0 * sinkage ** (exponent + 0.5) * (3.0 - exponent)

@@ -1,6 +1,6 @@
 """The stresses of Wong, Reece, Janosi and Hanamoto by compiled quadrature, to time the closed forms against.
 
-Petersen 2012 (4.2), (4.4), (4.5) with the pressure of Tire III, (4.26), the same model as `models.wheel.reference`.
+Petersen 2012 (4.2), (4.4), (4.5) with the pressure of Tire III, (4.26), the same model as `references.wheel_stresses`.
 The contact is split at its lowest point, where the pressure has a kink, into an entry and an exit half, each with its
 own Gauss-Legendre rule. In the entry half theta = theta_1 (1 - s^3) takes the branch point of depth^eta, and the steep
 start of the shear, to the end of a smooth function; the exit half is smooth as it is. Within 1e-8 of the reference for
@@ -54,33 +54,6 @@ def front(p: FloatArray, entry: float, upper: float) -> tuple[float, float]:
         horizontal += part * (sine_entry * (1.0 - 2.0 * sine * sine) - cosine_entry * 2.0 * sine * cosine)
     scale = p[STIFFNESS] * math.pow(p[RADIUS], p[EXPONENT] + 1.0) * p[WIDTH] * GRADING * entry * (1.0 - start)
     return scale * vertical, scale * horizontal
-
-
-@kernel
-def normal_resultants(p: FloatArray, z: float) -> tuple[float, float]:
-    """Vertical and horizontal resultant of the normal pressure of Tire III, Petersen 2012 (4.26), not clamped.
-
-    Args:
-        p: Packed parameters of the variant "exact", shape (packed.SIZE,).
-        z: Sinkage [m], at most the radius.
-
-    Returns:
-        V [N] upwards and H [N] against forward motion; 0 for z <= 0.
-    """
-    if z <= 0.0:
-        return 0.0, 0.0
-    relative = z / p[RADIUS]
-    entry = 2.0 * math.asin(math.sqrt(0.5 * relative))
-    vertical, horizontal = front(p, entry, entry)
-    leave = 2.0 * math.asin(math.sqrt(0.5 * p[REBOUND] * relative))
-    scale = p[STIFFNESS] * math.pow(z, p[EXPONENT] - 1.0) / p[REBOUND] * p[RADIUS] * p[RADIUS] * p[WIDTH] * leave
-    for i in range(_EXIT_NODES.size):
-        angle = leave * _EXIT_NODES[i]
-        sine, cosine = math.sin(angle), math.cos(angle)
-        part = scale * _EXIT_WEIGHTS[i] * 2.0 * math.sin(0.5 * (leave + angle)) * math.sin(0.5 * (leave - angle))
-        vertical += part * cosine
-        horizontal -= part * sine
-    return vertical, horizontal
 
 
 @kernel

@@ -16,7 +16,6 @@ from models.actuators.pneumatic import Cylinder, check_cylinder
 from models.contact import restitution
 from models.contact.compliant import make_compliant_ground
 from models.contact.constraints import effective_kinetic_energy_on_ground
-from models.contact.drop import drop
 from models.contact.laws import LAWS, make_law
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.impact import (
@@ -27,10 +26,12 @@ from models.impact import (
     projectors,
 )
 from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie
-from models.rover.reference import trapezoidal
 from models.rover.tree import Body, Coupling, Joint, WheelMount
 from models.sensors.piezo import Piezo, check_piezo, shares_of
-from models.wheel import PRESETS, RigidWheel, Soil, published, reference, sinkage_laws
+from models.wheel import PRESETS, RigidWheel, Soil, published, sinkage_laws
+from references import wheel_stresses
+from references.drop import drop
+from references.trapezoidal import trapezoidal
 
 
 class Good(NamedTuple):
@@ -128,15 +129,15 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
     "published.regression": (published.regression, SIZE),
     "published.plastic_factor": (published.plastic_factor, {"rebound": above(0.1)}),
     "published.centroid_shift": (published.centroid_shift, {**EXPONENT, "a_1": above(0.7)}),
-    "published.bekker_hypervolume": (
-        published.bekker_hypervolume, {**SIZE, **EXPONENT, "sinkage": from_0(0.01)}
+    "wheel_stresses.bekker_hypervolume": (
+        wheel_stresses.bekker_hypervolume, {**SIZE, **EXPONENT, "sinkage": from_0(0.01)}
     ),
-    "reference.hypervolume": (reference.hypervolume, {**SIZE, "exponent": from_0(0.8), **DEEP}),
-    "reference.normal_resultants": (
-        lambda **k: reference.normal_resultants(soil=LOOSE, **k), {**SIZE, **DEEP}
+    "wheel_stresses.hypervolume": (wheel_stresses.hypervolume, {**SIZE, "exponent": from_0(0.8), **DEEP}),
+    "wheel_stresses.normal_resultants": (
+        lambda **k: wheel_stresses.normal_resultants(soil=LOOSE, **k), {**SIZE, **DEEP}
     ),
-    "reference.wheel_forces": (
-        lambda **k: reference.wheel_forces(soil=LOOSE, **k), {**SIZE, **DEEP, "slip": from_0(0.1)}
+    "wheel_stresses.wheel_forces": (
+        lambda **k: wheel_stresses.wheel_forces(soil=LOOSE, **k), {**SIZE, **DEEP, "slip": from_0(0.1)}
     ),
     "Body": (
         lambda **k: Body("b", **k),

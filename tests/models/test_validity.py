@@ -14,7 +14,7 @@ from models.validity import (
     longest_implicit_step,
     power_law_slope,
 )
-from models.wheel import reference
+from references import wheel_stresses
 
 
 def moved(mass: float, stiffness: float, damping: float, dt: float, steps: int = 4000) -> float:
@@ -65,7 +65,7 @@ def test_the_slope_of_a_power_law_is_that_of_a_difference():
 @pytest.mark.parametrize("exponent", [0.3, 0.75, 1.0, 1.75])
 def test_bekkers_stiffness_is_that_of_quadrature_for_small_sinkage(exponent):
     radius, width, z = 0.175, 0.15, 1e-5
-    half = 0.5 * reference.hypervolume(radius, width, exponent, z)
+    half = 0.5 * wheel_stresses.hypervolume(radius, width, exponent, z)
     assert bekker_stiffness(radius, width, exponent, 0.0) * z ** (exponent + 0.5) == pytest.approx(half, rel=1e-3)
     assert bekker_stiffness(radius, width, exponent, 1.0) == 2.0 * bekker_stiffness(radius, width, exponent, 0.0)
 

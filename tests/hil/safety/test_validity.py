@@ -10,7 +10,7 @@ from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
 from hil.estimation.twin import RoverTwin
 from hil.safety.validity import rest_checks, soil_sinkage_m, validity_checks
-from models.wheel import reference
+from references import wheel_stresses
 
 SINKS = "sinkage at rest"
 
@@ -34,7 +34,7 @@ def test_sinkage_is_that_of_quadrature(load_N):
     assert ground is not None
     radius, width, k, n = config.wheel_radius_m, 0.15, config.soil.stiffness, config.soil.exponent
     expected = brentq(
-        lambda z: 0.5 * k * reference.hypervolume(radius, width, n, z) - load_N, 1e-9, 0.99 * radius, xtol=1e-12
+        lambda z: 0.5 * k * wheel_stresses.hypervolume(radius, width, n, z) - load_N, 1e-9, 0.99 * radius, xtol=1e-12
     )
     assert soil_sinkage_m(ground.wheel, load_N) == pytest.approx(expected, rel=1e-4)
 

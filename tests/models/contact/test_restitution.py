@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad, solve_ivp
 
-from models.contact.drop import drop
 from models.contact.laws import LAWS, law_force, make_law
 from models.contact.restitution import (
     gonthier_factor,
@@ -16,6 +15,7 @@ from models.contact.restitution import (
     kelvin_voigt_damping,
     kelvin_voigt_restitution,
 )
+from references.drop import drop
 
 IMPACT = 0.07  # m/s, MacMahon 2016
 HYSTERETIC = ["hunt_crossley", "lankarani_nikravesh", "lee_wang", "gonthier"]

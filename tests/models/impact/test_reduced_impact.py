@@ -10,12 +10,12 @@ import pytest
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
-from models.contact.drop import drop
 from models.contact.laws import make_law
 from models.impact import effective_kinetic_energy
-from models.impact.reduced import compaction_drag, peak_over_elastic, reduced_peak_force
 from models.plant import Plant
 from models.wheel import RigidWheel
+from references.drop import drop
+from references.reduced_impact import compaction_drag, peak_over_elastic, reduced_peak_force
 
 STIFFNESSES = (5.5e4, 4e5)
 SPEEDS = (0.02, 0.07, 0.2)

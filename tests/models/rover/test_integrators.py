@@ -13,10 +13,10 @@ from models.actuators.drive import Drive
 from models.contact.ground import Ground
 from models.contact.obstacle import Obstacle
 from models.rover import rcp, rocker_bogie
-from models.rover.reference import configuration_rate, trapezoidal
 from models.rover.rover import Rover
 from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.wheel import RigidWheel, Soil
+from references.trapezoidal import configuration_rate, trapezoidal
 
 DURATION = 0.5
 NOTHING = (0.0, 0.0, 0.0)

@@ -11,10 +11,11 @@ import pytest
 from models.contact.ground import Ground
 from models.plant.parameters import OFF
 from models.rover import rcp
-from models.statics import RoverStatics, SteadyRover, best_torques, spread_of, traction_wrenches, unevenness
-from models.statics.pull import wheel_under_load
+from models.statics import SteadyRover, best_torques, spread_of, unevenness
 from models.vehicle import VehicleModel
 from models.wheel import RigidWheel, Soil
+from references.wheel_loads import traction_wrenches, wheel_loads
+from references.wheel_under_load import wheel_under_load
 
 DRY_SAND = Soil(1.783e6, 0.75, friction_angle=math.radians(30.0), rebound=0.07, slip_modulus=0.185)
 COHESIVE = Soil(1.783e6, 0.75, cohesion=500.0, friction_angle=math.radians(30.0), rebound=0.07, slip_modulus=0.185)
@@ -50,9 +51,9 @@ def test_traction_moves_load_from_the_front_to_the_middle_wheel(soil, pull_N, mo
     assert pull == pytest.approx(pull_N, rel=0.01)
     assert 2.0 * moment / 0.5349 == pytest.approx(moved_N, rel=0.03)
     # the same in the balance of a side bogie: arms of its wheels 0.2678 and 0.2671 m, Table 4-1
-    statics, q = RoverStatics(ROVER), ROVER.neutral()
+    q = ROVER.neutral()
     wrenches = traction_wrenches(ROVER, (0.0, 0.0, 1.0), pull, 0.175 * tractive)
-    change = statics.loads(q, np.zeros(3), wrenches=wrenches) - statics.loads(q, np.zeros(3))
+    change = wheel_loads(ROVER, q, np.zeros(3), wrenches=wrenches) - wheel_loads(ROVER, q, np.zeros(3))
     assert 0.2678 * change[0] - 0.2671 * change[2] == pytest.approx(-2.0 * moment, rel=0.002)
 
 

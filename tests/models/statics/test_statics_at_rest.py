@@ -10,8 +10,9 @@ import pytest
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from models.contact.ground import SIDE
-from models.statics import RoverStatics, SteadyRover, traction_wrenches
+from models.statics import RoverStatics, SteadyRover
 from models.vehicle import run
+from references.wheel_loads import traction_wrenches, wheel_loads
 
 TORQUES = np.array([[25.0, 0.0, 0.0], [0.0, 30.0, 0.0], [-10.0, -20.0, 15.0]])
 GROUNDS = {
@@ -49,9 +50,9 @@ def test_loads_and_influence_by_statics_are_those_of_the_dynamic_model_at_rest(g
         radius = rover.chain.wheel_radius
         wrenches = traction_wrenches(rover, normal, pull, radius * pull, state.ground.scratch[:, SIDE], heading)
         q = rover.own_configuration(state.q)
-        assert statics.loads(q, torque, normal, wrenches=wrenches) == pytest.approx(load, rel=0.01)
+        assert wheel_loads(rover, q, torque, normal, wrenches=wrenches) == pytest.approx(load, rel=0.01)
         # what the torques add, with the same tractions
-        change = load - statics.loads(q, np.zeros(3), normal, wrenches=wrenches)
+        change = load - wheel_loads(rover, q, np.zeros(3), normal, wrenches=wrenches)
         found = statics.influence(q, normal) @ torque
         assert found == pytest.approx(change, abs=0.01 * np.abs(change).max())
 

@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from models.wheel import RigidWheel, Soil, hypervolume, reference
+from models.wheel import RigidWheel, Soil, hypervolume
+from references import wheel_stresses
 
 exponents = st.floats(0.3, 1.75)
 rebounds = st.floats(1e-6, 1.0)
@@ -50,7 +51,7 @@ def column_integral(radius: float, sinkage: float, exponent: float) -> float:
 def test_vertical_force_matches_quadrature_to_1e_11(exponent: float, rebound: float, radius: float, u: float) -> None:
     ground = soil(exponent, rebound)
     vertical, _ = RigidWheel(radius, 0.1, ground).normal_force(u * radius)
-    assert vertical == pytest.approx(reference.normal_resultants(radius, 0.1, ground, u * radius)[0], rel=1e-11)
+    assert vertical == pytest.approx(wheel_stresses.normal_resultants(radius, 0.1, ground, u * radius)[0], rel=1e-11)
 
 
 @settings(deadline=None)
@@ -72,7 +73,7 @@ def test_horizontal_force_matches_quadrature_to_1e_12(exponent: float, rebound: 
     z = u * radius
     ground = soil(exponent, rebound)
     _, horizontal = RigidWheel(radius, 0.1, ground).normal_force(z)
-    expected = max(0.0, reference.normal_resultants(radius, 0.1, ground, z)[1])
+    expected = max(0.0, wheel_stresses.normal_resultants(radius, 0.1, ground, z)[1])
     # front and rear nearly cancel near gamma = 2/(eta+1), so the scale is the front's own resistance
     assert horizontal == pytest.approx(expected, rel=0.0, abs=1e-12 * 1.0e6 * 0.1 * z ** (exponent + 1.0))
 
@@ -84,7 +85,7 @@ def test_horizontal_force_matches_quadrature_to_1e_12(exponent: float, rebound: 
 def test_hypervolume_matches_two_quadratures_to_1e_11(exponent: float, radius: float, u: float) -> None:
     z = u * radius
     found = RigidWheel(radius, 0.1, soil(exponent, 0.1)).hypervolume(z)
-    assert found == pytest.approx(reference.hypervolume(radius, 0.1, exponent, z), rel=1e-11)
+    assert found == pytest.approx(wheel_stresses.hypervolume(radius, 0.1, exponent, z), rel=1e-11)
     assert found == pytest.approx(0.2 * column_integral(radius, z, exponent), rel=1e-11)
 
 

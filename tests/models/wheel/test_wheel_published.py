@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.wheel import RigidWheel, Soil, published, reference
+from models.wheel import RigidWheel, Soil, published
+from references import wheel_stresses
 
 RADIUS, WIDTH = 0.265, 0.22
 SINKAGES = np.linspace(0.002, 0.1, 50)
@@ -46,10 +47,10 @@ def test_scaled_regression_equals_the_regression_of_that_wheel(radius: float, wi
 def test_kernel_equals_the_formulas_as_printed_and_mended(exponent: float, rebound: float, u: float) -> None:
     z = u * RADIUS
     a_1, v_int = published.regression(RADIUS, WIDTH)
-    volume = reference.hypervolume(RADIUS, WIDTH, 1.0, z)
+    volume = wheel_stresses.hypervolume(RADIUS, WIDTH, 1.0, z)
     plastic = (-0.345 * rebound + 0.897 * math.sqrt(rebound) + 0.458) * v_int  # (4.28)
     force = 1.0e6 * (volume / plastic) ** (a_1 * (exponent - 1.0)) * volume  # (3.20)
-    rear = 0.5 * reference.hypervolume(RADIUS, WIDTH, 1.0, rebound * z) / rebound
+    rear = 0.5 * wheel_stresses.hypervolume(RADIUS, WIDTH, 1.0, rebound * z) / rebound
     first = z**3 / 3 + (RADIUS - z) * z**2 / 2
     last = ((rebound * z) ** 3 / 3 + (RADIUS - rebound * z) * (rebound * z) ** 2 / 2) / rebound
     r_cx = WIDTH * (first - last) / (0.5 * volume + rear)
@@ -80,10 +81,10 @@ def test_hypervolume_is_up_to_14_percent_wrong_elsewhere() -> None:
 
 def test_bekkers_formula_doubled_is_up_to_15_percent_wrong() -> None:
     error = [
-        abs(published.bekker_hypervolume(RADIUS, WIDTH, float(exponent), float(z)) / exact - 1.0)
+        abs(wheel_stresses.bekker_hypervolume(RADIUS, WIDTH, float(exponent), float(z)) / exact - 1.0)
         for exponent in np.linspace(0.5, 1.5, 11)
         for z in SINKAGES[::7]
-        for exact in [reference.hypervolume(RADIUS, WIDTH, float(exponent), float(z))]
+        for exact in [wheel_stresses.hypervolume(RADIUS, WIDTH, float(exponent), float(z))]
     ]
     assert 0.13 < max(error) < 0.155
 
@@ -106,8 +107,8 @@ def test_resistance_vanishes_when_the_soil_rebounds_fully() -> None:
 def test_mean_depth_of_the_regression_is_up_to_30_percent_too_small() -> None:
     a_1, v_int = published.regression(RADIUS, WIDTH)
     for z in (0.002, 0.005, 0.02, 0.1, 0.26):
-        volume = reference.hypervolume(RADIUS, WIDTH, 1.0, z)
-        mean = reference.hypervolume(RADIUS, WIDTH, 2.0, z) / volume
+        volume = wheel_stresses.hypervolume(RADIUS, WIDTH, 1.0, z)
+        mean = wheel_stresses.hypervolume(RADIUS, WIDTH, 2.0, z) / volume
         assert 0.7 < (volume / v_int) ** a_1 / mean < 1.0
 
 

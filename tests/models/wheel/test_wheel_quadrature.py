@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from models.wheel import RigidWheel, Soil, many, reference, split_quadrature
+from models.wheel import RigidWheel, Soil, many, split_quadrature
+from references import wheel_stresses
 
 RADIUS, WIDTH = 0.175, 0.15
 
@@ -32,26 +33,22 @@ def test_split_quadrature_is_within_1e_8_of_the_reference(
 ) -> None:
     model, z = wheel(exponent, rebound, modulus, cohesion), u * RADIUS
     longitudinal, vertical, torque = split_quadrature.wheel_forces(model.parameters, z, slip)
-    expected = reference.wheel_forces(RADIUS, WIDTH, model.soil, z, slip)
+    expected = wheel_stresses.wheel_forces(RADIUS, WIDTH, model.soil, z, slip)
     assert vertical == pytest.approx(expected[1], rel=1e-8)
     # the longitudinal force is a difference: its scale is that of its terms
     scale = expected[1] + expected[2] / RADIUS
     assert longitudinal == pytest.approx(expected[0], rel=0.0, abs=1e-8 * scale)
     assert torque / RADIUS == pytest.approx(expected[2] / RADIUS, rel=0.0, abs=1e-8 * scale)
-    up, against = split_quadrature.normal_resultants(model.parameters, z)
-    assert (up, against) == pytest.approx(
-        reference.normal_resultants(RADIUS, WIDTH, model.soil, z), rel=0.0, abs=1e-8 * up
-    )
 
 
 def test_fully_sheared_soil_gives_the_limit_of_mohr_and_coulomb() -> None:
     soil = wheel(0.8, 0.2, 1e-9, cohesion=700.0).soil
     z = 0.02
-    _, _, torque = reference.wheel_forces(RADIUS, WIDTH, soil, z, 1.0)
-    angles = reference.contact_angle(RADIUS, z) + reference.contact_angle(RADIUS, 0.2 * z)
-    weight = reference.integrate(lambda t: 1e6 * reference.depth(t, RADIUS, z) ** 0.8, angles_of(z))
+    _, _, torque = wheel_stresses.wheel_forces(RADIUS, WIDTH, soil, z, 1.0)
+    angles = wheel_stresses.contact_angle(RADIUS, z) + wheel_stresses.contact_angle(RADIUS, 0.2 * z)
+    weight = wheel_stresses.integrate(lambda t: 1e6 * wheel_stresses.depth(t, RADIUS, z) ** 0.8, angles_of(z))
     rear = 1e6 * z**-0.2 / 0.2
-    weight += reference.integrate(lambda t: rear * reference.depth(t, RADIUS, 0.2 * z), angles_of(0.2 * z))
+    weight += wheel_stresses.integrate(lambda t: rear * wheel_stresses.depth(t, RADIUS, 0.2 * z), angles_of(0.2 * z))
     assert torque == pytest.approx(WIDTH * RADIUS**2 * (700.0 * angles + math.tan(0.5) * weight), rel=1e-5)
 
 
@@ -63,17 +60,17 @@ def test_torque_of_a_shallow_wheel_in_stiff_shear_follows_the_series() -> None:
     # K_x -> inf: tau = (c + p tan) j / K_x; for eta = 1, small angles and slip 1, j = R (theta_1 - theta)
     model = wheel(1.0, 1e-9, 1e3)
     z = 1e-4
-    entry = reference.contact_angle(RADIUS, z)
+    entry = wheel_stresses.contact_angle(RADIUS, z)
     # integral of 1/2 (t1^2 - t^2) (t1 - t) over (0, t1) is t1^4 5/24
     expected = WIDTH * RADIUS**2 * 1e6 * RADIUS * math.tan(0.5) * RADIUS / 1e3 * entry**4 * 5.0 / 24.0
-    assert reference.wheel_forces(RADIUS, WIDTH, model.soil, z, 1.0)[2] == pytest.approx(expected, rel=1e-3)
+    assert wheel_stresses.wheel_forces(RADIUS, WIDTH, model.soil, z, 1.0)[2] == pytest.approx(expected, rel=1e-3)
 
 
 def test_braking_shears_the_soil_forward_at_the_lowest_point_and_backward_never() -> None:
     soil = wheel(0.8, 0.1, 0.005).soil
-    normal = reference.pressure(RADIUS, soil, 0.02)
-    driven = reference.shear(RADIUS, soil, 0.02, 0.3, normal)
-    braked = reference.shear(RADIUS, soil, 0.02, -0.3, normal)
+    normal = wheel_stresses.pressure(RADIUS, soil, 0.02)
+    driven = wheel_stresses.shear(RADIUS, soil, 0.02, 0.3, normal)
+    braked = wheel_stresses.shear(RADIUS, soil, 0.02, -0.3, normal)
     for angle in np.linspace(-0.1, 0.45, 12):
         assert driven(float(angle)) >= 0.0
     assert braked(0.0) < 0.0
@@ -84,21 +81,18 @@ def test_no_contact_is_exactly_zero() -> None:
     p = wheel(0.8, 0.1, 0.01).parameters
     for sinkage in (0.0, -0.0, -1.0):
         assert split_quadrature.wheel_forces(p, sinkage, 0.5) == (0.0, 0.0, 0.0)
-        assert split_quadrature.normal_resultants(p, sinkage) == (0.0, 0.0)
 
 
 def test_loops_give_the_numbers_of_single_calls() -> None:
     p = wheel(0.8, 0.1, 0.01).parameters
     sinkages, slips = np.linspace(-0.01, 0.175, 20), np.linspace(0.0, 1.0, 20)
-    forces, normal = np.empty((3, 20)), np.empty((2, 20))
+    forces = np.empty((3, 20))
     many.split_quadrature_forces(p, sinkages, slips, forces)
-    many.split_quadrature_normal_forces(p, sinkages, normal)
     for i, (z, s) in enumerate(zip(sinkages, slips, strict=True)):
         assert tuple(forces[:, i]) == split_quadrature.wheel_forces(p, z, s)
-        assert tuple(normal[:, i]) == split_quadrature.normal_resultants(p, z)
 
 
 def test_reference_asks_for_the_shear_modulus() -> None:
     soil = Soil(1e6, 0.8, friction_angle=0.5, rebound=0.1, slip_modulus=0.2)
     with pytest.raises(ValueError, match="shear_modulus is None, allowed"):
-        reference.wheel_forces(RADIUS, WIDTH, soil, 0.02, 0.1)
+        wheel_stresses.wheel_forces(RADIUS, WIDTH, soil, 0.02, 0.1)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from models.wheel import RigidWheel, Soil, hypervolume, reference
+from models.wheel import RigidWheel, Soil, hypervolume
+from references import wheel_stresses
 
 TIRES = ("tire_1", "tire_2", "exact")
 RADIUS, WIDTH = 0.125, 0.1
@@ -26,7 +27,7 @@ def tire(variant: str, exponent: float, rebound: float) -> RigidWheel:
 def test_both_resultants_match_quadrature(variant: str, exponent: float, rebound: float, u: float) -> None:
     wheel, z = tire(variant, exponent, rebound), u * RADIUS
     vertical, horizontal = wheel.normal_force(z)
-    expected = reference.normal_resultants(RADIUS, WIDTH, wheel.soil, z, variant)
+    expected = wheel_stresses.normal_resultants(RADIUS, WIDTH, wheel.soil, z, variant)
     assert vertical == pytest.approx(expected[0], rel=1e-11)
     scale = 1e6 * WIDTH * z ** (exponent + 1.0)
     assert horizontal == pytest.approx(max(0.0, expected[1]), rel=0.0, abs=1e-12 * scale)
@@ -35,7 +36,7 @@ def test_both_resultants_match_quadrature(variant: str, exponent: float, rebound
 @settings(deadline=None)
 @given(st.floats(0.3, 1.75), st.floats(1e-3, 1.0))
 def test_without_rebound_all_three_are_a_front_half(exponent: float, u: float) -> None:
-    half = 0.5e6 * reference.hypervolume(RADIUS, WIDTH, exponent, u * RADIUS)
+    half = 0.5e6 * wheel_stresses.hypervolume(RADIUS, WIDTH, exponent, u * RADIUS)
     bekker = 1e6 * WIDTH * (u * RADIUS) ** (exponent + 1.0) / (exponent + 1.0)
     for variant in TIRES:
         found = tire(variant, exponent, 1e-14).normal_force(u * RADIUS)
@@ -44,7 +45,7 @@ def test_without_rebound_all_three_are_a_front_half(exponent: float, u: float) -
 
 def test_with_full_rebound_tire_1_and_2_carry_on_both_halves_without_resistance() -> None:
     for exponent in (0.5, 0.8, 1.0, 1.5):
-        whole = 1e6 * reference.hypervolume(RADIUS, WIDTH, exponent, 0.02)
+        whole = 1e6 * wheel_stresses.hypervolume(RADIUS, WIDTH, exponent, 0.02)
         for variant in ("tire_1", "tire_2"):
             assert tire(variant, exponent, 1.0).normal_force(0.02) == (pytest.approx(whole, rel=1e-12), 0.0)
     assert tire("exact", 1.0, 1.0).normal_force(0.02) == (pytest.approx(1e6 * 2 * segment(0.02), rel=1e-12), 0.0)

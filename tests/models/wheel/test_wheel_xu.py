@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from models.wheel import RigidWheel, Soil, reference
+from models.wheel import RigidWheel, Soil
 from models.wheel.sinkage_laws import Reece
+from references import wheel_stresses
 
 RADIUS, WIDTH = 0.15, 0.16
 
@@ -34,7 +35,7 @@ def stresses(
     assert soil.peak_offset is not None
     assert soil.peak_slope is not None
     assert soil.shear_modulus is not None
-    entry = reference.contact_angle(RADIUS, z)
+    entry = wheel_stresses.contact_angle(RADIUS, z)
     middle = (soil.peak_offset + soil.peak_slope * slip) * entry
     sigma = (
         soil.stiffness * (2 * RADIUS * math.sin((entry + middle) / 2) * math.sin((entry - middle) / 2)) ** soil.exponent

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hil.analysis.energy_balance import energy_balance
 from hil.app.run import run
 from hil.config import load_config
+from references.energy_balance import energy_balance
 
 
 @pytest.fixture(scope="module")
