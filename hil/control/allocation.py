@@ -47,10 +47,6 @@ class Allocation(msgspec.Struct, frozen=True, gc=False):
 class Allocator:
     """Distributes the wheels' loads by the cylinders of a rover; one call each period, with the state of that moment.
 
-    Attributes:
-        unreachable: (joints without a cylinder, wheels) change of the loads [N] by 1 N m on each of them, on level
-            ground: the directions in which this rig cannot move its loads.
-
     Args:
         rover: as it stands on the rig, with grousers and payload.
         joints: of the cylinders.
@@ -84,20 +80,10 @@ class Allocator:
         by_traction = np.zeros((w, len(statics.joint_names))) if steady is None else steady.by_traction
         columns = statics.columns(joints)
         self._program = p = make_program(statics.balance, forces, columns, ground, limits, step_Nm, by_traction)
-        self.unreachable = statics.influence(rover.neutral())[:, p.open_joint].T
-        self._joints_without = tuple(statics.joint_names[j] for j in p.open_joint)
         self._bound = BoundArguments(p)
         self._goal: LoadGoal | None = None
         find_torques(self._bound, True, False, True)  # it compiles here, and not in a tick
         self.reset()
-
-    @property
-    def unreachable_names(self) -> tuple[str, ...]:
-        """What this rig cannot do, a sentence for each joint without a cylinder."""
-        return tuple(
-            f"no cylinder on {joint}: the loads of {_signed(self._wheels, change)} cannot be moved against each other"
-            for joint, change in zip(self._joints_without, self.unreachable, strict=True)
-        )
 
     def require(self, goal: LoadGoal) -> None:
         """Raises ValueError with everything that is wrong with a goal for this rig."""
@@ -152,11 +138,3 @@ class Allocator:
         elif goal.mode == LoadMode.UNLOAD:
             p.weight[:], p.share[:] = _OTHERS, 1.0 / (len(self._wheels) - 1)
             p.weight[goal.wheel], p.share[goal.wheel] = 1.0, 0.0
-
-
-def _signed(wheels: Sequence[str], change: Sequence[float]) -> str:
-    """The wheels whose loads a change moves, those that gain first."""
-    most = max(map(abs, change))
-    gain = [wheel for wheel, value in zip(wheels, change, strict=True) if value > 0.1 * most]
-    lose = [wheel for wheel, value in zip(wheels, change, strict=True) if value < -0.1 * most]
-    return f"{', '.join(gain)} and {', '.join(lose)}"

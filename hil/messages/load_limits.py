@@ -83,9 +83,3 @@ def require_shares(share: Sequence[float], wheels: Sequence[str]) -> None:
     """Raises ValueError with everything that is wrong with wanted shares."""
     if wrong := share_errors(share, wheels):
         raise ValueError("; ".join(wrong))
-
-
-def require_limits(limits: LoadLimits, load_N: Sequence[float], wheels: Sequence[str]) -> None:
-    """Raises ValueError with everything that is wrong with limits for wheels that now bear load_N."""
-    if wrong := limit_errors(limits, load_N, wheels):
-        raise ValueError("; ".join(wrong))

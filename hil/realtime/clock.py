@@ -87,11 +87,6 @@ class RealtimeClock:
         self.alarm: Alarm | None = None
 
     @property
-    def loss(self) -> float:
-        """Rate of loss, skipped/(ticks + skipped)."""
-        return self.skipped / (self.ticks + self.skipped) if self.ticks else 0.0
-
-    @property
     def wake_us(self) -> dict[str, Any] | None:
         """Quantiles and histogram of the wake-up latency [us], as in summary.json."""
         quantiles = self.wake.summary_us()

@@ -31,7 +31,7 @@ class Memory(NamedTuple):
 
 
 def memory_of(process: int | None = None) -> Memory:
-    """Memory of a process, by its id, or of this one; not for a process with deadlines (`own_memory_MB`).
+    """Memory of a process, by its id, or of this one; not for a process with deadlines.
 
     The kernel goes through all its pages, and lets it map no memory meanwhile, whatever the priorities of the two: on
     a busy machine a process under SCHED_FIFO waited for 0.2 s, and was taken for hung.
@@ -44,19 +44,6 @@ def memory_of(process: int | None = None) -> Memory:
         name: int(value.split()[0]) / _MB for name, _, value in (line.partition(":") for line in text.splitlines()[1:])
     }
     return Memory(parts_MB["Pss"], parts_MB["Pss_Anon"], parts_MB["Locked"])
-
-
-def own_memory_MB(process: int) -> float:
-    """Memory of a process, by its id, that is not mapped from a file [MB]. Does not keep the process waiting.
-
-    Memory that it shares with the process from which it was forked counts as a whole.
-
-    Raises:
-        OSError: the process is gone, or access is denied.
-    """
-    text = Path(f"/proc/{process}/status").read_text(encoding="utf-8", errors="replace")
-    match = re.search(r"^RssAnon:\s+(\d+) kB$", text, re.MULTILINE)
-    return int(match[1]) / _MB if match else 0.0
 
 
 def let_go_of_set_up() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,10 +71,6 @@ class FileAndTelemetrySink(NamedTuple):
         """Publish it, and record it at once."""
         self.publisher.event(row)
         self.recorder.event(row)
-
-    def trial(self, summary: Mapping[str, Any]) -> None:
-        """Publish the outcome of the trial."""
-        self.publisher.trial(summary)
 
 
 class MemorySink:

@@ -88,22 +88,8 @@ def contact_lever(angle: float, wheel_radius: float, sinkage: float = 0.0) -> fl
     return wheel_radius * math.tan(0.5 * angle) - sinkage / math.sin(angle)
 
 
-def rear_link_share(angle: float, wheel_radius: float, sinkage: float = 0.0) -> float:
-    """Compression of both rear links over the normal force that a wheel on level ground exerts on the plate.
-
-    Args:
-        angle: beta of the plate to the ground [rad], above 0 and at most pi / 2.
-        wheel_radius: [m].
-        sinkage: of the wheel in the ground [m].
-
-    Raises:
-        ValueError: as `frame_share`.
-    """
-    return frame_share("rear", angle, wheel_radius, sinkage)
-
-
 def frame_share(link: Link, angle: float, wheel_radius: float, sinkage: float = 0.0, friction: float = 0.0) -> float:
-    """The same of both links of a kind, for a wheel that slides down the plate.
+    """Compression of both links of a kind over the normal force of a wheel on level ground that slides down the plate.
 
     Args:
         link: rear or bottom.

@@ -23,7 +23,6 @@ from models.vehicle.ledger import (
     GEAR,
     LYING,
     MOTOR,
-    NORMAL,
     SOIL,
     STOP,
     TORQUE,
@@ -139,10 +138,6 @@ class EnergyMeter:
             body_loss=-float(joule[LYING]) - (body - self._first_body),
             ground_loss=-float(joule[SOIL]) - (ground - self._first_ground),
         )
-
-    def plate_work(self) -> float:
-        """Work of the plate's normal forces on the wheels so far [J]: less what it stores, its loss, by another way."""
-        return float(self.ledger.joule[NORMAL])
 
     def _ground(self) -> float:
         """Energy stored in the ground [J], from the depths of the wheels."""

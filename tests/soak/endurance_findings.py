@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -17,7 +18,6 @@ import numpy as np
 from hil.messages.fault import Fault
 from hil.processes.disturbances import INTERRUPTED, LONG, longest_near
 from hil.processes.watchdog import KEPT
-from hil.realtime.process_memory import own_memory_MB
 from hil.recording import TrialRecord, read_trial
 
 # Growth since the first minute that is allowed: memory is counted in pages, and one run is not as another.
@@ -177,6 +177,19 @@ def _grown_words(row: dict[str, Any]) -> str:
     """Memory, descriptors and threads of a process, first and last."""
     counted = (f"{first:g} to {last:g} {what}" for what in MEASURED for first, last in [row[what]])
     return ", ".join(counted)
+
+
+def own_memory_MB(process: int) -> float:
+    """Memory of a process, by its id, that is not mapped from a file [MB]. Does not keep the process waiting.
+
+    Memory that it shares with the process from which it was forked counts as a whole.
+
+    Raises:
+        OSError: the process is gone, or access is denied.
+    """
+    text = Path(f"/proc/{process}/status").read_text(encoding="utf-8", errors="replace")
+    match = re.search(r"^RssAnon:\s+(\d+) kB$", text, re.MULTILINE)
+    return int(match[1]) / 1024 if match else 0.0
 
 
 def _state_of(process: int) -> State | None:

@@ -16,7 +16,6 @@ from models.sensors.rear_frame import (
     link_share,
     rear_link_angle,
     rear_link_reach,
-    rear_link_share,
 )
 
 # Table C-1: beta [deg], alpha [deg], L_3 [m], d [m]; its wheel has a radius of 0.175 m.
@@ -41,7 +40,7 @@ def test_share_is_that_of_the_numbers_of_table_c1(row):
     beta, alpha, base, height = row
     beta, alpha = math.radians(beta), math.radians(alpha)
     printed = height / math.sin(beta) / (base * math.sin(alpha))
-    assert rear_link_share(beta, RADIUS_M) == pytest.approx(printed, rel=0.025)  # printed to 1 degree, 1 cm, 1 mm
+    assert frame_share("rear", beta, RADIUS_M) == pytest.approx(printed, rel=0.025)  # printed to 1 degree, 1 cm, 1 mm
 
 
 @pytest.mark.parametrize("friction", [0.0, 0.5])
@@ -63,7 +62,7 @@ def test_compression_is_that_of_the_links_in_equilibrium(beta_deg, friction):
     system[:2, :2], system[:2, 2] = np.eye(2), along
     system[2, 2] = moment(top, along)
     *_, compression = np.linalg.solve(system, -np.array([*wheel, moment(contact, wheel)]))
-    assert rear_link_share(beta, RADIUS_M) == pytest.approx(compression, rel=1e-12)
+    assert frame_share("rear", beta, RADIUS_M) == pytest.approx(compression, rel=1e-12)
 
 
 def mended_statics(beta, force, friction):
@@ -157,7 +156,7 @@ def test_each_link_reads_by_its_distance_from_the_load():
 )
 def test_angle_and_radius_out_of_range_are_refused(angle, radius):
     with pytest.raises(ValueError, match="rear frame"):
-        rear_link_share(angle, radius)
+        frame_share("rear", angle, radius)
 
 
 @pytest.mark.parametrize("place", [[(0.1, 0.0), (0.1, 0.0)], [(math.nan, 0.0), (0.1, 0.0)]])

@@ -10,6 +10,7 @@ import pytest
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from models.plant import Plant
+from models.vehicle.ledger import NORMAL
 
 pytestmark = pytest.mark.slow
 
@@ -76,7 +77,7 @@ def test_the_ledger_changes_no_bit_of_the_motion():
 def test_the_work_of_the_plate_is_what_its_contacts_store_and_lose(overrides):
     plant = plant_of(overrides, 25)
     row = trial(plant)[-1]
-    assert -plant._meter.plate_work() == pytest.approx(row.contact + row.contact_loss, rel=2e-3)
+    assert -plant._meter.ledger.joule[NORMAL] == pytest.approx(row.contact + row.contact_loss, rel=2e-3)
     assert row.contact_loss > 0.0
 
 
