@@ -6,11 +6,22 @@ from typing import Any
 
 import pytest
 
+from drivers.messages import DriveCommand
 from drivers.roboclaw.drives import Bus, RoboClawControllerSettings, RoboClawDrives, RoboClawSettings
 from drivers.roboclaw.simulated import RoboClawBus
 from drivers.sim.protocol.line import LineFault
 
 COUNTS = 8192.0
+
+
+def cut(t_ns: int) -> DriveCommand:
+    """The cut of all six drives."""
+    return DriveCommand(t_ns, True, (0.0,) * 6)
+
+
+def run(t_ns: int, speed: float = 1.0) -> DriveCommand:
+    """One speed for all six [rad/s]."""
+    return DriveCommand(t_ns, False, (speed,) * 6)
 
 
 class InstantWheels:

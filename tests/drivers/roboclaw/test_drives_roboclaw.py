@@ -8,15 +8,7 @@ from drivers.messages import DriveCommand
 from drivers.roboclaw import protocol
 from drivers.roboclaw.drives import RoboClawDrives
 
-ZERO_SPEEDS = (0.0,) * 6
-
-
-def cut(t_ns):
-    return DriveCommand(t_ns, True, ZERO_SPEEDS)
-
-
-def run(t_ns, speed=1.0):
-    return DriveCommand(t_ns, False, (speed,) * 6)
+from .conftest import cut, run
 
 
 def test_they_hold_the_speeds_commanded_and_tell_those_measured(rig, until, wait_for):
@@ -190,7 +182,7 @@ def test_opening_leaves_every_controller_cut_with_its_timeout_set(rig):
     drives.open()
     assert rig.wheels.commanded == [None] * 6
     assert [one.timeout_steps for one in rig.buses[0].controllers.values()] == [4, 4, 4]
-    assert drives.read(0).speed_radps == ZERO_SPEEDS
+    assert drives.read(0).speed_radps == (0.0,) * 6
 
 
 @pytest.mark.parametrize("form", [protocol.NARROW, protocol.WIDE])

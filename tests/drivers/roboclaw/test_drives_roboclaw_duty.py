@@ -8,7 +8,8 @@ from drivers.messages import DriveCommand
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import CommandCode
 
-ZERO_SPEEDS = (0.0,) * 6
+from .conftest import cut
+
 SIGN = (1, -1, 1, 1, -1, 1)
 DUTY = (0.5, 0.5, -0.25, 0.0, 1.0, -1.0)
 
@@ -27,9 +28,9 @@ def driven(rig, until):
     """Drives that have confirmed a cut and then a duty."""
     drives = rig.drives(sign=SIGN)
     drives.open()
-    drives.write(DriveCommand(1, True, ZERO_SPEEDS))
+    drives.write(cut(1))
     until(drives, lambda sample: sample.acknowledged_ns >= 1)
-    drives.write(DriveCommand(2, False, ZERO_SPEEDS, DUTY))
+    drives.write(DriveCommand(2, False, (0.0,) * 6, DUTY))
     until(drives, lambda sample: sample.acknowledged_ns >= 2)
     return drives
 
@@ -55,7 +56,7 @@ def test_the_wheels_are_driven_by_those_duties_and_zero_is_a_cut(driven, rig):
 
 
 def test_a_cut_from_duty_is_the_same_stop_and_is_timed(driven, rig, until):
-    driven.write(DriveCommand(3, True, ZERO_SPEEDS))
+    driven.write(cut(3))
     sample = until(driven, lambda sample: sample.acknowledged_ns >= 3)
     stops = b"".join(protocol.request(address, CommandCode.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
     assert stops in sent(rig)
@@ -72,5 +73,5 @@ def test_after_a_duty_speeds_hold_again(driven, rig, until):
 @pytest.mark.parametrize("duty", [(math.nan, *DUTY[1:]), (1.01, *DUTY[1:]), DUTY[:5]])
 def test_a_duty_that_cannot_be_is_refused_and_cuts(driven, rig, duty, step_until):
     with pytest.raises(ValueError, match="duty"):
-        driven.write(DriveCommand(3, False, ZERO_SPEEDS, duty))
+        driven.write(DriveCommand(3, False, (0.0,) * 6, duty))
     step_until(driven, lambda: rig.wheels.commanded == [None] * 6)

@@ -5,19 +5,10 @@ from contextlib import suppress
 import pytest
 
 from drivers.interfaces import DeviceError, LinkLostError
-from drivers.messages import DriveCommand
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import CommandCode
 
-ZERO_SPEEDS = (0.0,) * 6
-
-
-def cut(t_ns):
-    return DriveCommand(t_ns, True, ZERO_SPEEDS)
-
-
-def run(t_ns, speed=1.0):
-    return DriveCommand(t_ns, False, (speed,) * 6)
+from .conftest import cut, run
 
 
 def test_a_cut_comes_next_before_anything_else(rig, running, until, wait_for):

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from drivers.messages import DriveCommand
 from drivers.roboteq.drives import RoboteqControllerSettings, RoboteqDrives, RoboteqSettings
 from drivers.roboteq.simulated import RoboteqDevice
 from drivers.sim.protocol.line import LineFault
@@ -12,6 +13,11 @@ from drivers.sim.protocol.line import LineFault
 MAX_RPM, GEAR_RATIO = 3000, 100.0
 WHEELS = ((0, 2), (5, 4), (1, 3))  # on purpose not in order
 SIGN = (1, -1, 1, 1, -1, 1)
+
+
+def cut(t_ns: int) -> DriveCommand:
+    """The cut of all six drives."""
+    return DriveCommand(t_ns, True, (0.0,) * 6)
 
 
 class InstantWheels:

@@ -8,7 +8,8 @@ from drivers.interfaces import DeviceError
 from drivers.messages import DriveCommand
 from drivers.roboteq.drives import RoboteqControllerSettings, RoboteqDrives, RoboteqSettings, budget
 
-ZERO_SPEEDS = (0.0,) * 6
+from .conftest import cut
+
 SLOWLY = (0.1, 0.2, 0.3, -0.4, 0.5, -0.6)
 STEP_RADPS = 3000 / 1000 * 2 * math.pi / 60 / 100.0  # what one thousandth commands
 
@@ -54,7 +55,7 @@ def test_opening_after_a_time_out_of_the_watchdogs_resumes_nothing(rig):
     rig.wheels.forget()
     drives = rig.drives()
     drives.open()
-    drives.write(DriveCommand(1, True, ZERO_SPEEDS))
+    drives.write(cut(1))
     steps(drives)
     assert not rig.wheels.ever_ran()
 
@@ -70,7 +71,7 @@ def test_after_a_silence_in_which_the_watchdogs_stopped_the_wheels_nothing_resum
         drives.step()
     assert not rig.wheels.ever_ran()
     assert all_cut(rig)
-    drives.write(DriveCommand(60, True, ZERO_SPEEDS))
+    drives.write(cut(60))
     drives.write(DriveCommand(61, False, SLOWLY))
     step_until(drives, lambda: rig.wheels.speed == pytest.approx(SLOWLY, abs=STEP_RADPS))
 
@@ -89,7 +90,7 @@ def test_a_cut_goes_to_all_controllers_in_the_next_step(rig, running):
     rig.time.sleep(0.05)  # set-points and readings are due
     for recorder in rig.recorders:
         recorder.received.clear()
-    drives.write(DriveCommand(3, True, ZERO_SPEEDS))
+    drives.write(cut(3))
     drives.step()
     assert [rig.received(place) for place in range(3)] == [b"!EX\r"] * 3
     assert all_cut(rig)
@@ -99,7 +100,7 @@ def test_a_cut_is_output_zero_and_then_both_set_points_zero(rig, until, running)
     drives = rig.drives()
     running(drives)
     rig.wheels.forget()
-    drives.write(DriveCommand(3, True, ZERO_SPEEDS))
+    drives.write(cut(3))
     until(drives, lambda sample: sample.acknowledged_ns == 3)
     assert rig.wheels.commanded == [[None]] * 6  # never a speed held at zero
     assert all(b"!EX\r!G 1 0_!G 2 0_?FF\r" in rig.received(place) for place in range(3))
@@ -109,13 +110,13 @@ def test_stopped_ns_is_when_the_last_stop_was_on_the_wire(rig, until, running):
     drives = rig.drives()
     running(drives)
     commanded_ns = rig.time.monotonic_ns()
-    drives.write(DriveCommand(3, True, ZERO_SPEEDS))
+    drives.write(cut(3))
     sample = until(drives, lambda sample: sample.stopped_ns > 0)
     done_ns = rig.time.monotonic_ns()
     assert commanded_ns < sample.stopped_ns < done_ns
     line_ns = 4 * 10 * 1_000_000_000 // 115200
     assert max(device.stops[-1] for device in rig.devices) >= sample.stopped_ns - line_ns
-    drives.write(DriveCommand(4, True, ZERO_SPEEDS))
+    drives.write(cut(4))
     assert until(drives, lambda sample: sample.acknowledged_ns == 4).stopped_ns == sample.stopped_ns
     drives.write(DriveCommand(5, False, SLOWLY))
     assert until(drives, lambda sample: sample.acknowledged_ns == 5).stopped_ns == -1
@@ -125,7 +126,7 @@ def test_a_stop_that_had_to_be_sent_twice_counts_from_the_second(rig, until, run
     drives = rig.drives()
     running(drives)
     rig.inject_fault("intermittent", 1, requests=True)
-    drives.write(DriveCommand(3, True, ZERO_SPEEDS))
+    drives.write(cut(3))
     sample = until(drives, lambda sample: sample.stopped_ns > 0)
     stops_ns = [device.stops[-1] for device in rig.devices]
     assert stops_ns[1] - stops_ns[0] > 100_000_000  # the answer was waited for in vain
@@ -135,7 +136,7 @@ def test_a_stop_that_had_to_be_sent_twice_counts_from_the_second(rig, until, run
 def test_a_controller_that_somebody_else_releases_is_stopped_again(rig, until, running, step_until):
     drives = rig.drives()
     running(drives)
-    drives.write(DriveCommand(3, True, ZERO_SPEEDS))
+    drives.write(cut(3))
     until(drives, lambda sample: sample.acknowledged_ns == 3)
     rig.wheels.forget()
     rig.devices[1].receive(b"!MG\r", 0, 0)
@@ -146,7 +147,7 @@ def test_a_cut_is_told_again_and_again_so_that_the_watchdogs_hear_of_us(rig, unt
     drives = rig.drives(rate_hz=100.0)
     running(drives)
     for t_ns in range(3, 8):
-        drives.write(DriveCommand(t_ns, True, ZERO_SPEEDS))
+        drives.write(cut(t_ns))
         until(drives, lambda sample, t_ns=t_ns: sample.acknowledged_ns == t_ns)
     assert rig.received(0).count(b"!G 1 0_!G 2 0_?FF\r") >= 5
 
@@ -161,7 +162,7 @@ def test_wheels_stop_when_their_host_dies(rig, running):
 def test_our_own_cut_is_no_emergency_stop(rig, until, running):
     drives = rig.drives()
     running(drives)
-    drives.write(DriveCommand(3, True, ZERO_SPEEDS))
+    drives.write(cut(3))
     until(drives, lambda sample: sample.acknowledged_ns == 3)
     steps(drives, 100)
     assert not drives.health().e_stop
@@ -191,7 +192,7 @@ def test_stop_frames_stop_running_wheels(rig, running, send_stop):
 @pytest.mark.parametrize("speed", [3.2, -3.2, math.nan, math.inf])
 def test_a_speed_that_cannot_be_commanded_is_refused(rig, speed):
     drives = rig.drives()
-    drives.write(DriveCommand(1, True, ZERO_SPEEDS))
+    drives.write(cut(1))
     with pytest.raises(DeviceError, match=r"wheel 3: .* rad/s, allowed: up to 3.142"):
         drives.write(DriveCommand(2, False, (0.0, 0.0, 0.0, speed, 0.0, 0.0)))
 

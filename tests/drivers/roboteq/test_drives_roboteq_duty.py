@@ -7,7 +7,8 @@ import pytest
 from drivers.interfaces import DeviceError
 from drivers.messages import DriveCommand
 
-ZERO_SPEEDS = (0.0,) * 6
+from .conftest import cut
+
 DUTY = (0.5, 0.5, -0.25, 0.1, 1.0, -1.0)
 
 
@@ -16,9 +17,9 @@ def driven(rig_by_duty, until):
     """Drives that have confirmed a cut and then a duty."""
     drives = rig_by_duty.drives(open_loop=True)
     drives.open()
-    drives.write(DriveCommand(1, True, ZERO_SPEEDS))
+    drives.write(cut(1))
     until(drives, lambda sample: sample.acknowledged_ns >= 1)
-    drives.write(DriveCommand(2, False, ZERO_SPEEDS, DUTY))
+    drives.write(DriveCommand(2, False, (0.0,) * 6, DUTY))
     until(drives, lambda sample: sample.acknowledged_ns >= 2)
     return drives
 
@@ -31,7 +32,7 @@ def test_duties_go_out_in_thousandths_with_the_signs_of_the_motors(driven, rig_b
 
 
 def test_a_cut_from_duty_is_the_emergency_stop_and_then_zero(driven, rig_by_duty, until):
-    driven.write(DriveCommand(3, True, ZERO_SPEEDS))
+    driven.write(cut(3))
     until(driven, lambda sample: sample.acknowledged_ns >= 3)
     for place in range(3):
         after = rig_by_duty.received(place).rpartition(b"!EX\r")[2]
@@ -56,7 +57,7 @@ def test_a_duty_in_closed_loop_is_refused_and_moves_nothing(rig, running):
     running(drives, 0.0)
     rig.wheels.forget()
     with pytest.raises(DeviceError, match="duty commanded, but the controllers are in closed-loop speed mode"):
-        drives.write(DriveCommand(3, False, ZERO_SPEEDS, DUTY))
+        drives.write(DriveCommand(3, False, (0.0,) * 6, DUTY))
     assert not rig.wheels.ever_ran()
 
 
@@ -68,4 +69,4 @@ def test_speeds_in_open_loop_are_refused(driven):
 @pytest.mark.parametrize("share", [math.nan, 1.01, -math.inf])
 def test_a_duty_that_cannot_be_is_refused(driven, share):
     with pytest.raises(DeviceError, match="duty of wheel 5"):
-        driven.write(DriveCommand(3, False, ZERO_SPEEDS, (*DUTY[:5], share)))
+        driven.write(DriveCommand(3, False, (0.0,) * 6, (*DUTY[:5], share)))

@@ -5,7 +5,8 @@ import pytest
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.messages import DriveCommand
 
-ZERO_SPEEDS = (0.0,) * 6
+from .conftest import cut
+
 SLOWLY = (0.1, 0.2, 0.3, -0.4, 0.5, -0.6)
 STEP_RADPS = 3.2e-3  # what one thousandth commands
 
@@ -66,7 +67,7 @@ def test_a_port_that_is_gone_keeps_the_stop_from_no_other(rig, running, gone):
     drives = rig.drives()
     running(drives)
     rig.inject_fault("disconnect", gone)
-    drives.write(DriveCommand(3, True, ZERO_SPEEDS))
+    drives.write(cut(3))
     with pytest.raises(LinkLostError, match=f"drive{gone} is gone"):
         drives.step()
     assert all(rig.devices[place].stops for place in range(3) if place != gone)
@@ -101,7 +102,7 @@ def test_an_emergency_stop_is_reported_and_its_release_lets_nothing_run(rig, run
         drives.write(DriveCommand(t_ns, False, SLOWLY))
         drives.step()
     assert not rig.wheels.ever_ran()
-    drives.write(DriveCommand(100, True, ZERO_SPEEDS))
+    drives.write(cut(100))
     steps(drives)
     assert drives.health().e_stop  # until it is seen to be released
     drives.write(DriveCommand(101, False, SLOWLY))
@@ -113,7 +114,7 @@ def test_a_pressed_emergency_stop_lets_no_controller_run(rig):
     rig.devices[1].pressed = True
     drives = rig.drives()
     drives.open()
-    drives.write(DriveCommand(1, True, ZERO_SPEEDS))
+    drives.write(cut(1))
     steps(drives)
     drives.write(DriveCommand(2, False, SLOWLY))
     steps(drives, 200)
