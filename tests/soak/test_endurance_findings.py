@@ -3,6 +3,10 @@
 import importlib
 import itertools
 import json
+import mmap
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -174,3 +178,18 @@ def test_an_injected_fault_is_found_or_not_or_could_not_show(judged, fault, reas
     injected = ("drives silent", {Fault.LINK_LOST, Fault.LOOP_LATE}, 5 * MS)
     found = judged({1: 0.2}, events, injected, {**DONE, "reasons": reasons})
     assert json.loads(json.dumps(found.injected)) == judged_as
+
+
+def test_own_memory_grows_by_what_is_touched(findings):
+    # A separate mapping: a block of the allocator can be memory that this process already had.
+    with mmap.mmap(-1, 32 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as held:
+        before_MB = findings.own_memory_MB(os.getpid())
+        held[:] = b"x" * len(held)
+        assert findings.own_memory_MB(os.getpid()) > before_MB + 30
+
+
+def test_own_memory_of_a_process_that_is_gone_is_an_error(findings):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    with pytest.raises(OSError, match="o such"):
+        findings.own_memory_MB(gone.pid)

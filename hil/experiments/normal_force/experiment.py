@@ -18,6 +18,7 @@ from hil.control.build import load_controller
 from hil.experiments.base import ArmingChecks, Finished, Summary
 from hil.experiments.drive.experiment import AFTER_NS, DRIVE, DriveExperiment
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.normal_force.segments import goal_of
 from hil.experiments.normal_force.summary import normal_force_summary, normal_force_table
 from hil.messages.loads import LoadGoal, load_goal
 from hil.messages.operator_input import OperatorCommand, SetLoads
@@ -81,7 +82,7 @@ class NormalForceExperiment(DriveExperiment):
         for command in commands:
             if isinstance(command, SetLoads):
                 with suppress(ValueError):  # an impossible wish changes nothing
-                    self._loads = load_goal(command.mode, command.share, command.wheel, self.config.layout.wheels)
+                    self._loads = goal_of(command, self.rig.layout.wheels, self.config.ground.kind)
 
     def summarise(self, run: Finished) -> Summary:
         """Spreads, loads and torques."""

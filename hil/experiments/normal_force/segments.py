@@ -52,7 +52,20 @@ class Loads(NamedTuple):
     torque_Nm: FloatArray
 
 
-def segments(section: NormalForceConfig, wheels: Sequence[str], ticks: Rows, events: Rows) -> list[Segment]:
+def goal_of(command: SetLoads, wheels: Sequence[str], ground: str) -> LoadGoal:
+    """The goal that an operator sets on a ground of that kind.
+
+    Raises:
+        ValueError: it is none for this rover, or not on this ground: it changes nothing.
+    """
+    if command.mode == "max_traction" and ground != "soil":
+        raise ValueError(f"mode: max_traction on {ground} ground, allowed: on soil, where the pull of a wheel is known")
+    return load_goal(command.mode, command.share, command.wheel, wheels)
+
+
+def segments(
+    section: NormalForceConfig, wheels: Sequence[str], ground: str, ticks: Rows, events: Rows
+) -> list[Segment]:
     """The steps of the config, cut where an operator changed the wanted loads; none of a run that never drove."""
     moving = ticks["t_ns"][ticks["state"] == DRIVE] * 1e-9
     if not moving.size:
@@ -66,7 +79,7 @@ def segments(section: NormalForceConfig, wheels: Sequence[str], ticks: Rows, eve
         command, t_s = command_of(event), float(event["t_ns"]) * 1e-9
         if isinstance(command, SetLoads) and moving[0] <= t_s <= moving[-1]:
             try:
-                changes.append((t_s, load_goal(command.mode, command.share, command.wheel, wheels)))
+                changes.append((t_s, goal_of(command, wheels, ground)))
             except ValueError:  # it changed nothing
                 continue
     changes = sorted((change for change in changes if change[0] <= moving[-1]), key=lambda change: change[0])

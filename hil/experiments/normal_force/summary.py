@@ -31,7 +31,7 @@ from models.statics import spread_of
 def normal_force_summary(run: Finished) -> Summary:
     """Keys as docs/reference/summary.md lists them."""
     config = run.config
-    parts = segments(config.normal_force, config.layout.wheels, run.ticks, run.events)
+    parts = segments(config.normal_force, config.layout.wheels, config.ground.kind, run.ticks, run.events)
     known = loads_of(run.ticks, run.ground_truth.loads)
     best = _best(run, parts, known[0])
     steps = [_step(run, number, parts, known, best[number]) for number in range(len(parts))]

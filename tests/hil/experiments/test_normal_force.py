@@ -192,3 +192,15 @@ def test_an_operator_changes_the_goal_and_the_run_is_replayed_bit_for_bit(tmp_pa
     assert (record.tick["load_mode"][[900, 1300]] == [LoadMode.UNIFORM, LoadMode.HOLD]).all()
     assert replay(tmp_path).differences == []
     assert recompute(record, config, outcome.summary).summary["load_steps"] == outcome.summary["load_steps"]
+
+
+def test_an_operator_who_wants_most_traction_on_firm_ground_changes_nothing(monkeypatch):
+    steps = "normal_force.steps=[{for_s: 0.5, mode: passive}, {for_s: 1, mode: uniform}]"
+    config = load_config("sim_normal_force", [*QUIET, steps, "ground.kind=firm", "rover.drawbar.pull_N=200"])
+    tick, asked = count(), SetLoads("max_traction")
+    with monkeypatch.context() as patch:
+        patch.setattr(OperatorQueue, "read", lambda _: (asked,) if next(tick) == 1200 else ())
+        outcome = run(config)
+    assert not outcome.summary["aborted"], outcome.summary["reasons"]
+    assert [step["mode"] for step in outcome.summary["load_steps"]] == ["passive", "uniform"]
+    assert (outcome.ticks["load_mode"][[900, 1300]] == LoadMode.UNIFORM).all()

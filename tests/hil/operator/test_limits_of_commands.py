@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+import zmq
 
 from hil.ipc.command_memory import OPERATOR_COMMANDS, CommandMemory
 from hil.messages.fault_bounds import CONSOLE_SILENT_NS
@@ -123,3 +124,14 @@ def test_a_socket_has_either_a_token_or_keys(tmp_path, both):
     with pytest.raises(ValueError, match="either a token or keys"):
         CommandSocket("tcp://127.0.0.1:*", SharedCommands(memory), token=bytes(32) if both else None, secret=secret)
     memory.close()
+
+
+def test_a_request_in_several_frames_is_malformed_though_its_first_is_valid(rig, client):
+    hello = client("anna").requests.closed(msgspec.json.encode(Request("", 1, Hello("anna", "n"))))
+    with zmq.Context() as context, context.socket(zmq.DEALER) as dealer:
+        dealer.linger = 0
+        dealer.connect(rig.endpoint)
+        dealer.send_multipart([hello, b"more"])
+        dealer.send(hello)
+        dealer.recv()  # an answer to the second, at least: all before it are through
+    assert rig.socket.gate.refused["malformed"] == 1

@@ -44,6 +44,8 @@ def test_whoever_asked_for_the_lease_long_ago_is_not_given_it(client):
     ben.lease("ask")
     for anna.now_ns in range(0, ASKED_NS + 1, 400 * MS):
         assert anna.lease("keep").lease.asked_by == "ben"
+    anna.now_ns = ASKED_NS
+    assert anna.lease("keep").lease.asked_by == "ben"
     anna.now_ns = ASKED_NS + 1
     assert anna.lease("keep").lease.asked_by == ""
     assert anna.lease("give").refusal == "not_asked"

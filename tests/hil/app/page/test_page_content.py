@@ -105,3 +105,9 @@ def test_checks_that_follow_from_the_config_alone_are_there_before_arming():
     checks = fixed_checks(Rig(load_config("sim_impact")))
     assert "cylinder supply" in [check["item"] for check in checks]
     assert all(check["ok"] for check in checks)
+
+
+def test_most_traction_is_offered_on_soil_only():
+    for ground, offered in (("soil", True), ("firm", False)):
+        content = page_content(load_config("sim_normal_force", [f"ground.kind={ground}"]), None)
+        assert ({"name": "max_traction"} in content["modes"]) == offered
