@@ -30,9 +30,8 @@ class Crawl(TimedExperiment):
     name = "crawl"
     section = CrawlSection
 
-    @classmethod
-    def headline(cls, config) -> str:
-        return f"evenly loaded on a slope of {config.ground.pitch_deg:g} degrees"
+    def headline(self) -> str:
+        return f"evenly loaded on a slope of {self.config.ground.pitch_deg:g} degrees"
 
     def controller(self):
         return load_controller(self.rig, super().controller())

@@ -24,10 +24,10 @@ class TimedExperiment(Experiment):
 
     states = TimedState
 
-    def __init__(self, config, checks, *, attended: bool = False) -> None:
-        super().__init__(config, checks, attended=attended)
-        self._section = config.section
-        self._change = OF_ACCELERATION * config.limits.wheel_acceleration_radps2 / config.loop.rate_hz
+    def __init__(self, rig, checks, *, attended: bool = False) -> None:
+        super().__init__(rig, checks, attended=attended)
+        self._section = rig.section
+        self._change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.rate_hz
         self._speed = 0.0
 
     def wanted_radps(self) -> float:

@@ -24,9 +24,8 @@ class Touch(TimedExperiment):
     name = "touch"
     section = TouchSection
 
-    @classmethod
-    def headline(cls, config) -> str:
-        return f"ahead to the obstacle, {config.trial.start_distance_m:g} m"
+    def headline(self) -> str:
+        return f"ahead to the obstacle, {self.config.trial.start_distance_m:g} m"
 
     def end(self, estimate, late: bool) -> TimedState | None:
         if estimate.impact_ns is None:

@@ -10,17 +10,19 @@ from hil.processes import process
 pytestmark = pytest.mark.slow
 
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib"}
-NO_KERNELS = HEAVY | {"models", "h5py", "zmq", "grpc", "nidaqmx", "numpy.random"}
+# A config has the rovers' sizes, which need no kernel.
+MODELS = {"models.kernels", "models.rover.rover", "models.vehicle", "models.wheel", "models.statics"}
+NO_KERNELS = HEAVY | MODELS | {"h5py", "zmq", "grpc", "nidaqmx", "numpy.random"}
 NO_LOOP = {"matplotlib", "h5py", "zmq", "grpc", "nidaqmx", "serial", "hil.runtime.loop", "hil.estimation"}
 # A link's worker imports the drivers, but NI's library only where an NI device is.
 CASES = {
     "hil.processes.link": NO_KERNELS,
     "hil.app.link_process": NO_KERNELS,
     "hil.processes.watchdog": NO_KERNELS,
-    "hil.recording.recorder": HEAVY | {"models", "grpc", "nidaqmx", "serial"},
+    "hil.recording.recorder": HEAVY | MODELS | {"grpc", "nidaqmx", "serial"},
     "hil.simulator.serial_process": NO_KERNELS,
     "hil.simulator.rig_server": NO_KERNELS | {"serial"},
-    "hil.simulator.daq_process": HEAVY | {"models", "h5py", "zmq"},
+    "hil.simulator.daq_process": HEAVY | MODELS | {"h5py", "zmq"},
     "hil.simulator.plant_process": NO_LOOP,
     "hil.simulator.build": NO_LOOP,
     "hil.app.backends": {"matplotlib", "grpc", "nidaqmx"},

@@ -12,17 +12,18 @@ import sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
 
-config = load_config("sim_wire", ["trial.start_distance_m=0.03", "trial.ramp_s=0.1"])
+rig = Rig(load_config("sim_wire", ["trial.start_distance_m=0.03", "trial.ramp_s=0.1"]))
 
 def loaded():
     modules = [module for name, module in sys.modules.items() if name.startswith(("models.", "hil."))]
     found = {id(item): item for module in modules for item in vars(module).values() if isinstance(item, Dispatcher)}
     return {item.py_func.__qualname__: len(item.overloads) for item in found.values()}
 
-warm_up_simulated_rig(config, build_simulated_rig(config))
-plant = build_simulated_rig(config).plant
+warm_up_simulated_rig(rig, build_simulated_rig(rig))
+plant = build_simulated_rig(rig).plant
 before = loaded()
 plant.set_drives((0.4,) * 6, False)
 while plant.hit_ns is None:
