@@ -27,6 +27,11 @@ class LoadMode(IntEnum):
     UNLOAD = 5  # one wheel as light as the limits allow
 
 
+def load_modes(ground: str) -> tuple[LoadMode, ...]:
+    """The modes that there are on a ground of that kind: the pull of a wheel is known on soil only."""
+    return tuple(mode for mode in LoadMode if mode is not LoadMode.MAX_TRACTION or ground == "soil")
+
+
 class LoadGoal(msgspec.Struct, frozen=True, gc=False):
     """The wanted distribution of wheel loads.
 

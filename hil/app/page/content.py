@@ -16,13 +16,13 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig
+from hil.config.schema.ground_and_obstacle import ObstacleConfig
 from hil.config.schema.trial import TrialConfig
 from hil.experiments.base import Experiment
 from hil.experiments.registry import experiment_type
 from hil.messages.check import Check
 from hil.messages.layout import Layout
-from hil.messages.loads import LoadMode
+from hil.messages.loads import load_modes
 from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 from models.rover.tree import Body, Tree
@@ -51,7 +51,9 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         },
         "series": [one | {"band": band(one["name"], config.limits)} for one in series(layout)],
         "set_points": _set_points(rig),
-        "modes": [{"name": mode.name.lower()} for mode in _modes(layout, config.ground)],
+        "modes": [{"name": mode.name.lower()} for mode in load_modes(config.ground.kind)]
+        if layout.controls_loads
+        else [],
         "cylinders": [
             {"name": name, "ways": list(layout.ways), "regulator": _regulator(name, layout)}
             for name in layout.cylinders
@@ -68,13 +70,6 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
             str(number): row.as_json() | {"bound_ms": row.bound_for(times)} for number, row in FAULT_TABLE.items()
         },
     }
-
-
-def _modes(layout: Layout, ground: GroundConfig) -> Sequence[LoadMode]:
-    """Those of the load controller; the pull of a wheel is known on soil only."""
-    if not layout.controls_loads:
-        return ()
-    return [mode for mode in LoadMode if mode is not LoadMode.MAX_TRACTION or ground.kind == "soil"]
 
 
 def fixed_checks(rig: Rig) -> list[dict[str, Any]]:

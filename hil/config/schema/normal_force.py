@@ -12,7 +12,7 @@ from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
 from hil.messages.load_limits import LoadLimits
-from hil.messages.loads import LoadModeName, goal_errors
+from hil.messages.loads import LoadMode, LoadModeName, goal_errors, load_modes
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -118,6 +118,6 @@ class NormalForceConfig(ExperimentSection):
             for sentence in goal_errors(step.mode, step.share, step.wheel, config.layout.wheels):
                 key = f"normal_force.steps.{number}.{'share' if step.mode == 'share' else 'wheel'}"
                 yield Problem(key, sentence, f"a goal of mode {step.mode}", (f"normal_force.steps.{number}.mode",))
-            if step.mode == "max_traction" and config.ground.kind != "soil":
+            if LoadMode[step.mode.upper()] not in load_modes(config.ground.kind):
                 allowed = "another mode: the pull of the wheels is known on soil only"
                 yield Problem(f"normal_force.steps.{number}.mode", step.mode, allowed, ("ground.kind",))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hil.config.schema.normal_force import NormalForceConfig
 from hil.experiments.drive.experiment import DRIVE
-from hil.messages.loads import LoadGoal, LoadMode, load_goal
+from hil.messages.loads import LoadGoal, LoadMode, load_goal, load_modes
 from hil.messages.operator_input import SetLoads, command_of, is_command
 
 Rows = NDArray[np.void]
@@ -58,8 +58,10 @@ def goal_of(command: SetLoads, wheels: Sequence[str], ground: str) -> LoadGoal:
     Raises:
         ValueError: it is none for this rover, or not on this ground: it changes nothing.
     """
-    if command.mode == "max_traction" and ground != "soil":
-        raise ValueError(f"mode: max_traction on {ground} ground, allowed: on soil, where the pull of a wheel is known")
+    if LoadMode[command.mode.upper()] not in load_modes(ground):
+        raise ValueError(
+            f"mode: {command.mode} on {ground} ground, allowed: on soil, where the pull of a wheel is known"
+        )
     return load_goal(command.mode, command.share, command.wheel, wheels)
 
 
