@@ -78,14 +78,11 @@ class Host(Protocol):
     def open_shared(self, port: str, baud: int | None) -> SharedPort:
         """Open a port that others may have open, with its present settings or ours. Raises as `open_serial`."""
 
-    def open_channel(self, server: str, options: Any, alive: Callable[[], None]) -> Any:
-        """A channel to host:port, not yet ready, as `drivers.channel.BlockingChannel`.
+    def open_channel(self, server: str, alive: Callable[[], None]) -> Any:
+        """A channel to host:port, not yet connected, as `drivers.rpc.channel.Channel`.
 
-        `alive` is called every few ms while a call waits, possibly from another thread.
+        `alive` is called every few ms while a call waits.
         """
-
-    def channel_ready(self, channel: Any) -> Any:
-        """A future whose `result(timeout=)` returns once the channel is ready. Raises grpc.FutureTimeoutError."""
 
 
 class Descriptor:
@@ -188,19 +185,11 @@ class Computer:
         finally:
             opened.close()
 
-    def open_channel(self, server: str, options: Any, alive: Callable[[], None]) -> Any:
+    def open_channel(self, server: str, alive: Callable[[], None]) -> Any:
         """See `Host`."""
-        import grpc
+        from drivers.rpc.channel import Channel  # not every process has a device server
 
-        from drivers.channel import BlockingChannel
-
-        return BlockingChannel(grpc.insecure_channel(server, options=options), alive, SLICE_S)
-
-    def channel_ready(self, channel: Any) -> Any:
-        """See `Host`."""
-        import grpc
-
-        return grpc.channel_ready_future(channel.channel)
+        return Channel(server, alive, SLICE_S)
 
 
 COMPUTER = Computer()

@@ -11,8 +11,6 @@ from drivers.interfaces import DeviceError, IoDevice, LinkLostError, SamplesLost
 
 # Timeout of each call while a device is being opened or closed [s].
 SETUP_TIMEOUT_S = 3.0
-# No proxy between us and the device server.
-_OPTIONS = (("grpc.enable_http_proxy", 0), ("grpc.max_reconnect_backoff_ms", 500))
 _OVERRUN = "the samples were not read in time; lower daq.rate_hz, make blocks longer, or reduce the processor's load"
 _GONE = "the device is not reachable; check its power and cable, and `hil devices`"
 _WATCHDOG = "its watchdog had expired, and all lines are in their safe states; open the device again"
@@ -76,31 +74,19 @@ class NiSession:
         self.deadline_s = SETUP_TIMEOUT_S
         try:
             import nidaqmx.errors  # noqa: F401
-
-            if self.server:
-                import grpc
         except ImportError as error:
             raise DeviceError(
                 f"{self.where}: the Python package nidaqmx cannot be imported ({error}); pip install 'rover-hil[ni]'"
             ) from error
         if not self.server:
             return
-        self._channel = self._host.open_channel(self.server, _OPTIONS, self._alive)
-        ready = self._host.channel_ready(self._channel)
-        until_ns = self._host.now_ns() + self.deadline_s * 1e9
-        while True:
-            try:
-                ready.result(timeout=SLICE_S)
-                break
-            except grpc.FutureTimeoutError:
-                self._alive()
-                if self._host.now_ns() > until_ns:
-                    ready.cancel()
-                    self.close()
-                    raise LinkLostError(
-                        f"{self.where}: no device server answers within {self.deadline_s:g} s; start NI gRPC Device "
-                        f"Server on that computer, and check address and firewall"
-                    ) from None
+        self._channel = self._host.open_channel(self.server, self._alive)
+        if not self._channel.connect(self.deadline_s):
+            self.close()
+            raise LinkLostError(
+                f"{self.where}: no device server answers within {self.deadline_s:g} s; start NI gRPC Device "
+                f"Server on that computer, and check address and firewall"
+            )
         self._wrapped = _TimedChannel(self._channel, self)
 
     def close(self) -> None:

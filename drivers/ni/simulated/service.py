@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any
 
 import grpc
+from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 from nidaqmx._stubs import nidaqmx_pb2 as stubs
 from nidaqmx.constants import (
@@ -37,6 +38,8 @@ from drivers.ni.simulated.parts import (
     per_volt,
     unsupported,
 )
+from drivers.rpc.server import Handler
+from drivers.rpc.status import CallError
 
 SERVICE = stubs.DESCRIPTOR.services_by_name["NiDAQmx"]
 VERSION = {0x1272: 25, 0x1923: 3, 0x2F22: 0}
@@ -47,16 +50,8 @@ _NEW, _ATTACH = 1, 2  # how a session may be initialized; 0: either way
 Fields = dict[str, Any]
 
 
-class _SessionError(Exception):
-    """A session exists already, or does not exist."""
-
-    def __init__(self, status: grpc.StatusCode, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-
-
 class NiService:
-    """The calls of a device server; the transport, such as gRPC, belongs to its subclasses.
+    """The calls of a device server; the transport belongs to its subclasses.
 
     Args:
         chassis: the chassis that it serves.
@@ -111,28 +106,27 @@ class NiService:
             self._sessions.clear()
         self.chassis.reset()
 
-    def handlers(self) -> dict[str, Any]:
-        """Handlers of gRPC by the name of the method."""
+    def handlers(self) -> dict[str, Handler]:
+        """What each method does, by its name."""
         return {name: self._handler(SERVICE.methods_by_name[name], call) for name, call in self._calls().items()}
 
-    def _handler(self, method: Any, call: Callable[[Any], Fields]) -> Any:
-        """Handler of gRPC for one method: a function from a request to the fields of its answer."""
+    def _handler(self, method: Any, call: Callable[[Any], Fields]) -> Handler:
+        """What one method does, from a function of its request that returns the fields of its answer."""
         asked, answered = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
 
-        def handle(request: Any, context: grpc.ServicerContext) -> Any:
+        def handle(request: bytes) -> bytes:
             try:
-                return answered(**call(request))
+                answer: bytes = answered(**call(asked.FromString(request))).SerializeToString()
+            except DecodeError as error:
+                raise CallError(grpc.StatusCode.INTERNAL, f"the request cannot be read: {error}") from None
             except DaqmxError as error:
-                metadata = [("ni-error", str(error.code))]
+                trailing = [("ni-error", str(error.code))]
                 if error.samples_read is not None:
-                    metadata.append(("ni-samps-per-chan-read", str(error.samples_read)))
-                context.set_trailing_metadata(tuple(metadata))
-                status, text = grpc.StatusCode.UNKNOWN, str(error)
-            except _SessionError as error:
-                status, text = error.status, str(error)
-            return context.abort(status, text)
+                    trailing.append(("ni-samps-per-chan-read", str(error.samples_read)))
+                raise CallError(grpc.StatusCode.UNKNOWN, str(error), trailing) from None
+            return answer
 
-        return grpc.unary_unary_rpc_method_handler(handle, asked.FromString, answered.SerializeToString)
+        return handle
 
     def _calls(self) -> dict[str, Callable[[Any], Fields]]:
         chassis = self.chassis
@@ -206,9 +200,9 @@ class NiService:
             name = name or f"_unnamedTask<{len(self._sessions)}>"
             there = name in self._sessions
             if there and behaviour == _NEW:
-                raise _SessionError(grpc.StatusCode.ALREADY_EXISTS, f"Session {name} exists already.")
+                raise CallError(grpc.StatusCode.ALREADY_EXISTS, f"Session {name} exists already.")
             if not there and behaviour == _ATTACH:
-                raise _SessionError(grpc.StatusCode.FAILED_PRECONDITION, f"Session {name} does not exist.")
+                raise CallError(grpc.StatusCode.FAILED_PRECONDITION, f"Session {name} does not exist.")
             if not there:
                 self._sessions[name] = self.chassis.new_task(name)
         return {"task": {"name": name}, "new_session_initialized": not there}

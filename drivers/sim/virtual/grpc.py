@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import grpc
 
 from drivers.host import SLICE_S, Host
+from drivers.rpc.server import Handler
+from drivers.rpc.status import CallError, unavailable
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
 
 
@@ -16,8 +18,8 @@ class VirtualServer(Protocol):
     """A server of the virtual network."""
 
     @property
-    def called(self) -> Mapping[str, Any]:
-        """Handlers of gRPC by the name of the method."""
+    def called(self) -> Mapping[str, Handler]:
+        """What each method does, by its name."""
 
 
 class Network(Host, Protocol):
@@ -25,46 +27,6 @@ class Network(Host, Protocol):
 
     time: VirtualTime
     servers: dict[str, VirtualServer]
-
-
-class CallError(grpc.RpcError):  # type: ignore[misc]  # gRPC ships no types
-    """A failed call, as reported by gRPC."""
-
-    def __init__(self, status: grpc.StatusCode, text: str, trailing: tuple[Any, ...] = ()) -> None:
-        super().__init__(text)
-        self._status, self._text, self._trailing = status, text, trailing
-
-    def code(self) -> grpc.StatusCode:
-        """Status."""
-        return self._status
-
-    def details(self) -> str:
-        """Its words."""
-        return self._text
-
-    def trailing_metadata(self) -> tuple[Any, ...]:
-        """Entries with `key` and `value`."""
-        return self._trailing
-
-
-class _Entry:
-    """An entry of the metadata."""
-
-    def __init__(self, key: str, value: str) -> None:
-        self.key, self.value = key, value
-
-
-class _Context:
-    """The context of a call, for its handler."""
-
-    def __init__(self) -> None:
-        self._trailing: tuple[_Entry, ...] = ()
-
-    def set_trailing_metadata(self, trailing: tuple[tuple[str, str], ...]) -> None:
-        self._trailing = tuple(_Entry(key, value) for key, value in trailing)
-
-    def abort(self, status: grpc.StatusCode, text: str) -> NoReturn:
-        raise CallError(status, text, self._trailing)
 
 
 class Channel:
@@ -93,9 +55,15 @@ class Channel:
         """Close the channel; waiting calls are not served any more."""
         self._calls.clear()
 
-    def ready(self) -> _Ready:
-        """A future that is done once the server listens."""
-        return _Ready(self)
+    def connect(self, within_s: float) -> bool:
+        """See `drivers.rpc.channel.Channel`."""
+        until_ns = self.network.now_ns() + round(within_s * 1e9)
+        while self.server not in self.network.servers:
+            self.network.sleep(SLICE_S)
+            self.alive()
+            if self.network.now_ns() > until_ns:
+                return False
+        return True
 
     def serve(self, call: Call) -> None:
         """Queue a call for the server."""
@@ -110,20 +78,6 @@ class Channel:
         time = self.network.time
         while time.wait(NEVER_NS, lambda: bool(self._calls)):
             self._calls.popleft().run()
-
-
-class _Ready:
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-
-    def result(self, timeout: float) -> None:
-        network = self._channel.network
-        if self._channel.server not in network.servers:
-            network.sleep(timeout)
-            raise grpc.FutureTimeoutError
-
-    def cancel(self) -> None:
-        """Nothing waits."""
 
 
 class _Method:
@@ -152,20 +106,20 @@ class Call:
         if channel.server in channel.network.servers:
             channel.serve(self)
         else:
-            self._error = CallError(grpc.StatusCode.UNAVAILABLE, "failed to connect to all addresses")
+            self._error = unavailable("no connection")
 
     def run(self) -> None:
         """Set the answer or the failure; called by the server."""
         server = self._channel.network.servers.get(self._channel.server)
         try:
             if server is None:
-                raise CallError(grpc.StatusCode.UNAVAILABLE, "Socket closed")
+                raise unavailable("Socket closed")
             if (handler := server.called.get(self._name)) is None:
                 raise CallError(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
-            answer = handler.unary_unary(handler.request_deserializer(self._request), _Context())
+            answer = handler(self._request)
             if self._channel.network.servers.get(self._channel.server) is not server:
-                raise CallError(grpc.StatusCode.UNAVAILABLE, "Socket closed")
-            self._answer = handler.response_serializer(answer)
+                raise unavailable("Socket closed")
+            self._answer = answer
         except CallError as error:
             self._error = error
         self._time.wake(self._caller)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from drivers.host import SerialPort
 from drivers.sim.virtual.grpc import Channel, VirtualServer
@@ -63,13 +62,9 @@ class VirtualHost:
             raise OSError(errno.ENOENT, "No such file or directory")
         return VirtualSharedPort(self.ports[port])
 
-    def open_channel(self, server: str, options: Any, alive: Callable[[], None]) -> Channel:  # noqa: ARG002
+    def open_channel(self, server: str, alive: Callable[[], None]) -> Channel:
         """See `drivers.host.Host`."""
         return Channel(self, server, alive)
-
-    def channel_ready(self, channel: Channel) -> Any:
-        """See `drivers.host.Host`."""
-        return channel.ready()
 
     def release(self, actor: Actor) -> None:
         """Close the ports of an actor, as the kernel does for a dead process."""

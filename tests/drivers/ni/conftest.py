@@ -67,6 +67,9 @@ class Ramps:
     def at_ns(self, sample):
         return self._began_ns + (sample - self.skipped) * 1_000_000_000 // RATE
 
+    def due_ns(self, count):
+        return self.at_ns(count - 1)
+
     def volts(self, samples):
         return ((samples % self.period) * 5e-4 - 1)[:, None] * (1, -2, 0.5)
 

@@ -11,11 +11,13 @@ import sys
 import grpc
 import nidaqmx
 import pytest
+from nidaqmx._stubs.nidaqmx_pb2_grpc import NiDAQmxStub
 from nidaqmx.constants import AcquisitionType
 
 from drivers.interfaces import DeviceError, LinkLostError, SamplesLostError
 from drivers.ni import session as ni_session
 from drivers.ni.simulated.parts import ServerFault
+from drivers.rpc.channel import Channel
 
 
 @pytest.mark.parametrize("skipped_s", [0.75, 2.0])  # more than the buffer holds, and than the rig keeps
@@ -108,9 +110,9 @@ def test_a_dead_server_is_a_lost_link_and_opening_works_once_it_is_back(daq, ser
 
 
 def held_by_connections():
-    """Number of gRPC's channels and methods; of threads and of open files, also those of the server."""
+    """Number of channels and of the clients that use them; of threads and of open files, also those of the server."""
     gc.collect()
-    kinds = (grpc._channel.Channel, grpc._channel._UnaryUnaryMultiCallable)
+    kinds = (Channel, NiDAQmxStub)
     # type(), not isinstance(): that asks a weak proxy for the class of an object that may be gone
     held = [sum(issubclass(type(one), kind) for one in gc.get_objects()) for kind in kinds]
     return held, [len(os.listdir(f"/proc/self/{of}")) for of in ("task", "fd")]

@@ -29,6 +29,9 @@ class Slow:
     def at_ns(self, sample):
         return self._began_ns + sample * 1_000_000_000 // SLOW_HZ
 
+    def due_ns(self, count):
+        return self.at_ns(count - 1)
+
 
 @pytest.fixture
 def chassis(analog, rams, machine):
