@@ -54,7 +54,8 @@ class NiDaq:
         self._line: Any = None  # reader of the E-stop's line
         self._data = np.zeros(len(settings.channels) * settings.block_samples * TOGETHER)
         self._to_volts = np.ones(len(settings.channels))
-        self._range_V = np.array([channel.range_V for channel in settings.channels])
+        self._limit_V = OVERLOAD * np.array([channel.range_V for channel in settings.channels])
+        self._none_over = (False,) * len(settings.channels)
         self._blocks: deque[DaqBlock] = deque()
         self._sequence = self._errors = 0
         self._arrived_ns = 0
@@ -207,18 +208,20 @@ class NiDaq:
             self._ask_flags()
         volts = np.multiply(data.T, self._to_volts, order="C")
         times_ns = clock.stamp(len(volts))
-        for rows in np.split(np.arange(len(volts)), together):
+        for first in range(0, len(volts), wanted.block_samples):
+            rows = slice(first, first + wanted.block_samples)
             self._hand_out(times_ns[rows], volts[rows])
         self._flagged = frozenset()
         if len(self._blocks) * wanted.block_samples > wanted.buffer_s * wanted.rate_hz:
             raise SamplesLostError(f"{self._session.where}: {len(self._blocks)} unread blocks")
 
     def _hand_out(self, times_ns: npt.NDArray[np.int64], volts: npt.NDArray[np.float64]) -> None:
-        at_limit = np.maximum(volts.max(axis=0), -volts.min(axis=0)) >= OVERLOAD * self._range_V
-        over = tuple(
-            bool(limit) or channel.name in self._flagged
-            for limit, channel in zip(at_limit, self._settings.channels, strict=True)
-        )
+        reached, over = np.abs(volts) >= self._limit_V, self._none_over
+        if self._flagged or np.count_nonzero(reached):
+            over = tuple(
+                bool(channel.any()) or settings.name in self._flagged
+                for channel, settings in zip(reached.T, self._settings.channels, strict=True)
+            )
         self._sequence += 1
         self._blocks.append(DaqBlock(self._sequence, times_ns, volts, over, self._arrived_ns))
 

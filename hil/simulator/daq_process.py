@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from drivers.sim.virtual.grpc import Network
 
 # Between two checks for commands [ns]; they also show whether this process gets CPU time.
-LOOK_NS = 5_000_000
+LOOK_NS = 20_000_000
 # The least urgent of the simulated devices: it has a buffer.
 BELOW_LOOP = 12
 # Of converters without a force sensor, on a chassis with valves only.

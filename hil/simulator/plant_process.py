@@ -107,9 +107,10 @@ class RealtimePlant:
 
     def _hand_out(self, plant: Plant) -> None:
         """Publish the samples taken since the last round for the data acquisition."""
-        self._published["daq"].hand_out(plant)
+        now_ns = self._host.now_ns()
+        self._published["daq"].hand_out(plant, now_ns)
         if plant.load_sampling is not None:
-            self._published["loads"].hand_out(plant.load_sampling)
+            self._published["loads"].hand_out(plant.load_sampling, now_ns)
 
     def _begin_to_put_back(self) -> Future[Plant]:
         """Build the rover at its start, with the requested seed and obstacle angle."""

@@ -15,7 +15,8 @@ from hil.ipc.shm.mapping import mapped_bytes
 # Samples kept of each channel: some 4 s at 30 kHz.
 REMEMBERED = 2**17
 CLOCK = np.dtype([("start_ns", "<i8"), ("rate_hz", "<i8")])  # of the first sample, on CLOCK_MONOTONIC; 0: none
-TAKEN = np.dtype([("samples", "<i8")])
+# How many samples there are, when the newest came into the memory [ns of CLOCK_MONOTONIC], and how many came with them.
+TAKEN = np.dtype([("samples", "<i8"), ("at_ns", "<i8"), ("together", "<i8")])
 
 
 class SampledMemory:
@@ -62,15 +63,15 @@ class SamplePublisher:
         self._taken = np.zeros(1, TAKEN)
         memory.clock.write(np.array([(start_ns, rate_hz)], CLOCK))
 
-    def hand_out(self, sampled: Sampled) -> None:
-        """Publish the samples taken since the last call."""
+    def hand_out(self, sampled: Sampled, now_ns: int) -> None:
+        """Publish the samples taken since the last call, at a time [ns of CLOCK_MONOTONIC]."""
         count = sampled.samples - (self._given - self._first)
         if count > 0:
             volts = np.empty((count, self._memory.volts.shape[1]))
             sampled.copy_samples(self._given - self._first, volts)
             self._memory.keep(self._given, volts)
             self._given += count
-            self._taken["samples"] = self._given
+            self._taken[0] = (self._given, now_ns, count)
             self._memory.taken.write(self._taken)
 
     def next_ns(self, now_ns: int) -> int:
@@ -106,6 +107,13 @@ class AnalogInMemory:
         """Number of samples of each channel taken so far."""
         self._taken.read(self._row)
         return int(self._row["samples"][0])
+
+    def due_ns(self, count: int) -> int:
+        """See `Analog`: the plant goes on publishing as many at a time, in the same rhythm."""
+        self._taken.read(self._row)
+        samples, at_ns, together = self._row[0].tolist()
+        rounds = -((samples - count) // max(together, 1))
+        return int(at_ns) + rounds * together * 1_000_000_000 // self.rate_hz if together else self.at_ns(count - 1)
 
     def copy(self, first: int, volts: NDArray[np.float64]) -> None:
         """Copy samples from `first` on into volts (n, channels) [V]. Raises OverflowError: they are overwritten."""

@@ -33,8 +33,10 @@ from drivers.ni.simulated.parts import (
 )
 from drivers.sim.protocol.plant_ports import Analog, Cylinders, TakesTimes
 
-# A reader that waits for the plant's next sample polls at this period [s].
-LOOK_S = 0.0003
+# Once the plant's next samples are due, a reader that waits for them looks at this period [s].
+LOOK_S = 0.0002
+# A plant's rounds differ by so much: later than due by it, the samples are there at the first look [ns].
+_LATE_NS = 50_000
 
 
 class Chassis:
@@ -57,6 +59,7 @@ class Chassis:
         goes_on: when cleared, all calls that wait for samples end.
         outputs: volts of the analog outputs.
         lines: states of the digital outputs, which stay when the task that set them is cleared.
+        watched: set while the watchdog's time runs.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class Chassis:
         self.lines = dict.fromkeys(self.modules[f"{CHASSIS}Mod2"].do, False)
         self.outputs = dict.fromkeys(self.modules[f"{CHASSIS}Mod3"].ao, 0.0)
         self.watchdog: ChassisWatchdog | None = None
+        self.watched = threading.Event()
         self._tasks: list[Task] = []
         self._steps: dict[int, tuple[int, float]] = {}
         self._overloaded, self.overloaded = set[str](), list[str]()
@@ -106,7 +110,8 @@ class Chassis:
             dog = self.watchdog
             if dog is None or dog.due_ns is None or now_ns < dog.due_ns:
                 return
-            dog.due_ns, dog.expired = None, True
+            dog.expired = True
+            self._rest(dog)
             for name, state in dog.states.items():
                 self._set(name, state)
 
@@ -128,7 +133,7 @@ class Chassis:
             if task in self._tasks:
                 self._tasks.remove(task)
             if task.kind == "watchdog" and self.watchdog is not None:
-                self.watchdog.due_ns = None  # an expired watchdog stays expired
+                self._rest(self.watchdog)  # an expired watchdog stays expired
 
     def add(
         self, task: Task, kind: TaskKind, channels: list[VirtualChannel], full: tuple[float, float] = (0.0, 0.0)
@@ -174,7 +179,7 @@ class Chassis:
         with self._lock:
             task.running = False
             if task.kind == "watchdog" and self.watchdog is not None:
-                self.watchdog.due_ns = None
+                self._rest(self.watchdog)
 
     def available(self, task: Task) -> int:
         """Number of unread samples."""
@@ -256,10 +261,16 @@ class Chassis:
         if dog.expired:
             raise DaqmxError(-200644, "Watchdog timer cannot be reset, because it has expired.")
         dog.due_ns = self._host.now_ns() + round(dog.timeout_s * 1e9)
+        self.watched.set()
 
     def clear_expiration(self) -> None:
         """Unlock what has expired."""
         self._dog().expired = False
+
+    def _rest(self, dog: ChassisWatchdog) -> None:
+        """Its time runs no more."""
+        dog.due_ns = None
+        self.watched.clear()
 
     def _dog(self) -> ChassisWatchdog:
         if self.watchdog is None:
@@ -280,7 +291,7 @@ class Chassis:
             now_ns = self._host.now_ns()
             if now_ns >= until_ns or not self.goes_on:
                 raise DaqmxError(-200284, "Some or all of the samples requested have not yet been acquired.", 0)
-            due_ns = analog.at_ns(until - 1) - now_ns
+            due_ns = analog.due_ns(until) + _LATE_NS - now_ns
             self._host.sleep(min(max(due_ns * 1e-9, LOOK_S), (until_ns - now_ns) * 1e-9))
 
     def _now(self, task: Task) -> npt.NDArray[np.float64]:

@@ -78,6 +78,9 @@ class Analog(Protocol):
     def at_ns(self, sample: int) -> int:
         """When a sample is taken [ns of CLOCK_MONOTONIC]."""
 
+    def due_ns(self, count: int) -> int:
+        """When so many samples of each channel can first be there [ns of CLOCK_MONOTONIC]."""
+
 
 class Sampled(Protocol):
     """Sampled channels of a plant.

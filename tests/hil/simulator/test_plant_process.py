@@ -116,7 +116,7 @@ def test_samples_that_nobody_took_in_time_are_gone(rig):
     memory, plant = rig
     analog = AnalogInMemory(memory.sampled["daq"])
     plant._given = 2 * REMEMBERED
-    memory.sampled["daq"].taken.write(np.array([(2 * REMEMBERED,)], memory.sampled["daq"].taken.dtype))
+    memory.sampled["daq"].taken.write(np.array([(2 * REMEMBERED, 0, 0)], memory.sampled["daq"].taken.dtype))
     with pytest.raises(OverflowError, match="sample 5 is gone"):
         analog.copy(5, np.empty((10, 3)))
 
