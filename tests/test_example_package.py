@@ -18,7 +18,7 @@ SPIN = ("experiment=spin", "extensions={spin: {seconds: 0.5, speed_radps: 0.3}}"
 PROTOCOL_RUN = """
 import sys
 from pathlib import Path
-from hil.app.faults.virtual.run import VirtualRun
+from hil.app.faults.virtual_run import VirtualRun
 from hil.config import load_config
 
 folder, scratch = Path(sys.argv[1]) / "run", Path(sys.argv[1]) / "rig"

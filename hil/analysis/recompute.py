@@ -107,8 +107,10 @@ def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | 
     )
     left_out = ["real_time_factor"]
     if live:
-        left_out += ["loop.late", "loop.wake_us", "links"]
-    if live and config.rig != "real":
+        left_out += ["loop.late", "loop.wake_us"]
+    if config.rig != "simulated":
+        left_out.append("links")
+    if config.rig == "simulated_wire" or (live and config.rig == "simulated"):
         left_out += ["loop.plant_us", "loop.far_end"]
     if summary and "long_ticks" not in (summary.get("loop") or {}):  # of a version that did not note them
         left_out.append("loop.long_ticks")

@@ -244,9 +244,9 @@ class RealtimeBackend:
 
     def _append_event(self, row: NDArray[np.void]) -> None:
         """Append one of many events; the recorder, if it is there, makes room for it meanwhile."""
-        until_ns = time.monotonic_ns() + ROOM_NS
-        while not self.shared.events.append(row) and time.monotonic_ns() < until_ns:
-            time.sleep(1e-3)
+        until_ns = self._host.now_ns() + ROOM_NS
+        while not self.shared.events.append(row) and self._host.now_ns() < until_ns:
+            self._host.sleep(1e-3)
 
     @contextmanager
     def _lateness_named(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Platform of a run in real time: the computer and its processes, or virtual replacements."""
+"""Platform of a run whose drivers work in processes of their own: this computer, or one in virtual time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hil.simulator.control_socket import RigControl
 
 @dataclass(frozen=True)
 class Platform:
-    """See above; without arguments it is this computer.
+    """Without arguments it is this computer; `hil.app.virtual.computer` makes the other.
 
     Attributes:
         host: clock and ports of the loop process.

@@ -20,8 +20,10 @@ from hil.app.backends import RealtimeBackend, SimulatedRigLateError
 from hil.app.build import simulated_rig_io
 from hil.app.console import Console
 from hil.app.lockstep_backend import LockstepBackend
+from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.resident import Resident, RunOutcome, exit_code
 from hil.app.run_loop import Signals
+from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.base import Finished, Summary, samples_of
@@ -89,12 +91,39 @@ def open_backend(
     """
     if endpoints and config.rig != "simulated_wire":
         raise DeviceError(f"--endpoints {endpoints}: found rig: {config.rig}; allowed: with rig: simulated_wire")
-    if config.clock == "lockstep":
-        return LockstepBackend(config, folder, progress, stack, attended=attended, console=console)
+    if endpoints and config.clock == "lockstep":
+        raise DeviceError(f"--endpoints {endpoints}: found clock: lockstep; allowed: with clock: realtime")
+    if config.rig == "simulated":
+        if config.clock == "lockstep":
+            return LockstepBackend(config, folder, progress, stack, attended=attended, console=console)
+        platform = THIS_COMPUTER
+    else:
+        platform = _platform(config, progress, stack, console)
     at_last = stack.enter_context(ExitStack())  # after all that RealtimeBackend itself has closed
-    backend = RealtimeBackend(config, folder, progress, stack, attended=attended, console=console, endpoints=endpoints)
+    backend = RealtimeBackend(
+        config, folder, progress, stack, attended=attended, console=console, endpoints=endpoints, platform=platform
+    )
     at_last.callback(backend.shared.close)
     return backend
+
+
+def _platform(config: Config, progress: Progress, stack: ExitStack, console: Console | None) -> Platform:
+    """This computer, or one in virtual time with a simulated rig, which `stack` closes."""
+    if config.clock == "realtime":
+        return THIS_COMPUTER
+    from hil.app.virtual.computer import VirtualComputer  # simulated devices, which no other rig needs here
+
+    warm_up(Rig(config), progress)
+    progress("settling the rover on its ground")
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-sim-")))
+    computer = VirtualComputer(config, folder, _never_silent, console.host if console else None)
+    stack.callback(computer.close)
+    return computer.platform
+
+
+def _never_silent() -> None:
+    """The watchdog's means against a loop that hangs. Virtual time stands still then, so no loop is silent."""
+    raise RuntimeError("the loop was silent for the watchdog's time, in virtual time: this is a defect of the program")
 
 
 def run_experiment(
@@ -135,7 +164,10 @@ def run_in_virtual_time(config: Config, folder: Path, *, figure: bool) -> RunOut
         OSError: the record cannot be written.
     """
     with ExitStack() as stack:
-        backend = LockstepBackend(config, folder, _silent, stack, one_of_many=True)
+        if config.rig == "simulated":
+            backend: Backend = LockstepBackend(config, folder, _silent, stack, one_of_many=True)
+        else:
+            backend = open_backend(config, folder, _silent, stack)
         return Resident(config, backend, Signals(), _silent).run(folder, figure=figure)
 
 
@@ -227,7 +259,7 @@ def summarise_what_there_is(folder: Path, error: BaseException, progress: Progre
 def run(config: Config) -> RunResult:
     """The same as a pure function: no folder, no figure, no telemetry, nothing said; for sweeps and comparisons.
 
-    In lockstep everything stays in memory; with the realtime clock the workers' files lie in a temporary folder.
+    In lockstep everything stays in memory; where drivers run in workers, their files lie in a temporary folder.
 
     Args:
         config: of the rig and the experiment.
@@ -244,7 +276,7 @@ def run(config: Config) -> RunResult:
         >>> len(result.ticks) == result.summary["loop"]["ticks"]
         True
     """
-    if config.clock == "realtime":
+    if config.clock == "realtime" or config.rig != "simulated":
         quiet = config.model_copy(update={"telemetry": config.telemetry.model_copy(update={"endpoint": ""})})
         with tempfile.TemporaryDirectory(prefix="hil-run-") as folder:
             outcome = run_experiment(quiet, Path(folder), progress=lambda _: None, figure=False)

@@ -79,7 +79,7 @@ class LockstepClock:
 class PacedClock(LockstepClock):
     """Virtual time that is never ahead of the wall clock, so that people can operate a simulated rig.
 
-    The values of a tick do not depend on the pace. After a stall of the machine virtual time does not hurry.
+    The values of a tick do not depend on the pace.
 
     Args:
         simulated_rig: the simulated rig.
@@ -89,14 +89,30 @@ class PacedClock(LockstepClock):
 
     def __init__(self, simulated_rig: SteppedRig, rate_hz: int, host: Host) -> None:
         super().__init__(simulated_rig, rate_hz)
-        self._host, self._period_ns = host, 1_000_000_000 // rate_hz
-        self._due_ns = 0
+        self._pace = Pace(host, rate_hz)
 
     def next(self) -> Tick:
         """See `LockstepClock`."""
+        self._pace.wait()
+        return super().next()
+
+
+class Pace:
+    """Keeps virtual time from being ahead of the wall clock. After a stall of the machine virtual time does not hurry.
+
+    Args:
+        host: whose clock is used.
+        rate_hz: ticks a second.
+    """
+
+    def __init__(self, host: Host, rate_hz: int) -> None:
+        self._host, self._period_ns = host, 1_000_000_000 // rate_hz
+        self._due_ns = 0
+
+    def wait(self) -> None:
+        """Wait until the next tick may begin."""
         now_ns = self._host.now_ns()
         if now_ns < self._due_ns:
             self._host.sleep((self._due_ns - now_ns) * 1e-9)
-        began_ns = max(self._due_ns, now_ns - CATCH_UP_NS) if self._number else now_ns
+        began_ns = max(self._due_ns, now_ns - CATCH_UP_NS) if self._due_ns else now_ns
         self._due_ns = began_ns + self._period_ns
-        return super().next()

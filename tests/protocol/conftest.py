@@ -15,7 +15,7 @@ import pytest
 from hil.app.faults.case import Case
 from hil.app.faults.judge import judge
 from hil.app.faults.protocol_cases import MOMENTS_S, SETTINGS, observed, protocol_cases
-from hil.app.faults.virtual.run import VirtualRun
+from hil.app.faults.virtual_run import VirtualRun
 from hil.config import load_config
 
 MOMENT_S = MOMENTS_S["run_up"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hil.analysis.campaign import read_campaign
-from hil.app.faults.virtual.run import VirtualRun
+from hil.app.faults.virtual_run import VirtualRun
 from hil.campaign.expand import campaign_seed, expand
 from hil.campaign.guided import run_guided
 from hil.campaign.operator import Question

@@ -9,9 +9,8 @@ from hil.analysis.verify import verify
 from hil.app import resident
 from hil.app.backends import RealtimeBackend
 from hil.app.console import Console
-from hil.app.faults.virtual.run import VirtualRun
+from hil.app.faults.virtual_run import VirtualRun
 from hil.app.operate import ResidentProcess
-from hil.app.platform import Platform
 from hil.app.run_loop import Signals
 from hil.config import load_config
 from hil.ipc.command_memory import LEASE, CommandMemory
@@ -57,9 +56,8 @@ class Operated(VirtualRun):
         return load_config("sim_wire", [*SETTINGS, *more])
 
     def _open(self, config, folder, progress, stack, *, attended, console):
-        platform = Platform(self.host, self.processes.launch, self._connect, self._make_clock)
         self.rig = RealtimeBackend(
-            config, folder, progress, stack, attended=attended, console=console, platform=platform
+            config, folder, progress, stack, attended=attended, console=console, platform=self.computer.platform
         )
         self.shared = self.rig.shared
         return self.rig

@@ -43,8 +43,12 @@ class Actor:
         self._baton.release()
 
     def wait(self) -> None:
-        """Wait for its turn."""
-        self._baton.acquire()
+        """Wait for its turn. An exception of a signal handler is raised then, not while another actor runs."""
+        try:
+            self._baton.acquire()
+        except BaseException:
+            self._baton.acquire()
+            raise
 
     def begin(self) -> None:
         """Body of its thread; starts at its first turn."""

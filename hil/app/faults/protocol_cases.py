@@ -16,7 +16,7 @@ from typing import Any
 from hil.analysis.verify import verify
 from hil.app.faults.case import VIRTUAL_TIME, Case, Expected, InjectionOutcome
 from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, latched, lost_ticks, started_again, stopped_ms
-from hil.app.faults.virtual.run import VirtualRun
+from hil.app.faults.virtual_run import VirtualRun
 from hil.config import Config, load_config
 from hil.config.schema.devices import DevicesConfig
 from hil.messages.fault import Fault

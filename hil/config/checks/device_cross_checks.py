@@ -55,9 +55,8 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
         yield Problem("devices.loads", f"a section, {devices.loads.driver}", allowed, ("loads",))
     if config.rig == "simulated":
         return
-    if config.clock == "lockstep":
-        found = "lockstep"
-        yield Problem("clock", found, f"realtime, because devices have no virtual time (rig: {config.rig})", ("rig",))
+    if config.rig == "real" and config.clock == "lockstep":
+        yield Problem("clock", "lockstep", "realtime, because devices have no virtual time (rig: real)", ("rig",))
     missing = ["devices"] if devices is None else [f"devices.{n}" for n in links if not getattr(devices, n)]
     for key in missing:
         yield Problem(key, "nothing", f"a section, as in mars_dome.yaml; needed with rig: {config.rig}", ("rig",))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,33 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from drivers.sim.virtual.host import VirtualHost
-from drivers.sim.virtual.schedule import Actor, VirtualTime
+from drivers.sim.virtual.schedule import Actor
 from hil.app.backends import RealtimeBackend
-from hil.app.faults.virtual.processes import VirtualProcesses
-from hil.app.faults.virtual.rig import VirtualRig
-from hil.app.platform import Platform
 from hil.app.resident import Resident
 from hil.app.run_loop import Signals, run_loop
+from hil.app.virtual.computer import VirtualComputer
 from hil.config import Config
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import START
-from hil.messages.stages import Tick
 from hil.realtime import RightsWanted
-from hil.realtime.clock import RealtimeClock
-from hil.simulator.connection import Endpoints
-from hil.simulator.control_socket import RigControl
 
 # Longer than any run, including the end of all its workers [s].
 LONGEST_S = 300.0
-
-
-class _LoopClock(RealtimeClock):
-    """Virtual deadlines; the duration of the stages of a tick is still measured on this computer."""
-
-    def next(self) -> Tick:
-        """See `RealtimeClock`."""
-        return super().next()._replace(began_ns=time.monotonic_ns())
 
 
 class VirtualRun:
@@ -54,9 +38,8 @@ class VirtualRun:
         between: called between two runs, while the rig is held; time that it waits passes there.
 
     Attributes:
-        host: clock, ports and network.
-        simulated_rig: the simulated rig.
-        processes: the workers.
+        computer: in virtual time; its clock, ports and network, the simulated rig and the workers are `host`,
+            `simulated_rig` and `processes`.
         rig: as `hil.app.run.open_backend` returns it, once it is ready.
         start_ns: t = 0 of the run on the virtual clock [ns]; None before it.
         error: the exception that ended the run, if any.
@@ -74,10 +57,9 @@ class VirtualRun:
     ) -> None:
         self._config, self._folder, self._attended = config, folder, attended
         self._more, self._between = more, between
-        self.time = VirtualTime()
-        self.host = VirtualHost(self.time)
-        self.simulated_rig = VirtualRig(config, scratch, self.host)
-        self.processes = VirtualProcesses(self.host, self.kill_loop)
+        self.computer = computer = VirtualComputer(config, scratch, self.kill_loop)
+        self.time, self.host = computer.time, computer.host
+        self.simulated_rig, self.processes = computer.rig, computer.processes
         self.rig: RealtimeBackend | None = None
         self.shared: RunMemory | None = None
         self.error: Exception | None = None
@@ -137,22 +119,18 @@ class VirtualRun:
 
     def close(self) -> None:
         """End everything; may be called twice."""
-        self.time.close()
-        for process in self.processes.by_name.values():
-            process.kill()
-            process.shared.close()
+        self.computer.close()
         if self.shared is not None:
             self.shared.close()
             self.shared = None
-        self.simulated_rig.close()
 
     def _run(self) -> None:
         try:
             with ExitStack() as stack:
-                platform = Platform(self.host, self.processes.launch, self._connect, self._make_clock)
                 self.rig = RealtimeBackend(
-                    self._config, self._folder, lambda _: None, stack, attended=self._attended, platform=platform
-                )
+                    self._config, self._folder, lambda _: None, stack, attended=self._attended,
+                    platform=self.computer.platform,
+                )  # fmt: skip
                 self.shared = self.rig.shared
                 resident = Resident(self._config, self.rig, Signals(), lambda _: None)
                 self._run_once(resident, self._folder)
@@ -172,9 +150,3 @@ class VirtualRun:
     def _ended(self) -> None:
         self.over = True
         self.time.wake(self._main)
-
-    def _connect(self, *_: object) -> tuple[Endpoints, RigControl]:
-        return self.simulated_rig.endpoints, self.simulated_rig
-
-    def _make_clock(self, rate_hz: int, spin_share: float) -> RealtimeClock:  # noqa: ARG002  no spinning in virtual time
-        return _LoopClock(rate_hz, now=self.host.now_ns, sleep_until=self.host.sleep_until)

@@ -1,9 +1,9 @@
-"""A complete run in virtual time in this process: the loop, its workers, the drivers and the simulated rig.
+"""A rig at the protocol level in virtual time: the loop, its workers, the drivers and the simulated rig in one process.
 
 The same code runs in real time (`hil.processes`, the drivers, `hil.simulator`); only clock, ports, network and
 processes are replaced.
 
 rig        the simulated rig: plant, serial devices, device server
 processes  workers as actors
-run        the complete run, and ways to disturb it
+computer   all of it as a `hil.app.platform.Platform`
 """
