@@ -72,6 +72,9 @@ class Host(Protocol):
     def sleep(self, seconds: float) -> None:
         """Wait for so long."""
 
+    def rest(self, seconds: float) -> None:
+        """Wait for so long, or until a new command for this process cannot wait."""
+
     def open_serial(self, port: str, baud: int) -> SerialPort:
         """Open a serial port exclusively. Raises OSError or serial.SerialException."""
 
@@ -166,6 +169,10 @@ class Computer:
 
     now_ns = staticmethod(time.monotonic_ns)
     sleep = staticmethod(time.sleep)
+
+    def rest(self, seconds: float) -> None:
+        """See `Host`: here nobody writes commands from another process."""
+        self.sleep(max(seconds, 0.0))
 
     def open_serial(self, port: str, baud: int) -> SerialPort:
         """See `Host`."""

@@ -56,7 +56,7 @@ class RtuLine:
 
     def ask(self, request: protocol.ModbusRequest[T]) -> T:
         """Send a request and decode its answer. Raises DeviceError."""
-        self.rest(self._quiet_ns - self._host.now_ns())
+        self._keep_silence()
         try:
             return self._link.ask(request.frame, request.missing, request.decode)
         except protocol.RefusedError as error:
@@ -67,10 +67,9 @@ class RtuLine:
         finally:
             self._quiet_ns = self._host.now_ns() + self._silence_ns
 
-    def rest(self, duration_ns: int) -> None:
-        """Wait, for instance for the silence that ends a frame."""
-        until_ns = self._host.now_ns() + duration_ns
-        while (left_ns := until_ns - self._host.now_ns()) > 0:
+    def _keep_silence(self) -> None:
+        """Wait for the silence that ends a frame."""
+        while (left_ns := self._quiet_ns - self._host.now_ns()) > 0:
             self._host.sleep(min(left_ns * 1e-9, SLICE_S))
             self._alive()
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from drivers.host import COMPUTER, Alive, Host
+from drivers.host import COMPUTER, SLICE_S, Alive, Host
 from drivers.interfaces import DeviceError, Health, StopFrames
 from drivers.messages import ValveCommand, ValveSample
 from drivers.modbus import regulators
@@ -24,8 +24,6 @@ from drivers.modbus.regulators import Regulators
 from drivers.modbus.settings import REFRESH_AT, ModbusValvesSettings, runs
 
 NAME = "Modbus valves"
-# Longest wait of a step that has nothing to do [s]: a new command may wait for it.
-REST_S = 0.001
 
 
 class ModbusValves:
@@ -183,7 +181,7 @@ class ModbusValves:
         elif self._todo:
             self._todo.popleft()()
         else:
-            self._line.rest(min(self._due_ns - now_ns, round(REST_S * 1e9)))
+            self._host.rest(max(min((self._due_ns - now_ns) * 1e-9, SLICE_S), 0.0))
 
     def _oldest_ns(self, now_ns: int) -> int:
         """Longest time since a powered coil was last refreshed; 0 without flash-on."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from drivers.host import COMPUTER, Alive, Host
+from drivers.host import COMPUTER, SLICE_S, Alive, Host
 from drivers.interfaces import DeviceError, Health, LinkLostError, StopFrames
 from drivers.messages import ValveCommand, ValveSample, ValveSet
 from drivers.ni.section import MOST_V
@@ -19,8 +19,6 @@ __all__ = ["NiValveSettings", "NiValves"]
 
 # The watchdog is fed so many times within its time.
 FEEDS = 4
-# Wait of a step when nothing is due [s].
-IDLE_S = 0.0005
 LINES_TASK, WATCHDOG_TASK = "rover_hil_valves", "rover_hil_watchdog"
 OUTPUTS_TASK, PRESSURE_TASK = "rover_hil_regulators", "rover_hil_pressure"
 
@@ -158,7 +156,12 @@ class NiValves:
             self._publish()
         else:
             self._alive()
-            self._host.sleep(IDLE_S)
+            dues_ns = [self._sample_due_ns]
+            if self._watchdog is not None:
+                dues_ns.append(self._feed_due_ns)
+            if command is not None:
+                dues_ns.append(self._outputs_due_ns)
+            self._host.rest(min(max(min(dues_ns) - now_ns, 0) * 1e-9, SLICE_S))
             return
         self._answered_ns = self._host.now_ns()
 

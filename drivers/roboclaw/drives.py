@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import deque
 
-from drivers.host import COMPUTER, Alive, Host
+from drivers.host import COMPUTER, SLICE_S, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, StopFrames
 from drivers.messages import DriveCommand, DriveSample, SpeedSet
 from drivers.power import power_sample
@@ -30,8 +30,6 @@ __all__ = ["Bus", "RoboClawControllerSettings", "RoboClawDrives", "RoboClawSetti
 NAME = "wheel drives"
 # An axle slower than this counts as standing still [rad/s].
 STANDING_RADPS = 0.05
-# A step with nothing due returns after so long [s]: the longest wait of a cut written meanwhile.
-IDLE_S = 0.00025
 RATE_OVER = 51  # samples
 # A set-point has to fit into 31 bits and a sign [counts/s].
 COUNTS_BELOW = 2.0**31
@@ -188,7 +186,8 @@ class RoboClawDrives:
             unit, command = next(self._slow)
             unit.ask_slowly(command)
         else:
-            self._host.sleep(min(IDLE_S, max(self._due_ns - now_ns, 0) * 1e-9))
+            due_ns = min(self._due_ns, self._status_due_ns, self._slow_due_ns)
+            self._host.rest(min(max(due_ns - now_ns, 0) * 1e-9, SLICE_S))
 
     def _fail(self) -> None:
         """Cut, and stay cut until a cut and then a running command are written."""

@@ -16,7 +16,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 
-from drivers.host import COMPUTER, Alive, Host
+from drivers.host import COMPUTER, SLICE_S, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, StopFrames
 from drivers.messages import DriveCommand, DriveSample
 from drivers.power import power_sample
@@ -29,8 +29,6 @@ __all__ = ["RoboteqControllerSettings", "RoboteqDrives", "RoboteqSettings", "bud
 
 # An axle slower than this counts as standing still [rad/s].
 STANDING_RADPS = 0.05
-# Longest wait of a step that has nothing to do [s]: a new command may wait for it.
-REST_S = 0.001
 
 
 class RoboteqDrives:
@@ -174,7 +172,7 @@ class RoboteqDrives:
         elif self._todo:
             self._todo.popleft()()
         else:
-            self._host.sleep(max(min((self._due_ns - now_ns) * 1e-9, REST_S), 0.0))
+            self._host.rest(max(min((self._due_ns - now_ns) * 1e-9, SLICE_S), 0.0))
             self._alive()
 
     def _is_to_stop(self) -> bool:

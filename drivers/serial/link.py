@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import serial
 
-from drivers.host import BITS_PER_BYTE, COMPUTER, Alive, Host, SerialPort
+from drivers.host import BITS_PER_BYTE, COMPUTER, SLICE_S, Alive, Host, SerialPort
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
 from drivers.serial.bad_frame import BadFrameError
 
@@ -22,6 +22,9 @@ T = TypeVar("T")
 DAMAGED_ALLOWED = 2
 LOOKED_AT = 10
 READ_CHUNK = 256  # bytes; more than any answer
+# A device pauses before it answers. The pause is learned [ns]: an answer that is there at the first look is looked for
+# a little sooner the next time, one that is not, later; so one in ten is not there.
+SOONER_NS, LATER_NS, MOST_PAUSE_NS = 10_000, 90_000, 1_500_000
 # Exceptions of a lost port.
 GONE = (OSError, serial.SerialException, termios.error)
 
@@ -60,6 +63,7 @@ class SerialLink:
         self._damaged: deque[bool] = deque(maxlen=LOOKED_AT)
         self._answered_ns = 0
         self._posted = b""
+        self._pause_ns = 0
         self.sent_ns = -1
         self.errors = self.retries = self.unsolicited_bytes = 0
 
@@ -153,6 +157,8 @@ class SerialLink:
             until_ns = self._host.now_ns() + self._timeout_ns
             answer = b""
             while (more := missing(answer)) > 0:
+                if not answer:
+                    self._await(port, more)
                 come = port.read(more)
                 answer += come
                 self._alive()
@@ -164,6 +170,18 @@ class SerialLink:
             raise
         except GONE as error:
             raise self._gone(error) from error
+
+    def _await(self, port: SerialPort, count: int) -> None:
+        """Wait until so many bytes of an answer have come as a rule, so that one look at the port is enough."""
+        left_s = (self.sent_ns + self.line_ns(count) + self._pause_ns - self._host.now_ns()) * 1e-9
+        while left_s > 0.0 and port.in_waiting < count:  # which raises where the port is gone
+            self._host.sleep(min(left_s, SLICE_S))
+            self._alive()
+            left_s -= SLICE_S
+        if port.in_waiting >= count:
+            self._pause_ns = max(self._pause_ns - SOONER_NS, 0)
+        else:
+            self._pause_ns = min(self._pause_ns + LATER_NS, MOST_PAUSE_NS)
 
     def _settle(self) -> None:
         """Discard bytes until none has arrived for `drivers.host.SLICE_S`. Raises LinkLostError."""

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,9 +138,11 @@ class RealtimeBackend:
         shared, config = self.shared, self.shared.config
         record_sink = RingSink(shared)
         links = config.layout.links
-        daq, valves = SharedDaq(shared) if "daq" in links else None, SharedValves(shared) if "valves" in links else None
+        daq = SharedDaq(shared) if "daq" in links else None
+        waker = partial(self._platform.waker, shared)
+        valves = SharedValves(shared, waker("valves")) if "valves" in links else None
         loads = SharedDaq(shared, "loads") if "loads" in links else None
-        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared), valves, self._console, loads)
+        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared, waker("drives")), valves, self._console, loads)
         self.cycle = build_cycle(
             Rig(config), self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )

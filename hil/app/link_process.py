@@ -11,6 +11,7 @@ from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
 from hil.app.driver_factory import open_link
 from hil.ipc.run_memory import LINKS, RunMemory
+from hil.ipc.wake_up import WokenComputer
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.processes.link import LinkWorker
 from hil.processes.link_bridge import LinkBridge
@@ -33,7 +34,8 @@ def main(run: Path, parent: int, name: str) -> None:
         threads=True,
     )
     with rights(asked) as granted:  # before the device is opened: its library may start threads then
-        serve(name, shared, lifecycle, granted, opened=gc.freeze)
+        host = WokenComputer(shared.wake_ups[name]) if name in shared.wake_ups else COMPUTER
+        serve(name, shared, lifecycle, granted, host, opened=gc.freeze)
 
 
 def serve(

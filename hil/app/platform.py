@@ -9,6 +9,7 @@ from pathlib import Path
 
 from drivers.host import COMPUTER, Host
 from hil.config import Config
+from hil.ipc.run_memory import RunMemory
 from hil.processes.process import Process
 from hil.processes.supervisor import Launch
 from hil.realtime.clock import RealtimeClock
@@ -24,12 +25,14 @@ class Platform:
         host: clock and ports of the loop process.
         launch: starts a worker.
         connect: finds or starts a simulated rig at the protocol level, as `hil.simulator.connection.connect`.
+        waker: a function that wakes the worker of a link, by its name.
         make_clock: of the loop, from its rate [Hz] and the share of a period that may be spent spinning.
     """
 
     host: Host = COMPUTER
     launch: Launch = Process
     connect: Callable[[Config, Path | None, ExitStack], tuple[Endpoints, RigControl]] = connect
+    waker: Callable[[RunMemory, str], Callable[[], None]] = lambda shared, name: shared.wake_ups[name].wake
     make_clock: Callable[[int, float], RealtimeClock] = RealtimeClock
 
 

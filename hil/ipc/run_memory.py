@@ -24,6 +24,7 @@ from hil.ipc.shared_types import (
     true_loads_dtype,
 )
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
+from hil.ipc.wake_up import WakeUp
 from hil.messages.link_messages import HEALTH, BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
 from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING
 from hil.messages.signals import tick_dtype
@@ -36,6 +37,8 @@ LINKS = (
     "valves",
     "loads",
 )  # one worker for each where the devices are real; a rig has `Layout.links` of them
+# Links that take commands.
+COMMANDED = ("drives", "valves")
 # Processes that hold devices: watchdog and loop act on their silence at once.
 WITH_DEVICES = ("simulated_rig", *LINKS)
 # Length of the rings: the recorder may be interrupted for so long.
@@ -60,6 +63,7 @@ class RunMemory:
         meta: see above.
         rings: by name, those of `RINGS` that the rig has.
         sampled: rings of samples by the group of the record.
+        wake_ups: of the workers of links that take commands.
         blocks_held: number of newest blocks that the recorder does not release, even if they are written.
 
     Raises:
@@ -81,7 +85,7 @@ class RunMemory:
         self.run, self.config = run, config
         self.meta = _meta_in(folder)
 
-        self._parts: list[Ring | Mailbox | Heartbeat] = []
+        self._parts: list[Ring | Mailbox | Heartbeat | WakeUp] = []
 
         def ring(name: str, dtype: Any, rows: int, must_not_lose: Sequence[str] = (RECORDER,)) -> Ring:
             self._parts.append(made := Ring(folder / name, dtype, rows, create=create, must_not_lose=must_not_lose))
@@ -118,6 +122,8 @@ class RunMemory:
         self.late = ring("late", LATE, EVENTS, must_not_lose=())
         self.fault_mailboxes = {name: box(f"trouble_{name}", FAULT_MESSAGE) for name in (RECORDER, *LINKS)}
         self.healths = {name: box(f"health_{name}", HEALTH) for name in LINKS}
+        self.wake_ups = {name: WakeUp(folder / f"wake_{name}", create=create) for name in COMMANDED}
+        self._parts += self.wake_ups.values()
         self._parts.append(heartbeat := Heartbeat(folder / "heartbeat", create=create))
         self.heartbeat = heartbeat
         # the kernel releases the lock however this process ends

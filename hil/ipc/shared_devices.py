@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,11 +57,17 @@ class SharedDaq(_View):
 
 
 class SharedDrives(_View):
-    """Wheel drives: newest sample in, newest command out."""
+    """Wheel drives: newest sample in, newest command out. A cut, and the first command after one, wakes the worker.
+
+    Args:
+        shared: memory of the run.
+        wake: wakes the worker; by default its process.
+    """
 
     name = "wheel drives"
 
-    def __init__(self, shared: RunMemory) -> None:
+    def __init__(self, shared: RunMemory, wake: Callable[[], None] | None = None) -> None:
+        self._wake, self._cut = wake or shared.wake_ups["drives"].wake, False
         self._commands, self._command = shared.drive_command, Row(shared.drive_command.dtype)
         self._samples = _Newest(shared.drives)
         layout = shared.config.layout
@@ -75,14 +82,26 @@ class SharedDrives(_View):
         """Send a command to the worker."""
         self._command.set(*self._command_row.pack(command))
         self._commands.write(self._command.array)
+        if command.cut is not self._cut:
+            self._cut = command.cut
+            self._wake()
 
 
 class SharedValves(_View):
-    """Bogie valves: newest sample in, newest command out."""
+    """Bogie valves: newest sample in, newest command out.
+
+    A valve to be switched, or a regulator to be closed or opened, wakes the worker; a new pressure waits for its turn.
+
+    Args:
+        shared: memory of the run.
+        wake: wakes the worker; by default its process.
+    """
 
     name = "bogie valves"
 
-    def __init__(self, shared: RunMemory) -> None:
+    def __init__(self, shared: RunMemory, wake: Callable[[], None] | None = None) -> None:
+        self._wake = wake or shared.wake_ups["valves"].wake
+        self._switched: tuple[object, ...] = ()
         self._commands, self._command = shared.valve_command, Row(shared.valve_command.dtype)
         self._samples = _Newest(shared.valves)
         layout = shared.config.layout
@@ -97,6 +116,10 @@ class SharedValves(_View):
         """Send a command to the worker."""
         self._command.set(*self._command_row.pack(command))
         self._commands.write(self._command.array)
+        switched = command.powered, tuple(map(bool, command.regulators_Pa))
+        if switched != self._switched:
+            self._switched = switched
+            self._wake()
 
 
 class _Newest:

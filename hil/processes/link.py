@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from drivers.host import COMPUTER, Host
+from drivers.host import COMPUTER, SLICE_S, Host
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, PolledDevice, SamplesLostError
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import NO_FAULT, START, fault_message
@@ -28,7 +28,6 @@ LONGEST_PAUSE_S = 2.0
 LEAVE_NS = 5_000_000_000
 # Number of steps to wait for the confirmation of the stop when the worker ends.
 STEPS_TO_STOP = 50
-_IDLE_S = 0.002
 
 
 class LinkWorker:
@@ -91,7 +90,7 @@ class LinkWorker:
             self._take_hold(now_ns)
         elif self._held is None and (bridge.stopped or bridge.stopping_ns(now_ns) > GIVE_UP_NS):
             # if polled further, the device would not notice that its host has failed
-            self._host.sleep(_IDLE_S)
+            self._host.rest(SLICE_S)
         else:
             try:
                 self._device.step()
@@ -136,7 +135,7 @@ class LinkWorker:
     def _take_hold(self, now_ns: int) -> None:
         """Try to open the device again when its pause is over."""
         if now_ns < self._again_ns:
-            self._host.sleep(_IDLE_S)
+            self._host.rest(SLICE_S)
             return
         if self._watched:
             self._shared.heartbeat.beat(self._name, now_ns + LEAVE_NS)

@@ -44,6 +44,10 @@ class VirtualHost:
         while self.time.now_ns < until_ns:  # woken by the event of an earlier wait
             self.time.sleep_until(until_ns)
 
+    def rest(self, seconds: float) -> None:
+        """See `drivers.host.Host`: who wakes the actor ends it."""
+        self.time.sleep_until(self.time.now_ns + max(round(seconds * 1e9), SHORTEST_NS))
+
     def terminal(self, path: Path) -> VirtualTerminal:
         """Create the host's end of a line at a path."""
         return VirtualTerminal(self.time, path, self.ports)

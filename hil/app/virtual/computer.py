@@ -78,7 +78,7 @@ class VirtualComputer:
         self.processes = VirtualProcesses(self.host, kill_loop)
         pace = None if paced_by is None else Pace(paced_by, config.loop.rate_hz)
         make_clock = partial(VirtualClock, self.host, pace)
-        self.platform = Platform(self.host, self.processes.launch, self._connect, make_clock)
+        self.platform = Platform(self.host, self.processes.launch, self._connect, self.processes.waker, make_clock)
 
     def close(self) -> None:
         """End everything; may be called twice."""

@@ -162,6 +162,15 @@ class VirtualProcesses:
         process.start(lambda me: body(me, arguments))
         return process
 
+    def waker(self, _shared: RunMemory, name: str) -> Callable[[], None]:
+        """As `hil.app.platform.Platform.waker`."""
+
+        def wake() -> None:
+            if (process := self.by_name.get(name)) is not None and process.actor is not None:
+                self.host.time.wake(process.actor)
+
+        return wake
+
     def kill(self, pid: int) -> Callable[[], bool]:
         """Kill a process by its id; returns a function that tells that it is gone."""
         if pid == self.LOOP:

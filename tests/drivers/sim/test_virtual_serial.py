@@ -2,6 +2,7 @@
 
 import pytest
 
+from drivers.host import SLICE_S
 from drivers.interfaces import LinkLostError, StopFrames
 from drivers.serial.link import SerialLink
 from drivers.serial.stop_port import StopPort
@@ -68,13 +69,13 @@ def test_a_device_that_is_silent_costs_the_time_out_twice(bench):
     assert 2 * TIMEOUT_S * 1e9 < bench.time.now_ns - began_ns <= 2 * (TIMEOUT_S + 0.004) * 1e9
 
 
-def test_a_port_that_hangs_up_ends_the_wait_at_once_and_is_there_again_when_plugged_in(bench):
+def test_a_port_that_hangs_up_ends_the_wait_for_an_answer_and_is_there_again_when_plugged_in(bench):
     bench.link.open()
     bench.time.call_at(bench.time.now_ns + MS, lambda: bench.line.inject_fault(LineFault("disconnect")))
     began_ns = bench.time.now_ns
     with pytest.raises(LinkLostError, match="is gone"):
         bench.ask(b"abcd")
-    assert bench.time.now_ns == began_ns + MS
+    assert MS <= bench.time.now_ns - began_ns <= MS + round(SLICE_S * 1e9)
     with pytest.raises(LinkLostError, match="there is no such port"):
         bench.link.open()
     bench.line.inject_fault(LineFault("reconnect"))

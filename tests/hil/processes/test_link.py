@@ -88,7 +88,7 @@ class Rig:
 
 @pytest.fixture
 def rig(shared, monkeypatch):
-    monkeypatch.setattr(link, "_IDLE_S", 0.0)
+    monkeypatch.setattr(link, "SLICE_S", 0.0)
     rig = Rig(shared)
     shared.heartbeat.beat("loop", NOW_NS)
     return rig

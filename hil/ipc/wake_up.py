@@ -1,0 +1,62 @@
+"""Wake-ups of a link's worker: whoever writes it a command that cannot wait ends its rest."""
+
+from __future__ import annotations
+
+import os
+import select
+from contextlib import suppress
+from pathlib import Path
+
+from drivers.host import Computer
+
+_DRAIN_BYTES = 4096
+
+
+class WakeUp:
+    """A named pipe without content: a byte in it means that there is a new command.
+
+    Args:
+        path: of the pipe.
+        create: make it, or open it.
+    """
+
+    def __init__(self, path: Path, *, create: bool) -> None:
+        if create:
+            os.mkfifo(path, 0o600)
+        self.path = path
+        # for reading too: a pipe without a reader could not be opened, and one without a writer would always be ready
+        self._handle = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def wake(self) -> None:
+        """End the present or the next rest. It never blocks."""
+        with suppress(BlockingIOError):  # full of wake-ups already
+            os.write(self._handle, b"\0")
+
+    def rest(self, seconds: float) -> bool:
+        """Wait for so long [s], or for a wake-up; whether there was one."""
+        if not select.select((self._handle,), (), (), max(seconds, 0.0))[0]:
+            return False
+        with suppress(BlockingIOError):
+            os.read(self._handle, _DRAIN_BYTES)
+        return True
+
+    def close(self) -> None:
+        """Close it; may be called twice."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+class WokenComputer(Computer):
+    """This computer, for a process whose rests a wake-up ends.
+
+    Args:
+        wake_up: of this process.
+    """
+
+    def __init__(self, wake_up: WakeUp) -> None:
+        self._wake_up = wake_up
+
+    def rest(self, seconds: float) -> None:
+        """See `Host`."""
+        self._wake_up.rest(seconds)
