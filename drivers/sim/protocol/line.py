@@ -183,7 +183,7 @@ class Line:
                 self._faults.append(how)
 
     def serve(self, now_ns: int) -> int:
-        """Advance to now_ns; the time when the next action is due [ns], 2**62 for never."""
+        """Advance to now_ns; the time when the next action is due [ns], NEVER_NS for none."""
         with self._lock:
             return self._serve(now_ns)
 
@@ -203,7 +203,7 @@ class Line:
             if not self._dead:
                 self._terminal.write(data)
         dues = [queue[0] for queue in (self._inbound, self._outbound) if queue]
-        return min((due[1] if len(due) == 3 else due[0] for due in dues), default=2**62)
+        return min((due[1] if len(due) == 3 else due[0] for due in dues), default=NEVER_NS)
 
     def close(self) -> None:
         """Hang up."""
@@ -254,6 +254,8 @@ class Line:
 
 # Period of the check of device time-outs [s].
 WAKE_S = 0.002
+_WAKE_NS = round(WAKE_S * 1e9)
+NEVER_NS = 2**62
 
 
 def serve_lines(
@@ -271,15 +273,18 @@ def serve_lines(
         served: called with the latest due time of each round and its actual time. A request that arrives while this
             thread is suspended is answered late, and its line cannot detect that.
     """
-    every = list(lines)
-    round_ns = clock_ns()
+    # a device without requests so far has no time-outs to run
+    dues_ns = dict.fromkeys(lines, NEVER_NS)
+    round_ns, ready = clock_ns(), set[Line]()
     while goes_on():
         now_ns = clock_ns()
-        due_ns = min((line.serve(now_ns) for line in every), default=2**62)
+        for line, due_ns in dues_ns.items():
+            if due_ns <= now_ns or line in ready:
+                dues_ns[line] = min(line.serve(now_ns), now_ns + _WAKE_NS)
         done_ns = clock_ns()
         served(round_ns, done_ns)
-        wait_s = min(max(due_ns - done_ns, 0) * 1e-9, WAKE_S)
+        wait_s = min(max(min(dues_ns.values(), default=NEVER_NS) - done_ns, 0) * 1e-9, WAKE_S)
         round_ns = done_ns + round(wait_s * 1e9)
-        handles = [handle for line in every if (handle := line.fileno()) >= 0]
+        ready.clear()
         with contextlib.suppress(OSError):  # disconnected since
-            select.select(handles, [], [], wait_s)
+            ready.update(select.select([line for line in dues_ns if line.fileno() >= 0], [], [], wait_s)[0])
