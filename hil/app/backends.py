@@ -18,6 +18,7 @@ from hil.analysis.recovery import NothingToRecoverError, recover
 from hil.app.build import record_meta
 from hil.app.console import Console
 from hil.app.driver_factory import DriverFactory, at_endpoints
+from hil.app.link_rates import refuse_slow_links
 from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
@@ -201,9 +202,10 @@ class RealtimeBackend:
         return self._links
 
     def start_clock(self) -> None:
-        """Set t_ns = 0 for all of them. Raises DeviceError: one of them is gone."""
+        """Set t_ns = 0 for all of them. Raises DeviceError: one of them is gone; NotArmedError: a link is too slow."""
         with self._lateness_named():
             self._supervisor.check_started()
+        refuse_slow_links(self.shared.config, self.shared, self._host)
         start = np.zeros(1, START)
         self.shared.start.read(start)
         start["over"] = 0

@@ -9,12 +9,12 @@ from contextlib import closing
 from typing import NamedTuple
 
 from drivers.calibration import SENSITIVITY
-from drivers.checks import PERIODS_IN_TIMEOUT
 from drivers.device_sections import DaqSection, ValvesSection
 from drivers.interfaces import ControllerState, DeviceError, Health, Source
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
-from drivers.registry import drives_driver, valves_driver
+from drivers.registry import valves_driver
 from hil.app.check.access import Access, read_blocks
+from hil.app.link_rates import rate_check
 from hil.config.rig import Rig
 from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.check import Check
@@ -28,6 +28,8 @@ LOOK_NS = 1_500_000_000
 RATE_OFF = 0.02
 # Time for a device to confirm a stop and to report its full state [ns]: slow state is read once a second.
 ANSWER_NS = 3_000_000_000
+# The rate of a link is that of its last second.
+RATE_NS = 1_000_000_000
 _RELEASE = "release the emergency stop; if it is released, check its wire"
 
 
@@ -63,6 +65,8 @@ def check_drives(rig: Rig, access: Access) -> list[Check]:
         ):
             t_ns = access.go_on()
             sample = drives.read(t_ns) or sample
+        if rig.config.rig != "simulated":
+            _work_for(access, RATE_NS)
         health, states = drives.health(), access.states()
     if sample is None:
         raise DeviceError(f"{health.device}: no speeds within {ANSWER_NS * 1e-9:g} s")
@@ -74,13 +78,8 @@ def check_drives(rig: Rig, access: Access) -> list[Check]:
         *MeasuredMonitor(rig.layout, rig.limits).power_checks(sample.power),
         *map(_controller, states),
     ]
-    if rig.config.rig != "simulated" and rig.config.devices and (given := rig.config.devices.drives):
-        _, timeout_ms = drives_driver(given).timeout(given)
-        least_hz = 1e3 * PERIODS_IN_TIMEOUT / timeout_ms
-        allowed = f"at least {least_hz:g} Hz, for their time-out of {timeout_ms:g} ms (set: {given.rate_hz:g} Hz)"
-        to_do = "raise the baud rate of the drives, or their time-out"
-        ok, found = health.rate_hz >= least_hz, f"{health.rate_hz:.1f} Hz"
-        checks.append(Check("rate of the drives", ok, found, allowed, to_do))
+    if rig.config.rig != "simulated" and rig.config.devices and rig.config.devices.drives:
+        checks += _rate(rig, "drives", health)
         checks.append(
             Check("at the cut", True, rig.config.drives.on_cut, "what is set in the controllers (drives.on_cut)")
         )
@@ -99,6 +98,8 @@ def check_valves(rig: Rig, access: Access) -> list[Check]:
         while t_ns < began_ns + ANSWER_NS and not (sample and sample.acknowledged_ns >= began_ns):
             t_ns = access.go_on()
             sample = valves.read(t_ns) or sample
+        if rig.config.rig != "simulated":
+            _work_for(access, RATE_NS)
         health = valves.health()
     confirmed = sample is not None and sample.acknowledged_ns >= began_ns
     safe = "all off, regulators closed" if rig.layout.regulators else "all off"
@@ -114,8 +115,21 @@ def check_valves(rig: Rig, access: Access) -> list[Check]:
         ),
     ]
     if rig.config.devices and (given := rig.config.devices.valves):
-        checks += _dead_men(rig.layout, given)
+        checks += [*_rate(rig, "valves", health), *_dead_men(rig.layout, given)]
     return checks
+
+
+def _work_for(access: Access, duration_ns: int) -> None:
+    """Let the open device make its rounds, so that their rate is known."""
+    until_ns = access.go_on() + duration_ns
+    while access.go_on() < until_ns:
+        pass
+
+
+def _rate(rig: Rig, link: str, health: Health) -> list[Check]:
+    """The rounds a second that a link makes, where it counts them."""
+    check = rate_check(rig.config, link, health.rate_hz) if rig.config.rig != "simulated" else None
+    return [check] if check else []
 
 
 class Seen(NamedTuple):
