@@ -27,10 +27,10 @@ def rate_check(config: Config, name: str, rate_hz: float) -> Check | None:
     Args:
         config: of the rig.
         name: of the link, one of `COMMANDED`.
-        rate_hz: rounds that it makes [1/s]; NaN: it does not count them.
+        rate_hz: rounds that it makes [1/s]; NaN: none, or it does not count them.
     """
     section = getattr(config.devices, name, None)
-    if section is None or math.isnan(rate_hz):
+    if section is None or (math.isnan(rate_hz) and name != "drives"):  # drives stop by themselves without rounds
         return None
     key = f"devices.{name}.rate_hz"
     least_hz, why = LEAST_SHARE * section.rate_hz, f"{LEAST_SHARE:.0%} of {key} ({section.rate_hz:g})"
@@ -40,7 +40,8 @@ def rate_check(config: Config, name: str, rate_hz: float) -> Check | None:
             least_hz, why = keeps_hz, f"for the drives' time-out of {timeout_ms:g} ms"
     to_do = _FASTER.format(key=key) + (_VIRTUAL if config.rig == "simulated_wire" else "")
     allowed = f"at least {least_hz:.4g}, {why}"
-    return Check(f"rate of the {name}", rate_hz >= least_hz, f"{rate_hz:.1f} rounds a second", allowed, to_do)
+    found = "not known" if math.isnan(rate_hz) else f"{rate_hz:.1f} rounds a second"
+    return Check(f"rate of the {name}", rate_hz >= least_hz, found, allowed, to_do)
 
 
 def refuse_slow_links(config: Config, shared: RunMemory, host: Host) -> None:
