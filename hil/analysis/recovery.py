@@ -22,6 +22,7 @@ from hil.ipc.shm import ShmError
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, triggers_capture
 from hil.messages.signals import tick_dtype
+from hil.recording.compressed_copy import copy_of
 from hil.recording.file_layout import RECOVERED, write_whole
 from hil.recording.reader import (
     FILE_NAME,
@@ -110,6 +111,7 @@ def _recover(run: Path, shared: RunMemory) -> Recovered:
     if not finished:
         _replace(run, record, shared.config.layout, shared.config.sample_rates_hz)
     shutil.rmtree(run / FOLDER)
+    copy_of(run / FILE_NAME).unlink(missing_ok=True)
     return _what(record, before, _lost_ms(record, shared), finished=finished)
 
 
@@ -158,6 +160,7 @@ def _recover_file(run: Path) -> Recovered:
         raise NothingToRecoverError(f"{run}: killed before the first tick, nothing was recorded")
     record.meta[RECOVERED] = hil.__version__
     _replace(run, record, config.layout, config.sample_rates_hz)
+    copy_of(place).unlink(missing_ok=True)
     return _what(record, record, None, finished=False)
 
 

@@ -14,12 +14,12 @@ from typing import Any
 # Who writes puts it right within microseconds. A reader that sleeps for so long at a stretch is at about its 29th [s].
 _DAMAGED_AFTER_S = 0.5
 _LOOK_S = 0.01
-# Processor time and memory that reading takes at most, and for each byte of the file [s].
+# Processor time [s] and memory that reading takes at most, and for each byte of its content.
 _WORK_S, _WORK_A_BYTE_S = 1, 100e-9
 _MEMORY, _MEMORY_A_BYTE = 2**28, 8
 
 
-def child_can_read(place: Path, read: Callable[[Path], Any]) -> bool:
+def child_can_read(place: Path, read: Callable[[Path, Callable[[int], None]], Any]) -> bool:
     """Whether a child process comes to an end of reading a file, whatever it says of the content.
 
     How long the child takes says nothing: the file may be large, the machine busy. How long it sleeps does: HDF5 takes
@@ -28,14 +28,15 @@ def child_can_read(place: Path, read: Callable[[Path], Any]) -> bool:
 
     Args:
         place: the file.
-        read: reads it.
+        read: reads it; to its second argument it says the size of the content, once that is known: of a compressed
+            file it is several times the size of the file.
     """
     child = os.fork()
     if not child:
         status = 1
         try:
-            _limit(place)
-            read(place)
+            _limit(place.stat().st_size)
+            read(place, _limit)
             status = 0
         except (OSError, MemoryError):
             pass
@@ -64,12 +65,10 @@ def _sleep_of(process: int) -> str:
     return status["voluntary_ctxt_switches"] if status["State"].startswith("S") else ""
 
 
-def _limit(place: Path) -> None:
-    """Work and memory of this process, to what reading a file of that size takes; a crash leaves no image of it."""
-    size = place.stat().st_size
+def _limit(size: int) -> None:
+    """Work and memory of this process, to what reading so many bytes takes; a crash leaves no image of it."""
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     memory, work_s = mapped + _MEMORY + _MEMORY_A_BYTE * size, _WORK_S + int(_WORK_A_BYTE_S * size)
     for what, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, work_s), (resource.RLIMIT_CORE, 0)):
         _, most = resource.getrlimit(what)  # this process may have been limited already
-        least = limit if most == resource.RLIM_INFINITY else min(limit, most)
-        resource.setrlimit(what, (least, least))
+        resource.setrlimit(what, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))

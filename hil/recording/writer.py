@@ -1,6 +1,7 @@
 """Writes the record of a run: every tick, every event, and the sensor samples.
 
 HDF5 in single-writer-multiple-reader mode with fixed-size types only, so that the file of a killed writer still opens.
+At the end a compressed copy, which has grown beside it, takes its place.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from hil.config import Config
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, triggers_capture
 from hil.messages.signals import block_dtype, tick_dtype
+from hil.recording.compressed_copy import CompressedCopy
 from hil.recording.disk_reserve import Reserve
 from hil.recording.file_layout import (
-    FORMAT,
+    GROWING,
     Meta,
     Rows,
     append,
@@ -73,12 +75,13 @@ class RecordWriter:
         self._burst = TriggeredCapture(len(layout.channels), before_ns, round(after_s * 1e9))
         self._open = True
         self._histogram = new_histogram()
-        self._file = h5py.File(file_of(path), "x", **FORMAT)
+        self._file = h5py.File(file_of(path), "x", **GROWING)
         self._reserve = Reserve(file_of(path).parent)
         try:
             self._create(meta, layout, rates_hz)
             self._file.swmr_mode = True
             self._held = hold(file_of(path))
+            self._copy = CompressedCopy(self._file, meta, layout, rates_hz)
         except BaseException:
             self._reserve.free()
             self._file.close()
@@ -169,7 +172,9 @@ class RecordWriter:
         """Writes to disk what is buffered; raises OSError once only the reserve has room for it."""
         self._reserve.free_if_full()
         self._write_parts()
+        self._copy.follow()
         if full := self._reserve.take_full():
+            self._copy.drop()
             raise full
 
     def _write_parts(self) -> None:
@@ -177,7 +182,10 @@ class RecordWriter:
             part.write()
 
     def close(self) -> None:
-        """Writes what is left (a burst never triggered: the last `before_s`) and closes the file; twice is fine."""
+        """Writes what is left (a burst never triggered: the last `before_s`) and closes the file; twice is fine.
+
+        The file is compressed then, unless the disk had no room for that.
+        """
         if not self._open:
             return
         self._open = False
@@ -187,8 +195,13 @@ class RecordWriter:
             self._write_parts()
             self._timing_set.attrs.modify("histogram", self._histogram)
             write_content_digest(self._file)
+            self._copy.finish()
+        except BaseException:
+            self._copy.drop()
+            raise
         finally:
             self._file.close()
+            self._copy.replace()
             os.close(self._held)
 
     def __enter__(self) -> Self:

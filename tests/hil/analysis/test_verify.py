@@ -13,7 +13,7 @@ from hil.analysis.verify import verify
 from hil.cli import run as hil
 from hil.ipc.run_memory import FOLDER
 from hil.messages.schema import event_row
-from hil.recording.file_layout import FORMAT
+from hil.recording.file_layout import GROWING
 from hil.recording.run_folder import FolderError
 
 EVERY_ITEM = [
@@ -230,7 +230,7 @@ def test_the_file_of_a_killed_writer_is_checked_and_recover_named(edited, tmp_pa
     folder = edited("good")
     killed = tmp_path / "killed"
     killed.mkdir()
-    with h5py.File(folder / "trial.h5", "r+", libver=FORMAT["libver"]) as file:
+    with h5py.File(folder / "trial.h5", "r+", libver=GROWING["libver"]) as file:
         file.swmr_mode = True
         file.flush()
         shutil.copy(folder / "trial.h5", killed)  # as it stands while its writer is at it
