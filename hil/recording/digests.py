@@ -11,8 +11,10 @@ import numpy as np
 
 # Where the file itself keeps the digest of its content.
 CONTENT = "/meta/content_sha256"
-# What differs from run to run though the run is the same, and the digest itself.
-NOT_CONTENT = frozenset({"/timing", "/meta/wall_time", CONTENT})
+# How the content is stored: the number of the record's format.
+FORMAT = "/meta/format"
+# What differs from run to run though the run is the same, how it is stored, and the digest itself.
+NOT_CONTENT = frozenset({"/timing", "/meta/wall_time", FORMAT, CONTENT})
 _BYTES = 2**20  # read at a time
 _DEEPEST = 8  # a record has groups in groups of two; a damaged one may go round in circles
 

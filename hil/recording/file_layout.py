@@ -15,8 +15,8 @@ from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import PLAIN, ROWS, block_dtype, signals_of, tick_dtype
 from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
-from hil.recording.digests import CONTENT, content_sha256
-from hil.recording.reader import TrialRecord
+from hil.recording.digests import CONTENT, FORMAT, content_sha256
+from hil.recording.reader import NEWEST_FORMAT, TrialRecord
 
 # In `/meta` of a record that was recovered: the version of the program that did it.
 RECOVERED = "recovered_by"
@@ -103,6 +103,7 @@ def create_datasets(
         kind = "<i8" if isinstance(value, int | np.integer) else "<f8"
         dtype = h5py.string_dtype("utf-8", max(1, len(data))) if isinstance(data, bytes) else kind
         group.create_dataset(key, (), dtype, data=data, track_times=False)
+    file.create_dataset(FORMAT, (), "<i8", data=NEWEST_FORMAT, track_times=False)
     file.create_dataset(CONTENT, (), h5py.string_dtype("utf-8", 64), data=b"", track_times=False)
 
 

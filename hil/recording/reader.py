@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.signals import block_dtype
 from hil.recording.child_reader import child_can_read
-from hil.recording.digests import CONTENT, content_sha256, file_sha256
+from hil.recording.digests import CONTENT, FORMAT, content_sha256, file_sha256
 from hil.recording.run_folder import FolderError, file_in
 from hil.recording.structure import StructureError, check_structure
 
 FILE_NAME = "trial.h5"
+# Of the records that this version writes; it reads all before it: 1, which does not say so, is not compressed.
+NEWEST_FORMAT = 2
 T = TypeVar("T")
 
 
@@ -194,9 +196,11 @@ def _stored(file: h5py.File) -> str:
 
 
 def _content(file: h5py.File) -> TrialRecord:
+    if FORMAT in file and (number := int(file[FORMAT][()])) > NEWEST_FORMAT:
+        raise StructureError(f"it has format {number}, this version reads up to {NEWEST_FORMAT}; a newer one reads it")
     tick, timing, events = file["tick"][()], file["timing"][()], file["events"][()]
     daq, loads = (_samples(file, group) for group in SAMPLED)
-    meta = {key: _plain(item[()]) for key, item in file["meta"].items() if f"/meta/{key}" != CONTENT}
+    meta = {key: _plain(item[()]) for key, item in file["meta"].items() if f"/meta/{key}" not in (FORMAT, CONTENT)}
     return TrialRecord(
         tick=tick[: _whole(tick["tick"])],
         events=events[events["name"] != b""],
