@@ -13,7 +13,7 @@ from hil.messages.schema import Row
 from hil.recording.file_layout import Rows
 from hil.recording.triggered_capture import TriggeredCapture
 
-Append = Callable[[Any, NDArray[Any]], None]
+Append = Callable[..., None]  # `hil.recording.file_layout.append`
 _ROWS = 1024  # of a buffer: 256 ms at 4 kHz; a full one is written early
 
 
@@ -24,6 +24,7 @@ class DatasetBuffer:
         self, dataset: Any, dtype: np.dtype[Any], append: Append, seen: Callable[[Rows], None] = lambda _: None
     ) -> None:
         self._dataset, self._dtype, self._append, self._seen = dataset, dtype, append, seen
+        self._kind = dataset.id.get_type()
         self._rows = np.zeros(_ROWS, dtype)
         self._bytes = self._rows.view(np.uint8).data  # assigning bytes is 4 times as quick as assigning a record
         self._size = dtype.itemsize
@@ -52,7 +53,7 @@ class DatasetBuffer:
             self._put(self._rows[:count])
 
     def _put(self, rows: Rows) -> None:
-        self._append(self._dataset, rows)
+        self._append(self._dataset, rows, kind=self._kind)
         self._seen(rows)
 
 
