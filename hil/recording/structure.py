@@ -46,7 +46,7 @@ def check_structure(file: h5py.File) -> int:
     status = os.stat(file.filename)
     if status.st_blocks * 512 < (status.st_size - _SLACK) * _LEAST_STORED:
         raise StructureError(f"{status.st_size} bytes long, but nearly all of it is holes")
-    walk = _Walk(status.st_size + _SLACK)
+    walk = _Walk(status.st_size)
     walk.group(file, "", 0)
     return walk.content
 
@@ -55,14 +55,14 @@ class _Walk:
     """One walk through a file.
 
     Args:
-        most_bytes: that all datasets and attributes which are not compressed may declare together.
+        size: of the file [bytes].
 
     Attributes:
         content: what all declare so far [bytes].
     """
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most = {False: most_bytes, True: MOST_EXPANDED * most_bytes}  # by whether it is compressed
+    def __init__(self, size: int) -> None:
+        self._most = {False: size + _SLACK, True: MOST_EXPANDED * size}  # by whether it is compressed
         self._declared = {False: 0, True: 0}
         self._seen: set[int] = set()
 

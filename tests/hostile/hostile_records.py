@@ -70,6 +70,21 @@ def _bomb(file: h5py.File) -> None:
         bomb.id.write_direct_chunk((chunk * 2**17, 0), packed)
 
 
+def _compressed(chunk_bytes: int, rows: int) -> Change:
+    """Volts compressed as a record is, in chunks that hold more or other than they should."""
+
+    def change(file: h5py.File) -> None:
+        del file["daq/raw"]
+        how = {"shuffle": True, "compression": "gzip", "chunks": (8192, 3), "maxshape": (None, 3)}
+        volts = file.create_dataset("daq/raw", (rows, 3), "<f8", **how)
+        packer = zlib.compressobj(1)
+        packed = b"".join(packer.compress(bytes(2**20)) for _ in range(chunk_bytes // 2**20)) + packer.flush()
+        for first in range(0, min(rows, 64 * 8192), 8192):
+            volts.id.write_direct_chunk((first, 0), packed)
+
+    return _edit(change)
+
+
 def _crowd(file: h5py.File) -> None:
     for number in range(1200):
         file.create_group(f"meta/group_{number}")
@@ -161,6 +176,9 @@ def crafted() -> dict[str, Change]:
     cases: dict[str, Change] = {
         "a pipe behind an external link": _pipe_behind_a_link,
         "a bomb of zeros": _edit(_bomb),
+        "a bomb in the form of a record": _compressed(2**20, HUGE),
+        "a chunk of a gigabyte": _compressed(2**30, 8192),
+        "chunks of nothing": _compressed(0, 3 * 8192),
         "a thousand groups": _edit(_crowd),
         "groups in groups": _edit(_depths),
         "billions of paths": _edit(_doubling),
