@@ -29,31 +29,35 @@ Row = dict[str, Any]
 Progress = Callable[[str], None]
 
 
-def bench_loop(seconds: float, progress: Progress, wanted: RightsWanted = WANTED) -> dict[str, Any]:
-    """Measure everything.
+def bench_loop(
+    seconds: float, progress: Progress, wanted: RightsWanted = WANTED, rate_hz: int | None = None
+) -> dict[str, Any]:
+    """Measure everything, or one rate.
 
     Args:
         seconds: duration of each measurement.
         progress: called with each progress line.
         wanted: rights to request.
+        rate_hz: the only rate of the loop, measured idle and without a peer; None: all of RATES_HZ, idle and loaded.
 
     Returns:
         The content for `--json`: machine, peers, rows, and what was left out and why.
     """
     about, left_out = machine(), FailedMeasurements(progress)
-    version = cyclictest_version()
+    version = cyclictest_version() if rate_hz is None else None
+    rates_hz, tick_hz = ((rate_hz,), rate_hz) if rate_hz else (RATES_HZ, COMPARED_HZ)
     rows: list[Row] = []
     with rights(wanted) as granted:
         about["rights"] = [vars(item) for item in granted]
-    for load in ("idle", "loaded"):
-        progress(f"wake-up latency, {load}: empty tick at {', '.join(map(str, RATES_HZ))} Hz, without and with spin")
+    for load in ("idle", "loaded") if rate_hz is None else ("idle",):
+        progress(f"wake-up latency, {load}: empty tick at {', '.join(map(str, rates_hz))} Hz, without and with spin")
         with busy_processors() if load == "loaded" else nullcontext():
             before = _peer(version, seconds, wanted, granted)
             with rights(wanted):
-                ours = [_wake_row(rate_hz, spin, load, seconds) for rate_hz in RATES_HZ for spin in (0.0, SPIN_SHARE)]
+                ours = [_wake_row(rate, spin, load, seconds) for rate in rates_hz for spin in (0.0, SPIN_SHARE)]
             after = _peer(version, seconds, wanted, granted) if load == "idle" else None
-            progress(f"the real tick at {COMPARED_HZ} Hz, {load}, the rig in its own process")
-            ticks = _tick_rows(seconds, load, wanted, left_out, progress)
+            progress(f"the real tick at {tick_hz} Hz, {load}, the rig in its own process")
+            ticks = _tick_rows(seconds, load, tick_hz, wanted, left_out, progress)
         rows += _compared(ours, "cyclictest" if load == "idle" else "cyclictest_loaded", before, after) + ticks
     return {"machine": about, "peers": {"cyclictest": version}, "rows": rows, "left_out": left_out.items}
 
@@ -70,10 +74,13 @@ def _wake_row(rate_hz: int, spin_share: float, load: str, seconds: float) -> Row
     _run_ticks(RealtimeClock(rate_hz, spin_share), _WARM_UP_S)
     clock = RealtimeClock(rate_hz, spin_share)
     stalls = _run_ticks(clock, seconds)
-    rate = f"{rate_hz // 1000}khz" if rate_hz % 1000 == 0 else f"{rate_hz}hz"
     # the contract's names: wake_1khz_idle, and wake_1khz_spin for the idle one with spin
     kind = load if not spin_share else "spin" if load == "idle" else f"spin_{load}"
-    return {**_row(f"wake_{rate}_{kind}", clock.wake), **_losses(clock), "stalls": stalls}
+    return {**_row(f"wake_{_named(rate_hz)}_{kind}", clock.wake), **_losses(clock), "stalls": stalls}
+
+
+def _named(rate_hz: int) -> str:
+    return f"{rate_hz // 1000}khz" if rate_hz % 1000 == 0 else f"{rate_hz}hz"
 
 
 def _run_ticks(clock: RealtimeClock, seconds: float) -> int:
@@ -99,35 +106,36 @@ def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts |
 
 
 def _tick_rows(
-    seconds: float, load: str, wanted: RightsWanted, left_out: FailedMeasurements, progress: Progress
+    seconds: float, load: str, rate_hz: int, wanted: RightsWanted, left_out: FailedMeasurements, progress: Progress
 ) -> list[Row]:
     """The whole path of a tick, from sensors to record, in a trial with a long run-up; no rows if it failed."""
     from hil.app.run import run  # compiles kernels
     from hil.app.warm_up import warm_up
     from hil.config import load_config
 
+    rate = _named(rate_hz)
     metres = max(seconds * SPEED_MPS, 0.03)
     rights_asked = [f"realtime.{key}={value}" for key, value in _realtime(wanted).items()]
-    settings = [f"loop.rate_hz={COMPARED_HZ}", f"trial.start_distance_m={metres}", f"trial.speed_mps={SPEED_MPS}"]
+    settings = [f"loop.rate_hz={rate_hz}", f"trial.start_distance_m={metres}", f"trial.speed_mps={SPEED_MPS}"]
     ends = [f"trial.timeout_s={seconds + 20.0}", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5"]
     config = load_config(CONFIG, ["clock=realtime", "telemetry.endpoint=''", *settings, *ends, *rights_asked])
     warm_up(Rig(config), progress)
     try:
         summary = run(config).summary
     except (DeviceError, NotArmedError) as error:
-        left_out.add(f"tick_1khz_{load}", [str(error)])
+        left_out.add(f"tick_{rate}_{load}", [str(error)])
         return []
     loop = summary["loop"]
     if summary["aborted"]:  # what was measured until then is still used
-        left_out.add(f"tick_1khz_{load}: everything after {loop['ticks']} ticks", summary["reasons"])
+        left_out.add(f"tick_{rate}_{load}: everything after {loop['ticks']} ticks", summary["reasons"])
     if not loop["work_us"] or not loop["wake_us"]:
         return []
     wake_us = {key: loop["wake_us"][key] for key in loop["work_us"]}  # without its histogram
     times = {"work": loop["work_us"], "wake": wake_us, **loop["phases_us"]}
-    rows = [_summary_row(f"tick_1khz_{name}_{load}", figures, loop["ticks"]) for name, figures in times.items()]
+    rows = [_summary_row(f"tick_{rate}_{name}_{load}", figures, loop["ticks"]) for name, figures in times.items()]
     rows[0] |= {key: loop[key] for key in ("late", "skipped")} | {"stalls": summary["machine"]["count"]}
     simulated_rig = loop["far_end"]
-    cost = _summary_row(f"far_end_1khz_{load}", loop["plant_us"], simulated_rig["ticks"])
+    cost = _summary_row(f"far_end_{rate}_{load}", loop["plant_us"], simulated_rig["ticks"])
     return [*rows, cost | {key: simulated_rig[key] for key in ("late", "skipped")}]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -26,20 +27,34 @@ def loop(
     seconds: Annotated[
         float, typer.Option("--seconds", min=0.01, max=3600, help="Length of each of the 16 measurements.")
     ] = 2.0,
+    rate: Annotated[
+        int | None,
+        typer.Option("--rate", min=100, max=4000, help="Only this rate [Hz], idle: does the loop hold it?"),
+    ] = None,
     json_file: JsonFile = None,
 ) -> None:
     """Wake-up latency of the loop at 500 Hz, 1 and 2 kHz: idle, loaded, with spin, with the real tick; cyclictest."""
     writable(json_file)
     from hil.bench.bench_loop import bench_loop
 
-    result = bench_loop(seconds, progress=progress)
+    result = bench_loop(seconds, progress=progress, rate_hz=rate)
     write(json_file, result)
     for item in result["machine"]["rights"]:
         print(f"{item['name']} {item['wanted']}: {item['detail']}")
     show(_table(result["rows"], "loop: times in us; ratio: p99 over that of cyclictest"))
     _print_left_out(result)
-    if result["peers"]["cyclictest"] is None:
+    if rate is not None:
+        print(_verdict(rate, seconds, result))
+    if rate is None and result["peers"]["cyclictest"] is None:
         print("cyclictest is not installed (Debian: apt install rt-tests): no comparison")
+
+
+def _verdict(rate_hz: int, seconds: float, result: Mapping[str, Any]) -> str:
+    """Whether the real tick held a rate."""
+    skipped = [row["skipped"] for row in result["rows"] if "_work_" in row["name"]]
+    if result["left_out"] or not skipped:
+        return f"{rate_hz} Hz: not held, the run ended early"
+    return f"{rate_hz} Hz: {f'not held, {skipped[0]} periods skipped' if skipped[0] else f'held for {seconds:g} s'}"
 
 
 @bench.command()

@@ -123,3 +123,14 @@ def test_the_busy_children_are_gone_afterwards_also_after_an_exception():
     for pid in children:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+@pytest.mark.usefixtures("_trials_in_virtual_time")
+def test_one_rate_is_measured_alone_with_a_verdict(tmp_path, capsys):
+    file = tmp_path / "loop.json"
+    assert run(["bench", "loop", "--rate", "4000", "--seconds", "0.02", "--json", str(file)]) == 0
+    names = {row["name"] for row in json.loads(file.read_text())["rows"]}
+    assert names >= {"wake_4khz_idle", "tick_4khz_work_idle", "far_end_4khz_idle"}
+    assert not any("1khz" in name or "loaded" in name for name in names)
+    assert "4000 Hz: held for 0.02 s" in capsys.readouterr().out
+    assert run(["bench", "loop", "--rate", "5000"]) == 2
