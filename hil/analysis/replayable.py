@@ -79,7 +79,8 @@ def replayable_ticks(record: TrialRecord, until: int) -> NDArray[np.void]:
                 f"{'load ' * (group == 'loads')}blocks {ranges(gaps)} of the sensor samples are not in the record, or "
                 "not whole"
             )
-        ticks = ticks[(ticks[field] <= numbers.max(initial=0)) | (ticks["tick"] >= until)]
+        kept = (ticks[field] <= numbers.max(initial=0)) | (ticks["tick"] >= until)
+        ticks = ticks if kept.all() else ticks[kept]  # a copy of all ticks of an hour takes a GB
     if not ticks.size:
         raise CannotReplayError("there is no tick in the record, or none whose sensor samples are")
     return ticks

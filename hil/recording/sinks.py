@@ -95,12 +95,12 @@ class MemorySink:
     @property
     def ticks(self) -> Rows:
         """Rows of `tick_dtype` so far."""
-        return np.frombuffer(b"".join(self._ticks), self._tick_dtype)
+        return np.frombuffer(_joined(self._ticks), self._tick_dtype)
 
     @property
     def timings(self) -> Rows:
         """Rows of `TIMING` so far."""
-        return np.frombuffer(b"".join(self._timings), TIMING)
+        return np.frombuffer(_joined(self._timings), TIMING)
 
     @property
     def events(self) -> Rows:
@@ -109,7 +109,7 @@ class MemorySink:
 
     def tick(self, rows: Rows) -> None:
         """Keep ticks."""
-        self._ticks.append(rows.tobytes())
+        self._ticks.append(rows.tobytes())  # an array of each row would take three times the memory
 
     def timing(self, rows: Rows) -> None:
         """Keep the timing of ticks."""
@@ -126,3 +126,10 @@ class MemorySink:
     def block(self, block: DaqBlock) -> None:
         """Keep its samples."""
         self._samples["daq"].append((block.t_ns, block.volts))
+
+
+def _joined(parts: list[bytes]) -> bytes:
+    """All parts as one, which replaces them: an hour of rows is not kept twice."""
+    if len(parts) != 1:
+        parts[:] = [b"".join(parts)]
+    return parts[0]
