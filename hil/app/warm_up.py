@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import time
@@ -80,7 +81,7 @@ def warm_up(rig: Rig, progress: Progress = lambda _: None) -> None:
 def _run_all(rig: Rig, progress: Progress) -> None:
     if next(CACHE_FOLDER.rglob("*.nbi"), None) is None:
         progress(f"compiling some {ABOUT} kernels in two processes, once for this version")
-        with _second_process(rig.config.model_dump_json()) as step_is_compiled:
+        with _second_process(rig.config.model_dump_json()) as step_is_compiled, _without_collector():
             _compile_step(rig)
             step_is_compiled()
             samples = _run_rig(rig)
@@ -90,6 +91,18 @@ def _run_all(rig: Rig, progress: Progress) -> None:
     Estimator(rig).estimate(samples)
     RoverTwin(rig.nominal, controls_loads=rig.layout.controls_loads).warm_up()
     _ = experiment_type(rig.config)(rig, lambda *_: []).fixed_checks
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """numba makes millions of small objects that stay: Python's collector, which looks through them, takes 7 %."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 @contextmanager
@@ -146,6 +159,7 @@ def _run_rig(rig: Rig) -> Samples:
 
 
 if __name__ == "__main__":
-    _twin = _compile_others(Rig(Config.model_validate_json(sys.stdin.readline())))
-    sys.stdin.read()  # ends when the step is compiled
-    _twin.warm_up()
+    with _without_collector():
+        _twin = _compile_others(Rig(Config.model_validate_json(sys.stdin.readline())))
+        sys.stdin.read()  # ends when the step is compiled
+        _twin.warm_up()

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray
 from models.validity import SETTLING_STEP
 from models.vehicle.model import VehicleModel, VehicleState
-from models.vehicle.step import run
+from models.vehicle.step import Scene, run_bound
 
 # Settling takes 0.02 to 0.09 s, most of what comes before the first tick in virtual time, and each run settles the same
 # two vehicles twice: for the warm-up, and for itself. So many results are kept, those of a few rigs.
@@ -43,10 +44,12 @@ def settle(
     key = (seconds, step, *_numbers(vehicle), *_numbers(state), *_numbers(pull))
     if (arrays := _settled.pop(key, None)) is None:
         parts = 1 if pull is None else RISES
+        # bound: a wrapper that unpacks sixty arrays for one call takes as long to compile as the step itself
+        scene = BoundArguments(Scene(vehicle, state))
         for part in range(parts):
             if pull is not None:
                 state.pull[:] = pull * (part + 1) / parts
-            run(vehicle, state, round(seconds / step / parts), step)
+            run_bound(scene, round(seconds / step / parts), step)
         state.v[:] = 0.0
         arrays = [array.copy() for array in _arrays((vehicle, state))]
     else:

@@ -24,13 +24,13 @@ CASES = {
 def runs(monkeypatch):
     """Settlings that were computed; nothing is remembered from before."""
     monkeypatch.setattr(settling, "_settled", {})
-    steps, run = [], settling.run
+    steps, run_bound = [], settling.run_bound
 
-    def counted(vehicle, state, count, dt):
+    def counted(scene, count, dt):
         steps.append(count)
-        run(vehicle, state, count, dt)
+        run_bound(scene, count, dt)
 
-    monkeypatch.setattr(settling, "run", counted)
+    monkeypatch.setattr(settling, "run_bound", counted)
     return steps
 
 
