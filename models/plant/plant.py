@@ -292,6 +292,8 @@ class Plant:
         return effective_kinetic_energy(self.rover.mass_matrix(q), jacobian, v)
 
     def _renew_noise(self, sensing: Sensing, used: int) -> None:
-        first = self.samples - used
-        rows = np.arange(first, self.samples) % RING
-        sensing.noise[rows] = self._random.standard_normal((used, sensing.noise.shape[1]))
+        while used > 0:  # in place, up to the ring's end, and from its start
+            begin = (self.samples - used) % RING
+            end = min(begin + used, RING)
+            self._random.standard_normal(out=sensing.noise[begin:end])
+            used -= end - begin
