@@ -95,7 +95,7 @@ def _run_all(rig: Rig, progress: Progress) -> None:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Compilation makes millions of small objects that stay: Python's collector, which looks through them, takes 7 %."""
+    """Compiling makes millions of objects that stay; Python's collector, which looks through them, took 7 %."""
     on = gc.isenabled()
     gc.disable()
     try:
