@@ -39,7 +39,7 @@ def cpu_usage(root: int, seconds: float) -> dict[str, float]:
     after = seconds_used(root)
     usage: dict[str, float] = {}
     for process, used in after.items():
-        if process in before and (name := _name(process)):
+        if process in before and (name := process_name(process)):
             usage[name] = usage.get(name, 0.0) + (used - before[process]) / seconds
     return usage
 
@@ -48,7 +48,7 @@ def memory_usage(root: int) -> dict[str, Memory]:
     """Memory, by name, of a process and its descendants [MB]."""
     by_name = {}
     for process in seconds_used(root):
-        if name := _name(process):
+        if name := process_name(process):
             with suppress(OSError):  # gone meanwhile
                 by_name[name] = memory_of(process)
     return by_name
@@ -72,7 +72,7 @@ def seconds_used(root: int) -> dict[int, float]:
     return {process: used[process] for process in descendants if process in used}
 
 
-def _name(process: int) -> str:
+def process_name(process: int) -> str:
     """Module that a Python process runs, with the name of its link if it has one; empty for any other process."""
     try:
         words = (_PROC / str(process) / "cmdline").read_bytes().decode(errors="replace").split("\0")
