@@ -17,12 +17,14 @@ from drivers.roboclaw.protocol import (
     StatusForm,
 )
 from drivers.roboclaw.settings import RoboClawControllerSettings
-from drivers.sim.protocol.plant_ports import Wheels
+from drivers.sim.protocol.plant_ports import NEVER_NS, Wheels
 
 VERSION = "USB Roboclaw 2x15a v4.2.8\n"
 # Command 79 counts over so many parts of a second.
 RAW_HZ = 300
 STOPS_KEPT = 4096
+# Step of a ramp [ns].
+RAMP_NS = 2_000_000
 # Power stage of a controller: temperature without a current [deg C], rise for the square of one [K/A^2], and its time
 # constant [s]. Assumptions.
 AMBIENT_DEGC, RISE, THERMAL_S = 25.0, 0.05, 60.0
@@ -103,12 +105,14 @@ class SimMotor:
             share = max(duty / FULL_DUTY, -1.0)
             self._wheels.drive(self._wheel, math.copysign(1.0, self._counts_per_rad) * share)
 
-    def ramp(self, passed_ns: int) -> None:
-        """Advance the ramp."""
-        if self._holds and self._set_qpps != self._target_qpps:
-            far = self._target_qpps - self._set_qpps
-            self._set_qpps += math.copysign(min(abs(far), self._ramp_qpps2 * passed_ns * 1e-9), far)
-            self._hold()
+    def ramp(self, passed_ns: int) -> bool:
+        """Advance the ramp; whether it goes on."""
+        if not self._holds or self._set_qpps == self._target_qpps:
+            return False
+        far = self._target_qpps - self._set_qpps
+        self._set_qpps += math.copysign(min(abs(far), self._ramp_qpps2 * passed_ns * 1e-9), far)
+        self._hold()
+        return self._set_qpps != self._target_qpps
 
     def _hold(self) -> None:
         self._wheels.hold(self._wheel, self._set_qpps / self._counts_per_rad)
@@ -147,14 +151,18 @@ class SimRoboClaw:
         """A motor is powered."""
         return any(motor.running for motor in self.motors)
 
-    def wake(self, now_ns: int) -> None:
-        """Run its ramps and its serial time-out."""
-        for motor in self.motors:
-            motor.ramp(max(now_ns - self._now_ns, 0) if self._now_ns else 0)
+    def wake(self, now_ns: int) -> int:
+        """Run its ramps and its serial time-out; when it has to be called again [ns]."""
+        passed_ns = max(now_ns - self._now_ns, 0) if self._now_ns else 0
+        ramps = [motor.ramp(passed_ns) for motor in self.motors]
         self._now_ns = now_ns
-        silent_ns = now_ns - self._fed_ns
-        if self.running and self.timeout_steps and silent_ns > self.timeout_steps * TIMEOUT_STEP_MS * 1_000_000:
+        if not (self.running and self.timeout_steps):
+            return now_ns + RAMP_NS if any(ramps) else NEVER_NS
+        over_ns = self._fed_ns + self.timeout_steps * TIMEOUT_STEP_MS * 1_000_000 + 1
+        if now_ns >= over_ns:
             self._stop()
+            return NEVER_NS
+        return min(over_ns, now_ns + RAMP_NS) if any(ramps) else over_ns
 
     def answer(self, request: ReceivedRequest) -> bytes:
         """Carry out a request; any undamaged packet feeds the serial time-out."""
@@ -267,13 +275,15 @@ class RoboClawBus:
         for controller in self.controllers.values():
             controller.e_stop = pressed
 
-    def wake(self, now_ns: int) -> None:
-        """Advance to now_ns [ns]."""
+    def wake(self, now_ns: int) -> int:
+        """See `SimulatedSerialDevice`."""
+        due_ns = NEVER_NS
         for address, controller in self.controllers.items():
             ran = controller.running
-            controller.wake(now_ns)
+            due_ns = min(due_ns, controller.wake(now_ns))
             if ran and not controller.running:
                 self.timeouts.append((address, now_ns))
+        return due_ns
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
         """What the controllers answer to bytes that were on the line between two times [ns]."""

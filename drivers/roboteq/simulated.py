@@ -7,9 +7,7 @@ from collections.abc import Callable
 from drivers.roboteq import protocol
 from drivers.roboteq.protocol import FaultFlag, MotorFlag, RoboteqCommand
 from drivers.roboteq.settings import RPM
-from drivers.sim.protocol.plant_ports import Wheels
-
-_NEVER_NS = -(2**62)
+from drivers.sim.protocol.plant_ports import NEVER_NS, Wheels
 
 
 class RoboteqDevice:
@@ -50,7 +48,8 @@ class RoboteqDevice:
         mode = protocol.OPEN_LOOP if open_loop else protocol.CLOSED_LOOP_SPEED
         self._settings = {"MXRPM": [max_rpm, max_rpm], "MMOD": [mode] * 2, "RWD": [1000]}
         self._settings["ECHOF"] = [0]
-        self._buffer, self._fed_ns = b"", _NEVER_NS
+        self._buffer = b""
+        self._fed_ns: int | None = None  # not before the first command
         self._values, self._stopped = [0, 0], False
         self._driven: list[tuple[int, bool]] = [(0, True), (0, True)]  # set-point, and whether the output is cut
         self.pressed = self.timed_out = False
@@ -72,14 +71,21 @@ class RoboteqDevice:
     def press(self, pressed: bool) -> None:
         """Press or release its emergency stop."""
         self.pressed = pressed
+        if pressed:
+            self._stopped = True
+            self._drive()
 
-    def wake(self, now_ns: int) -> None:
-        """Stop the motors after a watchdog time-out or when the emergency stop is pressed."""
+    def wake(self, now_ns: int) -> int:
+        """Stop the motors after a watchdog time-out, or while the emergency stop is pressed."""
         if self.pressed:
             self._stopped = True
-        if self.watchdog_ms and self._fed_ns != _NEVER_NS and now_ns - self._fed_ns >= self.watchdog_ms * 1_000_000:
-            self.timed_out = True
+        over_ns = NEVER_NS
+        if self.watchdog_ms and self._fed_ns is not None:
+            over_ns = self._fed_ns + self.watchdog_ms * 1_000_000
+        if now_ns >= over_ns:
+            self.timed_out, over_ns = True, NEVER_NS
         self._drive()
+        return over_ns
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
         """Receive bytes of a host; the bytes sent back."""

@@ -47,7 +47,7 @@ class DaqServer:
         notes = LatenessLog(memory.late["daq"])
         self.looked = notes.of("daq server")
         analogs = {group: AnalogInMemory(part) for group, part in memory.sampled.items()}
-        cylinders = CylindersInMemory(memory) if config.layout.valves else None
+        cylinders = CylindersInMemory(memory, host) if config.layout.valves else None
         range_V = config.daq.range_V if config.daq else _RANGE_V
         loads_range_V = config.loads.range_V if config.loads else _RANGE_V
         setup = ServerSetup(

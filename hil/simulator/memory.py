@@ -20,11 +20,13 @@ RESET = np.dtype([("angle_deg", "<f8"), ("seed", "<i8")])
 # Processes of the rig. Each logs what it did late; the newest LATE_KEPT entries are kept.
 CHILDREN = ("plant", "serial", "daq")
 LATE_KEPT = 256
+# Commands that a plant which stands still can take in afterwards; of more, it takes the newest.
+COMMANDS_KEPT = 256
 RESET_DONE = np.dtype([("version", "<i8")])
 
 
 class SimulatorMemory:
-    """The memory of a simulated rig; each mailbox has one writer.
+    """The memory of a simulated rig; each mailbox and ring has one writer. Commands have the time at which they act.
 
     Args:
         folder: of the rig, which contains `config.json`.
@@ -48,17 +50,21 @@ class SimulatorMemory:
             self._parts.append(made := Mailbox(folder / name, dtype, create=create))
             return made
 
+        def ring(name: str, dtype: Any) -> Ring:
+            self._parts.append(made := Ring(folder / name, dtype, COMMANDS_KEPT, create=create, must_not_lose=()))
+            return made
+
         wheels, valves = len(config.layout.wheels), len(config.layout.valves)
         axles = ("speed_radps", "angle_rad", "current_A")
         self.wheels = box("wheels", np.dtype([*((name, "<f8", (wheels,)) for name in axles), ("supply_V", "<f8")]))
         outputs = [(name, "<f8", (wheels,)) for name in ("speed_radps", "duty")[: 1 + config.layout.open_loop]]
         commands = np.dtype([("t_ns", "<i8"), ("cut", "<u1", (wheels,)), *outputs])
-        self.wheel_commands = box("wheel_orders", commands)
+        self.wheel_commands = ring("wheel_orders", commands)
         # one more, since a mailbox cannot be empty
         self.pressures = box("pressures", np.dtype([("pressure_Pa", "<f8", (valves + 1,))]))
         regulators = len(config.layout.regulators)
-        commands = np.dtype([("powered", "<u1", (valves + 1,)), ("regulators_Pa", "<f8", (regulators + 1,))])
-        self.valve_commands = box("valve_orders", commands)
+        outputs = [("powered", "<u1", (valves + 1,)), ("regulators_Pa", "<f8", (regulators + 1,))]
+        self.valve_commands = ring("valve_orders", np.dtype([("t_ns", "<i8"), *outputs]))
         self.ground_truth = box("truth", GROUND_TRUTH)
         controlled = config.layout.controls_loads
         self.true_loads = box("true_loads", true_loads_dtype(config.layout)) if controlled else None
@@ -132,14 +138,14 @@ class WheelsInMemory:
 
     def _write(self) -> None:
         self._command["t_ns"] = self._host.now_ns()
-        self._commands.write(self._command)
+        self._commands.append(self._command)
 
 
 class CylindersInMemory:
     """`drivers.sim.protocol.plant_ports.Cylinders`, for processes other than the plant's."""
 
-    def __init__(self, memory: SimulatorMemory) -> None:
-        layout = memory.config.layout
+    def __init__(self, memory: SimulatorMemory, host: Host = COMPUTER) -> None:
+        layout, self._host = memory.config.layout, host
         self.valves, self.regulators = len(layout.valves), len(layout.regulators)
         self._now, self._commands = memory.pressures, memory.valve_commands
         self._row, self._command = np.zeros(1, self._now.dtype), np.zeros(1, self._commands.dtype)
@@ -147,7 +153,7 @@ class CylindersInMemory:
     def power(self, valve: int, on: bool) -> None:
         """Switch the power of a valve on or off."""
         self._command["powered"][0, valve] = on
-        self._commands.write(self._command)
+        self._write()
 
     def pressure_Pa(self, valve: int) -> float:
         """Gauge pressure at a valve [Pa]."""
@@ -157,4 +163,8 @@ class CylindersInMemory:
     def regulate(self, regulator: int, pressure_Pa: float) -> None:
         """Set a regulator to a gauge pressure [Pa]."""
         self._command["regulators_Pa"][0, regulator] = pressure_Pa
-        self._commands.write(self._command)
+        self._write()
+
+    def _write(self) -> None:
+        self._command["t_ns"] = self._host.now_ns()
+        self._commands.append(self._command)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,16 +19,20 @@ from hil.config.rig import Rig
 from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
-from hil.realtime.clock import RealtimeClock
+from hil.realtime.libc import monotonic_sleeper
 from hil.simulator.build import build_plant, build_simulated_rig, power_model, warm_up_simulated_rig
-from hil.simulator.memory import RESET, RESET_DONE, SimulatorMemory
+from hil.simulator.memory import COMMANDS_KEPT, RESET, RESET_DONE, SimulatorMemory
+from hil.simulator.rounds import PlantRounds
 from hil.simulator.sampled_memory import SamplePublisher
 from hil.simulator.simulated_rig import BELOW_LOOP, GroundTruthPublisher
 from models.plant import Plant
 
-RATE_HZ = 1000
+# The values that take longer to compute are published after so many rounds.
+FINAL_EVERY = 1000
 # The plant keeps its samples for at least 80 ms, so it publishes them after at most this time [ns].
 LEAP_NS = 50_000_000
+# The most that a round is expected to take, wake-up included [ns].
+TAKES_NS = 500_000
 
 
 # Builds a new plant in a background thread, or at once.
@@ -42,28 +47,34 @@ def at_once(build: Callable[[], Plant]) -> Future[Plant]:
 
 
 class RealtimePlant:
-    """A plant that reads commands, advances, publishes its state, and can be put back to the start.
+    """A plant that moves in rounds, publishes its state, and can be put back to the start.
+
+    A command acts at the time at which its device took it, wherever that lies in a round.
 
     Args:
         memory: of the rig.
         start_ns: its t = 0 [ns of CLOCK_MONOTONIC].
         host: whose clock is used.
         aside: builds a new plant while this one keeps running, so that connected drivers miss no sample.
+
+    Attributes:
+        rounds: when they are due.
+        plant: the present one.
+        truth_publisher: of what only this process knows.
     """
 
     def __init__(self, memory: SimulatorMemory, start_ns: int, host: Host = COMPUTER, aside: Aside = at_once) -> None:
         self._memory, self._config, self._host = memory, memory.config, host
         self._start_ns = self._offset_ns = start_ns
-        self._seen = dict.fromkeys(("wheels", "valves", "place"), 0)
-        boxes = (memory.wheel_commands, memory.valve_commands, memory.wheels, memory.pressures)
-        self._wheel_commands, self._valve_commands, self._wheels, self._pressures = (
-            np.zeros(1, b.dtype) for b in boxes
-        )
+        self._seen = 0  # of the requests to put the rover back
+        self._commands = [ring.reader("plant") for ring in (memory.wheel_commands, memory.valve_commands)]
+        self._wheels, self._pressures = (np.zeros(1, box.dtype) for box in (memory.wheels, memory.pressures))
         self._reset_command, self._reset_done = np.zeros(1, RESET), np.zeros(1, RESET_DONE)
         rates_hz = self._config.sample_rates_hz
         self._published = {
             group: SamplePublisher(part, int(rates_hz[group]), start_ns) for group, part in memory.sampled.items()
         }
+        self.rounds = PlantRounds(memory.sampled["daq"], int(rates_hz["daq"]), start_ns)
         self._aside, self._power = aside, power_model(self._config.drives)
         self._built: Future[Plant] | None = None
         self.plant = build_plant(Rig(self._config))
@@ -72,31 +83,21 @@ class RealtimePlant:
     def round(self, now_ns: int) -> bool:
         """Advance to a time [ns of CLOCK_MONOTONIC]; True if the rover was put back to its start instead."""
         memory, plant, layout = self._memory, self.plant, self._config.layout
-        if self._built is None and (version := memory.reset.read(self._reset_command)) > self._seen["place"]:
-            self._seen["place"] = version
+        if self._built is None and (version := memory.reset.read(self._reset_command)) > self._seen:
+            self._seen = version
             self._built = self._begin_to_put_back()
         if self._built is not None and self._built.done():
             self.plant, self._built = self._built.result(), None
             self._reset()
             return True
         before_ns, t_ns = plant.t_ns, now_ns - self._offset_ns
-        while t_ns - plant.t_ns > LEAP_NS:  # this process was not scheduled: it logs the lateness and catches up
-            plant.advance(plant.t_ns + LEAP_NS)
-            self._hand_out(plant)
-        plant.advance(t_ns)
-        if (version := memory.wheel_commands.read(self._wheel_commands)) > self._seen["wheels"]:
-            self._seen["wheels"] = version
-            command = self._wheel_commands[0]
-            duty = command["duty"].tolist() if layout.open_loop else ()
-            plant.set_each_drive(command["speed_radps"].tolist(), command["cut"].tolist(), duty)
-        if (version := memory.valve_commands.read(self._valve_commands)) > self._seen["valves"]:
-            self._seen["valves"] = version
-            command = self._valve_commands[0]
-            plant.set_valves(layout.by_cylinder(command["powered"][:-1].astype(bool).tolist(), without=False))
-            if layout.regulators:
-                plant.set_regulators(command["regulators_Pa"][:-1].tolist())
+        speed_before = plant.wheel_speed
+        for command in sorted(self._new_commands(), key=itemgetter("t_ns")):
+            self._advance(plant, min(int(command["t_ns"]) - self._offset_ns, t_ns))
+            self._obey(plant, command)
+        self._advance(plant, t_ns)
         self._wheels["speed_radps"] = plant.read_wheel_speed()
-        self._wheels["angle_rad"] += plant.wheel_speed * (plant.t_ns - before_ns) * 1e-9
+        self._wheels["angle_rad"] += 0.5 * (speed_before + plant.wheel_speed) * (plant.t_ns - before_ns) * 1e-9
         currents_A = self._power.currents_A(plant.drive_torque.tolist())
         self._wheels["current_A"], self._wheels["supply_V"] = currents_A, self._power.voltage_V(currents_A)
         self._pressures["pressure_Pa"][0, :-1] = layout.by_valve(plant.read_pressure().tolist())
@@ -105,12 +106,38 @@ class RealtimePlant:
         self._hand_out(plant)
         return False
 
+    def _new_commands(self) -> Iterator[np.void]:
+        """Commands to the wheels and to the valves since the last round."""
+        for cursor in self._commands:
+            if cursor.depth:
+                yield from cursor.read(COMMANDS_KEPT)
+
+    def _obey(self, plant: Plant, command: np.void) -> None:
+        """Apply a command to the wheels or to the valves."""
+        layout = self._config.layout
+        if "cut" in (command.dtype.names or ()):
+            duty = command["duty"].tolist() if layout.open_loop else ()
+            plant.set_each_drive(command["speed_radps"].tolist(), command["cut"].tolist(), duty)
+            return
+        plant.set_valves(layout.by_cylinder(command["powered"][:-1].astype(bool).tolist(), without=False))
+        if layout.regulators:
+            plant.set_regulators(command["regulators_Pa"][:-1].tolist())
+
+    def _advance(self, plant: Plant, t_ns: int) -> None:
+        """Advance the plant to a time of its own [ns]."""
+        while t_ns - plant.t_ns > LEAP_NS:  # this process was not scheduled: it logs the lateness and catches up
+            plant.advance(plant.t_ns + LEAP_NS)
+            self._hand_out(plant)
+        plant.advance(t_ns)
+
     def _hand_out(self, plant: Plant) -> None:
         """Publish the samples taken since the last round for the data acquisition."""
         now_ns = self._host.now_ns()
-        self._published["daq"].hand_out(plant, now_ns)
+        # the next round will take about as long as this one, but for a process that was not scheduled
+        next_ns = self.rounds.following_ns + min(now_ns - self.rounds.due_ns, TAKES_NS)
+        self._published["daq"].hand_out(plant, now_ns, next_ns)
         if plant.load_sampling is not None:
-            self._published["loads"].hand_out(plant.load_sampling, now_ns)
+            self._published["loads"].hand_out(plant.load_sampling, now_ns, next_ns)
 
     def _begin_to_put_back(self) -> Future[Plant]:
         """Build the rover at its start, with the requested seed and obstacle angle."""
@@ -139,7 +166,7 @@ class RealtimePlant:
             published.begin_again(self._offset_ns)
         memory = self._memory
         self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, self._offset_ns, memory.true_loads)
-        self._reset_done["version"] = self._seen["place"]
+        self._reset_done["version"] = self._seen
         self._memory.reset_done.write(self._reset_done)
 
 
@@ -173,20 +200,20 @@ def main(folder: Path, parent: int) -> None:
         freeze_gc=True,
     )
     with rights(asked) as granted, ThreadPoolExecutor(max_workers=1) as beside:
-        clock = RealtimeClock(RATE_HZ)
-        clock.start_ns = time.monotonic_ns()
-        realtime = RealtimePlant(memory, clock.start_ns, aside=beside.submit)
-        moved = LatenessLog(memory.late["plant"]).of("plant")
+        realtime, sleep_until = RealtimePlant(memory, time.monotonic_ns(), aside=beside.submit), monotonic_sleeper()
+        moved, rounds = LatenessLog(memory.late["plant"]).of("plant"), realtime.rounds
         lifecycle.ready(granted)
         while not lifecycle.ending:
-            tick = clock.next()
-            if realtime.round(tick.began_ns):
-                clock = RealtimeClock(RATE_HZ)  # lateness during the reset does not count
+            due_ns = rounds.next_ns(time.monotonic_ns())
+            sleep_until(due_ns)
+            began_ns = time.monotonic_ns()
+            if realtime.round(began_ns):
+                rounds.begin_again(time.monotonic_ns())
                 continue
             done_ns = time.monotonic_ns()
-            moved(clock.due_ns, done_ns)
-            realtime.truth_publisher.publish(clock, done_ns - tick.began_ns)
-            if clock.ticks % RATE_HZ == 0:
+            moved(due_ns, done_ns)
+            realtime.truth_publisher.publish(rounds, done_ns - began_ns)
+            if rounds.ticks % FINAL_EVERY == 0:
                 realtime.truth_publisher.publish_final()
 
 

@@ -15,8 +15,10 @@ from hil.ipc.shm.mapping import mapped_bytes
 # Samples kept of each channel: some 4 s at 30 kHz.
 REMEMBERED = 2**17
 CLOCK = np.dtype([("start_ns", "<i8"), ("rate_hz", "<i8")])  # of the first sample, on CLOCK_MONOTONIC; 0: none
-# How many samples there are, when the newest came into the memory [ns of CLOCK_MONOTONIC], and how many came with them.
-TAKEN = np.dtype([("samples", "<i8"), ("at_ns", "<i8"), ("together", "<i8")])
+# How many samples there are, when the newest came into the memory [ns of CLOCK_MONOTONIC], and when the next ones will.
+TAKEN = np.dtype([("samples", "<i8"), ("at_ns", "<i8"), ("next_ns", "<i8")])
+# Which samples are read together: `every` of them, of which one block begins with sample `first`; 0: none yet.
+BLOCKS = np.dtype([("first", "<i8"), ("every", "<i8")])
 
 
 class SampledMemory:
@@ -35,12 +37,14 @@ class SampledMemory:
     def __init__(self, folder: Path, prefix: str, channels: int, *, create: bool) -> None:
         self.clock = Mailbox(folder / f"{prefix}clock", CLOCK, create=create)
         self.taken = Mailbox(folder / f"{prefix}taken", TAKEN, create=create)
+        self.blocks = Mailbox(folder / f"{prefix}blocks", BLOCKS, create=create)
         self.volts: NDArray[np.float64] = _mapped(folder / f"{prefix}volts", channels, create)
 
     def close(self) -> None:
         """Unmap all memory; may be called twice."""
         self.clock.close()
         self.taken.close()
+        self.blocks.close()
         self.volts = self.volts[:0].copy()  # any view of it keeps it mapped
 
     def keep(self, first: int, volts: NDArray[np.float64]) -> None:
@@ -63,15 +67,15 @@ class SamplePublisher:
         self._taken = np.zeros(1, TAKEN)
         memory.clock.write(np.array([(start_ns, rate_hz)], CLOCK))
 
-    def hand_out(self, sampled: Sampled, now_ns: int) -> None:
-        """Publish the samples taken since the last call, at a time [ns of CLOCK_MONOTONIC]."""
+    def hand_out(self, sampled: Sampled, now_ns: int, next_ns: int) -> None:
+        """Publish the samples taken since the last call, now; the next ones will follow [ns of CLOCK_MONOTONIC]."""
         count = sampled.samples - (self._given - self._first)
         if count > 0:
             volts = np.empty((count, self._memory.volts.shape[1]))
             sampled.copy_samples(self._given - self._first, volts)
             self._memory.keep(self._given, volts)
             self._given += count
-            self._taken[0] = (self._given, now_ns, count)
+            self._taken[0] = (self._given, now_ns, next_ns)
             self._memory.taken.write(self._taken)
 
     def next_ns(self, now_ns: int) -> int:
@@ -100,7 +104,7 @@ class AnalogInMemory:
             raise RuntimeError("the simulated rig's sample clock is not running yet")
         self._start_ns, self.rate_hz = int(clock["start_ns"][0]), int(clock["rate_hz"][0])
         self._memory, self._taken = memory, memory.taken
-        self._row = np.zeros(1, TAKEN)
+        self._row, self._blocks = np.zeros(1, TAKEN), np.zeros(1, BLOCKS)
         self.channels = memory.volts.shape[1]
 
     def taken(self) -> int:
@@ -109,11 +113,18 @@ class AnalogInMemory:
         return int(self._row["samples"][0])
 
     def due_ns(self, count: int) -> int:
-        """See `Analog`: the plant goes on publishing as many at a time, in the same rhythm."""
+        """See `Analog`: with the first of the plant's next rounds that is late enough."""
         self._taken.read(self._row)
-        samples, at_ns, together = self._row[0].tolist()
-        rounds = -((samples - count) // max(together, 1))
-        return int(at_ns) + rounds * together * 1_000_000_000 // self.rate_hz if together else self.at_ns(count - 1)
+        _, at_ns, next_ns = self._row[0].tolist()
+        taken_ns, period_ns = self.at_ns(count - 1), next_ns - at_ns
+        return next_ns + max(-((next_ns - taken_ns) // period_ns), 0) * period_ns if period_ns > 0 else taken_ns
+
+    def read_in_blocks(self, first: int, count: int) -> None:
+        """See `Analog`. The rhythm stays while blocks follow one another, and is then not published again."""
+        row = self._blocks[0]
+        if row["every"] != count or (first - row["first"]) % count:
+            self._blocks[0] = (first, count)
+            self._memory.blocks.write(self._blocks)
 
     def copy(self, first: int, volts: NDArray[np.float64]) -> None:
         """Copy samples from `first` on into volts (n, channels) [V]. Raises OverflowError: they are overwritten."""

@@ -42,7 +42,7 @@ class SerialLines:
     ) -> None:
         loads = memory.sampled.get("loads")
         readings = None if loads is None else ReadingsInMemory(loads)
-        ports = PlantPorts(WheelsInMemory(memory, host), CylindersInMemory(memory), readings)
+        ports = PlantPorts(WheelsInMemory(memory, host), CylindersInMemory(memory, host), readings)
         peers = serial_peers(memory.config, ports)
         self._devices = {name: peer.device for name, peer in peers.items()}
         notes = LatenessLog(memory.late["serial"])

@@ -164,6 +164,14 @@ class _Runs:
         self._lifecycle.report(held=self.version)
 
 
+class Counters(Protocol):
+    """Counts of a clock: ticks, those that were late, and periods skipped."""
+
+    ticks: int
+    late: int
+    skipped: int
+
+
 class GroundTruthPublisher:
     """Publishes values known only to the simulated rig.
 
@@ -186,7 +194,7 @@ class GroundTruthPublisher:
         mailbox.write(self._row)  # of a run before this one nothing is true any more
         self._publish_loads()
 
-    def publish(self, clock: RealtimeClock, cost_ns: int) -> None:
+    def publish(self, clock: Counters, cost_ns: int) -> None:
         """Called in each tick of the rig: publish the current values and the duration of the tick."""
         plant, row = self._plant, self._row
         self._costs.add(cost_ns)

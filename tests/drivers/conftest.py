@@ -17,7 +17,7 @@ from drivers.host import COMPUTER, SLICE_S
 from drivers.interfaces import DeviceError, StopFrames
 from drivers.messages import DriveCommand
 from drivers.serial.stop_port import NEVER_NS, StopPort
-from drivers.sim.protocol.line import WAKE_S, Line, SimulatedSerialDevice, serve_lines
+from drivers.sim.protocol.line import LONGEST_S, Line, SimulatedSerialDevice, serve_lines
 
 PATIENCE_S = 10.0  # of virtual time
 
@@ -36,8 +36,8 @@ class Recorder:
         self.answered.append(len(answer))
         return answer
 
-    def wake(self, now_ns: int) -> None:
-        self.device.wake(now_ns)
+    def wake(self, now_ns: int) -> int:
+        return self.device.wake(now_ns)
 
 
 class RecordedLine(NamedTuple):
@@ -74,7 +74,7 @@ class LineTime:
             due_ns = min((line.serve(self.now_ns) for line in self.lines), default=end_ns)
             if done() or self.now_ns >= end_ns:
                 return
-            self.now_ns = min(max(due_ns, self.now_ns + 1), self.now_ns + round(WAKE_S * 1e9), end_ns)
+            self.now_ns = min(max(due_ns, self.now_ns + 1), self.now_ns + round(LONGEST_S * 1e9), end_ns)
 
 
 def port_type(line_time: LineTime) -> type[serial.Serial]:

@@ -7,7 +7,7 @@ import struct
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Code, Function
 from drivers.serial.link import BadFrameError
-from drivers.sim.protocol.plant_ports import Readings
+from drivers.sim.protocol.plant_ports import NEVER_NS, Readings
 
 _MOST = 2**31 - 1
 
@@ -47,8 +47,9 @@ class Amplifier:
         self._counts = [0] * len(registers)
         self.frozen = False
 
-    def wake(self, now_ns: int) -> None:
+    def wake(self, now_ns: int) -> int:  # noqa: ARG002
         """Nothing happens by itself."""
+        return NEVER_NS
 
     def press(self, pressed: bool) -> None:  # noqa: ARG002
         """Raises ValueError: it reads no emergency stop."""

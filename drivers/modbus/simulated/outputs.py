@@ -9,7 +9,7 @@ from drivers.modbus import protocol
 from drivers.modbus.protocol import Code, Function
 from drivers.modbus.settings import OutputWatchdog, Regulator
 from drivers.modbus.simulated.rtu import ModbusExceptionError, Serve, registers, span
-from drivers.sim.protocol.plant_ports import Cylinders
+from drivers.sim.protocol.plant_ports import NEVER_NS, Cylinders
 
 
 class AnalogOutputs:
@@ -49,15 +49,18 @@ class AnalogOutputs:
             Function.WRITE_REGISTERS: self._write_many,
         }
 
-    def wake(self, now_ns: int) -> None:
-        """The watchdog may close the regulators."""
+    def wake(self, now_ns: int) -> int:
+        """The watchdog may close the regulators; see `Slave`."""
         if self._watchdog is None or not any(self.values[register] for register in self._at):
-            return
+            return NEVER_NS
         timeout_ns = round(self.values[self._watchdog.register] * self._watchdog.s_per_count * 1e9)
-        if timeout_ns and now_ns - self._addressed_ns >= timeout_ns:
-            self.closed_ns.append(self._addressed_ns + timeout_ns)
-            for register in self._at:
-                self._set(register, 0)
+        over_ns = self._addressed_ns + timeout_ns if timeout_ns else NEVER_NS
+        if now_ns < over_ns:
+            return over_ns
+        self.closed_ns.append(over_ns)
+        for register in self._at:
+            self._set(register, 0)
+        return NEVER_NS
 
     def note_addressed(self, t_ns: int) -> None:
         """The watchdog's time begins anew."""

@@ -11,7 +11,7 @@ from drivers.modbus.limits import FLASH_STEPS
 from drivers.modbus.protocol import Code, Function
 from drivers.modbus.settings import ALL_COILS, FLASH_ON, FLASH_STEP_S
 from drivers.modbus.simulated.rtu import ModbusExceptionError, Serve, registers, span
-from drivers.sim.protocol.plant_ports import Cylinders
+from drivers.sim.protocol.plant_ports import NEVER_NS, Cylinders
 
 # Boards have so many coils, or a multiple.
 BOARD_COILS = 8
@@ -69,11 +69,12 @@ class RelayBoard:
             Function.WRITE_COILS: self._write_coils,
         }
 
-    def wake(self, now_ns: int) -> None:
-        """Switch off coils whose time is over."""
+    def wake(self, now_ns: int) -> int:
+        """Switch off coils whose time is over; see `Slave`."""
         for coil, until_ns in list(self._until_ns.items()):
             if until_ns <= now_ns:
                 self._switch(coil, False, until_ns)
+        return min(self._until_ns.values(), default=NEVER_NS)
 
     def note_addressed(self, t_ns: int) -> None:
         """It has no time-out but those of its coils."""

@@ -9,6 +9,7 @@ from typing import Protocol
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Code
 from drivers.serial.bad_frame import BadFrameError
+from drivers.sim.protocol.plant_ports import NEVER_NS
 
 # A function of a slave: data of the request and its time [ns] in, data of the answer out.
 Serve = Callable[[bytes, int], bytes]
@@ -36,8 +37,8 @@ class Slave(Protocol):
     def switched(self) -> Sequence[tuple[int, int, bool]]:
         """Its switching events (time [ns], coil, on), oldest first."""
 
-    def wake(self, now_ns: int) -> None:
-        """Advance to now_ns and run its time-outs."""
+    def wake(self, now_ns: int) -> int:
+        """Advance to now_ns and run its time-outs; as of a `SimulatedSerialDevice`."""
 
     def note_addressed(self, t_ns: int) -> None:
         """A request to its address has arrived."""
@@ -59,10 +60,9 @@ class RtuBus:
         self._slaves, self._silence_ns = slaves, protocol.silence_ns(baud)
         self._buffer, self._received_ns, self._answered = b"", -(2**62), False
 
-    def wake(self, now_ns: int) -> None:
+    def wake(self, now_ns: int) -> int:
         """Run the time-outs of all slaves."""
-        for slave in self._slaves:
-            slave.wake(now_ns)
+        return min((slave.wake(now_ns) for slave in self._slaves), default=NEVER_NS)
 
     @property
     def switched(self) -> list[tuple[int, int, bool]]:

@@ -195,6 +195,7 @@ class Chassis:
         if not task.continuous:
             return self._now(task)
         analog, begin, asked_ns = self.sampled(task), task.first + task.position, self._host.now_ns()
+        analog.read_in_blocks(begin, count)
         self._wait(analog, begin + count, timeout_s)
         self._delivered(max(analog.at_ns(begin + count - 1), asked_ns), self._host.now_ns())
         with self._lock:

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from drivers.host import BITS_PER_BYTE
-from drivers.sim.protocol.plant_ports import TakesTimes
+from drivers.sim.protocol.plant_ports import NEVER_NS, TakesTimes
 
 Kind = Literal["delayed", "intermittent", "garbage", "slow", "duplicate", "off", "disconnect", "reconnect"]
 READ_CHUNK = 4096
@@ -28,11 +28,15 @@ class SimulatedSerialDevice(Protocol):
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
         """Receive bytes that were on the line between two times; the bytes sent back, b"" for none."""
 
-    def wake(self, now_ns: int) -> None:
-        """Advance to now_ns and run its time-outs. Called every few ms and before `receive`, in order of time."""
+    def wake(self, now_ns: int) -> int:
+        """Advance to now_ns and run its time-outs. Called before and after `receive` too, in order of time.
+
+        Returns:
+            When it has to be called again at the latest [ns]; NEVER_NS: not before bytes come.
+        """
 
     def press(self, pressed: bool) -> None:
-        """Press the emergency stop that it reads, or release it. Raises ValueError: it has none."""
+        """Press the emergency stop that it reads, or release it; acts at once. Raises ValueError: it has none."""
 
 
 class SimulatedPort(NamedTuple):
@@ -196,14 +200,14 @@ class Line:
             self.device.wake(ended_ns)
             if answer := self.device.receive(data, began_ns, ended_ns):
                 self._send(answer, ended_ns + self._turnaround_ns)
-        self.device.wake(now_ns)
+        wake_ns = self.device.wake(now_ns)
         while self._outbound and self._outbound[0][0] <= now_ns:
             due_ns, data = self._outbound.popleft()
             self._answered(due_ns, now_ns)
             if not self._dead:
                 self._terminal.write(data)
         dues = [queue[0] for queue in (self._inbound, self._outbound) if queue]
-        return min((due[1] if len(due) == 3 else due[0] for due in dues), default=NEVER_NS)
+        return min([wake_ns, *(due[1] if len(due) == 3 else due[0] for due in dues)])
 
     def close(self) -> None:
         """Hang up."""
@@ -252,10 +256,8 @@ class Line:
         return [(due, part) for due, part in spoiled[how.kind] if part]
 
 
-# Period of the check of device time-outs [s].
-WAKE_S = 0.002
-_WAKE_NS = round(WAKE_S * 1e9)
-NEVER_NS = 2**62
+# The longest wait for bytes [s]: then it is looked whether to go on, and whether this thread was let run.
+LONGEST_S = 0.004
 
 
 def serve_lines(
@@ -280,10 +282,10 @@ def serve_lines(
         now_ns = clock_ns()
         for line, due_ns in dues_ns.items():
             if due_ns <= now_ns or line in ready:
-                dues_ns[line] = min(line.serve(now_ns), now_ns + _WAKE_NS)
+                dues_ns[line] = line.serve(now_ns)
         done_ns = clock_ns()
         served(round_ns, done_ns)
-        wait_s = min(max(min(dues_ns.values(), default=NEVER_NS) - done_ns, 0) * 1e-9, WAKE_S)
+        wait_s = min(max(min(dues_ns.values(), default=NEVER_NS) - done_ns, 0) * 1e-9, LONGEST_S)
         round_ns = done_ns + round(wait_s * 1e9)
         ready.clear()
         with contextlib.suppress(OSError):  # disconnected since

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 # Called with a due time and the actual time [ns], so that a simulated device can report its lateness.
 TakesTimes = Callable[[int, int], object]
+# Time of what does not happen by itself [ns].
+NEVER_NS = 2**62
 
 
 class Wheels(Protocol):
@@ -80,6 +82,9 @@ class Analog(Protocol):
 
     def due_ns(self, count: int) -> int:
         """When so many samples of each channel can first be there [ns of CLOCK_MONOTONIC]."""
+
+    def read_in_blocks(self, first: int, count: int) -> None:
+        """From a sample on, so many are read at a time: the rig may make them in this rhythm."""
 
 
 class Sampled(Protocol):

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from drivers.host import SLICE_S
-from drivers.sim.protocol.line import WAKE_S, Line
+from drivers.sim.protocol.line import Line
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
 
-_SLICE_NS, _WAKE_NS = round(SLICE_S * 1e9), round(WAKE_S * 1e9)
+_SLICE_NS = round(SLICE_S * 1e9)
 
 
 class VirtualPort:
@@ -160,7 +160,7 @@ class VirtualTerminal:
 
 
 class VirtualLines:
-    """Serves simulated lines whenever one is due, and every WAKE_S, as `serve_lines` does.
+    """Serves simulated lines whenever one is due, as `serve_lines` does.
 
     Args:
         time: the virtual time.
@@ -195,4 +195,5 @@ class _Served:
             return
         self._due_ns = NEVER_NS
         now_ns = self._time.now_ns
-        self._at(max(min(self._line.serve(now_ns), now_ns + _WAKE_NS), now_ns + 1))
+        if (due_ns := self._line.serve(now_ns)) < NEVER_NS:
+            self._at(max(due_ns, now_ns + 1))

@@ -12,16 +12,14 @@ from drivers.interfaces import DeviceError
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.serial import VirtualLines
 from hil.config import Config
-from hil.ipc.shm import Mailbox
-from hil.realtime.clock import RealtimeClock
+from hil.ipc.shm import Ring
 from hil.simulator.daq_process import DaqServer
 from hil.simulator.ground_truth import truth_answer
 from hil.simulator.memory import RESET, SimulatorMemory
-from hil.simulator.plant_process import RATE_HZ, RealtimePlant
+from hil.simulator.plant_process import RealtimePlant
+from hil.simulator.rounds import LONGEST_NS
 from hil.simulator.serial_devices import has_server
 from hil.simulator.serial_process import SerialLines
-
-_PERIOD_NS = 1_000_000_000 // RATE_HZ
 
 
 class VirtualRig:
@@ -40,7 +38,6 @@ class VirtualRig:
         self._host = host
         memory = SimulatorMemory(folder, config)
         self._plant = RealtimePlant(memory, host.now_ns(), host)
-        self._clock = RealtimeClock(RATE_HZ, now=host.now_ns, sleep_until=host.sleep_until)  # for its counters
         self._serial = SerialLines(memory, host, host.terminal)
         VirtualLines(host.time, self._serial.lines, host.ports)
 
@@ -88,11 +85,11 @@ class VirtualRig:
         self._memory.close()
 
     def _round(self) -> None:
-        """Advance the plant, every ms."""
+        """Advance the plant to the end of a round."""
         time = self._host.time
         self._plant.round(time.now_ns)
-        self._plant.truth_publisher.publish(self._clock, 0)
-        time.call_at(time.now_ns + _PERIOD_NS, self._round)
+        self._plant.truth_publisher.publish(self._plant.rounds, 0)
+        time.call_at(self._plant.rounds.next_ns(time.now_ns), self._round)
 
     def _of(self, do: str) -> Callable[[dict[str, Any]], Mapping[str, Any]]:
         """A handler that passes a command on to the process of the device that it names."""
@@ -106,7 +103,7 @@ class VirtualRig:
     def _place(self, command: dict[str, Any]) -> dict[str, Any]:
         """Put the rover back to its start, with the given obstacle angle and seed."""
         self._memory.reset.write(np.array([(command["angle_deg"], command["seed"])], RESET))
-        self._host.sleep(2 * _PERIOD_NS * 1e-9)  # the plant's next round does it
+        self._host.sleep(2 * LONGEST_NS * 1e-9)  # the plant's next round does it
         return {}
 
     def _ground_truth(self, command: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
@@ -115,8 +112,7 @@ class VirtualRig:
         return truth_answer(self._memory.ground_truth, self._memory.true_loads)
 
 
-def _newest(commands: Mailbox) -> np.void:
-    """The newest row of commands."""
-    row = np.zeros(1, commands.dtype)
-    commands.read(row)
-    return cast("np.void", row[0])
+def _newest(commands: Ring) -> np.void:
+    """The newest row of commands; zeros before the first."""
+    rows = commands.reader("newest").read(commands.capacity)
+    return cast("np.void", rows[-1] if len(rows) else np.zeros(1, commands.dtype)[0])

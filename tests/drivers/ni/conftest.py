@@ -70,6 +70,9 @@ class Ramps:
     def due_ns(self, count):
         return self.at_ns(count - 1)
 
+    def read_in_blocks(self, first, count):
+        pass
+
     def volts(self, samples):
         return ((samples % self.period) * 5e-4 - 1)[:, None] * (1, -2, 0.5)
 

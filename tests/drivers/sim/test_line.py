@@ -26,6 +26,7 @@ class Echo:
 
     def wake(self, now_ns):
         self.happened.append(("wake", now_ns))
+        return NEVER_NS
 
     def received(self):
         return [item[1:] for item in self.happened if item[0] == "receive"]
@@ -273,5 +274,5 @@ def test_a_server_of_lines_that_is_not_let_run_says_when_it_was_to_look_again(tm
     turns, times = iter([True, True, False]), []
     serve_lines([line], lambda: next(now_ns), lambda: next(turns), lambda *when: times.append(when))
     line.close()
-    # it began at 0, had served all lines at 100, and was to look again 2 ms after that
-    assert times == [(0, 100), (100 + 2_000_000, 14_000_100)]
+    # it began at 0, had served all lines at 100, and was to look again 4 ms after that
+    assert times == [(0, 100), (100 + 4_000_000, 14_000_100)]

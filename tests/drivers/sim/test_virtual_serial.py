@@ -7,6 +7,7 @@ from drivers.interfaces import LinkLostError, StopFrames
 from drivers.serial.link import SerialLink
 from drivers.serial.stop_port import StopPort
 from drivers.sim.protocol.line import Line, LineFault
+from drivers.sim.protocol.plant_ports import NEVER_NS
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import VirtualTime
 from drivers.sim.virtual.serial import VirtualLines
@@ -20,7 +21,7 @@ class Echo:
     """Echoes what it receives, and records when."""
 
     def __init__(self):
-        self.received, self.woken_ns = [], []
+        self.received, self.woken_ns, self.every_ns = [], [], NEVER_NS
 
     def receive(self, data, began_ns, ended_ns):
         self.received.append((data, began_ns, ended_ns))
@@ -28,6 +29,7 @@ class Echo:
 
     def wake(self, now_ns):
         self.woken_ns.append(now_ns)
+        return now_ns + self.every_ns
 
 
 class Bench:
@@ -118,11 +120,21 @@ def test_a_stop_goes_to_the_port_that_is_plugged_in_again(bench):
     assert [data for data, _, _ in bench.device.received] == [b"halt"]
 
 
-def test_a_device_that_was_spoken_to_is_woken_every_2_ms_when_its_host_is_gone(bench):
+@pytest.mark.parametrize("every_ns", [2 * MS, 35 * MS])
+def test_a_device_is_woken_when_it_asked_to_be_though_its_host_is_gone(bench, every_ns):
+    bench.device.every_ns = every_ns
     bench.link.open()
     bench.ask(b"a")
     bench.link.close()
     bench.device.woken_ns.clear()
     bench.host.sleep(0.1)
     gaps_ns = {after - before for before, after in zip(bench.device.woken_ns, bench.device.woken_ns[1:], strict=False)}
-    assert gaps_ns == {2 * MS}
+    assert gaps_ns == {every_ns}
+
+
+def test_a_device_that_has_no_time_outs_is_left_alone(bench):
+    bench.link.open()
+    bench.ask(b"a")
+    bench.device.woken_ns.clear()
+    bench.host.sleep(1.0)
+    assert bench.device.woken_ns == []

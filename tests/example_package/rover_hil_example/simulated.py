@@ -1,6 +1,6 @@
 """The drives simulated at the protocol level: what `hil sim` serves, and tests talk to."""
 
-from drivers.sim.protocol.plant_ports import Wheels
+from drivers.sim.protocol.plant_ports import NEVER_NS, Wheels
 
 
 class TextlineDevice:
@@ -10,10 +10,11 @@ class TextlineDevice:
         self._wheels, self._count, self._timeout_ns = wheels, count, timeout_ms * 1_000_000
         self._buffer, self._fed_ns = b"", 0
 
-    def wake(self, now_ns: int) -> None:
-        """Stop by itself when no line has come for the time-out."""
+    def wake(self, now_ns: int) -> int:
+        """Stop by itself when no line has come for the time-out; when that is over [ns]."""
         if self._fed_ns and now_ns - self._fed_ns > self._timeout_ns:
             self._cut()
+        return self._fed_ns + self._timeout_ns + 1 if self._fed_ns else NEVER_NS
 
     def press(self, pressed: bool) -> None:
         raise ValueError("this device has no emergency stop")
