@@ -73,7 +73,7 @@ class Host(Protocol):
         """Wait for so long."""
 
     def rest(self, seconds: float) -> None:
-        """Wait for so long, or until a new command for this process cannot wait."""
+        """Wait for so long, or until a new command for this process cannot wait: its device has it on return."""
 
     def open_serial(self, port: str, baud: int) -> SerialPort:
         """Open a serial port exclusively. Raises OSError or serial.SerialException."""

@@ -23,7 +23,7 @@ from drivers.roboclaw.settings import (
 )
 from drivers.roboclaw.stops import StopSequence
 from drivers.roboclaw.unit import Unit
-from drivers.serial.link import SerialLink
+from drivers.serial.link import OvertakenError, SerialLink
 
 __all__ = ["Bus", "RoboClawControllerSettings", "RoboClawDrives", "RoboClawSettings", "budget"]
 
@@ -38,9 +38,10 @@ COUNTS_BELOW = 2.0**31
 class RoboClawDrives:
     """Wheel drives; a `PolledDevice` device.
 
-    A cut is duty 0 (command 34). All controllers confirm it before any other transaction, and it is repeated at each
-    period, which keeps the serial time-outs fed. After `open`, and after any failure, the drives are cut until a cut
-    and then a running command have been written.
+    A cut is duty 0 (command 34). It is written at once, also while an answer is awaited (`StopSequence.begin`). All
+    controllers confirm it before any other transaction, and it is repeated at each period, which keeps the serial
+    time-outs fed. After `open`, and after any failure, the drives are cut until a cut and then a running command
+    have been written.
 
     A confirmation of this protocol is one byte that does not name its request: a very late one counts for the next
     setting. Commands are repeated, so this is corrected within a period.
@@ -55,7 +56,9 @@ class RoboClawDrives:
         check(settings)
         self.settings, self._host = settings, host
         self._links = [
-            SerialLink(NAME, bus.port, bus.baud, timeout_s=answer_s(settings, bus), host=host, alive=alive)
+            SerialLink(
+                NAME, bus.port, bus.baud, timeout_s=answer_s(settings, bus), host=host, alive=alive, overtaken=True
+            )
             for bus in settings.buses
         ]
         self._units = [Unit(settings, controller, self._links[controller.bus]) for controller in settings.controllers]
@@ -163,6 +166,8 @@ class RoboClawDrives:
         """
         try:
             self._step(self._host.now_ns())
+        except OvertakenError:
+            pass  # by a cut, whose stops are confirmed next
         except DeviceError:
             self._fail()
             raise

@@ -48,7 +48,7 @@ class StopSequence:
             for group in ([on] if together else [[unit] for unit in on])
         ]
         self._pending: deque[StopTransaction] = deque()
-        self._to_post = False
+        self._together = together
 
     def frames(self, device: str) -> tuple[StopFrames, ...]:
         """Frames that stop each bus; twice, more than a packet's gap apart: the first may follow half a packet."""
@@ -62,16 +62,23 @@ class StopSequence:
         return bool(self._pending)
 
     def begin(self) -> None:
-        """Send all stops anew and await their confirmations."""
-        self._pending, self._to_post = deque(self._all), len(self._links) > 1
+        """Send all stops anew and await their confirmations: the first of every bus is sent now.
+
+        A bus on which another answer is awaited gets it too, if answers may follow one another there: the controllers'
+        lines to and from the host are separate. Where they may not, that answer comes first.
+        """
+        self._pending = deque(self._all)
+        for link in self._links:
+            if self._together or not link.awaits:
+                with suppress(LinkLostError):  # the error is raised again when that bus is polled
+                    link.post(next(stop.transaction.request for stop in self._pending if stop.link is link))
 
     def drop(self) -> None:
         """Drop all pending stops."""
-        self._pending.clear()
-        self._to_post = False
+        self._pending = deque()
 
     def next(self, command_ns: int) -> None:
-        """Confirm one stop; the first of every bus is sent before any answer is awaited.
+        """Confirm one stop.
 
         A stop without an answer goes to the end of the queue, so that the others are not delayed.
 
@@ -81,18 +88,14 @@ class StopSequence:
         Raises:
             DeviceError: it was not confirmed.
         """
-        if self._to_post:
-            self._to_post = False
-            for link in self._links:
-                with suppress(LinkLostError):  # the error is raised again when that bus is polled
-                    link.post(next(stop.transaction.request for stop in self._pending if stop.link is link))
-        stop = self._pending[0]
+        pending = self._pending
+        stop = pending[0]
         try:
             stop.ask()
         except DeviceError:
-            self._pending.rotate(-1)
+            pending.rotate(-1)
             raise
-        self._pending.popleft()
+        pending.popleft()  # of a stop that began anew meanwhile nothing is confirmed
         for unit in stop.units:
             unit.confirm(command_ns)
 

@@ -15,7 +15,7 @@ from drivers.host import BITS_PER_BYTE, COMPUTER, SLICE_S, Alive, Host, SerialPo
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
 from drivers.serial.bad_frame import BadFrameError
 
-__all__ = ["BadFrameError", "SerialLink"]
+__all__ = ["BadFrameError", "OvertakenError", "SerialLink"]
 
 T = TypeVar("T")
 # So many of the last ten answers may be damaged: row 14 of the fault table.
@@ -29,8 +29,15 @@ SOONER_NS, LATER_NS, MOST_PAUSE_NS = 10_000, 90_000, 1_500_000
 GONE = (OSError, serial.SerialException, termios.error)
 
 
+class OvertakenError(Exception):
+    """A request without a good answer is not repeated, because another one was posted meanwhile: that is asked next."""
+
+
 class SerialLink:
     """One serial port on which devices answer only to requests.
+
+    A request can be posted while the answer to another one is awaited, for a cut must not wait. The other one is not
+    repeated then: that could undo the cut.
 
     Args:
         device: name for messages.
@@ -39,8 +46,10 @@ class SerialLink:
         timeout_s: how long an answer may take, line time included; after two of them the link counts as lost.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
+        overtaken: a new command may be taken while an answer is awaited, and posts a request then.
 
     Attributes:
+        awaits: the answer to a request is awaited.
         sent_ns: when the last byte of the newest request was sent [ns].
         errors: requests without a good answer, each of two tries counted.
         retries: requests made twice.
@@ -56,14 +65,18 @@ class SerialLink:
         timeout_s: float,
         host: Host = COMPUTER,
         alive: Alive = lambda: None,
+        overtaken: bool = False,
     ) -> None:
+        self._wait = host.rest if overtaken else host.sleep
         self.device, self.port, self.baud = device, port, baud
         self._timeout_ns, self._host, self._alive = round(timeout_s * 1e9), host, alive
         self._serial: SerialPort | None = None
         self._damaged: deque[bool] = deque(maxlen=LOOKED_AT)
         self._answered_ns = 0
         self._posted = b""
+        self._overtaken = False
         self._pause_ns = 0
+        self.awaits = False
         self.sent_ns = -1
         self.errors = self.retries = self.unsolicited_bytes = 0
 
@@ -92,16 +105,18 @@ class SerialLink:
         return count * BITS_PER_BYTE * 1_000_000_000 // self.baud
 
     def post(self, request: bytes) -> None:
-        """Write a request now; the next `ask` with the same bytes only awaits its answer.
+        """Write a request now, unless it is posted already; the next `ask` with the same bytes only awaits its answer.
 
         Raises:
             LinkLostError: the port is lost.
         """
+        if request == self._posted:
+            return
         try:
-            self._write(request)
+            self._send(request) if self.awaits else self._write(request)
         except GONE as error:
             raise self._gone(error) from error
-        self._posted = request
+        self._posted, self._overtaken = request, self.awaits
 
     def ask(self, request: bytes, missing: Callable[[bytes], int], decode: Callable[[bytes], T]) -> T:
         """Send a request and decode its answer; retry once if none arrives or it is damaged.
@@ -117,6 +132,7 @@ class SerialLink:
         Raises:
             LinkLostError: no answer twice, or the port is lost.
             DamagedError: damaged twice, or 3 in the last 10.
+            OvertakenError: no good answer, and another request was posted meanwhile.
         """
         late = False
         for attempt in range(2):
@@ -136,7 +152,12 @@ class SerialLink:
                 self._answered_ns = self._host.now_ns()
                 if late:
                     self._settle()
+                    self._posted = b""  # its answer may be among the bytes discarded
                 return value
+            if self._overtaken:
+                self._settle()
+                self._posted = b""  # as above
+                raise OvertakenError(f"{self.device} on {self.port}: {found}")
         raise trouble(f"{self.device} on {self.port}: {found}, twice; check cable, power, address and baud rate")
 
     def _note(self, *, damaged: bool, found: str = "") -> None:
@@ -151,11 +172,11 @@ class SerialLink:
 
     def _exchange(self, request: bytes, missing: Callable[[bytes], int]) -> bytes:
         """Raises TimeoutError and LinkLostError."""
-        posted, self._posted = self._posted, b""
+        posted, self._posted, self._overtaken = self._posted, b"", False
         try:
             port = self._serial if posted == request and self._serial else self._write(request)
             until_ns = self._host.now_ns() + self._timeout_ns
-            answer = b""
+            answer, self.awaits = b"", True
             while (more := missing(answer)) > 0:
                 if not answer:
                     self._await(port, more)
@@ -170,14 +191,15 @@ class SerialLink:
             raise
         except GONE as error:
             raise self._gone(error) from error
+        finally:
+            self.awaits = False
 
     def _await(self, port: SerialPort, count: int) -> None:
         """Wait until so many bytes of an answer have come as a rule, so that one look at the port is enough."""
-        left_s = (self.sent_ns + self.line_ns(count) + self._pause_ns - self._host.now_ns()) * 1e-9
-        while left_s > 0.0 and port.in_waiting < count:  # which raises where the port is gone
-            self._host.sleep(min(left_s, SLICE_S))
+        due_ns = self.sent_ns + self.line_ns(count) + self._pause_ns
+        while (left_ns := due_ns - self._host.now_ns()) > 0 and port.in_waiting < count:  # raises where it is gone
+            self._wait(min(left_ns * 1e-9, SLICE_S))
             self._alive()
-            left_s -= SLICE_S
         if port.in_waiting >= count:
             self._pause_ns = max(self._pause_ns - SOONER_NS, 0)
         else:
@@ -197,12 +219,16 @@ class SerialLink:
 
     def _write(self, request: bytes) -> SerialPort:
         """Discard unsolicited bytes, and write. Raises LinkLostError and GONE."""
+        if self._serial is not None and (waiting := self._serial.in_waiting):
+            self.unsolicited_bytes += len(self._serial.read(waiting))
+        return self._send(request)
+
+    def _send(self, request: bytes) -> SerialPort:
+        """Write, behind what is still being sent. Raises LinkLostError and GONE."""
         if self._serial is None:
             raise LinkLostError(f"{self.device} on {self.port}: not open")
-        if waiting := self._serial.in_waiting:
-            self.unsolicited_bytes += len(self._serial.read(waiting))
         self._serial.write(request)
-        self.sent_ns = self._host.now_ns() + self.line_ns(len(request))
+        self.sent_ns = max(self._host.now_ns(), self.sent_ns) + self.line_ns(len(request))
         return self._serial
 
     def _gone(self, error: Exception) -> LinkLostError:

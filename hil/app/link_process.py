@@ -11,7 +11,7 @@ from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
 from hil.app.driver_factory import open_link
 from hil.ipc.run_memory import LINKS, RunMemory
-from hil.ipc.wake_up import WokenComputer
+from hil.ipc.wake_up import CommandedHost, WokenComputer
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.processes.link import LinkWorker
 from hil.processes.link_bridge import LinkBridge
@@ -61,15 +61,18 @@ def serve(
         if last_ns := shared.heartbeat.last_ns(name):  # it is watched, and may have been given time to open its device
             shared.heartbeat.beat(name, max(host.now_ns(), last_ns))
 
+    commanded = CommandedHost(host)
     try:
-        device, feed = open_link(name, shared, alive, host)
+        device, feed = open_link(name, shared, alive, commanded)
     except DeviceError as error:
         lifecycle.report(error=str(error))
         return
     opened()
     try:
         lifecycle.ready(granted, detail=device.health().detail)
-        LinkWorker(name, shared, device, LinkBridge(shared, feed), lifecycle, host).run()
+        worker = LinkWorker(name, shared, device, LinkBridge(shared, feed), lifecycle, commanded)
+        commanded.take_commands = worker.take_commands
+        worker.run()
     finally:
         device.close()
 

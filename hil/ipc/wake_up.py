@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import select
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from drivers.host import Computer
+from drivers.host import Computer, Host
 
 _DRAIN_BYTES = 4096
 
@@ -60,3 +61,25 @@ class WokenComputer(Computer):
     def rest(self, seconds: float) -> None:
         """See `Host`."""
         self._wake_up.rest(seconds)
+
+
+class CommandedHost:
+    """A host whose rests end with the newest command at the device, also one in the middle of a transaction.
+
+    Args:
+        host: the same without that.
+
+    Attributes:
+        take_commands: called after each rest.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self.take_commands: Callable[[], None] = lambda: None
+        self._rest = host.rest
+        self.now_ns, self.sleep, self.open_serial = host.now_ns, host.sleep, host.open_serial
+        self.open_shared, self.open_channel = host.open_shared, host.open_channel
+
+    def rest(self, seconds: float) -> None:
+        """See `Host`."""
+        self._rest(seconds)
+        self.take_commands()

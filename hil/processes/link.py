@@ -103,6 +103,11 @@ class LinkWorker:
         if self._held is not None:
             self._hold_on(now_ns)
 
+    def take_commands(self) -> None:
+        """Pass the newest command on to the device, which rests or awaits an answer."""
+        now_ns = self._host.now_ns()
+        self._bridge.apply_commands(now_ns, now_ns)
+
     def _begin_or_hold(self, now_ns: int) -> None:
         """Called when a run begins or is over."""
         if not self._start["over"][0]:

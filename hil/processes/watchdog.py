@@ -34,9 +34,10 @@ from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.realtime import Granted, RightsWanted, rights
 from hil.realtime.stalls import STALL_NS, Stall, StallMonitor, measured_wakeups
 
-PERIOD_S = 0.002
+# Between two looks at most, and while a stop is being written [ns]. A worker's silence is looked for when it is due.
+PERIOD_NS, STOPPING_NS = 5_000_000, 1_000_000
 # The watchdog has not looked for so long: the machine stood still, and a worker's silence may come of that, too [ns].
-KEPT_NS = STALL_NS + round(PERIOD_S * 1e9)
+KEPT_NS = STALL_NS + PERIOD_NS
 KEPT = "this machine kept the watchdog waiting"
 # A port that does not accept its stop within this time is given up; the device's time-out has acted by then.
 TRIED_NS = 100_000_000
@@ -100,6 +101,14 @@ class Watchdog:
         for name in [name for name in self._dying if self._gone(name)]:
             del self._dying[name]
             self._stop(name, now_ns)  # once more: after anything that the worker wrote last
+
+    def next_ns(self, now_ns: int) -> int:
+        """When to look again: as soon as a worker can be silent for too long [ns of CLOCK_MONOTONIC]."""
+        if self._begun or self._dying:
+            return now_ns + STOPPING_NS
+        beats_ns = (self._shared.heartbeat.last_ns(name) for name in WITH_DEVICES if name in self._workers)
+        silent_ns = (beat_ns + WORKER_SILENT_NS + 1 for beat_ns in beats_ns if beat_ns)
+        return min([now_ns + PERIOD_NS, *(due_ns for due_ns in silent_ns if due_ns > now_ns)])
 
     @property
     def stopping(self) -> bool:
@@ -210,9 +219,9 @@ def watch(
         shared.heartbeat.beat("watchdog", now_ns)
         if monitor and (stalls := monitor.take()):
             watchdog.note_stalls(stalls, real_time=real_time)
-        due_ns = host.now_ns() + round(PERIOD_S * 1e9)
-        host.sleep(PERIOD_S)
-        if monitor:  # no stall is too short for this one, which wakes up so often; the threads see the other processors
+        due_ns = watchdog.next_ns(host.now_ns())
+        host.sleep((due_ns - host.now_ns()) * 1e-9)
+        if monitor:  # the threads see the other processors
             monitor.woke(due_ns, host.now_ns())
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from drivers.host import Computer
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError
 from drivers.messages import DriveCommand, DriveSample
 from hil.app import link_process
@@ -275,9 +276,9 @@ def test_a_sign_of_life_while_a_lost_device_is_opened_takes_no_time_from_it(shar
         raise LinkLostError("gone")
 
     monkeypatch.setattr(link_process, "open_link", open_link)
-    link_process.serve(
-        "drives", shared, SimpleNamespace(report=lambda **_: None), host=SimpleNamespace(now_ns=lambda: NOW_NS)
-    )
+    host = Computer()
+    monkeypatch.setattr(host, "now_ns", lambda: NOW_NS)
+    link_process.serve("drives", shared, SimpleNamespace(report=lambda **_: None), host=host)
     heartbeat = shared.heartbeat
     given["alive"]()
     assert heartbeat.last_ns("drives") == 0  # not watched yet

@@ -73,6 +73,17 @@ def test_a_silent_worker_with_a_device_is_killed_once(dog, shared, killed):
     assert list(events(shared)) == ["simulated_rig_silent"]
 
 
+@pytest.mark.parametrize("age_ms", [0, 4, 16, 19])
+def test_a_worker_is_looked_at_when_its_silence_would_be_too_long(dog, shared, killed, age_ms):
+    """Not a period later: the watchdog sleeps until then."""
+    beat(shared, simulated_rig=age_ms * 1_000_000)
+    now_ns = NOW_NS
+    while not killed:
+        now_ns = dog.next_ns(now_ns)
+        dog.look(now_ns)
+    assert now_ns == NOW_NS - age_ms * 1_000_000 + WORKER_SILENT_NS + 1
+
+
 @pytest.mark.parametrize(
     ("looked_ms_before", "words"),
     [(2, ""), (31, "; this machine kept the watchdog waiting for 31 ms")],
