@@ -180,8 +180,13 @@ def budget(settings: RoboClawSettings) -> float:
 
 
 def in_flight_s(settings: RoboClawSettings) -> float:
-    """Longest transaction that a cut may have to wait for, turnaround included [s]."""
+    """How long a cut may have to wait for its bus [s].
+
+    With `stop_together` for the end of a request that is being sent, otherwise for its answer too.
+    """
     run = CommandCode.RUN_ACCELERATING if settings.acceleration_qpps2 else CommandCode.RUN
+    if settings.stop_together:
+        return max((2 + SETTINGS[run].size + 2) * BITS_PER_BYTE / bus.baud for bus in settings.buses)
     longest = max(_size(command) for command in (run, *speed_commands(settings), *SLOW))
     return max(longest * BITS_PER_BYTE / bus.baud + bus.turnaround_us * 1e-6 for bus in settings.buses)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from typing import NamedTuple
@@ -16,6 +17,8 @@ from drivers.registry import valves_driver
 from hil.app.check.access import Access, read_blocks
 from hil.app.link_rates import rate_check
 from hil.config.rig import Rig
+from hil.config.schema.equipment import LimitsConfig
+from hil.config.schema.sensors import DaqConfig
 from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.check import Check
 from hil.messages.layout import Layout
@@ -26,6 +29,9 @@ from hil.safety.measured_monitor import MeasuredMonitor
 # Sensors are measured for so long [ns], and their rate may seem to differ by this share: blocks arrive unevenly.
 LOOK_NS = 1_500_000_000
 RATE_OFF = 0.02
+# Lengths of blocks that are proposed [ms], and the share of a processor that a driver may take for blocks.
+BLOCKS_MS = (1.0, 2.0, 2.5, 3.0, 4.0, 5.0)
+BLOCK_SHARE = 0.15
 # Time for a device to confirm a stop and to report its full state [ns]: slow state is read once a second.
 ANSWER_NS = 3_000_000_000
 # The rate of a link is that of its last second.
@@ -35,7 +41,7 @@ _RELEASE = "release the emergency stop; if it is released, check its wire"
 
 def check_daq(rig: Rig, access: Access) -> list[Check]:
     """Sensors at rest, their rate, calibration sheets, and the read-back of the emergency stop. Raises DeviceError."""
-    blocks, age_ms, t_ns, health = seen_blocks(access, access.daq())
+    blocks, age_ms, t_ns, health, cost_us = seen_blocks(access, access.daq())
     at_rest = DriveSample(0, 0, rig.layout.zero_speeds, -1), ValveSample(0, 0, _no_pressures(rig.layout), -1)
     samples = Samples(t_ns, tuple(blocks), 0, 0, *at_rest)
     estimate = Estimator(rig).estimate(samples)
@@ -47,6 +53,8 @@ def check_daq(rig: Rig, access: Access) -> list[Check]:
     checks = [opened(health), age_check(rig.limits, age_ms), *sensor_checks(rig.limits, rig.layout.channels, estimate)]
     if rig.config.daq is not None:
         checks += rate_checks("sample rate", blocks, rig.config.daq.rate_hz, "daq.rate_hz", 0)
+        if rig.config.rig != "simulated" and rig.config.clock == "realtime":
+            checks.append(block_check(rig.config.daq, rig.limits, cost_us))
     if rig.config.devices and rig.config.devices.daq:
         checks += _sheets(rig.config.sensitivities_mVpN, rig.layout, rig.config.devices.daq)
         checks.append(_e_stop(rig.config.devices.daq, health))
@@ -133,22 +141,52 @@ def _rate(rig: Rig, link: str, health: Health) -> list[Check]:
 
 
 class Seen(NamedTuple):
-    """Blocks of a data acquisition, their median age on arrival [ms], time at the end [ns], state of its link."""
+    """Blocks of a data acquisition, and what is to be known of it.
+
+    Attributes:
+        blocks: in order.
+        age_ms: their median age on arrival [ms]; NaN: there was none.
+        t_ns: time at the end [ns].
+        health: of its link.
+        cost_us: processor time of the driver for a block [us]; NaN: there was none.
+    """
 
     blocks: Sequence[DaqBlock]
     age_ms: float
     t_ns: int
     health: Health
+    cost_us: float
 
 
 def seen_blocks(access: Access, daq: Source[DaqBlock]) -> Seen:
-    """What a data acquisition delivers within LOOK_NS; its age is NaN without a block. Raises DeviceError."""
+    """What a data acquisition delivers within LOOK_NS. Raises DeviceError."""
     with closing(daq):
         daq.open()
+        began_ns = time.thread_time_ns()
         timed, t_ns = read_blocks(access, daq, LOOK_NS)
+        cost_us = (time.thread_time_ns() - began_ns) * 1e-3 / len(timed) if timed else math.nan
         ages_ms = [(read_ns - int(block.t_ns[-1])) * 1e-6 for read_ns, block in timed]
         age_ms = statistics.median(ages_ms) if ages_ms else math.nan
-        return Seen([block for _, block in timed], age_ms, t_ns, daq.health())
+        return Seen([block for _, block in timed], age_ms, t_ns, daq.health(), cost_us)
+
+
+def block_check(daq: DaqConfig, limits: LimitsConfig, cost_us: float) -> Check:
+    """Whether this machine would do with shorter blocks of samples, or needs longer ones.
+
+    A cut waits for the end of a block. The proposed length is the shortest of BLOCKS_MS whose blocks take the driver
+    less than BLOCK_SHARE of a processor.
+
+    Args:
+        daq: of the config.
+        limits: of the config.
+        cost_us: processor time of the driver for a block [us].
+    """
+    whole = [ms for ms in BLOCKS_MS if (daq.rate_hz * ms / 1000.0).is_integer() and ms <= limits.daq_age_ms / 2]
+    proposed = next((ms for ms in whole if cost_us < BLOCK_SHARE * ms * 1e3), max(whole, default=daq.block_ms))
+    found = (
+        f"{daq.block_ms:g} ms; a block takes {cost_us:.0f} us of processor time, {cost_us / daq.block_ms / 10:.0f} %"
+    )
+    return Check("block of samples", True, found, f"{proposed:g} ms is the best for this machine (daq.block_ms)")
 
 
 def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:

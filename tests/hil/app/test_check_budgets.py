@@ -1,5 +1,6 @@
 """Bus loads and the latency of a cut, calculated from the config, against the bytes that the drivers really send."""
 
+import msgspec
 import pytest
 
 from drivers.roboclaw.drives import RoboClawDrives
@@ -82,11 +83,13 @@ def test_every_millisecond_of_a_cut_is_accounted_for():
     assert found["converter's filter"] == 0.75
 
 
-def test_no_transaction_in_flight_is_longer_than_the_driver_takes_for_the_longest_it_makes():
+def test_a_cut_waits_for_the_longest_request_at_most_and_for_its_answer_only_where_answers_collide():
     config = sim_wire()
     given = ROBOCLAW.driver_settings(config.devices.drives, rig_setup(config))
-    ramped = 2 + 12 + 2 + 1  # command 40 and its answer
-    assert in_flight_s(given) == pytest.approx(ramped * 10 / 115200 + 200e-6)
+    ramped, answer = 2 + 12 + 2, 1  # command 40
+    assert in_flight_s(given) == pytest.approx(ramped * 10 / 115200)
+    alone = msgspec.structs.replace(given, stop_together=False)
+    assert in_flight_s(alone) == pytest.approx((ramped + answer) * 10 / 115200 + 200e-6)
 
 
 def test_a_cut_that_a_dead_man_would_beat_is_not_in_order():

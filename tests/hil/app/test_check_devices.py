@@ -10,7 +10,7 @@ import hil.app.check.access
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, SamplesLostError
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.app.check import check_rig
-from hil.app.check.device_checks import check_daq, check_drives, check_valves, sample_rate_hz
+from hil.app.check.device_checks import block_check, check_daq, check_drives, check_valves, sample_rate_hz
 from hil.config import load_config
 from hil.config.rig import Rig
 
@@ -292,3 +292,28 @@ def test_a_rig_in_this_process_is_checked_the_same_way():
     assert missing == []
     assert failed(checks) == []
     assert {"simulated DAQ", "drives cut", "valves", "sensor top noise"} <= {check.item for check in checks}
+
+
+@pytest.mark.parametrize(
+    ("rate_hz", "cost_us", "proposed_ms"),
+    [
+        (30000, 100, 1),
+        (30000, 149, 1),
+        (30000, 151, 2),
+        (30000, 370, 2.5),
+        (30000, 700, 5),
+        (30000, 9000, 5),
+        (51200, 100, 2.5),
+    ],
+)
+def test_the_shortest_blocks_that_the_driver_can_afford_are_proposed(rate_hz, cost_us, proposed_ms):
+    daq, limits = CONFIG.daq.model_copy(update={"rate_hz": rate_hz}), CONFIG.limits
+    check = block_check(daq, limits, cost_us)
+    assert check.ok
+    assert check.allowed.startswith(f"{proposed_ms:g} ms")
+    assert f"{cost_us} us" in check.found
+
+
+def test_no_block_is_proposed_that_is_more_than_half_of_the_age_allowed():
+    limits = CONFIG.limits.model_copy(update={"daq_age_ms": 5.0})
+    assert block_check(CONFIG.daq, limits, 9000.0).allowed.startswith("2.5 ms")
