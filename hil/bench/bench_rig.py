@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB
 from hil.bench.impacts import RepeatedImpacts
 from hil.bench.left_out import FailedMeasurements
 from hil.bench.machine import machine
+from hil.bench.virtual_cuts import virtual_cuts
 from hil.bench.watched_trial import watched_trial
 from hil.config import Config, load_config
 from hil.config.rig import Rig
@@ -58,6 +60,8 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "_three_buses": ("devices.drives.ports=['', '', '']", f"devices.drives.controllers=[{', '.join(THREE)}]"),
     "_460800": ("devices.drives.baud=460800",),
 }
+# Blocks of samples whose cuts are measured in virtual time [ms].
+VIRTUAL_BLOCKS_MS = (3, 2, 1)
 STEP_V = 1.0
 SECONDS_A_CUT = 1.5
 # Few, so that a stall, which ends a run, costs few.
@@ -100,6 +104,30 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
             left_out.add(f"cut_latency{suffix}: {missing} of {wanted} cuts", cuts.ended)
         rows += _cut_rows(suffix, cuts)
     return {"machine": about, "peers": {}, "rows": rows, "left_out": left_out.items}
+
+
+def bench_virtual_cuts(events: int, progress: Progress) -> dict[str, Any]:
+    """Measure cuts in virtual time, where only bytes, blocks and periods take time: the same on any machine.
+
+    Args:
+        events: injected impacts; half as many for each variant.
+        progress: called with each progress line.
+
+    Returns:
+        As `bench_rig`.
+    """
+    left_out = FailedMeasurements(progress)
+    warm_up(Rig(load_config(CONFIG)), progress)
+    rows = []
+    for (suffix, settings), block_ms in itertools.product(VARIANTS.items(), VIRTUAL_BLOCKS_MS):
+        name, wanted = f"{suffix}_{block_ms}ms", max(events // 2, 1) if suffix else events
+        progress(f"{wanted} injected impacts in virtual time, {name.strip('_').replace('_', ' ')}")
+        config = load_config(CONFIG, [*CUTS, *settings, "clock=lockstep", f"daq.block_ms={block_ms}"])
+        cuts = virtual_cuts(config, wanted, STEP_V)
+        if missing := wanted - len(cuts):
+            left_out.add(f"cut_latency{name}: {missing} of {wanted} cuts", ["the run ended early"])
+        rows += _cut_rows(name, Cuts(cuts, [], []))
+    return {"machine": machine(), "peers": {}, "rows": rows, "left_out": left_out.items}
 
 
 def _trial_rows(left_out: FailedMeasurements) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,14 @@ from hil.cli.console import show
 from hil.cli.exits import usage_errors
 from hil.cli.json_file import JsonFile, writable, write
 from hil.cli.options import progress
+
+
+class Clock(StrEnum):
+    """As the key `clock` of a config."""
+
+    realtime = "realtime"
+    lockstep = "lockstep"
+
 
 bench = typer.Typer(help="Measure the speed and the latency of this machine.", no_args_is_help=True)
 
@@ -88,14 +97,17 @@ def models(
 @bench.command()
 def rig(
     events: Annotated[int, typer.Option("--events", min=1, max=1000, help="Injected impacts for each variant.")] = 200,
+    clock: Annotated[
+        Clock, typer.Option("--clock", help="lockstep: cuts in virtual time, where only bytes and periods take time.")
+    ] = Clock.realtime,
     json_file: JsonFile = None,
 ) -> None:
     """Time of a cut through real drivers and devices simulated at the protocol level, and resources of a trial."""
     writable(json_file)
-    from hil.bench.bench_rig import bench_rig
+    from hil.bench.bench_rig import bench_rig, bench_virtual_cuts
 
     with usage_errors():
-        result = bench_rig(events, progress=progress)
+        result = (bench_rig if clock is Clock.realtime else bench_virtual_cuts)(events, progress=progress)
     write(json_file, result)
     table = Table(title="rig at the protocol level", padding=0)
     for column in ("name", "unit", "p50", "p99", "max", "skipped"):
