@@ -67,14 +67,13 @@ class SerialLink:
         alive: Alive = lambda: None,
         overtaken: bool = False,
     ) -> None:
-        self._wait = host.rest if overtaken else host.sleep
         self.device, self.port, self.baud = device, port, baud
         self._timeout_ns, self._host, self._alive = round(timeout_s * 1e9), host, alive
         self._serial: SerialPort | None = None
         self._damaged: deque[bool] = deque(maxlen=LOOKED_AT)
         self._answered_ns = 0
         self._posted = b""
-        self._overtaken = False
+        self._can_be_overtaken, self._overtaken = overtaken, False
         self._pause_ns = 0
         self.awaits = False
         self.sent_ns = -1
@@ -198,7 +197,7 @@ class SerialLink:
         """Wait until so many bytes of an answer have come as a rule, so that one look at the port is enough."""
         due_ns = self.sent_ns + self.line_ns(count) + self._pause_ns
         while (left_ns := due_ns - self._host.now_ns()) > 0 and port.in_waiting < count:  # raises where it is gone
-            self._wait(min(left_ns * 1e-9, SLICE_S))
+            (self._host.rest if self._can_be_overtaken else self._host.sleep)(min(left_ns * 1e-9, SLICE_S))
             self._alive()
         if port.in_waiting >= count:
             self._pause_ns = max(self._pause_ns - SOONER_NS, 0)

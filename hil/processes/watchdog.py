@@ -34,8 +34,9 @@ from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.realtime import Granted, RightsWanted, rights
 from hil.realtime.stalls import STALL_NS, Stall, StallMonitor, measured_wakeups
 
-# Between two looks at most, and while a stop is being written [ns]. A worker's silence is looked for when it is due.
+# Between two looks at most, and while a stop is being written [ns]. Silence is looked for when it is due.
 PERIOD_NS, STOPPING_NS = 5_000_000, 1_000_000
+_LOOP_ALLOWED_NS = {"loop": LOOP_SILENT_NS, "loop_turn": LOOP_HUNG_NS}
 # The watchdog has not looked for so long: the machine stood still, and a worker's silence may come of that, too [ns].
 KEPT_NS = STALL_NS + PERIOD_NS
 KEPT = "this machine kept the watchdog waiting"
@@ -103,11 +104,12 @@ class Watchdog:
             self._stop(name, now_ns)  # once more: after anything that the worker wrote last
 
     def next_ns(self, now_ns: int) -> int:
-        """When to look again: as soon as a worker can be silent for too long [ns of CLOCK_MONOTONIC]."""
+        """When to look again: as soon as the loop or a worker can be silent for too long [ns of CLOCK_MONOTONIC]."""
         if self._begun or self._dying:
             return now_ns + STOPPING_NS
-        beats_ns = (self._shared.heartbeat.last_ns(name) for name in WITH_DEVICES if name in self._workers)
-        silent_ns = (beat_ns + WORKER_SILENT_NS + 1 for beat_ns in beats_ns if beat_ns)
+        allowed_ns = {name: WORKER_SILENT_NS for name in WITH_DEVICES if name in self._workers} | _LOOP_ALLOWED_NS
+        last_ns = self._shared.heartbeat.last_ns
+        silent_ns = (beat_ns + most_ns + 1 for name, most_ns in allowed_ns.items() if (beat_ns := last_ns(name)))
         return min([now_ns + PERIOD_NS, *(due_ns for due_ns in silent_ns if due_ns > now_ns)])
 
     @property
