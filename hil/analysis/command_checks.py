@@ -108,7 +108,9 @@ class _Lags:
         seen = np.searchsorted(newest[1:], self._open[0])
         self._newest_ns = int(newest[-1])
         known = seen < len(rows)
-        self._take(self._open[:, known], rows["t_ns"][seen[known]])
+        at_ns = rows["t_ns"][seen[known]]
+        before = self._open[0][known] <= newest[0]  # confirmed in earlier rows: its time is not that of its tick
+        self._take(self._open[:, known], np.where(before, self._open[0][known], at_ns))
         self._open = self._open[:, ~known]
 
     def end(self, t_ns: int) -> None:

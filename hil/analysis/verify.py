@@ -65,7 +65,7 @@ def _checks(
     run: Path, record: OpenRecord, digests: Digests, summary: Mapping[str, Any] | None, progress: Progress
 ) -> list[Check]:
     proven = digest_checks(digests, summary, run)
-    checks = [_file(run, record), *proven, _checksum(record, summary)]
+    checks = [_file(run, record, digests), *proven, _checksum(record, summary)]
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
@@ -147,21 +147,20 @@ def _replayed(summary: Mapping[str, Any] | None, found: Recomputed | None, wrong
     return Check(item, True, words, allowed)
 
 
-def _file(run: Path, record: OpenRecord) -> Check:
+def _file(run: Path, record: OpenRecord, digests: Digests) -> Check:
     """Closed by its writer, with nothing left outside of it."""
     item, allowed = "file", "closed by its writer, every row with its content"
     mend = f"hil recover {run} makes it whole"
-    try:
-        with h5py.File(file_of(run), "r") as file:  # without swmr, one that was never closed is refused
-            parts: dict[str, Sized] = {"tick": record.tick, "timing": record.timing, "events": record.events}
-            for group in SAMPLED:
-                samples = record.samples(group)
-                parts |= {f"{group}/blocks": samples.blocks, f"{group}/raw": samples.raw} if group in file else {}
-            lacking = {name: file[name].shape[0] - len(part) for name, part in parts.items()}
-    except OSError:
+    if not digests.closed:
         return Check(item, False, f"its writer was killed, or still writes; {mend}", allowed)
     if (run / FOLDER).is_dir():
         return Check(item, False, f"closed, but the run was killed or goes on: there is {FOLDER}; {mend}", allowed)
+    with h5py.File(file_of(run), "r") as file:
+        parts: dict[str, Sized] = {"tick": record.tick, "timing": record.timing, "events": record.events}
+        for group in SAMPLED:
+            samples = record.samples(group)
+            parts |= {f"{group}/blocks": samples.blocks, f"{group}/raw": samples.raw} if group in file else {}
+        lacking = {name: file[name].shape[0] - len(part) for name, part in parts.items()}
     empty = ", ".join(f"{rows} of /{name}" for name, rows in lacking.items() if rows)
     return Check(item, not empty, f"without content: {empty}" if empty else "closed", allowed)
 

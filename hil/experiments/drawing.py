@@ -54,7 +54,7 @@ def over_time(ticks: Recorded, scales: Mapping[str, float]) -> dict[str, list[tu
         rows, rest = rows[:whole], [rows[whole:]]
         t_s = rows["t_ns"] * 1e-9
         for field, scale in scales.items():
-            values = rows[field].reshape(whole, -1) * scale
+            values = rows[field].reshape(whole, math.prod(rows.dtype[field].shape)) * scale
             lines[field].append([_extremes(t_s, line, size) if size > 2 else (t_s, line) for line in values.T])
     joined: dict[str, list[tuple[FloatArray, FloatArray]]] = {}
     for field, parts in lines.items():

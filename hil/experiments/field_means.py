@@ -30,10 +30,13 @@ class FieldMeans:
         self.count += len(rows)
         for field, axis in self._axes.items() if len(rows) else ():
             values = rows[field]
-            total, number = values.sum(axis=axis), len(rows) if axis == 0 else values.size
-            known = field in self._sums
-            self._sums[field] = self._sums[field] + total if known else total
-            self._numbers[field] = self._numbers.get(field, 0) + number
+            self._numbers[field] = self._numbers.get(field, 0) + (len(rows) if axis == 0 else values.size)
+            if field not in self._sums:
+                self._sums[field] = values.sum(axis=axis)
+            elif axis == 0:  # elements are summed row by row, as they would be all at once
+                self._sums[field] = np.concatenate([self._sums[field][None], values]).sum(axis=0)
+            else:
+                self._sums[field] = self._sums[field] + values.sum()
 
     def sum(self, field: str) -> Any:
         """Of a field; 0 of no rows."""

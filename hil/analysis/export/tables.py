@@ -64,8 +64,9 @@ class Table:
         """How many."""
         return len(self.parts[0])
 
-    def blocks(self, rows: int = ROWS_A_BLOCK) -> Iterator[list[NDArray[Any]]]:
+    def blocks(self, rows: int = 0) -> Iterator[list[NDArray[Any]]]:
         """Values (rows,) of all columns, text as objects, so many rows at a time; of no rows an empty block."""
+        rows = rows or ROWS_A_BLOCK
         for first in range(0, max(self.rows, 1), rows):
             yield self.values(*(part[first : first + rows] for part in self.parts))
             if self.rows > rows:
