@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.recording.reader import SampleSet
+from hil.recording.content import SampleSet
 from hil.recording.stored_rows import in_blocks
 
 # Blocks that are looked at together.

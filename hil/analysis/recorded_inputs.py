@@ -18,7 +18,7 @@ from hil.messages.operator_input import OperatorInput, command_of
 from hil.messages.signals import SEQUENCE
 from hil.messages.stages import Tick
 from hil.recording import OpenRecord
-from hil.recording.reader import SampleSet
+from hil.recording.content import SampleSet
 from hil.runtime.rig_io import RigIO
 
 

@@ -23,17 +23,9 @@ from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, triggers_capture
 from hil.messages.signals import tick_dtype
 from hil.recording.compressed_copy import copy_of
+from hil.recording.content import SampleSet, TrialRecord, no_samples
 from hil.recording.file_layout import RECOVERED, write_whole
-from hil.recording.reader import (
-    FILE_NAME,
-    RecordError,
-    SampleSet,
-    TrialRecord,
-    is_closed,
-    is_held,
-    no_samples,
-    read_trial,
-)
+from hil.recording.reader import FILE_NAME, RecordError, is_closed, is_held, read_trial
 from hil.recording.stored_rows import Recorded
 from hil.recording.triggered_capture import TriggeredCapture
 from hil.simulator.ground_truth import SharedGroundTruth

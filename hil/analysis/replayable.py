@@ -17,7 +17,7 @@ from hil.config import Config, ConfigError, parse_config
 from hil.messages.fault import Fault
 from hil.messages.signals import SEQUENCE
 from hil.recording import OpenRecord
-from hil.recording.reader import SampleSet
+from hil.recording.content import SampleSet
 from hil.recording.stored_rows import Recorded, first_rows, in_blocks
 
 NEVER = 2**62

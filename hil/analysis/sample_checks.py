@@ -13,7 +13,7 @@ from hil.analysis.placed_blocks import placed_blocks
 from hil.analysis.recovery import holes_of
 from hil.analysis.tick_checks import ranges
 from hil.messages.check import Check
-from hil.recording.reader import SampleSet
+from hil.recording.content import SampleSet
 from hil.recording.stored_rows import Recorded, in_blocks
 
 Rows = NDArray[np.void]

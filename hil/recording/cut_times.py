@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.recording.reader import OpenRecord
+from hil.recording.content import OpenRecord
 
 
 class CutTimes(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from hil.ipc.run_memory import RunMemory
 from hil.messages.operator_input import NOTICES
 from hil.operator.command_socket import CommandSocket, SharedCommands
 from hil.operator.runtime_folder import Running, RuntimeFolder, read_token
-from hil.recording import reader, stored_rows
+from hil.recording import content, stored_rows
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     def at_a_time(rows: int) -> None:
         monkeypatch.setattr(stored_rows, "BLOCK_BYTES", 1)
         monkeypatch.setattr(stored_rows, "_CHUNK_ROWS", rows)
-        monkeypatch.setattr(reader, "_AT_THE_END", rows)
+        monkeypatch.setattr(content, "_AT_THE_END", rows)
         monkeypatch.setattr(placed_blocks, "_TOGETHER", max(rows // 10, 1))
 
     return at_a_time

@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from hil.recording import reader
+from hil.recording import content
 from hil.recording.stored_rows import StoredRows, between, first_rows, in_blocks, stored
 
 ROWS = 1050
@@ -89,4 +89,4 @@ def test_rows_without_content_are_left_out_wherever_they_begin(file, array, lack
     array[ROWS - lacking :] = 0
     file["rows"][...] = array
     # the first row of a record counts even where nothing is known of it
-    assert reader._whole(file["rows"], "tick") == max(ROWS - lacking, 1)
+    assert content._whole(file["rows"], "tick") == max(ROWS - lacking, 1)
