@@ -5,6 +5,8 @@ The records are short ones, and the blocks shorter.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -114,3 +116,14 @@ def test_an_open_record_is_the_one_that_is_read_whole(recorded, small_blocks):
             joined = np.concatenate([*in_blocks(getattr(record, name))])
             assert joined.tobytes() == getattr(whole, name).tobytes()
     assert read_trial(recorded("good")).tick.tobytes() == whole.tick.tobytes()
+
+
+def test_the_lines_for_a_long_record_in_the_docs_run(recorded, small_blocks, tmp_path, monkeypatch, capsys):
+    text = (Path(__file__).parents[3] / "docs/how-to/read-a-record.md").read_text()
+    lines = text.split("## A record of an hour")[1].split("```python\n")[1].split("```")[0]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "RUN").symlink_to(recorded("good"))
+    small_blocks(BLOCK)
+    exec(compile(lines, "read-a-record.md", "exec"), {})
+    ticks = read_trial(recorded("good")).tick
+    assert capsys.readouterr().out == f"{ticks['speed_mps'].max()} m/s; ended at {ticks['t_ns'][-1] * 1e-9} s\n"
