@@ -15,7 +15,7 @@ from hil.config import ConfigError, parse_config
 from hil.experiments.base import Summary
 from hil.experiments.summary import FILE_NAME as SUMMARY
 from hil.experiments.summary import with_digests, write_summary
-from hil.recording import RecordError, TrialRecord, read_trial
+from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.run_folder import FolderError, summary_of
 
 KILLED = "summary.killed.json"
@@ -32,8 +32,9 @@ def summarise_afterwards(run: Path, why: str) -> Summary:
     Raises:
         RecordError: there is no record that can be read, or it is not one of this version.
     """
-    record = read_trial(run)
-    summary = with_digests(_judged(_summary(record), why), run, record.meta)
+    with open_trial(run) as record:
+        judged = _judged(_summary(record), why)
+    summary = with_digests(judged, run, record.meta)
     write_summary(run, summary)
     return summary
 
@@ -73,7 +74,7 @@ def recover(run: Path) -> tuple[Recovered | None, str]:
     return made, "made from the record"
 
 
-def _summary(record: TrialRecord) -> Mapping[str, Any]:
+def _summary(record: OpenRecord) -> Mapping[str, Any]:
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:

@@ -14,6 +14,7 @@ from hil.experiments.impact.release import Release
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.operator_input import ClearFault, command_of
+from hil.recording.stored_rows import Recorded, in_blocks
 
 Rows = NDArray[np.void]
 _EVER = 2**62
@@ -22,7 +23,7 @@ _EVER = 2**62
 REOPENED_AFTER = (Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.STOP_BY_OPERATOR)
 
 
-def confirmed_in_order(device: str, ticks: Rows, events: Rows) -> Check:
+def confirmed_in_order(device: str, ticks: Recorded, events: Rows) -> Check:
     """What a device has confirmed was commanded before, and is never taken back.
 
     A link that was lost and opened again has confirmed nothing yet, which is recorded as -1.
@@ -32,23 +33,30 @@ def confirmed_in_order(device: str, ticks: Rows, events: Rows) -> Check:
         ticks: in order, rows of `/tick`.
         events: of the record.
     """
-    confirmed_ns = ticks[f"{device}_acknowledged_ns"]
-    ahead = confirmed_ns >= ticks["t_ns"]
     faults = faults_of(events)
-    lost = faults["tick"][np.isin(faults["id"], REOPENED_AFTER)]
-    opened_again = (confirmed_ns == -1) & (ticks["tick"] >= lost.min(initial=_EVER))
-    back = (confirmed_ns < np.maximum.accumulate(confirmed_ns)) & ~opened_again
-    found = "in order"
-    for wrong, what in ((ahead, "not given yet"), (back, "older than one confirmed before")):
-        if wrong.any():
-            at = int(wrong.argmax())
-            found = f"tick {ticks['tick'][at]}: confirmed is the command of {confirmed_ns[at]} ns, {what}"
-            break
+    opened = faults["tick"][np.isin(faults["id"], REOPENED_AFTER)].min(initial=_EVER)
+    ahead = back = ""
+    newest_ns = -_EVER
+    for rows in in_blocks(ticks):
+        confirmed_ns = rows[f"{device}_acknowledged_ns"]
+        newest = np.maximum.accumulate(np.append(newest_ns, confirmed_ns))
+        opened_again = (confirmed_ns == -1) & (rows["tick"] >= opened)
+        early, late = confirmed_ns >= rows["t_ns"], (confirmed_ns < newest[1:]) & ~opened_again
+        ahead = ahead or _first_wrong(rows["tick"], confirmed_ns, early, "not given yet")
+        back = back or _first_wrong(rows["tick"], confirmed_ns, late, "older than one confirmed before")
+        newest_ns = int(newest[-1])
     allowed = "confirmed once given, and never taken back while the link is open"
-    return Check(f"{device}: order", not (ahead | back).any(), found, allowed)
+    return Check(f"{device}: order", not (ahead or back), ahead or back or "in order", allowed)
 
 
-def confirmed_in_time(device: str, ticks: Rows, fields: Sequence[str], limit_ns: int, delay: str = "") -> Check:
+def _first_wrong(ticks: NDArray[Any], confirmed_ns: NDArray[Any], wrong: NDArray[np.bool_], what: str) -> str:
+    if not wrong.any():
+        return ""
+    at = int(wrong.argmax())
+    return f"tick {ticks[at]}: confirmed is the command of {confirmed_ns[at]} ns, {what}"
+
+
+def confirmed_in_time(device: str, ticks: Recorded, fields: Sequence[str], limit_ns: int, delay: str = "") -> Check:
     """Every command that is not the one of the tick before is confirmed within the limit, itself or a newer one.
 
     Args:
@@ -58,20 +66,64 @@ def confirmed_in_time(device: str, ticks: Rows, fields: Sequence[str], limit_ns:
         limit_ns: [ns].
         delay: what it consists of, besides the dead-man's time and a tick.
     """
-    item, t_ns = f"{device}: confirmed", ticks["t_ns"]
+    item, lags = f"{device}: confirmed", _Lags(limit_ns)
     allowed = f"each within {limit_ns * 1e-6:g} ms: {delay}the dead-man's time and a tick"
-    if not ticks.size:
+    if not len(ticks):
         return Check(item, True, "no command", allowed)
-    new = np.ones(len(ticks), bool)
-    new[1:] = np.any([_changes(ticks[field]) for field in fields if field in (ticks.dtype.names or ())], axis=0)
-    given_ns = t_ns[new]
-    seen = np.searchsorted(np.maximum.accumulate(ticks[f"{device}_acknowledged_ns"]), given_ns)
-    lag_ns = t_ns[np.minimum(seen, len(ticks) - 1)] - given_ns  # of one never confirmed: to the end of the record
-    late, worst = lag_ns > limit_ns, int(lag_ns.argmax())
-    found = f"{given_ns.size} commands, longest lag {lag_ns[worst] * 1e-6:.4g} ms, tick {ticks['tick'][new][worst]}"
-    if late.any():
-        found += f"; {late.sum()} too late, {(late & (seen == len(ticks))).sum()} of them never"
-    return Check(item, not late.any(), found, allowed)
+    there, before = [field for field in fields if field in (ticks.dtype.names or ())], ticks[:0]
+    for rows in in_blocks(ticks):
+        joined = {field: np.concatenate([before[field], rows[field]]) for field in there}
+        new = np.ones(len(rows), bool)
+        if there:
+            new[1 - len(before) :] = np.any([_changes(values) for values in joined.values()], axis=0)
+        else:
+            new[1 - len(before) :] = False
+        lags.add(rows, new, rows[f"{device}_acknowledged_ns"])
+        before = rows[-1:]
+    lags.end(int(before["t_ns"][0]))
+    found = f"{lags.count} commands, longest lag {lags.longest_ns * 1e-6:.4g} ms, tick {lags.longest_tick}"
+    if lags.late:
+        found += f"; {lags.late} too late, {lags.never} of them never"
+    return Check(item, not lags.late, found, allowed)
+
+
+class _Lags:
+    """Until commands are confirmed.
+
+    Args:
+        limit_ns: longer is late [ns].
+    """
+
+    def __init__(self, limit_ns: int) -> None:
+        self._limit_ns, self._newest_ns = limit_ns, -_EVER
+        self._open = np.zeros((2, 0), np.int64)  # times and ticks of commands that are not confirmed yet
+        self.count = self.late = self.never = self.longest_tick = 0
+        self.longest_ns = -_EVER
+
+    def add(self, rows: Rows, new: NDArray[np.bool_], confirmed_ns: NDArray[np.int64]) -> None:
+        """Take in ticks: which give a new command, and up to which one is confirmed [ns]."""
+        self.count += int(np.count_nonzero(new))
+        self._open = np.concatenate([self._open, [rows["t_ns"][new], rows["tick"][new]]], axis=1)
+        newest = np.maximum.accumulate(np.append(self._newest_ns, confirmed_ns))
+        seen = np.searchsorted(newest[1:], self._open[0])
+        self._newest_ns = int(newest[-1])
+        known = seen < len(rows)
+        at_ns = rows["t_ns"][seen[known]]
+        before = self._open[0][known] <= newest[0]  # confirmed in earlier rows: its time is not that of its tick
+        self._take(self._open[:, known], np.where(before, self._open[0][known], at_ns))
+        self._open = self._open[:, ~known]
+
+    def end(self, t_ns: int) -> None:
+        """The record ends: what is not confirmed by then never was."""
+        before = self.late
+        self._take(self._open, np.full(self._open.shape[1], t_ns))
+        self.never = self.late - before
+
+    def _take(self, commands: NDArray[np.int64], at_ns: NDArray[np.int64]) -> None:
+        lag_ns = at_ns - commands[0]
+        self.late += int(np.count_nonzero(lag_ns > self._limit_ns))
+        if lag_ns.size and lag_ns.max() > self.longest_ns:
+            self.longest_ns, self.longest_tick = int(lag_ns.max()), int(commands[1][lag_ns.argmax()])
 
 
 def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -81,18 +133,23 @@ def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
     return changes
 
 
-def cut_in_safe(ticks: Rows) -> Check:
+def cut_in_safe(ticks: Recorded) -> Check:
     """In Safe the drives are cut and the valves off."""
-    safe = ticks[ticks["safe"] == 1]
-    powered = safe["valves"].any(axis=(1, 2)) if "valves" in (ticks.dtype.names or ()) else np.zeros(len(safe), bool)
-    wrong = safe[(safe["cut"] != 1) | powered]
-    found = f"{len(safe)} ticks in Safe"
-    if wrong.size:
-        found += f", not cut or valves on in {len(wrong)} of them, first {wrong['tick'][0]}"
-    return Check("cut in Safe", not wrong.size, found, "drives cut and valves off in each tick in Safe")
+    count = number = first = 0
+    for rows in in_blocks(ticks):
+        safe = rows[rows["safe"] == 1]
+        with_valves = "valves" in (rows.dtype.names or ())
+        powered = safe["valves"].any(axis=(1, 2)) if with_valves else np.zeros(len(safe), bool)
+        wrong = safe["tick"][(safe["cut"] != 1) | powered]
+        first = wrong[0] if wrong.size and not number else first
+        count, number = count + len(safe), number + len(wrong)
+    found = f"{count} ticks in Safe"
+    if number:
+        found += f", not cut or valves on in {number} of them, first {first}"
+    return Check("cut in Safe", not number, found, "drives cut and valves off in each tick in Safe")
 
 
-def safe_after_fault(ticks: Rows, events: Rows, only_recorded: Collection[Fault]) -> Check:
+def safe_after_fault(ticks: Recorded, events: Rows, only_recorded: Collection[Fault]) -> Check:
     """Safe is latched by a fault, in its tick or the next, and stays until an operator has cleared each fault.
 
     Args:
@@ -104,16 +161,19 @@ def safe_after_fault(ticks: Rows, events: Rows, only_recorded: Collection[Fault]
     changes = _latched_after(events, only_recorded)
     first = next((change for change in changes if change[1]), None)
     found = f"{first[2]} in tick {first[0]}" if first else "no fault"
-    good = True
-    for (since, faults, _), (until, *_) in zip([(-1, 0, ""), *changes], [*changes, (_EVER, 0, "")], strict=True):
-        # in the tick of a change it is the one or the other
-        inside = ticks[(ticks["tick"] > since) & (ticks["tick"] < until)]
-        wrong = inside["tick"][inside["safe"] != bool(faults)]
-        if wrong.size:
-            good = False
-            found += f", {'not Safe' if faults else 'Safe'} in tick {wrong[0]}"
-            break
-    return Check(item, good, found, allowed)
+    # in the tick of a change it is the one or the other
+    spans = list(zip([(-1, 0, ""), *changes], [*changes, (_EVER, 0, "")], strict=True))
+    wrong: dict[int, tuple[bool, int]] = {}
+    for rows in in_blocks(ticks):
+        numbers, safe = rows["tick"], rows["safe"]
+        for place, ((since, faults, _), (until, *_)) in enumerate(spans):
+            other = numbers[(numbers > since) & (numbers < until) & (safe != bool(faults))]
+            if other.size:
+                wrong.setdefault(place, (bool(faults), int(other[0])))
+    if wrong:
+        faulty, tick = wrong[min(wrong)]
+        found += f", {'not Safe' if faulty else 'Safe'} in tick {tick}"
+    return Check(item, not wrong, found, allowed)
 
 
 def _latched_after(events: Rows, only_recorded: Collection[Fault]) -> list[tuple[int, int, str]]:
@@ -143,7 +203,7 @@ def _tick_of_cut(impact: np.void, ticks: Rows, release: Release | None) -> int:
     return int(later[0]) if later.size else int(ticks["tick"].max(initial=0)) + 1
 
 
-def cut_at_impact(ticks: Rows, events: Rows, release: Release | None = None) -> Check:
+def cut_at_impact(ticks: Recorded, events: Rows, release: Release | None = None) -> Check:
     """The drives are cut in the tick that reacts to an impact, or when the release of the trial is due.
 
     Args:
@@ -154,8 +214,8 @@ def cut_at_impact(ticks: Rows, events: Rows, release: Release | None = None) -> 
     item, allowed = "cut at the impact", "drives cut in the reaction tick"
     if release is not None and release.kind != "automatic":
         allowed = f"drives cut once the release is due, trial.release {release.kind}"
-    impacts = impacts_of(events)
-    cuts = []
+    impacts, cuts = impacts_of(events), []
+    ticks = ticks[["tick", "t_ns", "state", "cut"]] if len(impacts) else ticks[:0]
     for event in impacts:
         number = _tick_of_cut(event, ticks, release)
         tick = ticks[ticks["tick"] == number]

@@ -11,7 +11,7 @@ import numpy as np
 from hil.analysis.digests import mismatch
 from hil.messages.layout import Layout
 from hil.messages.signals import PLAIN, Signal, flat, signals_of
-from hil.recording import RecordError, TrialRecord, read_trial
+from hil.recording import OpenRecord, RecordError, read_trial
 from hil.recording.run_folder import recorded_run, summary_of
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ class UnverifiedRunError(ValueError):
     """Record and summary of a run do not match their digests."""
 
 
-def verified_run(folder: Path, *, unverified: bool = False) -> tuple[TrialRecord, dict[str, Any], str]:
-    """Record and summary of a run, and in words what does not match its digest.
+def verified_summary(folder: Path, *, unverified: bool = False) -> tuple[dict[str, Any], str]:
+    """Summary of a run, and in words what of it and its record does not match its digest.
 
     Args:
         folder: of the run.
@@ -44,7 +44,7 @@ def verified_run(folder: Path, *, unverified: bool = False) -> tuple[TrialRecord
     wrong = mismatch(folder, summary)
     if wrong and not unverified:
         raise UnverifiedRunError(f"{folder}: {wrong} (hil verify says more, --unverified takes it all the same)")
-    return read_trial(folder), summary or {}, wrong
+    return summary or {}, wrong
 
 
 def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
@@ -78,7 +78,8 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
         import xarray
     except ImportError:
         raise MissingPackageError(f"open_run needs xarray, which is not installed: {INSTALL}") from None
-    record, summary, wrong = verified_run(Path(run), unverified=unverified)
+    summary, wrong = verified_summary(Path(run), unverified=unverified)
+    record = read_trial(Path(run))
     layout, fields = layout_of(record), signals_of("tick")
     dimensions = {"wheels": "wheel", "chambers": "valve", "channels": "channel"}
     coordinates: dict[str, Any] = {
@@ -106,7 +107,7 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
     return xarray.Dataset(variables, coordinates, attributes | ({"unverified": wrong} if wrong else {}))
 
 
-def layout_of(record: TrialRecord) -> Layout:
+def layout_of(record: OpenRecord) -> Layout:
     """Names of wheels, cylinders and channels of a record. Raises RecordError: it does not say them, or they differ."""
     try:
         layout = Layout.from_json(str(record.meta["layout"]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,19 +34,21 @@ class Difference(NamedTuple):
     largest: float | None
 
 
-def tick_differences(recorded: Rows, replayed: Rows, fields: Sequence[str], tolerance: float = 0.0) -> list[Difference]:
+def tick_differences(
+    recorded: Rows, replayed: Rows, fields: Sequence[str], allowed: Callable[[str], float | None] = lambda _: None
+) -> list[Difference]:
     """Differences in those fields.
 
     Args:
         recorded: rows of `/tick`.
         replayed: rows of the same ticks.
         fields: that are compared.
-        tolerance: that counts for none, as a share of the field's largest recorded number; 0: bit for bit.
+        allowed: difference of a field that counts for none; None: bit for bit. Asked only where bits differ.
     """
     differences = []
     for field in fields:
         old, new = recorded[field], replayed[field]
-        unlike = _unlike(old, new, tolerance)
+        unlike = _unlike(old, new, partial(allowed, field))
         if not unlike.any():
             continue
         places = np.argwhere(unlike)
@@ -62,6 +65,15 @@ def tick_differences(recorded: Rows, replayed: Rows, fields: Sequence[str], tole
             )
         )
     return differences
+
+
+def together(differences: Sequence[Difference]) -> Difference:
+    """Differences of one field in several parts of a record, in order, as one."""
+    largest = [difference.largest for difference in differences]
+    return differences[0]._replace(
+        ticks=sum(difference.ticks for difference in differences),
+        largest=None if None in largest else max(number for number in largest if number is not None),
+    )
 
 
 def event_differences(recorded: Rows, replayed: Rows, *, exact: bool = True) -> list[Difference]:
@@ -85,16 +97,15 @@ def _identity(row: np.void, exact: bool) -> tuple[Any, ...]:
     return (row.tobytes(),) if exact else tuple(f"{v:.9g}" if isinstance(v, float) else v for v in row.tolist())
 
 
-def _unlike(old: NDArray[Any], new: NDArray[Any], tolerance: float) -> NDArray[np.bool_]:
+def _unlike(old: NDArray[Any], new: NDArray[Any], allowed: Callable[[], float | None]) -> NDArray[np.bool_]:
     if old.dtype.kind != "f":
         different: NDArray[np.bool_] = old != new
         return different
     bits, other_bits = (np.ascontiguousarray(values).view(np.int64) for values in (old, new))
     unlike: NDArray[np.bool_] = (bits != other_bits) & ~(np.isnan(old) & np.isnan(new))
-    if tolerance and unlike.any():
+    if unlike.any() and (most := allowed()) is not None:
         with np.errstate(invalid="ignore"):
-            scale = np.abs(old[np.isfinite(old)]).max(initial=0.0)
-            unlike &= ~(np.abs(new - old) <= tolerance * scale)
+            unlike &= ~(np.abs(new - old) <= most)
     return unlike
 
 

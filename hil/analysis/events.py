@@ -16,25 +16,23 @@ from hil.messages.layout import SAMPLED, Layout
 from hil.messages.operator_input import is_command
 from hil.messages.schema import EVENT, IMPACT
 from hil.messages.signals import block_dtype, tick_dtype
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
 from hil.recording.tick_logger import LATCHED_BEFORE
 
 _FAULTS = {(int(fault), fault.name.lower().encode()) for fault in Fault}
 _IMPACTS = {(0, IMPACT.encode())}
 
 
-def schema_mismatch(record: TrialRecord, layout: Layout) -> str:
+def schema_mismatch(record: OpenRecord, layout: Layout) -> str:
     """Which rows of a record differ from today's for a rig of that layout, and in what; empty if none do.
 
     `/timing` is not looked at: nothing is worked out from it but how the loop ran.
     """
-    rows = {"tick": (record.tick, tick_dtype(layout)), "events": (record.events, EVENT)}
+    rows = {"tick": (record.tick.dtype, tick_dtype(layout)), "events": (record.events.dtype, EVENT)}
     for group in SAMPLED:
-        rows[f"{group}/blocks"] = (record.samples(group).blocks, block_dtype(layout, group))
+        rows[f"{group}/blocks"] = (record.samples(group).blocks.dtype, block_dtype(layout, group))
     other = [
-        f"rows of /{name} with {_other_fields(found.dtype, known)}"
-        for name, (found, known) in rows.items()
-        if found.dtype != known
+        f"rows of /{name} with {_other_fields(found, known)}" for name, (found, known) in rows.items() if found != known
     ]
     return f"{'; '.join(other)} (recorded by version {record.meta.get('version')})" if other else ""
 
@@ -59,7 +57,7 @@ def _in_words(name: str, found: np.dtype[Any], known: np.dtype[Any]) -> str:
     return f"{name} of type {found.base.str} instead of {known.base.str}" if found.base != known.base else ""
 
 
-def wrong_channels(record: TrialRecord, layout: Layout) -> str:
+def wrong_channels(record: OpenRecord, layout: Layout) -> str:
     """Sensor samples of more or fewer channels than the config has, in words; empty if they fit."""
     shapes = {group: (record.samples(group).raw.shape[1], len(layout.of_group(group))) for group in SAMPLED}
     return "; ".join(
@@ -69,7 +67,7 @@ def wrong_channels(record: TrialRecord, layout: Layout) -> str:
     )
 
 
-def text_fingerprint(record: TrialRecord) -> str:
+def text_fingerprint(record: OpenRecord) -> str:
     """Checksum of the config as it stands in a record, whatever version wrote it."""
     values, _ = read_yaml(str(record.meta.get("config", "")), "/meta/config")
     try:

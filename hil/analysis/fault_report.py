@@ -14,7 +14,7 @@ from hil.analysis.events import carried_of
 from hil.analysis.tick_values import Quantity, quantities
 from hil.config import parse_config
 from hil.processes.disturbances import NOTICED_WITHIN_NS, longest_near
-from hil.recording import RecordError, TrialRecord, read_trial
+from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.run_folder import recorded_run
 from hil.recording.tick_logger import carried_fault
 from hil.runtime.loop import TICKS_AFTER_FAULT
@@ -120,14 +120,16 @@ def read_reports(run: Path) -> list[FaultReport]:
         FolderError: there is no record.
         RecordError: it is damaged, or not a record of this version.
     """
-    record = read_trial(recorded_run(run))
     try:
-        return list(fault_reports(record))
+        with open_trial(recorded_run(run)) as record:
+            return list(fault_reports(record))
+    except RecordError:
+        raise
     except (ValueError, LookupError, TypeError) as error:
         raise RecordError(f"{run}: the record is not of this version ({type(error).__name__}: {error})") from None
 
 
-def fault_reports(record: TrialRecord) -> Iterator[FaultReport]:
+def fault_reports(record: OpenRecord) -> Iterator[FaultReport]:
     """A report on each fault of a record, in order of time; those of an earlier run that were still latched first.
 
     Raises:
@@ -141,7 +143,7 @@ def fault_reports(record: TrialRecord) -> Iterator[FaultReport]:
 
 
 def _report(
-    record: TrialRecord, times: ReactionTimes, supply_Pa: float, event: np.void, shown: Sequence[Quantity]
+    record: OpenRecord, times: ReactionTimes, supply_Pa: float, event: np.void, shown: Sequence[Quantity]
 ) -> FaultReport:
     carried = int(event["id"]) == 0
     row = FAULT_TABLE[carried_fault(event).fault if carried else int(event["id"])]

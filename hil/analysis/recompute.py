@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from hil.analysis.differences import Difference
 from hil.analysis.events import text_fingerprint
-from hil.analysis.recovery import holes
-from hil.analysis.replay import differences_from, run_again
+from hil.analysis.recovery import holes_of
+from hil.analysis.replay import Progress, run_again
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.config import Config
 from hil.config.rig import Rig
@@ -20,9 +22,9 @@ from hil.experiments.registry import summarise
 from hil.experiments.truth_events import RecordedTruth
 from hil.messages.fault import Alarm
 from hil.messages.stages import Tick
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
 from hil.recording.file_layout import RECOVERED
-from hil.recording.sinks import MemorySink
+from hil.recording.stored_rows import first_rows, in_blocks
 from hil.runtime.cycle import Cycle
 
 # Equal up to this share: another processor rounds the last bits otherwise.
@@ -71,7 +73,9 @@ class _Beats:
         raise StopIteration
 
 
-def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | None) -> Recomputed:
+def recompute(
+    record: OpenRecord, config: Config, summary: Mapping[str, Any] | None, progress: Progress = lambda *_: None
+) -> Recomputed:
     """Work out a run's ticks and summary from its record alone.
 
     Estimator, twin, safety and experiment are run again over the recorded inputs (`hil.analysis.replay`); what only a
@@ -81,13 +85,14 @@ def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | 
         record: of the run.
         config: as the record holds it.
         summary: of the run, which alone knows how many ticks the clock skipped; None: there is none.
+        progress: see `run_again`.
 
     Raises:
         ValueError: today's program raises an exception on it.
     """
     rig = Rig(config)
-    cycle, lacking, ticks, differences = _cycle(record, rig, summary)
-    missing = sum(last - first + 1 for first, last in holes(record.tick["tick"]))
+    cycle, lacking, ticks, differences = _cycle(record, rig, summary, progress)
+    missing = sum(last - first + 1 for first, last in holes_of(rows["tick"] for rows in in_blocks(record.tick)))
     live = config.clock == "realtime"
     known = not (missing and live and RECOVERED in record.meta)  # else skipped, or lost: nobody knows
     samples, load_samples = samples_of(record, config)
@@ -176,24 +181,24 @@ def peaks_as_read(said: Mapping[str, Any]) -> bool:
 
 
 def _cycle(
-    record: TrialRecord, rig: Rig, summary: Mapping[str, Any] | None
+    record: OpenRecord, rig: Rig, summary: Mapping[str, Any] | None, progress: Progress
 ) -> tuple[Cycle, str, int, list[Difference]]:
     """A cycle that has been through the record, or has not, and why; its ticks, and where they differ."""
-    record_sink, lacking, ticks = MemorySink(rig.layout), "", record.tick[:0]
+    lacking, ticks = "", first_rows(record.tick, 0)
     try:
-        if record.tick.size:
+        if len(record.tick):
             until = known_until(record, replayable_config(record).clock, summary)
             ticks = replayable_ticks(record, until)
             if until < NEVER:
-                ticks = ticks[ticks["tick"] < until]
+                before = sum(int(np.count_nonzero(rows["tick"] < until)) for rows in in_blocks(ticks))
+                ticks = first_rows(ticks, before)
                 lacking = f"tick {until} ended in an exception and has no row"
     except CannotReplayError as error:
         lacking = str(error)
-    cycle, raised = run_again(record, rig, ticks, record_sink)
-    if raised:
-        raise ValueError(f"today's program raises in tick {raised[0].first_tick}: {raised[0].replayed}")
-    differences = differences_from(record, ticks, record_sink, NEVER, TOLERANCE)
-    return cycle, lacking, len(ticks), differences
+    again = run_again(record, rig, ticks, tolerance=TOLERANCE, progress=progress)
+    for raised in again.raised:
+        raise ValueError(f"today's program raises in tick {raised.first_tick}: {raised.replayed}")
+    return again.cycle, lacking, len(ticks), again.differences
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

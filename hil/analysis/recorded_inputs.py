@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +11,14 @@ from numpy.typing import NDArray
 from drivers.interfaces import Health
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.analysis.events import commands_of
-from hil.analysis.sample_checks import block_places, whole_blocks
+from hil.analysis.placed_blocks import placed_blocks
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.link_messages import SampleRow
 from hil.messages.operator_input import OperatorInput, command_of
 from hil.messages.signals import SEQUENCE
 from hil.messages.stages import Tick
-from hil.recording import TrialRecord
-from hil.recording.reader import SampleSet
+from hil.recording import OpenRecord
+from hil.recording.content import SampleSet
 from hil.runtime.rig_io import RigIO
 
 
@@ -26,15 +27,15 @@ class RecordedInputs:
 
     Args:
         record: with all sensor samples.
-        ticks: those of its ticks that are wanted.
+        ticks: some of its ticks.
         layout: of the rig.
 
     Attributes:
-        ticks: see above.
+        ticks: those that `seek` turns to; others later in the record may take their place.
         devices: hand out what they said in the tick that was turned to last, and take any command.
     """
 
-    def __init__(self, record: TrialRecord, ticks: NDArray[np.void], layout: Layout) -> None:
+    def __init__(self, record: OpenRecord, ticks: NDArray[np.void], layout: Layout) -> None:
         self.ticks, self._row = ticks, ticks[:1]
         self._drives, self._valves = SampleRow(DriveSample, layout), SampleRow(ValveSample, layout)
         asked = [(int(event["tick"]), command_of(event)) for event in commands_of(record.events)]
@@ -85,30 +86,24 @@ class _Link:
 class _Blocks(_Link):
     def __init__(self, recorded_inputs: RecordedInputs, record: SampleSet, group: str) -> None:
         super().__init__(recorded_inputs)
-        whole = whole_blocks(record)
-        starts, ends = block_places(record)
-        heads = record.blocks[whole]
-        self._group, self._next = group, 0
-        self._blocks = [
-            DaqBlock(
-                int(head["sequence"]),
-                record.t_ns[a:b],
-                record.raw[a:b],
-                tuple(map(bool, head["overload"])),
-                int(head["arrived_ns"]),
-            )
-            for head, a, b in zip(heads, starts[whole], ends[whole], strict=True)
-        ]
+        self._group, self._blocks = group, _whole_blocks(record)
+        self._next = next(self._blocks, None)
 
     def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  `seek` has chosen it
         """The next block that this tick took in."""
-        if self._next >= len(self._blocks):
+        block = self._next
+        if block is None or block.sequence > self._recorded_inputs.newest_block(self._group):
             return None
-        block = self._blocks[self._next]
-        if block.sequence > self._recorded_inputs.newest_block(self._group):
-            return None
-        self._next += 1
+        self._next = next(self._blocks, None)
         return block
+
+
+def _whole_blocks(record: SampleSet) -> Iterator[DaqBlock]:
+    for placed in placed_blocks(record):
+        raw, whole = record.raw[placed.first : placed.first + len(placed.t_ns)], placed.whole
+        for head, a, b in zip(placed.heads[whole], placed.starts[whole], placed.ends[whole], strict=True):
+            overload = tuple(map(bool, head["overload"]))
+            yield DaqBlock(int(head["sequence"]), placed.t_ns[a:b], raw[a:b], overload, int(head["arrived_ns"]))
 
 
 class _Drives(_Link):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,17 +23,10 @@ from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, triggers_capture
 from hil.messages.signals import tick_dtype
 from hil.recording.compressed_copy import copy_of
+from hil.recording.content import SampleSet, TrialRecord, no_samples
 from hil.recording.file_layout import RECOVERED, write_whole
-from hil.recording.reader import (
-    FILE_NAME,
-    RecordError,
-    SampleSet,
-    TrialRecord,
-    is_closed,
-    is_held,
-    no_samples,
-    read_trial,
-)
+from hil.recording.reader import FILE_NAME, RecordError, is_closed, is_held, read_trial
+from hil.recording.stored_rows import Recorded
 from hil.recording.triggered_capture import TriggeredCapture
 from hil.simulator.ground_truth import SharedGroundTruth
 
@@ -129,8 +122,16 @@ def _what(record: TrialRecord, before: TrialRecord, lost_ms: float | None, *, fi
 
 def holes(numbers: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
     """First and last number of each hole in numbers that count up by one, from 1 on."""
-    known = np.concatenate([[0], numbers])
-    return tuple((int(known[i]) + 1, int(known[i + 1]) - 1) for i in np.flatnonzero(np.diff(known) > 1))
+    return tuple(holes_of([numbers]))
+
+
+def holes_of(parts: Iterable[NDArray[np.int64]]) -> Iterator[tuple[int, int]]:
+    """The same of numbers that come part by part."""
+    last = 0
+    for numbers in parts:
+        known = np.concatenate([[last], numbers])
+        yield from ((int(known[i]) + 1, int(known[i + 1]) - 1) for i in np.flatnonzero(np.diff(known) > 1))
+        last = int(known[-1])
 
 
 def _has_memory(run: Path) -> bool:
@@ -181,7 +182,8 @@ def _left_in_file(run: Path, shared: RunMemory) -> TrialRecord:
     layout = shared.config.layout
     tick, events, timing = (np.zeros(0, dtype) for dtype in (tick_dtype(layout), EVENT, TIMING))
     daq, loads = (no_samples(layout, group) for group in SAMPLED)
-    return TrialRecord(tick, events, timing, *daq, shared.meta, loads)
+    blocks, raw, t_ns = map(np.asarray, daq)
+    return TrialRecord(tick, events, timing, blocks, raw, t_ns, shared.meta, loads)
 
 
 def _replace(run: Path, record: TrialRecord, layout: Layout, rates_hz: Mapping[str, float]) -> None:
@@ -207,9 +209,9 @@ def _merged(old: TrialRecord, shared: RunMemory) -> TrialRecord:
         tick=np.concatenate([old.tick, _later(_rows(shared, "ticks"), "tick", old.tick)]),
         events=events,
         timing=np.concatenate([old.timing, _later(_rows(shared, "timings"), "tick", old.timing)]),
-        blocks=daq.blocks,
-        raw=daq.raw,
-        daq_t_ns=daq.t_ns,
+        blocks=np.asarray(daq.blocks),
+        raw=np.asarray(daq.raw),
+        daq_t_ns=np.asarray(daq.t_ns),
         meta={**old.meta, RECOVERED: hil.__version__},
         loads=loads,
     )
@@ -237,7 +239,7 @@ def _rows(shared: RunMemory, name: str) -> NDArray[Any]:
     return rows[max(int(start[f"first_{name}"][0]) - overwritten, 0) :]
 
 
-def _later(rows: NDArray[Any], key: str, than: NDArray[Any]) -> NDArray[Any]:
+def _later(rows: NDArray[Any], key: str, than: Recorded) -> NDArray[Any]:
     return rows[rows[key] > than[key][-1]] if than.size else rows
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import hil
-from hil.analysis.differences import Difference, event_differences, tick_differences
+from drivers.messages import DaqBlock
+from hil.analysis.differences import Difference, event_differences, tick_differences, together
 from hil.analysis.digests import mismatch
 from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of, text_fingerprint
 from hil.analysis.recorded_inputs import RecordedInputs
@@ -20,14 +21,16 @@ from hil.analysis.replayable import NEVER, CannotReplayError, known_until, repla
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.messages.fault import Fault
-from hil.recording import RecordError, TrialRecord, read_trial
+from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.run_folder import recorded_run, summary_of
 from hil.recording.sinks import MemorySink
+from hil.recording.stored_rows import Recorded, in_blocks
 from hil.recording.tick_logger import carried_fault
 from hil.runtime.cycle import Cycle
 from hil.safety.fault_table import EXTERNAL_FAULTS
 
 Rows = NDArray[np.void]
+Progress = Callable[[int, int], None]
 
 # What Safe alone decides, whatever the stages have taken in before.
 IN_SAFE = ("safe", "cut", "valves", "set_speed_radps")
@@ -52,7 +55,7 @@ class Replay:
     notes: list[str]
 
 
-def replay(run: Path, *, unverified: bool = False) -> Replay:
+def replay(run: Path, *, unverified: bool = False, progress: Progress = lambda *_: None) -> Replay:
     """Feed the recorded inputs of a run to today's estimator, twin, safety, trial and gate, and compare their outputs.
 
     It is the tick of `hil.runtime.cycle` itself, whose links hand out the record and whose sink keeps the rows. Faults
@@ -61,6 +64,7 @@ def replay(run: Path, *, unverified: bool = False) -> Replay:
     Args:
         run: folder of the run.
         unverified: replay it even if record and summary do not match their digests, and note it.
+        progress: see `run_again`.
 
     Raises:
         FolderError: it holds no record, or its summary cannot be read.
@@ -71,7 +75,8 @@ def replay(run: Path, *, unverified: bool = False) -> Replay:
     if wrong and not unverified:
         raise CannotReplayError(f"{run} is not replayed: {wrong} (--unverified replays it all the same)")
     try:
-        done = _replayed(read_trial(run), summary)
+        with open_trial(run) as record:
+            done = _replayed(record, summary, progress)
         return replace(done, notes=[wrong, *done.notes]) if wrong else done
     except CannotReplayError as error:
         raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
@@ -79,58 +84,118 @@ def replay(run: Path, *, unverified: bool = False) -> Replay:
         raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
 
 
-def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
+def _replayed(record: OpenRecord, summary: Mapping[str, Any] | None, progress: Progress) -> Replay:
     config = replayable_config(record)
     until = known_until(record, config.clock, summary)
-    ticks, record_sink = replayable_ticks(record, until), MemorySink(config.layout)
-    _, differences = run_again(record, Rig(config), ticks, record_sink)
-    differences += differences_from(record, ticks, record_sink, until)
-    differences.sort(key=lambda difference: difference.first_tick)
+    ticks = replayable_ticks(record, until)
+    again = run_again(record, Rig(config), ticks, until, progress=progress)
+    differences = sorted([*again.raised, *again.differences], key=lambda difference: difference.first_tick)
     notes = _notes(record, config.sha256(), len(record.tick) - len(ticks), until)
-    return Replay(len(record_sink.ticks), differences, str(record.meta.get("version")), hil.__version__, notes)
+    return Replay(again.ticks, differences, str(record.meta.get("version")), hil.__version__, notes)
 
 
-def differences_from(
-    record: TrialRecord, ticks: Rows, record_sink: MemorySink, until: int, tolerance: float = 0.0
-) -> list[Difference]:
-    """Where the record is not what `run_again` made of its inputs.
+class RunAgain(NamedTuple):
+    """What came of a cycle that was run again.
+
+    Attributes:
+        cycle: after the last tick.
+        ticks: that have a row.
+        raised: the exception that ended it early, if one did.
+        differences: of its ticks and events from the record.
+    """
+
+    cycle: Cycle
+    ticks: int
+    raised: list[Difference]
+    differences: list[Difference]
+
+
+class _Outputs(MemorySink):
+    """Keeps the rows of the ticks until they are taken, and all events."""
+
+    def take(self) -> Rows:
+        """The rows since the last time."""
+        rows = self.ticks
+        self._ticks = []
+        return rows
+
+    def timing(self, rows: Rows) -> None:
+        """Not compared."""
+
+    def block(self, block: DaqBlock) -> None:
+        """An input."""
+
+    def load_block(self, block: DaqBlock) -> None:
+        """An input."""
+
+
+class _Comparison:
+    """Holds the rows of a cycle that is run again against those of a record.
 
     Args:
-        record: that was run again.
-        ticks: those of its ticks that were.
-        record_sink: what the cycle recorded.
+        ticks: of the record, that are run again.
         until: first tick of which only what Safe decides is compared (`known_until`).
-        tolerance: of numbers, see `tick_differences`; 0: bit for bit.
+        tolerance: difference that counts for none, as a share of a field's largest recorded number; 0: bit for bit.
     """
-    new, events, fields = record_sink.ticks, record_sink.events, ticks.dtype.names or ()
-    old = ticks[: len(new)]
-    inputs = [one(record.events) for one in (carried_of, impacts_of, commands_of, faults_of)]
-    before = np.concatenate(inputs)
-    known = int(np.count_nonzero(old["tick"] < until))  # in order: slices, of rows that may take a GB
-    differences = tick_differences(old[:known], new[:known], fields, tolerance)
-    differences += tick_differences(
-        old[known:], new[known:], [field for field in IN_SAFE if field in fields], tolerance
-    )
-    last = old["tick"][:known].max(initial=0)
-    within = before[before["tick"] <= last], events[events["tick"] <= last]
-    return differences + event_differences(*within, exact=not tolerance)
+
+    def __init__(self, ticks: Recorded, until: int, tolerance: float) -> None:
+        self._ticks, self._until, self._tolerance = ticks, until, tolerance
+        self._fields = ticks.dtype.names or ()
+        self._found: dict[tuple[bool, str], list[Difference]] = {}
+        self._largest: dict[str, float] = {}
+        self.last = self.count = 0  # newest tick that is compared as a whole; rows
+
+    def add(self, old: Rows, new: Rows) -> None:
+        """Rows of the same ticks, recorded and new."""
+        known = int(np.count_nonzero(old["tick"] < self._until))  # in order
+        self.count += len(new)
+        self.last = max(self.last, int(old["tick"][:known].max(initial=0)))
+        allowed = self._allowed if self._tolerance else lambda _: None
+        in_safe = [field for field in IN_SAFE if field in self._fields]
+        for safe_only, part, fields in ((False, slice(known), self._fields), (True, slice(known, None), in_safe)):
+            for difference in tick_differences(old[part], new[part], fields, allowed):
+                self._found.setdefault((safe_only, difference.field), []).append(difference)
+
+    @property
+    def differences(self) -> list[Difference]:
+        """So far, in the order of the fields."""
+        places = [(False, field) for field in self._fields] + [(True, field) for field in IN_SAFE]
+        return [together(self._found[place]) for place in places if place in self._found]
+
+    def _allowed(self, field: str) -> float | None:
+        if not self._largest:  # of all fields at once: it takes a reading of the record
+            floats = [name for name in self._fields if self._ticks.dtype[name].base.kind == "f"]
+            self._largest = dict.fromkeys(floats, 0.0)
+            for rows in in_blocks(self._ticks):
+                for name in floats:
+                    values = rows[name]
+                    here = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+                    self._largest[name] = max(self._largest[name], float(here))
+        return self._tolerance * self._largest[field]
 
 
-def run_again(record: TrialRecord, rig: Rig, ticks: Rows, record_sink: MemorySink) -> tuple[Cycle, list[Difference]]:
-    """Run today's cycle over the inputs of a record.
+def run_again(
+    record: OpenRecord,
+    rig: Rig,
+    ticks: Recorded,
+    until: int = NEVER,
+    tolerance: float = 0.0,
+    progress: Progress = lambda *_: None,
+) -> RunAgain:
+    """Run today's cycle over the inputs of a record, and compare what it does with what is recorded.
 
     Args:
         record: with all sensor samples that those ticks took in.
         rig: of it.
         ticks: those of its ticks that are run, rows of `/tick`.
-        record_sink: takes what the cycle records.
-
-    Returns:
-        The cycle, after the last of them, and the exception that ended it early, if one did.
+        until: first tick of which only what Safe decides is compared (`known_until`).
+        tolerance: difference that counts for none, as a share of a field's largest recorded number; 0: bit for bit.
+        progress: called now and then, of a long record, with how many ticks were run and how many there are.
     """
-    recorded_inputs, faults = RecordedInputs(record, ticks, rig.layout), faults_of(record.events)
+    outputs, comparison = _Outputs(rig.layout), _Comparison(ticks, until, tolerance)
+    recorded_inputs, faults = RecordedInputs(record, ticks[:0], rig.layout), faults_of(record.events)
     cycle = build_cycle(
-        rig, recorded_inputs.devices, record_sink, folder=None, attended=bool(record.meta.get("attended")),
+        rig, recorded_inputs.devices, outputs, folder=None, attended=bool(record.meta.get("attended")),
         latched=[carried_fault(event) for event in carried_of(record.events)],
     )  # fmt: skip
     pending = deque(faults[np.isin(faults["id"], list(EXTERNAL_FAULTS))])
@@ -141,19 +206,33 @@ def run_again(record: TrialRecord, rig: Rig, ticks: Rows, record_sink: MemorySin
             numbers = (int(fault["tick"]), int(fault["t_ns"]), float(fault["value"]), float(fault["limit"]))
             cycle.safety.latch(Fault(fault["id"]), *numbers, fault["detail"].decode())
 
-    number = 0
-    for place, (number, safe) in enumerate(recorded_inputs.ticks[["tick", "safe"]].tolist()):
-        # noticed at the beginning of its tick, or else at the end
-        latch(number if safe else number - 1)
-        try:
-            cycle.run(recorded_inputs.seek(place))
-        except Exception as error:
-            return cycle, [Difference("exception", number, (), None, f"{type(error).__name__}: {error}", 1, None)]
-    latch(number)
-    return cycle, []
+    number, raised = 0, list[Difference]()
+    for rows in in_blocks(ticks):
+        recorded_inputs.ticks = rows
+        for place, (number, safe) in enumerate(rows[["tick", "safe"]].tolist()):
+            # noticed at the beginning of its tick, or else at the end
+            latch(number if safe else number - 1)
+            try:
+                cycle.run(recorded_inputs.seek(place))
+            except Exception as error:
+                what = f"{type(error).__name__}: {error}"
+                raised.append(Difference("exception", number, (), None, what, 1, None))
+                break
+        new = outputs.take()
+        comparison.add(rows[: len(new)], new)
+        if raised:
+            break
+        if len(rows) < len(ticks):
+            progress(comparison.count, len(ticks))
+    else:
+        latch(number)
+    before = np.concatenate([one(record.events) for one in (carried_of, impacts_of, commands_of, faults_of)])
+    within = [events[events["tick"] <= comparison.last] for events in (before, outputs.events)]
+    differences = comparison.differences + event_differences(within[0], within[1], exact=not tolerance)
+    return RunAgain(cycle, comparison.count, raised, differences)
 
 
-def _notes(record: TrialRecord, digest: str, left_out: int, until: int) -> list[str]:
+def _notes(record: OpenRecord, digest: str, left_out: int, until: int) -> list[str]:
     notes = []
     said = record.meta.get("config_sha256")
     if text_fingerprint(record) != said:

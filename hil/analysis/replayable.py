@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 import hil
 from hil.analysis.events import faults_of, schema_mismatch, wrong_channels
-from hil.analysis.recovery import holes
-from hil.analysis.sample_checks import whole_blocks
+from hil.analysis.placed_blocks import placed_blocks
+from hil.analysis.recovery import holes_of
 from hil.analysis.tick_checks import ranges
 from hil.config import Config, ConfigError, parse_config
 from hil.messages.fault import Fault
 from hil.messages.signals import SEQUENCE
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
+from hil.recording.content import SampleSet
+from hil.recording.stored_rows import Recorded, first_rows, in_blocks
 
 NEVER = 2**62
 # The faults after which a tick may have no row: they come of an exception.
@@ -27,7 +29,7 @@ class CannotReplayError(ValueError):
     """The record lacks what a replay needs."""
 
 
-def replayable_config(record: TrialRecord) -> Config:
+def replayable_config(record: OpenRecord) -> Config:
     """The config to replay a record with. Raises CannotReplayError: none of this version, or not all samples kept."""
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
@@ -42,13 +44,14 @@ def replayable_config(record: TrialRecord) -> Config:
     return config
 
 
-def known_until(record: TrialRecord, clock: str, summary: Mapping[str, Any] | None) -> int:
+def known_until(record: OpenRecord, clock: str, summary: Mapping[str, Any] | None) -> int:
     """The first tick that an exception ended before it had a row, so that what it took in is not known; or NEVER.
 
     Raises:
         CannotReplayError: ticks are missing that neither the clock has skipped nor an exception has ended.
     """
-    gaps, faults = holes(record.tick["tick"]), faults_of(record.events)
+    gaps = list(holes_of(rows["tick"] for rows in in_blocks(record.tick)))
+    faults = faults_of(record.events)
     skipped: int | None = ((summary or {}).get("loop") or {}).get("skipped")
     if skipped is None and clock == "lockstep":
         skipped = 0
@@ -61,29 +64,43 @@ def known_until(record: TrialRecord, clock: str, summary: Mapping[str, Any] | No
     return next((first for first, last in gaps if last >= raised), NEVER)
 
 
-def replayable_ticks(record: TrialRecord, until: int) -> NDArray[np.void]:
+def replayable_ticks(record: OpenRecord, until: int) -> Recorded:
     """Ticks with all sensor samples that they took in, and those from `until` on, of which not all is asked.
 
     Raises:
         CannotReplayError: there are none, or blocks of samples are missing between others.
     """
-    ticks: NDArray[np.void] = record.tick
-    for group, field in SEQUENCE.items():
-        if field not in (record.tick.dtype.names or ()):
-            continue
-        samples = record.samples(group)
-        numbers = samples.blocks["sequence"][whole_blocks(samples)]
-        newest = record.tick[field][record.tick["tick"] < until].max(initial=0)
-        if gaps := [(first, last) for first, last in holes(numbers) if first <= newest]:
+    fields = {group: field for group, field in SEQUENCE.items() if field in (record.tick.dtype.names or ())}
+    there = {group: list(_whole_numbers(record.samples(group))) for group in fields}
+    last = {group: max((int(numbers.max(initial=0)) for numbers in parts), default=0) for group, parts in there.items()}
+    newest, lacking, seen = dict.fromkeys(fields, 0), [np.zeros(0, np.int64)], 0
+    for rows in in_blocks(record.tick):
+        asked = rows["tick"] < until
+        lacks = np.zeros(len(rows), bool)
+        for group, field in fields.items():
+            newest[group] = max(newest[group], int(rows[field][asked].max(initial=0)))
+            lacks |= asked & (rows[field] > last[group])
+        lacking.append(seen + np.flatnonzero(lacks))
+        seen += len(rows)
+    for group, parts in there.items():
+        if gaps := [(first, end) for first, end in holes_of(parts) if first <= newest[group]]:
             raise CannotReplayError(
                 f"{'load ' * (group == 'loads')}blocks {ranges(gaps)} of the sensor samples are not in the record, or "
                 "not whole"
             )
-        kept = (ticks[field] <= numbers.max(initial=0)) | (ticks["tick"] >= until)
-        ticks = ticks if kept.all() else ticks[kept]  # a copy of all ticks of an hour takes a GB
-    if not ticks.size:
+    left_out = np.concatenate(lacking)
+    kept = seen - len(left_out)
+    if not kept:
         raise CannotReplayError("there is no tick in the record, or none whose sensor samples are")
+    if not len(left_out) or left_out[0] == kept:
+        return first_rows(record.tick, kept)
+    ticks: Recorded = record.tick[~np.isin(np.arange(seen), left_out)]
     return ticks
+
+
+def _whole_numbers(samples: SampleSet) -> Iterator[NDArray[np.int64]]:
+    """Numbers of the blocks that are there with all their samples."""
+    return (placed.heads["sequence"][placed.whole] for placed in placed_blocks(samples))
 
 
 def _count(gaps: Sequence[tuple[int, int]]) -> int:

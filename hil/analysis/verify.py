@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sized
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
+from numpy.typing import NDArray
 
 import hil
 from drivers.registry import loads_driver
@@ -14,6 +17,7 @@ from hil.analysis import command_checks, sample_checks, tick_checks
 from hil.analysis.digests import digest_checks
 from hil.analysis.events import schema_mismatch, text_fingerprint, wrong_channels
 from hil.analysis.recompute import NO_ROOM, Recomputed, disagreements, lacking_keys, peaks_as_read, recompute
+from hil.analysis.replay import Progress
 from hil.config import Config, ConfigError, parse_config
 from hil.config.schema.devices import DevicesConfig
 from hil.experiments.impact.release import Release
@@ -22,16 +26,17 @@ from hil.messages.check import Check
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.layout import SAMPLED
 from hil.messages.signals import SEQUENCE
-from hil.recording import RecordError, TrialRecord
-from hil.recording.reader import file_of, read_trial_and_digests
+from hil.recording import OpenRecord, RecordError
+from hil.recording.reader import Digests, file_of, open_trial_and_digests
 from hil.recording.run_folder import recorded_run, summary_of
+from hil.recording.stored_rows import Recorded, in_blocks
 from hil.safety.fault_table import warnings_for
 
 # Differences of a summary that are named; the others are counted.
 MOST_LISTED = 5
 
 
-def verify(run: Path) -> list[Check]:
+def verify(run: Path, progress: Progress = lambda *_: None) -> list[Check]:
     """Check the record of a run against itself, its config and its summary, and replay it.
 
     That the inputs are what the devices said, only the digests show: whoever changes inputs, outputs and all digests
@@ -39,6 +44,7 @@ def verify(run: Path) -> list[Check]:
 
     Args:
         run: folder of the run.
+        progress: see `hil.analysis.replay.run_again`.
 
     Returns:
         All checks, passed or not; where the file or its config cannot be read, only those that can be made.
@@ -47,12 +53,19 @@ def verify(run: Path) -> list[Check]:
         FolderError: the folder holds no record, or its summary cannot be read.
     """
     summary = summary_of(recorded_run(run))
-    try:
-        record, digests = read_trial_and_digests(run)
-    except RecordError as error:
-        return [Check("file", False, str(error), "a record of a run")]
+    with ExitStack() as stack:
+        try:
+            record, digests = stack.enter_context(open_trial_and_digests(run))
+        except RecordError as error:
+            return [Check("file", False, str(error), "a record of a run")]
+        return _checks(run, record, digests, summary, progress)
+
+
+def _checks(
+    run: Path, record: OpenRecord, digests: Digests, summary: Mapping[str, Any] | None, progress: Progress
+) -> list[Check]:
     proven = digest_checks(digests, summary, run)
-    checks = [_file(run, record), *proven, _checksum(record, summary)]
+    checks = [_file(run, record, digests), *proven, _checksum(record, summary)]
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
@@ -65,25 +78,26 @@ def verify(run: Path) -> list[Check]:
     if wrong := wrong_channels(record, config.layout):
         return [*checks, Check("channels", False, wrong, "as many in both")]
     loop = summary.get("loop") if summary else None
-    whole = _of_ticks(record, config.loop.rate_hz, loop)
+    ticks = tick_checks.in_order(record.tick)
+    whole = _of_ticks(record, ticks, config.loop.rate_hz, loop)
     # a tick whose row of /timing a kill has cut off is run all the same
     trusted = all(check.ok for check in (*proven, *whole) if check.item != "timing")
     return [
         *checks,
-        *_worked_out(record, config, summary, trusted=trusted),
+        *_worked_out(record, config, summary, progress, trusted=trusted),
         *whole,
         *_of_samples(record, config),
-        *_of_commands(record, config),
+        *_of_commands(ticks, record.events, config),
     ]
 
 
 def _worked_out(
-    record: TrialRecord, config: Config, summary: Mapping[str, Any] | None, *, trusted: bool
+    record: OpenRecord, config: Config, summary: Mapping[str, Any] | None, progress: Progress, *, trusted: bool
 ) -> tuple[Check, Check]:
     """Summary and ticks, worked out again. What is not what was recorded is not run: it may take for ever."""
     wrong = "" if trusted else "not worked out again: digests or ticks are not right"
     try:
-        recomputed = recompute(record, config, summary) if trusted else None
+        recomputed = recompute(record, config, summary, progress) if trusted else None
     except ValueError as error:
         recomputed, wrong = None, str(error)
     version = record.meta.get("version")
@@ -133,26 +147,25 @@ def _replayed(summary: Mapping[str, Any] | None, found: Recomputed | None, wrong
     return Check(item, True, words, allowed)
 
 
-def _file(run: Path, record: TrialRecord) -> Check:
+def _file(run: Path, record: OpenRecord, digests: Digests) -> Check:
     """Closed by its writer, with nothing left outside of it."""
     item, allowed = "file", "closed by its writer, every row with its content"
     mend = f"hil recover {run} makes it whole"
-    try:
-        with h5py.File(file_of(run), "r") as file:  # without swmr, one that was never closed is refused
-            parts: dict[str, Sized] = {"tick": record.tick, "timing": record.timing, "events": record.events}
-            for group in SAMPLED:
-                samples = record.samples(group)
-                parts |= {f"{group}/blocks": samples.blocks, f"{group}/raw": samples.raw} if group in file else {}
-            lacking = {name: file[name].shape[0] - len(part) for name, part in parts.items()}
-    except OSError:
+    if not digests.closed:
         return Check(item, False, f"its writer was killed, or still writes; {mend}", allowed)
     if (run / FOLDER).is_dir():
         return Check(item, False, f"closed, but the run was killed or goes on: there is {FOLDER}; {mend}", allowed)
+    with h5py.File(file_of(run), "r") as file:
+        parts: dict[str, Sized] = {"tick": record.tick, "timing": record.timing, "events": record.events}
+        for group in SAMPLED:
+            samples = record.samples(group)
+            parts |= {f"{group}/blocks": samples.blocks, f"{group}/raw": samples.raw} if group in file else {}
+        lacking = {name: file[name].shape[0] - len(part) for name, part in parts.items()}
     empty = ", ".join(f"{rows} of /{name}" for name, rows in lacking.items() if rows)
     return Check(item, not empty, f"without content: {empty}" if empty else "closed", allowed)
 
 
-def _checksum(record: TrialRecord, summary: Mapping[str, Any] | None) -> Check:
+def _checksum(record: OpenRecord, summary: Mapping[str, Any] | None) -> Check:
     """Of the config as it stands in the record, against what record and summary say it is."""
     checksum = text_fingerprint(record)
     said = {"/meta": record.meta.get("config_sha256")}
@@ -162,8 +175,7 @@ def _checksum(record: TrialRecord, summary: Mapping[str, Any] | None) -> Check:
     return Check("config checksum", all(stated == checksum for stated in said.values()), checksum, allowed)
 
 
-def _of_ticks(record: TrialRecord, rate_hz: int, loop: Mapping[str, Any] | None) -> list[Check]:
-    rows = tick_checks.in_order(record.tick)
+def _of_ticks(record: OpenRecord, rows: Recorded, rate_hz: int, loop: Mapping[str, Any] | None) -> list[Check]:
     return [
         tick_checks.tick_order(record.tick),
         tick_checks.ticks_missing(rows, loop),
@@ -172,15 +184,16 @@ def _of_ticks(record: TrialRecord, rate_hz: int, loop: Mapping[str, Any] | None)
     ]
 
 
-def _of_samples(record: TrialRecord, config: Config) -> list[Check]:
+def _of_samples(record: OpenRecord, config: Config) -> list[Check]:
     checks = []
     for group, name, section in (("daq", "", config.daq), ("loads", "load ", config.loads)):
         if section is None:
             continue
         samples, length = record.samples(group), section.block_samples
+        newest = max(int(rows[SEQUENCE[group]].max(initial=0)) for rows in in_blocks(record.tick))
         all_kept = group == "loads" or config.record.sensors == "all"
         checks += [
-            sample_checks.blocks_missing(samples.blocks, record.tick[SEQUENCE[group]], name),
+            sample_checks.blocks_missing(samples.blocks, newest, name),
             sample_checks.block_length(samples, length, all_kept, group, name),
         ]
         if group == "daq" or _evenly_sampled(config.devices, config.rig):
@@ -194,29 +207,28 @@ def _evenly_sampled(devices: DevicesConfig | None, rig: str) -> bool:
     return device is None or loads_driver(device).even
 
 
-def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
-    rows = tick_checks.in_order(record.tick)
+def _of_commands(rows: Recorded, events: NDArray[np.void], config: Config) -> list[Check]:
     quick_ns = DEAD_MAN_NS - -1_000_000_000 // config.loop.rate_hz
     devices = config.devices if config.rig != "simulated" else None
     drives_ns, why = round(config.links.drives_delay_ms * 1e6), "links.drives_delay_ms, "
     if devices is not None and devices.drives is not None:
         drives_ns, why = _periods_ns(devices.drives.rate_hz), "two periods of devices.drives.rate_hz, "
     checks = [
-        command_checks.confirmed_in_order("drives", rows, record.events),
+        command_checks.confirmed_in_order("drives", rows, events),
         command_checks.confirmed_in_time("drives", rows, ("cut", "set_speed_radps"), quick_ns + drives_ns, why),
     ]
     if config.layout.valves:
         valves_ns, why = 0, ""
         if devices is not None and devices.valves is not None:
             valves_ns, why = _periods_ns(devices.valves.rate_hz), "two periods of devices.valves.rate_hz, "
-        checks.append(command_checks.confirmed_in_order("valves", rows, record.events))
+        checks.append(command_checks.confirmed_in_order("valves", rows, events))
         checks.append(command_checks.confirmed_in_time("valves", rows, ("valves",), quick_ns + valves_ns, why))
     return [
         *checks,
         command_checks.cut_in_safe(rows),
-        command_checks.safe_after_fault(rows, record.events, warnings_for(config.operator, config.residuals)),
+        command_checks.safe_after_fault(rows, events, warnings_for(config.operator, config.residuals)),
         command_checks.cut_at_impact(
-            rows, record.events, Release(config.trial, config.seed) if config.section.impact else None
+            rows, events, Release(config.trial, config.seed) if config.section.impact else None
         ),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,6 +28,33 @@ from hil.simulator.ground_truth import GroundTruth
 Progress = Callable[[str], None]
 # How often the record of a run that would be made again goes to disk [ms].
 FLUSH_MS_OF_MANY = 1000.0
+# How often a long run says how far it has come [s], and after how many ticks it looks at the clock.
+_SAY_EVERY_S, _LOOK_EVERY = 10.0, 4096
+
+
+class _HowFar:
+    """Says now and then how far a long run has come; nothing of a short one.
+
+    Args:
+        rate_hz: of the loop.
+        progress: receives a line.
+    """
+
+    def __init__(self, rate_hz: int, progress: Progress) -> None:
+        self._rate_hz, self._progress = rate_hz, progress
+        self._ticks = 0
+        self._began_s = self._said_s = time.monotonic()
+
+    def tick(self) -> None:
+        """A tick is over."""
+        self._ticks += 1
+        if self._ticks % _LOOK_EVERY:
+            return
+        now_s = time.monotonic()
+        if now_s - self._said_s >= _SAY_EVERY_S:
+            self._said_s = now_s
+            done_s = self._ticks / self._rate_hz
+            self._progress(f"{done_s:.0f} s of the run done, {done_s / (now_s - self._began_s):.1f} times real time")
 
 
 class LockstepBackend:
@@ -55,6 +83,7 @@ class LockstepBackend:
         one_of_many: bool = False,
     ) -> None:
         self._rig, self._attended, self._console = Rig(config), attended, console
+        self._progress = progress
         publisher = stack.enter_context(open_publisher(config, progress))
         flush_ms = FLUSH_MS_OF_MANY if one_of_many else None
         recorder = open_writer(folder, config, record_meta(config, attended=attended), flush_ms=flush_ms)
@@ -73,7 +102,8 @@ class LockstepBackend:
             self._rig, self.rig_io, self.file_sink, folder, attended=self._attended, latched=latched
         )
         if console is None:
-            self.loop = Loop(LockstepClock(self.simulated_rig, rate_hz), self.cycle)
+            clock = LockstepClock(self.simulated_rig, rate_hz)
+            self.loop = Loop(clock, self.cycle, feed=_HowFar(rate_hz, self._progress).tick)
         else:
             clock = PacedClock(self.simulated_rig, rate_hz, console.host)
             console.attend(self.cycle, folder, self._rig.config.experiment)

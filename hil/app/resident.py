@@ -19,7 +19,7 @@ from hil.experiments.base import Experiment, Finished, Summary, samples_of
 from hil.experiments.registry import draw, experiment_type, summarise
 from hil.experiments.summary import with_digests, write_summary
 from hil.messages.fault import Event
-from hil.recording import read_trial
+from hil.recording import open_trial
 from hil.recording.writer import add_events
 from hil.residuals.judgement import mark_events
 
@@ -124,20 +124,22 @@ class Resident:
             figure: whether one is drawn.
         """
         config, rig, kind = self._config, self.rig, experiment_type(self._config)
-        record = read_trial(folder, trusted=True)
-        finished = Finished(
-            Rig(config), rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
-            rig.plant_loop(), rig.links(), wall_s, *samples_of(record, config),
-        )  # fmt: skip
-        summary = summarise(finished)
-        if len(record.tick) and (marks := mark_events(summary, *record.tick[["tick", "t_ns"]][-1].tolist())):
+        with open_trial(folder, trusted=True) as record:
+            finished = Finished(
+                Rig(config), rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
+                rig.plant_loop(), rig.links(), wall_s, *samples_of(record, config),
+            )  # fmt: skip
+            summary = summarise(finished)
+            last, meta = record.tick[-1:], record.meta
+        if len(last) and (marks := mark_events(summary, *last[["tick", "t_ns"]][0].tolist())):
             add_events(folder, marks)
-        summary = with_digests(summary, folder, record.meta, trusted=True)
+        summary = with_digests(summary, folder, meta, trusted=True)
         write_summary(folder, summary)
         rig.publish(summary)
         if figure and kind.figure:
             self._progress(f"drawing {kind.figure}")
-            draw(kind, record, summary, folder)
+            with open_trial(folder, trusted=True) as record:
+                draw(kind, record, summary, folder)
         return RunOutcome(exit_code(finished), summary, folder)
 
 

@@ -26,7 +26,7 @@ from hil.app.run_loop import Signals
 from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.experiments.base import Finished, Summary, samples_of
+from hil.experiments.base import Finished, Summary
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME as SUMMARY
@@ -281,7 +281,8 @@ def run(config: Config) -> RunResult:
         with tempfile.TemporaryDirectory(prefix="hil-run-") as folder:
             outcome = run_experiment(quiet, Path(folder), progress=lambda _: None, figure=False)
             record = read_trial(Path(folder), trusted=True)
-        return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events, samples_of(record, config)[0])
+        kept = (record.daq_t_ns, record.raw) if config.record.sensors == "all" else None
+        return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events, kept)
     rig, sink = Rig(config), MemorySink(config.layout)
     simulated_rig = build_simulated_rig(rig)
     rig_io = simulated_rig_io(rig.layout, simulated_rig)

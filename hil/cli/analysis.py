@@ -16,6 +16,7 @@ from hil.cli.check import show_checks
 from hil.cli.console import show
 from hil.cli.exits import FAULT, USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Unverified, progress
+from hil.cli.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
     from hil.analysis.differences import Difference
@@ -34,8 +35,8 @@ def verify(run: Run, as_json: AsJson = False) -> None:
     from hil.app.warm_up import report_compiling
 
     report_compiling(progress)
-    with usage_errors():
-        checks = verify_run(run)
+    with usage_errors(), ProgressBar("ticks run again") as bar:
+        checks = verify_run(run, bar.done)
     show_checks(checks, f"{run}: verified", as_json)
     if not all(check.ok for check in checks):
         raise typer.Exit(FAULT)
@@ -50,7 +51,8 @@ def replay(run: Run, unverified: Unverified = False, as_json: AsJson = False) ->
     report_compiling(progress)
     with usage_errors():
         try:
-            outcome = replay_run(run, unverified=unverified)
+            with ProgressBar("ticks run again") as bar:
+                outcome = replay_run(run, unverified=unverified, progress=bar.done)
         except CannotReplayError as error:
             complain(str(error))
             raise typer.Exit(USAGE) from None

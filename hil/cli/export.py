@@ -10,6 +10,7 @@ import typer
 
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import Unverified
+from hil.cli.progress_bar import ProgressBar
 
 
 class ExportFormat(StrEnum):
@@ -37,7 +38,8 @@ def export(
 
     with usage_errors():
         try:
-            made = export_source(source, to.value, out, unverified=unverified)
+            with ProgressBar("rows") as bar:
+                made = export_source(source, to.value, out, unverified=unverified, progress=bar.done)
         except (MissingPackageError, UnverifiedRunError, RecordError, OSError) as error:
             complain(str(error))
             raise typer.Exit(USAGE) from None

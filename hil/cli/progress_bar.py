@@ -1,4 +1,4 @@
-"""How far many trials have come, and how long the rest will take: a bar in a terminal, else a line now and then."""
+"""How far many trials or rows have come, and how long the rest will take: a bar in a terminal, else a line at times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EVERY_S = 10.0
 
 
 class ProgressBar:
-    """Receives how many trials are done (`hil.campaign.run.ProgressReporter`).
+    """Receives how many of something are done (`hil.campaign.run.ProgressReporter`).
 
     Args:
         what: is counted.

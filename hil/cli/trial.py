@@ -109,7 +109,7 @@ def report(
     from hil.analysis.digests import mismatch
     from hil.experiments.figure_form import FigureForm
     from hil.experiments.registry import draw, experiment_named
-    from hil.recording import RecordError, read_trial
+    from hil.recording import RecordError, open_trial
     from hil.recording.run_folder import finished_run, summary_of
 
     if is_campaign(run):
@@ -125,11 +125,11 @@ def report(
         raise typer.Exit(USAGE)
     figure = None
     try:
-        record = read_trial(place)
-        with usage_errors():
-            kind = experiment_named(str(record.meta.get("experiment", "impact")))
-        form = FigureForm(width.value, wrong)
-        figure = draw(kind, record, summary, folder, form, to.value)
+        with open_trial(place) as record:
+            with usage_errors():
+                kind = experiment_named(str(record.meta.get("experiment", "impact")))
+            form = FigureForm(width.value, wrong)
+            figure = draw(kind, record, summary, folder, form, to.value)
     except (RecordError, OSError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None

@@ -28,11 +28,11 @@ from hil.safety.validity import validity_checks
 from hil.simulator.ground_truth import GroundTruth
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from rich.table import Table
 
-    from hil.recording import TrialRecord
+    from hil.recording import OpenRecord
+    from hil.recording.stored_rows import Recorded
     from hil.runtime.clock import Clock
     from hil.runtime.cycle import Cycle
     from hil.safety.monitor import SafetyMonitor
@@ -43,7 +43,7 @@ ARMED_NS = 50_000_000
 # zeroed meanwhile, and after an operator's stop [ns].
 CONFIRM_NS = 200_000_000
 
-SampleRows = tuple["NDArray[np.int64]", "NDArray[np.float64]"]
+SampleRows = tuple["Recorded", "Recorded"]
 ArmingChecks = Callable[[Samples, Estimate], Sequence[Check]]
 Summary = dict[str, Any]
 
@@ -124,7 +124,7 @@ class Experiment(ABC):
         return summary_table(title, [*verdict_rows(summary), *loop_rows(summary)])
 
     @classmethod
-    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """Draw the figure in the format that the path ends with, and `form.notice` across it (`figure_file`)."""
         raise NotImplementedError(f"{cls.__name__} has figure {cls.figure} and no draw")
 
@@ -260,8 +260,8 @@ class Finished:
     cycle: Cycle
     clock: Clock
     ground_truth: GroundTruth
-    ticks: NDArray[Any]
-    timing: NDArray[Any]
+    ticks: Recorded
+    timing: Recorded
     events: NDArray[Any]
     plant_loop: dict[str, Any] | None
     links: dict[str, Any] | None
@@ -286,7 +286,7 @@ class Finished:
         return beside(self.events, t_ns)
 
 
-def samples_of(record: TrialRecord, config: Config) -> tuple[SampleRows | None, SampleRows]:
+def samples_of(record: OpenRecord, config: Config) -> tuple[SampleRows | None, SampleRows]:
     """The samples of a record, as `Finished` has them: of the force sensors, and of the load channels."""
     kept = (record.daq_t_ns, record.raw) if config.record.sensors == "all" else None
     return kept, (record.loads.t_ns, record.loads.raw)

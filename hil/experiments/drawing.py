@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
+from hil.recording.stored_rows import Recorded, in_blocks, packed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +29,42 @@ _DASHES = ((4, 3), (1.5, 2), (6, 2, 1.5, 2), (8, 4))
 def decimated(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest value of each of at most `_BINS` stretches: what a line this wide can show."""
     size = math.ceil(len(y) / _BINS)
-    if size < 3:
-        return t, y
+    return (t, y) if size < 3 else _extremes(t, y, size)
+
+
+def over_time(ticks: Recorded, scales: Mapping[str, float]) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
+    """Lines of fields of ticks over time, decimated block by block, as `decimated` does it with all at once.
+
+    Args:
+        ticks: rows of `/tick`.
+        scales: factor of each field that is wanted.
+
+    Returns:
+        Of each field: times [s] and values of each of its elements, as many as can be shown.
+    """
+    size = math.ceil(len(ticks) / _BINS)
+    lines: dict[str, list[Any]] = {field: [] for field in scales}
+    rest: list[NDArray[Any]] = []
+    left = len(ticks)
+    for block in in_blocks(ticks):
+        rest.append(packed(block, ["t_ns", *scales]))
+        left -= len(block)
+        rows = np.concatenate(rest)
+        whole = len(rows) // size * size if left else len(rows)  # stretches do not end where blocks do
+        rows, rest = rows[:whole], [rows[whole:]]
+        t_s = rows["t_ns"] * 1e-9
+        for field, scale in scales.items():
+            values = rows[field].reshape(whole, math.prod(rows.dtype[field].shape)) * scale
+            lines[field].append([_extremes(t_s, line, size) if size > 2 else (t_s, line) for line in values.T])
+    joined: dict[str, list[tuple[FloatArray, FloatArray]]] = {}
+    for field, parts in lines.items():
+        of_elements = [zip(*line, strict=True) for line in zip(*parts, strict=True)]
+        joined[field] = [(np.concatenate(t_s), np.concatenate(values)) for t_s, values in of_elements]
+    return joined
+
+
+def _extremes(t: FloatArray, y: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest value of each stretch of so many rows, in the order in which they came."""
     bins = math.ceil(len(y) / size)
     padded = np.append(y, np.full(bins * size - len(y), y[-1])).reshape(bins, size)
     pairs = np.sort(np.stack([padded.argmin(axis=1), padded.argmax(axis=1)], axis=1), axis=1)

@@ -13,7 +13,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from hil.experiments.figure_form import FigureForm
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
 from hil.recording.run_folder import replacing
 
 _SCREEN_DPI, _PRINT_DPI = 100, 600
@@ -22,7 +22,7 @@ _KNOWN = ("seed", "config", "config_sha256", "version", "content_sha256")
 _STYLE: Any = {"svg.hashsalt": "rover-hil", "pdf.fonttype": 42, "svg.fonttype": "path"}
 
 
-def facts_of(record: TrialRecord, summary: Mapping[str, Any]) -> dict[str, str]:
+def facts_of(record: OpenRecord, summary: Mapping[str, Any]) -> dict[str, str]:
     """Seed, config, version and digest of a run, as text; `unknown` where neither record nor summary say it."""
     digests = summary.get("digests")
     found = {

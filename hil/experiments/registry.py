@@ -22,7 +22,7 @@ from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import residual_summary
 
 if TYPE_CHECKING:
-    from hil.recording import TrialRecord
+    from hil.recording import OpenRecord
 
 BUILT_IN: tuple[type[Experiment], ...] = (
     ImpactExperiment, JogExperiment, DriveExperiment, NormalForceExperiment, DrawbarExperiment, SlopeExperiment
@@ -85,7 +85,7 @@ def summarise(run: Finished) -> Summary:
 
 def draw(
     kind: type[Experiment],
-    record: TrialRecord,
+    record: OpenRecord,
     summary: Summary,
     folder: Path,
     form: FigureForm = FigureForm(),  # noqa: B008

@@ -15,10 +15,12 @@ import hil
 from hil.config.model import fingerprint
 from hil.experiments.base import Finished, Summary
 from hil.experiments.disturbance_summary import long_ticks_summary, machine_summary, simulated_rig_summary
+from hil.experiments.time_counts import TimeCounts
 from hil.messages.signals import PHASES
 from hil.recording.file_layout import RECOVERED
 from hil.recording.reader import read_digests
 from hil.recording.run_folder import replacing
+from hil.recording.stored_rows import Recorded, in_blocks
 from hil.simulator.ground_truth import GroundTruth
 
 FILE_NAME = "summary.json"
@@ -27,7 +29,7 @@ FILE_NAME = "summary.json"
 def run_summary(run: Finished) -> Summary:
     """What every run's summary holds: keys as docs/reference/summary.md lists them, numbers finite or None."""
     config, cycle, clock, plant_loop = run.config, run.cycle, run.clock, run.plant_loop
-    experiment, ticks = run.experiment, cycle.tick_logger.ticks
+    experiment, ticks, took = run.experiment, cycle.tick_logger.ticks, _times_us(run.timing)
     return {
         "experiment": experiment.name,
         "aborted": not experiment.done or cycle.safety.safe,
@@ -39,10 +41,10 @@ def run_summary(run: Finished) -> Summary:
             "late": clock.late,
             "skipped": clock.skipped,
             "long_ticks": long_ticks_summary(run.events) if config.clock == "realtime" else None,
-            "work_us": _quantiles(run.timing["work_ns"]),
+            "work_us": took["work"],
             "wake_us": clock.wake_us,
-            "plant_us": plant_loop["cost_us"] if plant_loop else _quantiles(run.timing["plant_ns"]),
-            "phases_us": {phase: _quantiles(run.timing[f"{phase}_ns"]) for phase in PHASES},
+            "plant_us": plant_loop["cost_us"] if plant_loop else took["plant"],
+            "phases_us": {phase: took[phase] for phase in PHASES},
             "far_end": {key: plant_loop[key] for key in ("ticks", "late", "skipped")} if plant_loop else None,
         },
         "links": run.links,
@@ -108,8 +110,10 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _quantiles(times_ns: NDArray[np.int64]) -> dict[str, float] | None:
-    if not times_ns.size:
-        return None
-    p50, p99, p99_9, top = (np.quantile(times_ns, (0.5, 0.99, 0.999, 1.0)) * 1e-3).tolist()
-    return {"p50": p50, "p99": p99, "p99_9": p99_9, "max": top}
+def _times_us(timing: Recorded) -> dict[str, dict[str, float] | None]:
+    """Quantiles of each time of `TIMING` [us], by its name without the unit."""
+    counted = {name: TimeCounts() for name in ("work", "plant", *PHASES)}
+    for rows in in_blocks(timing):
+        for name, counts in counted.items():
+            counts.add(rows[f"{name}_ns"])
+    return {name: counts.quantiles_us() for name, counts in counted.items()}

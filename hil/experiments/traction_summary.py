@@ -10,9 +10,11 @@ import numpy as np
 
 from hil.config.schema.traction import ThrottleConfig
 from hil.experiments.base import Finished, Summary
+from hil.experiments.field_means import FieldMeans
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, verdict_rows
 from hil.experiments.throttle import MEASURE
+from hil.recording.stored_rows import in_blocks
 
 
 def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
@@ -22,14 +24,19 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
     loads: of the leg sensors, or the twin's. The twin knows none of them where it does not know what pulls the rover.
     """
     config, layout = run.config, run.config.layout
-    ticks = run.ticks[run.ticks["state"] == MEASURE]
     known = run.ground_truth.traction
     twin = None if config.pull_unknown else "twin"
     loads_from, field = ("leg sensors", "wheel_load_N") if layout.leg_sensors else (twin, "normal_force_N")
-    loads = ticks[field].mean(axis=0) if ticks.size else np.full(len(layout.wheels), math.nan)
-    pull = float(ticks["pull_N"].mean()) if layout.load_cell and ticks.size else known.pull if known else math.nan
-    slip = known.slip if known else float(ticks["slip"].mean()) if ticks.size else math.nan
-    speed = known.speed if known else float(ticks["speed_mps"].mean()) if ticks.size else math.nan
+    ticks = FieldMeans(
+        {field: 0, "slip": None, "speed_mps": None, "wheel_speed_radps": None}
+        | ({"pull_N": None} if layout.load_cell else {})
+    )
+    for rows in in_blocks(run.ticks):
+        ticks.add(rows[rows["state"] == MEASURE])
+    loads = ticks.mean(field) if ticks.count else np.full(len(layout.wheels), math.nan)
+    pull = float(ticks.mean("pull_N")) if layout.load_cell and ticks.count else known.pull if known else math.nan
+    slip = known.slip if known else float(ticks.mean("slip")) if ticks.count else math.nan
+    speed = known.speed if known else float(ticks.mean("speed_mps")) if ticks.count else math.nan
     total = float(loads.sum())
     return {
         "mode": throttle.mode,
@@ -41,10 +48,10 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
         "speed_mps": finite(speed),
         "slip_from": "simulated rig" if known else twin,
         "wheels": list(layout.wheels),
-        "wheel_speed_radps": finite(float(ticks["wheel_speed_radps"].mean())) if ticks.size else None,
+        "wheel_speed_radps": finite(float(ticks.mean("wheel_speed_radps"))) if ticks.count else None,
         "load_N": [finite(float(load)) for load in loads] if loads_from else None,
         "load_from": loads_from,
-        "spread": finite(float(loads.std()) / float(loads.mean())) if ticks.size and total > 0.0 else None,
+        "spread": finite(float(loads.std()) / float(loads.mean())) if ticks.count and total > 0.0 else None,
         "pitch_deg": config.ground.pitch_deg,
         "roll_deg": config.ground.roll_deg,
     }

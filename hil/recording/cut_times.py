@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.recording.reader import TrialRecord
+from hil.recording.content import OpenRecord
 
 
 class CutTimes(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ def parts_ms(cuts: Sequence[CutTimes]) -> dict[str, NDArray[np.float64]]:
     return {"cut_latency": rows[:, 4] - rows[:, 0], **{f"cut_{name}": part for name, part in parts.items()}}
 
 
-def cut_at_impact(record: TrialRecord, impact_ns: float) -> CutTimes | None:
+def cut_at_impact(record: OpenRecord, impact_ns: float) -> CutTimes | None:
     """The times of the cut at the impact of a run.
 
     Args:

@@ -15,8 +15,8 @@ from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import PLAIN, ROWS, block_dtype, signals_of, tick_dtype
 from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
+from hil.recording.content import NEWEST_FORMAT, TrialRecord
 from hil.recording.digests import CONTENT, FORMAT, content_sha256
-from hil.recording.reader import NEWEST_FORMAT, TrialRecord
 
 # In `/meta` of a record that was recovered: the version of the program that did it.
 RECOVERED = "recovered_by"

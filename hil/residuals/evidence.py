@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,18 @@ from hil.config import Config
 from hil.messages.fault_bounds import RESIDUAL_WINDOW_S, STOOD_RADPS, STOOD_S
 
 Floats = NDArray[np.float64]
+
+
+class Columns(Protocol):
+    """Rows by field: an array, or rows that stay in their file."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of a row."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, key: Any, /) -> Any: ...
 
 
 class RunEvidence:
@@ -24,7 +36,7 @@ class RunEvidence:
         summary: of the experiment; of an impact, keys of `hil.experiments.impact.sensing`.
     """
 
-    def __init__(self, config: Config, ticks: NDArray[np.void], summary: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config, ticks: Columns, summary: Mapping[str, Any]) -> None:
         self.config, self.ticks, self.summary = config, ticks, summary
 
     @cached_property

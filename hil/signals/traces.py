@@ -82,6 +82,11 @@ class Traces:
         return float(self.t_s[1] - self.t_s[0])
 
 
+def span_ns(impact_ns: int) -> tuple[int, int]:
+    """First time of a sample that is used of an impact, and the end of them [ns]."""
+    return impact_ns - round((QUIET_S + GUARD_S) * 1e9), impact_ns + round(TAIL_S * 1e9)
+
+
 def make_traces(t_ns: NDArray[np.int64], volts: Floats, impact_ns: int, channels: SensorChannels) -> Traces | None:
     """Correct and filter the samples of one impact.
 
@@ -94,7 +99,7 @@ def make_traces(t_ns: NDArray[np.int64], volts: Floats, impact_ns: int, channels
     Returns:
         None: too few samples before the impact to know the offsets from, or a sample that is not a number.
     """
-    first, last = np.searchsorted(t_ns, [impact_ns - round((QUIET_S + GUARD_S) * 1e9), impact_ns + round(TAIL_S * 1e9)])
+    first, last = np.searchsorted(t_ns, span_ns(impact_ns))
     quiet = int(np.searchsorted(t_ns, impact_ns - round(GUARD_S * 1e9))) - int(first)
     if quiet < LEAST_QUIET_S * channels.rate_hz or not np.isfinite(volts[first:last]).all():
         return None

@@ -1,11 +1,15 @@
 import os
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import zmq
 
+from hil.analysis import placed_blocks
 from hil.config import load_config
 from hil.ipc.command_memory import LEASE, CommandMemory
 from hil.ipc.operator import SharedOperator
@@ -13,6 +17,7 @@ from hil.ipc.run_memory import RunMemory
 from hil.messages.operator_input import NOTICES
 from hil.operator.command_socket import CommandSocket, SharedCommands
 from hil.operator.runtime_folder import Running, RuntimeFolder, read_token
+from hil.recording import content, stored_rows
 
 
 @pytest.fixture
@@ -102,3 +107,31 @@ def found_rig(tmp_path, monkeypatch):
     yield rig
     rig.close()
     folder.close()
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Has records be read so many rows at a time, as a long one is: what is no longer would be read at once."""
+
+    def at_a_time(rows: int) -> None:
+        monkeypatch.setattr(stored_rows, "BLOCK_BYTES", 1)
+        monkeypatch.setattr(stored_rows, "_CHUNK_ROWS", rows)
+        monkeypatch.setattr(content, "_AT_THE_END", rows)
+        monkeypatch.setattr(placed_blocks, "_TOGETHER", max(rows // 10, 1))
+
+    return at_a_time
+
+
+@pytest.fixture
+def slices_read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Each reading of a dataset from now on, in this process: its name, and how many rows."""
+    found: list[tuple[str, int]] = []
+    read = h5py.Dataset.__getitem__
+
+    def counted(dataset: h5py.Dataset, *key: Any, **how: Any) -> Any:
+        rows = read(dataset, *key, **how)
+        found.append((dataset.name, len(rows) if np.ndim(rows) else 1))
+        return rows
+
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", counted)
+    return found

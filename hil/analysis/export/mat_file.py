@@ -15,10 +15,14 @@ _HEADER_BYTES = 116
 
 
 def write_mat(tables: Sequence[Table], facts: Mapping[str, str | float], path: Path) -> None:
-    """Write one file; a field of elements is `field_element`, since MATLAB's names have no dots."""
+    """Write one file; a field of elements is `field_element`, since MATLAB's names have no dots.
+
+    This format takes each dataset as a whole, so that a long record needs several times its size of memory.
+    """
     content: dict[str, Any] = {"run": {name[:63]: value for name, value in facts.items()}}
     for table in tables:
-        content[table.name] = {_name(column): column.values.reshape(-1, 1) for column in table.columns}
+        values = zip(table.columns, table.whole(), strict=True)
+        content[table.name] = {_name(column): one.reshape(-1, 1) for column, one in values}
     for part in ("units", "descriptions"):
         key = part.removesuffix("s")
         content[part] = {

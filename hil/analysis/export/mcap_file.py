@@ -39,27 +39,30 @@ def write_mcap(tables: Sequence[Table], facts: Mapping[str, str | float], path: 
 
 
 def _messages(table: Table, channel: int) -> Iterator[tuple[int, int, int, bytes]]:
-    times = [max(int(t_ns), 0) for t_ns in table.column("t_ns")]
-    names = [column.name.split(".", 1) for column in table.columns]
-    columns = [column.values.tolist() for column in table.columns]
-    order = sorted(range(table.rows), key=times.__getitem__)  # events are noted when they are known
-    for number, row in enumerate(order):
-        message: dict[str, Any] = {}
-        for name, values in zip(names, columns, strict=True):
-            value = values[row]
-            if isinstance(value, float) and not math.isfinite(value):
-                continue
-            if len(name) == 1:
-                message[name[0]] = value
-            else:
-                message.setdefault(name[0], {})[name[1]] = value
-        yield times[row], channel, number, json.dumps(message, allow_nan=False).encode()
+    names, at = [column.name.split(".", 1) for column in table.columns], table.place("t_ns")
+    count = 0
+    for values in table.blocks() if table.steps("t_ns")[0] >= 0 else [table.whole()]:
+        times = [max(int(t_ns), 0) for t_ns in values[at]]
+        columns = [one.tolist() for one in values]
+        order = sorted(range(len(times)), key=times.__getitem__)  # events are noted when they are known
+        for number, row in enumerate(order, start=count):
+            message: dict[str, Any] = {}
+            for name, column in zip(names, columns, strict=True):
+                value = column[row]
+                if isinstance(value, float) and not math.isfinite(value):
+                    continue
+                if len(name) == 1:
+                    message[name[0]] = value
+                else:
+                    message.setdefault(name[0], {})[name[1]] = value
+            yield times[row], channel, number, json.dumps(message, allow_nan=False).encode()
+        count += len(times)
 
 
 def _schema(table: Table) -> bytes:
     properties: dict[str, Any] = {}
     for column in table.columns:
-        kind = {"f": "number", "O": "string"}.get(column.values.dtype.kind, "integer")
+        kind = {"f": "number", "O": "string"}.get(column.kind, "integer")
         about = {"type": kind, "description": f"[{column.unit}] {column.description}" if column.unit else ""}
         about["description"] = about["description"] or column.description
         field, _, element = column.name.partition(".")

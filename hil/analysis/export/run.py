@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hil.analysis.dataset import INSTALL, MissingPackageError, UnverifiedRunError, scalars, verified_run
+from hil.analysis.dataset import INSTALL, MissingPackageError, UnverifiedRunError, scalars, verified_summary
 from hil.analysis.export.mat_file import write_mat
 from hil.analysis.export.mcap_file import write_mcap
 from hil.analysis.export.table_files import write_csv, write_parquet
-from hil.analysis.export.tables import tables_of
+from hil.analysis.export.tables import Progress, tables_of
 from hil.analysis.export.tdms_file import write_tdms
-from hil.recording import RecordError
+from hil.recording import RecordError, open_trial
 from hil.recording.run_folder import FolderError
 
 CAMPAIGN = "campaign.csv"
@@ -59,7 +59,14 @@ class Exported(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def export(source: Path, to: str, out: Path | None = None, *, unverified: bool = False) -> Exported:
+def export(
+    source: Path,
+    to: str,
+    out: Path | None = None,
+    *,
+    unverified: bool = False,
+    progress: Progress = lambda *_: None,
+) -> Exported:
     """Write a run, or a campaign's table and all its runs, in another format.
 
     Args:
@@ -68,6 +75,7 @@ def export(source: Path, to: str, out: Path | None = None, *, unverified: bool =
         out: the file (csv, parquet and campaigns: the folder) to make; by default `trial.<format>` or `<format>/` in
             `source`.
         unverified: also what does not match its digests; it is marked so inside.
+        progress: see `tables_of`; of a single run.
 
     Raises:
         FolderError: nothing to export there, or `out` exists.
@@ -81,17 +89,17 @@ def export(source: Path, to: str, out: Path | None = None, *, unverified: bool =
     if (source / CAMPAIGN).is_file():
         return _campaign(source, to, out or source / f"export_{to}", unverified)
     path = out or source / (to if made.folder else f"trial.{to}")
-    _run(source, made, path, unverified)
+    _run(source, made, path, unverified, progress)
     return Exported(path, 1, ())
 
 
-def _run(folder: Path, made: Format, path: Path, unverified: bool) -> None:
-    record, summary, wrong = verified_run(folder, unverified=unverified)
-    facts: dict[str, Any] = dict(record.meta) | {f"summary_{key}": value for key, value in scalars(summary)}
-    if wrong:
-        facts["unverified"] = wrong
-    tables = tables_of(record)
-    with _making(path) as unfinished:
+def _run(folder: Path, made: Format, path: Path, unverified: bool, progress: Progress = lambda *_: None) -> None:
+    summary, wrong = verified_summary(folder, unverified=unverified)
+    with open_trial(folder) as record, _making(path) as unfinished:
+        facts: dict[str, Any] = dict(record.meta) | {f"summary_{key}": value for key, value in scalars(summary)}
+        if wrong:
+            facts["unverified"] = wrong
+        tables = tables_of(record, progress)
         if made.folder:
             unfinished.mkdir()
         made.write(tables, facts, unfinished)

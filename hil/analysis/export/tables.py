@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,14 @@ from numpy.typing import NDArray
 from hil.analysis.dataset import layout_of
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.signals import PLAIN, ROWS, Signal, flat, signals_of
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
+from hil.recording.stored_rows import Recorded
 
+Progress = Callable[[int, int], None]
 # Of the names of the tables of a data acquisition.
 _PREFIX = {"daq": "", "loads": "load_"}
+# Rows that are written together, where a format does not say how many.
+ROWS_A_BLOCK = 8192
 
 
 class Column(NamedTuple):
@@ -24,73 +29,142 @@ class Column(NamedTuple):
         name: of the field, or `field.element`.
         unit: "" where it has none.
         description: what it means.
-        values: (rows,) numbers, or text as objects.
+        kind: of its values, as in `numpy.dtype.kind`; "O" for text.
     """
 
     name: str
     unit: str
     description: str
-    values: NDArray[Any]
+    kind: str
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True)
+class Table:
     """A dataset.
 
     Attributes:
         name: tick, events, timing, blocks or samples; load_blocks or load_samples, of leg sensors and load cell.
         description: of a row.
         columns: in order; one of them is `t_ns` but in timing, which has `tick` instead.
-        even: whether its rows are equally spaced in time.
+        parts: datasets of its rows.
+        values: of all columns, in order, in rows of the parts.
+        rows: how many.
+        written: is told that so many rows more of a long table were given out.
     """
 
     name: str
     description: str
     columns: tuple[Column, ...]
-    even: bool
-
-    def column(self, name: str) -> NDArray[Any]:
-        """Values of a column."""
-        return next(column.values for column in self.columns if column.name == name)
+    parts: tuple[Recorded, ...]
+    values: Callable[..., list[NDArray[Any]]]
+    written: Callable[[int], None] = lambda _: None
 
     @property
     def rows(self) -> int:
         """How many."""
-        return len(self.columns[0].values)
+        return len(self.parts[0])
+
+    def blocks(self, rows: int = 0) -> Iterator[list[NDArray[Any]]]:
+        """Values (rows,) of all columns, text as objects, so many rows at a time; of no rows an empty block."""
+        rows = rows or ROWS_A_BLOCK
+        for first in range(0, max(self.rows, 1), rows):
+            yield self.values(*(part[first : first + rows] for part in self.parts))
+            if self.rows > rows:
+                self.written(min(rows, self.rows - first))
+
+    def whole(self) -> list[NDArray[Any]]:
+        """Values of all columns, all at once."""
+        return self.values(*(part[:] for part in self.parts))
+
+    def steps(self, column: str) -> tuple[int, int]:
+        """Shortest and longest step between two rows of a column of whole numbers; 0 of fewer than two."""
+        place = self.place(column)
+        found, last = [], np.zeros(0, np.int64)
+        for first in range(0, self.rows, ROWS_A_BLOCK):
+            numbers = np.append(last, self.values(*(part[first : first + ROWS_A_BLOCK] for part in self.parts))[place])
+            if (between := np.diff(numbers)).size:
+                found += [int(between.min()), int(between.max())]
+            last = numbers[-1:]
+        return min(found, default=0), max(found, default=0)
+
+    def ends_ns(self) -> tuple[int, int]:
+        """Column `t_ns` of the first and of the last row [ns]."""
+        rows = [self.values(*(part[end : end + 1] for part in self.parts)) for end in (0, self.rows - 1)]
+        first, last = (int(values[self.place("t_ns")][0]) for values in rows)
+        return first, last
+
+    def place(self, column: str) -> int:
+        """Which column has that name."""
+        return [one.name for one in self.columns].index(column)
+
+    def even(self) -> bool:
+        """Whether its rows are equally spaced in time."""
+        if self.name == "tick":
+            return self.steps("tick") == (1, 1)
+        # stamps are whole ns, and of a real clock they wander a little: a hole is what matters
+        shortest, longest = self.steps("t_ns") if self.name.endswith("samples") else (0, 0)
+        return longest < 1.5 * shortest
 
 
-def tables_of(record: TrialRecord) -> list[Table]:
-    """All datasets of a record; those that its rig has none of are left out. Raises RecordError: it has no layout."""
-    layout = layout_of(record)
+def tables_of(record: OpenRecord, progress: Progress = lambda *_: None) -> list[Table]:
+    """All datasets of a record; those that its rig has none of are left out.
+
+    Args:
+        record: open.
+        progress: called now and then, of a long record, with how many rows were given out and how many there are.
+
+    Raises:
+        RecordError: it has no layout.
+    """
+    layout, done = layout_of(record), 0
     parts = [("tick", "tick", record.tick), ("events", "events", record.events), ("timing", "timing", record.timing)]
     sampled = [group for group in SAMPLED if layout.of_group(group)]
     parts += [(_PREFIX[group] + "blocks", f"{group}/blocks", record.samples(group).blocks) for group in sampled]
     tables = [_compound(name, path, rows, layout) for name, path, rows in parts]
-    return tables + [_samples(record, layout, group) for group in sampled]
+    tables += [_samples(record, layout, group) for group in sampled]
+
+    def written(rows: int) -> None:
+        nonlocal done
+        done += rows
+        progress(done, total)
+
+    total = sum(table.rows for table in tables if table.rows > ROWS_A_BLOCK)
+    return [replace(table, written=written) for table in tables]
 
 
-def _compound(name: str, path: str, rows: NDArray[np.void], layout: Layout) -> Table:
+def _compound(name: str, path: str, rows: Recorded, layout: Layout) -> Table:
     description, fields = ROWS[path][0], signals_of(path)
-    columns = [column for key in rows.dtype.names or () for column in _columns(fields[key], rows[key], layout)]
-    return Table(name, description, tuple(columns), name == "tick" and bool((np.diff(rows["tick"]) == 1).all()))
+    names = rows.dtype.names or ()
+    columns = [column for key in names for column in _columns(fields[key], rows.dtype[key], layout)]
+
+    def values(rows: NDArray[np.void]) -> list[NDArray[Any]]:
+        return [column for key in names for column in _values(fields[key], rows[key], layout)]
+
+    return Table(name, description, tuple(columns), (rows,), values)
 
 
-def _columns(field: Signal, values: NDArray[Any], layout: Layout) -> Iterator[Column]:
+def _columns(field: Signal, dtype: np.dtype[Any], layout: Layout) -> Iterator[Column]:
+    kind = "O" if dtype.base.kind == "S" else dtype.base.kind
+    for element in field.names(layout) or ("",):
+        yield Column(f"{field.name}.{element}" if element else field.name, field.unit, field.description, kind)
+
+
+def _values(field: Signal, values: NDArray[Any], layout: Layout) -> Iterator[NDArray[Any]]:
     if values.dtype.kind == "S":
         values = np.array([item.decode(errors="replace") for item in values], dtype=object)
-    for place, element in enumerate(field.names(layout) or ("",)):
-        name = f"{field.name}.{element}" if element else field.name
-        yield Column(name, field.unit, field.description, flat(values)[:, place])
+    for place in range(len(field.names(layout)) or 1):
+        yield flat(values)[:, place]
 
 
-def _samples(record: TrialRecord, layout: Layout, group: str) -> Table:
-    times, raw = PLAIN[f"{group}/t_ns"], PLAIN[f"{group}/raw"]
+def _samples(record: OpenRecord, layout: Layout, group: str) -> Table:
+    times, raw, names = PLAIN[f"{group}/t_ns"], PLAIN[f"{group}/raw"], layout.of_group(group)
     samples = record.samples(group)
-    steps = np.diff(samples.t_ns)
-    # stamps are whole ns, and of a real clock they wander a little: a hole is what matters
-    even = bool(steps.size and steps.max() < 1.5 * steps.min())
-    columns = [Column("t_ns", times.unit, times.description, samples.t_ns)]
-    columns += [
-        Column(f"raw_V.{name}", raw.unit, raw.description, samples.raw[:, i])
-        for i, name in enumerate(layout.of_group(group))
-    ]
-    return Table(_PREFIX[group] + "samples", raw.description, tuple(columns), even)
+    columns = [Column("t_ns", times.unit, times.description, "i")]
+    columns += [Column(f"raw_V.{name}", raw.unit, raw.description, "f") for name in names]
+    return Table(
+        _PREFIX[group] + "samples",
+        raw.description,
+        tuple(columns),
+        (samples.t_ns, samples.raw),
+        lambda t_ns, volts: [t_ns, *volts.T],
+    )

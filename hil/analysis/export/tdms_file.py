@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hil.analysis.export.tables import Column, Table
+from hil.analysis.export.tables import Table
+
+# Each segment says again what it holds: 5 kB of 20 MB.
+_ROWS_A_SEGMENT = 65536
 
 
 def write_tdms(tables: Sequence[Table], facts: Mapping[str, str | float], path: Path) -> None:
@@ -22,36 +26,42 @@ def write_tdms(tables: Sequence[Table], facts: Mapping[str, str | float], path: 
 
     began = _began(str(facts.get("wall_time", "")))
     objects: list[Any] = [RootObject(properties={"name": "rover-hil", **facts})]
-    for table in tables:
-        objects.append(GroupObject(table.name, properties={"description": table.description}))
-        time = _axis(table)
-        if time:
-            time = {"wf_start_time": began, **time}
-        for column in table.columns:
-            properties = {"unit_string": column.unit, "description": column.description} | time
-            objects.append(ChannelObject(table.name, column.name, _plain(column), properties=properties))
     with TdmsWriter(path) as writer:
+        rest: list[tuple[Table, Iterator[list[Any]]]] = []
+        for table in tables:
+            objects.append(GroupObject(table.name, properties={"description": table.description}))
+            time = _axis(table)
+            if time:
+                time = {"wf_start_time": began, **time}
+            blocks = table.blocks(_ROWS_A_SEGMENT)
+            for column, values in zip(table.columns, next(blocks), strict=True):
+                properties = {"unit_string": column.unit, "description": column.description} | time
+                objects.append(ChannelObject(table.name, column.name, _plain(values), properties=properties))
+            rest.append((table, blocks))
         writer.write_segment(objects)
+        for table, blocks in rest:
+            names = [column.name for column in table.columns]
+            for block in blocks:
+                pairs = zip(names, block, strict=True)
+                writer.write_segment([ChannelObject(table.name, name, _plain(values)) for name, values in pairs])
 
 
 def _axis(table: Table) -> dict[str, Any]:
     """Start and increment of a waveform [s]; nothing where rows are not equally spaced."""
-    if not table.even or table.rows < 2:
+    if table.rows < 2 or not table.even():
         return {}
-    t_ns = table.column("t_ns")
-    increment = float(t_ns[-1] - t_ns[0]) * 1e-9 / (table.rows - 1)
+    first_ns, last_ns = table.ends_ns()
     return {
-        "wf_start_offset": float(t_ns[0]) * 1e-9,
-        "wf_increment": increment,
+        "wf_start_offset": float(first_ns) * 1e-9,
+        "wf_increment": float(last_ns - first_ns) * 1e-9 / (table.rows - 1),
         "wf_samples": table.rows,
         "wf_xname": "Time",
         "wf_xunit_string": "s",
     }
 
 
-def _plain(column: Column) -> Any:
+def _plain(values: NDArray[Any]) -> Any:
     """Text as a list, numbers of a type that TDMS has."""
-    values = column.values
     if values.dtype == object:
         return [str(item) for item in values]
     return np.ascontiguousarray(values.astype(np.uint8) if values.dtype == bool else values)

@@ -19,7 +19,7 @@ from hil.analysis.report.traces import Trace, trace_of
 from hil.analysis.report.trials import Trial, doubts, trials_of
 from hil.config import Config
 from hil.experiments.figure_file import stamp
-from hil.recording import RecordError, read_trial
+from hil.recording import RecordError, open_trial
 from hil.recording.digests import file_sha256
 from hil.recording.run_folder import FolderError, file_in, replacing
 
@@ -105,13 +105,12 @@ def _recorded(trials: Sequence[Trial]) -> tuple[dict[str, Trace], NDArray[np.flo
         if trial.folder is None:
             continue
         try:
-            record = read_trial(trial.folder)
+            with open_trial(trial.folder) as record:
+                work.append(record.timing["work_ns"] * 1e-3)
+                if trace := trace_of(record, trial.summary):
+                    traces[trial.label] = trace
         except RecordError as error:
             unread.append(str(error))
-            continue
-        work.append(record.timing["work_ns"] * 1e-3)
-        if trace := trace_of(record, trial.summary):
-            traces[trial.label] = trace
     return traces, np.concatenate(work), tuple(unread)
 
 

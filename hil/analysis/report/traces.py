@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.messages.layout import Layout
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
+from hil.recording.stored_rows import between
 
 FloatArray = NDArray[np.floating[Any]]
 # Shown before and after the impact [s].
 BEFORE_S, AFTER_S = 0.1, 0.6
 # Stretches of a trace; two points each.
 BINS = 1400
+_BESIDE_NS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Trace:
         return base64.b64encode(self.values.astype("<f4").tobytes()).decode("ascii")
 
 
-def trace_of(record: TrialRecord, summary: Mapping[str, Any], bins: int = BINS) -> Trace | None:
+def trace_of(record: OpenRecord, summary: Mapping[str, Any], bins: int = BINS) -> Trace | None:
     """The forces of a trial from 0.1 s before to 0.6 s after its impact; the last 0.7 s if there was none.
 
     None: there are no samples.
@@ -66,10 +68,11 @@ def trace_of(record: TrialRecord, summary: Mapping[str, Any], bins: int = BINS) 
     if not len(record.daq_t_ns):
         return None
     impact_s = summary.get("impact_time_s")
-    times = record.daq_t_ns * 1e-9
-    origin = float(times[-1]) - AFTER_S if impact_s is None else float(impact_s)
+    origin = float(record.daq_t_ns[-1] * 1e-9) - AFTER_S if impact_s is None else float(impact_s)
+    near = between(record.daq_t_ns, *_around_ns(origin))
+    times = record.daq_t_ns[near] * 1e-9
     inside = (times >= origin - BEFORE_S) & (times <= origin + AFTER_S)
-    t, volts = times[inside] - origin, record.raw[inside]
+    t, volts = times[inside] - origin, record.raw[near][inside]
     if len(t) < 2:
         return None
     names = Layout.from_json(str(record.meta["layout"])).channels
@@ -79,9 +82,15 @@ def trace_of(record: TrialRecord, summary: Mapping[str, Any], bins: int = BINS) 
     shown = [*(name.replace("_", " ") for name in names), "sum"]
     if unit == "N" and len(record.tick):
         at = start + step * np.arange(len(points))
-        series.append(np.interp(at, record.tick["t_ns"] * 1e-9 - origin, record.tick["force_sum_N"]))
+        ticks = record.tick[between(record.tick, *_around_ns(origin), "t_ns")]
+        series.append(np.interp(at, ticks["t_ns"] * 1e-9 - origin, ticks["force_sum_N"]))
         shown.append("sum, corrected")
     return Trace(start, step, tuple(shown), np.array(series, np.float32), unit)
+
+
+def _around_ns(origin_s: float) -> tuple[float, float]:
+    """What is shown about an impact, and a tick or more beside it on both sides [ns]."""
+    return 1e9 * (origin_s - BEFORE_S) - _BESIDE_NS, 1e9 * (origin_s + AFTER_S) + _BESIDE_NS
 
 
 def min_max(t: FloatArray, values: FloatArray, bins: int) -> tuple[float, float, FloatArray]:
@@ -107,7 +116,7 @@ def min_max(t: FloatArray, values: FloatArray, bins: int) -> tuple[float, float,
     return float(t[0]) + 0.25 * size * spacing, 0.5 * size * spacing, points
 
 
-def _newtons(record: TrialRecord, volts: FloatArray) -> tuple[FloatArray, str]:
+def _newtons(record: OpenRecord, volts: FloatArray) -> tuple[FloatArray, str]:
     try:
         sensitivity = np.array([float(item) for item in str(record.meta["sensitivity_VpN"]).split(",")])
         return volts / sensitivity, "N"

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from hil.messages.layout import Layout
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
+from hil.recording.stored_rows import between
 
 # Around the impact [ms].
 BEFORE_MS, AFTER_MS = 20.0, 100.0
@@ -15,7 +16,7 @@ BEFORE_MS, AFTER_MS = 20.0, 100.0
 MOST_SAMPLES = 20_000
 
 
-def impact_of(record: TrialRecord, summary: dict[str, Any]) -> dict[str, Any]:
+def impact_of(record: OpenRecord, summary: dict[str, Any]) -> dict[str, Any]:
     """The force sensors around the impact, at full rate.
 
     Args:
@@ -34,7 +35,8 @@ def impact_of(record: TrialRecord, summary: dict[str, Any]) -> dict[str, Any]:
     if impact_s is None and not hit.size:
         raise LookupError("there was no impact")
     zero_ns = float(hit[0]) if impact_s is None else impact_s * 1e9
-    t_ms = (record.daq_t_ns - zero_ns) * 1e-6
+    about = between(record.daq_t_ns, zero_ns - 2e6 * BEFORE_MS, zero_ns + 2e6 * AFTER_MS)
+    t_ms, volts = (record.daq_t_ns[about] - zero_ns) * 1e-6, record.raw[about]
     near = np.flatnonzero((t_ms >= -BEFORE_MS) & (t_ms <= AFTER_MS))
     if not near.size:
         raise LookupError("no sensor was recorded around the impact")
@@ -43,7 +45,7 @@ def impact_of(record: TrialRecord, summary: dict[str, Any]) -> dict[str, Any]:
     names = Layout.from_json(str(record.meta["layout"])).channels
     return {
         "t_ms": t_ms[near].tolist(),
-        "channels": [{"name": name, "V": record.raw[near, index].tolist()} for index, name in enumerate(names)],
+        "channels": [{"name": name, "V": volts[near, index].tolist()} for index, name in enumerate(names)],
         "detected_ms": float(hit[0] - zero_ns) * 1e-6 if hit.size else None,
         "cut_ms": summary.get("cut_latency_ms"),
         "every": int(every),

@@ -16,7 +16,7 @@ import msgspec
 from hil.app.page.impact import impact_of
 from hil.app.page.timing import timing_of
 from hil.app.page.traces import traces_of
-from hil.recording import RecordError, read_trial
+from hil.recording import RecordError, open_trial
 from hil.recording.run_folder import FolderError, summary_of
 
 
@@ -35,10 +35,11 @@ def shown(run: Path, what: str, names: Sequence[str]) -> bytes:
     """
     if what not in ("impact", "timing", "traces"):
         return _exported(run, what)
-    record, summary = read_trial(run), summary_of(run) or {}
-    if what == "traces":
-        return msgspec.json.encode(traces_of(record, summary, names))
-    return msgspec.json.encode(timing_of(record, summary) if what == "timing" else impact_of(record, summary))
+    with open_trial(run) as record:
+        summary = summary_of(run) or {}
+        if what == "traces":
+            return msgspec.json.encode(traces_of(record, summary, names))
+        return msgspec.json.encode(timing_of(record, summary) if what == "timing" else impact_of(record, summary))
 
 
 def _exported(run: Path, to: str) -> bytes:

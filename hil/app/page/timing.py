@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from hil.realtime.histogram import for_people
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
 from hil.recording.cut_times import cut_at_impact, parts_ms
 
 
-def timing_of(record: TrialRecord, summary: Mapping[str, Any]) -> dict[str, Any]:
+def timing_of(record: OpenRecord, summary: Mapping[str, Any]) -> dict[str, Any]:
     """The timing of a run.
 
     Args:

@@ -7,13 +7,13 @@ from typing import Any
 
 from hil.app.page.series import column
 from hil.messages.layout import Layout
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
 
 # Ticks of a run that are sent at most; more are left out evenly.
 MOST_TICKS = 3000
 
 
-def traces_of(record: TrialRecord, summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def traces_of(record: OpenRecord, summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Series of a run.
 
     Args:
@@ -28,9 +28,9 @@ def traces_of(record: TrialRecord, summary: Mapping[str, Any], names: Sequence[s
     Raises:
         LookupError: no tick was recorded.
     """
-    if not record.tick.size:
+    if not len(record.tick):
         raise LookupError("no tick was recorded")
-    ticks = record.tick[:: -(-record.tick.size // MOST_TICKS)]
+    ticks = record.tick[:: -(-len(record.tick) // MOST_TICKS)]
     layout = Layout.from_json(str(record.meta["layout"]))
     columns = {name: column(ticks, name, layout) for name in names}
     hit = record.tick["t_ns"][record.tick["impact"].astype(bool)]

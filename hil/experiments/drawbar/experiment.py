@@ -16,7 +16,7 @@ from hil.experiments.traction_summary import traction_of, traction_rows
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hil.recording import TrialRecord
+    from hil.recording import OpenRecord
 
 
 class DrawbarExperiment(ThrottleExperiment):
@@ -51,7 +51,7 @@ class DrawbarExperiment(ThrottleExperiment):
         return summary_table("Drawbar pull", traction_rows(summary))
 
     @classmethod
-    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """The run over time."""
         from hil.experiments.drive.figure import draw_over_time  # matplotlib takes half a second to import
 

@@ -9,23 +9,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hil.config.rig import Rig
 from hil.config.schema.drive import DriveConfig, DriveStepConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.field_means import FieldMeans
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.operator_input import SetPoint
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
+from hil.recording.stored_rows import in_blocks
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hil.recording import TrialRecord
+    from hil.recording import OpenRecord
 
 # Time recorded after the last step, drives cut.
 AFTER_NS = 500_000_000
@@ -33,6 +32,7 @@ AFTER_NS = 500_000_000
 OF_ACCELERATION = 0.5
 # The part of each step that is averaged: the end, after the ramp.
 STEADY = 0.5
+_MEANS = ("speed_mps", "slip", "sinkage_m", "normal_force_N")
 
 
 class DrivingState(IntEnum):
@@ -136,18 +136,23 @@ class DriveExperiment(Experiment):
 
     def summarise(self, run: Finished) -> Summary:
         """Keys as docs/reference/summary.md lists them: distance, and means over the second half of each step."""
-        ticks = run.ticks[run.ticks["state"] == DRIVE]
-        period_s = 1.0 / run.config.loop.rate_hz
-        steps, began_s = [], 0.0
-        for step in run.config.drive.steps:
-            t_s = (ticks["t_ns"] - ticks["t_ns"][:1].sum()) * 1e-9
-            steady = ticks[(t_s >= began_s + STEADY * step.for_s) & (t_s < began_s + step.for_s)]
-            steps.append({"speed_set_mps": step.speed_mps, "turn_set_mps": step.turn_mps, **_means(steady)})
-            began_s += step.for_s
+        steps, began_ns = run.config.drive.steps, None
+        whole, steady = FieldMeans({"speed_mps": 0}), [FieldMeans(dict.fromkeys(_MEANS, 0)) for _ in steps]
+        for block in in_blocks(run.ticks):
+            ticks = block[block["state"] == DRIVE]
+            whole.add(ticks)
+            began_ns = ticks["t_ns"][:1].sum() if began_ns is None and ticks.size else began_ns
+            t_s, began_s = (ticks["t_ns"] - (began_ns or 0)) * 1e-9, 0.0
+            for step, means in zip(steps, steady, strict=True):
+                means.add(ticks[(t_s >= began_s + STEADY * step.for_s) & (t_s < began_s + step.for_s)])
+                began_s += step.for_s
         return {
             "wheels": list(run.config.layout.wheels),
-            "way_m": finite(float(ticks["speed_mps"].sum() * period_s)),
-            "steps": steps,
+            "way_m": finite(float(whole.sum("speed_mps") * (1.0 / run.config.loop.rate_hz))),
+            "steps": [
+                {"speed_set_mps": step.speed_mps, "turn_set_mps": step.turn_mps, **_means(means)}
+                for step, means in zip(steps, steady, strict=True)
+            ],
             **super().summarise(run),
         }
 
@@ -169,18 +174,18 @@ class DriveExperiment(Experiment):
         return summary_table("Drive", [*verdict_rows(summary), *rows, *loop_rows(summary)])
 
     @classmethod
-    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """Speeds, slip, sinkage and loads over time."""
         from hil.experiments.drive.figure import draw_over_time  # matplotlib takes half a second to import
 
         draw_over_time(record, summary, path, form, f"Drive, {summary.get('way_m') or 0.0:.3f} m")
 
 
-def _means(ticks: NDArray[np.void]) -> dict[str, Any]:
-    if not ticks.size:
-        return {"speed_mps": None, "slip": None, "sinkage_m": None, "normal_force_N": None}
-    by_wheel = {
-        key: [finite(float(value)) for value in ticks[key].mean(axis=0)]
-        for key in ("slip", "sinkage_m", "normal_force_N")
+def _means(found: FieldMeans) -> dict[str, Any]:
+    if not found.count:
+        return dict.fromkeys(_MEANS)
+    speed, *by_wheel = _MEANS
+    return {
+        speed: finite(float(found.mean(speed))),
+        **{key: [finite(float(value)) for value in found.mean(key)] for key in by_wheel},
     }
-    return {"speed_mps": finite(float(ticks["speed_mps"].mean())), **by_wheel}

@@ -9,16 +9,16 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hil.experiments.drawing import dress_panel, plot_line, wheel_style, wheels_in_order
+from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
 
 _SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
 
 
-def draw_over_time(record: TrialRecord, summary: Mapping[str, Any], path: Path, form: FigureForm, what: str) -> None:
+def draw_over_time(record: OpenRecord, summary: Mapping[str, Any], path: Path, form: FigureForm, what: str) -> None:
     """Draw wheel speeds set and measured, slip, normal forces, sinkage and rover speed over time.
 
     Args:
@@ -32,22 +32,23 @@ def draw_over_time(record: TrialRecord, summary: Mapping[str, Any], path: Path, 
     figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(6 // form.columns, form.columns, sharex=True).reshape(3, 2)
-    t_s, tick = record.tick["t_ns"] * 1e-9, record.tick
+    scales = {"wheel_speed_radps": 1.0, "slip": 1.0, "normal_force_N": 1.0, "sinkage_m": 1e3}
+    lines = over_time(record.tick, scales | {"set_speed_radps": 1.0, "speed_mps": 1e3})
     panels = (
-        (grid[0, 0], "wheel_speed_radps", "Wheel speeds, measured", "[rad/s]", 1.0),
-        (grid[0, 1], "slip", "Slip, twin", "[-]", 1.0),
-        (grid[1, 0], "normal_force_N", "Wheel normal forces, twin", "[N]", 1.0),
-        (grid[1, 1], "sinkage_m", "Sinkage, twin", "[mm]", 1e3),
+        (grid[0, 0], "wheel_speed_radps", "Wheel speeds, measured", "[rad/s]"),
+        (grid[0, 1], "slip", "Slip, twin", "[-]"),
+        (grid[1, 0], "normal_force_N", "Wheel normal forces, twin", "[N]"),
+        (grid[1, 1], "sinkage_m", "Sinkage, twin", "[mm]"),
     )
-    for axes, field, title, unit, scale in panels:
+    for axes, field, title, unit in panels:
         for wheel in wheels_in_order(layout):
             style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
-            plot_line(axes, form, t_s, tick[field][:, wheel] * scale, **style)
+            plot_line(axes, form, *lines[field][wheel], **style)
         dress_panel(axes, form, title, unit)
     for wheel in wheels_in_order(layout):
-        plot_line(grid[2, 0], form, t_s, tick["set_speed_radps"][:, wheel], **wheel_style(layout, wheel))
+        plot_line(grid[2, 0], form, *lines["set_speed_radps"][wheel], **wheel_style(layout, wheel))
     dress_panel(grid[2, 0], form, "Wheel speeds, set", "[rad/s]")
-    plot_line(grid[2, 1], form, t_s, tick["speed_mps"] * 1e3, color="black")
+    plot_line(grid[2, 1], form, *lines["speed_mps"][0], color="black")
     dress_panel(grid[2, 1], form, "Forward speed of the rover, twin", "[mm/s]")
     for axes in grid[2][2 - form.columns :]:
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))

@@ -32,12 +32,13 @@ from hil.experiments.summary import finite
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
+from hil.recording.stored_rows import Recorded, in_blocks
 from hil.safety.monitor import SafetyMonitor
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hil.recording import TrialRecord
+    from hil.recording import OpenRecord
 
 # Mean speed of the back-and-forth that de-stresses the legs, as a share of the trial's speed; then a rest [ns].
 DESTRESS_SHARE = 0.5
@@ -184,7 +185,7 @@ class ImpactExperiment(Experiment):
         saturated = any(event.fault is Fault.ADC_SATURATED for event in cycle.safety.warnings)
         evidence = Evidence(
             config, estimator, cycle.tick_logger.saturated or saturated, cut_ms, speed_mps, measured,
-            float(abs(run.samples[1]).max()) if run.samples and len(run.samples[1]) else None,
+            _largest(run.samples[1]) if run.samples and len(run.samples[1]) else None,
         )  # fmt: skip
         results = judge(evidence) if impact else {}
         reasons = [*self.reasons(cycle.safety, run.beside), *refusals(results)]
@@ -226,7 +227,7 @@ class ImpactExperiment(Experiment):
         return impact_table(summary)
 
     @classmethod
-    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """Force, speed and pose over time."""
         from hil.experiments.impact.figure import draw_trial  # matplotlib takes half a second to import
 
@@ -236,6 +237,11 @@ class ImpactExperiment(Experiment):
 def destress_s(trial: TrialConfig) -> float:
     """Length of the back-and-forth before the run-up [s]; 0: there is none."""
     return 2.0 * trial.destress_m / (DESTRESS_SHARE * trial.speed_mps)
+
+
+def _largest(volts: Recorded) -> float:
+    """Largest reading of any sensor, either sign [V]."""
+    return max(float(abs(block).max()) for block in in_blocks(volts))
 
 
 def _span_ms(from_ns: int | None, to_ns: int | None) -> float | None:

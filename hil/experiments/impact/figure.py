@@ -18,7 +18,7 @@ from hil.experiments.drawing import COLOURS, decimated, wheel_style, wheels_in_o
 from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import SENSORS, Layout, layout_of
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
 from models.rover import RcpParameters
 
 FloatArray = NDArray[np.floating[Any]]
@@ -45,7 +45,7 @@ _CAPTION = (
 
 
 def draw_trial(
-    record: TrialRecord,
+    record: OpenRecord,
     summary: Summary,
     path: Path,
     form: FigureForm = FigureForm(),  # noqa: B008
@@ -101,7 +101,7 @@ def _frame(figure: Figure, form: FigureForm, headline: str, verdict: str, accept
 class _Moments:
     """When things happened, and the axis on which the figure shows them: 0 s at the impact, or at the start if none."""
 
-    def __init__(self, record: TrialRecord, summary: Summary, form: FigureForm) -> None:
+    def __init__(self, record: OpenRecord, summary: Summary, form: FigureForm) -> None:
         tick, self.form = record.tick, form
         impact_s = summary.get("impact_time_s")
         if impact_s is None and tick["impact"].any():
@@ -134,13 +134,13 @@ def _verdict(summary: Summary) -> str:
     return ("accepted" if summary.get("accepted") else "not accepted") + (f": {reasons}" if reasons else "")
 
 
-def _newtons(record: TrialRecord) -> tuple[FloatArray, str]:
+def _newtons(record: OpenRecord) -> tuple[FloatArray, str]:
     """Returns the raw readings in N, or in V where no sensitivity is known, with quantity and unit in words."""
     try:
         sensitivity = np.array([float(item) for item in str(record.meta["sensitivity_VpN"]).split(",")])
         return record.raw / sensitivity, _FORCE
     except (KeyError, ValueError):
-        return record.raw, "reading [V]"
+        return np.asarray(record.raw), "reading [V]"
 
 
 def _plot(
@@ -173,7 +173,7 @@ def _dress(axes: Axes, form: FigureForm, title: str, time: str, quantity: str, l
     axes.legend(handles=named, loc="lower left", bbox_to_anchor=(-0.01, 0.99), **style)
 
 
-def _sensors(axes: Axes, record: TrialRecord, moments: _Moments, span: Span, scale: float = 1.0) -> str:
+def _sensors(axes: Axes, record: OpenRecord, moments: _Moments, span: Span, scale: float = 1.0) -> str:
     """Draws the raw readings, their sum and the corrected sum (on a scaled time axis each tick); returns the unit."""
     values, quantity = _newtons(record)
     t_daq, t_tick = moments.t_daq * scale, moments.t_tick * scale
@@ -200,7 +200,7 @@ def _sensors(axes: Axes, record: TrialRecord, moments: _Moments, span: Span, sca
     return quantity
 
 
-def _impact(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
+def _impact(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
     """The sensors from 0.1 s before to 0.6 s after the impact; without one, the end of the burst."""
     end = 0.6 if moments.impact or not moments.t_daq.size else float(moments.t_daq[-1])
     quantity = _sensors(axes, record, moments, (end - 0.7, end))
@@ -211,7 +211,7 @@ def _impact(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
     )
 
 
-def _edge(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
+def _edge(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
     """The first milliseconds: what the detector saw, and when the drives were cut."""
     quantity = _FORCE
     if moments.impact:
@@ -234,7 +234,7 @@ def _edge(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
     _dress(axes, moments.form, "Detection and cut", "time after impact [ms]", quantity)
 
 
-def _burst(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
+def _burst(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
     """The whole burst: the droop of a piezo channel takes the raw readings below zero after the contact."""
     quantity = _sensors(axes, record, moments, (-0.5, math.inf) if moments.impact else _ALL)
     if moments.t_daq.size:
@@ -244,7 +244,7 @@ def _burst(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
     _dress(axes, moments.form, "Sensors, the whole burst with its droop", moments.label, quantity)
 
 
-def _energy(axes: Axes, record: TrialRecord, moments: _Moments, summary: Summary) -> None:
+def _energy(axes: Axes, record: OpenRecord, moments: _Moments, summary: Summary) -> None:
     """Effective kinetic energy of the twin over time, and of twin and plant at the impact."""
     _plot(
         axes, moments.form, moments.t_tick, record.tick["effective_kinetic_energy_J"], _ALL, color="black", label="twin"
@@ -260,7 +260,7 @@ def _energy(axes: Axes, record: TrialRecord, moments: _Moments, summary: Summary
     _dress(axes, moments.form, "Effective kinetic energy $T_c$", moments.label, "$T_c$ [J]")
 
 
-def _loads(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
+def _loads(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
     layout = _layout(record)
     for i in wheels_in_order(layout):
         style = {"label": layout.wheels[i].replace("_", " ")} | wheel_style(layout, i)
@@ -270,7 +270,7 @@ def _loads(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
     _dress(axes, moments.form, "Wheel normal forces, predicted by the twin", moments.label, _FORCE)
 
 
-def _speeds(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
+def _speeds(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
     """Wheel speeds set and measured, in the colours of the panel of normal forces; rover speed on the right axis."""
     t, wheel, rover = moments.t_tick, record.tick["wheel_speed_radps"], record.tick["speed_mps"] * 1e3
     layout = _layout(record)
@@ -294,7 +294,7 @@ def _speeds(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
     _dress(axes, moments.form, "Speeds of wheels and rover", moments.label, "wheel speed [rad/s]", legend=right)
 
 
-def _layout(record: TrialRecord) -> Layout:
+def _layout(record: OpenRecord) -> Layout:
     """Names of wheels and channels; of a record from before they were kept, those of its kind of rig."""
     if "layout" in record.meta:
         return Layout.from_json(str(record.meta["layout"]))

@@ -10,8 +10,10 @@ import numpy as np
 from hil.config import Config
 from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import finite
+from hil.recording.stored_rows import between
 from hil.signals.channels import SensorChannels
 from hil.signals.impact import MeasuredImpact, UncertainValue, measure_impact
+from hil.signals.traces import span_ns
 from hil.signals.uncertainty import half_width
 from hil.signals.vibration import ShieldResonance
 
@@ -48,7 +50,9 @@ def measured_impact(run: Finished) -> MeasuredImpact | None:
     impact_ns = run.cycle.tick_logger.impact_ns
     if run.samples is None or impact_ns is None or run.config.daq is None:
         return None
-    return measure_impact(*run.samples, impact_ns, sensor_channels(run.config))
+    t_ns, volts = run.samples
+    near = between(t_ns, *span_ns(impact_ns))
+    return measure_impact(t_ns[near], volts[near], impact_ns, sensor_channels(run.config))
 
 
 def measured_speed_mps(run: Finished) -> float | None:

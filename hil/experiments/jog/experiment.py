@@ -19,6 +19,7 @@ from hil.config.schema.drive import JogConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.messages.layout import Layout
 from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
+from hil.recording.stored_rows import Recorded
 from hil.safety.monitor import SafetyMonitor
 
 # Time recorded after the motion, drives cut.
@@ -143,7 +144,7 @@ class JogExperiment(Experiment):
         return table
 
 
-def what_moved(ticks: NDArray[np.void], layout: Layout, radius_m: float) -> dict[str, Any]:
+def what_moved(ticks: Recorded, layout: Layout, radius_m: float) -> dict[str, Any]:
     """Rim speed of each wheel, mean over the second half of the motion [m/s]; largest pressures in that half [kPa].
 
     Args:

@@ -27,7 +27,7 @@ from hil.messages.stages import Estimate, Goal, Prediction, Samples
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hil.recording import TrialRecord
+    from hil.recording import OpenRecord
 
 
 class NormalForceExperiment(DriveExperiment):
@@ -94,7 +94,7 @@ class NormalForceExperiment(DriveExperiment):
         return normal_force_table(summary)
 
     @classmethod
-    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """Loads, torques and spread over time."""
         from hil.experiments.normal_force.figure import draw_normal_force  # matplotlib takes half a second to import
 

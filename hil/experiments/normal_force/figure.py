@@ -18,7 +18,7 @@ from hil.experiments.normal_force.segments import Loads, loads_of
 from hil.experiments.normal_force.spread import WINDOW_S, running_mean
 from hil.experiments.truth_events import RecordedTruth
 from hil.messages.layout import Layout
-from hil.recording import TrialRecord
+from hil.recording import OpenRecord
 from models.statics import spread_of
 
 _SCREEN_IN, _PRINT_MM = (12.0, 10.0), (240.0, 150.0)
@@ -28,7 +28,7 @@ _LEVEL = 0.35  # half the height of a valve's bar
 
 
 def draw_normal_force(
-    record: TrialRecord,
+    record: OpenRecord,
     summary: Mapping[str, Any],
     path: Path,
     form: FigureForm = FigureForm(),  # noqa: B008
@@ -68,7 +68,7 @@ def draw_normal_force(
     save_figure(figure, path, title, facts_of(record, summary), form)
 
 
-def _draw_loads(axes: Axes, form: FigureForm, layout: Layout, record: TrialRecord, loads: Loads) -> None:
+def _draw_loads(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord, loads: Loads) -> None:
     t_s = record.tick["t_ns"] * 1e-9
     for wheel in wheels_in_order(layout):
         style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
@@ -92,7 +92,7 @@ def _draw_spread(axes: Axes, form: FigureForm, known: list[Loads], summary: Mapp
     dress_panel(axes, form, f"Spread of the loads over {WINDOW_S:g} s", "[-]")
 
 
-def _draw_torques(axes: Axes, form: FigureForm, layout: Layout, record: TrialRecord, loads: Loads) -> None:
+def _draw_torques(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord, loads: Loads) -> None:
     t_s, tick = record.tick["t_ns"] * 1e-9, record.tick
     for number, name in enumerate(layout.cylinders):
         colour = COLOURS[number % len(COLOURS)]
@@ -102,7 +102,7 @@ def _draw_torques(axes: Axes, form: FigureForm, layout: Layout, record: TrialRec
     dress_panel(axes, form, "Torques of the cylinders; dotted: wanted", "[N m]")
 
 
-def _draw_pressures(axes: Axes, form: FigureForm, layout: Layout, record: TrialRecord) -> None:
+def _draw_pressures(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord) -> None:
     t_s, tick = record.tick["t_ns"] * 1e-9, record.tick
     for number, name in enumerate(layout.chambers):
         style: dict[str, Any] = {"color": COLOURS[number // 2 % len(COLOURS)], "ls": "--" if number % 2 else "-"}
@@ -115,7 +115,7 @@ def _draw_pressures(axes: Axes, form: FigureForm, layout: Layout, record: TrialR
     dress_panel(axes, form, "Pressures of the chambers; dotted: wanted", "[kPa]")
 
 
-def _draw_valves(axes: Axes, form: FigureForm, layout: Layout, record: TrialRecord) -> None:
+def _draw_valves(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord) -> None:
     """A bar for each stretch of time in which a valve is powered."""
     t_s, on = record.tick["t_ns"] * 1e-9, record.tick["valves"].reshape(len(record.tick), -1)
     names = [name.replace("_", " ") for name in layout.chambers]
@@ -131,7 +131,7 @@ def _draw_valves(axes: Axes, form: FigureForm, layout: Layout, record: TrialReco
     dress_panel(axes, form, "Valves powered", "")
 
 
-def _draw_slip(axes: Axes, form: FigureForm, layout: Layout, record: TrialRecord) -> None:
+def _draw_slip(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord) -> None:
     t_s = record.tick["t_ns"] * 1e-9
     for wheel in wheels_in_order(layout):
         plot_line(axes, form, t_s, record.tick["slip"][:, wheel], **wheel_style(layout, wheel))

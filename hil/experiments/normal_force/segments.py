@@ -12,6 +12,7 @@ from hil.config.schema.normal_force import NormalForceConfig
 from hil.experiments.drive.experiment import DRIVE
 from hil.messages.loads import LoadGoal, LoadMode, load_goal, load_modes
 from hil.messages.operator_input import SetLoads, command_of, is_command
+from hil.recording.stored_rows import Recorded
 
 Rows = NDArray[np.void]
 FloatArray = NDArray[np.floating[Any]]
@@ -66,7 +67,7 @@ def goal_of(command: SetLoads, wheels: Sequence[str], ground: str) -> LoadGoal:
 
 
 def segments(
-    section: NormalForceConfig, wheels: Sequence[str], ground: str, ticks: Rows, events: Rows
+    section: NormalForceConfig, wheels: Sequence[str], ground: str, ticks: Recorded, events: Rows
 ) -> list[Segment]:
     """The steps of the config, cut where an operator changed the wanted loads; none of a run that never drove."""
     moving = ticks["t_ns"][ticks["state"] == DRIVE] * 1e-9
@@ -94,7 +95,7 @@ def switched_on(parts: list[Segment]) -> int | None:
     return next((number for number, part in enumerate(parts) if part.goal.mode != LoadMode.PASSIVE), None)
 
 
-def loads_of(ticks: Rows, ground_truth: FloatArray | None) -> list[Loads]:
+def loads_of(ticks: Recorded, ground_truth: FloatArray | None) -> list[Loads]:
     """Wheel loads by all who know them, the best source first.
 
     Args:

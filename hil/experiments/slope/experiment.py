@@ -17,7 +17,7 @@ from hil.experiments.traction_summary import traction_of, traction_rows
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hil.recording import TrialRecord
+    from hil.recording import OpenRecord
 
 
 class SlopeExperiment(ThrottleExperiment):
@@ -55,7 +55,7 @@ class SlopeExperiment(ThrottleExperiment):
         return summary_table("Slope", [slope, climbed, *traction_rows(summary)])
 
     @classmethod
-    def draw(cls, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """The run over time."""
         from hil.experiments.drive.figure import draw_over_time  # matplotlib takes half a second to import
 

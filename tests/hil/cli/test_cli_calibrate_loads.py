@@ -17,7 +17,7 @@ from hil.config import load_config
 from hil.config.load_channels import offsets_V
 from hil.config.yaml_io import read_yaml
 from hil.messages.signals import block_dtype, tick_dtype
-from hil.recording.reader import SampleSet
+from hil.recording.content import SampleSet
 
 
 class Recorded(NamedTuple):
