@@ -17,6 +17,7 @@ from concurrent.futures import (
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for
+from multiprocessing.forkserver import ensure_running
 from typing import Any
 
 from drivers.interfaces import DeviceError
@@ -75,7 +76,8 @@ def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Ite
     """Trials in so many processes of this computer.
 
     They come from a fork server, which has imported what a trial needs: forking a process that has threads is not safe,
-    and one that starts from nothing takes a second of processor time. Kernels are in the cache before the first starts.
+    and one that starts from nothing takes a second of processor time. Kernels are in the cache before the first starts;
+    the fork server imports meanwhile.
 
     Args:
         count: of processes.
@@ -84,6 +86,7 @@ def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Ite
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["hil.campaign.preload"])
+    ensure_running()
     _warm_here(kinds, progress)
     executor = ProcessPoolExecutor(count, context, initializer=_begin_worker)
     try:
