@@ -25,7 +25,7 @@ from hil.campaign.trial import Job, Result, run_trial
 from hil.config import Config
 from hil.config.rig import Rig
 
-# How often a pool that lost a process is opened again.
+# How often a pool that lost a process, or a cluster that lost its scheduler, is opened again.
 LOSSES = 3
 # How often a stop is looked for while trials run [s].
 _POLL_S = 0.2
@@ -101,7 +101,7 @@ def run_jobs(
     take: Callable[[Any, Result], tuple[Any, Job] | None],
     stopped: Callable[[], bool],
 ) -> None:
-    """Run jobs wherever there is room; a process that is lost has its jobs run again.
+    """Run jobs wherever there is room; what is lost with a process, or with a scheduler, is run again.
 
     Args:
         workers: opens `Workers`, as a context; again after a loss.
@@ -110,7 +110,7 @@ def run_jobs(
         stopped: whether no further job shall start. Those that run come to their end and are taken.
 
     Raises:
-        WorkersError: processes were lost too often.
+        WorkersError: they were lost too often.
         Exception: of a job.
     """
     lost = 0
@@ -127,7 +127,8 @@ def run_jobs(
             if stopped():
                 return
             if lost > LOSSES:
-                raise WorkersError(f"processes that ran trials were killed {lost} times ({error}): memory?") from error
+                wrong = f"processes that ran trials, or their scheduler, were killed {lost} times ({error}): memory?"
+                raise WorkersError(wrong) from error
 
 
 def _run_on(
@@ -157,13 +158,17 @@ def _run_on(
             for future in [waiting for waiting in running if waiting.cancel()]:
                 del running[future]
             done -= {waiting for waiting in done if waiting.cancelled()}
-        for future in sorted(done, key=lambda waiting: waiting.exception() is not None):  # what is there is taken first
+        for future in sorted(done, key=_in_vain):  # what is there is taken first
             name, _ = running[future]
             result = future.result()
             del running[future]
             follows = take(name, result)
             if follows is not None:
                 again.append(follows)
+
+
+def _in_vain(done: Future[Result]) -> bool:
+    return done.cancelled() or done.exception() is not None
 
 
 def _warm_here(kinds: Sequence[Config], progress: Progress) -> None:
