@@ -35,6 +35,8 @@ SHORT = (
     "trial.start_distance_m=0.01", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.1",
     "telemetry.endpoint=''",
 )  # fmt: skip
+# A worker else keeps what it sampled of its stacks, for an hour.
+WITHOUT_PROFILE = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 # Of the runs, how many are done when a worker, and when the scheduler is killed.
 WORKER_AT, SCHEDULER_AT = 0.3, 0.6
 PARTS = 10
@@ -97,7 +99,8 @@ class LoopbackCluster:
             "127.0.0.1",
             "--no-dashboard",
         ]
-        self._processes[name] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self._processes[name] = subprocess.Popen(command, env=os.environ | WITHOUT_PROFILE, **quiet)
 
     def _supervise(self) -> None:
         while not self._over.wait(0.2):
