@@ -39,7 +39,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-all test-loaded soak soak-deadlines soak-faults soak-endurance soak-page mutants limits fuzz bench lint docs figures format lock clean
+.PHONY: help install install-dev trial test test-all test-loaded soak soak-deadlines soak-faults soak-endurance soak-page soak-cluster mutants limits fuzz bench lint docs figures format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -64,7 +64,7 @@ test-all: $(DEV_STAMP) ## run the slow ones too, as .ci/run does: whole campaign
 test-loaded: $(DEV_STAMP) ## run all tests without real-time rights, beside two processes that spin; STALLS=1: on a machine that stands still for 30 to 150 ms once a second instead (SEED=1)
 	$(BIN)/python tests/soak/loaded.py $(if $(STALLS),--spinning 0 --stalls --seed $(SEED)) -- $(SUITE) $(ARGS)
 
-soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; controlled wheel loads; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs. PART=endurance: MINUTES=30 of runs under load, with faults. PART=page: STOPS=50 stops from a browser, first paint, load and memory over MINUTES=30
+soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; controlled wheel loads; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs. PART=endurance: MINUTES=30 of runs under load, with faults. PART=page: STOPS=50 stops from a browser, first paint, load and memory over MINUTES=30. PART=cluster: RUNS=2000 of a sweep on a Dask cluster that loses a worker and its scheduler
 	@$(MAKE) --no-print-directory soak-$(PART)
 
 soak-deadlines:
@@ -86,6 +86,10 @@ soak-endurance:
 soak-page:
 	@mkdir -p build
 	$(BIN)/python tests/soak/page_figures.py --stops $(STOPS) --minutes $(MINUTES) --json build/page.json
+
+soak-cluster:
+	@mkdir -p build
+	$(BIN)/python tests/soak/cluster_runs.py --runs $(RUNS) --json build/cluster.json
 
 mutants: $(DEV_STAMP) ## break MUTANTS=200 random places of hil/safety, hil/control and hil/operator (SEED=1): those that no test noticed, and the score; in copies of the tree, PROCESSES=2, 20 min
 	$(BIN)/python tools/mutants.py sample --mutants $(MUTANTS) --seed $(SEED) --processes $(PROCESSES) $(ARGS)

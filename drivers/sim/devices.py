@@ -42,13 +42,8 @@ class _Device:
         """State of the link."""
         return Health(self.name, self._open, 0, "simulated")
 
-    def _require_open(self) -> None:
-        if not self._open:
-            raise DeviceError(f"{self.name}: not open; open it before use")
-
-    def _next(self) -> int:
-        self._sequence += 1
-        return self._sequence
+    def _not_open(self) -> DeviceError:
+        return DeviceError(f"{self.name}: not open; open it before use")
 
 
 class SimDaq(_Device):
@@ -60,12 +55,14 @@ class SimDaq(_Device):
         self._block_samples, self._delay_ns = block_samples, delay_ns
         self._rate_hz, self._overload_V = sampled.rate_hz, OVERLOAD * sampled.range_V
         self._no_overload = (False,) * sampled.channels
+        self._offsets_ns: dict[int, npt.NDArray[np.int64]] = {}
         self._taken = 0
         self._due_ns = self._readable_ns()
 
     def read(self, t_ns: int) -> DaqBlock | None:
         """The next complete block, or None."""
-        self._require_open()
+        if not self._open:
+            raise self._not_open()
         if t_ns < self._due_ns:
             return None
         first, end = self._taken, self._taken + self._block_samples
@@ -76,10 +73,19 @@ class SimDaq(_Device):
             self._sampled.copy_samples(first, volts)
         except OverflowError as error:
             raise DeviceError(f"{self.name}: samples lost, {error}; read more often") from error
-        stamps = np.arange(first, end, dtype=np.int64) * 1_000_000_000 // self._rate_hz
         self._taken = end
         self._due_ns = self._readable_ns()
-        return DaqBlock(self._next(), stamps, volts, self._overload(volts), t_ns)
+        self._sequence += 1
+        return DaqBlock(self._sequence, self._stamps_ns(first), volts, self._overload(volts), t_ns)
+
+    def _stamps_ns(self, first: int) -> npt.NDArray[np.int64]:
+        """When the samples of the block from that one on are taken [ns], each n / rate in whole ns."""
+        whole_ns, rest = divmod(first * 1_000_000_000, self._rate_hz)
+        offsets = self._offsets_ns.get(rest)
+        if offsets is None:  # one, or a few, as the length of a block is or is not in whole ns
+            offsets = (np.arange(self._block_samples) * 1_000_000_000 + rest) // self._rate_hz
+            self._offsets_ns[rest] = offsets
+        return offsets + whole_ns
 
     def _readable_ns(self) -> float:
         """When the next block can first be read [ns]; never if there are no sensors."""
@@ -90,7 +96,9 @@ class SimDaq(_Device):
     def _overload(self, volts: npt.NDArray[np.float64]) -> tuple[bool, ...]:
         """Whether each channel has reached the end of its range; almost always none has."""
         reached = abs(volts) >= self._overload_V
-        return tuple([bool(channel.any()) for channel in reached.T]) if np.count_nonzero(reached) else self._no_overload
+        if not reached.item(reached.argmax()):  # the first that has, or any
+            return self._no_overload
+        return tuple([bool(channel.any()) for channel in reached.T])
 
 
 class _Actuators(_Device, Generic[C]):
@@ -107,15 +115,18 @@ class _Actuators(_Device, Generic[C]):
 
     def write(self, command: C) -> None:
         """Obey, after the link's delay if it has one."""
-        self._require_open()
+        if not self._open:
+            raise self._not_open()
         self._take(command)
 
     def _news(self) -> bool:
-        """Whether the rig has advanced since the last reading; the rig is the clock."""
-        self._require_open()
+        """Whether the rig has advanced since the last reading, for the next sample; the rig is the clock."""
+        if not self._open:
+            raise self._not_open()
         if self._plant.t_ns == self._read_at:
             return False
         self._read_at = self._plant.t_ns
+        self._sequence += 1
         return True
 
 
@@ -153,7 +164,7 @@ class SimDrives(_Actuators[DriveCommand]):
             return None
         speeds = tuple(self._plant.read_wheel_speed().tolist())
         power = None if self._power is None else self._measure(self._power)
-        return DriveSample(self._next(), self._plant.t_ns, speeds, self.acknowledged_ns, self.stopped_ns, power)
+        return DriveSample(self._sequence, self._read_at, speeds, self.acknowledged_ns, self.stopped_ns, power)
 
     def _measure(self, model: PowerModel) -> PowerSample:
         currents_A = model.currents_A(self._plant.drive_torque.tolist())
@@ -172,4 +183,4 @@ class SimValves(_Actuators[ValveCommand]):
         if not self._news():
             return None
         pressures = tuple([(extend, retract) for extend, retract in self._plant.read_pressure().tolist()])
-        return ValveSample(self._next(), self._plant.t_ns, pressures, self.acknowledged_ns)
+        return ValveSample(self._sequence, self._read_at, pressures, self.acknowledged_ns)

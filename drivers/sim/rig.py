@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from drivers.messages import DriveCommand, ValveCommand
+from drivers.messages import DriveCommand, ValveCommand, ValveSet
 from drivers.sim.devices import SimDaq, SimDrives, SimValves
 from drivers.sim.power import PowerModel
 from models.plant import Plant
@@ -49,13 +49,14 @@ class InProcessRig:
             if plant.load_sampling
             else None
         )
-        self.drives = SimDrives(plant, self._take_drive_command, power)
+        self.drives = SimDrives(plant, self._delay if drives_delay_ns else self._obey, power)
         self.valves = SimValves(plant, self._take_valve_command)
         self._drives_delay_ns = drives_delay_ns
         self._on_the_way: deque[tuple[int, DriveCommand]] = deque()
         self.driven = self.powered = False
         self.cut_ns = self.off_ns = -1
         self._drives_command_ns = self._valves_command_ns = 0
+        self._valves_command: ValveSet | None = None
 
     def advance(self, t_ns: int) -> None:
         """Move the rig to t_ns [ns]; commands under way and time-outs take effect at their own time."""
@@ -74,14 +75,11 @@ class InProcessRig:
         if self.powered and t_ns > (due := self._valves_command_ns + VALVES_TIMEOUT_NS):
             self.plant.advance(due)
             self.plant.set_valves(((False, False),) * len(self.plant.pressure))
-            self.powered, self.off_ns = False, due
+            self.powered, self.off_ns, self._valves_command = False, due, None
         self.plant.advance(t_ns)
 
-    def _take_drive_command(self, command: DriveCommand) -> None:
-        if self._drives_delay_ns:
-            self._on_the_way.append((command.t_ns + self._drives_delay_ns, command))
-        else:
-            self._obey(command)
+    def _delay(self, command: DriveCommand) -> None:
+        self._on_the_way.append((command.t_ns + self._drives_delay_ns, command))
 
     def _obey(self, command: DriveCommand) -> None:
         self.plant.set_drives(command.speed_radps, command.cut, command.duty)
@@ -93,11 +91,14 @@ class InProcessRig:
             self.driven, self.cut_ns = False, self.plant.t_ns
 
     def _take_valve_command(self, command: ValveCommand) -> None:
-        self.plant.set_valves(command.powered)
         if command.regulators_Pa:
             self.plant.set_regulators(command.regulators_Pa)
         self.valves.acknowledged_ns = command.t_ns
         self._valves_command_ns = self.plant.t_ns
+        if command.powered == self._valves_command:  # most repeat the last
+            return
+        self._valves_command = command.powered
+        self.plant.set_valves(command.powered)
         if any(map(any, command.powered)):
             self.powered, self.off_ns = True, -1
         elif self.powered:

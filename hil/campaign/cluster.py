@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, wait
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, wait
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,15 +12,25 @@ from hil.campaign.trial import warm
 from hil.campaign.workers import Workers, WorkersError
 from hil.config import Config
 
-# How long a scheduler may take to answer [s].
-_CONNECT_S = 5
+# How long a scheduler may take to answer, and how long one that was there, or its workers, may be away [s].
+_CONNECT_S, AWAY_S = 5, 120
 # Trials that are handed over before the first is back, for each thread of a worker, and at least.
 _AHEAD, _AHEAD_AT_LEAST = 2, 64
+
+
+class AwayError(WorkersError):
+    """There is no scheduler, or it has no workers; it may yet come."""
+
+
+class SchedulerLostError(BrokenExecutor):
+    """The connection to the scheduler is lost, and with it the trials that it had: another one does not know them."""
 
 
 @contextmanager
 def cluster(address: str, kinds: Sequence[Config], progress: Callable[[str], None]) -> Iterator[Workers]:
     """Trials on the workers of a scheduler, which gives those of a worker that is lost to others.
+
+    A scheduler that restarts is waited for, with its workers, for `AWAY_S`; `check_cluster` does not wait.
 
     TLS and its certificates are as Dask's own config says (`distributed.comm.tls`), with an address that begins with
     tls://.
@@ -31,32 +42,68 @@ def cluster(address: str, kinds: Sequence[Config], progress: Callable[[str], Non
 
     Raises:
         WorkersError: dask is not installed, there is no scheduler, it has no worker, or they are gone.
+        SchedulerLostError: the scheduler is gone. What it had not given back is to be handed over again.
     """
-    with _connected(address) as client:
+    with _connected(address, progress, AWAY_S) as client:
         from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
 
         threads = client.nthreads()
         progress(f"compiling kernels on {len(threads)} workers of {address}, where they are not in the cache")
         texts = tuple(config.model_dump_json() for config in kinds)
-        # a worker that is lost meanwhile is none of ours to report: a trial compiles what is missing
-        wait([client.get_executor(workers=[one], pure=False).submit(warm, texts) for one in threads])
         at_once = max(_AHEAD * sum(threads.values()), _AHEAD_AT_LEAST)
         try:
+            _warm(client, threads, texts)
             yield Workers(client.get_executor(pure=False), at_once, shares_folders=False)
-        except (KilledWorker, CancelledError, CommClosedError) as error:
-            wrong = f"the scheduler or its workers are gone ({_first_line(error)}); --resume goes on from here"
+        except KilledWorker as error:
+            wrong = f"its workers die ({_first_line(error)}); --resume goes on from here"
             raise WorkersError(f"--cluster {address}: {wrong}") from None
+        except (CancelledError, CommClosedError) as error:
+            progress(f"the scheduler {address} is gone: what it had is run again")
+            raise SchedulerLostError(_first_line(error)) from None
+
+
+def _warm(client: Any, workers: Iterable[str], texts: tuple[str, ...]) -> None:
+    """Have kernels compiled on each worker; one that is lost meanwhile is not waited for: a trial compiles the rest."""
+    at = {client.get_executor(workers=[one], pure=False).submit(warm, texts): one for one in workers}
+    while at:
+        wait(at, timeout=1.0)
+        there = client.nthreads()
+        at = {future: one for future, one in at.items() if not future.done() and one in there}
 
 
 def check_cluster(address: str) -> None:
     """Look for the scheduler and its workers before anything is written. Raises WorkersError."""
-    with _connected(address):
+    with _connected(address, lambda _: None, 0):
         pass
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[Any]:
+def _connected(address: str, progress: Callable[[str], None], patience_s: float) -> Iterator[Any]:
+    """A client of the scheduler, which has workers; both may take so long to be there."""
+    until, said = time.monotonic() + patience_s, False
+    while True:
+        try:
+            client = _client(address)
+            break
+        except AwayError as error:
+            if time.monotonic() >= until:
+                raise
+            if not said:
+                progress(f"{error}; waiting {patience_s:.0f} s for them")
+            said = True
+        time.sleep(1.0)
+    with client:
+        yield client
+
+
+def _client(address: str) -> Any:
+    """See `_connected`.
+
+    Raises:
+        AwayError: there is no scheduler, or it has no workers.
+        WorkersError: no address, or dask is not installed.
+    """
     try:
         from distributed import Client
         from distributed.comm.addressing import get_address_host_port
@@ -69,11 +116,12 @@ def _connected(address: str) -> Iterator[Any]:
         client = connect(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         found = f"found no Dask scheduler ({_first_line(error)})"
-        raise WorkersError(f"--cluster {address}: {found}; allowed: {allowed}") from None
-    with client:
-        if not client.nthreads():
-            raise WorkersError(f"--cluster {address}: the scheduler has no workers: start some with `dask worker`")
-        yield client
+        kind = AwayError if isinstance(error, OSError) else WorkersError
+        raise kind(f"--cluster {address}: {found}; allowed: {allowed}") from None
+    if not client.nthreads():
+        client.close()
+        raise AwayError(f"--cluster {address}: the scheduler has no workers: start some with `dask worker`")
+    return client
 
 
 def _first_line(error: BaseException) -> str:

@@ -21,6 +21,7 @@ from hil.campaign.workers import Workers, WorkersError, run_jobs
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.error_messages import shown
 from hil.config.model import fingerprint
+from hil.config.schema.base import Section
 from hil.config.value_ranges import is_range, range_values
 from hil.config.yaml_io import read_yaml
 from hil.recording.run_folder import replacing
@@ -102,7 +103,7 @@ def expand_sweep(source: str, over: Sequence[str], overrides: Sequence[str], see
         except ConfigError as error:
             problems += error.problems
             continue
-        runs.append(SweepRun(len(runs) + 1, dict(combination), config))
+        runs.append(SweepRun(len(runs) + 1, dict(combination), _sharing(config, base)))
     if problems:
         once = list(dict.fromkeys(problems))
         if len(once) > _MOST_PROBLEMS:
@@ -194,6 +195,20 @@ def _one_type(values: list[Any]) -> list[Any]:
     if len(kinds) > 1 or kinds & {list, dict}:
         return [None if value is None else value if isinstance(value, str) else json.dumps(value) for value in values]
     return values
+
+
+def _sharing(config: Config, base: Config) -> Config:
+    """The config, of which the base's sections are those that are equal: ten thousand whole ones take half a GB."""
+    equal = {
+        name: section
+        for name, section in base
+        if isinstance(section, Section) and section.model_dump_json() == _json_of(getattr(config, name))
+    }
+    return config.model_copy(update=equal)
+
+
+def _json_of(section: Section | None) -> str | None:
+    return None if section is None else section.model_dump_json()
 
 
 def _values_of(item: Any) -> list[Any]:

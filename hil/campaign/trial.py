@@ -76,7 +76,7 @@ def run_trial(job: Job) -> Result:
         raise ValueError("run_trial: found rig: real; allowed: a simulated rig; a real one has an operator")
     with _ONE_AT_A_TIME, _collecting_at_the_end():
         if job.keep == "summary":
-            return Result(run(config).summary, processor_name())
+            return Result(run(config, timed=False).summary, processor_name())
         if job.keep == "folder":
             place = Path(job.folder)
             unfinished = place.with_name(f"{place.name}.unfinished")

@@ -17,6 +17,7 @@ from concurrent.futures import (
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for
+from multiprocessing.forkserver import ensure_running
 from typing import Any
 
 from drivers.interfaces import DeviceError
@@ -24,7 +25,7 @@ from hil.campaign.trial import Job, Result, run_trial
 from hil.config import Config
 from hil.config.rig import Rig
 
-# How often a pool that lost a process is opened again.
+# How often a pool that lost a process, or a cluster that lost its scheduler, is opened again.
 LOSSES = 3
 # How often a stop is looked for while trials run [s].
 _POLL_S = 0.2
@@ -75,7 +76,8 @@ def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Ite
     """Trials in so many processes of this computer.
 
     They come from a fork server, which has imported what a trial needs: forking a process that has threads is not safe,
-    and one that starts from nothing takes a second of processor time. Kernels are in the cache before the first starts.
+    and one that starts from nothing takes a second of processor time. Kernels are in the cache before the first starts;
+    the fork server imports meanwhile.
 
     Args:
         count: of processes.
@@ -84,6 +86,7 @@ def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Ite
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["hil.campaign.preload"])
+    ensure_running()
     _warm_here(kinds, progress)
     executor = ProcessPoolExecutor(count, context, initializer=_begin_worker)
     try:
@@ -98,7 +101,7 @@ def run_jobs(
     take: Callable[[Any, Result], tuple[Any, Job] | None],
     stopped: Callable[[], bool],
 ) -> None:
-    """Run jobs wherever there is room; a process that is lost has its jobs run again.
+    """Run jobs wherever there is room; what is lost with a process, or with a scheduler, is run again.
 
     Args:
         workers: opens `Workers`, as a context; again after a loss.
@@ -107,7 +110,7 @@ def run_jobs(
         stopped: whether no further job shall start. Those that run come to their end and are taken.
 
     Raises:
-        WorkersError: processes were lost too often.
+        WorkersError: they were lost too often.
         Exception: of a job.
     """
     lost = 0
@@ -124,7 +127,8 @@ def run_jobs(
             if stopped():
                 return
             if lost > LOSSES:
-                raise WorkersError(f"processes that ran trials were killed {lost} times ({error}): memory?") from error
+                wrong = f"processes that ran trials, or their scheduler, were killed {lost} times ({error}): memory?"
+                raise WorkersError(wrong) from error
 
 
 def _run_on(
@@ -154,13 +158,17 @@ def _run_on(
             for future in [waiting for waiting in running if waiting.cancel()]:
                 del running[future]
             done -= {waiting for waiting in done if waiting.cancelled()}
-        for future in sorted(done, key=lambda waiting: waiting.exception() is not None):  # what is there is taken first
+        for future in sorted(done, key=_in_vain):  # what is there is taken first
             name, _ = running[future]
             result = future.result()
             del running[future]
             follows = take(name, result)
             if follows is not None:
                 again.append(follows)
+
+
+def _in_vain(done: Future[Result]) -> bool:
+    return done.cancelled() or done.exception() is not None
 
 
 def _warm_here(kinds: Sequence[Config], progress: Progress) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from drivers.extensions import ExtensionError
 from hil.config.error_messages import shown
 from hil.config.problems import Problem
 from hil.config.schema.rover import RoverConfig, key_path, rover_named
+from models.rover.parameters import Parameters
 from models.rover.registry import ROVERS
 
 # What takes the place of a key where a rover does not have it.
@@ -78,5 +80,11 @@ def _defaults(name: str) -> dict[str, Any]:
     """Default of each key of a rover by its path; none if there is no such rover."""
     with suppress(ExtensionError):
         if (kind := rover_named(name)) is not None:
-            return {key_path(kind, parameter): one.default for parameter, one in kind.quantities().items()}
+            return _defaults_of(kind)  # type: ignore[arg-type]  # a class can be hashed, whatever its instances can
     return {}
+
+
+@cache
+def _defaults_of(kind: type[Parameters]) -> dict[str, Any]:
+    """The same of a known rover; every config that is loaded asks for those of all rovers."""
+    return {key_path(kind, parameter): one.default for parameter, one in kind.quantities().items()}

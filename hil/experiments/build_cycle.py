@@ -37,6 +37,7 @@ def build_cycle(
     make: MakeExperiment | None = None,
     attended: bool = False,
     latched: Sequence[Event] = (),
+    timed: bool = True,
 ) -> Cycle:
     """The stages of a tick; kernels compile here.
 
@@ -48,11 +49,12 @@ def build_cycle(
         make: makes the experiment; by default the one that the config names.
         attended: an operator arms and starts it.
         latched: faults of an earlier run on this rig that nobody has cleared.
+        timed: how long the stages of a tick take is recorded.
 
     Raises:
         ConfigError: there is no experiment of that name.
     """
-    tick_logger = TickLogger(record_sink, rig.layout)
+    tick_logger = TickLogger(record_sink, rig.layout, timed=timed)
     safety = SafetyMonitor(rig, tick_logger.log_fault, latched)
     for event in latched:
         tick_logger.log_latched(event)

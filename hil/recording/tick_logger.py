@@ -30,10 +30,11 @@ class TickLogger:
     Args:
         record_sink: receives the rows.
         layout: of the rig.
+        timed: how long the stages took is recorded, too.
     """
 
-    def __init__(self, record_sink: RecordSink, layout: Layout) -> None:
-        self._record_sink = record_sink
+    def __init__(self, record_sink: RecordSink, layout: Layout, *, timed: bool = True) -> None:
+        self._record_sink, self._timed = record_sink, timed
         self._row, self._times = Row(tick_dtype(layout)), Row(TIMING)
         self._numbers = tick_packer(layout)
         self.impact_ns: int | None = None
@@ -63,6 +64,8 @@ class TickLogger:
 
     def timing(self, tick: Tick, timer: StageTimer) -> None:
         """Record the timing of a tick."""
+        if not self._timed:
+            return
         times_ns = timer.times_ns
         self._times.set(tick.number, sum(times_ns), tick.plant_ns, *times_ns)
         self._record_sink.timing(self._times.array)

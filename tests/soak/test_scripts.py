@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOAK = [
     ROOT / "tests/soak" / name
     for name in (
+        "cluster_runs.py",
         "damage_records.py",
         "fault_runs.py",
         "endurance.py",

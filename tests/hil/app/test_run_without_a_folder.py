@@ -34,6 +34,19 @@ def test_ticks_and_summary_are_those_of_the_run_with_a_folder(tmp_path, monkeypa
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+def test_a_run_that_is_not_timed_comes_to_the_same_without_times():
+    config = load_config("sim_impact", ["experiment=jog", "jog.seconds=0.3"])
+    timed, untimed = run(config), run(config, timed=False)
+    assert untimed.ticks.tobytes() == timed.ticks.tobytes()
+    loops = [one.summary.pop("loop") for one in (timed, untimed)]
+    for one in (timed, untimed):
+        del one.summary["real_time_factor"]
+    assert untimed.summary == timed.summary
+    assert loops[0]["ticks"] == loops[1]["ticks"]
+    assert loops[0]["work_us"]["p50"] > 0.0
+    assert loops[1]["work_us"] is loops[1]["plant_us"] is None
+
+
 def test_an_experiment_that_nobody_has_is_refused_with_those_there_are():
     with pytest.raises(ConfigError, match="experiment: found 'dance'; allowed: one of impact, jog, drive"):
         run(load_config("sim_impact", ["experiment=dance"]))

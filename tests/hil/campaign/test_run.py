@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +18,7 @@ import pytest
 
 from hil.analysis.campaign import own_digest, read_campaign
 from hil.campaign import workers
+from hil.campaign.cluster import SchedulerLostError
 from hil.campaign.folder import locked
 from hil.campaign.run import run_campaign
 from hil.config import ConfigError
@@ -160,6 +161,36 @@ def test_a_process_that_is_lost_has_its_trials_run_again_but_not_for_ever(wanted
     with pytest.raises(workers.WorkersError, match="were killed 4 times"):
         run_campaign(campaign, folder_of(tmp_path / "d"), place, Lines(), NeverStop())
     assert read_campaign(tmp_path / "d").rows == []
+
+
+def test_what_a_lost_scheduler_had_is_run_again_and_what_it_had_given_back_is_not(wanted, pretend, tmp_path) -> None:
+    campaign = wanted(FOUR, folders=False)
+    jobs, report, opened = pretend(summary_of_job), Lines(), []
+
+    class Lost(workers.InThisProcess):
+        """Makes one trial, and loses the second and the third, as Dask's client says it: cancelled."""
+
+        def submit(self, fn, /, *args, **kwargs):
+            if len(opened) == 1 and jobs:
+                lost = Future()
+                lost.cancel()
+                lost.set_running_or_notify_cancel()
+                return lost
+            return super().submit(fn, *args, **kwargs)
+
+    @contextmanager
+    def place():
+        opened.append(True)
+        try:
+            yield workers.Workers(Lost(), 3, shares_folders=True)
+        except CancelledError as error:
+            raise SchedulerLostError from error
+
+    taken = run_campaign(campaign, folder_of(tmp_path / "c"), place, report, NeverStop())
+    assert [trial["number"] for trial in taken] == [1, 2, 3, 4]
+    assert len(jobs) == 4
+    assert len(opened) == 2
+    assert report.counts == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_a_second_campaign_in_the_same_folder_is_refused(tmp_path) -> None:

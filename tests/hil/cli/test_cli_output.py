@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 FULL = Path("/dev/full")
-COMMANDS = [["configs"], ["--help"], ["--version"], ["explain", "2"], ["energy", "sim_impact", "--json"]]
+ENERGY = ["energy", "sim_impact", "--angles", "60:70:10", "--json"]
+COMMANDS = [["configs"], ["--help"], ["--version"], ["explain", "2"], ENERGY]
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 
 
@@ -61,6 +62,6 @@ def test_a_command_runs_with_its_output_closed():
 
 
 def test_what_can_be_written_is_written():
-    done = hil(["energy", "sim_impact", "--json"], subprocess.PIPE)
+    done = hil(ENERGY, subprocess.PIPE)
     assert done.returncode == 0
     assert json.loads(done.stdout)
