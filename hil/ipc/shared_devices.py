@@ -130,6 +130,8 @@ class _Newest:
         self._version = mailbox.read(self._row.array)
 
     def read(self) -> tuple[Any, ...] | None:
+        if self._mailbox.version == self._version:
+            return None
         version = self._mailbox.read(self._row.array)
         if version <= self._version:  # not new, empty, or stale
             return None
