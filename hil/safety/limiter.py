@@ -83,12 +83,14 @@ class Limiter:
     def _within(self, wished_radps: ByWheel) -> ByWheel:
         """Speeds within their limit, and within a step of the last ones; those that are already are not touched."""
         step, limit = self._step, self._limit
-        return tuple([
-            wished
-            if last - step <= wished <= last + step and -limit <= wished <= limit
-            else _clamped(_clamped(wished, last - step, last + step), -limit, limit)
-            for wished, last in zip(wished_radps, self._last, strict=True)
-        ])
+        return tuple(
+            [
+                wished
+                if last - step <= wished <= last + step and -limit <= wished <= limit
+                else _clamped(_clamped(wished, last - step, last + step), -limit, limit)
+                for wished, last in zip(wished_radps, self._last, strict=False)
+            ]
+        )
 
 
 def _clamped(value: float, lowest: float, highest: float) -> float:

@@ -92,9 +92,9 @@ class Mapped:
 
     Attributes:
         address: of the file's first byte, in this process.
-        words: control words as they are now, by place (`word`). Python copies an aligned word of 8 bytes at once, so that
+        words: control words as they are now, by place (`word`). Python copies an aligned word of 8 bytes at once, so
             none is torn; but nothing says in which order other memory is seen. So they only tell whether there is
-            something to read, or how old or how far behind something is, for a tenth of the time of a compiled function.
+            something to read, or how old or how far behind something is, in a tenth of a compiled function's time.
         capacity: records.
         names: of control words.
 
