@@ -46,9 +46,11 @@ class _Part(NamedTuple):
 
     def unpacked(self) -> str:
         """Expression of its field, of the `numbers` of a row."""
-        end = self.first + math.prod(self.shape)
-        found = f"numbers[{self.first}{f':{end}' if self.shape else ''}]"
-        return f"{self.path[-1]}={f'pairs({found})' if len(self.shape) == 2 else found}"
+        first, end = self.first, self.first + math.prod(self.shape)
+        if len(self.shape) == 2:
+            by_two = "".join(f"(numbers[{place}], numbers[{place + 1}])," for place in range(first, end, 2))
+            return f"{self.path[-1]}=({by_two})"
+        return f"{self.path[-1]}=numbers[{first}{f':{end}' if self.shape else ''}]"
 
 
 class SampleRow(Generic[Sample]):
@@ -72,7 +74,7 @@ class SampleRow(Generic[Sample]):
         self._parts: list[_Part] = list(_parts(kind, layout))
         fields: list[Any] = [(part.signal.name, f"<{part.signal.kind}", part.shape) for part in self._parts]
         self.dtype: np.dtype[Any] = np.dtype([("sequence", "<i8"), *fields])
-        names: dict[str, Any] = {"since": since, "pairs": pairs, "flat": chain.from_iterable, "nan": math.nan}
+        names: dict[str, Any] = {"since": since, "flat": chain.from_iterable, "nan": math.nan}
         packed = ", ".join(part.packed() for part in self._parts)
         self.pack: Callable[[Sample, int], Numbers] = eval(
             f"lambda sample, start_ns: (sample.sequence, {packed})", names
