@@ -141,11 +141,12 @@ class RoverTwin:
     @cached_property
     def _advance(self) -> Callable[[BoundArguments[_Twin], int, float], None]:
         """`_predict` for the types of its arguments, which never change: to look at them in each tick takes 2 us."""
-        if self._obstacle is not None and typeof(self._touching) != typeof(self._bound):
-            raise TypeError("the twin with and without its obstacle are of two types for numba")
         kernel: Any = _predict
+        type_of: Any = typeof
+        if self._obstacle is not None and type_of(self._touching) != type_of(self._bound):
+            raise TypeError("the twin with and without its obstacle are of two types for numba")
         made: Callable[[BoundArguments[_Twin], int, float], None]
-        made = kernel.compile((typeof(self._bound), int64, float64))
+        made = kernel.compile((type_of(self._bound), int64, float64))
         return made
 
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
