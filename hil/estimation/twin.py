@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from struct import Struct
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import float64, int64, typeof
 
 from hil.messages.stages import ByWheel, Estimate, Prediction, Samples
 from models.actuators.drive import Drive
@@ -99,8 +102,13 @@ class RoverTwin:
         self.energy_at_impact_J = math.nan
         self._q_at_impact, self._v_at_impact = np.zeros_like(self._state.q), np.zeros_like(self._state.v)
         self._wheels = self._state.ground.vertical.size
-        self._speeds_radps: ByWheel = (0.0,) * self._wheels
-        self._nothing = (math.nan,) * (3 * self._wheels)
+        self._speeds_radps: ByWheel = ()
+        self._set_speeds = Struct(f"{self._wheels}d").pack_into
+        self._speeds_bytes = self._state.drives.set_speed.view(np.uint8).data
+        self._take_speeds((0.0,) * self._wheels)
+        self._nothing = (math.nan,) * (_BY_WHEEL + 3 * self._wheels)
+        ends = [_BY_WHEEL + count * self._wheels for count in range(4)]
+        self._places = slice(*ends[:2]), slice(*ends[1:3]), slice(*ends[2:]), ends[3]
         passable = None if self._obstacle is None else self._obstacle._replace(stiffness=0.0, damping=0.0)
         rolling = vehicle.rigid is not None and vehicle.rigid.per_wheel > 1
         invariants = make_invariants(self._rover, vehicle, tilt_deg)
@@ -128,32 +136,43 @@ class RoverTwin:
 
     def warm_up(self) -> None:
         """Compile or load what a prediction runs, without moving the twin."""
-        _predict(self._bound, 0, 0.0)
+        self._advance(self._bound, 0, 0.0)
+
+    @cached_property
+    def _advance(self) -> Callable[[BoundArguments[_Twin], int, float], None]:
+        """`_predict` for the types of its arguments, which never change: to look at them in each tick takes 2 us."""
+        kernel: Any = _predict
+        type_of: Any = typeof
+        if self._obstacle is not None and type_of(self._touching) != type_of(self._bound):
+            raise TypeError("the twin with and without its obstacle are of two types for numba")
+        made: Callable[[BoundArguments[_Twin], int, float], None]
+        made = kernel.compile((type_of(self._bound), int64, float64))
+        return made
 
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
         """Advance the twin to the time of these samples."""
-        state, span = self._state, samples.t_ns - self._t_ns
-        speeds = estimate.wheel_speed_radps
-        if speeds is not self._speeds_radps and math.isfinite(sum(speeds)):  # others are left out
-            self._speeds_radps = speeds
-        state.drives.set_speed[:] = self._speeds_radps
+        span = samples.t_ns - self._t_ns
+        if estimate.wheel_speed_radps is not self._speeds_radps:
+            self._take_speeds(estimate.wheel_speed_radps)
         if samples.valves.pressure_Pa != self._pressure_Pa:
             self._take_pressures(samples.valves.pressure_Pa)
         if estimate.pull_N and math.isfinite(estimate.pull_N[0]):  # NaN before the first sample
-            np.multiply(self._back, estimate.pull_N[0], out=state.pull)
+            np.multiply(self._back, estimate.pull_N[0], out=self._state.pull)
         steps = max(-(-span // self._longest_ns), 0)
-        _predict(self._bound, steps, span * 1e-9 / max(steps, 1))
+        self._advance(self._bound, steps, span * 1e-9 / max(steps, 1))
         self._t_ns = samples.t_ns
-        energy, time_left, speed, spoilt, outside, value, limit, *rest = self._twin.out.tolist()
+        out = tuple(self._twin.out.tolist())
+        energy, time_left, speed, spoilt, outside, value, limit = out[:_BY_WHEEL]
         if estimate.impact_ns is not None and not self._hit:
             self._meet_obstacle(energy)
-        wheels = self._wheels
+        loads, sinkage, slip, rest = self._places
+        by_wheel = out
         if self._pull_unknown:
-            rest[: 3 * wheels], speed = self._nothing, math.nan
+            by_wheel, speed = self._nothing, math.nan
         return Prediction(
-            normal_force_N=tuple(rest[:wheels]),
-            sinkage_m=tuple(rest[wheels : 2 * wheels]),
-            slip=tuple(rest[2 * wheels : 3 * wheels]),
+            normal_force_N=by_wheel[loads],
+            sinkage_m=by_wheel[sinkage],
+            slip=by_wheel[slip],
             speed_mps=speed,
             effective_kinetic_energy_J=energy,
             time_to_impact_s=time_left,
@@ -161,9 +180,9 @@ class RoverTwin:
             outside=outside,
             outside_value=value,
             outside_limit=limit,
-            gravity=tuple(rest[3 * wheels : 3 * wheels + 3]),
-            cylinder_torque_Nm=tuple(rest[3 * wheels + 3 :: 2]),
-            cylinder_angle_rad=tuple(rest[3 * wheels + 4 :: 2]),
+            gravity=out[rest : rest + 3],
+            cylinder_torque_Nm=out[rest + 3 :: 2],
+            cylinder_angle_rad=out[rest + 4 :: 2],
         )
 
     def energy_on_ground_at_impact_J(self) -> float:
@@ -176,6 +195,12 @@ class RoverTwin:
             return math.nan
         q, v = self._rover.own_configuration(self._q_at_impact), self._rover.own_speeds(self._v_at_impact)
         return effective_kinetic_energy_on_ground(self._rover, q, v, self._obstacle.angle)[0]
+
+    def _take_speeds(self, speeds_radps: ByWheel) -> None:
+        """Use the measured speeds; others than finite ones are left out."""
+        if math.isfinite(sum(speeds_radps)):
+            self._speeds_radps = speeds_radps
+            self._set_speeds(self._speeds_bytes, 0, *speeds_radps)  # assigning to the array takes twice as long
 
     def _take_pressures(self, pressure_Pa: Sequence[Sequence[float]]) -> None:
         """Use the measured gauge pressures: one row a cylinder, its (extend, retract) chambers."""

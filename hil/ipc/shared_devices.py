@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample, ValveSet
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import Mailbox
 from hil.messages.link_messages import BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
@@ -101,7 +101,8 @@ class SharedValves(_View):
 
     def __init__(self, shared: RunMemory, wake: Callable[[], None] | None = None) -> None:
         self._wake = wake or shared.wake_ups["valves"].wake
-        self._switched: tuple[object, ...] = ()
+        self._powered: ValveSet = ()
+        self._open: tuple[bool, ...] = ()
         self._commands, self._command = shared.valve_command, Row(shared.valve_command.dtype)
         self._samples = _Newest(shared.valves)
         layout = shared.config.layout
@@ -116,9 +117,9 @@ class SharedValves(_View):
         """Send a command to the worker."""
         self._command.set(*self._command_row.pack(command))
         self._commands.write(self._command.array)
-        switched = command.powered, tuple(map(bool, command.regulators_Pa))
-        if switched != self._switched:
-            self._switched = switched
+        opened = tuple(map(bool, command.regulators_Pa)) if command.regulators_Pa else ()
+        if command.powered != self._powered or opened != self._open:
+            self._powered, self._open = command.powered, opened
             self._wake()
 
 
@@ -130,6 +131,8 @@ class _Newest:
         self._version = mailbox.read(self._row.array)
 
     def read(self) -> tuple[Any, ...] | None:
+        if self._mailbox.version == self._version:
+            return None
         version = self._mailbox.read(self._row.array)
         if version <= self._version:  # not new, empty, or stale
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from operator import sub
 from time import monotonic_ns
 from typing import NamedTuple, TypeVar
 
@@ -51,7 +51,7 @@ class StageTimer:
     @property
     def times_ns(self) -> list[int]:
         """One duration for each finished stage [ns], in the order of `hil.messages.schema.PHASES`."""
-        return [end - begin for begin, end in pairwise(self._ends_ns)]
+        return list(map(sub, self._ends_ns[1:], self._ends_ns))
 
 
 class Samples(msgspec.Struct, frozen=True, gc=False):

@@ -125,9 +125,9 @@ class Publisher:
         """
         if self._socket is None:
             return
-        cut = rows["drives_stopped_ns"] >= 0
-        for index, newest in enumerate(zip((rows["tick"] // self._every).tolist(), cut.tolist(), strict=True)):
-            if newest != self._published:
+        ticks, stopped_ns = rows["tick"].tolist(), rows["drives_stopped_ns"].tolist()  # one by one: mostly one row
+        for index, (tick, at_ns) in enumerate(zip(ticks, stopped_ns, strict=True)):
+            if (newest := (tick // self._every, at_ns >= 0)) != self._published:
                 self._published = newest
                 self._publish(rows[index])
 

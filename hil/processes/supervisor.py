@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -46,6 +45,19 @@ MODULES = {
 Launch = Callable[..., Child]  # module, first argument, others: as `Process`
 
 
+class _Report:
+    """The fault in a worker's mailbox that requires Safe; None: there is none."""
+
+    def __init__(self, box: Mailbox) -> None:
+        self._box, self._row, self._version = box, np.zeros(1, FAULT_MESSAGE), 0
+        self._alarm: Alarm | None = None
+
+    def __call__(self) -> Alarm | None:
+        if self._box.version != self._version and (version := self._box.read(self._row)) > 0:
+            self._version, self._alarm = version, alarm_of(self._row)
+        return self._alarm
+
+
 class WorkerSupervisor:
     """The workers of a run.
 
@@ -65,10 +77,7 @@ class WorkerSupervisor:
         self._processes: dict[str, Child] = {}
         self._messages: dict[str, dict[str, Any]] = {}
         self._watched: dict[str, int] = {}
-        self._fault_message = np.zeros(1, FAULT_MESSAGE)
-        self.reports: list[Callable[[], Alarm | None]] = [
-            partial(self._reported, box) for box in shared.fault_mailboxes.values()
-        ]
+        self.reports: list[Callable[[], Alarm | None]] = [_Report(box) for box in shared.fault_mailboxes.values()]
         self._not_held: list[str] = []
         self._again = False
         self.record_closed = False
@@ -119,10 +128,6 @@ class WorkerSupervisor:
                 detail = f"{name}: its process has been silent for {age_ms:.1f} ms, allowed: {allowed_ms:g} ms"
                 return Alarm(Fault.PROCESS_LOST, age_ms, allowed_ms, detail)
         return None
-
-    def _reported(self, box: Mailbox) -> Alarm | None:
-        """The fault in a worker's mailbox that requires Safe."""
-        return alarm_of(self._fault_message) if box.read(self._fault_message) > 0 else None
 
     def _first_reported(self) -> Alarm | None:
         return next((alarm for report in self.reports if (alarm := report())), None)

@@ -135,6 +135,9 @@ class RealtimeClock:
 
     def _watch(self, due: int, behind_ns: int) -> None:
         """Row 11 of the fault table."""
+        if self._number == due and not self._lost_recently and behind_ns <= LATE_LIMIT_NS:  # in most ticks
+            self.alarm = None
+            return
         for number in range(max(due, self._number - WINDOW + 1), self._number):
             self._note(number, 1)
         self._note(self._number, 0)

@@ -78,7 +78,7 @@ class SampleWriter:
     def block(self, block: DaqBlock) -> None:
         """Take a block. Raises ValueError: times do not increase, or the shapes do not fit."""
         if len(block.t_ns):
-            self._row.set(block.sequence, block.t_ns[0], len(block.t_ns), *block.overload, block.arrived_ns)
+            self._row.set(block.sequence, block.t_ns.item(0), len(block.t_ns), *block.overload, block.arrived_ns)
         self._add(block.t_ns, block.volts, self._row.array[: bool(len(block.t_ns))])
 
     def blocks(self, rows: Rows) -> None:

@@ -39,16 +39,17 @@ class TriggeredCapture:
             raise ValueError(f"Recorder.block: shapes are {t_ns.shape} and {volts.shape}, allowed: {allowed}")
         if n == 0:
             return
+        first_ns = t_ns.item(0)
         # count_nonzero takes a fifth of the time of any()
-        if t_ns[0] <= self._last_ns or np.count_nonzero(t_ns[1:] <= t_ns[:-1]):
-            found = f"times from {t_ns[0]} to {t_ns[-1]} ns after a sample at {self._last_ns} ns"
+        if first_ns <= self._last_ns or np.count_nonzero(t_ns[1:] <= t_ns[:-1]):
+            found = f"times from {first_ns} to {t_ns[-1]} ns after a sample at {self._last_ns} ns"
             raise ValueError(f"Recorder.block: {found}, allowed: strictly increasing")
-        self._last_ns = int(t_ns[-1])
-        if self._window is None or t_ns[0] <= self._window[1]:
+        self._last_ns = t_ns.item(-1)
+        if self._window is None or first_ns <= self._window[1]:
             self._blocks.append((t_ns.copy(), volts.copy()))
         if self._window is None:
             oldest_ns = self._last_ns - self._before_ns - _SLACK_NS
-            while self._blocks[0][0][-1] < oldest_ns:
+            while self._blocks[0][0].item(-1) < oldest_ns:
                 self._blocks.popleft()
 
     def trigger(self, t_ns: int) -> None:
@@ -61,7 +62,9 @@ class TriggeredCapture:
 
     def due(self, period_ns: int) -> bool:
         """Whether selected samples of at least one period can be taken."""
-        return self._window is not None and bool(self._blocks) and self._last_ns - self._blocks[0][0][0] >= period_ns
+        return (
+            self._window is not None and bool(self._blocks) and self._last_ns - self._blocks[0][0].item(0) >= period_ns
+        )
 
     def take(self) -> Samples | None:
         """Times and readings of the selected samples that were not taken yet."""

@@ -36,7 +36,7 @@ class _Blocks:
                 continue
             blocks.append(block)
             gap = max(gap, step - 1)
-            self._newest_ns, self.sequence = int(block.t_ns[-1]), block.sequence
+            self._newest_ns, self.sequence = block.t_ns.item(-1), block.sequence
         return tuple(blocks), gap, t_ns - self._newest_ns
 
 

@@ -117,7 +117,7 @@ class ImpactExperiment(Experiment):
         t_ns = samples.t_ns
         if self._begin_or_end(samples, estimate, safe):
             pass
-        elif self.state in (ARMED, DESTRESS, RUN_UP) and estimate.impact_ns is not None:
+        elif estimate.impact_ns is not None and self.state in (ARMED, DESTRESS, RUN_UP):
             self.impact_tick_ns = t_ns
             self.hit_standing = self.state != RUN_UP
             self._enter(IMPACT, t_ns)

@@ -35,6 +35,7 @@ class Heartbeat:
         self._file = Mapped(self.path, "heartbeat", np.dtype("<i8"), create=create, capacity=1, names=names)
         self.names = self._file.names
         self._at = {name: self._file.control(i) for i, name in enumerate(self.names)}
+        self._words = {name: self._file.word(i) for i, name in enumerate(self.names)}
 
     def beat(self, name: str, t_ns: int) -> None:
         """Record that `name` was alive at `t_ns` (CLOCK_MONOTONIC [ns], above 0). KeyError for an unknown name."""
@@ -46,12 +47,12 @@ class Heartbeat:
 
     def age(self, name: str, now_ns: int) -> int:
         """Time since `name` was last alive [ns]: at least 0, `NEVER_NS` if it never was. KeyError as with `beat`."""
-        beat_ns = self.last_ns(name)
+        beat_ns = self._file.words[self._words[name]]
         return max(0, now_ns - beat_ns) if beat_ns else NEVER_NS
 
     def last_ns(self, name: str) -> int:
         """When `name` was last alive (CLOCK_MONOTONIC [ns]), 0 if it never was. KeyError as with `beat`."""
-        return self._call.load(self._at[name])
+        return self._file.words[self._words[name]]
 
     def close(self) -> None:
         """Unmap the file; may be called twice. Any other call raises ShmError from then on."""

@@ -56,6 +56,11 @@ class Mailbox:
             self._record = record
         return self._call.publish(self._box_address, self._record_address)
 
+    @property
+    def version(self) -> int:
+        """Of the newest record, 0 before the first: whether there is anything new to read."""
+        return self._file.words[0]
+
     def read(self, out: NDArray[Any]) -> int:
         """Copy the newest record into an array of one and return its version.
 

@@ -68,6 +68,16 @@ def array_address(path: Path, array: NDArray[Any], dtype: np.dtype[Any], writabl
     return int(array.ctypes.data)
 
 
+class _Closed:
+    """In place of the words of a file that was closed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __getitem__(self, _: int) -> int:
+        raise ShmError(f"{self._path}: used after it was closed")
+
+
 class Mapped:
     """A mapped file: header, control words, payload.
 
@@ -82,6 +92,9 @@ class Mapped:
 
     Attributes:
         address: of the file's first byte, in this process.
+        words: control words as they are now, by place (`word`). Python copies an aligned word of 8 bytes at once, so
+            none is torn; but nothing says in which order other memory is seen. So they only tell whether there is
+            something to read, or how old or how far behind something is, in a tenth of a compiled function's time.
         capacity: records.
         names: of control words.
 
@@ -119,10 +132,16 @@ class Mapped:
         finally:
             os.close(fd)
         self.address = int(self._bytes.ctypes.data)
+        self.words: memoryview | _Closed = self._bytes[CONTROL_AT:PAYLOAD_AT].view(np.int64).data
 
     def control(self, word: int) -> int:
         """Address of a control word."""
         return self.address + CONTROL_AT + word * SPACING
+
+    @staticmethod
+    def word(word: int) -> int:
+        """Place of a control word in `words`."""
+        return word * SPACING // 8
 
     def close(self) -> Functions:
         """Unmap the file; may be called twice.
@@ -133,9 +152,10 @@ class Mapped:
         """
         self._bytes = None
         self.address = 0
+        self.words = closed = _Closed(self.path)
 
         def refuse(*_: int) -> Any:
-            raise ShmError(f"{self.path}: used after it was closed")
+            return closed[0]
 
         return Functions(*(refuse,) * len(Functions._fields))
 

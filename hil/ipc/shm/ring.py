@@ -120,12 +120,13 @@ class Cursor:
         self._ring = ring
         self.name = name
         self.lost = 0
-        self._end_at = ring._file.control(_PUBLISHED)
-        self._released_at = 0
+        self._file, self._end_at = ring._file, ring._file.control(_PUBLISHED)
+        self._released_at = self._released = 0
         self._outs: dict[int, int] = {}
         self._kept: list[NDArray[Any]] = []
         if name in ring.must_not_lose:
-            self._released_at = ring._file.control(_CURSORS + ring.must_not_lose.index(name))
+            word = _CURSORS + ring.must_not_lose.index(name)
+            self._released_at, self._released = ring._file.control(word), ring._file.word(word)
             self._next = self._ring._call.load(self._released_at)
         else:
             end = ring.written
@@ -134,8 +135,8 @@ class Cursor:
     @property
     def depth(self) -> int:
         """Rows published and not yet read; for a reader that must not lose any, not yet released."""
-        since = self._ring._call.load(self._released_at) if self._released_at else self._next
-        return self._ring._call.load(self._end_at) - since
+        words = self._file.words
+        return words[_PUBLISHED] - (words[self._released] if self._released_at else self._next)
 
     def read(self, max_rows: int, *, keep: bool = False) -> NDArray[Any]:
         """A copy of the next rows, oldest first, at most `max_rows`; empty if there are none.
@@ -174,6 +175,8 @@ class Cursor:
 
     def _waiting(self) -> int:
         """Rows that can be read now; a reader whose rows were overwritten moves to the oldest row that exists."""
+        if self._file.words[_PUBLISHED] == self._next:  # in most calls there is none
+            return 0
         end = self._ring._call.load(self._end_at)
         oldest = end - self._ring.capacity
         if self._next < oldest:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from drivers.interfaces import DeviceError
-from hil.ipc.shared_types import fault_message
+from hil.ipc.shared_types import NO_FAULT, fault_message
 from hil.messages.fault import Fault
 from hil.messages.schema import event_row
 from hil.processes import process
@@ -117,6 +117,20 @@ def test_a_process_that_is_lost_hides_no_fault_that_a_worker_reports(supervisor,
     faults = {alarm.fault for alarm in alarms}
     assert faults == {Fault.PROCESS_LOST, Fault.LINK_LOST, Fault.STOP_BY_OPERATOR}
     assert {alarm.detail for alarm in alarms} >= {"drives: no answer", "daq: pressed"}
+
+
+def test_a_fault_that_a_worker_reports_is_an_alarm_in_each_tick_until_the_worker_takes_it_back(supervisor, shared):
+    def faults():
+        return [alarm.fault for report in supervisor.reports if (alarm := report())]
+
+    box = shared.fault_mailboxes["drives"]
+    assert faults() == []
+    box.write(fault_message(Fault.LINK_LOST, "drives: no answer"))
+    assert [faults() for _ in range(3)] == [[Fault.LINK_LOST]] * 3
+    box.write(fault_message(NO_FAULT, ""))
+    assert faults() == []
+    box.write(fault_message(Fault.STOP_BY_OPERATOR, "drives: pressed"))
+    assert faults() == [Fault.STOP_BY_OPERATOR]
 
 
 def test_a_worker_that_the_watchdog_has_killed_is_named_with_its_note_and_the_stall_that_it_found_then(

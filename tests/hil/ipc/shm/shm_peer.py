@@ -88,6 +88,15 @@ def record(cursor, batch):
         cursor.read(batch, keep=True)
 
 
+def beat(heartbeat):
+    """Times whose two halves are the same number."""
+    number = 0
+    progress("ready")
+    while True:
+        number = (number + 1) % 2**31
+        heartbeat.beat("loop", number << 32 | number)
+
+
 def look(mailbox, ring):
     out = np.zeros(1, RECORD)
     mailbox.read(out)
@@ -96,7 +105,7 @@ def look(mailbox, ring):
 
 
 def main(task, path, *numbers):
-    from hil.ipc.shm import Mailbox, Ring
+    from hil.ipc.shm import Heartbeat, Mailbox, Ring
 
     if task == "write-naive":
         write(NaiveMailbox(path, RECORD, create=False), RECORD)
@@ -109,6 +118,8 @@ def main(task, path, *numbers):
         append(Ring(path, BIG if task == "append-big" else RECORD, None, create=False), *map(int, numbers))
     elif task == "record":
         record(Ring(path, RECORD, None, create=False).reader("recorder"), int(numbers[0]))
+    elif task == "beat":
+        beat(Heartbeat(path, create=False))
     elif task == "look":
         look(Mailbox(f"{path}/mailbox", RECORD, create=False), Ring(f"{path}/ring", RECORD, None, create=False))
     progress("imported:", *({"numba", "scipy", "llvmlite"} & set(sys.modules)))

@@ -53,12 +53,14 @@ def test_use_after_closing_is_an_error_that_names_the_file_and_no_crash(tmp_path
     for part in (mailbox, ring, heartbeat):
         part.close()
     uses = {
-        "mailbox": [lambda: mailbox.write(row), lambda: mailbox.read(row)],
+        "mailbox": [lambda: mailbox.write(row), lambda: mailbox.read(row), lambda: mailbox.version],
         "ring": [
             lambda: ring.append(row), lambda: ring.written, lambda: ring.reader("another"), lambda: cursor.depth,
             lambda: cursor.read(1), lambda: cursor.read_one(row), cursor.release,
         ],
-        "heartbeat": [lambda: heartbeat.beat("loop", 1), lambda: heartbeat.age("loop", 1)],
+        "heartbeat": [
+            lambda: heartbeat.beat("loop", 1), lambda: heartbeat.age("loop", 1), lambda: heartbeat.last_ns("loop"),
+        ],
     }  # fmt: skip
     for name, calls in uses.items():
         for call in calls:

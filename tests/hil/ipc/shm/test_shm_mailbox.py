@@ -34,6 +34,14 @@ def test_newest_value_reaches_every_reader(mailbox):
             assert out == odd(number)
 
 
+def test_the_version_tells_every_reader_whether_there_is_something_new(mailbox):
+    reader, out = Mailbox(mailbox.path, ODD, create=False), np.zeros(1, ODD)
+    assert reader.version == 0
+    for number in range(1, 20):
+        mailbox.write(odd(number))
+        assert mailbox.version == reader.version == reader.read(out) == number
+
+
 def test_nothing_written_yet_is_version_0_and_leaves_the_array_alone(mailbox):
     out = odd(7)
     assert mailbox.read(out) == 0

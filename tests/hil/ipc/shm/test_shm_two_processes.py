@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from hil.ipc.shm import STALE, Mailbox, Ring
+from hil.ipc.shm import STALE, Heartbeat, Mailbox, Ring
 
 # Plain stores tear in 28 of 1000 reads (docs/decisions/0006-shared-memory.md).
 MANY_READS = 300_000
@@ -39,6 +39,17 @@ def test_mailbox_never_tears_under_a_writer_at_full_speed(tmp_path, peers):
         peers, mailbox, ("write", tmp_path / "box"), lambda reads, changes, torn: reads > MANY_READS and changes > 1000
     )
     assert torn == 0, f"{torn} of {reads} reads torn, {changes} versions"
+
+
+def test_a_word_that_is_only_looked_at_is_never_torn(tmp_path, peers):
+    """Ages, depths and versions are read without the compiled functions (`Mapped.words`)."""
+    heartbeat, seen, reads = Heartbeat(tmp_path / "hearts", create=True), set(), 0
+    with peers.run("beat", tmp_path / "hearts"):
+        while reads < MANY_READS or len(seen) < 1000:
+            word = heartbeat.last_ns("loop")
+            assert word >> 32 == word & (2**32 - 1)
+            reads += 1
+            seen.add(word)
 
 
 def test_reader_suspended_in_mid_copy_while_the_writer_goes_round_does_not_tear(tmp_path, peers):
