@@ -17,7 +17,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,13 +26,17 @@ USER, DEV = (".installed", "requirements.lock"), (".installed-dev", "requirement
 UV_LOCK = "requirements-uv.lock"
 # the oldest that this has been tried with
 UV_OLDEST = (0, 13, 8)
+# What a trial imports; first what its kernels do without, for they are compiled in another process beside the imports.
 IMPORTED = (
+    "matplotlib.backends.backend_agg",
     "hil.cli",
+    "hil.experiments.impact.figure",
     "hil.app.warm_up",
     "hil.app.run",
-    "hil.experiments.impact.figure",
-    "matplotlib.backends.backend_agg",
 )
+OWN = ("hil", "models", "drivers")
+# Its kernels are compiled with the packages.
+CONFIG = "rig_configs/sim_impact.yaml"
 # pip's setting, uv's variable, and what separates several values
 SETTINGS = (
     ("index-url", "UV_INDEX_URL", " "),
@@ -96,6 +101,7 @@ class Installer:
         self._folder, self._python = folder, folder / "bin" / "python"
         self._environment = {name: value for name, value in os.environ.items() if name != "UV_REQUIRE_HASHES"}
         self._pip: list[str] | None = None
+        self._uv: str | None = None
 
     def prepare(self) -> None:
         """Make the environment, or keep a complete one; stamps are removed first and written last."""
@@ -131,26 +137,32 @@ class Installer:
         return str(self._folder / "bin" / "uv") if done.returncode == 0 else None
 
     def install(self, lock: str) -> None:
-        """Install a lock file, then this project, editable. Raises CalledProcessError: neither uv nor pip could."""
+        """Install a lock file. Raises CalledProcessError: neither uv nor pip could."""
         packages = len(re.findall(r"^\S+==", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
-        uv = self.uv()
-        if uv:
-            progress(f"installing at most {packages} packages of {lock} with {uv}")
-            flags = ["install", "--python", str(self._python), "--strict"]
-            if self._run_uv([uv, "pip", *flags, "--require-hashes", "-r", str(ROOT / lock)]):
-                progress("installing rover-hil itself, editable")
-                if self._run_uv([uv, "pip", *flags, "--no-deps", "--no-build-isolation", "-e", str(ROOT)]):
-                    return
-        progress(f"uv {'failed' if uv else 'is not available'}: installing {lock} with pip instead, a minute or two")
-        command = [*self.pip(), "install", *PIP_FLAGS]
-        subprocess.run([*command, "--require-hashes", "-r", str(ROOT / lock)], check=True)
-        subprocess.run([*command, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], check=True)
+        self._uv = self.uv()
+        self._install(["--require-hashes", "-r", str(ROOT / lock)], f"at most {packages} packages of {lock}")
+
+    def install_project(self) -> None:
+        """Install this project, editable. Raises as `install`, which comes first."""
+        self._install(["--no-deps", "--no-build-isolation", "--editable", str(ROOT)], "rover-hil itself, editable,")
+
+    def _install(self, what: list[str], words: str) -> None:
+        if self._uv:
+            progress(f"installing {words} with {self._uv}")
+            if self._run_uv([self._uv, "pip", "install", "--python", str(self._python), "--strict", *what]):
+                return
+        progress(f"uv {'failed' if self._uv else 'is not available'}: installing {words} with pip, up to two minutes")
+        subprocess.run([*self.pip(), "install", *PIP_FLAGS, *what], check=True)
 
     def compile_bytecode(self) -> None:
         """Import what a trial needs: Python then writes its bytecode, a tenth of what `uv --compile-bytecode` would."""
-        progress("compiling the bytecode of what a trial imports")
+        progress("compiling the bytecode of what a trial imports, and its kernels")
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        subprocess.run([self._python, "-c", f"import {', '.join(IMPORTED)}"], check=True, env=environment)
+        subprocess.run([self._python, "-c", f"import {', '.join(IMPORTED)}"], check=True, env=environment, cwd=ROOT)
+
+    def kernels(self) -> list[str | Path]:
+        """The command that compiles the kernels of a trial."""
+        return [self._python, "-m", "hil.app.warm_up", CONFIG]
 
     def _run_uv(self, command: list[str]) -> bool:
         """Run uv and show its output, except its list of packages."""
@@ -166,6 +178,17 @@ class Installer:
     def stamp(self, name: str) -> None:
         """The installation is complete."""
         (self._folder / name).touch()
+
+
+@contextmanager
+def beside(command: list[str | Path]) -> Iterator[None]:
+    """Run a command in the background and wait for it at the end. What it makes is for speed, so it may fail."""
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        except BaseException:
+            process.terminate()
+            raise
 
 
 def _runs(command: list[str | Path]) -> bool:
@@ -184,8 +207,11 @@ def main(arguments: list[str]) -> int:
     installer = Installer(folder)
     try:
         installer.prepare()
-        installer.install((DEV if dev else USER)[1])
-        installer.compile_bytecode()
+        with beside([sys.executable, "-m", "compileall", "-q", *OWN]):
+            installer.install((DEV if dev else USER)[1])
+        with beside(installer.kernels()):
+            installer.install_project()
+            installer.compile_bytecode()
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"{folder} could not be made: {error}", file=sys.stderr)
         return 1

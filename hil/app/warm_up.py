@@ -1,6 +1,7 @@
 """Compiles every kernel of a tick before it is needed, in two processes if the cache is empty, and reports this.
 
-`python -m hil.app.warm_up` is the second process: it reads a config from its standard input and compiles its share.
+`python -m hil.app.warm_up CONFIG` does this for a config. Without one it is the second process: it reads a config from
+its standard input and compiles its share.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+import typer
 
 from hil.app.build import simulated_rig_io
-from hil.config import Config
+from hil.config import Config, load_config
 from hil.config.kernel_kinds import kernel_kind
 from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
@@ -29,9 +31,8 @@ from models.contact.active_set import find_active, make_rigid_ground
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.kernels.compiled import CACHE_FOLDER, compile_for, on_compiling
 from models.plant import Plant
-from models.plant.advance import compile_parts
 from models.rover.dynamics import fill_mass_matrix, make_work
-from models.vehicle.step import step_parts
+from models.vehicle.step import address_of_run, step_parts
 
 Progress = Callable[[str], None]
 # Shortest time between two progress lines [s].
@@ -81,13 +82,10 @@ def warm_up(rig: Rig, progress: Progress = lambda _: None) -> None:
 def _run_all(rig: Rig, progress: Progress) -> None:
     if next(CACHE_FOLDER.rglob("*.nbi"), None) is None:
         progress(f"compiling some {ABOUT} kernels in two processes, once for this version")
-        with _second_process(rig.config.model_dump_json()) as step_is_compiled, _without_collector():
+        with _second_process(rig.config.model_dump_json()), _without_collector():
             _compile_step(rig)
-            step_is_compiled()
-            samples = _run_rig(rig)
             progress("waiting for the kernels of the second process")
-    else:
-        samples = _run_rig(rig)
+    samples = _run_rig(rig)
     Estimator(rig).estimate(samples)
     RoverTwin(rig.nominal, controls_loads=rig.layout.controls_loads).warm_up()
     _ = experiment_type(rig.config)(rig, lambda *_: []).fixed_checks
@@ -106,33 +104,30 @@ def _without_collector() -> Iterator[None]:
 
 
 @contextmanager
-def _second_process(config_json: str) -> Iterator[Callable[[], None]]:
-    """Compile the rest in a second process. If that fails, this process compiles it when needed.
-
-    Yields:
-        What says that the step is compiled: the second process then compiles what runs it.
-    """
+def _second_process(config_json: str) -> Iterator[None]:
+    """Compile the rest in a second process. If that fails, this process compiles it when needed."""
     command = [sys.executable, "-m", "hil.app.warm_up"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdin
-        process.stdin.write(config_json + "\n")
-        process.stdin.flush()
+        process.stdin.write(config_json)
+        process.stdin.close()
         try:
-            yield process.stdin.close
+            yield
         except BaseException:
             process.kill()
             raise
 
 
 def _compile_step(rig: Rig) -> None:
-    """The kernels of a step of the vehicle, with ground and obstacle: half of all kernels."""
+    """The kernels of a step of the vehicle, with ground and obstacle: half of all kernels, and what settles it."""
     _, vehicle, state = rig.nominal.assemble()
     for function, arguments in step_parts(vehicle, state):
         compile_for(function, *arguments)
+    address_of_run(vehicle, state)
 
 
-def _compile_others(rig: Rig) -> RoverTwin:
-    """All but the step: channels, T_c, statics, and what plant and twin do besides the step. Returns the twin."""
+def _compile_others(rig: Rig) -> None:
+    """All but the step: channels, T_c, statics, plant and twin, which call the step at its address."""
     unsettled = replace(rig.nominal, settles=False)  # to settle takes steps
     rover = unsettled.make_rover()
     # first what needs no kinematics, which the first process compiles at the same time; it needs this one next
@@ -142,10 +137,8 @@ def _compile_others(rig: Rig) -> RoverTwin:
         compile_for(find_active, rover.chain, make_rigid_ground(rover), make_work(rover.chain))
         effective_kinetic_energy_on_ground(rover, rover.neutral(), np.zeros(rover.nv), unsettled.obstacle.angle)
     equilibrium_checks(rig)
-    twin = RoverTwin(unsettled, controls_loads=rig.layout.controls_loads)
-    twin.compile_parts()
-    compile_parts(Plant(unsettled, np.random.default_rng()).parts.value)
-    return twin
+    RoverTwin(unsettled, controls_loads=rig.layout.controls_loads).compile()
+    Plant(unsettled, np.random.default_rng()).compile()
 
 
 def _run_rig(rig: Rig) -> Samples:
@@ -158,8 +151,8 @@ def _run_rig(rig: Rig) -> Samples:
     return samples
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and sys.argv[1:]:
+    warm_up(Rig(load_config(sys.argv[1])), typer.echo)
+elif __name__ == "__main__":
     with _without_collector():
-        _twin = _compile_others(Rig(Config.model_validate_json(sys.stdin.readline())))
-        sys.stdin.read()  # ends when the step is compiled
-        _twin.warm_up()
+        _compile_others(Rig(Config.model_validate_json(sys.stdin.read())))

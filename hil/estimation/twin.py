@@ -17,12 +17,12 @@ from models.actuators.pneumatic import CylinderMounts
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.obstacle import Obstacle
 from models.impact import pair_energy
-from models.kernels.bound import BoundArguments, unpack
+from models.kernels.bound import BoundArguments, call_at, unpack
 from models.kernels.compiled import FloatArray, compile_for, kernel
 from models.plant import RigParameters
 from models.rover.reduction import Chain
 from models.validity import TILT, VALIDITIES
-from models.vehicle import VehicleModel, VehicleState, run
+from models.vehicle import VehicleModel, VehicleState, address_of_run
 from models.vehicle.invariants import Invariants, check_invariants, make_invariants
 
 # The longest integration step of the twin; its fastest oscillation, a leg on the obstacle, is about 30 times slower.
@@ -43,7 +43,7 @@ FOLLOW_ROLLING = FOLLOW._replace(gain=5000.0, integral_gain=1e5)
 
 
 class _Twin(NamedTuple):
-    """The model, scratch for Jacobian rows (2, nv), what the models hold for, and the results.
+    """The parts of a Scene, scratch for Jacobian rows (2, nv), what the models hold for, and the results.
 
     The results: [T_c, time to impact, speed, 0 if all is finite, code of the range that was left, its value and limit],
     then normal force, sinkage and slip of each wheel; where loads are controlled also gravity's direction (3), and
@@ -52,6 +52,7 @@ class _Twin(NamedTuple):
 
     vehicle: VehicleModel
     state: VehicleState
+    ledger: None
     rows: FloatArray
     invariants: Invariants
     out: FloatArray
@@ -116,6 +117,7 @@ class RoverTwin:
         self._twin = _Twin(
             vehicle._replace(drive=FOLLOW_ROLLING if rolling else FOLLOW, obstacle=passable),
             self._state,
+            None,
             np.zeros((2, self._state.v.size)),
             invariants,
             np.zeros(_BY_WHEEL + 3 * self._wheels + (3 + 2 * len(self._state.cylinders.torque)) * controls_loads),
@@ -127,26 +129,27 @@ class RoverTwin:
             self._foot = self._touching.slot(other)
         self._t_ns = 0
 
-    def compile_parts(self) -> None:
-        """Compile what a prediction does besides the steps of the vehicle, without running it."""
-        vehicle, state, rows, invariants, out = self._twin
-        compile_for(_impact_ahead, vehicle.obstacle, vehicle.chain, state, rows)
-        compile_for(check_invariants, invariants, vehicle, state, 0.0)
-        compile_for(_load_state, vehicle.cylinders, state, out, 0)
+    @cached_property
+    def _run(self) -> int:
+        return address_of_run(*self._twin[:3])
+
+    def compile(self) -> None:
+        """Compile what a prediction runs, without the steps of the vehicle."""
+        compile_for(_predict, self._bound, 0, 0, 0.0, inlined=False)
 
     def warm_up(self) -> None:
         """Compile or load what a prediction runs, without moving the twin."""
-        self._advance(self._bound, 0, 0.0)
+        self._advance(self._bound, self._run, 0, 0.0)
 
     @cached_property
-    def _advance(self) -> Callable[[BoundArguments[_Twin], int, float], None]:
+    def _advance(self) -> Callable[[BoundArguments[_Twin], int, int, float], None]:
         """`_predict` for the types of its arguments, which never change: to look at them in each tick takes 2 us."""
         kernel: Any = _predict
         type_of: Any = typeof
         if self._obstacle is not None and type_of(self._touching) != type_of(self._bound):
             raise TypeError("the twin with and without its obstacle are of two types for numba")
-        made: Callable[[BoundArguments[_Twin], int, float], None]
-        made = kernel.compile((type_of(self._bound), int64, float64))
+        made: Callable[[BoundArguments[_Twin], int, int, float], None]
+        made = kernel.compile((type_of(self._bound), int64, int64, float64))
         return made
 
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
@@ -159,7 +162,7 @@ class RoverTwin:
         if estimate.pull_N and math.isfinite(estimate.pull_N[0]):  # NaN before the first sample
             np.multiply(self._back, estimate.pull_N[0], out=self._state.pull)
         steps = max(-(-span // self._longest_ns), 0)
-        self._advance(self._bound, steps, span * 1e-9 / max(steps, 1))
+        self._advance(self._bound, self._run, steps, span * 1e-9 / max(steps, 1))
         self._t_ns = samples.t_ns
         out = tuple(self._twin.out.tolist())
         energy, time_left, speed, spoilt, outside, value, limit = out[:_BY_WHEEL]
@@ -227,9 +230,9 @@ class RoverTwin:
 
 
 @kernel
-def _predict(twin: BoundArguments[_Twin], steps: int, dt: float) -> None:
-    vehicle, state, rows, invariants, out = unpack(twin)
-    run(vehicle, state, steps, dt)
+def _predict(twin: BoundArguments[_Twin], run: int, steps: int, dt: float) -> None:
+    vehicle, state, _, rows, invariants, out = unpack(twin)
+    call_at(run, twin, steps, dt)
     out[_T_C], out[_TIME_LEFT] = _impact_ahead(vehicle.obstacle, vehicle.chain, state, rows)
     out[_SPEED] = state.v[0]
     check_invariants(invariants, vehicle, state, steps * dt)

@@ -122,6 +122,31 @@ def _unpack(_: Any, bound: types.Type) -> Any:
 unpack = cast(_Unpack, intrinsic(_unpack))
 
 
+class _CallAt(Protocol):
+    """Call the kernel at an address with bound arguments and numbers; for kernels only, and one that returns nothing.
+
+    Its bound arguments may be the first parts of these: both then have the same address.
+    """
+
+    def __call__(self, address: int, bound: BoundArguments[Any], steps: int, dt: float, /) -> None:
+        """See above."""
+
+
+def _call_at(_: Any, _address: types.Type, bound: types.Type, _steps: types.Type, _dt: types.Type) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+        convention, passed = context.call_conv, signature.args[1:]
+        kind = convention.get_function_type(types.none, passed)
+        # numba passes two places for what is returned and what is raised; kernels on bound arguments do neither
+        places = [cgutils.alloca_once(builder, place.pointee) for place in kind.args[:2]]
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [*places, *arguments[1:]])
+        return context.get_dummy_value()
+
+    return types.none(types.int64, bound, types.int64, types.float64), generate
+
+
+call_at = cast(_CallAt, intrinsic(_call_at))
+
+
 def _words(value: Any, kind: types.Type) -> Iterator[bytes]:
     """A value in kernel form, in pieces of whole 64-bit words; a bool is the first byte of one, if a word follows it.
 

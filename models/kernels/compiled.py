@@ -109,9 +109,17 @@ def on_compiling(callback: Callable[[str], None] | None) -> None:
     _COMPILATIONS.callback = callback
 
 
-def compile_for(function: Callable[..., Any], *arguments: Any) -> None:
-    """Compile the form of a kernel that other kernels inline, for such arguments, without running it."""
-    cast(Any, function).inlined.compile(tuple(numba.typeof(value) for value in arguments))
+def compile_for(function: Callable[..., Any], *arguments: Any, inlined: bool = True) -> None:
+    """Compile a kernel for such arguments without running it: the form that others inline, or that Python calls."""
+    form = cast(Any, function)
+    (form.inlined if inlined else form).compile(tuple(numba.typeof(value) for value in arguments))
+
+
+def address_of(function: Callable[..., Any], *arguments: Any) -> int:
+    """Address of a kernel's machine code for such arguments, which is compiled or loaded if need be."""
+    compile_for(function, *arguments, inlined=False)
+    compiled = cast(Any, function).overloads[tuple(numba.typeof(value) for value in arguments)]
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 
 def kernel(function: F) -> F:

@@ -8,8 +8,8 @@ import numpy as np
 
 from models.actuators.compressible import Gas, fill_with_gas
 from models.actuators.pneumatic import Cylinder, CylinderMounts, fill_cylinders
-from models.kernels.bound import BoundArguments, unpack
-from models.kernels.compiled import FloatArray, IntArray, compile_for, kernel
+from models.kernels.bound import BoundArguments, call_at, unpack
+from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.plant.plate_truth import make_plate_truth, note_plate
 from models.rover.reduction import Chain
 from models.sensors.disturbance import SensorDisturbances, disturb
@@ -17,7 +17,6 @@ from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_lin
 from models.sensors.snap_back import SnapBack, snapped
 from models.vehicle import VehicleModel, VehicleState
 from models.vehicle.ledger import Ledger
-from models.vehicle.step import accounted_step
 
 RING = 1 << 14  # samples kept, half a second at 30 kHz
 PORT, STARBOARD = 0, 1  # rows of the front wheels in the obstacle's readings
@@ -71,44 +70,38 @@ class Log(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Parts of the plant: vehicle, cylinders and valves, sensors if any, log; ledger of energies and gas, if any.
+    """Parts of the plant: first those of a Scene, then cylinders and valves, sensors if any, log, and gas, if any.
 
     Without gas, the chambers fill and vent as `cylinder` has it.
     """
 
     vehicle: VehicleModel
     state: VehicleState
+    ledger: Ledger | None
     cylinder: Cylinder
     sensing: Sensing | None
     log: Log
-    ledger: Ledger | None = None
     gas: Gas | None = None
 
 
 @kernel
-def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) -> None:
-    """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between."""
-    vehicle, state, cylinder, sensing, log, ledger, gas = unpack(parts)
+def advance(parts: BoundArguments[Parts], run: int, from_ns: int, to_ns: int, steps: int) -> None:
+    """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between.
+
+    `run` is what address_of_run gives for these parts.
+    """
+    vehicle, state, _, cylinder, sensing, log, gas = unpack(parts)
     dt = (to_ns - from_ns) * 1e-9 / steps
     last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
     for i in range(steps):
         begin = from_ns + (to_ns - from_ns) * i // steps
         end = from_ns + (to_ns - from_ns) * (i + 1) // steps
         _fill(gas, cylinder, vehicle.cylinders, state, dt)
-        accounted_step(vehicle, state, dt, ledger)
+        call_at(run, parts, 1, dt)
         _note_contact(state, log, end)
         _note_plate(sensing, state, log, last_left, last_right, end, dt)
         _take_samples(sensing, vehicle.chain, state, log, last_left, last_right, begin, end)
         last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
-
-
-def compile_parts(parts: Parts) -> None:
-    """Compile what `advance` does besides the steps of the vehicle, without running it."""
-    vehicle, state, cylinder, sensing, log, _, gas = parts
-    compile_for(_fill, gas, cylinder, vehicle.cylinders, state, 0.0)
-    compile_for(_note_contact, state, log, 0)
-    compile_for(_note_plate, sensing, state, log, 0.0, 0.0, 0, 0.0)
-    compile_for(_take_samples, sensing, vehicle.chain, state, log, 0.0, 0.0, 0, 0)
 
 
 @kernel

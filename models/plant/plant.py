@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.impact import effective_kinetic_energy
 from models.kernels.bound import BoundArguments
-from models.kernels.compiled import FloatArray
+from models.kernels.compiled import FloatArray, compile_for
 from models.plant.advance import (
     HIT,
     HIT_NS,
@@ -34,6 +35,7 @@ from models.plant.towing import ROUND_NS, Traction, make_tow
 from models.plant.validity_watch import Outside, ValidityWatch
 from models.plant.veer import Veer
 from models.validity import TILT, VALIDITIES
+from models.vehicle import address_of_run
 from models.vehicle.energy import Energies, EnergyMeter
 
 
@@ -87,7 +89,7 @@ class Plant:
         self._meter = EnergyMeter(self.rover, vehicle, self._state) if accounts else None
         ledger = self._meter.ledger if self._meter else None
         gas = parameters.make_gas(vehicle, self._state)
-        parts = Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log, ledger, gas)
+        parts = Parts(vehicle, self._state, ledger, parameters.cylinder, self._sensing, self._log, gas)
         self.parts = BoundArguments(parts)
         self._watch = ValidityWatch(self.rover, vehicle, self._state, tilt_deg)
         self.load_sampling = parameters.loads and LoadSampling(
@@ -108,6 +110,14 @@ class Plant:
                 self._move(self.t_ns + ROUND_NS)
         self._move(t_ns)
 
+    @cached_property
+    def _run(self) -> int:
+        return address_of_run(*self.parts.value[:3])
+
+    def compile(self) -> None:
+        """Compile what an advance runs, without the steps of the vehicle and without moving."""
+        compile_for(advance, self.parts, 0, 0, 0, 0, inlined=False)
+
     def _move(self, t_ns: int) -> None:
         span = t_ns - self.t_ns
         if self._tow is not None:
@@ -117,7 +127,7 @@ class Plant:
         due = -(-(t_ns + 1) * self.rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
             raise ValueError(f"plant asked to leap {span * 1e-9:.3f} s; the sample ring holds half of {RING} samples")
-        advance(self.parts, self.t_ns, t_ns, -(-span // self.parameters.substep_ns))
+        advance(self.parts, self._run, self.t_ns, t_ns, -(-span // self.parameters.substep_ns))
         if self.load_sampling:
             self.load_sampling.take(self.t_ns, t_ns)
         self.t_ns = t_ns

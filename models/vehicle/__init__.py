@@ -2,13 +2,14 @@
 
 from models.vehicle.model import HITTING_WHEELS, VehicleModel, VehicleState, make_vehicle_state
 from models.vehicle.settling import settle
-from models.vehicle.step import Scene, move, run, run_bound, step
+from models.vehicle.step import Scene, address_of_run, move, run, run_bound, step
 
 __all__ = [
     "HITTING_WHEELS",
     "Scene",
     "VehicleModel",
     "VehicleState",
+    "address_of_run",
     "make_vehicle_state",
     "move",
     "run",

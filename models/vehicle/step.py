@@ -17,7 +17,7 @@ from models.contact.constraints import hold_ground
 from models.contact.ground import Ground, push_ground
 from models.contact.obstacle import Obstacle, push_obstacle
 from models.kernels.bound import BoundArguments, unpack
-from models.kernels.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, address_of, kernel
 from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, place_bodies
 from models.rover.factor import factorise, solve
 from models.rover.points import to_world
@@ -157,19 +157,29 @@ def step_parts(vehicle: VehicleModel, state: VehicleState) -> list[tuple[Callabl
         (_push_soil, (vehicle.ground, terrain, chain, state, SETTLING_STEP)),
         (_push_compliant, (vehicle.compliant, terrain, chain, state, SETTLING_STEP)),
         (_push_obstacle, (vehicle.obstacle, chain, state, SETTLING_STEP)),
-        (run, (vehicle, state, 1, SETTLING_STEP)),
+        (accounted_step, (vehicle, state, SETTLING_STEP, None)),
     ]
 
 
 class Scene(NamedTuple):
-    """A vehicle and its state."""
+    """A vehicle and its state, and a ledger of its energies or None."""
 
     vehicle: VehicleModel
     state: VehicleState
+    ledger: Ledger | None = None
 
 
 @kernel
 def run_bound(scene: BoundArguments[Scene], steps: int, dt: float) -> None:
-    """`run`, for repeated calls from Python."""
-    vehicle, state = unpack(scene)
-    run(vehicle, state, steps, dt)
+    """`run`, for repeated calls from Python, and for kernels that call it at its address."""
+    vehicle, state, ledger = unpack(scene)
+    for _ in range(steps):
+        accounted_step(vehicle, state, dt, ledger)
+
+
+def address_of_run(vehicle: VehicleModel, state: VehicleState, ledger: Ledger | None = None) -> int:
+    """Address of `run_bound` for such a scene: settling, plant and twin run one machine code, which takes 3 s to make.
+
+    To call with bound arguments that begin as the scene does (models.kernels.bound.call_at).
+    """
+    return address_of(run_bound, BoundArguments(Scene(vehicle, state, ledger)), 1, SETTLING_STEP)

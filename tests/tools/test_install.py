@@ -77,6 +77,7 @@ def _installer(monkeypatch, tmp_path, uv):
 def test_pip_installs_the_lock_with_its_hashes_where_uv_cannot_be_had(monkeypatch, tmp_path, capsys):
     installer, commands = _installer(monkeypatch, tmp_path, None)
     installer.install("requirements.lock")
+    installer.install_project()
     assert "uv is not available" in capsys.readouterr().out
     packages, project = [command for command in commands if "install" in command]
     assert "--require-hashes" in packages
@@ -105,3 +106,14 @@ def test_an_install_that_fails_leaves_no_stamp(monkeypatch, tmp_path, capsys):
     assert install.main([str(folder)]) == 1
     assert "could not be made" in capsys.readouterr().err
     assert not list(folder.glob(".installed*"))
+
+
+def test_an_install_is_complete_where_its_kernels_cannot_be_compiled(monkeypatch, tmp_path):
+    folder = tmp_path / "venv"
+    folder.mkdir()
+    for name in ("prepare", "install_project", "compile_bytecode"):
+        monkeypatch.setattr(install.Installer, name, lambda _: None)
+    monkeypatch.setattr(install.Installer, "install", lambda *_: None)
+    monkeypatch.setattr(install.Installer, "kernels", lambda _: ["false"])
+    assert install.main([str(folder)]) == 0
+    assert (folder / ".installed").exists()

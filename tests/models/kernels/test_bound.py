@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from models.kernels.bound import BoundArguments, unpack
+from models.kernels.bound import BoundArguments, call_at, unpack
 from models.kernels.compiled import kernel
-from models.vehicle import Scene, run, run_bound
+from models.vehicle import Scene, address_of_run, run, run_bound
 
 
 @pytest.fixture
@@ -116,3 +116,28 @@ def read_parts(bound):
         number, cube.shape, cube.strides, cube[1, 2, 3], inner.count, column.size, column.strides, column[3],
         inner.flag, last,
     )  # fmt: skip
+
+
+class Beginning(NamedTuple):
+    """Begins as a scene does, and has more."""
+
+    vehicle: object
+    state: object
+    ledger: None
+    calls: np.ndarray
+
+
+@kernel
+def _run_from(parts, address, steps, dt):
+    _, _, _, calls = unpack(parts)
+    call_at(address, parts, steps, dt)
+    calls[0] += 1.0
+
+
+def test_a_kernel_that_is_called_at_its_address_does_what_it_does_when_python_calls_it(pair):
+    where, plain, motion = pair
+    calls = np.zeros(1)
+    _run_from(BoundArguments(Beginning(where, motion, None, calls)), address_of_run(where, motion), 100, 1e-4)
+    run(where, plain, 100, 1e-4)
+    assert plain.q.tobytes() == motion.q.tobytes()
+    assert calls[0] == 1.0
