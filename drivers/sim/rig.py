@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from drivers.messages import DriveCommand, ValveCommand, ValveSet
+from drivers.messages import DriveCommand, ValveCommand
 from drivers.sim.devices import SimDaq, SimDrives, SimValves
 from drivers.sim.power import PowerModel
 from models.plant import Plant
@@ -56,7 +56,6 @@ class InProcessRig:
         self.driven = self.powered = False
         self.cut_ns = self.off_ns = -1
         self._drives_command_ns = self._valves_command_ns = 0
-        self._valves_command: ValveSet | None = None
 
     def advance(self, t_ns: int) -> None:
         """Move the rig to t_ns [ns]; commands under way and time-outs take effect at their own time."""
@@ -75,7 +74,7 @@ class InProcessRig:
         if self.powered and t_ns > (due := self._valves_command_ns + VALVES_TIMEOUT_NS):
             self.plant.advance(due)
             self.plant.set_valves(((False, False),) * len(self.plant.pressure))
-            self.powered, self.off_ns, self._valves_command = False, due, None
+            self.powered, self.off_ns = False, due
         self.plant.advance(t_ns)
 
     def _delay(self, command: DriveCommand) -> None:
@@ -95,9 +94,6 @@ class InProcessRig:
             self.plant.set_regulators(command.regulators_Pa)
         self.valves.acknowledged_ns = command.t_ns
         self._valves_command_ns = self.plant.t_ns
-        if command.powered == self._valves_command:  # most repeat the last
-            return
-        self._valves_command = command.powered
         self.plant.set_valves(command.powered)
         if any(map(any, command.powered)):
             self.powered, self.off_ns = True, -1

@@ -77,4 +77,5 @@ def build_cycle(
     make = make or partial(experiment_type(rig.config), attended=attended)
     experiment = make(rig, checks)
     _ = experiment.fixed_checks  # made now: arming has one tick
+    twin.warm_up()  # what is looked up once is not looked up in a tick
     return Cycle(devices, Estimator(rig), twin, safety, experiment, experiment.controller(), limiter, tick_logger)

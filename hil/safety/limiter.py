@@ -10,7 +10,7 @@ from drivers.messages import ValveSet
 from hil.config.schema.equipment import LimitsConfig
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import CLAMPS_ALLOWED
-from hil.messages.stages import ByWheel, Command, SetPoints, Tick
+from hil.messages.stages import Command, SetPoints, Tick
 from hil.safety.monitor import SafetyMonitor
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Limiter:
 
     def check(self, tick: Tick, asked: SetPoints) -> Command:
         """The command that may go out in this tick."""
-        speeds = self._zero_speeds if asked.cut else self._within(asked.speed_radps)
+        speeds = self._zero_speeds if asked.cut else tuple(map(self._within, asked.speed_radps, self._last))
         clamped = not asked.cut and speeds != asked.speed_radps
         valves = self._valves_off
         if asked.valves and asked.valves != self._valves_off:
@@ -80,17 +80,9 @@ class Limiter:
             return self._no_pressure
         return tuple([_clamped(wanted, 0.0, self._highest_Pa) if math.isfinite(wanted) else 0.0 for wanted in asked_Pa])
 
-    def _within(self, wished_radps: ByWheel) -> ByWheel:
-        """Speeds within their limit, and within a step of the last ones; those that are already are not touched."""
-        step, limit = self._step, self._limit
-        return tuple(
-            [
-                wished
-                if last - step <= wished <= last + step and -limit <= wished <= limit
-                else _clamped(_clamped(wished, last - step, last + step), -limit, limit)
-                for wished, last in zip(wished_radps, self._last, strict=False)
-            ]
-        )
+    def _within(self, wished: float, last: float) -> float:
+        stepped = _clamped(wished, last - self._step, last + self._step)
+        return _clamped(stepped, -self._limit, self._limit)
 
 
 def _clamped(value: float, lowest: float, highest: float) -> float:

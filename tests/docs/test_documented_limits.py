@@ -23,7 +23,7 @@ FILES, PAGE, OPERATE = "docs/explanation/files-from-elsewhere.md", "docs/referen
         (FILES, "262,144 bytes, 10,000 values, 20 levels",
          (yaml_io.MOST_BYTES, yaml_io.MOST_VALUES, yaml_io.DEEPEST), (262_144, 10_000, 20)),
         (FILES, "| 1 MiB, 32 levels, no NaN", (MOST_SUMMARY_BYTES, json_io.DEEPEST), (2**20, 32)),
-        (FILES, "It has 1 s of processor time and 256 MiB of memory, and 0.1 s and 8 MB more for each MB of the file",
+        (FILES, "It has 1 s of processor time and 256 MiB of memory, and 0.1 s and 8 MB more for each MB: of",
          (child_reader._WORK_S, child_reader._MEMORY, 1e6 * child_reader._WORK_A_BYTE_S, child_reader._MEMORY_A_BYTE),
          (1, 2**28, pytest.approx(0.1), 8)),
         (FILES, "at most 1,000 objects, 8 levels and 64 attributes each",

@@ -83,3 +83,10 @@ def test_a_link_that_was_slow_while_it_was_opened_gets_a_second_chance(config, r
 
 def test_an_operator_is_told_nothing_of_a_rig_in_the_loops_process(reported):
     refuse_slow_links(load_config("sim_impact"), None, reported((0.0, 1.0)))
+
+
+def test_a_driver_that_counts_no_rounds_may_run(config, reported):
+    """One of a package need not count them; then only `hil check` says that it does not know."""
+    host = reported((0.0, math.nan))
+    refuse_slow_links(config, None, host)
+    assert host.t_ns >= 2e9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import zlib
 
@@ -86,7 +87,7 @@ def test_a_figure_has_the_width_of_a_journals_column(tmp_path, width, mm):
 
 
 def test_a_record_that_says_nothing_gives_unknown():
-    empty = TrialRecord(**{name: getattr(record(), name) for name in TrialRecord.__slots__ if name != "meta"}, meta={})
+    empty = dataclasses.replace(record(), meta={})
     assert set(facts_of(empty, {}).values()) == {"unknown"}
 
 
