@@ -39,13 +39,18 @@ class Limiter:
         self._valves = ValveLimiter(layout.valves_off, limits)
         self._highest_Pa, self._no_pressure = rig.config.cylinders.supply_kPa * 1e3, layout.regulators_closed
         self._duty_zero = layout.zero_speeds if layout.open_loop else ()
-        self._last = self._zero_speeds
+        self._last, self._number = self._zero_speeds, 0
         self._row = 0
         self.clamped = 0
 
     def check(self, tick: Tick, asked: SetPoints) -> Command:
         """The command that may go out in this tick."""
-        speeds = self._zero_speeds if asked.cut else tuple(map(self._within, asked.speed_radps, self._last))
+        # a skipped period is time, too: a ramp that is within the limit goes on where it would be by now
+        step, self._number = self._step * max(1, tick.number - self._number), tick.number
+        if asked.cut:
+            speeds = self._zero_speeds
+        else:
+            speeds = tuple([self._within(*pair, step) for pair in zip(asked.speed_radps, self._last, strict=True)])
         clamped = not asked.cut and speeds != asked.speed_radps
         valves = self._valves_off
         if asked.valves and asked.valves != self._valves_off:
@@ -80,8 +85,8 @@ class Limiter:
             return self._no_pressure
         return tuple([_clamped(wanted, 0.0, self._highest_Pa) if math.isfinite(wanted) else 0.0 for wanted in asked_Pa])
 
-    def _within(self, wished: float, last: float) -> float:
-        stepped = _clamped(wished, last - self._step, last + self._step)
+    def _within(self, wished: float, last: float, step: float) -> float:
+        stepped = _clamped(wished, last - step, last + step)
         return _clamped(stepped, -self._limit, self._limit)
 
 

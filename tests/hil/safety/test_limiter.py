@@ -42,8 +42,8 @@ class Through:
     def ask(self, speeds, cut: bool = False) -> Command:
         return self.check(SetPoints(2, cut, tuple(speeds), ON))
 
-    def check(self, request: SetPoints) -> Command:
-        self.tick += 1
+    def check(self, request: SetPoints, skipped: int = 0) -> Command:
+        self.tick += 1 + skipped
         return self.limiter.check(Tick(self.tick, self.tick * 1_000_000, 0, 0), request)
 
 
@@ -110,6 +110,21 @@ def test_a_steady_climb_ends_at_the_speed_limit(way):
     assert through.limiter.clamped == 0
     assert through.ask((way * 1.001,) * 6).speed_radps == (way * LIMIT,) * 6
     assert through.limiter.clamped == 1
+
+
+def test_a_ramp_within_the_limit_passes_unchanged_over_skipped_periods():
+    through = Through()
+    for skipped in (0, 5, 0, 9, 1):
+        asked = SetPoints(2, False, (0.9 * STEP * (through.tick + 1 + skipped),) * 6, ON)
+        assert through.check(asked, skipped).speed_radps == asked.speed_radps
+    assert through.limiter.clamped == 0
+
+
+def test_skipped_periods_allow_no_more_change_than_their_time():
+    through = Through()
+    through.ask(ZERO_SPEEDS)
+    assert through.check(SetPoints(2, False, (1.0,) * 6, ON), skipped=3).speed_radps == (4 * STEP,) * 6
+    assert through.ask((1.0,) * 6).speed_radps == pytest.approx((5 * STEP,) * 6)
 
 
 def test_after_a_cut_the_rate_limit_starts_from_standstill():
