@@ -22,6 +22,7 @@ from hil.analysis.statistics import LEVEL
 SPRING = 0.5
 # With fewer angles than this b has no interval.
 LEAST_ANGLES = 3
+_ROUNDING = 1e-9  # means that lie exactly on a law have no interval
 
 
 class Verdict(StrEnum):
@@ -61,7 +62,7 @@ class Exponent:
         """What can be said."""
         if self.low is None or self.high is None:
             return Verdict.TOO_FEW
-        if not self.low <= SPRING <= self.high:
+        if not self.low - _ROUNDING <= SPRING <= self.high + _ROUNDING:
             return Verdict.DIFFERS
         return Verdict.FOLLOWS if self.low > 0.0 else Verdict.NOT_SHOWN
 

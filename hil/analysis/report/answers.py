@@ -103,12 +103,13 @@ def reasons_against(campaign: RecordedCampaign, trials: Sequence[Trial]) -> list
 
 
 def _reasons(summary: Mapping[str, Any]) -> list[str]:
-    """Broken rules in words, or else what ended the trial, or its own sentences."""
-    if summary.get("aborted"):
-        return [f"ended early: {summary['aborted']}"]
+    """What ended a trial early; or else the rules that it broke, in words; or else its own sentences."""
+    said = [str(reason) for reason in summary.get("reasons") or ()]
+    if summary.get("aborted"):  # the first sentence has the fault's number and name, and then what was found
+        return [f"ended early, {': '.join(said[0].split(': ')[:2])}" if said else "ended early"]
     rules = [rule for rule in summary.get("quality") or () if isinstance(rule, Mapping) and rule.get("ok") is False]
     names = [str(rule.get("rule")) for rule in rules]
-    found = [_BROKEN.get(name, name) for name in names] or [str(reason) for reason in summary.get("reasons") or ()]
+    found = [_BROKEN.get(name, name) for name in names] or said
     return list(dict.fromkeys(found)) or ["no reason was recorded"]
 
 

@@ -126,7 +126,7 @@ def _draw(
     wheel_radius_m = config.wheel_radius_m if config else 0.0
     return {
         "force_over_angle": [force_figures.force_over_angle(groups)],
-        "force_over_energy": [force_figures.force_over_energy(group) for group in groups],
+        "force_over_energy": force_figures.force_over_energy(groups),
         "force_over_hit_height": [force_figures.force_over_hit_height(groups, triangle)],
         "force_over_offset": [grousers.force_over_offset(groups)],
         "load_points": [trial_figures.load_points(groups, triangle, plate, wheel_radius_m)],

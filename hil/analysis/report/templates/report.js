@@ -10,10 +10,11 @@
   function sorts() {
     var heads = [].slice.call(document.querySelectorAll("#table thead th")), last = -1, sign = 1;
     heads.forEach(function (head, column) {
-      var button = document.createElement("button");
+      var button = document.createElement("button"), printed = document.createElement("span");
       button.type = "button";
-      button.textContent = head.textContent;
-      head.replaceChildren(button);
+      button.textContent = printed.textContent = head.textContent;
+      printed.className = "printed";  // a button is not repeated on each page of a print
+      head.replaceChildren(button, printed);
       head.setAttribute("aria-sort", "none");
       button.addEventListener("click", function () {
         sign = column === last ? -sign : 1;
@@ -97,7 +98,7 @@
       plot = new uPlot({
         width: limits.width, height: limits.height, scales: { x: { time: false } },
         cursor: { drag: { x: true, y: true, uni: 30 } },
-        axes: [axis("time after the first sample over the threshold [s]", 50),
+        axes: [axis("time after the threshold [s]", 50),
                axis(node.dataset.unit === "N" ? "force [N]" : "reading [V]", 60)],
         series: [{ label: "time [s]", value: function (_, v) { return v === null || v === undefined ? "-" : v.toFixed(4); } }]
           .concat(node.dataset.names.split("|").map(series))
