@@ -1,8 +1,8 @@
 """Does the force over the obstacle's angle go as that of T_c? One number with its interval, and a verdict in words.
 
-The law of a linear spring is F = a T_c^(1/2) (MacMahon 2016, 5.2). Asked is the exponent b of F = a T_c^b. Trials of one
-angle share their T_c, so that only the angles are independent evidence of a trend: b is fitted to the means of the
-angles, by least squares of the logarithms, and its interval has as many degrees of freedom as there are angles, less two.
+The law of a linear spring is F = a T_c^(1/2) (MacMahon 2016, 5.2). Asked is the exponent b of F = a T_c^b. Trials of
+one angle share their T_c, so that only the angles are independent evidence of a trend: b is fitted to the means of the
+angles, by least squares of the logarithms; its interval has as many degrees of freedom as there are angles, less two.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ def exponent_over_angles(angles_deg: Sequence[float], energy_J: Sequence[float],
     counts = np.array([(angle == one).sum() for one in places])
     offsets = means[:, 1] - SPRING * means[:, 0]
     from_spring = offsets - counts @ offsets / counts.sum()
-    scatter = sum(float(((log_F[angle == one] - mean) ** 2).sum()) for one, mean in zip(places, means[:, 1], strict=True))
+    scatter = sum(
+        float(((log_F[angle == one] - mean) ** 2).sum()) for one, mean in zip(places, means[:, 1], strict=True)
+    )
     farthest = int(np.abs(from_spring).argmax())
     return Exponent(
         len(places),

@@ -135,7 +135,8 @@ def spread_sentence(group: Group) -> str:
     widest = max(of_angles, key=lambda angle: of_angles[angle])
     return (
         f"Trials of one angle lie {_percent(deviation)} from their mean (mean absolute deviation over "
-        f"{_counted(len(of_angles), 'angle')}), most at {widest:g}°: {_percent(of_angles[widest])}. MacMahon 2016: about 10 %."
+        f"{_counted(len(of_angles), 'angle')}), most at {widest:g}°: {_percent(of_angles[widest])}. "
+        "MacMahon 2016: about 10 %."
     )
 
 
@@ -144,7 +145,7 @@ def trend_sentence(group: Group, energy: str) -> str:
     found, ranks = group.exponent(energy), group.trend(energy).of_means
     with_what = ENERGIES[energy].removeprefix("T_c ")
     if found.verdict == Verdict.TOO_FEW:
-        why = "T_c does not change" if found.angles > 2 else f"{_counted(found.angles, 'angle')} with trials that count"  # noqa: PLR2004
+        why = "T_c does not change" if found.angles > 2 else f"{_counted(found.angles, 'angle')} with trials that count"
         return f"Whether the force follows T_c ({with_what}) cannot be judged: {why}; it takes three angles."
     said = {
         Verdict.FOLLOWS: f"The force follows T_c ({with_what})",
@@ -159,8 +160,8 @@ def trend_sentence(group: Group, energy: str) -> str:
     }[found.verdict]
     rank = f"; rank correlation of the means {ranks.rho:+.2f}, {p_words(ranks.p)}" if ranks else ""
     return (
-        f"{said}. F = a T_c^b has b = {found.b:.2f}, 95 % interval {found.low:.2f} to {found.high:.2f} over the means of "
-        f"{found.angles} angles, which {holds}{rank}.{_off_the_law(found)}"
+        f"{said}. F = a T_c^b has b = {found.b:.2f}, 95 % interval {found.low:.2f} to {found.high:.2f} over the means "
+        f"of {found.angles} angles, which {holds}{rank}.{_off_the_law(found)}"
     )
 
 
@@ -169,8 +170,8 @@ def _off_the_law(found: Exponent) -> str:
     if found.verdict != Verdict.FOLLOWS or found.p_of_spring is None or found.p_of_spring >= _LAW_IN_DOUBT:
         return ""
     return (
-        f" Yet the means lie farther from F = a √T_c than the scatter of the trials explains ({p_words(found.p_of_spring)}), "
-        f"most at {found.farthest_deg:g}°: {100.0 * found.farthest_share:+.0f} %."
+        " Yet the means lie farther from F = a √T_c than the scatter of the trials explains "
+        f"({p_words(found.p_of_spring)}), most at {found.farthest_deg:g}°: {100.0 * found.farthest_share:+.0f} %."
     )
 
 
@@ -181,7 +182,7 @@ def outlier_words(share: float, p: float) -> str:
 
 def p_words(p: float) -> str:
     """A probability: `p = 0.03`, or `p < 0.0001`."""
-    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"  # noqa: PLR2004
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
 def _percent(share: float) -> str:

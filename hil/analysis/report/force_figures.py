@@ -32,8 +32,8 @@ _UP, _ACROSS = "load_point_m.1", "load_point_m.0"
 def force_over_angle(groups: Sequence[Group]) -> Figure:
     """Force of each trial, its mean, mean absolute deviation and confidence interval, and T_c on the right axis.
 
-    Grounds are there to be compared: all panels have one scale of forces, and one of T_c. A title says which T_c belongs
-    to its ground.
+    Grounds are there to be compared: all panels have one scale of forces, and one of T_c. A title says which T_c
+    belongs to its ground.
     """
     columns = min(len(groups), 2)
     rows = -(-len(groups) // columns)
@@ -41,7 +41,10 @@ def force_over_angle(groups: Sequence[Group]) -> Figure:
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(groups) :]:
         axes.set_visible(False)
-    force_N, energy_J = _scale_N(groups), 1.1 * max((top for group in groups for key in ENERGIES if (top := _largest(group, key))), default=1.0)
+    force_N, energy_J = (
+        _scale_N(groups),
+        1.1 * max((top for group in groups for key in ENERGIES if (top := _largest(group, key))), default=1.0),
+    )
     handles = []
     for axes, group in zip(grid.flat, groups, strict=False):
         _forces(axes, group, force_N)
@@ -102,9 +105,7 @@ def force_over_energy(groups: Sequence[Group]) -> list[Figure]:
 
     All figures have one scale of forces, of T_c, and of residuals.
     """
-    points = [
-        row for group in groups for key in ENERGIES for row in paired(group.kept, "angle_deg", key, FORCE)
-    ]
+    points = [row for group in groups for key in ENERGIES for row in paired(group.kept, "angle_deg", key, FORCE)]
     figures = [_energy_figure(group) for group in groups]
     if points:
         _, T, F = np.array(points).T

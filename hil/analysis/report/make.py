@@ -99,7 +99,7 @@ def _in_words(folder: Path, wrong: Sequence[str]) -> str:
 
 
 def _recorded(trials: Sequence[Trial]) -> tuple[dict[str, Trace], NDArray[np.float64], list[str], list[str]]:
-    """Traces by the trial's label, the work of all ticks [us], `wall_time` of each, and which records are unreadable."""
+    """Traces by the trial's label, work of all ticks [us], `wall_time` of each, and which records cannot be read."""
     traces, work, times, unread = {}, [np.zeros(0)], list[str](), list[str]()
     for trial in trials:
         if trial.folder is None:

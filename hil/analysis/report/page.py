@@ -164,9 +164,7 @@ def _trend(group: Group, key: str) -> dict[str, Any]:
 
 def _rows(contents: Contents) -> list[tuple[Trial, list[str], float | None]]:
     """Every trial with the reasons against it, and its force over the mean of its angle, less 1; None: not kept."""
-    means = {
-        trial.label: group.over_angle(FORCE) for group in contents.groups for trial in group.trials if trial.kept
-    }
+    means = {trial.label: group.over_angle(FORCE) for group in contents.groups for trial in group.trials if trial.kept}
     rows = []
     for trial in contents.trials:
         reasons = [reason for reason in str(trial.row.get("reasons") or "").split("; ") if reason]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hil.experiments.drawing import COLOURS, decimated, wheel_style, wheels_in_order
 from hil.experiments.figure_file import facts_of, run_line, save_figure, setting_of
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.impact.moments import BOX, DETECTED, Moments
 from hil.messages.layout import SENSORS, Layout, layout_of
 from hil.recording import OpenRecord
 from models.rover import RcpParameters
@@ -27,9 +28,7 @@ Span = tuple[float, float]
 
 _SCREEN_IN, _PRINT_MM = (14.0, 10.0), (205.0, 175.0)  # 1400 x 1000 px; heights of a single and a double column
 _SENSORS = ("#0072b2", "#009e73", "#e69f00")
-_CONTACT, _DETECTED, _CUT, _GREY, _CORRECTED = (
-    "#008080", "#cc3311", "#7a3db8", "#8a8a8a", "#cc79a7"
-)  # fmt: skip
+_GREY, _CORRECTED = "#8a8a8a", "#cc79a7"
 _FORCE, _ALL = "force [N]", (-math.inf, math.inf)
 # Margins of the panels: left, right, top, bottom, and between them, across and down.
 _ROOM = {
@@ -42,13 +41,12 @@ _CHARACTERS = {"screen": 208, "double": 140, "single": 62}  # in a line of that 
 _CAPTION = (
     "sum: of the sensors' raw readings, which the AC coupling lets droop under load and swing below zero after it. "
     "sum, corrected: of the forces with that droop removed, as the detector has it in each tick (its maximum is "
-    "corrected_peak_force_N); peak: peak_force_N, without vibration. Left: broad, pale lines; right: thin, dark dashes over "
-    "them. Upright lines: contact begins (onset_s, extrapolated), force over the threshold (0 s), drives cut."
+    "corrected_peak_force_N); peak: peak_force_N, without vibration. Left: broad, pale lines; right: thin, dark dashes "
+    "over them. Upright lines: contact begins (onset_s, extrapolated), force over the threshold (0 s), drives cut."
 )
-# Of the first panel: before the impact, and after it, where the droop has swung below zero and come most of its way back.
+# Of the first panel: before the impact, and after it, where the droop has swung below zero and nearly come back.
 _BEFORE_S, _AFTER_S = 0.1, 1.0
 _LATEST_MS = 600.0  # of a cut that the second panel still shows
-_BOX = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85}  # of words among lines
 
 
 def draw_trial(
@@ -68,7 +66,7 @@ def draw_trial(
     """
     figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM))
     FigureCanvasAgg(figure)
-    moments = _Moments(record, summary, form)
+    moments = Moments(record, summary, form)
     if form.columns == 1:
         grid = figure.subplots(4, 1, squeeze=False)
         first, edge, energy, speeds = grid[:, 0]
@@ -86,14 +84,14 @@ def draw_trial(
 
 
 def _frame(figure: Figure, form: FigureForm, headline: str, run: str, summary: Summary) -> None:
-    """Headline, which run it is and its verdict over the panels, what the lines are under them, and the room for all."""
+    """Headline, which run it is and its verdict over the panels, what lines are under them, and the room for all."""
     left, right, top, bottom, wspace, hspace = _ROOM[form.width]
     figure.subplots_adjust(left=left, right=right, top=top, bottom=bottom, wspace=wspace, hspace=hspace)
     line_in = 1.5 / 72.0 / figure.get_figheight()
     large, small = form.font(14.0 if form.columns == 2 else 11.0), form.font(_SMALL)
     characters, verdict = _CHARACTERS[form.width], _verdict(summary)
     size = 11.0 if 11.0 * len(verdict) <= _SMALL * characters else _SMALL
-    colour = "#117733" if summary.get("accepted") else _DETECTED
+    colour = "#117733" if summary.get("accepted") else DETECTED
     y = 1.0 - 1.3 * large * line_in
     figure.text(left, y, headline, fontsize=large, fontweight="bold")
     y -= 0.9 * small * line_in
@@ -104,34 +102,6 @@ def _frame(figure: Figure, form: FigureForm, headline: str, run: str, summary: S
     figure.text(left, y, words, fontsize=form.font(size), color=colour, va="center", parse_math=False)
     caption = textwrap.fill(_CAPTION, characters)
     figure.text(left, 0.4 * line_in * small, caption, fontsize=small, va="bottom", color="#404040")
-
-
-class _Moments:
-    """When things happened, and the axis on which the figure shows them: 0 s at the impact, or at the start if none."""
-
-    def __init__(self, record: OpenRecord, summary: Summary, form: FigureForm) -> None:
-        tick, self.form = record.tick, form
-        impact_s = summary.get("impact_time_s")
-        if impact_s is None and tick["impact"].any():
-            impact_s = float(tick["t_ns"][tick["impact"].argmax()]) * 1e-9
-        self.impact = impact_s is not None
-        self.origin_s = float(impact_s or 0.0)
-        self.label = "time after impact [s]" if self.impact else "time [s]"
-        onset_s = summary.get("onset_s") if self.impact else None
-        self.onset = None if onset_s is None else float(onset_s) - self.origin_s
-        latency_ms = summary.get("cut_latency_ms") if self.impact else None
-        self.cut = None if latency_ms is None else float(latency_ms) * 1e-3
-        self.t_daq = record.daq_t_ns * 1e-9 - self.origin_s
-        self.t_tick = tick["t_ns"] * 1e-9 - self.origin_s
-
-    def mark(self, axes: Axes, scale: float = 1.0) -> None:
-        """Draws the lines of contact, threshold and cut."""
-        if self.onset is not None:
-            axes.axvline(self.onset * scale, color=_CONTACT, lw=self.form.line(1.2), ls=":", zorder=1.5)
-        if self.impact:
-            axes.axvline(0.0, color=_DETECTED, lw=self.form.line(1.2), ls="--", zorder=1.5)
-        if self.cut is not None:
-            axes.axvline(self.cut * scale, color=_CUT, lw=self.form.line(1.2), zorder=1.5)
 
 
 def _headline(summary: Summary) -> str:
@@ -187,7 +157,7 @@ def _dress(axes: Axes, form: FigureForm, title: str, time: str, quantity: str, l
     axes.legend(handles=named, loc="lower left", bbox_to_anchor=(-0.01, 0.99), **style)
 
 
-def _sensors(axes: Axes, record: OpenRecord, moments: _Moments, span: Span, scale: float = 1.0) -> str:
+def _sensors(axes: Axes, record: OpenRecord, moments: Moments, span: Span, scale: float = 1.0) -> str:
     """Draws the raw readings, their sum and the corrected sum (on a scaled time axis each tick); returns the unit."""
     values, quantity = _newtons(record)
     t_daq, t_tick = moments.t_daq * scale, moments.t_tick * scale
@@ -203,7 +173,7 @@ def _sensors(axes: Axes, record: OpenRecord, moments: _Moments, span: Span, scal
     return quantity
 
 
-def _impact(axes: Axes, record: OpenRecord, moments: _Moments, summary: Summary) -> None:
+def _impact(axes: Axes, record: OpenRecord, moments: Moments, summary: Summary) -> None:
     """The sensors from 0.1 s before to 1 s after the impact, and the peak; without an impact, the end of the burst."""
     end = _AFTER_S if moments.impact or not moments.t_daq.size else float(moments.t_daq[-1])
     begin = end - _AFTER_S - _BEFORE_S
@@ -218,14 +188,14 @@ def _impact(axes: Axes, record: OpenRecord, moments: _Moments, summary: Summary)
         at = float(moments.t_tick[np.nanargmax(force)]) if np.isfinite(force).any() else 0.0
         axes.plot(at, peak, "v", color="black", ms=moments.form.line(7.0), mfc="none", label="peak")
         beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": moments.form.font(8.5), "va": "center"}
-        beside |= {"bbox": _BOX}
+        beside |= {"bbox": BOX}
         axes.annotate(f"{peak:.1f} N", (at, peak), (moments.form.line(9.0), 0.0), **beside)
     moments.mark(axes)
     title = "Sensors at the impact, and their droop after it" if moments.impact else "Sensors at the end"
     _dress(axes, moments.form, title, moments.label, quantity)
 
 
-def _edge(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
+def _edge(axes: Axes, record: OpenRecord, moments: Moments) -> None:
     """The first milliseconds: when the contact began, when it was over the threshold, and when the drives were cut."""
     quantity = _FORCE
     if moments.impact:
@@ -237,30 +207,14 @@ def _edge(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
         moments.mark(axes, 1e3)
         threshold = setting_of(record, "threshold_N")
         if threshold is not None and quantity == _FORCE:
-            style: dict[str, Any] = {"color": _DETECTED, "lw": moments.form.line(0.9), "ls": "--"}
+            style: dict[str, Any] = {"color": DETECTED, "lw": moments.form.line(0.9), "ls": "--"}
             axes.axhline(float(threshold), label=f"threshold, {float(threshold):g} N", **style)
-        _name_moments(axes, moments, (begin, end))
+        moments.name(axes, (begin, end))
     _dress(axes, moments.form, "Contact, threshold and cut", "time after impact [ms]", quantity)
 
 
-def _name_moments(axes: Axes, moments: _Moments, span: Span) -> None:
-    """Words at the upright lines, in steps, so that they lie beside each other wherever the lines are."""
-    named = [(0.0, 0.88, _DETECTED, "right", f"over threshold\nat {moments.origin_s:.4f} s")]
-    if moments.onset is not None:
-        words = f"contact begins\n{-1e3 * moments.onset:.1f} ms earlier"
-        named.append((1e3 * moments.onset, 0.66, _CONTACT, "right", words))
-    if moments.cut is not None:
-        words = f"drives cut\n{1e3 * moments.cut:.2f} ms later"
-        inside = 1e3 * moments.cut < span[1]  # an operator's release may come later than is shown
-        named.append((min(1e3 * moments.cut, span[1]), 0.98, _CUT, "left" if inside else "right", words))
-    style: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "fontsize": moments.form.font(8.5), "va": "top"}
-    for at, height, colour, side, words in named:
-        away = 0.012 * (span[1] - span[0]) * (1.0 if side == "left" else -1.0)
-        axes.text(at + away, height, words, color=colour, ha=side, bbox=_BOX, **style)
-
-
-def _gap(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
-    """The way left to the obstacle over the whole run: as recorded, or by the speed of the twin, back from the contact."""
+def _gap(axes: Axes, record: OpenRecord, moments: Moments) -> None:
+    """The way left to the obstacle over the run: as recorded, or by the speed of the twin, back from the contact."""
     tick, t, title = record.tick, moments.t_tick, "Gap to the obstacle"
     if "gap_m" in (tick.dtype.names or ()):
         gap = tick["gap_m"]
@@ -278,7 +232,7 @@ def _gap(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
     _dress(axes, moments.form, title, moments.label, "gap [mm]")
 
 
-def _energy(axes: Axes, record: OpenRecord, moments: _Moments, summary: Summary) -> None:
+def _energy(axes: Axes, record: OpenRecord, moments: Moments, summary: Summary) -> None:
     """Effective kinetic energy of the twin over time, and of twin and plant at the impact."""
     _plot(
         axes, moments.form, moments.t_tick, record.tick["effective_kinetic_energy_J"], _ALL, color="black", label="twin"
@@ -294,7 +248,7 @@ def _energy(axes: Axes, record: OpenRecord, moments: _Moments, summary: Summary)
     _dress(axes, moments.form, "Effective kinetic energy $T_c$", moments.label, "$T_c$ [J]")
 
 
-def _loads(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
+def _loads(axes: Axes, record: OpenRecord, moments: Moments) -> None:
     layout = _layout(record)
     for i in wheels_in_order(layout):
         style = {"label": layout.wheels[i].replace("_", " ")} | wheel_style(layout, i)
@@ -304,7 +258,7 @@ def _loads(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
     _dress(axes, moments.form, "Wheel normal forces, predicted by the twin", moments.label, _FORCE)
 
 
-def _speeds(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
+def _speeds(axes: Axes, record: OpenRecord, moments: Moments) -> None:
     """Wheel speeds set and measured, in the colours of the panel of normal forces; rover speed on the right axis."""
     t, wheel, rover = moments.t_tick, record.tick["wheel_speed_radps"], record.tick["speed_mps"] * 1e3
     layout = _layout(record)

@@ -82,7 +82,7 @@ def draw_normal_force(
 
 
 def _mark_steps(panels: Sequence[Axes], form: FigureForm, steps: Sequence[Mapping[str, Any]]) -> None:
-    """A line where the wanted loads change and where the last of them end, and over the first panels what was wanted."""
+    """A line where the wanted loads change and where the last end, and over the first panels what was wanted."""
     for axes in panels:
         for at in [step["begin_s"] for step in steps[1:]] + [step["end_s"] for step in steps[-1:]]:
             axes.axvline(at, color="#888888", lw=form.line(0.8), zorder=0)
@@ -106,12 +106,12 @@ def _dress(
 
 
 def _scale(axes: Axes, lines: NDArray[np.floating[Any]], *more: float) -> None:
-    """Limits by what each line (rows, lines) is for most of its time, and further values; room for words above."""
+    """Limits by what each line (rows, lines) is for most of its time, and further values; words fit in above."""
     known = lines[np.isfinite(lines).all(axis=1)]
     ends = np.quantile(known, (_TRANSIENT, 1.0 - _TRANSIENT), axis=0).ravel().tolist() if len(known) else []
     low, high = min([*ends, *more], default=0.0), max([*ends, *more], default=1.0)
-    room = max(high - low, 1e-6)
-    axes.set_ylim(low - 0.06 * room, high + 0.16 * room)
+    height = max(high - low, 1e-6)
+    axes.set_ylim(low - 0.06 * height, high + 0.16 * height)
 
 
 def _wanted_line(form: FigureForm) -> Line2D:
@@ -162,7 +162,9 @@ def _draw_torques(axes: Axes, form: FigureForm, layout: Layout, record: OpenReco
         plot_line(axes, form, t_s, wanted[:, number], **_WANTED | {"color": colour})
     if layout.cylinders:
         _scale(axes, loads.torque_Nm, *_ends(wanted))
-    _dress(axes, form, "Torques of the cylinders", "[N m]", 4, [*axes.get_legend_handles_labels()[0], _wanted_line(form)])
+    _dress(
+        axes, form, "Torques of the cylinders", "[N m]", 4, [*axes.get_legend_handles_labels()[0], _wanted_line(form)]
+    )
 
 
 def _draw_pressures(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord) -> None:

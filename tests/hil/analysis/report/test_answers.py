@@ -130,7 +130,9 @@ def test_the_trend_is_said_in_words_with_its_number(force_at, said, not_said):
     sentence, found = answers.trend_sentence(group, WITH), group.exponent(WITH)
     assert said in sentence
     assert not any(words in sentence for words in not_said)
-    assert f"b = {found.b:.2f}, 95 % interval {found.low:.2f} to {found.high:.2f} over the means of 6 angles" in sentence
+    assert (
+        f"b = {found.b:.2f}, 95 % interval {found.low:.2f} to {found.high:.2f} over the means of 6 angles" in sentence
+    )
     assert f"rank correlation of the means {group.trend(WITH).of_means.rho:+.2f}, p = " in sentence
 
 
@@ -142,7 +144,9 @@ def test_a_trend_that_follows_with_an_angle_off_it_says_so():
     assert "most at 60°: +1" in sentence
 
 
-@pytest.mark.parametrize(("energy", "why"), [(WITHOUT, "T_c does not change"), (WITH, "2 angles with trials that count")])
+@pytest.mark.parametrize(
+    ("energy", "why"), [(WITHOUT, "T_c does not change"), (WITH, "2 angles with trials that count")]
+)
 def test_what_cannot_be_judged_is_said_to_be_so(energy, why):
     entries = over_angle(lambda angle: 100.0 + angle)
     group = group_of(entries if energy == WITHOUT else [one for one in entries if one["settings"]["angle_deg"] < 60.0])

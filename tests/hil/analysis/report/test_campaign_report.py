@@ -115,9 +115,8 @@ def test_every_trial_named_in_the_answers_leads_to_its_row_and_its_trace(page, r
 
 
 def test_a_table_of_numbers_of_numpy_holds_the_numbers():
-    row = row_of({
-        "number": 1, "attempt": 1, "status": "kept", "folder": "", "settings": {}, "summary": {"hz": [np.float64(50.25)]},
-    })  # fmt: skip
+    trial = {"number": 1, "attempt": 1, "status": "kept", "folder": "", "settings": {}}
+    row = row_of(trial | {"summary": {"hz": [np.float64(50.25)]}})
     assert table_text([row]).splitlines()[1].endswith(",50.25")
 
 

@@ -17,8 +17,9 @@ def group(label, kind, force_N, dropped_N=(), offset=0.0):
     random = np.random.default_rng(int(force_N))
     rows = [
         {
-            "number": number, "attempt": 1, "status": "kept", "angle_deg": angle, FORCE: force_N * random.uniform(0.9, 1.1),
-            WITH: angle / 300.0, WITHOUT: (angle + offset) / 400.0, "load_point_m.0": random.uniform(-0.03, 0.03),
+            "number": number, "attempt": 1, "status": "kept", "angle_deg": angle,
+            FORCE: force_N * random.uniform(0.9, 1.1), WITH: angle / 300.0, WITHOUT: (angle + offset) / 400.0,
+            "load_point_m.0": random.uniform(-0.03, 0.03),
             "load_point_m.1": random.uniform(-0.03, 0.03), "grouser_offset_deg": random.uniform(-8.0, 8.0),
             "grouser_pitch_deg": 360.0 / 22.0,
         }
@@ -126,7 +127,9 @@ def test_small_multiples_are_broken_over_figures_and_each_has_its_scale_in_a_cel
 
 
 def test_without_trials_that_count_the_figures_say_so():
-    nothing = [Group("hard ground", "firm", (Trial({"number": 1, "status": "dropped", "angle_deg": 40.0}, None, {}, ""),))]
+    nothing = [
+        Group("hard ground", "firm", (Trial({"number": 1, "status": "dropped", "angle_deg": 40.0}, None, {}, ""),))
+    ]
     with drawing.styled():
         for figure in (force_figures.force_over_angle(nothing), *force_figures.force_over_energy(nothing)):
             assert figure.axes[0].texts[0].get_text() == "no trial counts"

@@ -46,7 +46,11 @@ def opened(chromium, text):
         page.on("pageerror", lambda error: page.problems.append(str(error)))
         page.on("console", lambda line: line.type == "error" and page.problems.append(line.text))
         page.on("request", lambda request: page.asked.append(request.url))
-        answer = {"body": text, "content_type": "text/html; charset=utf-8", "headers": {"Content-Security-Policy": _REPORT}}
+        answer = {
+            "body": text,
+            "content_type": "text/html; charset=utf-8",
+            "headers": {"Content-Security-Policy": _REPORT},
+        }
         page.route(ADDRESS, lambda route: route.fulfill(**answer))
         page.goto(ADDRESS)
         return page
