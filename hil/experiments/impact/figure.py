@@ -34,7 +34,7 @@ _FORCE, _ALL = "force [N]", (-math.inf, math.inf)
 _ROOM = {
     "screen": (0.055, 0.945, 0.86, 0.1, 0.17, 0.57),
     "double": (0.07, 0.93, 0.85, 0.115, 0.24, 0.7),
-    "single": (0.15, 0.87, 0.875, 0.14, 0.2, 0.74),
+    "single": (0.15, 0.87, 0.875, 0.16, 0.2, 0.78),
 }
 _SMALL = 8.5  # size of the caption, and of a verdict that does not fit into one line
 _CHARACTERS = {"screen": 208, "double": 140, "single": 62}  # in a line of that size
