@@ -107,8 +107,13 @@ class Group:
     @cached_property
     def outliers(self) -> list[tuple[Trial, Deviation]]:
         """Trials whose force outlies, or else the one farthest from the others of its angle; none of too few."""
-        rows = [(trial, *pair) for trial in self.trials if trial.kept
-                for pair in statistics.paired([trial.row], "angle_deg", FORCE) if pair[1] > 0.0]  # fmt: skip
+        rows = [
+            (trial, angle, force)
+            for trial in self.trials
+            if trial.kept
+            for angle, force in statistics.paired([trial.row], "angle_deg", FORCE)
+            if force > 0.0
+        ]
         found = outliers([angle for _, angle, _ in rows], [force for *_, force in rows])
         return [(rows[one.place][0], one) for one in found]
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from hil.analysis.report.drawing import legend_below, marker_of, new_figure, plain, say_nothing
 from hil.analysis.report.groups import FORCE, FORCES, Group
@@ -91,8 +92,10 @@ def force_over_offset(groups: Sequence[Group]) -> Figure:
         pitch = float(group.kept[0]["grouser_pitch_deg"])
         reach = np.linspace(-0.5 * pitch, 0.5 * pitch, 90)
         phase = 2.0 * np.pi * reach / pitch
-        effect, words = fit.cosine * np.cos(phase) + fit.sine * np.sin(phase), plain(f"effect, {group.label}")
-        handles += [drawn, *left.plot(reach, 1.0 + effect, color="black", ls=line, lw=1.1, label=words)]
+        effect = fit.cosine * np.cos(phase) + fit.sine * np.sin(phase)
+        fitted: dict[str, Any] = {"color": "black", "ls": line, "lw": 1.1}
+        left.plot(reach, 1.0 + effect, **fitted)
+        handles += [drawn, Line2D([], [], label=plain(f"effect, {group.label}"), **fitted)]
         beside = 1.2 * (place - 0.5 * (len(groups) - 1))
         right.plot(angle + beside - 0.4, force, mfc="none", **style)
         right.plot(angle + beside + 0.4, scaled, **style)
