@@ -84,14 +84,16 @@ def spreads(out: Outputs) -> None:
     for number, (name, joints) in enumerate(out.some(list(CYLINDERS.items())[:2], 1)):
         with tempfile.TemporaryDirectory() as folder:
             config = config_of(*steps, f"cylinders.joints=[{joints}]")
-            summary = run_experiment(config, Path(folder), progress=lambda _: None).summary
+            place = Path(folder) / "three_cylinders"  # the figure names its run
+            place.mkdir()
+            summary = run_experiment(config, place, progress=lambda _: None).summary
             rows.append(spread_row(name, summary))
             errors = ", ".join(f"{value:.1f}" for value in summary["load_error_N"]["twin"])
             print(f"{name}: loads of the twin off by {errors} N, rms by wheel")
             if number == 0:
                 images = out.root / "docs" / "images"
                 images.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(Path(folder) / "normal_force.png", images / "normal_force.png")
+                shutil.copyfile(place / "normal_force.png", images / "normal_force.png")
     for name, joints in out.some(list(CYLINDERS.items()), 1):
         result = run(config_of(*steps, *EXACT, f"cylinders.joints=[{joints}]"))
         rows.append(spread_row(f"{name}; plant equal to the twin, no friction", result.summary))

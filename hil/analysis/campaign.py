@@ -183,7 +183,9 @@ def _cell(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return value
-    return repr(value) if isinstance(value, int | float) else json.dumps(value)
+    if isinstance(value, float):
+        return repr(float(value))  # of numpy's floats repr names the type, too
+    return repr(value) if isinstance(value, int) else json.dumps(value)
 
 
 def _flatten(key: str, value: Any, found: dict[str, Any]) -> None:

@@ -117,7 +117,14 @@ def draw_comparison(found: Comparison) -> Figure:
             known = [(angle, one) for angle, one in spreads if one is not None]
             at = np.array([angle for angle, _ in known]) + (-0.5, 0.5)[place]
             half = [one.high - one.mean if one.high is not None else 0.0 for _, one in known]
-            style = drawing.marker_of(place) | {"ls": line, "ms": 4.5, "capsize": 3, "lw": 1.1}
+            style = {
+                "marker": drawing.marker_of(place),
+                "color": COLOURS[place],
+                "ls": line,
+                "ms": 4.5,
+                "capsize": 3,
+                "lw": 1.1,
+            }
             style |= {"mfc": "white" if place else COLOURS[0], "label": drawing.plain(f"{'AB'[place]}: {name}")}
             above.errorbar(at, [one.mean for _, one in known], half, **style)
         known_differences = [(row.angle_deg, row.difference) for row in rows if row.difference is not None]

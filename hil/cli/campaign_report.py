@@ -29,6 +29,7 @@ def is_campaign(folder: Path) -> bool:
 
 def report_campaign(folder: Path, unverified: bool, as_json: bool) -> None:
     """Write report.html and the figures of a campaign, and print its table."""
+    from hil.analysis.report import answers
     from hil.analysis.report.groups import FORCE
     from hil.analysis.report.make import DoubtedError
     from hil.analysis.report.make import report_campaign as make_report
@@ -44,6 +45,7 @@ def report_campaign(folder: Path, unverified: bool, as_json: bool) -> None:
         return
     if made.wrong:
         print(f"not verified: {made.wrong[0]}")
+    print(answers.kept_sentence(made.trials))
     for group in made.groups:
         table = Table(title=Text(f"{group.label}: {FORCE}"), title_justify="left")
         for column in ("angle [deg]", "n", "mean [N]", "mean abs. dev. [N]", "95 % interval [N]"):
@@ -51,6 +53,7 @@ def report_campaign(folder: Path, unverified: bool, as_json: bool) -> None:
         for angle, spread in group.over_angle(FORCE).items():
             table.add_row(f"{angle:g}", *spread_cells(spread))
         show(table)
+        print(answers.trend_sentence(group, group.fitting))
     print(f"report: {made.page}")
 
 
@@ -64,6 +67,7 @@ def spread_cells(spread: SampleSpread | None) -> tuple[str, ...]:
 
 def _plain(group: Group) -> dict[str, Any]:
     """Statistics of a group, for JSON."""
+    from hil.analysis.report.answers import trend_sentence
     from hil.analysis.report.groups import ENERGIES, FORCES
 
     keys = (*FORCES, *ENERGIES)
@@ -75,5 +79,14 @@ def _plain(group: Group) -> dict[str, Any]:
             key: [{"angle_deg": angle, **asdict(spread)} for angle, spread in group.over_angle(key).items()]
             for key in keys
         },
-        "trends": [asdict(group.trend(key)) for key in (group.fitting, group.other)],
+        "trends": [
+            asdict(group.trend(key))
+            | {"exponent": asdict(found := group.exponent(key)), "verdict": found.verdict}
+            | {"words": trend_sentence(group, key)}
+            for key in (group.fitting, group.other)
+        ],
+        "outliers": [
+            {"trial": trial.label, **{key: value for key, value in asdict(one).items() if key != "place"}}
+            for trial, one in group.outliers
+        ],
     }

@@ -27,7 +27,7 @@ def facts_of(record: OpenRecord, summary: Mapping[str, Any]) -> dict[str, str]:
     digests = summary.get("digests")
     found = {
         "seed": summary.get("seed", record.meta.get("seed")),
-        "config": _name_of(str(record.meta.get("config", ""))),
+        "config": setting_of(record, "name"),
         "config_sha256": summary.get("config_sha256", record.meta.get("config_sha256")),
         "version": summary.get("version", record.meta.get("version")),
         "content_sha256": digests.get("content") if isinstance(digests, dict) else None,
@@ -35,10 +35,25 @@ def facts_of(record: OpenRecord, summary: Mapping[str, Any]) -> dict[str, str]:
     return {key: "unknown" if found[key] is None else str(found[key]) for key in _KNOWN}
 
 
-def _name_of(config: str) -> str | None:
-    """Name of a config, by its text."""
-    found = re.search(r"^name: (.+?)$", config, re.MULTILINE)
+def setting_of(record: OpenRecord, key: str) -> str | None:
+    """A setting of a record's config by its name, as its text has it: at the top of the config, or else inside it."""
+    config = str(record.meta.get("config", ""))
+    found = re.search(rf"^{key}: (.+?)$", config, re.MULTILINE) or re.search(rf"^ +{key}: (.+?)$", config, re.MULTILINE)
     return found and found[1].strip("\"' ")
+
+
+def run_line(record: OpenRecord, summary: Mapping[str, Any], path: Path) -> str:
+    """Which run a figure is of, in a line: its folder, seed, time and config, and whether anything real moved."""
+    facts, day = facts_of(record, summary), str(record.meta.get("wall_time", ""))
+    rig = setting_of(record, "rig")
+    parts = [
+        f"run {path.absolute().parent.name}",
+        f"seed {facts['seed']}",
+        f"{day[:10]} {day[11:19]} UTC" if day else "date unknown",
+        f"config {facts['config']}",
+        "rig unknown" if rig is None else "real rig" if rig == "real" else "SIMULATED rig",
+    ]
+    return "   ".join(parts)
 
 
 def save_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str], form: FigureForm) -> None:

@@ -3,6 +3,7 @@
 trials         what is known of each trial: its row, summary, record, and whether they belong together
 groups         trials that may be compared, and their statistics
 traces         forces of a trial, as few points as a screen can show
+answers        what the report says first, in words
 drawing        style of the figures, and their files
 force_figures  force over angle, T_c and hit height
 grousers       force over the grousers' offset, and normalised by it

@@ -21,7 +21,10 @@ from hil.experiments.figure_form import FORMATS
 # Widths of a page of A4 between its margins, and of a journal's two columns [in].
 WIDTH_IN = 7.09
 DPI = 200
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MARKERS = ("o", "s", "^", "D", "v", "P", "p", "*")  # none is that of a dropped trial
+# One meaning a colour, in all figures: black and grey are forces, this is T_c, and of an angle it is its own.
+ENERGY_COLOUR = COLOURS[1]
+_OF_ANGLES = mpl.colormaps["viridis"]
 DROPPED: dict[str, Any] = {"marker": "x", "color": "#888888", "ls": "none", "ms": 4.5, "mew": 1.0}
 _STYLE: Any = {
     "font.size": 8,
@@ -49,9 +52,20 @@ def styled() -> Any:
     return mpl.rc_context(_STYLE)
 
 
-def marker_of(place: int) -> dict[str, Any]:
-    """Marker and colour of the series at this place."""
-    return {"marker": MARKERS[place % len(MARKERS)], "color": COLOURS[place % len(COLOURS)]}
+def marker_of(place: int) -> str:
+    """Marker of the group at this place."""
+    return MARKERS[place % len(MARKERS)]
+
+
+def colour_of_angle(angle_deg: float) -> str:
+    """The colour of an obstacle's angle [deg], the same in every figure: dark at 0, light at 90."""
+    return mpl.colors.to_hex(_OF_ANGLES(0.85 * min(max(angle_deg / 90.0, 0.0), 1.0)))
+
+
+def legend_below(figure: Figure, *handles: Any, columns: int = 4) -> None:
+    """The legend of a figure under its panels, where it lies over no data; each label once."""
+    named = {handle.get_label(): handle for handle in handles}
+    figure.legend(handles=[*named.values()], loc="outside lower center", ncols=columns)
 
 
 def say_nothing(axes: Axes, words: str) -> None:

@@ -8,12 +8,21 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from hil.analysis.report.drawing import DROPPED, MARKERS, marker_of, new_figure, plain, say_nothing
-from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, Group
+from hil.analysis.report.drawing import (
+    DROPPED,
+    ENERGY_COLOUR,
+    colour_of_angle,
+    legend_below,
+    marker_of,
+    new_figure,
+    plain,
+    say_nothing,
+)
+from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, WITH, Group
 from hil.analysis.statistics import Fit, paired
 from hil.config.schema.sensors import DaqConfig
-from hil.experiments.drawing import COLOURS
 
 _FORCE_LABEL = f"force, {FORCES[FORCE]} [N]"
 _LAWS = {"sqrt": ("--", "$F = a\\,T_c^{1/2}$"), "power": ("-", "$F = a\\,T_c^{\\,b}$")}
@@ -21,87 +30,119 @@ _UP, _ACROSS = "load_point_m.1", "load_point_m.0"
 
 
 def force_over_angle(groups: Sequence[Group]) -> Figure:
-    """Force of each trial, its mean, mean absolute deviation and confidence interval, and T_c on the right axis."""
+    """Force of each trial, its mean, mean absolute deviation and confidence interval, and T_c on the right axis.
+
+    Grounds are there to be compared: all panels have one scale of forces, and one of T_c. A title says which T_c
+    belongs to its ground.
+    """
     columns = min(len(groups), 2)
     rows = -(-len(groups) // columns)
-    figure = new_figure(3.3 * rows + 0.4)
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True)
+    figure = new_figure(2.6 * rows + 0.7)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(groups) :]:
         axes.set_visible(False)
+    force_N, energy_J = (
+        _scale_N(groups),
+        1.1 * max((top for group in groups for key in ENERGIES if (top := _largest(group, key))), default=1.0),
+    )
+    handles = []
     for axes, group in zip(grid.flat, groups, strict=False):
-        _forces(axes, group)
+        _forces(axes, group, force_N)
         right = axes.twinx()
         right.grid(visible=False)
-        for key, style in ((group.fitting, "^-"), (group.other, "v:")):
+        for key in ENERGIES:
             means = group.over_angle(key)
-            label = f"{ENERGIES[key].replace('T_c', '$T_c$')}{' (belongs here)' if key == group.fitting else ''}"
-            right.plot(
-                list(means),
-                [spread.mean for spread in means.values()],
-                style,
-                color=COLOURS[1],
-                mfc="white",
-                ms=4,
-                lw=1.0,
-                label=label,
-            )
-        right.set_ylim(bottom=0.0)
-        right.set_ylabel("$T_c$ at onset [J]", color=COLOURS[1])
-        axes.set_title(group.label, loc="left", parse_math=False)
-        handles = [*axes.get_legend_handles_labels()[0], *right.get_legend_handles_labels()[0]]
-        axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=1 if columns > 1 else 2)
+            style: dict[str, Any] = {"color": ENERGY_COLOUR, "lw": 1.2, "ms": 4, "mfc": "white"}
+            style |= {"marker": "^", "ls": "-"} if key == WITH else {"marker": "v", "ls": "--"}
+            right.plot([*means], [spread.mean for spread in means.values()], label=ENERGIES[key], **style)
+        right.set_ylim(0.0, energy_J)
+        right.set_ylabel("$T_c$ at onset [J]", color=ENERGY_COLOUR)
+        belongs = f"its T_c: {ENERGIES[group.fitting].removeprefix('T_c ')}"
+        axes.set_title(f"{group.label}; {belongs}", loc="left", parse_math=False, fontsize=8)
+        handles += [*axes.get_legend_handles_labels()[0], *right.get_legend_handles_labels()[0]]
+    grid[0, 0].set_ylim(0.0, force_N)
+    legend_below(figure, *handles, columns=3)
     return figure
 
 
-def _forces(axes: Axes, group: Group) -> None:
-    angles = list(paired([trial.row for trial in group.trials if not trial.kept], "angle_deg", FORCE))
-    if angles:
-        axes.plot(*np.array(angles).T, label=f"dropped trial ({len(angles)})", **DROPPED)
+def _largest(group: Group, key: str) -> float:
+    return max((spread.mean for spread in group.over_angle(key).values()), default=0.0)
+
+
+def _scale_N(groups: Sequence[Group]) -> float:
+    """Upper end of the scale of forces, by the trials that count; those that do not may be anything."""
+    kept = [force for group in groups for (force,) in paired(group.kept, FORCE)]
+    tops = [one.high for group in groups for one in group.over_angle(FORCE).values() if one.high is not None]
+    highest = max(kept, default=1.0)
+    return 1.1 * max(highest, min(max(tops, default=0.0), 1.3 * highest))  # of two trials an interval is boundless
+
+
+def _forces(axes: Axes, group: Group, top_N: float) -> None:
+    dropped = list(paired([trial.row for trial in group.trials if not trial.kept], "angle_deg", FORCE))
+    if dropped:
+        x, F = np.array(dropped).T
+        axes.plot(x, F.clip(max=0.985 * top_N), label="dropped trial; beyond the scale: at its end", **DROPPED)
     kept = list(paired(group.kept, "angle_deg", FORCE))
     if not kept:
         say_nothing(axes, "no trial counts")
         return
     x, F = np.array(kept).T
-    axes.plot(x, F, "o", ms=3, mfc="none", color="#555555", mew=0.7, label=f"kept trial ({len(kept)})")
+    axes.plot(x, F, "o", ms=3, mfc="none", color="#555555", mew=0.7, label="kept trial")
     spread = group.over_angle(FORCE)
     at = np.array(list(spread))
     mean, deviation = (np.array([getattr(s, k) for s in spread.values()]) for k in ("mean", "mean_absolute_deviation"))
-    style: dict[str, Any] = {"color": COLOURS[0], "marker": "s", "ms": 5, "lw": 2.0, "capsize": 4, "elinewidth": 1.6}
+    style: dict[str, Any] = {"color": "black", "marker": "s", "ms": 4, "lw": 1.6, "capsize": 4, "elinewidth": 1.2}
     axes.errorbar(at, mean, deviation, label="mean, bars: mean absolute deviation", **style)
     known = [(angle, s.low, s.high) for angle, s in spread.items() if s.low is not None and s.high is not None]
-    for i, (angle, low, high) in enumerate(known):
-        label = "95 % interval of the mean (t)" if i == 0 else None
-        axes.fill_between(
-            [angle - 1.5, angle + 1.5], low, high, color=COLOURS[0], alpha=0.22, lw=0, label=label, zorder=1
-        )
+    for angle, low, high in known:
+        ends, label = [angle - 1.5, angle + 1.5], "95 % interval of the mean (t)"
+        axes.fill_between(ends, low, high, color="#777777", alpha=0.3, lw=0, label=label, zorder=1)
     axes.set(xlabel="obstacle angle [deg]", ylabel=_FORCE_LABEL, xticks=at)
-    axes.set_ylim(bottom=0.0)
 
 
-def force_over_energy(group: Group) -> Figure:
-    """Force over both T_c with the fitted laws, and their residuals below; the T_c that belongs to the ground first."""
-    figure = new_figure(3.9)
+def force_over_energy(groups: Sequence[Group]) -> list[Figure]:
+    """Of each group, force over both T_c with the fitted laws, and their residuals below; the fitting T_c first.
+
+    All figures have one scale of forces, of T_c, and of residuals.
+    """
+    points = [row for group in groups for key in ENERGIES for row in paired(group.kept, "angle_deg", key, FORCE)]
+    figures = [_energy_figure(group) for group in groups]
+    if points:
+        _, T, F = np.array(points).T
+        left = [law.residuals_N for group in groups for key in ENERGIES for law in group.trend(key).laws[-1:]]
+        largest = 1.1 * max(float(np.abs(np.concatenate(left)).max()), 1e-9) if left else 1.0
+        for figure in figures:
+            above, below = figure.axes[:2], figure.axes[2:]
+            for axes in above:
+                axes.set(xlim=(0.95 * T.min(), 1.05 * T.max()), ylim=(0.0, 1.05 * F.max()))
+            for axes in below:
+                axes.set_ylim(-largest, largest)
+    return figures
+
+
+def _energy_figure(group: Group) -> Figure:
+    figure = new_figure(3.7)
     figure.suptitle(group.label, fontsize=9, x=0.01, ha="left", parse_math=False)
     grid = figure.subplots(2, 2, sharex="col", sharey="row", height_ratios=(2, 1))
     for column, key in enumerate((group.fitting, group.other)):
         _force_and_law(grid[0, column], grid[1, column], group, key)
-    grid[0, 0].set_ylabel(_FORCE_LABEL)
-    grid[1, 0].set_ylabel("residual [N]")
-    handles, labels = grid[1, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=10)
+    grid[0, 0].set_ylabel(_FORCE_LABEL.replace(", ", ",\n"))
+    grid[1, 0].set_ylabel("residual\n[N]")
+    legend_below(figure, *grid[1, 0].get_legend_handles_labels()[0], columns=10)
     return figure
 
 
 def _force_and_law(axes: Axes, below: Axes, group: Group, key: str) -> None:
     rows = list(paired(group.kept, "angle_deg", key, FORCE))
     words = ENERGIES[key].replace("T_c", "$T_c$") + (", belongs here" if key == group.fitting else "")
-    axes.set_title(words, fontsize=8)
     below.set_xlabel("$T_c$ at onset [J]")
     if not rows:
+        axes.set_title(words, fontsize=8)
         say_nothing(axes, "no trial counts")
         return
     angle, T, F = np.array(rows).T
     laws = group.trend(key).laws
+    axes.set_title(words, fontsize=8, pad=4 + 12 * len(laws))
     reach = np.linspace(T.min(), T.max(), 60)
     for law in laws:
         style, text = _LAWS[law.law]
@@ -109,12 +150,12 @@ def _force_and_law(axes: Axes, below: Axes, group: Group, key: str) -> None:
     below.axhline(0.0, color="black", lw=0.8)
     for i, one in enumerate(sorted(set(angle))):
         at = angle == one
-        style_of = marker_of(i) | {"ls": "none", "ms": 4, "mfc": "none"}
-        axes.plot(T[at], F[at], **style_of)
+        style_of: dict[str, Any] = {"marker": marker_of(i), "color": colour_of_angle(one), "ls": "none", "ms": 4}
+        axes.plot(T[at], F[at], mfc="none", **style_of)
         if laws:
-            below.plot(T[at], np.array(laws[-1].residuals_N)[at], label=f"{one:g}°", **style_of)
-    below.margins(y=0.15)
-    axes.legend(loc="best", frameon=True, edgecolor="none", framealpha=0.85)
+            below.plot(T[at], np.array(laws[-1].residuals_N)[at], label=f"{one:g}°", mfc="none", **style_of)
+    if laws:
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.1)
 
 
 def _numbers(law: Fit) -> str:
@@ -127,19 +168,15 @@ def force_over_hit_height(groups: Sequence[Group], triangle: DaqConfig | None) -
     figure = new_figure(3.1)
     left, right = figure.subplots(1, 2)
     up = centroid_m(triangle)[1]
-    place = 0
-    for group in groups:
+    for place, group in enumerate(groups):
         means = {angle: one.mean for angle, one in group.over_angle(FORCE).items()}
         rows = list(paired(group.kept, "angle_deg", _UP, FORCE))
         for angle in sorted({row[0] for row in rows}):
             height, F = np.array([(1e3 * (row[1] + up), row[2]) for row in rows if row[0] == angle]).T
-            several = plain(f"{group.label}, ") if len(groups) > 1 else ""
-            style = marker_of(place) | {"ls": "none", "ms": 4}
-            style |= {"mfc": "none" if (place // len(MARKERS)) % 2 == 0 else style["color"]}
-            left.plot(height, F, label=f"{several}{angle:g}°", **style)
-            right.plot(height, F / means[angle], **style)
-            place += 1
-    if not place:
+            style: dict[str, Any] = {"marker": marker_of(place), "color": colour_of_angle(angle), "ls": "none", "ms": 4}
+            left.plot(height, F, mfc="none", **style)
+            right.plot(height, F / means[angle], mfc="none", **style)
+    if not left.lines:
         say_nothing(left, "no load points: the rig has no sensing triangle, or no trial counts")
         right.set_visible(False)
         return figure
@@ -149,8 +186,20 @@ def force_over_hit_height(groups: Sequence[Group], triangle: DaqConfig | None) -
         axes.set_xlabel(f"load point {where} C of a smooth wheel [mm]")
     left.set_ylabel(_FORCE_LABEL)
     right.set_ylabel("force over the mean of its angle")
-    figure.legend(loc="outside lower center", ncols=4 if len(groups) > 1 else 6)
+    legend_below(figure, *groups_and_angles(groups), columns=8)
     return figure
+
+
+def groups_and_angles(groups: Sequence[Group]) -> list[Line2D]:
+    """What markers and colours mean where both are used: a marker is a group, a colour an angle."""
+    angles = {angle for group in groups for (angle,) in paired([trial.row for trial in group.trials], "angle_deg")}
+    style: dict[str, Any] = {"ls": "none", "ms": 4, "mfc": "none"}
+    return [
+        *(Line2D([], [], marker=marker_of(place), color="black", label=plain(group.label), **style)
+          for place, group in enumerate(groups)),
+        *(Line2D([], [], marker="|", mew=3, color=colour_of_angle(angle), label=f"{angle:g}°", ls="none", ms=7)
+          for angle in sorted(angles)),
+    ]  # fmt: skip
 
 
 def centroid_m(triangle: DaqConfig | None) -> tuple[float, float]:

@@ -11,8 +11,10 @@ import numpy as np
 
 from hil.analysis import statistics
 from hil.analysis.campaign import RecordedCampaign
+from hil.analysis.outliers import Deviation, outliers
 from hil.analysis.report.trials import Trial
 from hil.analysis.statistics import Fit, RankCorrelation, SampleSpread
+from hil.analysis.trend import Exponent, exponent_over_angles
 from hil.config import Config, ConfigError, parse_config
 
 FORCE = "sum_of_peaks_N"
@@ -96,6 +98,24 @@ class Group:
             statistics.rank_correlation(*means),
             tuple(law for law in laws if law is not None),
         )
+
+    def exponent(self, energy: str, force: str = FORCE) -> Exponent:
+        """Whether the force over the angle goes as one of the T_c."""
+        rows = list(statistics.paired(self.kept, "angle_deg", energy, force))
+        return exponent_over_angles(*(list(zip(*rows, strict=True)) or [(), (), ()]))
+
+    @cached_property
+    def outliers(self) -> list[tuple[Trial, Deviation]]:
+        """Trials whose force outlies, or else the one farthest from the others of its angle; none of too few."""
+        rows = [
+            (trial, angle, force)
+            for trial in self.trials
+            if trial.kept
+            for angle, force in statistics.paired([trial.row], "angle_deg", FORCE)
+            if force > 0.0
+        ]
+        found = outliers([angle for _, angle, _ in rows], [force for *_, force in rows])
+        return [(rows[one.place][0], one) for one in found]
 
     def mean_deviation(self, key: str = FORCE) -> float | None:
         """Mean over the angles with several trials of the mean absolute deviation, as a share of the mean."""

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from hil.analysis.report.drawing import marker_of, new_figure, plain, say_nothing
+from hil.analysis.report.drawing import legend_below, marker_of, new_figure, plain, say_nothing
 from hil.analysis.report.groups import FORCE, FORCES, Group
 from hil.analysis.statistics import paired
 
 # As many trials more than numbers to fit: means of the angles, and two of the offset.
 LEAST_FREEDOM = 4
+_LINES = ("-", "--", ":", "-.")  # of groups
 
 
 class Normalised(NamedTuple):
@@ -78,20 +80,25 @@ def force_over_offset(groups: Sequence[Group]) -> Figure:
     """Force over the mean of its angle, over the offset, with the fitted scale; normalised force over the angle."""
     figure = new_figure(3.1)
     left, right = figure.subplots(1, 2)
-    place = 0
+    place, handles = 0, []
     for group in groups:
         fit = normalised(group.kept)
         if fit is None:
             continue
         _, angle, offset, force, ratio, scaled = np.array(fit.rows).T
-        style = marker_of(place)
-        left.plot(offset, ratio, ls="none", ms=4, mfc="none", label=plain(group.label), **style)
+        line = _LINES[place % len(_LINES)]
+        style: dict[str, Any] = {"marker": marker_of(place), "color": "black", "ls": "none", "ms": 3.5, "mew": 0.8}
+        (drawn,) = left.plot(offset, ratio, mfc="none", label=plain(group.label), **style)
         pitch = float(group.kept[0]["grouser_pitch_deg"])
         reach = np.linspace(-0.5 * pitch, 0.5 * pitch, 90)
         phase = 2.0 * np.pi * reach / pitch
-        left.plot(reach, 1.0 + fit.cosine * np.cos(phase) + fit.sine * np.sin(phase), color=style["color"], lw=1.1)
-        right.plot(angle - 0.8, force, ls="none", ms=4, mfc="none", **style)
-        right.plot(angle + 0.8, scaled, ls="none", ms=4, **style)
+        effect = fit.cosine * np.cos(phase) + fit.sine * np.sin(phase)
+        fitted: dict[str, Any] = {"color": "black", "ls": line, "lw": 1.1}
+        left.plot(reach, 1.0 + effect, **fitted)
+        handles += [drawn, Line2D([], [], label=plain(f"effect, {group.label}"), **fitted)]
+        beside = 1.2 * (place - 0.5 * (len(groups) - 1))
+        right.plot(angle + beside - 0.4, force, mfc="none", **style)
+        right.plot(angle + beside + 0.4, scaled, **style)
         place += 1
     if not place:
         say_nothing(left, "no grousers, or too few trials")
@@ -100,5 +107,5 @@ def force_over_offset(groups: Sequence[Group]) -> Figure:
     left.set(xlabel="grouser offset at the impact [deg]", ylabel="force over the mean of its angle")
     right.set(xlabel="obstacle angle [deg], open: measured, full: normalised", ylabel=f"{FORCES[FORCE]} [N]")
     right.set_ylim(bottom=0.0)
-    figure.legend(loc="outside lower center", ncols=4)
+    legend_below(figure, *handles)
     return figure

@@ -68,7 +68,7 @@ def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
     wrong = doubts(campaign, trials)
     if wrong and not unverified:
         raise DoubtedError(_in_words(folder, wrong))
-    traces, work_us, unread = _recorded(trials)
+    traces, work_us, times, unread = _recorded(trials)
     wrong = (*wrong, *unread)
     if wrong and not unverified:
         raise DoubtedError(_in_words(folder, wrong))
@@ -83,7 +83,7 @@ def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
         try:
             written = _save(campaign, figures, "unverified" if wrong else "")
             images = {name: [files["svg"].read_text(encoding="utf-8") for files in written[name]] for name in figures}
-            text = render(Contents(campaign, trials, groups, config, traces, images, work_us, wrong))
+            text = render(Contents(campaign, trials, groups, config, traces, images, work_us, times, wrong))
             page = folder / ("report.unverified.html" if wrong else "report.html")
             with replacing(page) as unfinished:
                 unfinished.write_text(text, encoding="utf-8")
@@ -98,20 +98,21 @@ def _in_words(folder: Path, wrong: Sequence[str]) -> str:
     return f"{folder} is not reported: {wrong[0]}{more} (hil verify of the trial says more)"
 
 
-def _recorded(trials: Sequence[Trial]) -> tuple[dict[str, Trace], NDArray[np.float64], tuple[str, ...]]:
-    """Traces by the trial's label, the work of all ticks [us], and which records cannot be read."""
-    traces, work, unread = {}, [np.zeros(0)], []
+def _recorded(trials: Sequence[Trial]) -> tuple[dict[str, Trace], NDArray[np.float64], list[str], list[str]]:
+    """Traces by the trial's label, work of all ticks [us], `wall_time` of each, and which records cannot be read."""
+    traces, work, times, unread = {}, [np.zeros(0)], list[str](), list[str]()
     for trial in trials:
         if trial.folder is None:
             continue
         try:
             with open_trial(trial.folder) as record:
                 work.append(record.timing["work_ns"] * 1e-3)
+                times.append(str(record.meta.get("wall_time", "")))
                 if trace := trace_of(record, trial.summary):
                     traces[trial.label] = trace
         except RecordError as error:
             unread.append(str(error))
-    return traces, np.concatenate(work), tuple(unread)
+    return traces, np.concatenate(work), times, unread
 
 
 def _draw(
@@ -125,7 +126,7 @@ def _draw(
     wheel_radius_m = config.wheel_radius_m if config else 0.0
     return {
         "force_over_angle": [force_figures.force_over_angle(groups)],
-        "force_over_energy": [force_figures.force_over_energy(group) for group in groups],
+        "force_over_energy": force_figures.force_over_energy(groups),
         "force_over_hit_height": [force_figures.force_over_hit_height(groups, triangle)],
         "force_over_offset": [grousers.force_over_offset(groups)],
         "load_points": [trial_figures.load_points(groups, triangle, plate, wheel_radius_m)],

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 import hil
 from hil.analysis.campaign import CSV, JSON, RecordedCampaign
-from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, STRAIN, WITH, Group, Trend
+from hil.analysis.report import answers
+from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, STRAIN, WITH, Group
 from hil.analysis.report.grousers import normalised
 from hil.analysis.report.traces import Trace
 from hil.analysis.report.trials import Trial
@@ -44,6 +45,7 @@ class Contents:
         traces: by the trial's label.
         images: figures as SVG, by name, one or more of each.
         work_us: of every tick of every trial.
+        times: `wall_time` of the records.
         wrong: why the files are not to be trusted.
     """
 
@@ -54,6 +56,7 @@ class Contents:
     traces: Mapping[str, Trace]
     images: Mapping[str, Sequence[str]]
     work_us: NDArray[np.float64]
+    times: Sequence[str]
     wrong: Sequence[str]
 
 
@@ -67,9 +70,11 @@ def render(contents: Contents) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"digits": _digits, "p": _p, "image": _image}
+    environment.globals["outlier"] = answers.outlier_words
     scripts = [_text(_UPLOT, "uPlot.iife.min.js"), environment.get_template("report.js").render()]
     styles = [_text(_UPLOT, "uPlot.min.css"), environment.get_template("report.css").render()]
-    campaign = contents.campaign
+    campaign, trials = contents.campaign, contents.trials
+    against = answers.reasons_against(campaign, trials)
     return environment.get_template("report.html").render(
         contents=contents,
         campaign=campaign,
@@ -77,17 +82,21 @@ def render(contents: Contents) -> str:
         csv_sha256=file_sha256(campaign.folder / CSV),
         json_sha256=file_sha256(campaign.folder / JSON),
         version=hil.__version__,
-        statuses=Counter(str(trial.row.get("status")) for trial in contents.trials),
+        opening=answers.opening(campaign, trials, contents.config, contents.times),
+        kept=answers.kept_sentence(trials),
+        against=against,
+        twice=sum(len(why.trials) for why in against) > sum(not trial.kept for trial in trials),
+        spreads={group.label: answers.spread_sentence(group) for group in contents.groups},
         force=FORCE,
         forces=_forces(contents.trials),
         energies=ENERGIES,
         angles={group.label: _angles(group) for group in contents.groups},
-        trends={group.label: [_trend(group.trend(key)) for key in (group.fitting, group.other)]
+        trends={group.label: [_trend(group, key) for key in (group.fitting, group.other)]
                 for group in contents.groups},
         offsets={group.label: fit for group in contents.groups if (fit := normalised(group.kept))},
         firm=any(group.fitting == WITH for group in contents.groups),
         unfinished=_unfinished(contents),
-        reasons=_reasons(contents.trials),
+        rows=_rows(contents),
         rules=_rules(contents.trials),
         delays={words: _quantiles(_delays(contents.trials, key)) for key, words in _DELAYS.items()},
         work=_quantiles(contents.work_us),
@@ -133,32 +142,36 @@ def _digits(value: Any, digits: int = 1) -> str:
 def _p(found: RankCorrelation | None) -> str:
     if found is None:
         return "not defined: too few, or all alike"
-    p = "p < 0.0001" if found.p < 1e-4 else f"p = {found.p:.2g}"
-    return f"{found.rho:+.2f} ({p}, n = {found.n})"
+    return f"{found.rho:+.2f} ({answers.p_words(found.p)}, n = {found.n})"
 
 
 def _angles(group: Group) -> list[dict[str, Any]]:
     """A row of the table of a group for each angle."""
     spreads = {key: group.over_angle(key) for key in (*FORCES, *STRAIN, *ENERGIES)}
+    made = Counter(trial.row.get("angle_deg") for trial in group.trials)
+    kept = Counter(row.get("angle_deg") for row in group.kept)
     return [
-        {"angle": angle, "dropped": _dropped(group, angle), **{key: spreads[key].get(angle) for key in spreads}}
-        for angle in sorted({angle for of_key in spreads.values() for angle in of_key})
+        {"angle": angle, "made": made[angle], "dropped": made[angle] - kept[angle]}
+        | {key: of_key.get(angle) for key, of_key in spreads.items()}
+        for angle in sorted(angle for angle in made if angle is not None)
     ]
 
 
-def _dropped(group: Group, angle: float) -> int:
-    return sum(not trial.kept and trial.row.get("angle_deg") == angle for trial in group.trials)
+def _trend(group: Group, key: str) -> dict[str, Any]:
+    trend, sentence = group.trend(key), answers.trend_sentence(group, key)
+    return {"energy": ENERGIES[key], "trend": trend, "sentence": sentence}
 
 
-def _trend(trend: Trend) -> dict[str, Any]:
-    return {"energy": ENERGIES[trend.energy], "fits": trend.fits, "trend": trend}
-
-
-def _reasons(trials: Sequence[Trial]) -> list[tuple[Trial, list[str]]]:
-    """Every trial with the reasons against it."""
-    return [
-        (trial, [reason for reason in str(trial.row.get("reasons") or "").split("; ") if reason]) for trial in trials
-    ]
+def _rows(contents: Contents) -> list[tuple[Trial, list[str], float | None]]:
+    """Every trial with the reasons against it, and its force over the mean of its angle, less 1; None: not kept."""
+    means = {trial.label: group.over_angle(FORCE) for group in contents.groups for trial in group.trials if trial.kept}
+    rows = []
+    for trial in contents.trials:
+        reasons = [reason for reason in str(trial.row.get("reasons") or "").split("; ") if reason]
+        pairs = paired([trial.row] if trial.kept else [], "angle_deg", FORCE)
+        share = next((force / means[trial.label][angle].mean - 1.0 for angle, force in pairs), None)
+        rows.append((trial, reasons, share))
+    return rows
 
 
 def _rules(trials: Sequence[Trial]) -> list[dict[str, Any]]:

@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import NDArray
 
-from hil.analysis.report.drawing import DROPPED, MARKERS, marker_of, new_figure, plain, say_nothing
-from hil.analysis.report.force_figures import centroid_m
+from hil.analysis.report.drawing import DROPPED, colour_of_angle, legend_below, marker_of, new_figure, say_nothing
+from hil.analysis.report.force_figures import centroid_m, groups_and_angles
 from hil.analysis.report.groups import Group
 from hil.analysis.report.traces import AFTER_S, BEFORE_S, FloatArray, Trace, min_max
 from hil.analysis.report.trials import Trial
 from hil.analysis.statistics import paired
 from hil.config.schema.ground_and_obstacle import PlateConfig
 from hil.config.schema.sensors import DaqConfig
-from hil.experiments.drawing import COLOURS
 
-COLUMNS, ROWS = 6, 9  # small multiples on a page of A4
+COLUMNS, ROWS = 6, 3  # of a figure: a page takes several, and breaks between them
 # The shield of the published rig, 18 x 16 in (MacMahon 2016, 6.2.3); its place on the obstacle is not published.
 _SHIELD_M = (0.4572, 0.4064)
+_CELL = 0.92, 0.76  # of a small multiple, in a grid of 1 x 1
 _STRETCHES = 160  # of a small multiple
 
 
@@ -35,35 +36,50 @@ def small_multiples(trials: Sequence[Trial], traces: Mapping[str, Trace]) -> lis
         return []
     low, high = min(float(y.min()) for y in sums.values()), max(float(y.max()) for y in sums.values())
     figures = []
-    for first in range(0, len(shown), COLUMNS * ROWS):
-        page = shown[first : first + COLUMNS * ROWS]
-        rows = -(-len(page) // COLUMNS)
-        figure = new_figure(0.85 * rows + 0.3)
+    for first in range(0, len(shown), COLUMNS * ROWS - 1):
+        part = shown[first : first + COLUMNS * ROWS - 1]
+        rows = -(-(len(part) + 1) // COLUMNS)
+        figure = new_figure(0.85 * rows + 0.1)
         axes = figure.add_subplot()  # one for all: each costs as much as a hundred lines
         axes.set_axis_off()
-        axes.set(xlim=(0.0, COLUMNS), ylim=(-rows - 0.12, 0.0))
-        for place, trial in enumerate(page):
-            trace = traces[trial.label]
-            corner = np.array([place % COLUMNS + 0.04, -(place // COLUMNS) - 0.95])
-            _cell(axes, corner, trial, trace, sums[trial.label], (low, high), with_scale=place == 0)
+        axes.set(xlim=(0.0, COLUMNS), ylim=(-rows - 0.02, 0.0))
+        _scale(axes, _corner(0), traces[part[0].label].unit, (low, high))
+        for place, trial in enumerate(part, start=1):
+            _cell(axes, _corner(place), trial, traces[trial.label], sums[trial.label], (low, high))
         figures.append(figure)
     return figures
 
 
+def _corner(place: int) -> FloatArray:
+    """Lower left corner of a cell."""
+    return np.array([place % COLUMNS + 0.04, -(place // COLUMNS) - 0.95])
+
+
+def _lengths(limits: tuple[float, float]) -> tuple[float, float]:
+    """Of a second and of a newton (or volt), in cells."""
+    return _CELL[0] / (BEFORE_S + AFTER_S), _CELL[1] / max(limits[1] - limits[0], 1e-12)
+
+
+def _scale(axes: Axes, corner: FloatArray, unit: str, limits: tuple[float, float]) -> None:
+    """In the first cell, and over no trace: what lengths are, and the upright line."""
+    unit_s, length = _lengths(limits)
+    force = 10.0 ** np.floor(np.log10(0.7 * max(limits[1], 1e-9)))
+    force *= max(part for part in (1.0, 2.0, 5.0) if part * force <= 0.7 * max(limits[1], 1e-9))
+    left, bar, words = corner[0] + 0.06, dict[str, Any](color="black", lw=1.4), dict[str, Any](fontsize=6)
+    low = corner[1] + 0.12
+    axes.plot([left, left], [low, low + force * length], **bar)
+    axes.plot([left, left + 0.2 * unit_s], [low, low], **bar)
+    axes.text(left + 0.04, low + 0.5 * force * length, f"{force:g} {unit}", va="center", **words)
+    axes.text(left + 0.1 * unit_s, low - 0.02, "0.2 s", ha="center", va="top", **words)
+    axes.text(left, corner[1] + _CELL[1] + 0.02, "scale of all", **words)
+
+
 def _cell(
-    axes: Axes,
-    corner: FloatArray,
-    trial: Trial,
-    trace: Trace,
-    total: FloatArray,
-    limits: tuple[float, float],
-    *,
-    with_scale: bool,
+    axes: Axes, corner: FloatArray, trial: Trial, trace: Trace, total: FloatArray, limits: tuple[float, float]
 ) -> None:
-    """One small multiple: trace, line of zero, name; on the first of a page what a length is."""
-    width, height = 0.92, 0.76
+    """One small multiple: trace, line of zero, name."""
+    (width, height), (unit_s, unit) = _CELL, _lengths(limits)
     start, step, points = min_max(trace.times_s, total[:, None], _STRETCHES)
-    unit_s, unit = width / (BEFORE_S + AFTER_S), height / max(limits[1] - limits[0], 1e-12)
     x = corner[0] + (start + BEFORE_S + step * np.arange(len(points))) * unit_s
     zero = corner[1] - limits[0] * unit
     style: dict[str, Any] = (
@@ -75,14 +91,6 @@ def _cell(
     angle = trial.row.get("angle_deg")
     words = [trial.label, "" if angle is None else f"{angle:g}°", "" if trial.kept else str(trial.row.get("status"))]
     axes.text(corner[0] + 0.02, corner[1] + height + 0.02, "  ".join(words), fontsize=6, parse_math=False)
-    if with_scale:
-        force = 10.0 ** np.floor(np.log10(0.7 * max(limits[1], 1e-9)))
-        force *= max(part for part in (1.0, 2.0, 5.0) if part * force <= 0.7 * max(limits[1], 1e-9))
-        right, bar = corner[0] + width, dict[str, Any](color="black", lw=1.4)
-        axes.plot([right, right], [zero + 0.1, zero + 0.1 + force * unit], **bar)
-        axes.plot([right - 0.2 * unit_s, right], [zero + 0.1, zero + 0.1], **bar)
-        axes.text(right - 0.03, zero + 0.1 + 0.5 * force * unit, f"{force:g} {trace.unit}", fontsize=6, ha="right")
-        axes.text(right - 0.22 * unit_s, zero + 0.1, "0.2 s", fontsize=6, ha="right", va="center")
 
 
 def load_points(
@@ -95,14 +103,15 @@ def load_points(
     places = list(triangle.places_m) if triangle else []
     count = 0
     for place, group in enumerate(groups):
-        for rows, kept in ((group.kept, True), ([trial.row for trial in group.trials if not trial.kept], False)):
-            points = np.array(list(paired(rows, "load_point_m.0", "load_point_m.1"))).reshape(-1, 2) * 1e3
-            count += len(points)
-            style = marker_of(place) | {"ls": "none", "ms": 4.5, "mfc": "none"} if kept else dict(DROPPED)
-            label = plain(f"{group.label}, {'kept' if kept else 'dropped'}")
-            for axes in (whole, zoom):
-                if len(points):
-                    axes.plot(points[:, 0] + across, points[:, 1] + up, label=label, **style)
+        for trial in group.trials:
+            for right_m, up_m in paired([trial.row], "load_point_m.0", "load_point_m.1"):
+                count += 1
+                style: dict[str, Any] = dict(DROPPED)
+                if trial.kept:
+                    colour = colour_of_angle(float(trial.row.get("angle_deg") or 0.0))
+                    style = {"marker": marker_of(place), "color": colour, "ls": "none", "ms": 4.5, "mfc": "none"}
+                for axes in (whole, zoom):
+                    axes.plot(1e3 * right_m + across, 1e3 * up_m + up, **style)
     if not count:
         say_nothing(whole, "no load points: the rig has no sensing triangle, or no trial hit it")
         zoom.set_visible(False)
@@ -110,7 +119,7 @@ def load_points(
     for axes in (whole, zoom):
         if places:
             axes.add_patch(Polygon(1e3 * np.array(places), fill=False, ec="black", lw=1.2, label="sensing triangle"))
-        axes.plot(0.0, 0.0, "+", color="black", ms=9, label="C, contact point of a smooth wheel")
+        axes.plot(0.0, 0.0, "+", color="black", ms=9, label="C, contact of a smooth wheel")
         axes.set_aspect("equal")
         axes.invert_xaxis()  # port is on the left, as from the rover
         axes.set(xlabel="across, to port [mm]", ylabel="up the plate [mm]")
@@ -122,8 +131,8 @@ def load_points(
     zoom.set_title("triangle", loc="left")
     whole.margins(0.08)
     zoom.margins(0.15)
-    handles, labels = whole.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    dropped = Line2D([], [], label="dropped trial, any angle", **DROPPED)
+    legend_below(figure, *groups_and_angles(groups), dropped, *whole.get_legend_handles_labels()[0], columns=5)
     return figure
 
 
@@ -154,12 +163,13 @@ def timing(trials: Sequence[Trial], work_us: NDArray[np.float64]) -> Figure:
         values = np.sort([value for (value,) in paired([trial.summary for trial in trials], key)])
         if values.size:
             share = np.arange(1, values.size + 1) / values.size
-            left.step(values, share, where="post", color=COLOURS[place], ls=line, label=f"{words} (n = {values.size})")
-            left.plot(values, share, MARKERS[place], ms=2.5, color=COLOURS[place])
+            color = ("black", "#777777")[place]
+            left.step(values, share, where="post", color=color, ls=line, label=f"{words} (n = {values.size})")
+            left.plot(values, share, marker_of(place), ms=2.5, color=color)
     if left.lines:
         left.set(xlabel="time since the first sample over the threshold [ms]", ylabel="share of trials", ylim=(0, 1.03))
         left.set_xlim(left=0.0)
-        left.legend(loc="lower right")
+        legend_below(figure, *left.get_legend_handles_labels()[0])
     else:
         say_nothing(left, "no delays in the summaries")
     if work_us.size:

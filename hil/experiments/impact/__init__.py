@@ -4,4 +4,5 @@ experiment  its states, one after the other, and its part of summary.json
 acceptance  which trials count
 table       its results in the terminal
 figure      trial.png
+moments     contact, threshold and cut, as lines and words of it
 """

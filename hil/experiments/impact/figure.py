@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hil.experiments.drawing import COLOURS, decimated, wheel_style, wheels_in_order
-from hil.experiments.figure_file import facts_of, save_figure
+from hil.experiments.figure_file import facts_of, run_line, save_figure, setting_of
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.impact.moments import BOX, DETECTED, Moments
 from hil.messages.layout import SENSORS, Layout, layout_of
 from hil.recording import OpenRecord
 from models.rover import RcpParameters
@@ -27,21 +28,25 @@ Span = tuple[float, float]
 
 _SCREEN_IN, _PRINT_MM = (14.0, 10.0), (205.0, 175.0)  # 1400 x 1000 px; heights of a single and a double column
 _SENSORS = ("#0072b2", "#009e73", "#e69f00")
-_DETECTED, _CUT, _GREY, _CORRECTED = "#cc3311", "#7a3db8", "#8a8a8a", "#cc79a7"
+_GREY, _CORRECTED = "#8a8a8a", "#cc79a7"
 _FORCE, _ALL = "force [N]", (-math.inf, math.inf)
 # Margins of the panels: left, right, top, bottom, and between them, across and down.
 _ROOM = {
-    "screen": (0.055, 0.945, 0.875, 0.085, 0.17, 0.55),
-    "double": (0.07, 0.93, 0.87, 0.095, 0.24, 0.66),
-    "single": (0.15, 0.87, 0.89, 0.115, 0.2, 0.72),
+    "screen": (0.055, 0.945, 0.86, 0.1, 0.17, 0.57),
+    "double": (0.07, 0.93, 0.85, 0.115, 0.24, 0.7),
+    "single": (0.15, 0.87, 0.875, 0.16, 0.2, 0.78),
 }
 _SMALL = 8.5  # size of the caption, and of a verdict that does not fit into one line
 _CHARACTERS = {"screen": 208, "double": 140, "single": 62}  # in a line of that size
 _CAPTION = (
     "sum: of the sensors' raw readings, which the AC coupling lets droop under load and swing below zero after it. "
     "sum, corrected: of the forces with that droop removed, as the detector has it in each tick (its maximum is "
-    "corrected_peak_force_N). Left: broad, pale lines; right: thin, dark dashes over them."
+    "corrected_peak_force_N); peak: peak_force_N, without vibration. Left: broad, pale lines; right: thin, dark dashes "
+    "over them. Upright lines: contact begins (onset_s, extrapolated), force over the threshold (0 s), drives cut."
 )
+# Of the first panel: before the impact, and after it, where the droop has swung below zero and nearly come back.
+_BEFORE_S, _AFTER_S = 0.1, 1.0
+_LATEST_MS = 600.0  # of a cut that the second panel still shows
 
 
 def draw_trial(
@@ -50,82 +55,61 @@ def draw_trial(
     path: Path,
     form: FigureForm = FigureForm(),  # noqa: B008
 ) -> None:
-    """Draws a trial: sensor forces, wheel loads, speeds and kinetic energy; on the screen 1400 x 1000 px.
+    """Draws a trial: sensor forces, gap, kinetic energy, wheel loads and speeds; on the screen 1400 x 1000 px.
 
     Args:
         record: The record; what is missing in it is left out of the figure. `sensitivity_VpN` in its meta, numbers
             with commas between them [V/N], makes newtons of the sensors' volts.
         summary: As in `summary.json`.
         path: The file to write; its ending is the format. Twice the same gives the same bytes.
-        form: Its width. A single column leaves out the burst and the wheels' normal forces.
+        form: Its width. A single column leaves out the gap and the wheels' normal forces.
     """
     figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM))
     FigureCanvasAgg(figure)
-    moments = _Moments(record, summary, form)
+    moments = Moments(record, summary, form)
     if form.columns == 1:
         grid = figure.subplots(4, 1, squeeze=False)
         first, edge, energy, speeds = grid[:, 0]
     else:
         grid = figure.subplots(3, 2)
-        (first, edge), (burst, energy), (loads, speeds) = grid
-        _burst(burst, record, moments)
+        (first, edge), (gap, energy), (loads, speeds) = grid
+        _gap(gap, record, moments)
         _loads(loads, record, moments)
-    _impact(first, record, moments)
+    _impact(first, record, moments, summary)
     _edge(edge, record, moments)
     _energy(energy, record, moments, summary)
     _speeds(speeds, record, moments)
-    _frame(figure, form, _headline(summary), _verdict(summary), bool(summary.get("accepted")))
+    _frame(figure, form, _headline(summary), run_line(record, summary, path), summary)
     save_figure(figure, path, _headline(summary), facts_of(record, summary), form)
 
 
-def _frame(figure: Figure, form: FigureForm, headline: str, verdict: str, accepted: bool) -> None:
-    """Headline and verdict over the panels, what the sums are under them, and the room for both."""
-    colour = "#117733" if accepted else _DETECTED
+def _frame(figure: Figure, form: FigureForm, headline: str, run: str, summary: Summary) -> None:
+    """Headline, which run it is and its verdict over the panels, what lines are under them, and the room for all."""
     left, right, top, bottom, wspace, hspace = _ROOM[form.width]
     figure.subplots_adjust(left=left, right=right, top=top, bottom=bottom, wspace=wspace, hspace=hspace)
     line_in = 1.5 / 72.0 / figure.get_figheight()
-    large = form.font(14.0 if form.columns == 2 else 11.0)
+    large, small = form.font(14.0 if form.columns == 2 else 11.0), form.font(_SMALL)
+    characters, verdict = _CHARACTERS[form.width], _verdict(summary)
+    size = 11.0 if 11.0 * len(verdict) <= _SMALL * characters else _SMALL
+    colour = "#117733" if summary.get("accepted") else DETECTED
     y = 1.0 - 1.3 * large * line_in
     figure.text(left, y, headline, fontsize=large, fontweight="bold")
-    y -= 1.1 * form.font(11.0) * line_in
-    characters = _CHARACTERS[form.width]
-    size = 11.0 if len(verdict) * 11.0 <= characters * _SMALL else _SMALL
-    characters = _CHARACTERS[form.width]
-    size = 11.0 if 11.0 * len(verdict) <= _SMALL * characters else _SMALL
-    words = textwrap.fill(verdict, characters, max_lines=3, placeholder="…")
+    y -= 0.9 * small * line_in
+    words = textwrap.fill(run, characters, max_lines=2, placeholder="…")
+    figure.text(left, y, words, fontsize=small, color="#404040", va="center", parse_math=False)
+    y -= (1.1 + 0.7 * words.count("\n")) * form.font(10.0) * line_in
+    words = textwrap.fill(verdict, characters, max_lines=2, placeholder="…")
     figure.text(left, y, words, fontsize=form.font(size), color=colour, va="center", parse_math=False)
-    caption, small = textwrap.fill(_CAPTION, characters), form.font(_SMALL)
+    caption = textwrap.fill(_CAPTION, characters)
     figure.text(left, 0.4 * line_in * small, caption, fontsize=small, va="bottom", color="#404040")
-
-
-class _Moments:
-    """When things happened, and the axis on which the figure shows them: 0 s at the impact, or at the start if none."""
-
-    def __init__(self, record: OpenRecord, summary: Summary, form: FigureForm) -> None:
-        tick, self.form = record.tick, form
-        impact_s = summary.get("impact_time_s")
-        if impact_s is None and tick["impact"].any():
-            impact_s = float(tick["t_ns"][tick["impact"].argmax()]) * 1e-9
-        self.impact = impact_s is not None
-        self.origin_s = float(impact_s or 0.0)
-        self.label = "time after impact [s]" if self.impact else "time [s]"
-        latency_ms = summary.get("cut_latency_ms") if self.impact else None
-        self.cut = None if latency_ms is None else float(latency_ms) * 1e-3
-        self.t_daq = record.daq_t_ns * 1e-9 - self.origin_s
-        self.t_tick = tick["t_ns"] * 1e-9 - self.origin_s
-
-    def mark(self, axes: Axes, scale: float = 1.0) -> None:
-        """Draws the lines of detection and cut."""
-        if self.impact:
-            axes.axvline(0.0, color=_DETECTED, lw=self.form.line(1.2), ls="--", zorder=1.5)
-        if self.cut is not None:
-            axes.axvline(self.cut * scale, color=_CUT, lw=self.form.line(1.2), zorder=1.5)
 
 
 def _headline(summary: Summary) -> str:
     angle, speed = summary.get("angle_deg"), summary.get("impact_speed_mps")
     parts = ["Impact trial", "" if angle is None else f"obstacle at {angle:g}°"]
     parts.append("" if speed is None else f"impact at {speed * 1e3:.1f} mm/s")
+    peak = summary.get("peak_force_N")
+    parts.append("" if peak is None else f"peak {peak:.1f} N")
     return ", ".join(part for part in parts if part)
 
 
@@ -173,7 +157,7 @@ def _dress(axes: Axes, form: FigureForm, title: str, time: str, quantity: str, l
     axes.legend(handles=named, loc="lower left", bbox_to_anchor=(-0.01, 0.99), **style)
 
 
-def _sensors(axes: Axes, record: OpenRecord, moments: _Moments, span: Span, scale: float = 1.0) -> str:
+def _sensors(axes: Axes, record: OpenRecord, moments: Moments, span: Span, scale: float = 1.0) -> str:
     """Draws the raw readings, their sum and the corrected sum (on a scaled time axis each tick); returns the unit."""
     values, quantity = _newtons(record)
     t_daq, t_tick = moments.t_daq * scale, moments.t_tick * scale
@@ -184,67 +168,71 @@ def _sensors(axes: Axes, record: OpenRecord, moments: _Moments, span: Span, scal
         _plot(axes, moments.form, t_daq, values[:, i], span, **style)
     _plot(axes, moments.form, t_daq, values @ np.ones(values.shape[1]), span, color="black", lw=1.6, label="sum")
     if quantity == _FORCE:
-        line: dict[str, Any] = {"lw": 1.4, "ls": (0, (4, 1.5))}
-        if scale != 1.0:
-            line = {"marker": "o", "ms": moments.form.line(3.5)}
-        _plot(
-            axes,
-            moments.form,
-            t_tick,
-            record.tick["force_sum_N"],
-            span,
-            color=_CORRECTED,
-            label="sum, corrected",
-            **line,
-        )
+        style = {"color": _CORRECTED, "label": "sum, corrected", "lw": 1.4, "ls": (0, (4, 1.5))}
+        _plot(axes, moments.form, t_tick, record.tick["force_sum_N"], span, **style)
     return quantity
 
 
-def _impact(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
-    """The sensors from 0.1 s before to 0.6 s after the impact; without one, the end of the burst."""
-    end = 0.6 if moments.impact or not moments.t_daq.size else float(moments.t_daq[-1])
-    quantity = _sensors(axes, record, moments, (end - 0.7, end))
-    axes.set_xlim(end - 0.7, end)
+def _impact(axes: Axes, record: OpenRecord, moments: Moments, summary: Summary) -> None:
+    """The sensors from 0.1 s before to 1 s after the impact, and the peak; without an impact, the end of the burst."""
+    end = _AFTER_S if moments.impact or not moments.t_daq.size else float(moments.t_daq[-1])
+    begin = end - _AFTER_S - _BEFORE_S
+    quantity = _sensors(axes, record, moments, (begin, end))
+    axes.set_xlim(begin, end)
+    axes.margins(y=0.12)  # for the peak's number
+    if moments.t_daq.size:
+        axes.axhline(0.0, color=_GREY, lw=moments.form.line(0.8), zorder=1)
+    peak = summary.get("peak_force_N")
+    if peak is not None and moments.impact and quantity == _FORCE and len(record.tick):
+        force = record.tick["force_sum_N"]
+        at = float(moments.t_tick[np.nanargmax(force)]) if np.isfinite(force).any() else 0.0
+        axes.plot(at, peak, "v", color="black", ms=moments.form.line(7.0), mfc="none", label="peak")
+        beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": moments.form.font(8.5), "va": "center"}
+        beside |= {"bbox": BOX}
+        axes.annotate(f"{peak:.1f} N", (at, peak), (moments.form.line(9.0), 0.0), **beside)
     moments.mark(axes)
-    _dress(
-        axes, moments.form, "Sensors at the impact" if moments.impact else "Sensors at the end", moments.label, quantity
-    )
+    title = "Sensors at the impact, and their droop after it" if moments.impact else "Sensors at the end"
+    _dress(axes, moments.form, title, moments.label, quantity)
 
 
-def _edge(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
-    """The first milliseconds: what the detector saw, and when the drives were cut."""
+def _edge(axes: Axes, record: OpenRecord, moments: Moments) -> None:
+    """The first milliseconds: when the contact began, when it was over the threshold, and when the drives were cut."""
     quantity = _FORCE
     if moments.impact:
-        end = 15.0 if moments.cut is None else min(200.0, max(15.0, 2e3 * moments.cut))
-        quantity = _sensors(axes, record, moments, (-0.4 * end, end), scale=1e3)
-        axes.set_xlim(-0.4 * end, end)
+        end = 15.0 if moments.cut is None else min(_LATEST_MS, max(15.0, 1.4e3 * moments.cut))
+        begin = -0.4 * end if moments.onset is None else min(0.0, 1e3 * moments.onset) - 0.4 * end
+        quantity = _sensors(axes, record, moments, (begin, end), scale=1e3)
+        axes.set_xlim(begin, end)
+        axes.margins(y=0.25)  # for the words
         moments.mark(axes, 1e3)
-        box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85}
-        style: dict[str, Any] = {
-            "transform": axes.get_xaxis_transform(),
-            "fontsize": moments.form.font(8.5),
-            "va": "top",
-            "bbox": box,
-        }
-        text = f"over threshold\nat {moments.origin_s:.4f} s"
-        axes.text(-0.015 * end, 0.97, text, color=_DETECTED, ha="right", **style)
-        if moments.cut is not None:
-            cut = moments.cut * 1e3
-            axes.text(cut + 0.015 * end, 0.97, f"drives cut\n{cut:.2f} ms later", color=_CUT, **style)
-    _dress(axes, moments.form, "Detection and cut", "time after impact [ms]", quantity)
+        threshold = setting_of(record, "threshold_N")
+        if threshold is not None and quantity == _FORCE:
+            style: dict[str, Any] = {"color": DETECTED, "lw": moments.form.line(0.9), "ls": "--"}
+            axes.axhline(float(threshold), label=f"threshold, {float(threshold):g} N", **style)
+        moments.name(axes, (begin, end))
+    _dress(axes, moments.form, "Contact, threshold and cut", "time after impact [ms]", quantity)
 
 
-def _burst(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
-    """The whole burst: the droop of a piezo channel takes the raw readings below zero after the contact."""
-    quantity = _sensors(axes, record, moments, (-0.5, math.inf) if moments.impact else _ALL)
-    if moments.t_daq.size:
-        axes.axhline(0.0, color=_GREY, lw=0.8, zorder=1)
+def _gap(axes: Axes, record: OpenRecord, moments: Moments) -> None:
+    """The way left to the obstacle over the run: as recorded, or by the speed of the twin, back from the contact."""
+    tick, t, title = record.tick, moments.t_tick, "Gap to the obstacle"
+    if "gap_m" in (tick.dtype.names or ()):
+        gap = tick["gap_m"]
+    elif moments.impact and len(t):
+        way = np.append(0.0, np.cumsum(0.5 * (tick["speed_mps"][1:] + tick["speed_mps"][:-1]) * np.diff(t)))
+        gap = np.interp(moments.onset or 0.0, t, way) - way
+        title += ", by the twin's speed back from the contact"
+    else:
+        gap = np.zeros(0)
+    if len(gap):
+        _plot(axes, moments.form, t, 1e3 * gap, _ALL, color="black", label="twin")
+        axes.axhline(0.0, color=_GREY, lw=moments.form.line(0.8), zorder=1)
     axes.margins(x=0.01)
     moments.mark(axes)
-    _dress(axes, moments.form, "Sensors, the whole burst with its droop", moments.label, quantity)
+    _dress(axes, moments.form, title, moments.label, "gap [mm]")
 
 
-def _energy(axes: Axes, record: OpenRecord, moments: _Moments, summary: Summary) -> None:
+def _energy(axes: Axes, record: OpenRecord, moments: Moments, summary: Summary) -> None:
     """Effective kinetic energy of the twin over time, and of twin and plant at the impact."""
     _plot(
         axes, moments.form, moments.t_tick, record.tick["effective_kinetic_energy_J"], _ALL, color="black", label="twin"
@@ -260,7 +248,7 @@ def _energy(axes: Axes, record: OpenRecord, moments: _Moments, summary: Summary)
     _dress(axes, moments.form, "Effective kinetic energy $T_c$", moments.label, "$T_c$ [J]")
 
 
-def _loads(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
+def _loads(axes: Axes, record: OpenRecord, moments: Moments) -> None:
     layout = _layout(record)
     for i in wheels_in_order(layout):
         style = {"label": layout.wheels[i].replace("_", " ")} | wheel_style(layout, i)
@@ -270,7 +258,7 @@ def _loads(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
     _dress(axes, moments.form, "Wheel normal forces, predicted by the twin", moments.label, _FORCE)
 
 
-def _speeds(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
+def _speeds(axes: Axes, record: OpenRecord, moments: Moments) -> None:
     """Wheel speeds set and measured, in the colours of the panel of normal forces; rover speed on the right axis."""
     t, wheel, rover = moments.t_tick, record.tick["wheel_speed_radps"], record.tick["speed_mps"] * 1e3
     layout = _layout(record)
@@ -285,8 +273,8 @@ def _speeds(axes: Axes, record: OpenRecord, moments: _Moments) -> None:
     right = axes.twinx()
     _plot(right, moments.form, t, rover, _ALL, color="black", lw=1.4, label="rover, twin (right axis)")
     low, high = axes.get_ylim()
-    ratio = 1.2 * np.nanmax(np.abs(rover), initial=0.0) / max(np.nanmax(np.abs(wheel), initial=0.0), 1e-9)
-    if ratio > 0.0:
+    ends = (np.nanmin(rover, initial=0.0) / min(low, -1e-9), np.nanmax(rover, initial=0.0) / max(high, 1e-9))
+    if (ratio := 1.25 * max(ends)) > 0.0:
         right.set_ylim(low * ratio, high * ratio)  # one zero for both axes
     right.set_ylabel("rover speed [mm/s]", fontsize=moments.form.font(9.0))
     right.tick_params(labelsize=moments.form.font(8.5))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 
-from hil.experiments.drawing import COLOURS, dress_panel, plot_line, wheel_style, wheels_in_order
-from hil.experiments.figure_file import facts_of, save_figure
+from hil.experiments.drawing import dress_panel, plot_line, wheel_style, wheels_in_order
+from hil.experiments.figure_file import facts_of, run_line, save_figure
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.normal_force.segments import Loads, loads_of
 from hil.experiments.normal_force.spread import WINDOW_S, running_mean
@@ -21,10 +23,20 @@ from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 from models.statics import spread_of
 
-_SCREEN_IN, _PRINT_MM = (12.0, 10.0), (240.0, 150.0)
+_SCREEN_IN, _PRINT_MM = (12.0, 11.0), (270.0, 165.0)
 _NAMES = {"ground_truth": "true", "sensors": "leg sensors", "twin": "twin"}
-_COLOURS_BY = {"ground_truth": "black", "sensors": COLOURS[1], "twin": COLOURS[0]}
+_GREYS = {"ground_truth": "black", "sensors": "#666666", "twin": "#aaaaaa"}
+# Of cylinders and their chambers; wheels have other colours.
+_CYLINDERS = ("#117733", "#aa4499", "#0077bb", "#997700")
+# One meaning a line: full is what was, dotted what was wanted, dashed the best that can be. Of two of a kind (left and
+# right wheel, extending and retracting chamber) the one is broad and pale, the other thin.
+_BROAD: dict[str, Any] = {"ls": "-", "lw": 3.2, "alpha": 0.5}
+_THIN: dict[str, Any] = {"ls": "-", "lw": 1.3}
+_WANTED: dict[str, Any] = {"ls": ":", "lw": 1.2, "alpha": 1.0}
+_BEST: dict[str, Any] = {"ls": "--", "color": "black", "lw": 1.2}
 _LEVEL = 0.35  # half the height of a valve's bar
+# Of each line so much of the time, below and above, may lie beyond the scale: a start or a stop does not set it.
+_TRANSIENT = 0.02
 
 
 def draw_normal_force(
@@ -52,9 +64,7 @@ def draw_normal_force(
     _draw_pressures(grid[1, 1], form, layout, record)
     _draw_valves(grid[2, 0], form, layout, record)
     _draw_slip(grid[2, 1], form, layout, record)
-    for axes in grid.ravel():
-        for step in (summary.get("load_steps") or [])[1:]:
-            axes.axvline(step["begin_s"], color="#888888", lw=form.line(0.8), zorder=0)
+    _mark_steps(grid.ravel().tolist(), form, summary.get("load_steps") or [])
     for axes in grid[2][2 - form.columns :]:
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
     found = summary.get("normal_force") or {}
@@ -65,54 +75,115 @@ def draw_normal_force(
     verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
     title = f"Wheel loads, spread {numbers}: {verdict}"
     figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
+    words = run_line(record, summary, path)
+    figure.text(0.01, 0.0, words, fontsize=form.font(8.5), color="#404040", va="bottom", parse_math=False)
+    figure.get_layout_engine().set(rect=(0.0, 0.025, 1.0, 0.975))  # type: ignore[union-attr,call-arg]
     save_figure(figure, path, title, facts_of(record, summary), form)
+
+
+def _mark_steps(panels: Sequence[Axes], form: FigureForm, steps: Sequence[Mapping[str, Any]]) -> None:
+    """A line where the wanted loads change and where the last end, and over the first panels what was wanted."""
+    for axes in panels:
+        for at in [step["begin_s"] for step in steps[1:]] + [step["end_s"] for step in steps[-1:]]:
+            axes.axvline(at, color="#888888", lw=form.line(0.8), zorder=0)
+    style: dict[str, Any] = {"fontsize": form.font(8.0), "ha": "center", "va": "top", "color": "#404040"}
+    for axes in panels[: form.columns]:
+        for step in steps:
+            middle = 0.5 * (step["begin_s"] + step["end_s"])
+            axes.text(middle, 0.985, step["mode"].replace("_", " "), transform=axes.get_xaxis_transform(), **style)
+
+
+def _dress(
+    axes: Axes, form: FigureForm, title: str, unit: str, columns: int = 3, handles: Sequence[Any] | None = None
+) -> None:
+    """Title, unit, and the legend between title and panel, where it lies over no line."""
+    dress_panel(axes, form, title, unit)
+    named = axes.get_legend_handles_labels()[0] if handles is None else handles
+    rows = -(-len(named) // columns)
+    axes.set_title(title, loc="left", fontsize=form.font(10.0), pad=4.0 + rows * 1.45 * form.font(8.0))
+    style: dict[str, Any] = {"fontsize": form.font(8.0), "frameon": False, "handlelength": 2.6, "borderaxespad": 0.1}
+    axes.legend(handles=named, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=columns, **style)
+
+
+def _scale(axes: Axes, lines: NDArray[np.floating[Any]], *more: float) -> None:
+    """Limits by what each line (rows, lines) is for most of its time, and further values; words fit in above."""
+    known = lines[np.isfinite(lines).all(axis=1)]
+    ends = np.quantile(known, (_TRANSIENT, 1.0 - _TRANSIENT), axis=0).ravel().tolist() if len(known) else []
+    low, high = min([*ends, *more], default=0.0), max([*ends, *more], default=1.0)
+    height = max(high - low, 1e-6)
+    axes.set_ylim(low - 0.06 * height, high + 0.16 * height)
+
+
+def _wanted_line(form: FigureForm) -> Line2D:
+    """What a dotted line means, in a legend."""
+    return Line2D([], [], color="black", ls=":", lw=form.line(1.2), label="wanted")
+
+
+def _wheel(layout: Layout, wheel: int) -> dict[str, Any]:
+    """Line of a wheel: its colour, and broad on the left."""
+    style = wheel_style(layout, wheel)
+    return {"color": style["color"]} | (_THIN if "right" in layout.wheels[wheel] else _BROAD)
+
+
+def _chamber(number: int) -> dict[str, Any]:
+    """Line of a chamber: its cylinder's colour, and broad for the extending one."""
+    return {"color": _CYLINDERS[number // 2 % len(_CYLINDERS)]} | (_THIN if number % 2 else _BROAD)
 
 
 def _draw_loads(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord, loads: Loads) -> None:
     t_s = record.tick["t_ns"] * 1e-9
     for wheel in wheels_in_order(layout):
-        style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
-        plot_line(axes, form, loads.t_s, loads.load_N[:, wheel], **style)
-        wanted = wheel_style(layout, wheel) | {"lw": 0.8, "ls": ":", "alpha": 1.0}
-        plot_line(axes, form, t_s, record.tick["load_wanted_N"][:, wheel], **wanted)
-    dress_panel(axes, form, f"Wheel loads, {_NAMES[loads.source]}; dotted: wanted", "[N]")
-    axes.set_ylim(top=1.25 * float(np.nanmax(loads.load_N, initial=1.0)))  # room for the legend
-    axes.legend(fontsize=form.font(8.0), ncols=3, frameon=False, handlelength=3.0, loc="upper center")
+        style = _wheel(layout, wheel)
+        plot_line(axes, form, loads.t_s, loads.load_N[:, wheel], label=layout.wheels[wheel].replace("_", " "), **style)
+        plot_line(axes, form, t_s, record.tick["load_wanted_N"][:, wheel], **style | _WANTED)
+    _scale(axes, loads.load_N)
+    handles = [*axes.get_legend_handles_labels()[0], _wanted_line(form)]
+    _dress(axes, form, f"Wheel loads, {_NAMES[loads.source]}", "[N]", 4, handles)
 
 
 def _draw_spread(axes: Axes, form: FigureForm, known: list[Loads], summary: Mapping[str, Any]) -> None:
+    values = []
     for loads in reversed(known):
         even = spread_of(running_mean(loads.t_s, loads.load_N))
-        plot_line(axes, form, loads.t_s, even, label=_NAMES[loads.source], color=_COLOURS_BY[loads.source])
+        values.append(np.quantile(even[np.isfinite(even)], 1.0 - _TRANSIENT) if np.isfinite(even).any() else 0.0)
+        plot_line(axes, form, loads.t_s, even, label=_NAMES[loads.source], color=_GREYS[loads.source], lw=1.8)
     best = (summary.get("normal_force") or {}).get("spread_best")
     if best is not None:
-        axes.axhline(best, color=COLOURS[2], ls="--", lw=form.line(1.2), label="best by statics")
-    axes.set_ylim(bottom=0.0)
-    axes.legend(fontsize=form.font(8.0), ncols=2, frameon=False)
-    dress_panel(axes, form, f"Spread of the loads over {WINDOW_S:g} s", "[-]")
+        axes.axhline(best, label="best by statics", **_BEST | {"lw": form.line(1.2)})
+    axes.set_ylim(0.0, 1.2 * max([*values, best or 0.0], default=1.0) or 1.0)
+    _dress(axes, form, f"Spread of the loads over {WINDOW_S:g} s", "[-]", 4)
 
 
 def _draw_torques(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord, loads: Loads) -> None:
-    t_s, tick = record.tick["t_ns"] * 1e-9, record.tick
+    t_s, wanted = record.tick["t_ns"] * 1e-9, record.tick["torque_wanted_Nm"]
     for number, name in enumerate(layout.cylinders):
-        colour = COLOURS[number % len(COLOURS)]
+        colour = _CYLINDERS[number % len(_CYLINDERS)]
         plot_line(axes, form, loads.t_s, loads.torque_Nm[:, number], color=colour, label=name, lw=1.6)
-        plot_line(axes, form, t_s, tick["torque_wanted_Nm"][:, number], color=colour, ls=":", lw=1.0)
-    axes.legend(fontsize=form.font(8.0), ncols=3, frameon=False)
-    dress_panel(axes, form, "Torques of the cylinders; dotted: wanted", "[N m]")
+        plot_line(axes, form, t_s, wanted[:, number], **_WANTED | {"color": colour})
+    if layout.cylinders:
+        _scale(axes, loads.torque_Nm, *_ends(wanted))
+    _dress(
+        axes, form, "Torques of the cylinders", "[N m]", 4, [*axes.get_legend_handles_labels()[0], _wanted_line(form)]
+    )
 
 
 def _draw_pressures(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord) -> None:
     t_s, tick = record.tick["t_ns"] * 1e-9, record.tick
+    found, wanted = (tick[key].reshape(len(tick), -1) * 1e-3 for key in ("pressure_Pa", "pressure_wanted_Pa"))
     for number, name in enumerate(layout.chambers):
-        style: dict[str, Any] = {"color": COLOURS[number // 2 % len(COLOURS)], "ls": "--" if number % 2 else "-"}
-        pressure_Pa = tick["pressure_Pa"].reshape(len(tick), -1)[:, number]
-        plot_line(axes, form, t_s, pressure_Pa * 1e-3, label=name.replace("_", " "), **style)
-        plot_line(
-            axes, form, t_s, tick["pressure_wanted_Pa"].reshape(len(tick), -1)[:, number] * 1e-3, **style | {"ls": ":"}
-        )
-    axes.legend(fontsize=form.font(8.0), ncols=3, frameon=False)
-    dress_panel(axes, form, "Pressures of the chambers; dotted: wanted", "[kPa]")
+        style = _chamber(number)
+        plot_line(axes, form, t_s, found[:, number], label=name.replace("_", " "), **style)
+        plot_line(axes, form, t_s, wanted[:, number], **style | _WANTED)
+    if layout.chambers:
+        _scale(axes, found, *_ends(wanted))
+    handles = [*axes.get_legend_handles_labels()[0], _wanted_line(form)]
+    _dress(axes, form, "Pressures of the chambers", "[kPa]", 4, handles)
+
+
+def _ends(values: NDArray[np.floating[Any]]) -> list[float]:
+    """Smallest and largest of what was wanted, its ends left out like those of what was."""
+    known = values[np.isfinite(values)]
+    return np.quantile(known, (_TRANSIENT, 1.0 - _TRANSIENT)).tolist() if known.size else []
 
 
 def _draw_valves(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord) -> None:
@@ -124,7 +195,8 @@ def _draw_valves(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecor
         begins, ends = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)
         ends = np.minimum(ends, len(t_s) - 1)
         bars = list(zip(t_s[begins], t_s[ends] - t_s[begins], strict=True))
-        axes.broken_barh(bars, (number - _LEVEL, 2.0 * _LEVEL), color=COLOURS[number // 2 % len(COLOURS)])
+        style = {"color": _chamber(number)["color"], "alpha": _chamber(number).get("alpha", 1.0)}
+        axes.broken_barh(bars, (number - _LEVEL, 2.0 * _LEVEL), lw=0.0, **style)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_axisbelow(True)
@@ -132,7 +204,10 @@ def _draw_valves(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecor
 
 
 def _draw_slip(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord) -> None:
-    t_s = record.tick["t_ns"] * 1e-9
+    """Of wheels that hardly turn, slip is a quotient of two small numbers: starts and stops are beyond the scale."""
+    t_s, slip = record.tick["t_ns"] * 1e-9, record.tick["slip"]
     for wheel in wheels_in_order(layout):
-        plot_line(axes, form, t_s, record.tick["slip"][:, wheel], **wheel_style(layout, wheel))
-    dress_panel(axes, form, "Slip, twin", "[-]")
+        name = layout.wheels[wheel].replace("_", " ")
+        plot_line(axes, form, t_s, slip[:, wheel], label=name, **_wheel(layout, wheel))
+    _scale(axes, slip, 0.0)
+    _dress(axes, form, "Slip, twin", "[-]")

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from matplotlib import image
 from rich.console import Console
 
 from hil.experiments import drawing
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact import figure
 from hil.experiments.impact.figure import draw_trial
 from hil.experiments.impact.table import impact_table
@@ -106,6 +108,151 @@ def test_every_record_gives_a_figure_of_1400_by_1000(tmp_path, record, summary):
     pixels = image.imread(tmp_path / "trial.png")
     assert pixels.shape[:2] == (1000, 1400)
     assert pixels[..., :3].min() < 0.5  # the figure is not empty
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """Draws a trial, and gives its figure instead of writing it."""
+    folder = tmp_path_factory.mktemp("figure") / "run 7"
+    folder.mkdir()
+
+    def draw(record, summary, form=FigureForm()):  # noqa: B008
+        figures = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(figure, "save_figure", lambda one, *_: figures.append(one))
+            draw_trial(record, summary, folder / "trial.png", form)
+        return figures[0]
+
+    return draw
+
+
+@pytest.fixture(scope="module")
+def whole(drawn):
+    """The figure of a whole trial."""
+    return drawn(trial(META), ONSET)
+
+
+META = {
+    "sensitivity_VpN": "0.0110, 0.0112, 0.0113", "wall_time": "2026-11-25T09:18:31Z", "seed": 3,
+    "config": "name: sim_impact\nrig: simulated\ndetector:\n  threshold_N: 10.0\n",
+}  # fmt: skip
+ONSET = SUMMARY | {"onset_s": IMPACT_S - 0.0029, "peak_force_N": 80.2}
+PANELS = {
+    "Sensors at the impact, and their droop after it": "force [N]",
+    "Contact, threshold and cut": "force [N]",
+    "Gap to the obstacle, by the twin's speed back from the contact": "gap [mm]",
+    "Effective kinetic energy $T_c$": "$T_c$ [J]",
+    "Wheel normal forces, predicted by the twin": "force [N]",
+    "Speeds of wheels and rover": "wheel speed [rad/s]",
+}
+
+
+def panel(one, title):
+    (found,) = [axes for axes in one.axes if axes.get_title(loc="left").startswith(title)]
+    return found
+
+
+def line_of(axes, label):
+    (found,) = [line for line in axes.lines if str(line.get_label()).startswith(label)]
+    return found
+
+
+def test_each_panel_shows_another_thing_with_its_unit(whole):
+    titled = {axes.get_title(loc="left"): axes.get_ylabel() for axes in whole.axes if axes.get_title(loc="left")}
+    assert titled == PANELS
+
+
+def test_the_figure_says_its_peak_run_seed_date_and_that_it_is_simulated(drawn, whole):
+    words = [text.get_text() for text in whole.texts]
+    assert "peak 80.2 N" in words[0]
+    assert words[1].split("   ") == [
+        "run run 7", "seed 3", "2026-11-25 09:18:31 UTC", "config sim_impact", "SIMULATED rig",
+    ]  # fmt: skip
+    real = trial(META | {"config": "name: lab\nrig: real\n"})
+    assert drawn(real, ONSET).texts[1].get_text().endswith("config lab   real rig")
+    assert "date unknown" in drawn(trial(), {}).texts[1].get_text()
+
+
+def test_contact_threshold_and_cut_are_three_lines_with_their_names(whole):
+    axes = panel(whole, "Contact")
+    upright = sorted(line.get_xdata()[0] for line in axes.lines if len(set(line.get_xdata())) == 1)
+    assert upright == pytest.approx([-2.9, 0.0, 2.31])
+    words = {text.get_text() for text in axes.texts}
+    assert words == {"contact begins\n2.9 ms earlier", "over threshold\nat 2.0000 s", "drives cut\n2.31 ms later"}
+    level = line_of(axes, "threshold")
+    assert level.get_label() == "threshold, 10 N"
+    assert set(level.get_ydata()) == {10.0}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cut_ms", [0.1, 2.31, 229.0, 5000.0])
+def test_words_at_the_lines_stay_inside_their_panel(drawn, cut_ms):
+    axes = panel(drawn(trial(META), ONSET | {"cut_latency_ms": cut_ms}), "Contact")
+    axes.figure.draw_without_rendering()
+    extent = axes.get_window_extent()
+    for text in axes.texts:
+        box = text.get_window_extent()
+        assert extent.x0 <= box.x0, text.get_text()
+        assert box.x1 <= extent.x1, text.get_text()
+
+
+def test_the_peak_is_marked_where_it_was_with_its_number(whole):
+    axes = panel(whole, "Sensors")
+    mark = line_of(axes, "peak")
+    assert mark.get_ydata()[0] == 80.2
+    assert mark.get_xdata()[0] == pytest.approx(0.075, abs=2e-3)  # the middle of the half-sine
+    assert [text.get_text() for text in axes.texts] == ["80.2 N"]
+    assert axes.get_ylim()[1] > 80.2
+
+
+def test_a_series_has_one_style_in_every_panel(whole):
+    first, edge = panel(whole, "Sensors"), panel(whole, "Contact")
+    for name in ("top", "lower left", "lower right", "sum", "sum, corrected"):
+        lines = [next(line for line in axes.lines if line.get_label() == name) for axes in (first, edge)]
+        styles = [(i.get_color(), i.get_linestyle(), i.get_linewidth(), i.get_marker(), i.get_alpha()) for i in lines]
+        assert styles[0] == styles[1], name
+
+
+def test_without_a_recorded_gap_it_is_the_way_that_the_twin_drives_until_the_contact(whole):
+    line = line_of(panel(whole, "Gap"), "twin")
+    t, gap = line.get_xdata(), line.get_ydata()
+    assert gap == pytest.approx(-10.5 * (t + 0.0029), abs=1e-6)  # 10.5 mm/s all the time
+
+
+def test_a_recorded_gap_is_shown_as_it_is(drawn):
+    full = trial(META)
+    tick = np.zeros(len(full.tick), np.dtype([*full.tick.dtype.descr, ("gap_m", "f8")]))
+    for name in full.tick.dtype.names:
+        tick[name] = full.tick[name]
+    tick["gap_m"] = 0.25
+    axes = panel(drawn(replace(full, tick=tick), ONSET), "Gap")
+    assert axes.get_title(loc="left") == "Gap to the obstacle"
+    assert set(line_of(axes, "twin").get_ydata()) == {250.0}
+
+
+def test_both_axes_of_the_speeds_hold_all_of_their_lines(drawn):
+    full = trial(META)
+    full.tick["speed_mps"][:100], full.tick["wheel_speed_radps"][3000:] = 0.2, -1.5
+    one = drawn(full, ONSET)
+    for axes in (panel(one, "Speeds"), one.axes[-1]):
+        low, high = axes.get_ylim()
+        for line in axes.lines:
+            if len(set(line.get_xdata())) > 1:
+                assert low <= min(line.get_ydata())
+                assert max(line.get_ydata()) <= high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", ["screen", "double", "single"])
+def test_no_words_of_the_frame_lie_over_others(drawn, width):
+    long = ONSET | {"reasons": ["first hit outside the sensing triangle, +22 mm across, +27 mm up"] * 4}
+    one = drawn(trial(META), long, FigureForm(width))
+    one.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in one.texts]
+    boxes += [axes.get_tightbbox() for axes in one.axes]
+    for number, box in enumerate(boxes[: len(one.texts)]):
+        for other in boxes[number + 1 :]:
+            assert not (box.y0 < other.y1 - 2 and other.y0 < box.y1 - 2 and box.x0 < other.x1 and other.x0 < box.x1)
 
 
 def test_readings_are_divided_by_their_sensitivities():

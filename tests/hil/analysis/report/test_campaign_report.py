@@ -11,7 +11,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from hil.analysis.campaign import read_campaign
+from hil.analysis.campaign import read_campaign, row_of, table_text
 from hil.analysis.report.groups import WITH, WITHOUT, groups_of
 from hil.analysis.report.make import DoubtedError, report_campaign
 from hil.analysis.report.traces import trace_of
@@ -92,6 +92,32 @@ def test_what_people_typed_is_shown_and_does_nothing(page):
     assert all("alert" not in text for _, text in page.of("script"))
     assert page.of("h1")[0][1] == HOSTILE
     assert sum(HOSTILE in text for _, text in page.of("td")) >= 4
+
+
+def test_the_page_begins_with_what_was_done_and_how_many_count(page, reported):
+    text = reported.page.read_text(encoding="utf-8")
+    (opening,) = [words for attributes, words in page.of("p") if attributes.get("class") == "opening"]
+    assert "at 2 angles from 50° to 70°, on a SIMULATED rig, a model: no hardware moved; led by N; 20" in opening
+    places = [text.find(words) for words in (
+        'class="opening"', "3 of 4 trials were kept, 1 dropped.", "the wheel stayed on the obstacle: 1 (",
+        "cannot be judged", "<h2>Trials</h2>", "<h2>Traces</h2>", "<h2>Force over the obstacle",
+    )]  # fmt: skip
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_every_trial_named_in_the_answers_leads_to_its_row_and_its_trace(page, reported):
+    rows = {one["id"] for tag, one in page.elements if tag == "tr" and "id" in one}
+    links = [one["href"] for tag, one in page.elements if one.get("class") == "to-trace"]
+    assert {f"#{row}" for row in rows} == set(links)
+    assert rows == {f"trial-{trial.label}" for trial in reported.trials}
+    assert links[0] == "#trial-4"  # the one that was dropped
+
+
+def test_a_table_of_numbers_of_numpy_holds_the_numbers():
+    trial = {"number": 1, "attempt": 1, "status": "kept", "folder": "", "settings": {}}
+    row = row_of(trial | {"summary": {"hz": [np.float64(50.25)]}})
+    assert table_text([row]).splitlines()[1].endswith(",50.25")
 
 
 def test_every_trial_is_listed_and_none_without_its_reason(page, reported):
@@ -279,7 +305,15 @@ def test_the_command_reports_a_campaign(reported, capsys):
     assert run(["report", str(folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["page"] == str(folder / "report.html")
-    assert found["groups"][0]["over_angle"]["sum_of_peaks_N"][0]["n"] == 2
+    (group,) = found["groups"]
+    assert group["over_angle"]["sum_of_peaks_N"][0]["n"] == 2
+    assert [trend["verdict"] for trend in group["trends"]] == ["cannot be judged"] * 2
+    assert "it takes three angles" in group["trends"][0]["words"]
+    assert group["outliers"] == []
+    assert run(["report", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "3 of 4 trials were kept, 1 dropped." in printed
+    assert group["trends"][0]["words"] in printed
 
 
 def test_the_command_refuses_a_doubtful_campaign(campaign_folder, tmp_path, capsys):
