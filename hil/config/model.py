@@ -125,7 +125,7 @@ class UncheckedConfig(Section):
         layout = replace(
             layout,
             supplies=watched_supplies(self.rig, self.devices, self.limits),
-            turning=turning_joints(self.rover.kind),
+            turning=turning_joints(self.rover.type),
             motion=True,
         )
         if loads is None:

@@ -112,8 +112,8 @@ class RoverTwin:
         self._speeds_bytes = self._state.drives.set_speed.view(np.uint8).data
         self._take_speeds((0.0,) * self._wheels)
         ends = [_BY_WHEEL + count * self._wheels for count in range(4)]
-        pose, angles = ends[3] + _POSE, ends[3] + _JOINTS
-        motion = ends[3], slice(pose, angles), slice(angles, angles + len(joints))
+        angles = ends[3] + _JOINTS
+        motion = ends[3], slice(ends[3] + _POSE, angles), slice(angles, angles + len(joints))
         self._places = slice(*ends[:2]), slice(*ends[1:3]), slice(*ends[2:]), *motion, angles + len(joints)
         self._nothing = (math.nan,) * self._places[-1]
         passable = None if self._obstacle is None else self._obstacle._replace(stiffness=0.0, damping=0.0)

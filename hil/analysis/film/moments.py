@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.analysis.dataset import verified_summary
 from hil.analysis.film.skeleton import Floats, Placed, Skeleton, foot_of
 from hil.config import Config, ConfigError, parse_config
 from hil.config.model_parameters import nominal_rig
 from hil.recording import OpenRecord, RecordError, open_trial
-from hil.recording.run_folder import summary_of
 from hil.recording.stored_rows import packed
 
 HITTING = 2  # the first wheels of a rover hit the obstacle
@@ -58,7 +58,7 @@ class Filmed:
     """A part of a run, ready to be drawn.
 
     Attributes:
-        name: of the run's folder.
+        name: of the run's folder, and why it is not to be trusted, if it is not.
         config: of the run.
         skeleton: of its rover.
         radius_m: of the wheels, grousers included.
@@ -88,7 +88,9 @@ class Filmed:
         return Moment(float(row["t_ns"]) * 1e-9, row, placed)
 
 
-def filmed(run: Path, from_s: float | None, to_s: float | None, around_impact: bool = False) -> Filmed:
+def filmed(
+    run: Path, from_s: float | None, to_s: float | None, *, around_impact: bool = False, unverified: bool = False
+) -> Filmed:
     """Read a run.
 
     Args:
@@ -96,12 +98,14 @@ def filmed(run: Path, from_s: float | None, to_s: float | None, around_impact: b
         from_s: first time [s]; None: the start, or shortly before the impact.
         to_s: last time [s]; None: the end, or shortly after the impact.
         around_impact: without times, only the impact and what is around it.
+        unverified: also one that does not match its digests; it is told in every picture.
 
     Raises:
+        UnverifiedRunError: record and summary do not match their digests.
         RecordError: there is none, it has no tick of that time, or is of a version that did not record the motion.
         FolderError: no such folder.
     """
-    summary = summary_of(run) or {}
+    summary, wrong = verified_summary(run, unverified=unverified)
     with open_trial(run) as record:
         config = config_of(record)
         hit_s = _impact_of(record, summary)
@@ -115,8 +119,9 @@ def filmed(run: Path, from_s: float | None, to_s: float | None, around_impact: b
     skeleton = Skeleton(tree, config.layout.turning)
     radius_m = tree.wheels[0].radius + nominal.grouser_height
     plate = _plate_of(config, skeleton, radius_m, rows) if config.section.obstacle else None
+    doubt = f" NOT VERIFIED: {wrong}" if wrong else ""
     names = {int(number): name.replace("_", " ") for number, name in states.items()}
-    return Filmed(run.resolve().name, config, skeleton, radius_m, rows, turned_rad(rows), plate, hit_s, names)
+    return Filmed(run.resolve().name + doubt, config, skeleton, radius_m, rows, turned_rad(rows), plate, hit_s, names)
 
 
 # Of a slow film, without times: so much before the impact, and after it.

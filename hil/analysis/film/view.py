@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import Collection, LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.transforms import Affine2D
 
@@ -180,15 +180,17 @@ class View:
 
     def _polygons(self, colour: str, order: float, alpha: float = 1.0) -> PolyCollection:
         made = PolyCollection([], facecolors=colour, edgecolors="none", zorder=order, alpha=alpha)
-        return self._add(made)
+        self._add(made)
+        return made
 
     def _lines(self, colour: str, order: float, width: float) -> LineCollection:
-        return self._add(LineCollection([], colors=colour, linewidths=width, zorder=order, capstyle="round"))
+        made = LineCollection([], colors=colour, linewidths=width, zorder=order, capstyle="round")
+        self._add(made)
+        return made
 
-    def _add(self, made: Any) -> Any:
+    def _add(self, made: Collection) -> None:
         made.set_transform(self._slope)
         self._axes.add_collection(made, autolim=False)
-        return made
 
     def _arrows(self, colour: str, count: int) -> Any:
         nothing = np.zeros(count)

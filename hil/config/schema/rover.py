@@ -152,8 +152,10 @@ _Keys: Any = create_model(
 
 
 @functools.cache
-def turning_joints(kind: Kind) -> tuple[str, ...]:
+def turning_joints(name: str) -> tuple[str, ...]:
     """Joints of a rover that turn on a rig and carry no wheel: suspension, and walking where it is free."""
+    kind = rover_named(name)
+    assert kind is not None
     tree = kind().tree().with_locks(dict.fromkeys(kind.rig_locks(), 0.0))
     wheels = {wheel.body for wheel in tree.wheels}
     return tuple(joint.name for joint in tree.joints if joint.locked_at is None and joint.child not in wheels)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from hil.analysis.dataset import UnverifiedRunError
 from hil.analysis.film.files import FilmError
 from hil.analysis.film.make import Wanted, render
 from hil.analysis.film.moments import HITTING, filmed
@@ -147,6 +148,13 @@ def test_of_a_record_without_motion_it_is_said_which_version_made_it(edited):
     folder = edited("good", lambda edit: edit.fields("tick", ["tick", "t_ns", "impact", "state"]))
     with pytest.raises(RecordError, match=r"no motion of the rover .* version"):
         filmed(folder, None, None)
+
+
+def test_a_run_that_was_changed_is_refused_and_unverified_says_so_in_the_picture(edited, tmp_path):
+    folder = edited("good", lambda edit: edit.cells("tick", "way_m", slice(10), np.zeros_like), sealed=False)
+    with pytest.raises(UnverifiedRunError, match="--unverified"):
+        render(folder, Wanted("side", "png"), tmp_path / "strip.png")
+    assert "NOT VERIFIED" in filmed(folder, None, None, unverified=True).name
 
 
 def test_a_time_that_the_run_does_not_have_is_refused_with_what_it_has(recorded):
