@@ -88,6 +88,14 @@ def impacts_of(events: NDArray[np.void]) -> NDArray[np.void]:
     return _named(events, _IMPACTS)
 
 
+def impact_time(record: OpenRecord, summary: Mapping[str, Any]) -> float | None:
+    """When the impact was [s]: as the summary says, or else the first tick with it; None: there was none."""
+    if isinstance(found := summary.get("impact_time_s"), int | float):
+        return float(found)
+    hit = np.flatnonzero(record.tick["impact"])
+    return float(record.tick["t_ns"][hit[0]]) * 1e-9 if hit.size else None
+
+
 def commands_of(events: NDArray[np.void]) -> NDArray[np.void]:
     """Events that record what an operator has asked: rows of `EVENT`."""
     return events[[is_command(event) for event in events]]

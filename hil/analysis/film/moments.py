@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.dataset import verified_summary
+from hil.analysis.events import impact_time
 from hil.analysis.film.skeleton import Floats, Placed, Skeleton, foot_of
 from hil.config import Config, ConfigError, parse_config
 from hil.config.model_parameters import nominal_rig
@@ -108,7 +109,7 @@ def filmed(
     summary, wrong = verified_summary(run, unverified=unverified)
     with open_trial(run) as record:
         config = config_of(record)
-        hit_s = _impact_of(record, summary)
+        hit_s = impact_time(record, summary)
         if around_impact and hit_s is not None:
             from_s = hit_s - BEFORE_S if from_s is None else from_s
             to_s = hit_s + AFTER_S if to_s is None else to_s
@@ -149,14 +150,6 @@ def turned_rad(rows: NDArray[np.void]) -> Floats:
     return turned
 
 
-def _impact_of(record: OpenRecord, summary: Mapping[str, Any]) -> float | None:
-    found = summary.get("impact_time_s")
-    if isinstance(found, float | int):
-        return float(found)
-    hit = np.flatnonzero(record.tick["impact"])
-    return float(record.tick["t_ns"][hit[0]]) * 1e-9 if hit.size else None
-
-
 def _rows_of(record: OpenRecord, from_s: float | None, to_s: float | None) -> NDArray[np.void]:
     times = np.asarray(record.tick["t_ns"])
     if not times.size:
@@ -169,7 +162,7 @@ def _rows_of(record: OpenRecord, from_s: float | None, to_s: float | None) -> ND
             f"no tick from {from_s or 0.0:g} to {last_s if to_s is None else to_s:g} s: it has 0 to {last_s:g} s"
         )
     rows = record.tick[first:end]
-    rows = packed(rows, [name for name in _FIELDS if name in (rows.dtype.names or ())])
+    rows = packed(rows, list(_FIELDS))
     if not np.isfinite(rows["pose"]).all():
         raise RecordError("the rover's motion is not known: something that nobody measures pulled it")
     return rows

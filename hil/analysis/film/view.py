@@ -14,6 +14,7 @@ from matplotlib.transforms import Affine2D
 from hil.analysis.film.moments import HITTING, Filmed, Moment
 from hil.analysis.film.outlines import body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.skeleton import Floats
+from models.rover.tree import rotation_about
 
 Which = Literal["side", "top"]
 _BODY, _NEAR, _FAR, _LINK = "#ddaa33", "#004488", "#8fa9c9", "#333333"
@@ -43,14 +44,27 @@ class View:
         half = np.abs(points[:, 1]).max() + 0.3
         top = max(points[:, 2].max() + 0.3, 2.0 * run.radius_m + 0.3)
         self._across = (-0.3, top) if self._side else (-half, half)
-        slope = Affine2D().rotate_deg(run.config.ground.pitch_deg if self._side else 0.0)
-        self._slope = slope + axes.transData
+        ground = run.config.ground
+        self._pitch = math.radians(ground.pitch_deg)
+        # the slope is a plane through the origin; only the side shows it
+        self._tilt = Affine2D().rotate(self._pitch if self._side else 0.0) + axes.transData
+        self._normal = (
+            rotation_about((0.0, 1.0, 0.0), -self._pitch)
+            @ rotation_about((1.0, 0.0, 0.0), math.radians(ground.roll_deg))[:, 2]
+        )
+        self._across = self._across[0] - self._rise(), self._across[1] + self._rise()
         self._weight_N = max(float(np.nanmean(np.nansum(run.rows["normal_force_N"], axis=1))), 1.0)
         axes.set_aspect("equal")
         axes.set_axis_off()
-        self._ground = self._polygons(_GROUND, 0.0)
-        self._marks = self._lines(_MARK, 1.0, 1.0)
-        self._labels = [axes.text(0.0, 0.0, "", fontsize=7.5, color=_MARK, ha="center", va="top") for _ in range(8)]
+        self._ground, self._marks = self._polygons(_GROUND, 0.0), self._lines(_MARK, 1.0, 1.0)
+        for plane in (self._ground, self._marks):
+            plane.set_transform(self._tilt)
+        self._labels = [
+            axes.text(
+                0.0, 0.0, "", fontsize=7.5, color=_MARK, ha="center", va="top", transform=self._tilt, clip_on=True
+            )
+            for _ in range(10)
+        ]
         self._port = self._polygons(_FAR, 2.0), self._lines("white", 2.1, 1.2), self._lines("#5f7fa8", 2.2, 1.6)
         self._bodies = self._polygons(_BODY, 3.0, alpha=0.85)
         self._links = self._lines(_LINK, 3.5, 2.2)
@@ -69,9 +83,10 @@ class View:
         left = base[0] + self._back - _AROUND_M
         right = base[0] + self._front + _AROUND_M
         self._axes.set_xlim(left, right)
-        rise = 0.5 * (left + right) * math.sin(math.radians(self._run.config.ground.pitch_deg)) if self._side else 0.0
-        self._axes.set_ylim(self._across[0] + rise, self._across[1] + rise)
-        self._draw_ground(left, right)
+        height = base[0] * math.tan(self._pitch) if self._side else base[1]
+        self._axes.set_ylim(self._across[0] + height, self._across[1] + height)
+        stretch = 1.0 / math.cos(self._pitch) if self._side else 1.0
+        self._draw_ground(left * stretch, right * stretch, 0.0 if self._side else height)
         wheels = set(skeleton.wheels)
         flat = [0, self._up]
         self._bodies.set_verts(
@@ -85,11 +100,16 @@ class View:
             )
         self._draw_forces(moment, centres)
 
-    def _draw_ground(self, left: float, right: float) -> None:
-        low, high = self._across[0] - 1.0, 0.0 if self._side else self._across[1] + 1.0
+    def _rise(self) -> float:
+        """By how much a slope rises or falls over half of the picture [m]."""
+        reach = max(-self._back, self._front) + _AROUND_M
+        return abs(reach * math.tan(self._pitch)) if self._side else 0.0
+
+    def _draw_ground(self, left: float, right: float, middle: float) -> None:
+        low, high = middle + self._across[0] - 1.0, 0.0 if self._side else middle + self._across[1] + 1.0
         self._ground.set_verts([[(left - 1.0, low), (right + 1.0, low), (right + 1.0, high), (left - 1.0, high)]])
         numbers = np.arange(math.ceil(left / MARKS_M), math.floor(right / MARKS_M) + 1)
-        low, high = (-0.03, 0.0) if self._side else self._across
+        low, high = (-0.03, 0.0) if self._side else (middle + self._across[0], middle + self._across[1])
         longer = np.where(numbers % 5 == 0, 2.0, 1.0) if self._side else np.ones(len(numbers))
         self._marks.set_segments(
             [[(n * MARKS_M, low * k), (n * MARKS_M, high)] for n, k in zip(numbers, longer, strict=True)]
@@ -99,8 +119,7 @@ class View:
             shown = place < len(labelled)
             text.set_text(f"{labelled[place]:.1f} m" if shown else "")
             if shown:
-                text.set_transform(self._slope)
-                text.set_position((labelled[place], 2.2 * low if self._side else self._across[0] + 0.06))
+                text.set_position((labelled[place], 2.2 * low if self._side else low + 0.06))
 
     def _link(self, parent: str, child: str, moment: Moment) -> Floats:
         origin, axes = moment.placed
@@ -133,15 +152,14 @@ class View:
         loads_N = np.nan_to_num(np.asarray(row["normal_force_N"], float))
         length = loads_N * len(loads_N) / self._weight_N
         if self._side:  # from below, to where the wheel stands
-            foot = centres[:, [0, 2]] - [0.0, run.radius_m]
-            self._loads.set_offsets(foot - np.column_stack([np.zeros_like(length), _LOAD_M * length]))
-            self._loads.set_UVC(np.zeros_like(length), _LOAD_M * length)
+            arrows = _LOAD_M * length[:, None] * self._normal[[0, 2]]
+            self._loads.set_offsets(centres[:, [0, 2]] - run.radius_m * self._normal[[0, 2]] - arrows)
+            self._loads.set_UVC(*arrows.T)
         else:  # a disc, whose area is the load
             self._discs.set_verts(
                 [disc(centre[:2], _DISC_M * math.sqrt(k)) for centre, k in zip(centres, length, strict=True)]
             )
-        force_N = float(row["force_sum_N"]) if "force_sum_N" in (row.dtype.names or ()) else 0.0
-        self._draw_plate(row, centres, force_N)
+        self._draw_plate(row, centres, float(row["force_sum_N"]))
 
     def _draw_plate(self, row: np.void, centres: Floats, force_N: float) -> None:
         plate, run = self._run.plate, self._run
@@ -189,7 +207,7 @@ class View:
         return made
 
     def _add(self, made: Collection) -> None:
-        made.set_transform(self._slope)
+        made.set_transform(self._axes.transData)
         self._axes.add_collection(made, autolim=False)
 
     def _arrows(self, colour: str, count: int) -> Any:
@@ -218,7 +236,7 @@ def caption(run: Filmed, moment: Moment) -> tuple[str, str]:
     if run.plate:
         parts.append(f"gap {_number(row['gap_m'] * 1e3, 2)} mm")
         parts.append(f"T_c {_number(row['effective_kinetic_energy_J'], 4)} J")
-    if "force_sum_N" in (row.dtype.names or ()):
+    if run.config.layout.channels:
         parts.append(f"force sensed {_number(row['force_sum_N'], 1)} N")
     return first, "    ".join(parts)
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.analysis.events import impact_time
 from hil.analysis.film.moments import config_of, turned_rad
 from hil.app.page.rover_shown import rover_shown
 from hil.app.page.series import column, series
-from hil.app.page.traces import impact_time, ticks_within
+from hil.app.page.traces import ticks_within
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.recording import OpenRecord

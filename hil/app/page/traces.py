@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.analysis.events import impact_time
 from hil.app.page.series import column
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
@@ -52,12 +53,3 @@ def ticks_within(record: OpenRecord, from_s: float | None = None, to_s: float | 
         raise LookupError("no tick was recorded" if first == 0 else "no tick was recorded in that time")
     ticks: NDArray[np.void] = record.tick[first:end][:: -(-(end - first) // MOST_TICKS)]
     return ticks
-
-
-def impact_time(record: OpenRecord, summary: Mapping[str, Any]) -> float | None:
-    """When the impact was [s], from the summary or else from the ticks; None: there was none."""
-    impact_s = summary.get("impact_time_s")
-    if isinstance(impact_s, int | float):
-        return float(impact_s)
-    hit = record.tick["t_ns"][record.tick["impact"].astype(bool)]
-    return float(hit[0]) * 1e-9 if hit.size else None

@@ -15,6 +15,9 @@ from hil.analysis.film.files import FilmError
 from hil.analysis.film.make import Wanted, render
 from hil.analysis.film.moments import HITTING, filmed
 from hil.analysis.film.skeleton import Skeleton, foot_of
+from hil.analysis.film.view import View, make_figure
+from hil.app.run import run_experiment
+from hil.config import load_config
 from hil.messages.stages import UPRIGHT
 from hil.recording import RecordError
 from models.rover import RcpParameters
@@ -167,3 +170,20 @@ def test_at_rest_the_rcp_stands_on_its_wheels():
     placed = skeleton.place(UPRIGHT, (), (0.0,) * 6)
     heights = [placed.origin[wheel][2] for wheel in skeleton.wheels]
     assert heights == pytest.approx([wheel.radius for wheel in skeleton.tree.wheels])
+
+
+def test_on_a_slope_every_wheel_stands_on_the_drawn_ground(tmp_path):
+    steps = "drive.steps=[{for_s: 1, speed_mps: 0.05}]"
+    config = load_config("sim_juno", ["ground.pitch_deg=10", "ground.roll_deg=5", "telemetry.endpoint=''", steps])
+    run_experiment(config, tmp_path, progress=lambda _: None, figure=False)
+    run = filmed(tmp_path, None, None)
+    pitch, roll = math.radians(10.0), math.radians(5.0)
+    normal = [-math.sin(pitch) * math.cos(roll), -math.sin(roll), math.cos(pitch) * math.cos(roll)]
+    moment = run.at(0.5)
+    over_m = [float(moment.placed.origin[wheel] @ normal) for wheel in run.skeleton.wheels]
+    assert over_m == pytest.approx([run.radius_m] * 4, abs=0.03)  # less the sinkage
+    figure, (axes,) = make_figure(1)
+    view = View(axes, run, "side")
+    view.draw(moment)
+    assert view._normal == pytest.approx(normal)
+    assert figure is axes.figure

@@ -43,7 +43,6 @@ export class Scene {
     sun.position.set(2, -3, 5);
     this.root.add(sun);
     this.rig = new Group();
-    this.rig.rotation.set(rad(config.ground?.roll_deg), -rad(config.ground?.pitch_deg), 0);
     this.root.add(this.rig);
     this.addGround();
     this.addRover(config.rover);
@@ -77,6 +76,7 @@ export class Scene {
     plane.position.z = -0.003;
     const grid = new GridHelper(GROUND_M, GROUND_M / GRID_M, colour("soft"), colour("line"));
     grid.rotation.x = Math.PI / 2;
+    this.ground.rotation.set(rad(this.config.ground?.roll_deg), -rad(this.config.ground?.pitch_deg), 0, "YXZ"); // as models.terrain.slope_of
     this.ground.add(plane, grid);
     this.rig.add(this.ground);
   }
@@ -128,7 +128,7 @@ export class Scene {
   }
 
   /** Show a moment (`momentOf`). */
-  move({ placed, base, loads, force_N: force, obstacle }) {
+  move({ placed, base, ground, loads, force_N: force, obstacle }) {
     const { rover } = this.config;
     rover.bodies.forEach((body, i) => {
       const { at, axes } = placed.get(body.name);
@@ -145,13 +145,16 @@ export class Scene {
       put(this.wheels[i], at, axes);
       const length = LOAD_M * Math.max(loads.get(wheel.name), 0) / mean;
       const aside = at[1] + Math.sign(at[1] - base.at[1]) * wheel.width_m; // beside the wheel, or nobody would see it
-      point(this.arrows[i], [at[0], aside, 0], [0, 0, 1], length);
+      const foot = at.map((value, k) => value - wheel.radius_m * ground.normal[k]);
+      point(this.arrows[i], [foot[0], aside, foot[2]], ground.normal, length);
     });
     point(this.force, base.at, [0, 0, 1], 0);
     if (obstacle) this.moveObstacle(obstacle, placed, M_PER_N * force);
-    this.ground.position.x = Math.round(base.at[0] / GRID_M) * GRID_M;
-    this.middle = new Vector3(base.at[0] + this.centre[0], base.at[1] + this.centre[1], this.centre[2]);
-    if (this.preset === "Plate") this.middle.set(base.at[0] + this.front, base.at[1], this.centre[2] / 2);
+    const lines = [0, 1].map((k) => Math.round(ground.axes.reduce((sum, row, i) => sum + row[k] * base.at[i], 0) / GRID_M) * GRID_M);
+    this.ground.position.set(...ground.axes.map((row) => row[0] * lines[0] + row[1] * lines[1]));
+    const height = ground.height(base.at[0], base.at[1]);
+    this.middle = new Vector3(base.at[0] + this.centre[0], base.at[1] + this.centre[1], height + this.centre[2]);
+    if (this.preset === "Plate") this.middle.set(base.at[0] + this.front, base.at[1], height + this.centre[2] / 2);
     this.draw();
   }
 

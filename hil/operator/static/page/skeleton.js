@@ -1,7 +1,6 @@
 /** Where a rover's bodies, legs and wheels are, by the pose and the joint angles of a tick. */
 
 export const POSE = ["pose/x", "pose/y", "pose/z", "pose/qx", "pose/qy", "pose/qz", "pose/qw"];
-const STANDING = [0, 0, 0, 0, 0, 0, 1];
 const HITTING = 2; // the first wheels of a rover hit the obstacle
 const rad = (deg) => (deg ?? 0) * Math.PI / 180;
 
@@ -20,6 +19,13 @@ function about([x, y, z], angle) {
   ];
 }
 
+/** The ground of a config: a plane through the world's origin, with its axes, its normal, and its height at a place. */
+export function groundOf(config) {
+  const axes = times(about([0, 1, 0], -rad(config.ground?.pitch_deg)), about([1, 0, 0], rad(config.ground?.roll_deg)));
+  const normal = axes.map((row) => row[2]);
+  return { axes, normal, height: (x, y) => -(normal[0] * x + normal[1] * y) / normal[2] };
+}
+
 /** Axes of a quaternion, whose length does not matter. */
 function ofQuaternion([x, y, z, w]) {
   const length = Math.hypot(x, y, z);
@@ -32,9 +38,9 @@ export class Skeleton {
     this.wheelOf = new Map(rover.wheels.map((wheel) => [wheel.body, wheel.name]));
   }
 
-  /** Of each body by its name: `at`, its origin in the world [m], and `axes`. `turn`: of each wheel by its name [rad]. */
-  place(pose, angleOf, turn) {
-    const placed = new Map([[this.rover.base, { at: pose.slice(0, 3), axes: ofQuaternion(pose.slice(3)) }]]);
+  /** Of each body by its name: `at`, its origin in the world [m], and `axes`. `base`: both of the base; `turn`: of each wheel by its name [rad]. */
+  place(base, angleOf, turn) {
+    const placed = new Map([[this.rover.base, base]]);
     for (const joint of this.rover.joints) {
       const carrier = placed.get(joint.parent);
       const wheel = this.wheelOf.get(joint.child);
@@ -49,10 +55,11 @@ export class Skeleton {
 export function momentOf(config, skeleton, of, turn) {
   const pose = POSE.map(of);
   const known = pose.every((value) => typeof value === "number");
-  const placed = skeleton.place(known ? pose : STANDING, (joint) => (known ? of(`joint_angle_rad/${joint}`) : null), turn);
-  const base = placed.get(config.rover.base);
+  const ground = groundOf(config);
+  const base = known ? { at: pose.slice(0, 3), axes: ofQuaternion(pose.slice(3)) } : { at: [0, 0, 0], axes: ground.axes };
+  const placed = skeleton.place(base, (joint) => (known ? of(`joint_angle_rad/${joint}`) : null), turn);
   const loads = new Map(config.rover.wheels.map(({ name }) => [name, of(`normal_force_N/${name}`) ?? 0]));
-  return { placed, base, turn, loads, force_N: Math.max(of("force_sum_N") ?? 0, 0), obstacle: obstacleOf(config, placed, known ? of("gap_m") : null) };
+  return { placed, base, ground, loads, force_N: Math.max(of("force_sum_N") ?? 0, 0), obstacle: obstacleOf(config, placed, known ? of("gap_m") : null) };
 }
 
 /** Where the plate is: as far from the nearer front wheel as the twin says, or else as the config says that the rover starts. */

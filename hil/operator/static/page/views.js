@@ -26,7 +26,7 @@ export class View {
     const rise = Math.max(Math.abs(this.back), this.far) * Math.abs(Math.sin(this.pitch * Math.PI / 180));
     const box = [this.back, upper - EDGE_M - rise, this.far - this.back, lower - upper + 2 * EDGE_M + 2 * rise];
     [this.least, this.most] = [upper - EDGE_M, lower + EDGE_M];
-    this.scene = make("g");
+    this.scene = make("g", {}, this.plane = make("g", { transform: `rotate(${-this.pitch})` }));
     this.svg = make("svg", { viewBox: box.join(" "), role: "img", "aria-label": `The rover, ${which} view` }, this.scene);
     this.addGround();
     this.bodies = bodies.map((body) => {
@@ -46,8 +46,8 @@ export class View {
 
   addGround() {
     const side = this.which === "side";
-    if (side) this.ground = this.add("line", { class: "ground", y1: 0, y2: 0 });
-    this.marks = Array.from({ length: Math.ceil((this.far - this.back) / MARK_M) + 1 }, () => this.add("line", { class: "mark" }));
+    if (side) this.ground = this.plane.appendChild(make("line", { class: "ground", y1: 0, y2: 0 }));
+    this.marks = Array.from({ length: Math.ceil((this.far - this.back) / MARK_M) + 1 }, () => this.plane.appendChild(make("line", { class: "mark" })));
   }
 
   addWheel(wheel) {
@@ -65,13 +65,13 @@ export class View {
   }
 
   /** Show a moment (`momentOf`). */
-  move({ placed, base, turn, loads, force_N: force, obstacle }) {
+  move({ placed, base, ground, loads, force_N: force, obstacle }) {
     const { rover } = this.config;
     const side = this.which === "side";
     const flat = (at) => [at[0], -at[this.up]];
-    const shift = base.at[0];
-    setAttributes(this.scene, { transform: `rotate(${-this.pitch}) translate(${(-shift).toFixed(5)} 0)` });
-    this.moveGround(shift);
+    const height = side ? ground.height(base.at[0], base.at[1]) : base.at[1];
+    setAttributes(this.scene, { transform: `translate(${(-base.at[0]).toFixed(5)} ${height.toFixed(5)})` });
+    this.moveGround(side ? base.at[0] / Math.cos(this.pitch * Math.PI / 180) : base.at[0], side ? 0 : -height);
     rover.bodies.forEach((body, i) => {
       const { at, axes } = placed.get(body.name);
       const [x, y] = flat(turned(axes, body.com_m).map((value, k) => value + at[k]));
@@ -91,19 +91,19 @@ export class View {
       setAttributes(this.wheels[i], { transform: `translate(${x.toFixed(5)} ${y.toFixed(5)}) rotate(${angle.toFixed(3)})` });
       const share = Math.max(loads.get(wheel.name), 0) / mean;
       setAttributes(this.loads[i], side
-        ? { points: arrow([x, y + wheel.radius_m + LOAD_M * share], [0, -LOAD_M * share]) }
+        ? { points: arrow(under([x, y], wheel.radius_m + LOAD_M * share, ground.normal), along(ground.normal, LOAD_M * share)) }
         : { cx: x, cy: y, r: DISC_M * Math.sqrt(share) });
     });
     if (obstacle) this.moveObstacle(obstacle, placed, force);
   }
 
-  moveGround(shift) {
+  moveGround(shift, middle) {
     const side = this.which === "side";
     if (side) setAttributes(this.ground, { x1: shift + 2 * this.back, x2: shift + 2 * this.far });
     const first = Math.ceil((shift + this.back) / MARK_M);
     this.marks.forEach((mark, i) => {
       const x = (first + i) * MARK_M;
-      setAttributes(mark, { x1: x, x2: x, ...(side ? { y1: 0, y2: (first + i) % 5 ? 0.03 : 0.06 } : { y1: this.least, y2: this.most }) });
+      setAttributes(mark, { x1: x, x2: x, ...(side ? { y1: 0, y2: (first + i) % 5 ? 0.03 : 0.06 } : { y1: middle + this.least, y2: middle + this.most }) });
     });
   }
 
@@ -121,6 +121,10 @@ export class View {
     }
   }
 }
+
+/** A vector along the ground's normal as the side view has it, and the place so far under another. */
+const along = (normal, length) => [normal[0] * length, -normal[2] * length];
+const under = ([x, y], depth, normal) => [x - normal[0] * depth, y + normal[2] * depth];
 
 /** Angle of a body's x axis in the plane of a view [degrees], clockwise as SVG has it. */
 const angleIn = (axes, up) => (up === 2 ? deg(Math.atan2(axes[0][2], axes[2][2])) : -deg(Math.atan2(axes[1][0], axes[0][0])));

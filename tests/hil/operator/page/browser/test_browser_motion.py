@@ -29,21 +29,23 @@ def tick(x_m=0.0, gap_m=0.3, pitch_rad=0.0, bogie_rad=0.0, **more):
         "qz": 0.0,
         "qw": math.cos(pitch_rad / 2),
     }
-    values = {"gap_m": gap_m, "way_m": x_m, "joint_angle_rad__left_bogie": bogie_rad} | more
-    return {name: [value] for name, value in (values | {f"pose__{key}": value for key, value in pose.items()}).items()}
+    values = {"gap_m": gap_m, "way_m": x_m, "joint_angle_rad__left_bogie": bogie_rad}
+    values |= {f"pose__{key}": value for key, value in pose.items()}
+    return {name: [value] for name, value in (values | more).items()}
 
 
 def side_view(page):
     """Ends of the plate and centres of the wheels as the side view has them: x and z [m], and its shift."""
     return page.evaluate("""() => {
         const numbers = (text) => (text?.match(/-?[0-9.]+(e-?[0-9]+)?/g) ?? [NaN, NaN]).map(Number);
+        const rotation = document.querySelector("#side svg > g > g").transform.baseVal[0].angle;
         const [plate, group] = [document.querySelector("#side .plate"), document.querySelector("#side svg > g")];
         const wheels = [...document.querySelectorAll("#side g:has(> .wheel)")];
         const placed = wheels.map((one) => numbers(one.getAttribute("transform")));
         return {
-            plate: ["x1", "y1", "x2", "y2"].map((name) => Number(plate.getAttribute(name))),
+            plate: ["x1", "y1", "x2", "y2"].map((name) => Number(plate?.getAttribute(name))), rotation,
             wheels: placed.map(([x, y]) => [x, -y]), turned: placed.map((one) => one[2]),
-            shift: -numbers(group.getAttribute("transform"))[1],
+            shift: -numbers(group.getAttribute("transform"))[0],
         };
     }""")
 
@@ -102,6 +104,17 @@ def test_the_ground_passes_and_legs_and_body_turn_as_the_tick_says(moving):
     assert bent["wheels"][1][0] - still["wheels"][1][0] == pytest.approx(0.3, abs=1e-3)
     pitched = moving(x_m=0.3, pitch_rad=0.1)
     assert pitched["wheels"][1][1] == pytest.approx(0.14 * math.cos(0.1) - 0.4 * math.sin(0.1), abs=2e-3)
+
+
+def test_on_a_slope_the_wheels_stand_on_the_drawn_ground(server, request):
+    server.answers["config"] |= {"obstacle": None, "ground": {"pitch_deg": 10.0, "roll_deg": 0.0}}
+    pitch = math.radians(10.0)
+    show = request.getfixturevalue("moving")
+    x, z = 0.3 * math.cos(pitch), 0.3 * math.sin(pitch)
+    view = show(x_m=x, pitch_rad=-pitch, pose__z=z)
+    over = [z * math.cos(pitch) - x * math.sin(pitch) for x, z in view["wheels"]]
+    assert over == pytest.approx([RADIUS_M] * 6, abs=2e-3)
+    assert view["rotation"] == pytest.approx(-10.0)
 
 
 REPLAYED = {
