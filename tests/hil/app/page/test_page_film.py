@@ -39,5 +39,5 @@ def test_pictures_show_the_rover_as_it_comes_nearer(shown):
 
 def test_without_chromium_it_is_said_which_views_need_none(shown, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(FilmError, match=r"no Chromium on the PATH .* --view side or top"):
+    with pytest.raises(FilmError, match=r"no Chromium on the PATH, .* --view side or top"):
         next(solid_pictures(shown, np.array([0.1]), lambda *_: None))
