@@ -40,10 +40,19 @@ UNITS = {
 }  # fmt: skip
 # A layout with all that a rig may have, and a different number for every count, so that a shape identifies its count.
 _LAYOUT = Layout(
-    tuple("1234567"), tuple("12345"), tuple("123"), regulators=tuple("1234"), loads=tuple("123456789"),
+    tuple("123456789AB"), tuple("12345"), tuple("123"), regulators=tuple("1234"), loads=tuple("123456789"),
     leg_sensors=True, load_cell=True, controls_loads=True, open_loop=True, supplies=tuple("12345678"),
+    turning=tuple("1234567890"), motion=True,
 )  # fmt: skip
-_COUNTS = {7: "wheels", 5: "cylinders", 3: "channels", 4: "regulators", 9: "loads", 8: "supplies"}
+_COUNTS = {
+    11: "wheels",
+    10: "turning joints",
+    5: "cylinders",
+    3: "channels",
+    4: "regulators",
+    9: "loads",
+    8: "supplies",
+}
 
 
 def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:

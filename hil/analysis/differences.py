@@ -101,7 +101,8 @@ def _unlike(old: NDArray[Any], new: NDArray[Any], allowed: Callable[[], float | 
     if old.dtype.kind != "f":
         different: NDArray[np.bool_] = old != new
         return different
-    bits, other_bits = (np.ascontiguousarray(values).view(np.int64) for values in (old, new))
+    whole = f"i{old.dtype.itemsize}"
+    bits, other_bits = (np.ascontiguousarray(values).view(whole) for values in (old, new))
     unlike: NDArray[np.bool_] = (bits != other_bits) & ~(np.isnan(old) & np.isnan(new))
     if unlike.any() and (most := allowed()) is not None:
         with np.errstate(invalid="ignore"):

@@ -15,7 +15,7 @@ from hil.messages.fault import Fault
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.operator_input import is_command
 from hil.messages.schema import EVENT, IMPACT
-from hil.messages.signals import block_dtype, tick_dtype
+from hil.messages.signals import as_recorded, block_dtype, tick_dtype
 from hil.recording import OpenRecord
 from hil.recording.tick_logger import LATCHED_BEFORE
 
@@ -26,8 +26,10 @@ _IMPACTS = {(0, IMPACT.encode())}
 def schema_mismatch(record: OpenRecord, layout: Layout) -> str:
     """Which rows of a record differ from today's for a rig of that layout, and in what; empty if none do.
 
-    `/timing` is not looked at: nothing is worked out from it but how the loop ran.
+    `/timing` is not looked at: nothing is worked out from it but how the loop ran. Neither is the rover's motion, which
+    records of earlier versions lack: it is worked out from what they have.
     """
+    layout = as_recorded(layout, record.tick.dtype)
     rows = {"tick": (record.tick.dtype, tick_dtype(layout)), "events": (record.events.dtype, EVENT)}
     for group in SAMPLED:
         rows[f"{group}/blocks"] = (record.samples(group).blocks.dtype, block_dtype(layout, group))
@@ -84,6 +86,14 @@ def faults_of(events: NDArray[np.void]) -> NDArray[np.void]:
 def impacts_of(events: NDArray[np.void]) -> NDArray[np.void]:
     """Events that tell of an impact: rows of `EVENT`."""
     return _named(events, _IMPACTS)
+
+
+def impact_time(record: OpenRecord, summary: Mapping[str, Any]) -> float | None:
+    """When the impact was [s]: as the summary says, or else the first tick with it; None: there was none."""
+    if isinstance(found := summary.get("impact_time_s"), int | float):
+        return float(found)
+    hit = np.flatnonzero(record.tick["impact"])
+    return float(record.tick["t_ns"][hit[0]]) * 1e-9 if hit.size else None
 
 
 def commands_of(events: NDArray[np.void]) -> NDArray[np.void]:

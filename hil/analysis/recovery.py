@@ -21,7 +21,7 @@ from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, triggers_capture
-from hil.messages.signals import tick_dtype
+from hil.messages.signals import as_recorded, tick_dtype
 from hil.recording.compressed_copy import copy_of
 from hil.recording.content import SampleSet, TrialRecord, no_samples
 from hil.recording.file_layout import RECOVERED, write_whole
@@ -160,7 +160,7 @@ def _recover_file(run: Path) -> Recovered:
     if not len(record.tick):
         raise NothingToRecoverError(f"{run}: killed before the first tick, nothing was recorded")
     record.meta[RECOVERED] = hil.__version__
-    _replace(run, record, config.layout, config.sample_rates_hz)
+    _replace(run, record, as_recorded(config.layout, record.tick.dtype), config.sample_rates_hz)
     copy_of(place).unlink(missing_ok=True)
     return _what(record, record, None, finished=False)
 

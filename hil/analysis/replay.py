@@ -171,7 +171,8 @@ class _Comparison:
                     values = rows[name]
                     here = np.abs(values[np.isfinite(values)]).max(initial=0.0)
                     self._largest[name] = max(self._largest[name], float(here))
-        return self._tolerance * self._largest[field]
+        # a number of 4 bytes may be rounded the other way
+        return max(self._tolerance, float(np.finfo(self._ticks.dtype[field].base).eps)) * self._largest[field]
 
 
 def run_again(

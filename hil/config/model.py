@@ -33,7 +33,7 @@ from hil.config.schema.loop import LoopConfig, RealtimeConfig
 from hil.config.schema.normal_force import NormalForceConfig
 from hil.config.schema.operator import OperatorConfig
 from hil.config.schema.residuals import ResidualsConfig
-from hil.config.schema.rover import RoverConfig
+from hil.config.schema.rover import RoverConfig, turning_joints
 from hil.config.schema.sensors import DaqConfig, DetectorConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig
 from hil.config.schema.trial import QualityConfig, TrialConfig
@@ -122,7 +122,12 @@ class UncheckedConfig(Section):
             controls_loads=self.section.controls_loads,
             open_loop=self.section.throttle_duty is not None,
         )
-        layout = replace(layout, supplies=watched_supplies(self.rig, self.devices, self.limits))
+        layout = replace(
+            layout,
+            supplies=watched_supplies(self.rig, self.devices, self.limits),
+            turning=turning_joints(self.rover.type),
+            motion=True,
+        )
         if loads is None:
             return layout
         return replace(

@@ -18,7 +18,7 @@ from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.obstacle import Obstacle
 from models.impact import pair_energy
 from models.kernels.bound import BoundArguments, call_at, unpack
-from models.kernels.compiled import FloatArray, compile_for, kernel
+from models.kernels.compiled import FloatArray, IntArray, compile_for, kernel
 from models.plant import RigParameters
 from models.rover.reduction import Chain
 from models.validity import TILT, VALIDITIES
@@ -31,6 +31,7 @@ LONGEST_STEP_NS = 500_000
 # Places in the results of what comes before the wheels' values.
 _T_C, _TIME_LEFT, _SPEED, _SPOILT, _OUTSIDE = range(5)
 _BY_WHEEL = 7
+_WAY, _GAP, _POSE, _JOINTS = 0, 1, 2, 9  # of the rover's motion, behind the wheels' values
 # The twin's wheels have the measured speeds of the rig. A servo lags by torque over gain: 2.5e-7 rad/s at
 # 250 N m. Soil and firm ground bound the traction, so noise of the speeds cannot make large forces.
 FOLLOW = Drive(
@@ -46,8 +47,8 @@ class _Twin(NamedTuple):
     """The parts of a Scene, scratch for Jacobian rows (2, nv), what the models hold for, and the results.
 
     The results: [T_c, time to impact, speed, 0 if all is finite, code of the range that was left, its value and limit],
-    then normal force, sinkage and slip of each wheel; where loads are controlled also gravity's direction (3), and
-    torque and angle of each cylinder.
+    then normal force, sinkage and slip of each wheel; then the motion: way, gap, pose (7), and angle of each joint;
+    where loads are controlled also gravity's direction (3), and torque and angle of each cylinder.
     """
 
     vehicle: VehicleModel
@@ -55,6 +56,7 @@ class _Twin(NamedTuple):
     ledger: None
     rows: FloatArray
     invariants: Invariants
+    joints: IntArray  # places in q of the joints whose angles are results
     out: FloatArray
 
 
@@ -70,9 +72,10 @@ class RoverTwin:
 
     Args:
         nominal: the rig.
+        joints: names of those whose angles are predicted.
         controls_loads: whether a prediction has what a controller of the wheels' loads needs.
-        pull_unknown: something else pulls the rover, and nobody measures it: normal forces, sinkage, slip and speed of
-            each prediction are NaN.
+        pull_unknown: something else pulls the rover, and nobody measures it: normal forces, sinkage, slip, speed and
+            motion of each prediction are NaN.
         longest_step_s: of its integration, as far as its contacts ask for one [s].
         tilt_deg: largest tilt of the main body [deg].
 
@@ -86,6 +89,7 @@ class RoverTwin:
         self,
         nominal: RigParameters,
         *,
+        joints: Sequence[str] = (),
         controls_loads: bool = False,
         pull_unknown: bool = False,
         longest_step_s: float = math.inf,
@@ -107,9 +111,11 @@ class RoverTwin:
         self._set_speeds = Struct(f"{self._wheels}d").pack_into
         self._speeds_bytes = self._state.drives.set_speed.view(np.uint8).data
         self._take_speeds((0.0,) * self._wheels)
-        self._nothing = (math.nan,) * (_BY_WHEEL + 3 * self._wheels)
         ends = [_BY_WHEEL + count * self._wheels for count in range(4)]
-        self._places = slice(*ends[:2]), slice(*ends[1:3]), slice(*ends[2:]), ends[3]
+        angles = ends[3] + _JOINTS
+        motion = ends[3], slice(ends[3] + _POSE, angles), slice(angles, angles + len(joints))
+        self._places = slice(*ends[:2]), slice(*ends[1:3]), slice(*ends[2:]), *motion, angles + len(joints)
+        self._nothing = (math.nan,) * self._places[-1]
         passable = None if self._obstacle is None else self._obstacle._replace(stiffness=0.0, damping=0.0)
         rolling = vehicle.rigid is not None and vehicle.rigid.per_wheel > 1
         invariants = make_invariants(self._rover, vehicle, tilt_deg)
@@ -120,7 +126,8 @@ class RoverTwin:
             None,
             np.zeros((2, self._state.v.size)),
             invariants,
-            np.zeros(_BY_WHEEL + 3 * self._wheels + (3 + 2 * len(self._state.cylinders.torque)) * controls_loads),
+            np.array([7 + self._rover.tree_joint_names.index(joint) for joint in joints], dtype=np.int64),
+            np.zeros(self._places[-1] + (3 + 2 * len(self._state.cylinders.torque)) * controls_loads),
         )
         self._bound = BoundArguments(self._twin)
         if self._obstacle is not None:
@@ -168,14 +175,14 @@ class RoverTwin:
         energy, time_left, speed, spoilt, outside, value, limit = out[:_BY_WHEEL]
         if estimate.impact_ns is not None and not self._hit:
             self._meet_obstacle(energy)
-        loads, sinkage, slip, rest = self._places
-        by_wheel = out
+        loads, sinkage, slip, way, pose, joints, rest = self._places
+        known = out
         if self._pull_unknown:
-            by_wheel, speed = self._nothing, math.nan
+            known, speed = self._nothing, math.nan
         return Prediction(
-            normal_force_N=by_wheel[loads],
-            sinkage_m=by_wheel[sinkage],
-            slip=by_wheel[slip],
+            normal_force_N=known[loads],
+            sinkage_m=known[sinkage],
+            slip=known[slip],
             speed_mps=speed,
             effective_kinetic_energy_J=energy,
             time_to_impact_s=time_left,
@@ -183,6 +190,10 @@ class RoverTwin:
             outside=outside,
             outside_value=value,
             outside_limit=limit,
+            way_m=known[way],
+            gap_m=known[way + _GAP],
+            pose=known[pose],
+            joint_angle_rad=known[joints],
             gravity=out[rest : rest + 3],
             cylinder_torque_Nm=out[rest + 3 :: 2],
             cylinder_angle_rad=out[rest + 4 :: 2],
@@ -231,20 +242,27 @@ class RoverTwin:
 
 @kernel
 def _predict(twin: BoundArguments[_Twin], run: int, steps: int, dt: float) -> None:
-    vehicle, state, _, rows, invariants, out = unpack(twin)
+    vehicle, state, _, rows, invariants, joints, out = unpack(twin)
     call_at(run, twin, steps, dt)
+    ground, wheels = state.ground, state.ground.vertical.size
+    motion = _BY_WHEEL + 3 * wheels
+    out[motion + _WAY] += 0.5 * (out[_SPEED] + state.v[0]) * steps * dt
+    out[motion + _GAP] = np.nan if vehicle.obstacle is None else min(state.obstacle.gap[0], state.obstacle.gap[1])
+    for i in range(7):
+        out[motion + _POSE + i] = state.q[i]
+    for i in range(joints.size):
+        out[motion + _JOINTS + i] = state.q[joints[i]]
     out[_T_C], out[_TIME_LEFT] = _impact_ahead(vehicle.obstacle, vehicle.chain, state, rows)
     out[_SPEED] = state.v[0]
     check_invariants(invariants, vehicle, state, steps * dt)
     for i in range(invariants.found.size):
         out[_OUTSIDE + i] = invariants.found[i]
-    ground, wheels = state.ground, state.ground.vertical.size
     for wheel in range(wheels):
         out[_BY_WHEEL + wheel] = ground.vertical[wheel]
         out[_BY_WHEEL + wheels + wheel] = ground.sinkage[wheel]
         out[_BY_WHEEL + 2 * wheels + wheel] = ground.slip[wheel]
-    if out.size > _BY_WHEEL + 3 * wheels:
-        _load_state(vehicle.cylinders, state, out, _BY_WHEEL + 3 * wheels)
+    if out.size > motion + _JOINTS + joints.size:
+        _load_state(vehicle.cylinders, state, out, motion + _JOINTS + joints.size)
     out[_SPOILT] = 0.0 * out[_SPEED]  # becomes NaN if any value is not finite
     for i in range(state.q.size):
         out[_SPOILT] += 0.0 * state.q[i]

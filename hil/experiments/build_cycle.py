@@ -61,6 +61,7 @@ def build_cycle(
 
     twin = RoverTwin(
         rig.nominal,
+        joints=rig.layout.turning,
         controls_loads=rig.layout.controls_loads,
         pull_unknown=rig.config.pull_unknown,
         longest_step_s=rig.longest_step_s,

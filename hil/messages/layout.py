@@ -40,6 +40,8 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         open_loop: the wheels may be driven by duty instead of speed.
         ways: in which each cylinder can be pushed; a chamber of another way has no valve, and is open to atmosphere.
         supplies: names of the motors' supply voltages that are watched, with the motors' currents; empty: neither is.
+        turning: names of the joints that turn, but those of the wheels.
+        motion: a row has the rover's motion; the records of earlier versions do not.
 
     Example:
         >>> layout = Layout(("left", "right"), ("left", "right"), channels=SENSORS["triangle"], ways=("extend",))
@@ -60,6 +62,8 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     open_loop: bool = False
     ways: tuple[str, ...] = WAYS
     supplies: tuple[str, ...] = ()
+    turning: tuple[str, ...] = ()
+    motion: bool = False
 
     @cached_property
     def valves(self) -> tuple[str, ...]:

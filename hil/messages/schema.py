@@ -35,7 +35,7 @@ class Row:
         set: sets all numbers, each an argument, those of arrays one by one.
     """
 
-    _CODES: ClassVar = {"i8": "q", "f8": "d", "u1": "B", "u4": "I"}
+    _CODES: ClassVar = {"i8": "q", "f8": "d", "f4": "f", "u1": "B", "u4": "I"}
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.array = np.zeros(1, dtype)

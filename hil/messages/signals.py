@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from hil.messages.layout import SAMPLED, Layout
@@ -133,6 +134,24 @@ TICK = (
     Signal(
         "time_to_impact_s", "f8", "s", "time to the impact, from the rover twin; infinity while not approaching",
         "prediction.time_to_impact_s",
+    ),
+    Signal(
+        "way_m", "f4", "m", "way driven so far, forwards less backwards, from the rover twin", "prediction.way_m",
+        needs="motion",
+    ),
+    Signal(
+        "gap_m", "f4", "m",
+        "from the nearer front wheel to the obstacle along its normal, from the rover twin; below 0: in contact",
+        "prediction.gap_m", needs="motion",
+    ),
+    Signal(
+        "pose", "f4", "m, 1",
+        "of the rover's base in the world, from the rover twin: position [m], and quaternion (world from base)",
+        "prediction.pose", "x,y,z,qx,qy,qz,qw", "motion",
+    ),
+    Signal(
+        "joint_angle_rad", "f4", "rad", "angle of each joint that turns, but those of the wheels, from the rover twin",
+        "prediction.joint_angle_rad", "turning", "motion", by_name=True,
     ),
     Signal(
         "regulator_Pa", "f8", "Pa", "commanded gauge pressure of each regulator", "command.regulators_Pa", "regulators"
@@ -278,6 +297,11 @@ def tick_dtype(layout: Layout) -> np.dtype[Any]:
 def block_dtype(layout: Layout, group: str = "daq") -> np.dtype[Any]:
     """One block of samples as it came from the DAQ of the force sensors, or of the `loads`; one object for each."""
     return row_dtype(ROWS[f"{group}/blocks"][1], layout)
+
+
+def as_recorded(layout: Layout, ticks: np.dtype[Any]) -> Layout:
+    """The layout of a rig as a record of it has it: the ticks of earlier versions lack the rover's motion."""
+    return msgspec.structs.replace(layout, motion="way_m" in (ticks.names or ()))
 
 
 def flat(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from operator import sub
 from time import monotonic_ns
 from typing import NamedTuple, TypeVar
@@ -18,6 +19,7 @@ T = TypeVar("T")
 MOST_BLOCKS = 64
 # Numbers by wheel, in the order of the layout's wheels.
 ByWheel = tuple[float, ...]
+UPRIGHT = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)  # pose of a base that has not moved
 
 
 class Tick(NamedTuple):
@@ -127,6 +129,10 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
         outside: code of the range of models.validity that the rover has left; 0: none.
         outside_value: found there.
         outside_limit: allowed there.
+        way_m: driven so far, forwards less backwards.
+        gap_m: of the nearer front wheel to the obstacle, along the obstacle's normal; below 0: in contact. NaN: none.
+        pose: (7,) of the base: position [m] and quaternion x y z w in the world.
+        joint_angle_rad: (turning joints,) of them, as `Layout.turning` names them.
         cylinder_torque_Nm: (cylinders,) on their joints, from the measured pressures; empty, as the next two, where no
             loads are controlled.
         cylinder_angle_rad: (cylinders,) of their joints.
@@ -143,6 +149,10 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     outside: float = 0.0
     outside_value: float = 0.0
     outside_limit: float = 0.0
+    way_m: float = 0.0
+    gap_m: float = math.nan
+    pose: tuple[float, ...] = UPRIGHT
+    joint_angle_rad: tuple[float, ...] = ()
     cylinder_torque_Nm: tuple[float, ...] = ()
     cylinder_angle_rad: tuple[float, ...] = ()
     gravity: tuple[float, ...] = ()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from hil.app.check.budgets import bus_loads, cut_latency
 from hil.app.page.bands import band
+from hil.app.page.rover_shown import rover_shown
 from hil.app.page.series import series
 from hil.config import Config
 from hil.config.rig import Rig
@@ -25,7 +24,6 @@ from hil.messages.layout import Layout
 from hil.messages.loads import load_modes
 from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
-from models.rover.tree import Body, Tree
 
 
 def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -42,7 +40,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         "clock": config.clock,
         "experiment": config.experiment,
         "states": [state.name.lower() for state in experiment_type(config).states],
-        "rover": _rover(rig),
+        "rover": rover_shown(rig),
         "obstacle": _obstacle(config.obstacle, config.section, config.trial),
         "ground": {
             "kind": config.ground.kind,
@@ -110,59 +108,3 @@ def _obstacle(obstacle: ObstacleConfig, section: ExperimentSection, trial: Trial
         "distance_m": trial.start_distance_m,
         "plate": plate.model_dump(mode="json") if plate else None,
     }
-
-
-def _rover(rig: Rig) -> dict[str, Any]:
-    """The rover as it stands on level ground with all joints at zero; base frame, lengths in m."""
-    grousers_m = rig.nominal.grouser_height
-    tree = rig.nominal.rover.build().tree
-    places = _places(tree)
-    carries_wheel = {wheel.body for wheel in tree.wheels}
-    return {
-        "wheels": [
-            {
-                "name": wheel.name, **_point(places[wheel.body]),
-                "radius_m": wheel.radius + grousers_m, "width_m": wheel.width,
-            }
-            for wheel in tree.wheels
-        ],
-        "bodies": [
-            {"name": body.name, **_point(places[body.name] + np.array(body.com)), "size_m": _box(body)}
-            for body in tree.bodies
-            if body.name not in carries_wheel
-        ],
-        "links": [
-            {"name": joint.name, "from": _end(tree, joint.parent, places), "to": places[joint.child].tolist()}
-            for joint in tree.joints
-        ],
-    }  # fmt: skip
-
-
-def _places(tree: Tree) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
-    """Origin of each body in the base frame, all joints at zero (3,) [m]: there all axes are parallel."""
-    places = {tree.bodies[0].name: np.zeros(3)}
-    waiting = list(tree.joints)
-    while waiting:
-        joint = waiting.pop(0)
-        if joint.parent in places:
-            places[joint.child] = places[joint.parent] + np.array(joint.origin)
-        else:
-            waiting.append(joint)
-    return places
-
-
-def _end(tree: Tree, body: str, places: Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]) -> list[float]:
-    """Where a link begins: at the body's joint; at the base, whose origin is on the ground, in its centre of mass."""
-    base = tree.bodies[0]
-    end = places[body] + np.array(base.com) if body == base.name else places[body]
-    return [float(value) for value in end]
-
-
-def _point(place: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
-    return {f"{axis}_m": float(value) for axis, value in zip("xyz", place, strict=True)}
-
-
-def _box(body: Body) -> list[float]:
-    """Sides of the uniform box with the same mass and inertia [m]."""
-    total = sum(body.inertia)
-    return [math.sqrt(max(0.0, 6.0 / body.mass * (total - 2.0 * inertia))) for inertia in body.inertia]

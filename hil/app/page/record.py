@@ -1,5 +1,7 @@
 """Entry point: `python -m hil.app.page.record RUN WHAT [SERIES...]` prints what the page shows of a run.
 
+WHAT is impact, timing, traces, replay or replay@FROM:TO with times in seconds, or a format of `hil export`.
+
 A process of its own: the page server stays small, a damaged record harms nobody else, and a running loop comes first.
 """
 
@@ -14,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from hil.app.page.impact import impact_of
+from hil.app.page.replay import replay_of
 from hil.app.page.timing import timing_of
 from hil.app.page.traces import traces_of
 from hil.recording import RecordError, open_trial
@@ -25,7 +28,8 @@ def shown(run: Path, what: str, names: Sequence[str]) -> bytes:
 
     Args:
         run: its folder.
-        what: impact, timing or traces, as JSON; or the format of an export that is one file: tdms, mat or mcap.
+        what: impact, timing, traces or replay, as JSON, replay@FROM:TO of a time [s]; or the format of an export that
+            is one file: tdms, mat or mcap.
         names: of the series, of traces.
 
     Raises:
@@ -33,10 +37,14 @@ def shown(run: Path, what: str, names: Sequence[str]) -> bytes:
         RecordError: the record cannot be read.
         FolderError: the summary cannot be read.
     """
-    if what not in ("impact", "timing", "traces"):
+    what, _, span = what.partition("@")
+    if what not in ("impact", "timing", "traces", "replay"):
         return _exported(run, what)
     with open_trial(run) as record:
         summary = summary_of(run) or {}
+        if what == "replay":
+            from_s, to_s = map(float, span.split(":")) if span else (None, None)
+            return msgspec.json.encode(replay_of(record, summary, from_s, to_s))
         if what == "traces":
             return msgspec.json.encode(traces_of(record, summary, names))
         return msgspec.json.encode(timing_of(record, summary) if what == "timing" else impact_of(record, summary))

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.analysis.events import impact_time
 from hil.app.page.series import column
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
@@ -28,15 +32,24 @@ def traces_of(record: OpenRecord, summary: Mapping[str, Any], names: Sequence[st
     Raises:
         LookupError: no tick was recorded.
     """
-    if not len(record.tick):
-        raise LookupError("no tick was recorded")
-    ticks = record.tick[:: -(-len(record.tick) // MOST_TICKS)]
+    ticks = ticks_within(record)
     layout = Layout.from_json(str(record.meta["layout"]))
     columns = {name: column(ticks, name, layout) for name in names}
-    hit = record.tick["t_ns"][record.tick["impact"].astype(bool)]
-    impact_s = summary.get("impact_time_s")
     return {
         "t_s": (ticks["t_ns"] * 1e-9).tolist(),
         "columns": {name: values.tolist() for name, values in columns.items() if values is not None},
-        "impact_s": float(hit[0]) * 1e-9 if impact_s is None and hit.size else impact_s,
+        "impact_s": impact_time(record, summary),
     }
+
+
+def ticks_within(record: OpenRecord, from_s: float | None = None, to_s: float | None = None) -> NDArray[np.void]:
+    """Ticks from one time to another, all of them or, of many, evenly as many as are sent. Raises LookupError: none."""
+    first, end = 0, len(record.tick)
+    if from_s is not None or to_s is not None:
+        times = np.asarray(record.tick["t_ns"])
+        first = 0 if from_s is None else int(np.searchsorted(times, from_s * 1e9))
+        end = end if to_s is None else int(np.searchsorted(times, to_s * 1e9, "right"))
+    if first >= end:
+        raise LookupError("no tick was recorded" if first == 0 else "no tick was recorded in that time")
+    ticks: NDArray[np.void] = record.tick[first:end][:: -(-(end - first) // MOST_TICKS)]
+    return ticks

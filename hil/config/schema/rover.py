@@ -151,6 +151,16 @@ _Keys: Any = create_model(
 )
 
 
+@functools.cache
+def turning_joints(name: str) -> tuple[str, ...]:
+    """Joints of a rover that turn on a rig and carry no wheel: suspension, and walking where it is free."""
+    kind = rover_named(name)
+    assert kind is not None
+    tree = kind().tree().with_locks(dict.fromkeys(kind.rig_locks(), 0.0))
+    wheels = {wheel.body for wheel in tree.wheels}
+    return tuple(joint.name for joint in tree.joints if joint.locked_at is None and joint.child not in wheels)
+
+
 class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy knows them as Any
     """The rover: values that no source publishes. The RCP's positions come from MacMahon 2016, Table 4-1."""
 

@@ -35,7 +35,7 @@ MOST_VIEWERS = 16
 _MOST_LOGIN_BYTES = 1000
 _TRY_AGAIN_LATER = 1013
 # What another process reads from a record: shown by the page, or a file to download.
-_SHOWN, _EXPORTS = ("impact", "timing", "traces"), ("tdms", "mat", "mcap")
+_SHOWN, _EXPORTS = ("impact", "timing", "traces", "replay"), ("tdms", "mat", "mcap")
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "object-src 'none'",
@@ -206,13 +206,22 @@ class Page:
             return PlainTextResponse(f"not in a record, allowed: {', '.join(_SHOWN + _EXPORTS)}", 404)
         name = request.path_params["name"]
         try:
-            content = self._runs.read(name, what, *series)
-        except LookupError as error:
+            content = self._runs.read(name, what + _span(request), *series)
+        except (LookupError, ValueError) as error:
             return PlainTextResponse(str(error), 404)
         if what in _SHOWN:
             return _json(content)
         file = f"{name.replace('/', '_')}.{what}"
         return Response(content, headers={"Content-Disposition": f'attachment; filename="{file}"'})
+
+
+def _span(request: Request) -> str:
+    """Times from_s and to_s of a replay as its process takes them; "": all. Raises ValueError: they are no times."""
+    span = [request.query_params[key] for key in ("from_s", "to_s") if key in request.query_params]
+    if request.path_params["what"] != "replay" or not span:
+        return ""
+    from_s, to_s = (float(one[:40]) for one in span)
+    return f"@{from_s:.9f}:{to_s:.9f}"
 
 
 def _json(content: bytes) -> Response:

@@ -51,6 +51,7 @@ def stages(layout: Any) -> tuple[Any, ...]:
     )  # fmt: skip
     prediction = Prediction(
         some(wheels), some(wheels), some(wheels), *some(3), True,
+        way_m=next(numbers), gap_m=next(numbers), pose=some(7), joint_angle_rad=some(len(layout.turning)),
         cylinder_torque_Nm=some(cylinders), cylinder_angle_rad=some(cylinders),
     )  # fmt: skip
     command = Command(
@@ -76,7 +77,8 @@ def test_each_number_of_a_tick_arrives_in_the_field_of_its_name(name):
         "wheel_load_N": estimate.wheel_load_N, "pull_N": estimate.pull_N[0], "load_sequence": samples.load_sequence,
         "load_wanted_N": command.loads.load_N, "load_limits": command.loads.binding,
         "pressure_wanted_Pa": np.reshape(command.loads.pressure_Pa, (-1, 2)),
-        "cylinder_angle_rad": prediction.cylinder_angle_rad,
+        "cylinder_angle_rad": prediction.cylinder_angle_rad, "way_m": prediction.way_m, "gap_m": prediction.gap_m,
+        "pose": prediction.pose, "joint_angle_rad": prediction.joint_angle_rad,
         **(msgspec.structs.asdict(samples.drives.power) if layout.supplies else {}),
     }  # fmt: skip
     for field in expected.keys() & set(found.dtype.names):

@@ -1,23 +1,25 @@
-/** The rover: its views, the numbers of the run-up, and the loads of its wheels. */
+/** The rover: its views, live or of a run that is over, the numbers of the run-up, and the loads of its wheels. */
 
 import { byId, digits, make, setText } from "./dom.js";
 import { drawEvery } from "./draw.js";
 import { startLoads } from "./loads.js";
+import { Replay } from "./replay.js";
+import { momentOf, POSE, Skeleton } from "./skeleton.js";
 import { View } from "./views.js";
 
 /** The series that the views need. */
 export function roverSeries(config) {
   const all = config.series.map((one) => one.name);
-  const wanted = ["normal_force_N", "slip", "sinkage_m", "wheel_speed_radps", "wheel_load_N", "load_wanted_N"];
-  const single = ["effective_kinetic_energy_J", "time_to_impact_s", "speed_mps"];
+  const wanted = ["normal_force_N", "slip", "sinkage_m", "wheel_speed_radps", "wheel_load_N", "load_wanted_N", "joint_angle_rad"];
+  const single = ["effective_kinetic_energy_J", "time_to_impact_s", "speed_mps", "gap_m", "way_m", "force_sum_N", ...POSE];
   return all.filter((name) => single.includes(name) || wanted.includes(name.split("/")[0]));
 }
 
-export function startRover(config, newest) {
-  const views = ["side", "top"].map((which) => new View(config, which));
-  views.forEach((view) => byId(view.which).append(view.svg));
-  startScene(config, views);
+/** Returns what replays a run. */
+export function startRover(connection, config, newest) {
+  const views = new Views(config);
   const loads = startLoads(config, newest);
+  const replay = new Replay(connection, (shown) => views.build(shown ?? config));
   let last = performance.now();
   const turn = new Map();
 
@@ -28,32 +30,56 @@ export function startRover(config, newest) {
     for (const wheel of config.rover.wheels) {
       turn.set(wheel.name, (turn.get(wheel.name) ?? 0) + dt * (newest.of(`wheel_speed_radps/${wheel.name}`) ?? 0));
     }
-    const left = newest.of("time_to_impact_s");
-    const speed = newest.of("speed_mps");
-    const distance = left !== null && speed !== null ? left * speed : config.obstacle?.distance_m ?? null;
-    for (const view of views) {
-      view.move(turn, distance);
-      yield;
-    }
+    replay.advance(dt);
+    yield* views.move(replay.on ? (name) => replay.of(name) : (name) => newest.of(name), replay.on ? replay.turn() : turn);
     setText(byId("energy"), digits(newest.of("effective_kinetic_energy_J")));
-    setText(byId("left"), digits(left));
-    setText(byId("speed"), digits(speed));
+    setText(byId("left"), digits(newest.of("time_to_impact_s")));
+    setText(byId("speed"), digits(newest.of("speed_mps")));
     yield* loads();
   }
   drawEvery(1, draw);
+  return replay;
 }
 
-/** The view in three dimensions is loaded when somebody asks for it; then it is one of the views. */
-function startScene(config, views) {
-  const button = byId("solid");
-  button.addEventListener("click", async () => {
-    button.disabled = true;
-    try {
-      const { Scene } = await import("./scene.js");
-      views.push(new Scene(config, byId("scene")));
-      button.hidden = true;
-    } catch (error) {
-      byId("scene").append(make("p", { role: "status" }, `No view in three dimensions: ${error.message}`));
+/** The drawings of one rover; the view in three dimensions is loaded when somebody asks for it, and then it is one of them. */
+class Views {
+  constructor(config) {
+    this.Scene = null;
+    this.build(config);
+    const button = byId("solid");
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      try {
+        ({ Scene: this.Scene } = await import("./scene.js"));
+        this.addScene();
+        button.hidden = true;
+      } catch (error) {
+        byId("scene").append(make("p", { role: "status" }, `No view in three dimensions: ${error.message}`));
+      }
+    });
+  }
+
+  /** Draw the rover, obstacle and ground of a config from now on. */
+  build(config) {
+    this.config = config;
+    this.skeleton = new Skeleton(config.rover);
+    this.scene?.end();
+    this.scene = null;
+    this.all = ["side", "top"].map((which) => new View(config, which));
+    this.all.forEach((view) => byId(view.which).replaceChildren(view.svg));
+    if (this.Scene) this.addScene();
+  }
+
+  addScene() {
+    this.scene = new this.Scene(this.config, byId("scene"));
+    this.all.push(this.scene);
+  }
+
+  *move(of, turn) {
+    const moment = momentOf(this.config, this.skeleton, of, turn);
+    for (const view of this.all) {
+      view.move(moment);
+      yield;
     }
-  });
+  }
 }

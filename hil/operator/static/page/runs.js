@@ -6,12 +6,12 @@ import { drawEvery } from "./draw.js";
 
 const EXPORTS = ["mat", "tdms", "mcap"];
 
-/** `onList` is called with the runs whenever they are read, `onShow` with one that is opened. */
-export function startRuns(connection, onList, onShow) {
+/** `onList` is called with the runs whenever they are read, `onShow` with one that is opened; `replay` shows one again. */
+export function startRuns(connection, onList, onShow, replay) {
   let [before, all, drawn, opened] = ["", [], true, null];
   const open = (run) => {
     opened = run;
-    show(run, all);
+    show(run, all, replay);
     onShow(run);
   };
   const draw = () => { drawn = false; };
@@ -55,7 +55,7 @@ function* drawList(all, open) {
 
 const numbersOf = (run) => Object.fromEntries(Object.entries(run.numbers ?? {}).filter(([, value]) => typeof value === "number"));
 
-async function show(run, all) {
+async function show(run, all, replay) {
   const address = `/api/runs/${run.name.split("/").map(encodeURIComponent).join("/")}`;
   const place = byId("one-run");
   place.replaceChildren(make("h3", {}, run.name));
@@ -63,6 +63,7 @@ async function show(run, all) {
   const links = files.map(([file, text]) => make("a", { href: `${address}/${file}`, target: "_blank", rel: "noopener" }, text));
   const exports = run.state === "done" ? EXPORTS.map((to) => make("a", { href: `${recordOf(run.name)}/${to}` }, `Export ${to}`)) : [];
   place.append(make("p", { class: "row" }, ...links, ...exports));
+  if (run.state === "done") place.append(make("button", { type: "button", onclick: () => replay.show(run.name) }, "Replay"));
   if (run.files.includes("figure.png")) place.append(make("img", { src: `${address}/figure.png`, alt: `Figure of ${run.name}` }));
   if (run.state === "done") place.append(comparison(run, all));
   const impact = run.state === "done" ? await read(`${recordOf(run.name)}/impact`) : null;

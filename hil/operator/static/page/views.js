@@ -1,71 +1,140 @@
-/** Side and top view of the rover in SVG, drawn from its own geometry. */
+/** Side and top view of the rover in SVG, drawn from its own geometry; the views go with the rover, and the ground passes. */
 
 import { make, setAttributes } from "./dom.js";
+import { turned } from "./skeleton.js";
 
 const EDGE_M = 0.25;
+const MARK_M = 0.1;
 export const PLATE_M = 0.6;
-
-/** x of the foremost point of the wheels [m]: the obstacle's distance is counted from there. */
-export const frontOf = (rover) => Math.max(...rover.wheels.map((wheel) => wheel.x_m + wheel.radius_m));
+// Arrows: length of that of the mean wheel load, and of a force of the impact.
+const LOAD_M = 0.2;
+export const M_PER_N = 1.25e-3;
+const DISC_M = 0.05;
+const deg = (rad) => rad * 180 / Math.PI;
 
 export class View {
   /** `which`: side looks from starboard, x to the right and z up; top has x to the right and y up. */
   constructor(config, which) {
-    const { wheels, bodies, links } = config.rover;
-    this.which = which;
-    this.obstacle = config.obstacle;
-    this.front = frontOf(config.rover);
-    const flat = ([x, y, z]) => (which === "side" ? [x, -z] : [x, -y]);
-    const [back, far] = [Math.min(...wheels.map((wheel) => wheel.x_m - wheel.radius_m)),
-      this.front + (this.obstacle ? Math.max(this.obstacle.distance_m, 0) + PLATE_M : EDGE_M)];
+    const { wheels, bodies } = config.rover;
+    Object.assign(this, { config, which, up: which === "side" ? 2 : 1 });
+    const [back, front] = [Math.min(...wheels.map((wheel) => wheel.x_m - wheel.radius_m)), Math.max(...wheels.map((wheel) => wheel.x_m + wheel.radius_m))];
+    [this.back, this.far] = [back - EDGE_M, front + (config.obstacle ? PLATE_M : EDGE_M)];
     const [upper, lower] = which === "side"
-      ? [-Math.max(...bodies.map((body) => body.z_m + body.size_m[2] / 2), ...wheels.map((wheel) => wheel.z_m + wheel.radius_m)), 0]
+      ? [-Math.max(...bodies.map((body) => body.z_m + body.size_m[2] / 2), ...wheels.map((wheel) => wheel.z_m + wheel.radius_m)), EDGE_M / 2]
       : [Math.min(...wheels.map((wheel) => -wheel.y_m - wheel.width_m)), Math.max(...wheels.map((wheel) => -wheel.y_m + wheel.width_m))];
-    const pitch = which === "side" ? config.ground?.pitch_deg ?? 0 : 0;
-    const rise = Math.max(Math.abs(back), far) * Math.abs(Math.sin(pitch * Math.PI / 180));
-    const box = [back - EDGE_M, upper - EDGE_M - rise, far - back + 2 * EDGE_M, lower - upper + 2 * EDGE_M + 2 * rise];
-    this.scene = make("g", { transform: `rotate(${-pitch})` });
+    this.pitch = which === "side" ? config.ground?.pitch_deg ?? 0 : 0;
+    const rise = Math.max(Math.abs(this.back), this.far) * Math.abs(Math.sin(this.pitch * Math.PI / 180));
+    const box = [this.back, upper - EDGE_M - rise, this.far - this.back, lower - upper + 2 * EDGE_M + 2 * rise];
+    [this.least, this.most] = [upper - EDGE_M, lower + EDGE_M];
+    this.scene = make("g", {}, this.plane = make("g", { transform: `rotate(${-this.pitch})` }));
     this.svg = make("svg", { viewBox: box.join(" "), role: "img", "aria-label": `The rover, ${which} view` }, this.scene);
-    if (which === "side") this.scene.append(make("line", { class: "ground", x1: 2 * back, x2: 2 * far, y1: 0, y2: 0 }));
-    for (const body of bodies) {
-      const [x, up] = flat([body.x_m, body.y_m, body.z_m]);
-      const [length, height] = which === "side" ? [body.size_m[0], body.size_m[2]] : [body.size_m[0], body.size_m[1]];
-      this.scene.append(make("rect", { class: "body", x: x - length / 2, y: up - height / 2, width: length, height }));
-    }
-    for (const link of links) {
-      const [[x1, y1], [x2, y2]] = [flat(link.from), flat(link.to)];
-      this.scene.append(make("line", { class: "link", x1, y1, x2, y2 }));
-    }
-    this.spokes = wheels.map((wheel) => [wheel, this.addWheel(wheel, flat)]);
-    this.plate = this.obstacle && make("line", { class: "plate" });
-    if (this.plate) this.scene.append(this.plate);
+    this.addGround();
+    this.bodies = bodies.map((body) => {
+      const [length, height] = [body.size_m[0], body.size_m[this.up]];
+      return this.add("rect", { class: "body", x: -length / 2, y: -height / 2, width: length, height });
+    });
+    this.links = config.rover.joints.map(() => this.add("line", { class: "link" }));
+    this.wheels = wheels.map((wheel) => this.addWheel(wheel));
+    this.plate = config.obstacle && this.add("line", { class: "plate" });
+    this.loads = wheels.map(() => this.add(which === "side" ? "polyline" : "circle", { class: "load-arrow" }));
+    this.force = this.add("polyline", { class: "force-arrow" });
   }
 
-  addWheel(wheel, flat) {
-    const [x, up] = flat([wheel.x_m, wheel.y_m, wheel.z_m]);
-    const r = wheel.radius_m;
-    if (this.which === "top") {
-      this.scene.append(make("rect", { class: "wheel", x: x - r, y: up - wheel.width_m / 2, width: 2 * r, height: wheel.width_m }));
-      return null;
-    }
-    const spoke = make("line", { class: "spoke" });
-    this.scene.append(make("circle", { class: "wheel", cx: x, cy: up, r }), spoke);
-    return spoke;
+  add(tag, attributes) {
+    return this.scene.appendChild(make(tag, attributes));
   }
 
-  /** `turn`: angle of each wheel by name [rad]; `distance`: from the front wheels to the obstacle [m], null: not known. */
-  move(turn, distance) {
-    for (const [wheel, spoke] of this.spokes) {
-      if (!spoke) continue;
-      const angle = turn.get(wheel.name) ?? 0;
-      const [dx, dy] = [wheel.radius_m * Math.sin(angle), -wheel.radius_m * Math.cos(angle)];
-      setAttributes(spoke, { x1: wheel.x_m, y1: -wheel.z_m, x2: wheel.x_m + dx, y2: -wheel.z_m + dy });
-    }
-    if (!this.plate || distance === null) return;
-    const angle = this.obstacle.angle_deg * Math.PI / 180;
-    const foot = this.front + Math.max(distance, 0);
-    setAttributes(this.plate, this.which === "side"
-      ? { x1: foot, y1: 0, x2: foot + PLATE_M * Math.cos(angle), y2: -PLATE_M * Math.sin(angle) }
-      : { x1: foot, x2: foot, y1: -PLATE_M, y2: PLATE_M });
+  addGround() {
+    const side = this.which === "side";
+    if (side) this.ground = this.plane.appendChild(make("line", { class: "ground", y1: 0, y2: 0 }));
+    this.marks = Array.from({ length: Math.ceil((this.far - this.back) / MARK_M) + 1 }, () => this.plane.appendChild(make("line", { class: "mark" })));
   }
+
+  addWheel(wheel) {
+    const [r, width, { count, height_m: height }] = [wheel.radius_m, wheel.width_m, this.config.rover.grousers];
+    const group = this.add("g", {});
+    if (this.which === "top") group.append(make("rect", { class: "wheel", x: -r, y: -width / 2, width: 2 * r, height: width }));
+    else {
+      group.append(make("circle", { class: "wheel", cx: 0, cy: 0, r: r - height }), make("line", { class: "spoke", x1: 0, y1: 0, x2: 0, y2: -r + height }));
+      for (let i = 0; i < (count || 12); i += 1) { // a smooth rim has marks inside, so that it is seen to turn
+        const [from, to] = count ? [r - height, r] : [0.88 * r, r];
+        group.append(make("line", { class: "grouser", x1: 0, x2: 0, y1: -from, y2: -to, transform: `rotate(${360 * i / (count || 12)})` }));
+      }
+    }
+    return group;
+  }
+
+  /** Show a moment (`momentOf`). */
+  move({ placed, base, ground, loads, force_N: force, obstacle }) {
+    const { rover } = this.config;
+    const side = this.which === "side";
+    const flat = (at) => [at[0], -at[this.up]];
+    const height = side ? ground.height(base.at[0], base.at[1]) : base.at[1];
+    setAttributes(this.scene, { transform: `translate(${(-base.at[0]).toFixed(5)} ${height.toFixed(5)})` });
+    this.moveGround(side ? base.at[0] / Math.cos(this.pitch * Math.PI / 180) : base.at[0], side ? 0 : -height);
+    rover.bodies.forEach((body, i) => {
+      const { at, axes } = placed.get(body.name);
+      const [x, y] = flat(turned(axes, body.com_m).map((value, k) => value + at[k]));
+      setAttributes(this.bodies[i], { transform: `translate(${x.toFixed(5)} ${y.toFixed(5)}) rotate(${angleIn(axes, this.up).toFixed(3)})` });
+    });
+    rover.joints.forEach(({ parent, child }, i) => {
+      const carrier = placed.get(parent);
+      const com = parent === rover.base ? rover.bodies.find((body) => body.name === parent)?.com_m ?? [0, 0, 0] : [0, 0, 0];
+      const [[x1, y1], [x2, y2]] = [flat(turned(carrier.axes, com).map((value, k) => value + carrier.at[k])), flat(placed.get(child).at)];
+      setAttributes(this.links[i], { x1, y1, x2, y2 });
+    });
+    const mean = [...loads.values()].reduce((sum, one) => sum + one, 0) / loads.size || 1;
+    rover.wheels.forEach((wheel, i) => {
+      const { at, axes } = placed.get(wheel.body);
+      const [x, y] = flat(at);
+      const angle = side ? angleIn(axes, 2) : -deg(Math.atan2(-axes[0][1], axes[1][1]));
+      setAttributes(this.wheels[i], { transform: `translate(${x.toFixed(5)} ${y.toFixed(5)}) rotate(${angle.toFixed(3)})` });
+      const share = Math.max(loads.get(wheel.name), 0) / mean;
+      setAttributes(this.loads[i], side
+        ? { points: arrow(under([x, y], wheel.radius_m + LOAD_M * share, ground.normal), along(ground.normal, LOAD_M * share)) }
+        : { cx: x, cy: y, r: DISC_M * Math.sqrt(share) });
+    });
+    if (obstacle) this.moveObstacle(obstacle, placed, force);
+  }
+
+  moveGround(shift, middle) {
+    const side = this.which === "side";
+    if (side) setAttributes(this.ground, { x1: shift + 2 * this.back, x2: shift + 2 * this.far });
+    const first = Math.ceil((shift + this.back) / MARK_M);
+    this.marks.forEach((mark, i) => {
+      const x = (first + i) * MARK_M;
+      setAttributes(mark, { x1: x, x2: x, ...(side ? { y1: 0, y2: (first + i) % 5 ? 0.03 : 0.06 } : { y1: middle + this.least, y2: middle + this.most }) });
+    });
+  }
+
+  moveObstacle({ angle, foot }, placed, force) {
+    const [sine, cosine, length] = [Math.sin(angle), Math.cos(angle), M_PER_N * force];
+    const [first, second] = this.config.rover.wheels.map((wheel) => [placed.get(wheel.body).at, wheel.radius_m]);
+    const [[x, y, z], r] = first[0][1] < second[0][1] ? first : second; // the instrumented obstacle is to starboard
+    const touched = [x + r * sine, z - r * cosine];
+    if (this.which === "side") {
+      setAttributes(this.plate, { x1: foot, y1: 0, x2: foot + PLATE_M * cosine, y2: -PLATE_M * sine });
+      setAttributes(this.force, { points: arrow([touched[0], -touched[1]], [length * sine, length * cosine]) });
+    } else {
+      setAttributes(this.plate, { x1: foot, x2: foot, y1: this.least + EDGE_M / 2, y2: this.most - EDGE_M / 2 });
+      setAttributes(this.force, { points: arrow([touched[0], -y], [length * sine, 0]) });
+    }
+  }
+}
+
+/** A vector along the ground's normal as the side view has it, and the place so far under another. */
+const along = (normal, length) => [normal[0] * length, -normal[2] * length];
+const under = ([x, y], depth, normal) => [x - normal[0] * depth, y + normal[2] * depth];
+
+/** Angle of a body's x axis in the plane of a view [degrees], clockwise as SVG has it. */
+const angleIn = (axes, up) => (up === 2 ? deg(Math.atan2(axes[0][2], axes[2][2])) : -deg(Math.atan2(axes[1][0], axes[0][0])));
+
+/** Points of an arrow with its head, from a place along a vector. */
+function arrow([x, y], [dx, dy]) {
+  const length = Math.hypot(dx, dy);
+  if (length < 1e-4) return "";
+  const [ux, uy, head] = [dx / length, dy / length, Math.min(0.05, length / 2)];
+  const end = [x + dx, y + dy];
+  const side = (sign) => [end[0] - head * ux - sign * 0.4 * head * uy, end[1] - head * uy + sign * 0.4 * head * ux];
+  return [[x, y], end, side(1), end, side(-1)].map((point) => point.map((value) => value.toFixed(4)).join()).join(" ");
 }

@@ -33,7 +33,7 @@ def test_any_rover_stands_with_its_wheels_on_the_ground(kind):
         assert wheel["width_m"] > 0.0
         assert ("left" in wheel["name"]) == (wheel["y_m"] > 0.0)
     assert all(min(body["size_m"]) >= 0.0 < max(body["size_m"]) for body in rover["bodies"])
-    assert rover["links"]
+    assert {wheel["body"] for wheel in rover["wheels"]} <= {joint["child"] for joint in rover["joints"]}
 
 
 def test_the_content_is_json_and_has_all_faults_with_what_to_do():

@@ -106,7 +106,8 @@ def test_a_run_is_listed_and_its_files_are_served(browser, runs):
     ("asked", "status"),
     [
         ("timing", 200), ("traces?series=speed_mps", 200), ("mat", 200), ("traces?series=no_such_series", 404),
-        ("traces?series=--help", 404), ("secret", 404), ("csv", 404),
+        ("traces?series=--help", 404), ("secret", 404), ("csv", 404), ("replay", 200),
+        ("replay?from_s=4.1&to_s=--help", 404), ("replay?from_s=4.1", 404),
     ],
 )  # fmt: skip
 def test_only_what_the_page_shows_of_a_record_can_be_asked_for(browser, served, runs, asked, status):
@@ -118,6 +119,14 @@ def test_only_what_the_page_shows_of_a_record_can_be_asked_for(browser, served, 
     if status == 200:
         assert answer.body.decode().split()[1:] == asked.replace("?series=", " ").split()
     assert ("attachment" in answer.headers.get("content-disposition", "")) == (asked == "mat")
+
+
+def test_a_replay_of_a_time_is_asked_for_in_seconds(browser, served, runs):
+    (runs / "run_1").mkdir()
+    (runs / "run_1" / "trial.h5").touch()
+    served.prints_records()
+    answer = browser.get("/api/runs/run_1/record/replay?from_s=4.1&to_s=5")
+    assert answer.body.decode().split()[1:] == ["replay@4.100000000:5.000000000"]
 
 
 def test_the_scripts_of_a_report_run_as_those_of_nobody(browser, runs):

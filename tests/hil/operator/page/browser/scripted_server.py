@@ -30,13 +30,22 @@ FRAME = {"plate_m": 0.5, "feet_m": 0.763, "wheel_radius_m": 0.175}
 CONFIG: dict[str, Any] = {
     "name": "sim_impact", "rig": "simulated", "clock": "lockstep", "experiment": "impact", "states": [],
     "rover": {
+        "base": "body",
         "wheels": [
-            {"name": name, "x_m": 0.4 - 0.4 * (i // 2), "y_m": 0.3 - 0.6 * (i % 2), "z_m": 0.14, "radius_m": 0.14,
-             "width_m": 0.1}
+            {"name": name, "body": name, "x_m": 0.4 - 0.4 * (i // 2), "y_m": 0.3 - 0.6 * (i % 2), "z_m": 0.14,
+             "radius_m": 0.14, "width_m": 0.1}
             for i, name in enumerate(WHEELS)
         ],
-        "bodies": [{"name": "body", "x_m": 0.0, "y_m": 0.0, "z_m": 0.5, "size_m": [0.8, 0.4, 0.2]}],
-        "links": [{"name": "left_bogie", "from": [0.0, 0.3, 0.3], "to": [0.4, 0.3, 0.14]}],
+        "bodies": [{"name": "body", "x_m": 0.0, "y_m": 0.0, "z_m": 0.5, "com_m": [0.0, 0.0, 0.5],
+                    "size_m": [0.8, 0.4, 0.2]}],
+        "joints": [
+            {"name": "left_bogie", "parent": "body", "child": "left_bogie", "origin_m": [0.2, 0.3, 0.3],
+             "axis": [0.0, 1.0, 0.0], "locked_rad": None},
+            *({"name": f"{name}_drive", "parent": "body" if i else "left_bogie", "child": name, "axis": [0.0, 1.0, 0.0],
+               "origin_m": [0.4 - 0.4 * (i // 2), 0.3 - 0.6 * (i % 2), 0.14] if i else [0.2, 0.0, -0.16],
+               "locked_rad": None} for i, name in enumerate(WHEELS)),
+        ],
+        "grousers": {"count": 0, "height_m": 0.0},
     },
     "obstacle": {"angle_deg": 60.0, "distance_m": 0.5}, "ground": {}, "limits": {}, "channels": [],
     "series": [{"name": name, "unit": "1", "description": name} for name in SERIES],

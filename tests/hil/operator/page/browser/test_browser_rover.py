@@ -131,3 +131,16 @@ def test_a_load_distribution_is_set_with_the_wheel_or_the_shares_that_it_needs(s
         {"type": "set_loads", "mode": "unload", "wheel": "rear_left"},
         {"type": "set_loads", "mode": "share", "share": [0.167] * 6},
     ]
+
+
+def test_the_camera_of_the_view_in_three_dimensions_has_places_of_its_own(page):
+    page.click("#solid")
+    canvas = page.locator("#scene canvas")
+    canvas.wait_for()
+    seen = []
+    for name in ("Oblique", "Side", "Front", "Top", "Plate"):
+        page.get_by_role("group", name="Camera").get_by_role("button", name=name).click()
+        page.wait_for_timeout(300)
+        seen.append(canvas.screenshot())
+    assert len(set(seen)) == 5
+    assert page.problems == []

@@ -1,0 +1,183 @@
+"""What a film shows of a run: its ticks from one time to another, and what does not move."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.analysis.dataset import verified_summary
+from hil.analysis.events import impact_time
+from hil.analysis.film.skeleton import Floats, Placed, Skeleton, foot_of
+from hil.config import Config, ConfigError, parse_config
+from hil.config.model_parameters import nominal_rig
+from hil.recording import OpenRecord, RecordError, open_trial
+from hil.recording.stored_rows import packed
+
+HITTING = 2  # the first wheels of a rover hit the obstacle
+_FIELDS = (
+    "t_ns", "state", "cut", "impact", "pose", "joint_angle_rad", "wheel_speed_radps", "gap_m", "way_m", "speed_mps",
+    "normal_force_N", "effective_kinetic_energy_J", "force_sum_N", "load_point_m",
+)  # fmt: skip
+
+
+class Plate(NamedTuple):
+    """The obstacle: angle to the ground [rad], foot in the world [m], and how the sensors' centroid lies on it.
+
+    Attributes:
+        angle: to the ground [rad].
+        foot: world x [m].
+        centroid: of the sensors, across and up from the contact point of a smooth wheel [m].
+    """
+
+    angle: float
+    foot: float
+    centroid: tuple[float, float]
+
+
+class Moment(NamedTuple):
+    """One tick.
+
+    Attributes:
+        t_s: from the start of the run.
+        row: of `/tick`.
+        placed: the rover.
+    """
+
+    t_s: float
+    row: np.void
+    placed: Placed
+
+
+@dataclass(frozen=True)
+class Filmed:
+    """A part of a run, ready to be drawn.
+
+    Attributes:
+        name: of the run's folder, and why it is not to be trusted, if it is not.
+        config: of the run.
+        skeleton: of its rover.
+        radius_m: of the wheels, grousers included.
+        rows: its ticks, `_FIELDS` of `/tick`.
+        turned_rad: (ticks, wheels) by each wheel.
+        plate: the obstacle; None: there is none.
+        impact_s: when the impact was; None: there was none.
+        states: names by number.
+    """
+
+    name: str
+    config: Config
+    skeleton: Skeleton
+    radius_m: float
+    rows: NDArray[np.void]
+    turned_rad: Floats
+    plate: Plate | None
+    impact_s: float | None
+    states: Mapping[int, str]
+
+    def at(self, t_s: float) -> Moment:
+        """The tick at that time, or the last before it."""
+        times = self.rows["t_ns"]
+        place = int(np.clip(np.searchsorted(times, round(t_s * 1e9), "right") - 1, 0, len(times) - 1))
+        row = self.rows[place]
+        placed = self.skeleton.place(row["pose"], row["joint_angle_rad"], self.turned_rad[place])
+        return Moment(float(row["t_ns"]) * 1e-9, row, placed)
+
+
+def filmed(
+    run: Path, from_s: float | None, to_s: float | None, *, around_impact: bool = False, unverified: bool = False
+) -> Filmed:
+    """Read a run.
+
+    Args:
+        run: its folder.
+        from_s: first time [s]; None: the start, or shortly before the impact.
+        to_s: last time [s]; None: the end, or shortly after the impact.
+        around_impact: without times, only the impact and what is around it.
+        unverified: also one that does not match its digests; it is told in every picture.
+
+    Raises:
+        UnverifiedRunError: record and summary do not match their digests.
+        RecordError: there is none, it has no tick of that time, or is of a version that did not record the motion.
+        FolderError: no such folder.
+    """
+    summary, wrong = verified_summary(run, unverified=unverified)
+    with open_trial(run) as record:
+        config = config_of(record)
+        hit_s = impact_time(record, summary)
+        if around_impact and hit_s is not None:
+            from_s = hit_s - BEFORE_S if from_s is None else from_s
+            to_s = hit_s + AFTER_S if to_s is None else to_s
+        rows = _rows_of(record, from_s, to_s)
+        states = dict(one.split("=", 1) for one in str(record.meta["states"]).split(","))
+    nominal = nominal_rig(config)
+    tree = nominal.rover.tree().with_locks(dict.fromkeys(nominal.rover.rig_locks(), 0.0))
+    skeleton = Skeleton(tree, config.layout.turning)
+    radius_m = tree.wheels[0].radius + nominal.grouser_height
+    plate = _plate_of(config, skeleton, radius_m, rows) if config.section.obstacle else None
+    doubt = f" NOT VERIFIED: {wrong}" if wrong else ""
+    names = {int(number): name.replace("_", " ") for number, name in states.items()}
+    return Filmed(run.resolve().name + doubt, config, skeleton, radius_m, rows, turned_rad(rows), plate, hit_s, names)
+
+
+# Of a slow film, without times: so much before the impact, and after it.
+BEFORE_S, AFTER_S = 0.02, 0.08
+
+
+def config_of(record: OpenRecord) -> Config:
+    """Config of a record that says how the rover moved. Raises RecordError: it does not, or is of another version."""
+    names = record.tick.dtype.names or ()
+    if "pose" not in names:
+        raise RecordError(
+            f"the record has no motion of the rover (pose, joint angles): version {record.meta.get('version')} did not "
+            "record it; a run made again with the config of /meta has it"
+        )
+    try:
+        return parse_config(str(record.meta.get("config", "")), "/meta/config")
+    except ConfigError as error:
+        raise RecordError(f"its config is not one of this version: {error.problems[0]}") from None
+
+
+def turned_rad(rows: NDArray[np.void]) -> Floats:
+    """Angle (ticks, wheels) by which each wheel has turned since the first of these ticks."""
+    step_s = np.diff(rows["t_ns"], prepend=rows["t_ns"][:1])[:, None] * 1e-9
+    turned: Floats = np.cumsum(np.nan_to_num(rows["wheel_speed_radps"]) * step_s, axis=0)
+    return turned
+
+
+def _rows_of(record: OpenRecord, from_s: float | None, to_s: float | None) -> NDArray[np.void]:
+    times = np.asarray(record.tick["t_ns"])
+    if not times.size:
+        raise RecordError("no tick was recorded")
+    first = 0 if from_s is None else int(np.searchsorted(times, round(from_s * 1e9)))
+    end = len(times) if to_s is None else int(np.searchsorted(times, round(to_s * 1e9), "right"))
+    if first >= end:
+        last_s = times[-1] * 1e-9
+        raise RecordError(
+            f"no tick from {from_s or 0.0:g} to {last_s if to_s is None else to_s:g} s: it has 0 to {last_s:g} s"
+        )
+    rows = record.tick[first:end]
+    rows = packed(rows, list(_FIELDS))
+    if not np.isfinite(rows["pose"]).all():
+        raise RecordError("the rover's motion is not known: something that nobody measures pulled it")
+    return rows
+
+
+def _plate_of(config: Config, skeleton: Skeleton, radius_m: float, rows: NDArray[np.void]) -> Plate | None:
+    """The obstacle stands still: where the impact has shown it to be, or where the twin took it to be until then."""
+    known = np.flatnonzero(np.isfinite(rows["gap_m"]))
+    if not known.size:
+        return None
+    angle = math.radians(config.trial.angle_deg)
+    row = rows[known[-1]]
+    placed = skeleton.place(row["pose"], row["joint_angle_rad"], (0.0,) * len(skeleton.wheels))
+    centres = np.array([placed.origin[wheel] for wheel in skeleton.wheels[:HITTING]])
+    foot = foot_of(float(row["gap_m"]), centres, radius_m, angle)
+    places = [(c.across_m or 0.0, c.up_m or 0.0) for c in (config.triangle.channels if config.triangle else ())]
+    across, up = np.mean(places, axis=0).tolist() if places else (0.0, 0.0)
+    return Plate(angle, foot, (across, up))

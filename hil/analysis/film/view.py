@@ -1,0 +1,257 @@
+"""One picture of a run: the rover from starboard or from above, drawn by matplotlib without a screen."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection, LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.transforms import Affine2D
+
+from hil.analysis.film.moments import HITTING, Filmed, Moment
+from hil.analysis.film.outlines import body_outline, disc, grouser_lines, rim_outline, spoke_lines
+from hil.analysis.film.skeleton import Floats
+from models.rover.tree import rotation_about
+
+Which = Literal["side", "top"]
+_BODY, _NEAR, _FAR, _LINK = "#ddaa33", "#004488", "#8fa9c9", "#333333"
+_GROUND, _MARK, _PLATE, _LOAD, _FORCE = "#efe6d8", "#9a8f7d", "#bb5566", "#228833", "#cc3311"
+MARKS_M = 0.1  # between marks on the ground
+_AROUND_M = 0.35  # of the picture, before and behind the rover
+_PLATE_M = 0.6  # length of a plate whose size the config does not say
+_LOAD_M, _DISC_M = 0.2, 0.05  # length of the arrow, and radius of the disc, of the mean wheel load
+_FORCE_N, _FORCE_M = 200.0, 0.25  # length of the arrow of a force of the impact
+
+
+class View:
+    """Draws moments of a run into axes.
+
+    Args:
+        axes: of a figure; its limits are set.
+        run: that is filmed.
+        which: side, seen from starboard, or top.
+    """
+
+    def __init__(self, axes: Axes, run: Filmed, which: Which) -> None:
+        self._axes, self._run, self._side = axes, run, which == "side"
+        self._up = 2 if self._side else 1
+        first = run.at(0.0)
+        points = np.array(list(first.placed.origin.values())) - first.placed.origin[run.skeleton.tree.bodies[0].name]
+        self._back, self._front = points[:, 0].min() - run.radius_m, points[:, 0].max() + run.radius_m
+        half = np.abs(points[:, 1]).max() + 0.3
+        top = max(points[:, 2].max() + 0.3, 2.0 * run.radius_m + 0.3)
+        self._across = (-0.3, top) if self._side else (-half, half)
+        ground = run.config.ground
+        self._pitch = math.radians(ground.pitch_deg)
+        # the slope is a plane through the origin; only the side shows it
+        self._tilt = Affine2D().rotate(self._pitch if self._side else 0.0) + axes.transData
+        self._normal = (
+            rotation_about((0.0, 1.0, 0.0), -self._pitch)
+            @ rotation_about((1.0, 0.0, 0.0), math.radians(ground.roll_deg))[:, 2]
+        )
+        self._across = self._across[0] - self._rise(), self._across[1] + self._rise()
+        self._weight_N = max(float(np.nanmean(np.nansum(run.rows["normal_force_N"], axis=1))), 1.0)
+        axes.set_aspect("equal")
+        axes.set_axis_off()
+        self._ground, self._marks = self._polygons(_GROUND, 0.0), self._lines(_MARK, 1.0, 1.0)
+        for plane in (self._ground, self._marks):
+            plane.set_transform(self._tilt)
+        self._labels = [
+            axes.text(
+                0.0, 0.0, "", fontsize=7.5, color=_MARK, ha="center", va="top", transform=self._tilt, clip_on=True
+            )
+            for _ in range(10)
+        ]
+        self._port = self._polygons(_FAR, 2.0), self._lines("white", 2.1, 1.2), self._lines("#5f7fa8", 2.2, 1.6)
+        self._bodies = self._polygons(_BODY, 3.0, alpha=0.85)
+        self._links = self._lines(_LINK, 3.5, 2.2)
+        near = 4.0 if self._side else 2.5  # from above, all wheels are under the body
+        rims = self._polygons(_NEAR, near)
+        self._starboard = rims, self._lines("white", near + 0.1, 1.4), self._lines("#001d3d", near + 0.2, 2.0)
+        self._slab = self._polygons(_PLATE, 4.9, alpha=0.35)
+        self._plate = self._lines(_PLATE, 5.0, 4.0)
+        self._loads, self._force = self._arrows(_LOAD, len(run.skeleton.wheels)), self._arrows(_FORCE, 1)
+        self._discs = self._polygons(_LOAD, 5.5, alpha=0.8)
+
+    def draw(self, moment: Moment) -> None:
+        """Show that tick."""
+        placed, skeleton = moment.placed, self._run.skeleton
+        base = placed.origin[skeleton.tree.bodies[0].name]
+        left = base[0] + self._back - _AROUND_M
+        right = base[0] + self._front + _AROUND_M
+        self._axes.set_xlim(left, right)
+        height = base[0] * math.tan(self._pitch) if self._side else base[1]
+        self._axes.set_ylim(self._across[0] + height, self._across[1] + height)
+        stretch = 1.0 / math.cos(self._pitch) if self._side else 1.0
+        self._draw_ground(left * stretch, right * stretch, 0.0 if self._side else height)
+        wheels = set(skeleton.wheels)
+        flat = [0, self._up]
+        self._bodies.set_verts(
+            [body_outline(b, placed, flat) for b in skeleton.tree.bodies if b.name not in wheels], closed=True
+        )
+        self._links.set_segments([self._link(j.parent, j.child, moment) for j in skeleton.joints])
+        centres = np.array([placed.origin[wheel] for wheel in skeleton.wheels])
+        for starboard, artists in ((False, self._port), (True, self._starboard)):
+            self._draw_wheels(
+                [i for i, y in enumerate(centres[:, 1] - base[1]) if (y < 0.0) == starboard], moment, artists
+            )
+        self._draw_forces(moment, centres)
+
+    def _rise(self) -> float:
+        """By how much a slope rises or falls over half of the picture [m]."""
+        reach = max(-self._back, self._front) + _AROUND_M
+        return abs(reach * math.tan(self._pitch)) if self._side else 0.0
+
+    def _draw_ground(self, left: float, right: float, middle: float) -> None:
+        low, high = middle + self._across[0] - 1.0, 0.0 if self._side else middle + self._across[1] + 1.0
+        self._ground.set_verts([[(left - 1.0, low), (right + 1.0, low), (right + 1.0, high), (left - 1.0, high)]])
+        numbers = np.arange(math.ceil(left / MARKS_M), math.floor(right / MARKS_M) + 1)
+        low, high = (-0.03, 0.0) if self._side else (middle + self._across[0], middle + self._across[1])
+        longer = np.where(numbers % 5 == 0, 2.0, 1.0) if self._side else np.ones(len(numbers))
+        self._marks.set_segments(
+            [[(n * MARKS_M, low * k), (n * MARKS_M, high)] for n, k in zip(numbers, longer, strict=True)]
+        )
+        labelled = [n * MARKS_M for n in numbers if n % 5 == 0]
+        for place, text in enumerate(self._labels):
+            shown = place < len(labelled)
+            text.set_text(f"{labelled[place]:.1f} m" if shown else "")
+            if shown:
+                text.set_position((labelled[place], 2.2 * low if self._side else low + 0.06))
+
+    def _link(self, parent: str, child: str, moment: Moment) -> Floats:
+        origin, axes = moment.placed
+        base = self._run.skeleton.tree.bodies[0]
+        start = origin[parent] + axes[parent] @ np.array(base.com) if parent == base.name else origin[parent]
+        return np.array([start, origin[child]])[:, [0, self._up]]
+
+    def _draw_wheels(self, which: list[int], moment: Moment, artists: tuple[Any, ...]) -> None:
+        rims, spokes, grousers = artists
+        run, flat = self._run, [0, self._up]
+        wheels = [run.skeleton.tree.wheels[place] for place in which]
+        config = run.config.wheel
+        height = config.grouser_height_m if config.grousers else 0.0
+        rims.set_verts([rim_outline(w, run.radius_m - height, moment.placed, self._side) for w in wheels])
+        spokes.set_segments(
+            [s for w in wheels for s in spoke_lines(w, run.radius_m - height, moment.placed, flat, self._side)]
+        )
+        # a smooth rim has marks, so that it is seen to turn
+        count, reach = (config.grousers, height) if config.grousers else (12, -0.02)
+        grousers.set_segments(
+            [
+                g
+                for w in wheels
+                for g in grouser_lines(w, run.radius_m - height, reach, count, moment.placed, flat, self._side)
+            ]
+        )
+
+    def _draw_forces(self, moment: Moment, centres: Floats) -> None:
+        run, row = self._run, moment.row
+        loads_N = np.nan_to_num(np.asarray(row["normal_force_N"], float))
+        length = loads_N * len(loads_N) / self._weight_N
+        if self._side:  # from below, to where the wheel stands
+            arrows = _LOAD_M * length[:, None] * self._normal[[0, 2]]
+            self._loads.set_offsets(centres[:, [0, 2]] - run.radius_m * self._normal[[0, 2]] - arrows)
+            self._loads.set_UVC(*arrows.T)
+        else:  # a disc, whose area is the load
+            self._discs.set_verts(
+                [disc(centre[:2], _DISC_M * math.sqrt(k)) for centre, k in zip(centres, length, strict=True)]
+            )
+        self._draw_plate(row, centres, float(row["force_sum_N"]))
+
+    def _draw_plate(self, row: np.void, centres: Floats, force_N: float) -> None:
+        plate, run = self._run.plate, self._run
+        if plate is None:
+            self._force.set_UVC([0.0], [0.0])
+            return
+        sine, cosine = math.sin(plate.angle), math.cos(plate.angle)
+        size = run.config.obstacle.plate
+        low, high = (
+            (0.0, _PLATE_M)
+            if size is None
+            else (size.centre_up_m - 0.5 * size.height_m, size.centre_up_m + 0.5 * size.height_m)
+        )
+        front = centres[:HITTING]
+        starboard = front[int(np.argmin(front[:, 1]))]
+        point = starboard - run.radius_m * np.array([-sine, 0.0, cosine])  # a smooth wheel's contact point
+        across, up = np.nan_to_num(np.asarray(row["load_point_m"], float) + plate.centroid, nan=0.0)
+        at = point + np.array([cosine * up, across, sine * up])
+        length = _FORCE_M * max(force_N, 0.0) / _FORCE_N
+        if self._side:
+            self._plate.set_segments(
+                [[(plate.foot + low * cosine, low * sine), (plate.foot + high * cosine, high * sine)]]
+            )
+            self._force.set_offsets([at[[0, 2]]])
+            self._force.set_UVC([length * sine], [-length * cosine])
+        else:
+            half = 0.5 * (_PLATE_M if size is None else size.width_m)
+            ends = [[(plate.foot, wheel[1] - half), (plate.foot, wheel[1] + half)] for wheel in front]
+            self._plate.set_segments(ends)
+            reach = [plate.foot + low * cosine, plate.foot + high * cosine]
+            self._slab.set_verts(
+                [[(x, y) for (_, y), x in zip((a, a, b, b), (*reach, *reach[::-1]), strict=True)] for a, b in ends]
+            )
+            self._force.set_offsets([at[[0, 1]]])
+            self._force.set_UVC([length * sine], [0.0])
+
+    def _polygons(self, colour: str, order: float, alpha: float = 1.0) -> PolyCollection:
+        made = PolyCollection([], facecolors=colour, edgecolors="none", zorder=order, alpha=alpha)
+        self._add(made)
+        return made
+
+    def _lines(self, colour: str, order: float, width: float) -> LineCollection:
+        made = LineCollection([], colors=colour, linewidths=width, zorder=order, capstyle="round")
+        self._add(made)
+        return made
+
+    def _add(self, made: Collection) -> None:
+        made.set_transform(self._axes.transData)
+        self._axes.add_collection(made, autolim=False)
+
+    def _arrows(self, colour: str, count: int) -> Any:
+        nothing = np.zeros(count)
+        made = self._axes.quiver(
+            nothing, nothing, nothing, nothing, color=colour, angles="xy", scale_units="xy", scale=1.0, width=0.005,
+            zorder=6.0, minlength=0.0,
+        )  # fmt: skip
+        return made
+
+
+def headline(run: Filmed) -> str:
+    """What is filmed: the run, its config and rig, and whether it was simulated."""
+    config = run.config
+    angle = f", {config.trial.angle_deg:g} degrees" if run.plate else ""
+    return f"{run.name}: {config.name}{angle}, {'real rig' if config.rig == 'real' else 'SIMULATED'}"
+
+
+def caption(run: Filmed, moment: Moment) -> tuple[str, str]:
+    """Two lines over a picture: the moment, and the numbers of its tick."""
+    row = moment.row
+    where = "" if run.impact_s is None else f", impact {(moment.t_s - run.impact_s) * 1e3:+.1f} ms"
+    state = run.states.get(int(row["state"]), str(row["state"]))
+    first = f"t = {moment.t_s:.4f} s{where}    {state}{', drives cut' * bool(row['cut'])}"
+    parts = [f"way {_number(row['way_m'], 4)} m", f"speed {_number(row['speed_mps'], 4)} m/s"]
+    if run.plate:
+        parts.append(f"gap {_number(row['gap_m'] * 1e3, 2)} mm")
+        parts.append(f"T_c {_number(row['effective_kinetic_energy_J'], 4)} J")
+    if run.config.layout.channels:
+        parts.append(f"force sensed {_number(row['force_sum_N'], 1)} N")
+    return first, "    ".join(parts)
+
+
+def _number(value: float, decimals: int) -> str:
+    return f"{round(float(value), decimals) + 0.0:.{decimals}f}"  # + 0.0: no -0
+
+
+def make_figure(panels: int) -> tuple[Figure, list[Axes]]:
+    """A figure with so many pictures below or beside each other, and their axes."""
+    columns = 1 if panels == 1 else 2
+    rows = math.ceil(panels / columns)
+    figure = Figure((9.6, 5.4) if panels == 1 else (15.0, 4.3 * rows), dpi=100, facecolor="white")
+    axes = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel().tolist()
+    figure.subplots_adjust(0.01, 0.01, 0.99, 0.93 if panels > 1 else 0.85, 0.03, 0.16)
+    for empty in axes[panels:]:
+        empty.set_axis_off()
+    return figure, axes[:panels]

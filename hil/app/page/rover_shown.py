@@ -1,0 +1,50 @@
+"""The rover as the page draws it: its bodies, its joints, and its wheels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hil.analysis.film.outlines import box_of
+from hil.analysis.film.skeleton import Floats, Skeleton
+from hil.config.rig import Rig
+from hil.messages.stages import UPRIGHT
+
+
+def rover_shown(rig: Rig) -> dict[str, Any]:
+    """The rover as it stands on level ground with all turning joints at zero; base frame, lengths in m."""
+    nominal, wheel = rig.nominal, rig.config.wheel
+    tree = nominal.rover.tree().with_locks(dict.fromkeys(nominal.rover.rig_locks(), 0.0))
+    skeleton = Skeleton(tree, ())
+    placed = skeleton.place(UPRIGHT, (), (0.0,) * len(skeleton.wheels))
+    return {
+        "base": tree.bodies[0].name,
+        "wheels": [
+            {
+                "name": wheel.name, "body": wheel.body, **_point(placed.origin[wheel.body]),
+                "radius_m": wheel.radius + nominal.grouser_height, "width_m": wheel.width,
+            }
+            for wheel in tree.wheels
+        ],
+        "bodies": [
+            {
+                "name": body.name, **_point(placed.origin[body.name] + placed.axes[body.name] @ np.array(body.com)),
+                "com_m": list(body.com), "size_m": list(box_of(body)),
+            }
+            for body in tree.bodies
+            if body.name not in skeleton.wheels
+        ],
+        "joints": [
+            {
+                "name": joint.name, "parent": joint.parent, "child": joint.child, "origin_m": list(joint.origin),
+                "axis": list(joint.axis), "locked_rad": joint.locked_at,
+            }
+            for joint in skeleton.joints
+        ],
+        "grousers": {"count": wheel.grousers, "height_m": nominal.grouser_height},
+    }  # fmt: skip
+
+
+def _point(place: Floats) -> dict[str, float]:
+    return {f"{axis}_m": float(value) for axis, value in zip("xyz", place, strict=True)}

@@ -1,0 +1,77 @@
+/** Where a rover's bodies, legs and wheels are, by the pose and the joint angles of a tick. */
+
+export const POSE = ["pose/x", "pose/y", "pose/z", "pose/qx", "pose/qy", "pose/qz", "pose/qw"];
+const HITTING = 2; // the first wheels of a rover hit the obstacle
+const rad = (deg) => (deg ?? 0) * Math.PI / 180;
+
+/** A vector turned by axes, three rows. */
+export const turned = (axes, [x, y, z]) => axes.map(([a, b, c]) => a * x + b * y + c * z);
+const plus = (one, other) => one.map((value, i) => value + other[i]);
+const times = (one, other) => one.map((row) => [0, 1, 2].map((k) => row[0] * other[0][k] + row[1] * other[1][k] + row[2] * other[2][k]));
+
+/** Axes of a turn by an angle [rad] about a unit axis. */
+function about([x, y, z], angle) {
+  const [s, c] = [Math.sin(angle), 1 - Math.cos(angle)];
+  return [
+    [1 - c * (y * y + z * z), c * x * y - s * z, c * x * z + s * y],
+    [c * x * y + s * z, 1 - c * (x * x + z * z), c * y * z - s * x],
+    [c * x * z - s * y, c * y * z + s * x, 1 - c * (x * x + y * y)],
+  ];
+}
+
+/** The ground of a config: a plane through the world's origin, with its axes, its normal, and its height at a place. */
+export function groundOf(config) {
+  const axes = times(about([0, 1, 0], -rad(config.ground?.pitch_deg)), about([1, 0, 0], rad(config.ground?.roll_deg)));
+  const normal = axes.map((row) => row[2]);
+  return { axes, normal, height: (x, y) => -(normal[0] * x + normal[1] * y) / normal[2] };
+}
+
+/** Axes of a quaternion, whose length does not matter. */
+function ofQuaternion([x, y, z, w]) {
+  const length = Math.hypot(x, y, z);
+  return about(length ? [x / length, y / length, z / length] : [0, 0, 1], 2 * Math.atan2(length, w));
+}
+
+export class Skeleton {
+  constructor(rover) {
+    this.rover = rover;
+    this.wheelOf = new Map(rover.wheels.map((wheel) => [wheel.body, wheel.name]));
+  }
+
+  /** Of each body by its name: `at`, its origin in the world [m], and `axes`. `base`: both of the base; `turn`: of each wheel by its name [rad]. */
+  place(base, angleOf, turn) {
+    const placed = new Map([[this.rover.base, base]]);
+    for (const joint of this.rover.joints) {
+      const carrier = placed.get(joint.parent);
+      const wheel = this.wheelOf.get(joint.child);
+      const angle = wheel ? turn.get(wheel) ?? 0 : joint.locked_rad ?? angleOf(joint.name) ?? 0;
+      placed.set(joint.child, { at: plus(carrier.at, turned(carrier.axes, joint.origin_m)), axes: times(carrier.axes, about(joint.axis, angle)) });
+    }
+    return placed;
+  }
+}
+
+/** The rover of a tick, for the views. `of`: value of a series, null: not known; `turn`: of each wheel by its name [rad]. */
+export function momentOf(config, skeleton, of, turn) {
+  const pose = POSE.map(of);
+  const known = pose.every((value) => typeof value === "number");
+  const ground = groundOf(config);
+  const base = known ? { at: pose.slice(0, 3), axes: ofQuaternion(pose.slice(3)) } : { at: [0, 0, 0], axes: ground.axes };
+  const placed = skeleton.place(base, (joint) => (known ? of(`joint_angle_rad/${joint}`) : null), turn);
+  const loads = new Map(config.rover.wheels.map(({ name }) => [name, of(`normal_force_N/${name}`) ?? 0]));
+  return { placed, base, ground, loads, force_N: Math.max(of("force_sum_N") ?? 0, 0), obstacle: obstacleOf(config, placed, known ? of("gap_m") : null) };
+}
+
+/** Where the plate is: as far from the nearer front wheel as the twin says, or else as the config says that the rover starts. */
+function obstacleOf({ rover, obstacle }, placed, gap_m) {
+  if (!obstacle) return null;
+  const angle = rad(obstacle.angle_deg);
+  const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
+  const gap = typeof gap_m === "number" ? gap_m : obstacle.distance_m * sine;
+  // the circle of the wheel touches the inclined plate where the gap is 0
+  const feet = rover.wheels.slice(0, HITTING).map(({ body, radius_m: r }) => {
+    const [x, , z] = placed.get(body).at;
+    return x + (gap + r - cosine * z) / sine;
+  });
+  return { angle, gap, foot: Math.max(...feet), known: typeof gap_m === "number" };
+}
