@@ -19,7 +19,7 @@ from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import loop_rows, summary_table, verdict_rows
 from hil.messages.check import Check
 from hil.messages.fault import Fault
-from hil.messages.operator_input import Arm, Start, Stop, asks
+from hil.messages.operator_input import Arm, ConsoleLost, Start, Stop, asks
 from hil.messages.schema import recorded_detail
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.processes.disturbances import beside
@@ -86,7 +86,8 @@ class Experiment(ABC):
         config: of it.
         state: the one it is in.
         checks: of arming, once that was tried.
-        stopped: the operator ended it.
+        stopped: the operator ended it, or was lost before the start.
+        console_lost: what was found of that loss; empty: there was none.
     """
 
     name: ClassVar[str]
@@ -107,6 +108,7 @@ class Experiment(ABC):
         self.state = self.states(IDLE)
         self.checks: Sequence[Check] = ()
         self.stopped = self._stopping = False
+        self.console_lost = ""
 
     def headline(self) -> str:
         """What will be done, in a few words for people; by default the name."""
@@ -168,7 +170,9 @@ class Experiment(ABC):
             f"fault {one.fault.value}: {recorded_detail(one.detail)}{beside(one.t_ns)}" for one in safety.events
         ]
         reasons += [event.detail for event in safety.warnings if event.fault is Fault.MEASURED_NEAR_LIMIT]
-        if self.stopped:
+        if self.console_lost:
+            reasons.append(f"ended before the start: {self.console_lost}")
+        elif self.stopped:
             reasons.append("ended by the operator")
         return reasons
 
@@ -206,7 +210,9 @@ class Experiment(ABC):
             self._arm_asked = True
         if safe and not (self._attended and self.state == IDLE):  # there a fault can still be cleared
             self._enter(ABORTED, t_ns)
-        elif samples.operator and asks(samples.operator, Stop):
+        elif samples.operator and (asks(samples.operator, Stop) or asks(samples.operator, ConsoleLost)):
+            lost = (one.found for one in samples.operator if isinstance(one, ConsoleLost))
+            self.console_lost = next(lost, "")
             self.stopped, self._stopping = True, self.state > ARMED and samples.drives.stopped_ns < 0
             self._enter(ABORTED, t_ns)
         elif self.state == IDLE and self._arm_asked and (self._unfit or self._can_be_armed(samples, estimate)):

@@ -10,14 +10,12 @@ import msgspec
 import numpy as np
 
 from hil.app.check.budgets import bus_loads, cut_latency
+from hil.app.console_status import obstacle_shown
 from hil.app.page.bands import band
 from hil.app.page.series import series
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
-from hil.config.schema.experiment_section import ExperimentSection
-from hil.config.schema.ground_and_obstacle import ObstacleConfig
-from hil.config.schema.trial import TrialConfig
 from hil.experiments.base import Experiment
 from hil.experiments.registry import experiment_type
 from hil.messages.check import Check
@@ -43,7 +41,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         "experiment": config.experiment,
         "states": [state.name.lower() for state in experiment_type(config).states],
         "rover": _rover(rig),
-        "obstacle": _obstacle(config.obstacle, config.section, config.trial),
+        "obstacle": _obstacle(config),
         "ground": {
             "kind": config.ground.kind,
             "pitch_deg": config.ground.pitch_deg,
@@ -101,15 +99,10 @@ def _set_points(rig: Rig) -> list[dict[str, Any]]:
     ]
 
 
-def _obstacle(obstacle: ObstacleConfig, section: ExperimentSection, trial: TrialConfig) -> dict[str, Any] | None:
-    if not section.obstacle:
-        return None
-    plate = obstacle.plate
-    return {
-        "angle_deg": trial.angle_deg,
-        "distance_m": trial.start_distance_m,
-        "plate": plate.model_dump(mode="json") if plate else None,
-    }
+def _obstacle(config: Config) -> dict[str, Any] | None:
+    plate = config.obstacle.plate
+    stands = obstacle_shown(config)
+    return stands and {**stands, "plate": plate.model_dump(mode="json") if plate else None}
 
 
 def _rover(rig: Rig) -> dict[str, Any]:

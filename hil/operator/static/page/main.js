@@ -20,6 +20,7 @@ connection.open();
 
 const config = await read("/api/config");
 document.title = `${config.name} - rover rig`;
+connection.on("status", ({ obstacle }) => Object.assign(config.obstacle ?? {}, obstacle)); // a trial may have another angle
 const newest = new Newest(connection);
 startOperate(connection, config);
 startRover(config, newest);

@@ -36,7 +36,8 @@ export class Scene {
     this.front = frontOf(config.rover);
     this.addGround();
     this.addRover(config.rover);
-    if (config.obstacle) this.addObstacle(config.obstacle);
+    this.stands = config.obstacle;
+    if (config.obstacle) this.addObstacle();
     const tall = Math.max(...config.rover.bodies.map((body) => body.z_m), ...config.rover.wheels.map((wheel) => wheel.z_m));
     this.middle = new Vector3(this.front / 4, 0, tall / 2);
     this.away = 2.2 * (this.front + tall);
@@ -73,12 +74,11 @@ export class Scene {
     });
   }
 
-  addObstacle({ angle_deg: angle }) {
+  addObstacle() {
     this.obstacle = new Group();
     const plate = new Mesh(new BoxGeometry(PLATE_M, 2 * PLATE_M, THICK_M), new MeshLambertMaterial({ color: colour("red") }));
     plate.position.x = PLATE_M / 2;
     this.obstacle.add(plate);
-    this.obstacle.rotation.y = -rad(angle);
     this.obstacle.visible = false;
     this.rig.add(this.obstacle);
   }
@@ -88,6 +88,7 @@ export class Scene {
     for (const [name, mesh] of this.wheels) mesh.rotation.y = turn.get(name) ?? 0;
     if (this.obstacle && distance !== null) {
       this.obstacle.visible = true;
+      this.obstacle.rotation.y = -rad(this.stands.angle_deg);
       this.obstacle.position.x = this.front + Math.max(distance, 0);
     }
     this.draw();
