@@ -81,6 +81,7 @@ class Experiment(ABC):
         states: all of its states.
         figure: name of the file that `draw` makes; None: it has no figure.
         set_points: that an operator may change while it runs: unit by name.
+        main_numbers: of its summary, which a verdict and a list of runs show: key, name, unit, digits after the point.
         steady: it needs a steady drive at these speeds; others measure traction at its limit, or end before.
         rig: as given.
         config: of it.
@@ -95,6 +96,7 @@ class Experiment(ABC):
     states: ClassVar[type[IntEnum]] = State
     figure: ClassVar[str | None] = None
     set_points: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    main_numbers: ClassVar[Sequence[tuple[str, str, str, int]]] = ()
     steady: ClassVar[bool] = False
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:

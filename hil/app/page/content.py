@@ -17,7 +17,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
 from hil.experiments.base import Experiment
-from hil.experiments.registry import experiment_type
+from hil.experiments.registry import BUILT_IN, experiment_type
 from hil.messages.check import Check
 from hil.messages.layout import Layout
 from hil.messages.loads import load_modes
@@ -62,6 +62,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         "cut_budget": _shown(cut_latency(config)),
         "limits": config.limits.model_dump(mode="json"),
         "telemetry": bool(config.telemetry.endpoint),
+        "main_numbers": {kind.name: kind.main_numbers for kind in {*BUILT_IN, experiment_type(config)}},
         "console_lost": config.operator.console_lost,
         "plan": plan,
         "faults": {

@@ -28,4 +28,4 @@ const earlier = startTraces(connection, config, newest, [...traceSeries(config),
 const showTiming = startLoop(config);
 const showTrials = startCampaign(connection, config);
 startDevices(connection, config, newest);
-startRuns(connection, (runs) => { earlier.offer(runs); showTrials(runs); }, showTiming);
+startRuns(connection, config, (runs) => { earlier.offer(runs); showTrials(runs); }, showTiming);
