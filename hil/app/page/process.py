@@ -51,11 +51,12 @@ def _named(endpoint: str, token: bytes | None, keys: tuple[Path, Path] | None, n
 
 
 def _feed(settings: PageSettings) -> TelemetryReceiver:
+    virtual_hz = None if settings.realtime else settings.rate_hz
     if settings.telemetry_key is None:
-        return TelemetryReceiver(settings.telemetry_endpoint)
+        return TelemetryReceiver(settings.telemetry_endpoint, None, virtual_hz)
     assert settings.client_key is not None
     keys = read_key_pair(Path(settings.client_key)), read_public_key(Path(settings.telemetry_key))
-    return TelemetryReceiver(settings.telemetry_endpoint, keys)
+    return TelemetryReceiver(settings.telemetry_endpoint, keys, virtual_hz)
 
 
 def main(folder: Path, parent: int, address: str) -> None:

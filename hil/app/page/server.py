@@ -104,6 +104,7 @@ def _settings(
         telemetry_endpoint=telemetry.endpoint.replace("//*:", "//127.0.0.1:"),  # all addresses: also this one
         telemetry_key=_server_key(telemetry.keys),
         realtime=config.clock == "realtime",
+        rate_hz=config.loop.rate_hz,
         runs=str(runs),
         content=page_content(config, plan),
         checks=fixed_checks(Rig(config)),

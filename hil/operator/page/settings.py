@@ -25,6 +25,7 @@ class PageSettings(msgspec.Struct, frozen=True):
         telemetry_endpoint: of the telemetry; "": there is none.
         telemetry_key: file of its key; null: without keys.
         realtime: the loop's clock is that of this computer.
+        rate_hz: of the loop.
         runs: folder of the runs.
         content: answer to GET /api/config.
         checks: arming checks that follow from the config alone.
@@ -41,6 +42,7 @@ class PageSettings(msgspec.Struct, frozen=True):
     telemetry_endpoint: str
     telemetry_key: str | None
     realtime: bool
+    rate_hz: float
     runs: str
     content: dict[str, Any]
     checks: list[dict[str, Any]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from .scripted_server import WHEELS, until
@@ -211,3 +213,18 @@ def test_each_control_has_a_name_and_each_part_a_heading(page):
     )
     assert unnamed == []
     assert page.evaluate("[...document.querySelectorAll('section')].every((one) => one.querySelector('h2'))")
+
+
+def test_each_line_of_the_log_has_date_and_time_and_an_event_in_virtual_time_says_so(page, server):
+    t = datetime(2026, 3, 1, 9, 5, 7, 48_000).astimezone().timestamp()
+    server.send({"type": "log", "t": t, "who": "Ada-1", "text": "arm"})
+    event = {"type": "event", "name": "impact", "t": t, "id": 0, "value": 2.0, "limit": None, "detail": ""}
+    server.send(event | {"virtual_s": None})
+    server.send(event | {"virtual_s": 4.731})
+    when = "2026-03-01 09:05:07.048"
+    wanted = [
+        [when, "event", "impact, value 2, at 4.731 s of simulated time"], [when, "event", "impact, value 2"],
+        [when, "Ada-1", "arm"],
+    ]  # fmt: skip
+    until(lambda: page.locator("#lines tr").count() == 3)
+    assert [row.locator("td").all_text_contents() for row in page.locator("#lines tr").all()] == wanted
