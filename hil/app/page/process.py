@@ -75,7 +75,8 @@ def main(folder: Path, parent: int, address: str) -> None:
         listening = bind(address)
         host, port = listening.getsockname()
         bound = f"{address.rpartition(':')[0] or host}:{port}"
-        access = PageAccess(token, bound, encrypted=settings.certificate is not None)
+        encrypted, ticket = settings.certificate is not None, Path(settings.ticket_file)
+        access = PageAccess(token, bound, encrypted=encrypted, ticket=ticket)
         server = make_server(make_page(settings, access).app(), *files)
     except (ValueError, KeysError, RuntimeFolderError) as error:
         lifecycle.report(error=str(error))

@@ -16,6 +16,7 @@ class PageSettings(msgspec.Struct, frozen=True):
     Attributes:
         address: ADDRESS:PORT; * as the port: a free one.
         token_file: of the token that opens a session.
+        ticket_file: of the one that the printed address has: it opens one, and is then removed.
         certificate: file of the TLS certificate; null: no TLS.
         certificate_key: file of its key.
         command_endpoint: of the command socket.
@@ -33,6 +34,7 @@ class PageSettings(msgspec.Struct, frozen=True):
 
     address: str
     token_file: str
+    ticket_file: str
     certificate: str | None
     certificate_key: str | None
     command_endpoint: str

@@ -92,15 +92,53 @@ def test_arm_and_start_need_a_second_click_and_the_lease(page, server):
 def test_signs_of_life_are_sent_while_the_page_is_in_view(page, server):
     until(lambda: server.alive > 3)
     page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })")
-    page.keyboard.press("Escape")
-    until(lambda: len(stops(server)) == 1)  # and with it all that was sent before
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_timeout(400)  # what was sent before is there
     before = server.alive
-    page.wait_for_timeout(400)
-    page.keyboard.press("Escape")
-    until(lambda: len(stops(server)) == 2)
+    page.wait_for_timeout(800)
     assert server.alive == before
     page.evaluate("delete document.hidden")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     until(lambda: server.alive > before)
+
+
+# Keeps the page's own thread busy for two times [ms], and counts the signs of life that the server has got in the last.
+BUSY = """([first, second]) => {
+  const signs = () => {
+    const asked = new XMLHttpRequest();
+    asked.open("GET", "/api/signs", false);
+    asked.send();
+    return Number(asked.responseText);
+  };
+  const wait = (ms) => { for (const until = performance.now() + ms; performance.now() < until;); };
+  wait(first);
+  const before = signs();
+  wait(second);
+  return signs() - before;
+}"""
+
+
+def test_a_page_that_draws_for_a_second_shows_that_it_lives_all_the_while(page, server):
+    until(lambda: server.alive > 3)
+    until(lambda: page.evaluate(BUSY, [200, 900]) > 3)  # a busy machine may keep all of the browser from it
+
+
+def test_a_page_that_hangs_is_not_said_to_live(page, server):
+    until(lambda: server.alive > 3)
+    assert page.evaluate(BUSY, [3500, 1000]) == 0
+    before = server.alive
+    until(lambda: server.alive > before)
+
+
+def test_a_page_without_a_place_among_the_viewers_stops_all_the_same(server, opened):
+    server.full = True
+    page = opened(server.url)
+    page.click("#stop")
+    page.locator("#cut").filter(has_text="stop accepted").wait_for()
+    page.keyboard.press("Escape")
+    until(lambda: [stop["reason"] for stop in server.posted] == ["button", "Escape"])
+    assert {stop["type"] for stop in server.posted} == {"stop"}
+    assert server.received == []
 
 
 def test_a_motion_lasts_as_long_as_its_button_is_held(page, server):
