@@ -18,6 +18,7 @@ from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Start
 from hil.operator import client as client_module
 
+from .conftest import NAME
 from .operated_rig import LONGEST_S, OperatedRig
 from .scripted_server import until
 
@@ -142,6 +143,7 @@ def test_a_stop_in_the_run_up_cuts_the_drives_in_its_tick_and_the_run_ends_once_
     assert after["drives_stopped_ns"][-1] >= after["t_ns"][0]
     (detail,) = record.events["detail"][record.events["name"] == b"operator stop"]
     assert how.encode() in detail
+    assert NAME.encode() in detail
     assert not rig.client.status()["faults"]
 
 
