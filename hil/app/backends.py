@@ -151,7 +151,7 @@ class RealtimeBackend:
         supervisor = self._supervisor
         alarms, feed = [supervisor.alarm, *supervisor.reports, record_sink.alarm], supervisor.feed
         if self._console:
-            self._console.attend(self.cycle, shared.run, config.experiment)
+            self._console.attend(self.cycle, shared.run, config)
             alarms.append(self._console.alarm)
             feed = self._feed_and_show
         self.loop = Loop(self._clock, self.cycle, alarms, feed)

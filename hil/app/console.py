@@ -10,13 +10,31 @@ from typing import Any
 import numpy as np
 
 from drivers.host import COMPUTER, Host
-from hil.app.console_status import ConsoleStatus, ShownQuestion, encoded, faults_shown, main_numbers
+from hil.app.console_status import (
+    ConsoleStatus,
+    ShownQuestion,
+    encoded,
+    faults_shown,
+    main_numbers,
+    obstacle_shown,
+)
+from hil.config import Config
 from hil.experiments.base import ARMED, Experiment
 from hil.ipc.command_memory import LEASE, STATUS, CommandMemory
 from hil.ipc.operator import SharedOperator
 from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.fault_bounds import CONSOLE_SILENT_NS
-from hil.messages.operator_input import NOTICES, Campaign, Jog, OperatorCommand, OperatorInput, Stop, Valve, Verdict
+from hil.messages.operator_input import (
+    NOTICES,
+    Campaign,
+    ConsoleLost,
+    Jog,
+    OperatorCommand,
+    OperatorInput,
+    Valve,
+    Verdict,
+    shortened,
+)
 from hil.runtime.cycle import Cycle
 
 # Between two statuses [ns], and between two looks at the commands where no loop runs [s].
@@ -32,7 +50,7 @@ class Console:
     In a run the loop reads the commands (`read`), calls `alarm` at the beginning of each tick and `tick` at its end.
     Between two runs the resident process takes the commands one by one (`wait`).
 
-    The lease is watched in each tick. A run that has not started ends if it is lost, as by the operator's stop. From
+    The lease is watched in each tick. A run that has not started ends if it is lost, and says so. From
     the start on it is fault 19; `operator.console_lost` says whether the run finishes or goes Safe.
 
     Args:
@@ -62,16 +80,17 @@ class Console:
         """Name of the client that holds the operator lease; None: nobody does."""
         return None if self._lease_age_ns() is None else self._row["holder"][0].decode(errors="replace")
 
-    def attend(self, cycle: Cycle, folder: Path, experiment: str) -> None:
+    def attend(self, cycle: Cycle, folder: Path, config: Config) -> None:
         """Watch the lease for a run, and show its state.
 
         Args:
             cycle: that the loop will run.
             folder: of the run.
-            experiment: its name.
+            config: of the run.
         """
         self._cycle, self._lost, self._look_ns = cycle, None, 0
-        self.status.run, self.status.experiment = str(folder), experiment
+        self.status.run, self.status.experiment = str(folder), config.experiment
+        self.status.obstacle = obstacle_shown(config)
         self.status.refused, self.status.warnings = [], []
 
     def read(self) -> OperatorInput:
@@ -105,7 +124,7 @@ class Console:
         if self._lost is None:
             self._lost = Alarm(Fault.CONSOLE_LOST, self._silent_ms(), CONSOLE_SILENT_NS * 1e-6, self._loss())
             if experiment.state <= ARMED:
-                self._cycle.rig_io.operator.put(Stop("console lost before the start"))
+                self._cycle.rig_io.operator.put(ConsoleLost(shortened(self._lost.detail)))
         ended = experiment.over or experiment.stopped
         return None if experiment.state <= ARMED or ended else self._lost
 

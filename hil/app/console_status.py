@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from hil.config import Config
 from hil.ipc.command_memory import MOST_STATUS_BYTES
 from hil.messages.check import Check
 from hil.messages.fault import Event
@@ -60,6 +61,7 @@ class ConsoleStatus(msgspec.Struct):
         refused: arming checks that failed last, or why a command between two runs was refused.
         checks: of the last arming, passed or failed.
         run: folder of the newest run.
+        obstacle: of that run, as it stands: `angle_deg`, `distance_m` from the front wheels at the start; null: none.
         runs: number of runs that are over.
         summary: main numbers of the last of them.
         holder: client that holds the operator lease.
@@ -78,6 +80,7 @@ class ConsoleStatus(msgspec.Struct):
     refused: list[str] = msgspec.field(default_factory=list)
     checks: Sequence[Check] = ()
     run: str = ""
+    obstacle: dict[str, float] | None = None
     runs: int = 0
     summary: dict[str, Any] | None = None
     holder: str | None = None
@@ -101,6 +104,12 @@ def encoded(status: ConsoleStatus) -> bytes:
 def faults_shown(events: Sequence[Event]) -> list[FaultShown]:
     """Faults as clients see them."""
     return [FaultShown(int(event.fault), FAULT_TABLE[event.fault].name, event.detail) for event in events]
+
+
+def obstacle_shown(config: Config) -> dict[str, float] | None:
+    """The obstacle of a config as clients see it; None: its experiment has none."""
+    trial = config.trial
+    return {"angle_deg": trial.angle_deg, "distance_m": trial.start_distance_m} if config.section.obstacle else None
 
 
 def main_numbers(summary: Mapping[str, Any]) -> dict[str, Any]:

@@ -106,7 +106,7 @@ class LockstepBackend:
             self.loop = Loop(clock, self.cycle, feed=_HowFar(rate_hz, self._progress).tick)
         else:
             clock = PacedClock(self.simulated_rig, rate_hz, console.host)
-            console.attend(self.cycle, folder, self._rig.config.experiment)
+            console.attend(self.cycle, folder, self._rig.config)
             self.loop = Loop(clock, self.cycle, (console.alarm,), console.tick)
 
     def next_run(

@@ -17,17 +17,12 @@ from hil.campaign.folder import VERDICT, Trial
 from hil.campaign.operator import NoAnswerError, Operator, Question
 from hil.campaign.run import CampaignStop, Progressing, ProgressReporter, Wanted, begin, interrupted
 from hil.config import Config
+from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.impact.obstacle_frame import frame_settings
 from hil.realtime.processor import processor_name
 from hil.recording.run_folder import replacing, run_folder
 
 INCH_M = 0.0254
-_SHOWN = (
-    ("peak_force_N", "peak force", "N", 1),
-    ("impact_speed_mps", "impact speed", "m/s", 4),
-    ("effective_kinetic_energy_J", "T_c", "J", 4),
-    ("contact_duration_s", "contact", "s", 3),
-)
 # Runs a trial in its folder and returns its summary.
 Run = Callable[[Config, Path], dict[str, Any]]
 
@@ -159,7 +154,7 @@ def verdict_text(summary: dict[str, Any]) -> str:
     judged = "ended early" if summary["aborted"] else "accepted" if summary["accepted"] else "not accepted"
     numbers = ", ".join(
         f"{label} {summary[key]:.{digits}f} {unit}"
-        for key, label, unit, digits in _SHOWN
+        for key, label, unit, digits in ImpactExperiment.main_numbers
         if summary.get(key) is not None
     )
     reasons = "".join(f"\n  - {reason}" for reason in summary.get("reasons") or ())

@@ -37,8 +37,9 @@ def campaign(
 
     with usage_errors():
         wanted = wanted_campaign(
-            options.config, plan, options.overrides or [], options.seed, folders=not summaries_only, figures=figures
-        )
+            options.config, plan, options.overrides or [], options.seed, folders=not summaries_only, figures=figures,
+            many_at_once=True,
+        )  # fmt: skip
         guided = ask or wanted.base.rig == "real"
         _refuse(wanted, guided, options.cluster)
         options.check_place(wanted.base.clock, wanted.base.name)
@@ -65,6 +66,7 @@ def wanted_campaign(
     *,
     folders: bool = True,
     figures: bool = False,
+    many_at_once: bool = False,
 ) -> Wanted:
     """The campaign of a plan on a rig; the problems of plan and config are shown at once, and end the command.
 
@@ -75,6 +77,7 @@ def wanted_campaign(
         seed: replaces those of plan and config.
         folders: each trial has a run folder.
         figures: a figure is drawn of each.
+        many_at_once: in virtual time trials are, and none publishes telemetry.
 
     Raises:
         ConfigError: problems of the trials.
@@ -97,7 +100,7 @@ def wanted_campaign(
     if problems:
         complain("\n".join(problems))
         raise typer.Exit(USAGE)
-    if base.clock == "lockstep":  # many at once: none has viewers
+    if many_at_once and base.clock == "lockstep":
         overrides = [*overrides, 'telemetry.endpoint=""']
         base = load_config(source, overrides, seed)
     trials = expand(plan, source, overrides, seed)

@@ -89,7 +89,7 @@ def _print_doors(server: CommandServer, pages: Sequence[PageServer], as_json: bo
         doors = {"url": url, "token_file": token_file, "command_endpoint": server.endpoint}
         print(json.dumps({**doors, "page_token_file": page_token_file}), flush=True)
     else:
-        page = f"page {url} (token in {page_token_file}), " if url else ""
+        page = f"page {url} (opens once; token in {page_token_file}), " if url else ""
         needs = f"token in {token_file}" if token_file else "clients need keys"
         print(f"{page}command socket {server.endpoint}, {needs}", flush=True)
 

@@ -19,7 +19,7 @@ from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import loop_rows, summary_table, verdict_rows
 from hil.messages.check import Check
 from hil.messages.fault import Fault
-from hil.messages.operator_input import Arm, Start, Stop, asks
+from hil.messages.operator_input import Arm, ConsoleLost, Start, Stop, asks
 from hil.messages.schema import recorded_detail
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.processes.disturbances import beside
@@ -81,12 +81,14 @@ class Experiment(ABC):
         states: all of its states.
         figure: name of the file that `draw` makes; None: it has no figure.
         set_points: that an operator may change while it runs: unit by name.
+        main_numbers: of its summary, which a verdict and a list of runs show: key, name, unit, digits after the point.
         steady: it needs a steady drive at these speeds; others measure traction at its limit, or end before.
         rig: as given.
         config: of it.
         state: the one it is in.
         checks: of arming, once that was tried.
-        stopped: the operator ended it.
+        stopped: the operator ended it, or was lost before the start.
+        console_lost: what was found of that loss; empty: there was none.
     """
 
     name: ClassVar[str]
@@ -94,6 +96,7 @@ class Experiment(ABC):
     states: ClassVar[type[IntEnum]] = State
     figure: ClassVar[str | None] = None
     set_points: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    main_numbers: ClassVar[Sequence[tuple[str, str, str, int]]] = ()
     steady: ClassVar[bool] = False
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
@@ -107,6 +110,7 @@ class Experiment(ABC):
         self.state = self.states(IDLE)
         self.checks: Sequence[Check] = ()
         self.stopped = self._stopping = False
+        self.console_lost = ""
 
     def headline(self) -> str:
         """What will be done, in a few words for people; by default the name."""
@@ -168,7 +172,9 @@ class Experiment(ABC):
             f"fault {one.fault.value}: {recorded_detail(one.detail)}{beside(one.t_ns)}" for one in safety.events
         ]
         reasons += [event.detail for event in safety.warnings if event.fault is Fault.MEASURED_NEAR_LIMIT]
-        if self.stopped:
+        if self.console_lost:
+            reasons.append(f"ended before the start: {self.console_lost}")
+        elif self.stopped:
             reasons.append("ended by the operator")
         return reasons
 
@@ -206,7 +212,9 @@ class Experiment(ABC):
             self._arm_asked = True
         if safe and not (self._attended and self.state == IDLE):  # there a fault can still be cleared
             self._enter(ABORTED, t_ns)
-        elif samples.operator and asks(samples.operator, Stop):
+        elif samples.operator and (asks(samples.operator, Stop) or asks(samples.operator, ConsoleLost)):
+            lost = (one.found for one in samples.operator if isinstance(one, ConsoleLost))
+            self.console_lost = next(lost, "")
             self.stopped, self._stopping = True, self.state > ARMED and samples.drives.stopped_ns < 0
             self._enter(ABORTED, t_ns)
         elif self.state == IDLE and self._arm_asked and (self._unfit or self._can_be_armed(samples, estimate)):

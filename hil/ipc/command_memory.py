@@ -13,7 +13,7 @@ from hil.ipc.shm import Mailbox, Ring
 # Commands that the loop has not read yet.
 OPERATOR_COMMANDS = 64
 # Longest name of a client that holds the lease [bytes].
-LONGEST_HOLDER = 64
+LONGEST_HOLDER = 80
 # Longest status, as JSON [bytes].
 MOST_STATUS_BYTES = 8192
 LEASE = np.dtype(

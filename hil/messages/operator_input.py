@@ -131,6 +131,12 @@ class Custom(_Message, frozen=True, tag="custom"):
     content: str = ""
 
 
+class ConsoleLost(_Message, frozen=True, tag="console_lost"):
+    """No client's command: the operator lease was lost before the start, and the experiment ends; what was found."""
+
+    found: str
+
+
 class LeaseChange(_Message, frozen=True, tag="lease"):
     """No command: from now on another client holds the operator lease; recorded only.
 
@@ -161,8 +167,8 @@ NOTICES = (LeaseChange, RefusedCommands)
 OperatorRequest: TypeAlias = Union[  # noqa: UP007 - msgspec
     Arm, Start, Stop, EStop, ClearFault, SetPoint, Mode, SetLoads, Jog, Valve, Campaign, Verdict, Custom
 ]
-# The same, and what the command server reports.
-OperatorCommand: TypeAlias = Union[OperatorRequest, LeaseChange, RefusedCommands]  # noqa: UP007 - msgspec
+# The same, what the command server reports, and how the resident process ends a run without its operator.
+OperatorCommand: TypeAlias = Union[OperatorRequest, ConsoleLost, LeaseChange, RefusedCommands]  # noqa: UP007 - msgspec
 OperatorInput: TypeAlias = tuple[OperatorCommand, ...]
 
 _DECODER = msgspec.json.Decoder(OperatorCommand)

@@ -18,7 +18,6 @@ from hil.messages.operator_input import (
     command_to_bytes,
 )
 from hil.operator.command_messages import (
-    CLIENT_NAME,
     CLIENT_NAME_ALLOWED,
     CODE_BYTES,
     MOST_REQUEST_BYTES,
@@ -31,6 +30,7 @@ from hil.operator.command_messages import (
     RequestRefusedError,
     Seal,
     Status,
+    is_client_name,
     read_request,
 )
 from hil.operator.operator_lease import Client, LeaseSink, OperatorLease
@@ -178,7 +178,7 @@ class CommandGate:
 
     # ---- sessions ----
     def _open(self, request: Request, hello: Hello, key: str, now_ns: int) -> Reply:
-        if request.session or not CLIENT_NAME.fullmatch(hello.name):
+        if request.session or not is_client_name(hello.name):
             raise RequestRefusedError("malformed", f"hello: a name, {CLIENT_NAME_ALLOWED}, and no session")
         while len(self._sessions) >= MOST_SESSIONS:
             del self._sessions[min(self._sessions, key=self._worth)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+import unicodedata
 from typing import Any, Final, Literal, TypeAlias, Union
 
 import msgspec
@@ -17,9 +18,12 @@ from hil.messages.operator_input import OperatorRequest
 
 # Longest request [bytes].
 MOST_REQUEST_BYTES = 4096
-# Names of clients, and of their keys.
-CLIENT_NAME = re.compile(r"[A-Za-z0-9._@-]{1,30}")
-CLIENT_NAME_ALLOWED = "1 to 30 of letters, digits and . _ @ -"
+# Names of keys, which are names of files.
+KEY_NAME = re.compile(r"[A-Za-z0-9._@-]{1,30}")
+KEY_NAME_ALLOWED = "1 to 30 of letters, digits and . _ @ -"
+# Names of clients: who holds the lease, and its key, fit into the detail of an event.
+MOST_NAME_LETTERS, MOST_NAME_BYTES = 30, 48
+CLIENT_NAME_ALLOWED = "1 to 30 of letters and digits of any language, spaces inside and . _ @ -, 48 bytes"
 # Length of the code in front of a message, where clients prove that they know the token [bytes].
 CODE_BYTES = hashlib.sha256().digest_size
 
@@ -27,6 +31,17 @@ Refusal: TypeAlias = Literal[
     "not_authenticated", "too_long", "malformed", "no_session", "replayed", "too_many", "no_lease", "lease_held",
     "lease_lost", "not_asked", "not_read",
 ]  # fmt: skip
+
+
+def fits_names(text: str) -> str:
+    """What of a text names of clients can have: letters with their marks, digits, spaces and . _ @ -."""
+    known = unicodedata.normalize("NFC", text)
+    return "".join(one for one in known if one in " ._@-" or unicodedata.category(one)[0] in "LMN").strip()
+
+
+def is_client_name(name: str) -> bool:
+    """Whether that is a name of a client."""
+    return name == fits_names(name) and 0 < len(name) <= MOST_NAME_LETTERS and len(name.encode()) <= MOST_NAME_BYTES
 
 
 class RequestRefusedError(Exception):

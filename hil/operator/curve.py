@@ -14,7 +14,7 @@ import zmq
 from zmq.auth import load_certificate
 from zmq.utils import z85
 
-from hil.operator.command_messages import CLIENT_NAME, CLIENT_NAME_ALLOWED
+from hil.operator.command_messages import KEY_NAME, KEY_NAME_ALLOWED
 
 PUBLIC, SECRET = ".key", ".key_secret"
 # Where ZeroMQ asks whether a client may connect (RFC 27, ZAP).
@@ -51,8 +51,8 @@ def new_keys(name: str, folder: Path) -> tuple[Path, Path]:
     Raises:
         KeysError: the name is not allowed, or there is a file of that name.
     """
-    if not CLIENT_NAME.fullmatch(name):
-        raise KeysError(f"keys: name {name!r}, allowed: {CLIENT_NAME_ALLOWED}")
+    if not KEY_NAME.fullmatch(name):
+        raise KeysError(f"keys: name {name!r}, allowed: {KEY_NAME_ALLOWED}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     public, secret = zmq.curve_keypair()
     parts = ("curve", f'    public-key = "{public.decode()}"')
@@ -115,8 +115,8 @@ def allowed_clients(folder: Path) -> dict[bytes, str]:
         raise KeysError(f"{folder}: {error.strerror}; allowed: a folder of the clients' files NAME{PUBLIC}") from None
     if mode & 0o022:
         raise KeysError(f"{folder}: other users can write to it (mode {mode & 0o777:o}): chmod 700 {folder}")
-    if wrong := [file for file in files if not CLIENT_NAME.fullmatch(file.stem)]:
-        raise KeysError(f"{wrong[0]}: name {wrong[0].stem!r}, allowed: {CLIENT_NAME_ALLOWED}")
+    if wrong := [file for file in files if not KEY_NAME.fullmatch(file.stem)]:
+        raise KeysError(f"{wrong[0]}: name {wrong[0].stem!r}, allowed: {KEY_NAME_ALLOWED}")
     return {read_public_key(file): file.stem for file in files}
 
 

@@ -14,7 +14,7 @@ from typing import Self
 
 import msgspec
 
-TOKEN, ENDPOINT, MEMORY = "token", "endpoint.json", "memory"
+TOKEN, TICKET, ENDPOINT, MEMORY = "token", "ticket", "endpoint.json", "memory"
 _TOKEN_BYTES = 32
 
 
@@ -109,9 +109,9 @@ class RuntimeFolder:
         """Where the memory shared with the command server belongs (`hil.ipc.command_memory.CommandMemory`)."""
         return self.path / MEMORY
 
-    def new_token(self) -> Path:
+    def new_token(self, name: str = TOKEN) -> Path:
         """Make the file of a random token, which only its owner can read."""
-        file = self.path / TOKEN
+        file = self.path / name
         fd = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "w", encoding="ascii") as out:
             out.write(secrets.token_hex(_TOKEN_BYTES) + "\n")

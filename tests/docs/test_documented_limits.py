@@ -8,6 +8,9 @@ from hil.app.console import LOOK_S, STATUS_EVERY_NS
 from hil.app.page.traces import MOST_TICKS
 from hil.config import json_io, yaml_io
 from hil.ipc.command_memory import MOST_STATUS_BYTES
+from hil.operator.command_messages import MOST_NAME_BYTES, MOST_NAME_LETTERS
+from hil.operator.page.access import IDLE_S, LONGEST_NAME
+from hil.operator.page.app import MOST_VIEWERS
 from hil.operator.page.telemetry import RATE_HZ
 from hil.operator.page.viewer import EVERY_S, STATUS_S
 from hil.realtime.long_ticks import KEPT
@@ -31,6 +34,11 @@ FILES, PAGE, OPERATE = "docs/explanation/files-from-elsewhere.md", "docs/referen
         (PAGE, "| 5 times a second: all of the [status]", 1.0 / STATUS_S, 5.0),
         (PAGE, "| 10 times a second in a run: ticks at up to 30 Hz", (1.0 / EVERY_S, RATE_HZ), (10.0, 30)),
         (PAGE, "at most 3000 ticks", MOST_TICKS, 3000),
+        (PAGE, "There are at most 16 viewers", MOST_VIEWERS, 16),
+        (PAGE, "after an hour in which nobody did anything", IDLE_S, 3600.0),
+        (PAGE, "of the operator: 20 letters", LONGEST_NAME, 20),
+        ("docs/reference/commands.md", "spaces inside and `. _ @ -`, at most 48 bytes",
+         (MOST_NAME_LETTERS, MOST_NAME_BYTES), (30, 48)),
         (OPERATE, "written every 0.05 s while a loop runs and every 0.02 s between two runs",
          (STATUS_EVERY_NS, LOOK_S), (50_000_000, 0.02)),
         (OPERATE, "It has at most 8192 bytes.", MOST_STATUS_BYTES, 8192),

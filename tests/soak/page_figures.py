@@ -30,7 +30,7 @@ from hil.simulator.control_socket import ControlClient
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from tests.hil.operator.page.browser.conftest import CHROMIUM, FLAGS  # noqa: E402
+from tests.hil.operator.page.browser.conftest import CHROMIUM, FLAGS, enter  # noqa: E402
 from tests.hil.operator.page.browser.operated_rig import OperatedRig  # noqa: E402
 
 SETTINGS = (
@@ -68,7 +68,7 @@ class Bench:
     def viewer(self):
         """Open the page, as somebody who has logged in, and choose the series."""
         page = self._browser.new_context(storage_state=self._session).new_page()
-        page.goto(self.rig.url if self._session is None else self.rig.url.partition("#")[0])
+        enter(page, self.rig.url if self._session is None else self.rig.url.partition("#")[0])
         page.locator("#series input").nth(SERIES).wait_for()
         page.evaluate(
             "(most) => { const boxes = [...document.querySelectorAll('#series input')];"

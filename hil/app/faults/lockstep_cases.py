@@ -300,5 +300,5 @@ def lose_console(run: LockstepRun) -> None:
     last_ns = (run.injected - 1) * 1_000_000_000 // run.config.loop.rate_hz
     memory.lease.write(np.array([(b"console", 1, last_ns)], LEASE))
     console = Console(memory, _RunTime(run))
-    console.attend(run.cycle, place, run.config.experiment)
+    console.attend(run.cycle, place, run.config)
     run.alarms.append(console.alarm)

@@ -8,17 +8,15 @@ from typing import Any
 import msgspec
 
 from hil.app.check.budgets import bus_loads, cut_latency
+from hil.app.console_status import obstacle_shown
 from hil.app.page.bands import band
 from hil.app.page.rover_shown import rover_shown
 from hil.app.page.series import series
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
-from hil.config.schema.experiment_section import ExperimentSection
-from hil.config.schema.ground_and_obstacle import ObstacleConfig
-from hil.config.schema.trial import TrialConfig
 from hil.experiments.base import Experiment
-from hil.experiments.registry import experiment_type
+from hil.experiments.registry import BUILT_IN, experiment_type
 from hil.messages.check import Check
 from hil.messages.layout import Layout
 from hil.messages.loads import load_modes
@@ -41,7 +39,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         "experiment": config.experiment,
         "states": [state.name.lower() for state in experiment_type(config).states],
         "rover": rover_shown(rig),
-        "obstacle": _obstacle(config.obstacle, config.section, config.trial),
+        "obstacle": _obstacle(config),
         "ground": {
             "kind": config.ground.kind,
             "pitch_deg": config.ground.pitch_deg,
@@ -62,6 +60,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         "cut_budget": _shown(cut_latency(config)),
         "limits": config.limits.model_dump(mode="json"),
         "telemetry": bool(config.telemetry.endpoint),
+        "main_numbers": {kind.name: kind.main_numbers for kind in {*BUILT_IN, experiment_type(config)}},
         "console_lost": config.operator.console_lost,
         "plan": plan,
         "faults": {
@@ -99,12 +98,7 @@ def _set_points(rig: Rig) -> list[dict[str, Any]]:
     ]
 
 
-def _obstacle(obstacle: ObstacleConfig, section: ExperimentSection, trial: TrialConfig) -> dict[str, Any] | None:
-    if not section.obstacle:
-        return None
-    plate = obstacle.plate
-    return {
-        "angle_deg": trial.angle_deg,
-        "distance_m": trial.start_distance_m,
-        "plate": plate.model_dump(mode="json") if plate else None,
-    }
+def _obstacle(config: Config) -> dict[str, Any] | None:
+    plate = config.obstacle.plate
+    stands = obstacle_shown(config)
+    return stands and {**stands, "plate": plate.model_dump(mode="json") if plate else None}

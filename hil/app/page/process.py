@@ -51,11 +51,12 @@ def _named(endpoint: str, token: bytes | None, keys: tuple[Path, Path] | None, n
 
 
 def _feed(settings: PageSettings) -> TelemetryReceiver:
+    virtual_hz = None if settings.realtime else settings.rate_hz
     if settings.telemetry_key is None:
-        return TelemetryReceiver(settings.telemetry_endpoint)
+        return TelemetryReceiver(settings.telemetry_endpoint, None, virtual_hz)
     assert settings.client_key is not None
     keys = read_key_pair(Path(settings.client_key)), read_public_key(Path(settings.telemetry_key))
-    return TelemetryReceiver(settings.telemetry_endpoint, keys)
+    return TelemetryReceiver(settings.telemetry_endpoint, keys, virtual_hz)
 
 
 def main(folder: Path, parent: int, address: str) -> None:
@@ -74,7 +75,8 @@ def main(folder: Path, parent: int, address: str) -> None:
         listening = bind(address)
         host, port = listening.getsockname()
         bound = f"{address.rpartition(':')[0] or host}:{port}"
-        access = PageAccess(token, bound, encrypted=settings.certificate is not None)
+        encrypted, ticket = settings.certificate is not None, Path(settings.ticket_file)
+        access = PageAccess(token, bound, encrypted=encrypted, ticket=ticket)
         server = make_server(make_page(settings, access).app(), *files)
     except (ValueError, KeysError, RuntimeFolderError) as error:
         lifecycle.report(error=str(error))

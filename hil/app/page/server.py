@@ -16,7 +16,7 @@ from hil.config.rig import Rig
 from hil.config.schema.operator import KeysConfig
 from hil.operator.curve import own_path
 from hil.operator.page.settings import PageSettings, write_settings
-from hil.operator.runtime_folder import read_token
+from hil.operator.runtime_folder import TICKET, read_token
 
 _NEEDED = ("starlette", "uvicorn", "websockets")
 
@@ -61,17 +61,19 @@ class PageServer(ServerProcess):
         self._encrypted = config.operator.page.certificate is not None
         with ExitStack() as stack:
             self._folder = self._make_folder(stack)
-            self.token_file = self._folder.new_token()
-            settings = _settings(config, self.token_file, command_endpoint, command_token_file, runs, plan)
+            self.token_file, ticket_file = self._folder.new_token(), self._folder.new_token(TICKET)
+            self._ticket = read_token(ticket_file).hex()
+            tokens = self.token_file, ticket_file
+            settings = _settings(config, tokens, command_endpoint, command_token_file, runs, plan)
             write_settings(self._folder.path, settings)
             self.address = settings.address
             self._begin(stack)
 
     @property
     def url(self) -> str:
-        """Opens the page with its token; a browser does not send what is behind the #."""
+        """Opens the page, once: the token behind the # is then used, wherever browsers keep the address."""
         scheme = "https" if self._encrypted else "http"
-        return f"{scheme}://{self.address}/#token={read_token(self.token_file).hex()}"
+        return f"{scheme}://{self.address}/#token={self._ticket}"
 
     def _start(self) -> None:
         self.address = self._launch(self._folder, self.address)
@@ -79,7 +81,7 @@ class PageServer(ServerProcess):
 
 def _settings(
     config: Config,
-    token_file: Path,
+    token_files: tuple[Path, Path],
     command_endpoint: str,
     command_token_file: Path | None,
     runs: Path,
@@ -94,7 +96,8 @@ def _settings(
         )
     return PageSettings(
         address=page.address,
-        token_file=str(token_file),
+        token_file=str(token_files[0]),
+        ticket_file=str(token_files[1]),
         certificate=_path(page.certificate),
         certificate_key=_path(page.certificate_key),
         command_endpoint=command_endpoint,
@@ -104,6 +107,7 @@ def _settings(
         telemetry_endpoint=telemetry.endpoint.replace("//*:", "//127.0.0.1:"),  # all addresses: also this one
         telemetry_key=_server_key(telemetry.keys),
         realtime=config.clock == "realtime",
+        rate_hz=config.loop.rate_hz,
         runs=str(runs),
         content=page_content(config, plan),
         checks=fixed_checks(Rig(config)),

@@ -80,6 +80,12 @@ class ImpactExperiment(Experiment):
     section = TrialConfig
     states = ImpactState
     figure = "trial.png"
+    main_numbers = (
+        ("peak_force_N", "peak force", "N", 1),
+        ("impact_speed_mps", "impact speed", "m/s", 4),
+        ("effective_kinetic_energy_J", "T_c", "J", 4),
+        ("contact_duration_s", "contact", "s", 3),
+    )
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)

@@ -22,9 +22,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from hil.operator.page.access import PageAccess, viewer_name
-from hil.operator.page.messages import MOST_SERIES
-from hil.operator.page.operated_rig import OperatedRig
+from hil.operator.page.access import PageAccess, Session, viewer_name
+from hil.operator.page.messages import MOST_SERIES, read_stop
+from hil.operator.page.operated_rig import OperatedRig, outcome
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.telemetry import Series
 from hil.operator.page.viewer import Viewer
@@ -32,7 +32,7 @@ from hil.operator.page.viewer import Viewer
 STATIC = Path(__file__).parents[1] / "static"
 # Browsers at the same time.
 MOST_VIEWERS = 16
-_MOST_LOGIN_BYTES = 1000
+_MOST_POST_BYTES = 1000
 _TRY_AGAIN_LATER = 1013
 # What another process reads from a record: shown by the page, or a file to download.
 _SHOWN, _EXPORTS = ("impact", "timing", "traces", "replay"), ("tdms", "mat", "mcap")
@@ -96,7 +96,7 @@ class Page:
         self._access, self._rig, self._runs, self._checks = access, rig, runs, checks
         self._content = msgspec.json.encode(content)
         self._series = {one.name: one for one in series}
-        self._viewers = 0
+        self._viewers: dict[str, Viewer] = {}
 
     def app(self) -> Starlette:
         """The application; one server runs it once."""
@@ -104,6 +104,7 @@ class Page:
             Route("/", self._index),
             Route("/login", self._login, methods=["POST"]),
             Route("/logout", self._logout, methods=["POST"]),
+            Route("/stop", self._stop, methods=["POST"]),
             Route("/api/config", self._for_operators(self._config)),
             Route("/api/check", self._for_operators(self._check)),
             Route("/api/runs", self._for_operators(self._list)),
@@ -111,6 +112,7 @@ class Page:
             Route("/api/runs/{name:path}/{kind}", self._for_operators(self._file)),
             Mount("/static", StaticFiles(directory=STATIC)),
             WebSocketRoute("/ws", self._socket),
+            WebSocketRoute("/alive/{viewer}", self._alive),
         ]
         return Starlette(routes=routes, middleware=[Middleware(_Guard, access=self._access)], lifespan=self._lifespan)
 
@@ -132,52 +134,98 @@ class Page:
         """The answer, which is made in a thread, or 401 without a session."""
 
         def checked(request: Request) -> Response:
-            if self._access.operator(request.headers) is None:
-                return PlainTextResponse("log in first", 401)
-            return answer(request)
+            return _log_in_first() if self._session(request.headers) is None else answer(request)
 
         return checked
 
     def _index(self, request: Request) -> Response:
-        if self._access.operator(request.headers) is None:
-            return _login_form("")
+        if (session := self._session(request.headers)) is None:
+            return _login_form("", ask_token=self._access.opened(request.headers) is None)
+        session.used()
         return FileResponse(STATIC / "page" / "index.html")
 
+    def _session(self, headers: Headers) -> Session | None:
+        """The session of a request whose operator is known by name; None: there is none."""
+        session = self._access.opened(headers)
+        return session if session is not None and session.name else None
+
     async def _login(self, request: Request) -> Response:
+        """A token opens a session; the name of its operator may follow, from whoever has that session."""
+        body = await self._posted(request)
+        if isinstance(body, Response):
+            return body
+        fields, session = parse_qs(body.decode(errors="replace")), self._access.opened(request.headers)
+        if (session is None or session.name) and not self._access.known(fields.get("token", [""])[0]):
+            return _login_form("This is not the token, or it was used. It is in the file that hil operate names.")
+        answer = RedirectResponse("/", 303)
+        answer.headers["set-cookie"] = self._access.session(fields.get("name", [""])[0])
+        return answer
+
+    async def _logout(self, request: Request) -> Response:
+        body = await self._posted(request)
+        if isinstance(body, Response):
+            return body
+        if (session := self._access.opened(request.headers)) is not None:
+            session.end()
+        answer = RedirectResponse("/", 303)
+        answer.headers["set-cookie"] = self._access.no_session()
+        return answer
+
+    async def _stop(self, request: Request) -> Response:
+        """A stop of a page that has no WebSocket: too many viewers have one, or its own was lost."""
+        session, body = self._session(request.headers), await self._posted(request)
+        if session is None:
+            return _log_in_first()
+        if isinstance(body, Response):
+            return body
+        try:
+            command = read_stop(body)
+        except ValueError as wrong:
+            return PlainTextResponse(str(wrong), 400)
+        session.used()
+        error = await outcome(self._rig, command, session.name, self._rig.stop(command, session.name))
+        return _json(msgspec.json.encode({"ok": not error, "error": error}))
+
+    async def _posted(self, request: Request) -> bytes | Response:
+        """The body of a POST, or why it is refused."""
         if not self._access.origin_is_ours(request.headers):
             return PlainTextResponse("this was not sent by a page of this server", 403)
         body = b""
         async for part in request.stream():
             body += part
-            if len(body) > _MOST_LOGIN_BYTES:
-                return PlainTextResponse(f"allowed: {_MOST_LOGIN_BYTES} bytes", 413)
-        fields = parse_qs(body.decode(errors="replace"))
-        if not self._access.known(fields.get("token", [""])[0]):
-            return _login_form("This is not the token. It is in the file that hil operate names.")
-        answer = RedirectResponse("/", 303)
-        answer.headers["set-cookie"] = self._access.session(fields.get("name", [""])[0])
-        return answer
-
-    def _logout(self, request: Request) -> Response:
-        if not self._access.origin_is_ours(request.headers):
-            return PlainTextResponse("this was not sent by a page of this server", 403)
-        answer = RedirectResponse("/", 303)
-        answer.headers["set-cookie"] = self._access.no_session()
-        return answer
+            if len(body) > _MOST_POST_BYTES:
+                return PlainTextResponse(f"allowed: {_MOST_POST_BYTES} bytes", 413)
+        return body
 
     async def _socket(self, socket: WebSocket) -> None:
         access, headers = self._access, socket.headers
-        operator = access.operator(headers)
-        if operator is None or not (access.host_is_ours(headers) and access.origin_is_ours(headers)):
+        session = self._session(headers)
+        if session is None or not (access.host_is_ours(headers) and access.origin_is_ours(headers)):
             return await socket.close()  # before it is accepted: 403
-        if self._viewers >= MOST_VIEWERS:
+        if len(self._viewers) >= MOST_VIEWERS:
             await socket.accept()
             return await socket.close(_TRY_AGAIN_LATER, f"{MOST_VIEWERS} viewers already")
-        self._viewers += 1
+        name = viewer_name(session.name)
+        self._viewers[name] = viewer = Viewer(socket, self._rig, name, self._series, session)
         try:
-            return await Viewer(socket, self._rig, viewer_name(operator), self._series).serve()
+            return await viewer.serve()
         finally:
-            self._viewers -= 1
+            del self._viewers[name]
+
+    async def _alive(self, socket: WebSocket) -> None:
+        """Signs of life of a viewer, from a thread of their own in its browser: each message is one."""
+        access, headers = self._access, socket.headers
+        name = socket.path_params["viewer"]
+        viewer = self._viewers.get(name)
+        ours = access.host_is_ours(headers) and access.origin_is_ours(headers)
+        if viewer is None or not ours or viewer.session is not self._session(headers):
+            return await socket.close()
+        await socket.accept()
+        while (await socket.receive())["type"] != "websocket.disconnect":
+            if self._viewers.get(name) is not viewer:
+                return await socket.close()
+            viewer.sign()
+        return None
 
     # ---- what there is to see ----
     def _config(self, _: Request) -> Response:
@@ -228,7 +276,12 @@ def _json(content: bytes) -> Response:
     return Response(content, media_type="application/json")
 
 
-def _login_form(problem: str) -> Response:
-    """The login form, with what was wrong; 401."""
-    text = (STATIC / "page" / "login.html").read_text(encoding="utf-8")
+def _log_in_first() -> Response:
+    return PlainTextResponse("log in first", 401)
+
+
+def _login_form(problem: str, *, ask_token: bool = True) -> Response:
+    """The login form, with what was wrong, and without its part on the token if that is known; 401."""
+    before, token, after = (STATIC / "page" / "login.html").read_text(encoding="utf-8").split("<!-- token -->\n")
+    text = "".join([before, token, after] if ask_token else [before, after])
     return HTMLResponse(text.replace("{problem}", html.escape(problem)), 401)

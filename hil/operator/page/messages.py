@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias, Union
 
 import msgspec
 
-from hil.messages.operator_input import OperatorRequest
+from hil.messages.operator_input import EStop, OperatorRequest, Stop
 
 # Longest message [bytes].
 MOST_BYTES = 8192
@@ -42,18 +42,17 @@ class PageLease(_Message, frozen=True, tag="lease"):
     id: int
 
 
-class Alive(_Message, frozen=True, tag="alive"):
-    """The viewer is awake: its lease is kept."""
-
-
 class Subscribe(_Message, frozen=True, tag="subscribe"):
     """The series that the viewer wants from now on."""
 
     series: Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=MOST_SERIES)]
 
 
-FromBrowser: TypeAlias = Union[PageCommand, PageLease, Alive, Subscribe]  # noqa: UP007 - msgspec
+FromBrowser: TypeAlias = Union[PageCommand, PageLease, Subscribe]  # noqa: UP007 - msgspec
 _DECODER: Final = msgspec.json.Decoder(FromBrowser)
+# What is sent without a WebSocket: a stop, and nothing else.
+StopRequest: TypeAlias = Union[Stop, EStop]  # noqa: UP007 - msgspec
+_STOP_DECODER: Final = msgspec.json.Decoder(StopRequest)
 
 
 def read_message(content: str) -> FromBrowser:
@@ -65,3 +64,12 @@ def read_message(content: str) -> FromBrowser:
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"no message: {error}") from None
     return message
+
+
+def read_stop(content: bytes) -> Stop | EStop:
+    """Read a stop that is sent without a WebSocket. Raises ValueError: it is none."""
+    try:
+        stop: Stop | EStop = _STOP_DECODER.decode(content)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(f"no stop: {error}") from None
+    return stop

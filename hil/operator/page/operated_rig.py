@@ -174,3 +174,14 @@ class OperatedRig:
     def _disconnect(self, use: str) -> None:
         if use in self._own:
             self._own.pop(use).close()
+
+
+async def outcome(rig: OperatedRig, command: Stop | EStop, viewer: str, answered: asyncio.Future[None]) -> str:
+    """Wait for the answer to a stop, and note it. Returns why it failed; empty: it did not."""
+    try:
+        await answered
+    except (CommandError, zmq.ZMQError) as error:
+        rig.note(viewer, f"stop failed: {error}")
+        return str(error)
+    rig.note(viewer, "stop" if isinstance(command, Stop) else "E-stop")
+    return ""

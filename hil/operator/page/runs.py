@@ -95,7 +95,8 @@ class RunFolder:
         for folder in _inside(self._folder):
             if _files(folder) or (folder / RECORD).is_file():
                 yield folder
-            yield from (trial for trial in _inside(folder) if _files(trial) or (trial / RECORD).is_file())
+            # beside its trials a campaign has folders of pictures
+            yield from (trial for trial in _inside(folder) if any((trial / one).is_file() for one in (RECORD, SUMMARY)))
 
     def _described(self, folder: Path, running: bool) -> dict[str, Any]:
         summary = self._summary(folder)

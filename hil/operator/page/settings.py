@@ -16,6 +16,7 @@ class PageSettings(msgspec.Struct, frozen=True):
     Attributes:
         address: ADDRESS:PORT; * as the port: a free one.
         token_file: of the token that opens a session.
+        ticket_file: of the one that the printed address has: it opens one, and is then removed.
         certificate: file of the TLS certificate; null: no TLS.
         certificate_key: file of its key.
         command_endpoint: of the command socket.
@@ -25,6 +26,7 @@ class PageSettings(msgspec.Struct, frozen=True):
         telemetry_endpoint: of the telemetry; "": there is none.
         telemetry_key: file of its key; null: without keys.
         realtime: the loop's clock is that of this computer.
+        rate_hz: of the loop.
         runs: folder of the runs.
         content: answer to GET /api/config.
         checks: arming checks that follow from the config alone.
@@ -32,6 +34,7 @@ class PageSettings(msgspec.Struct, frozen=True):
 
     address: str
     token_file: str
+    ticket_file: str
     certificate: str | None
     certificate_key: str | None
     command_endpoint: str
@@ -41,6 +44,7 @@ class PageSettings(msgspec.Struct, frozen=True):
     telemetry_endpoint: str
     telemetry_key: str | None
     realtime: bool
+    rate_hz: float
     runs: str
     content: dict[str, Any]
     checks: list[dict[str, Any]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -48,17 +48,21 @@ class TelemetryReceiver:
     Args:
         endpoint: of the telemetry; "": there is none.
         keys: of this client and the publisher's public key; None: it has none.
+        virtual_hz: ticks a second of a loop in virtual time; None: its time is that of this computer.
 
     Attributes:
         ticks: the newest, at RATE_HZ, as published.
-        events: the newest: name, `t` in Unix seconds, id, value, limit.
+        events: the newest: name, `t` in Unix seconds of this computer, `virtual_s` from the start of a run in virtual
+            time or None, id, value, limit.
         links: the newest state of each link, by its name: errors, retries, rate_hz, age_ms, as far as they are known.
         received_s: when the newest tick was received, on the monotonic clock [s].
         watching: called with each tick that is received, and its time of reception in Unix seconds.
     """
 
-    def __init__(self, endpoint: str, keys: tuple[KeyPair, bytes] | None = None) -> None:
-        self.endpoint, self._keys = endpoint, keys
+    def __init__(
+        self, endpoint: str, keys: tuple[KeyPair, bytes] | None = None, virtual_hz: float | None = None
+    ) -> None:
+        self.endpoint, self._keys, self._virtual_hz = endpoint, keys, virtual_hz
         self.ticks: Recent[dict[str, Any]] = Recent(_KEPT)
         self.events: Recent[dict[str, Any]] = Recent(_KEPT_EVENTS)
         self.links: dict[str, Any] = {}
@@ -92,7 +96,7 @@ class TelemetryReceiver:
             return
         if topic == b"event":
             for name, numbers in payload.items():
-                self.events.add({"name": name, "t": t_s, **numbers})
+                self.events.add({"name": name, **self._when(t_s, numbers), **numbers})
             return
         if topic == b"link":
             self.links = payload
@@ -105,6 +109,12 @@ class TelemetryReceiver:
         if slot != self._slot:
             self._slot = slot
             self.ticks.add(payload)
+
+    def _when(self, t_s: float, event: Mapping[str, Any]) -> dict[str, float | None]:
+        """When an event was: `t` and `virtual_s`; in virtual time it is published as soon as it has happened."""
+        if self._virtual_hz is None or "tick" not in event:
+            return {"t": t_s, "virtual_s": None}
+        return {"t": time.time(), "virtual_s": event["tick"] / self._virtual_hz}
 
 
 def columns(ticks: Sequence[dict[str, Any]], series: Sequence[Series]) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from hil.messages.operator_input import EStop, OperatorRequest, Stop
 from hil.operator.client import HEARTBEAT_S, CommandClient, CommandError
 from hil.operator.command_messages import Lease as LeaseRequest
-from hil.operator.page.messages import Alive, PageCommand, PageLease, Subscribe, read_message
-from hil.operator.page.operated_rig import OperatedRig
+from hil.operator.page.access import Session
+from hil.operator.page.messages import PageCommand, PageLease, Subscribe, read_message
+from hil.operator.page.operated_rig import OperatedRig, outcome
 from hil.operator.page.telemetry import Series, columns
 
 # Between two messages of ticks, and the longest time between two of the status [s].
@@ -28,6 +29,8 @@ _TOO_LATE_S = 1.0
 # follows. Counted, not timed: signs that wait to be read while this process gets no processor time are not late.
 MOST_WITHOUT_SIGN = 5
 _POLICY_VIOLATION = 1008
+# The page then shows the login form.
+SESSION_OVER = 4401
 
 
 class Viewer:
@@ -41,9 +44,16 @@ class Viewer:
         rig: shared by all viewers.
         name: of this viewer, and of its client.
         series: that it may subscribe to, by name.
+        session: that its browser has opened.
+
+    Attributes:
+        session: the same.
     """
 
-    def __init__(self, socket: WebSocket, rig: OperatedRig, name: str, series: Mapping[str, Series]) -> None:
+    def __init__(
+        self, socket: WebSocket, rig: OperatedRig, name: str, series: Mapping[str, Series], session: Session
+    ) -> None:
+        self.session = session
         self._socket, self._rig, self._name, self._series = socket, rig, name, series
         self._wanted: tuple[Series, ...] = ()
         self._client: CommandClient | None = None
@@ -84,6 +94,10 @@ class Viewer:
         shown, due_s = "", 0.0
         with suppress(WebSocketDisconnect):
             while True:
+                if self.session.over:
+                    return await self._socket.close(SESSION_OVER, "log in again")
+                if rig.held_by(self._name):
+                    self.session.used()
                 if self._asks and rig.held_by(self._name):  # it was given to this viewer
                     self._hold()
                 state = str((rig.status, rig.lease, rig.answers))
@@ -132,6 +146,10 @@ class Viewer:
             await self._send("reply", {"id": number, "ok": not error, "error": error, "cut_ms": cut_ms})
 
     # ---- from the browser ----
+    def sign(self) -> None:
+        """The browser lives: its lease is kept."""
+        self._signs += 1
+
     def _take(self, text: str) -> None:
         """Begin with what a message asks for. Raises ValueError: it is no message."""
         message = read_message(text)
@@ -139,20 +157,21 @@ class Viewer:
             if unknown := [name for name in message.series if name not in self._series]:
                 raise ValueError(f"no series {unknown[0]!r}")
             self._wanted = tuple(self._series[name] for name in message.series)
-        elif isinstance(message, Alive):
-            self._signs += 1
         elif isinstance(message, PageCommand) and isinstance(message.command, Stop | EStop):
             asked_s = time.time()
             answered = self._rig.stop(message.command, self._name)
             self._begin(self._show_stop(message.id, message.command, asked_s, answered))
+            self.session.used()
         elif message.id <= self._last_id:
             error = f"message {message.id}, allowed: above {self._last_id}; nothing is done twice"
             self._begin(self._reply(message.id, error))
         elif isinstance(message, PageLease):
             self._last_id = message.id
+            self.session.used()
             self._begin(self._ask(message.id, LeaseRequest(message.do), f"{message.do} the lease"))
         else:
             self._last_id = message.id
+            self.session.used()
             self._begin(self._ask(message.id, message.command, _in_words(message.command)))
 
     async def _show_stop(
@@ -160,19 +179,14 @@ class Viewer:
     ) -> None:
         """Reply once a stop is answered, and again once the drives are cut."""
         shown = asyncio.create_task(self._rig.cut_ms(asked_s)) if self._rig.running else None
-        try:
-            await answered
-        except (CommandError, zmq.ZMQError) as error:
-            if shown is not None:
-                shown.cancel()
-            self._rig.note(self._name, f"stop failed: {error}")
-            return await self._reply(number, str(error))
-        self._rig.note(self._name, "stop" if isinstance(command, Stop) else "E-stop")
-        await self._reply(number)
+        error = await outcome(self._rig, command, self._name, answered)
+        await self._reply(number, error)
+        if error and shown is not None:
+            shown.cancel()
+            return
         if shown is not None and (cut_ms := await shown) is not None:
             self._rig.note(self._name, f"drives cut {cut_ms:.1f} ms after the stop was asked for")
             await self._reply(number, cut_ms=cut_ms)
-        return None
 
     async def _ask(self, number: int, request: Any, words: str) -> None:
         """Send a request with this viewer's client, and reply."""

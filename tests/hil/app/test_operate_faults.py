@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from hil.analysis.replay import replay
@@ -90,5 +92,11 @@ def test_an_armed_rig_whose_console_is_lost_never_starts_and_no_fault_is_latched
     rig.lose_lease()
     assert rig.until(state="idle", runs=1)["faults"] == []
     rig.end()
-    assert not moved(rig.folder / "run_1")
-    assert "operator stop" in names(rig.folder / "run_1")
+    folder = rig.folder / "run_1"
+    assert not moved(folder)
+    assert "operator console_lost" in names(folder)
+    assert "operator stop" not in names(folder)
+    (reason,) = summary_of(folder)["reasons"]
+    assert re.fullmatch(r"ended before the start: console: no heartbeat of \S+ for \d+ ms, allowed: 500 ms", reason)
+    assert replay(folder).differences == []
+    assert wrong(folder) == []

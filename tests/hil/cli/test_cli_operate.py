@@ -118,7 +118,7 @@ def test_a_command_server_that_was_killed_starts_again_with_the_same_endpoint_an
 def test_the_printed_address_opens_the_page_also_after_its_server_was_killed(operating):
     process, doors = operating
     url = urlsplit(doors["url"])
-    assert url.fragment.removeprefix("token=") == Path(doors["page_token_file"]).read_text().strip()
+    assert url.fragment.removeprefix("token=") not in ("", Path(doors["page_token_file"]).read_text().strip())
     first = server_of(process, PAGE)
     os.kill(first, signal.SIGKILL)
     while server_of(process, PAGE) in (first, None):

@@ -234,7 +234,15 @@ def test_hellos_of_somebody_else_do_not_end_a_session_that_is_used(client, sink)
     assert ben.ask(Status()).ok
 
 
-@pytest.mark.parametrize("name", ["", "x" * 31, "two words", 'say "', "ä", "a\nb"])
+@pytest.mark.parametrize("name", ["Anna Müller", "Анна", "x" * 30, "ü" * 24, "ada@rig-1"])
+def test_a_name_has_letters_of_any_language(gate, client, name):
+    frame = client().requests.closed(msgspec.json.encode(Request("", 1, Hello(name, "n"))))
+    assert client().send(frame).ok
+
+
+@pytest.mark.parametrize(
+    "name", ["", "x" * 31, "ü" * 25, " x", "x ", 'say "', "a\nb", "a\u202eb", "Mu\u0308ller", "rig: ada"]
+)
 def test_a_name_that_others_could_not_read_is_refused(gate, client, name):
     frame = client().requests.closed(msgspec.json.encode(Request("", 1, Hello(name, "n"))))
     assert client().send(frame).refusal == "malformed"

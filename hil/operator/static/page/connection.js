@@ -1,7 +1,9 @@
-/** The WebSocket to the page server: messages by type, replies to commands, signs of life for the lease. */
+/** The WebSocket to the page server: messages by type, replies to commands; a worker says that the page lives. */
 
-// Signs of life are sent whether or not this viewer holds the lease: then none is missing just after it was taken.
-const ALIVE_MS = 100;
+// How often the worker hears of this thread.
+const PULSE_MS = 250;
+// The server's code for a session that is over.
+const SESSION_OVER = 4401;
 const AGAIN_MS = 500;
 // A server that sends nothing for 4 looks (1 s) is shown as silent; after 8 the page connects again.
 const LOOK_MS = 250;
@@ -15,9 +17,15 @@ export class Connection {
     this.id = 0;
     this.status = null;
     this.series = [];
-    setInterval(() => document.hidden || this.send({ type: "alive" }), ALIVE_MS);
+    this.worker = new Worker("/static/page/alive.js");
+    setInterval(() => this.pulse(), PULSE_MS);
+    document.addEventListener("visibilitychange", () => this.pulse());
     setInterval(() => this.look(), LOOK_MS);
-    this.on("status", (status) => { this.status = status; });
+    this.on("status", (status) => {
+      const first = !this.status;
+      this.status = status;
+      if (first) this.pulse();
+    });
     this.on("reply", (reply) => this.answer(reply));
   }
 
@@ -25,6 +33,11 @@ export class Connection {
   on(type, listener) {
     this.listeners.set(type, [...(this.listeners.get(type) ?? []), listener]);
     if (type === "status" && this.status) listener(this.status);
+  }
+
+  /** Tell the worker for whom it is to speak: nobody while the page is hidden or not connected. */
+  pulse() {
+    this.worker.postMessage(document.hidden ? null : this.status?.you ?? null);
   }
 
   tell(type, message) {
@@ -45,7 +58,7 @@ export class Connection {
       const message = JSON.parse(event.data);
       this.tell(message.type, message);
     };
-    this.socket.onclose = () => this.lose();
+    this.socket.onclose = ({ code }) => (code === SESSION_OVER ? location.reload() : this.lose());
   }
 
   /** Count looks, not time: a page that was asleep itself has not yet read what was sent meanwhile. */
@@ -61,6 +74,7 @@ export class Connection {
     this.socket.onclose = this.socket.onmessage = null;
     this.socket.close(); // a server that hangs would not answer that for long
     this.status = null;
+    this.pulse();
     for (const done of this.waiting.values()) done({ ok: false, error: "the page server is gone" });
     this.waiting.clear();
     this.tell("closed");
@@ -89,8 +103,11 @@ export class Connection {
     });
   }
 
+  /** Send a command; a stop goes over a connection of its own when there is no WebSocket, as with too many viewers. */
   command(command) {
-    return this.ask({ type: "command", command });
+    if (command.type !== "stop" || this.socket?.readyState === WebSocket.OPEN) return this.ask({ type: "command", command });
+    return fetch("/stop", { method: "POST", body: JSON.stringify(command) }).then((answer) => answer.json())
+      .catch((error) => ({ ok: false, error: `there is no connection to the page server: ${error.message}` }));
   }
 
   answer(reply) {

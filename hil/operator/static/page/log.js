@@ -6,6 +6,12 @@ import { drawEvery } from "./draw.js";
 const MOST = 500;
 const MOST_SHOWN = 200;
 
+/** Date and time of this place, with milliseconds. */
+function stamp(t) {
+  const at = new Date(t * 1000);
+  return new Date(at - 60_000 * at.getTimezoneOffset()).toISOString().slice(0, 23).replace("T", " ");
+}
+
 export function startLog(connection) {
   const lines = [];
   let added = 0; // since they were shown
@@ -18,7 +24,7 @@ export function startLog(connection) {
     byId("lines").replaceChildren(...rows(lines));
   };
   const add = (t, who, text) => {
-    lines.unshift([new Date(t * 1000).toLocaleTimeString(), who, text]);
+    lines.unshift([stamp(t), who, text]);
     lines.length = Math.min(lines.length, MOST);
     added += 1;
   };
@@ -27,9 +33,9 @@ export function startLog(connection) {
     showAll();
   });
   connection.on("log", ({ t, who, text }) => add(t, who, text));
-  connection.on("event", ({ t, name, id, value, limit, detail }) => {
+  connection.on("event", ({ t, virtual_s: virtual, name, id, value, limit, detail }) => {
     const numbers = [["value", value], ["limit", limit]].filter(([, one]) => typeof one === "number").map(([word, one]) => `${word} ${digits(one)}`);
-    add(t, id ? `fault ${id}` : "event", [name, detail, ...numbers].filter(Boolean).join(", "));
+    add(t, id ? `fault ${id}` : "event", [name, detail, ...numbers, typeof virtual === "number" && `at ${virtual.toFixed(3)} s of simulated time`].filter(Boolean).join(", "));
   });
   byId("find-line").addEventListener("input", showAll);
   drawEvery(2, function* () {

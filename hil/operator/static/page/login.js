@@ -1,7 +1,8 @@
-// Takes the token behind the # of the address that `hil operate` prints. A browser does not send that part.
+// Gives the token behind the # of the address that `hil operate` prints for a session, at once: it is worth nothing then.
 const given = new URLSearchParams(location.hash.slice(1)).get("token");
-if (given) {
-  history.replaceState(null, "", location.pathname); // not in the browser's history
-  document.getElementById("token").value = given;
-  document.querySelector("form").requestSubmit();
+const field = document.getElementById("token");
+if (given) history.replaceState(null, "", location.pathname);
+if (given && field) {
+  field.value = given;
+  field.form.submit(); // the name follows
 }

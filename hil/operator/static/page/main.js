@@ -20,6 +20,7 @@ connection.open();
 
 const config = await read("/api/config");
 document.title = `${config.name} - rover rig`;
+connection.on("status", ({ obstacle }) => Object.assign(config.obstacle ?? {}, obstacle)); // a trial may have another angle
 const newest = new Newest(connection);
 startOperate(connection, config);
 const replay = startRover(connection, config, newest);
@@ -27,4 +28,4 @@ const earlier = startTraces(connection, config, newest, [...traceSeries(config),
 const showTiming = startLoop(config);
 const showTrials = startCampaign(connection, config);
 startDevices(connection, config, newest);
-startRuns(connection, (runs) => { earlier.offer(runs); showTrials(runs); }, showTiming, replay);
+startRuns(connection, config, (runs) => { earlier.offer(runs); showTrials(runs); }, showTiming, replay);

@@ -7,7 +7,7 @@ import { drawEvery } from "./draw.js";
 const EXPORTS = ["mat", "tdms", "mcap"];
 
 /** `onList` is called with the runs whenever they are read, `onShow` with one that is opened; `replay` shows one again. */
-export function startRuns(connection, onList, onShow, replay) {
+export function startRuns(connection, config, onList, onShow, replay) {
   let [before, all, drawn, opened] = ["", [], true, null];
   const open = (run) => {
     opened = run;
@@ -27,7 +27,7 @@ export function startRuns(connection, onList, onShow, replay) {
   drawEvery(1, function* () {
     if (drawn) return;
     drawn = true;
-    yield* drawList(all, open);
+    yield* drawList(all, open, config.main_numbers ?? {});
   });
   connection.on("status", (status) => {
     const now = `${status.runs} ${status.state === "idle"}`; // the report of a campaign is written after its last run
@@ -36,7 +36,7 @@ export function startRuns(connection, onList, onShow, replay) {
   });
 }
 
-function* drawList(all, open) {
+function* drawList(all, open, main) {
   const wanted = byId("find-run").value.toLowerCase();
   const rows = [];
   for (const run of all) {
@@ -45,8 +45,7 @@ function* drawList(all, open) {
       make("button", { type: "button", onclick: () => open(run) }, run.name),
       run.experiment ?? run.state,
       run.accepted === null || run.accepted === undefined ? run.state : run.accepted ? "accepted" : `not accepted: ${(run.reasons ?? []).join("; ")}`,
-      make("ul", { class: "numbers-of-run" }, ...Object.entries(numbersOf(run)).slice(0, 4)
-        .map(([key, value]) => make("li", {}, ...key.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]), ` ${digits(value)}`))),
+      make("ul", { class: "numbers-of-run" }, ...shortOf(run, main[run.experiment] ?? [])),
     ));
     yield;
   }
@@ -54,6 +53,16 @@ function* drawList(all, open) {
 }
 
 const numbersOf = (run) => Object.fromEntries(Object.entries(run.numbers ?? {}).filter(([, value]) => typeof value === "number"));
+
+/** The numbers that a verdict on the run shows, too, with the same names; of an experiment that names none, the first. */
+function shortOf(run, main) {
+  const numbers = numbersOf(run);
+  if (main.length) {
+    return main.filter(([key]) => key in numbers).map(([key, name, unit, places]) => make("li", {}, `${name} ${numbers[key].toFixed(places)} ${unit}`));
+  }
+  return Object.entries(numbers).slice(0, 4)
+    .map(([key, value]) => make("li", {}, ...key.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]), ` ${digits(value)}`));
+}
 
 async function show(run, all, replay) {
   const address = `/api/runs/${run.name.split("/").map(encodeURIComponent).join("/")}`;

@@ -11,6 +11,7 @@ import pytest
 from hil.app.page.bands import band
 from hil.app.page.content import fixed_checks, page_content
 from hil.app.page.series import series
+from hil.campaign.guided import verdict_text
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.layout import Layout
@@ -44,6 +45,15 @@ def test_the_content_is_json_and_has_all_faults_with_what_to_do():
     assert all(row["operator"] for row in content["faults"].values())
     assert content["obstacle"]["angle_deg"] == 60.0
     assert (content["plan"]["name"], content["states"][:2]) == ("p", ["idle", "armed"])
+
+
+def test_a_list_of_runs_shows_the_numbers_of_the_verdict_with_the_same_names():
+    main = page_content(load_config("sim_juno"), None)["main_numbers"]["impact"]
+    summary = {"accepted": True, "aborted": False, "contact_force_peak_N": 151.7, "peak_force_N": 76.8}
+    summary |= {"impact_speed_mps": 0.07, "effective_kinetic_energy_J": 0.2312, "contact_duration_s": 0.161}
+    shown = ", ".join(f"{name} {summary[key]:.{digits}f} {unit}" for key, name, unit, digits in main)
+    assert shown == "peak force 76.8 N, impact speed 0.0700 m/s, T_c 0.2312 J, contact 0.161 s"
+    assert verdict_text(summary).startswith(f"The trial is accepted: {shown}\n")
 
 
 def test_the_content_names_the_regulator_of_each_cylinder_and_what_lines_and_a_cut_take():

@@ -33,12 +33,12 @@ def page(tmp_path):
 
 
 def session(page):
-    """The cookie of a session that the printed address opens."""
+    """The cookie of a session that the printed address opens; "": it opens none any more."""
     url = urlsplit(page.url)
     connection = http.client.HTTPConnection(url.netloc)
     fields = urlencode({"token": url.fragment.removeprefix("token="), "name": "Ada"})
     connection.request("POST", "/login", fields, {"Origin": f"http://{url.netloc}"})
-    cookie = connection.getresponse().headers["set-cookie"].partition(";")[0]
+    cookie = connection.getresponse().headers.get("set-cookie", "").partition(";")[0]
     connection.close()
     return cookie
 
@@ -75,6 +75,7 @@ def test_a_page_server_that_was_killed_starts_again_by_itself_at_the_same_addres
     with viewer_after_all(page, cookie) as socket:
         assert '"type":"status"' in socket.recv()
     assert (page.alive, page.address) == (True, address)
+    assert session(page) == "", "the printed address opens one session, whatever became of the server"
 
 
 def test_without_the_process_above_it_a_page_server_ends_and_both_can_be_started_again(page, killed):

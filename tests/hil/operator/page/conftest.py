@@ -8,7 +8,7 @@ import sys
 import threading
 from contextlib import ExitStack
 from types import SimpleNamespace
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from hil.operator.page.runs import RunFolder
 from hil.operator.page.server import bind, make_server, serve
 from hil.operator.page.telemetry import Series, TelemetryReceiver
 
-TOKEN, PAGE_TOKEN = bytes(range(32)), bytes(range(32, 64))
+TOKEN, PAGE_TOKEN, TICKET = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
 CONTENT = {"name": "sim_impact", "series": []}
 CHECKS = [{"item": "cylinder supply", "ok": True, "found": "207 kPa", "allowed": "at most 207 kPa"}]
 # A message that does not come within this time on any machine is lost [s].
@@ -109,6 +109,13 @@ class Browser:
         )  # fmt: skip
         return Viewer(self._stack.enter_context(socket))
 
+    def signs(self, viewer, origin=None):
+        """Open the WebSocket for signs of life of a viewer. Raises InvalidStatus: it is refused."""
+        return connect(
+            f"ws://{self.address}/alive/{quote(viewer)}", origin=origin or self.origin,
+            additional_headers={"Cookie": self.cookie}, compression=None, open_timeout=PATIENCE_S,
+        )  # fmt: skip
+
 
 class Served:
     """A page server in a thread."""
@@ -119,7 +126,9 @@ class Served:
         self.rig = OperatedRig(
             lambda name: CommandClient(rig.endpoint, token=TOKEN, name=name), TelemetryReceiver(""), realtime=True
         )
-        access = PageAccess(PAGE_TOKEN, self.address, encrypted=False)
+        ticket = runs.parent / "ticket"
+        ticket.write_text(TICKET.hex() + "\n")
+        access = PageAccess(PAGE_TOKEN, self.address, encrypted=False, ticket=ticket)
         self._runs = RunFolder(runs, ("false",))
         page = Page(access, self.rig, self._runs, CONTENT, CHECKS, series)
         self.server = make_server(page.app(), None, None)

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from hil.operator.page.messages import MOST_BYTES, MOST_SERIES, Alive, Subscribe, read_message
+from hil.operator.page.messages import MOST_BYTES, MOST_SERIES, Subscribe, read_message
 
 
 def test_a_message_may_have_8192_characters_and_no_more():
     assert MOST_BYTES == 8192
-    text = json.dumps({"type": "alive"})
-    assert read_message(text.ljust(MOST_BYTES)) == Alive()
+    text = json.dumps({"type": "subscribe", "series": []})
+    assert read_message(text.ljust(MOST_BYTES)) == Subscribe(())
     with pytest.raises(ValueError, match="a message of 8193 characters, allowed: 8192"):
         read_message(text.ljust(MOST_BYTES + 1))
 

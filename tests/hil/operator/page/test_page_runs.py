@@ -31,6 +31,8 @@ def out(tmp_path):
     run_of(folder / "campaign_1" / "trial_0001", age_s=20, accepted=False, reasons=["veer"])
     (folder / "campaign_1" / "report.html").write_text("report")
     os.utime(folder / "campaign_1", (10**9, 10**9))
+    (folder / "campaign_1" / "figures").mkdir()
+    (folder / "campaign_1" / "figures" / "force.png").write_text("picture")
     (folder / ".opening").mkdir()
     (folder / "empty").mkdir()
     (tmp_path / "secret").mkdir()

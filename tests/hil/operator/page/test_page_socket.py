@@ -103,7 +103,7 @@ def test_a_stop_is_done_whatever_its_number(browser, rig):
         '{"type":"command","id":1,"command":{"type":"arm","more":1}}', '{"type":"lease","id":1,"do":"keep"}',
         '{"type":"command","id":1,"command":{"type":"lease","holder":"","why":"taken"}}', "[" * 5000,
         '{"type":"command","id":"1","command":{"type":"stop"}}', '{"type":"subscribe","series":["no_such_series"]}',
-        '{"type":"alive"}' + " " * 9000,
+        '{"type":"subscribe","series":[]}' + " " * 9000,
     ],
 )  # fmt: skip
 def test_what_is_no_message_ends_the_connection_and_changes_nothing(browser, rig, text):

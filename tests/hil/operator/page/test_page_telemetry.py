@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import msgspec
 import zmq
@@ -55,6 +56,17 @@ def test_what_is_no_telemetry_changes_nothing():
     assert feed.ticks.count == feed.events.count == 0
 
 
+def test_an_event_of_a_run_in_virtual_time_has_the_time_of_the_wall_clock_and_its_own():
+    content = msgspec.msgpack.encode({"timestamp": 50.0, "impact": {"id": 0, "tick": 4731, "value": 2.0}})
+    virtual, real = TelemetryReceiver("", virtual_hz=1000.0), TelemetryReceiver("")
+    before_s = time.time()
+    for feed in (virtual, real):
+        feed.take(b"event", content)
+    (_, (first,)), (_, (second,)) = virtual.events.since(0), real.events.since(0)
+    assert before_s <= first["t"] <= time.time()
+    assert (first["virtual_s"], second["virtual_s"], second["t"]) == (4.731, None, 50.0)
+
+
 def test_columns_hold_a_list_for_each_series_and_null_where_there_is_no_number():
     ticks = [{"timestamp": 1.0, "valves": [[0, 1]], "slip": {"left": 0.5}}, {"timestamp": 2.0, "valves": []}]
     series = [Series("valves/left_retract", ("valves", 0, 1)), Series("slip/left", ("slip", "left"))]
@@ -92,4 +104,4 @@ def test_ticks_and_events_come_from_the_publisher():
 
     feed = asyncio.run(receive())
     assert feed.ticks.since(0) == (1, [{"timestamp": 1.0, "speed_mps": 0.1}])
-    assert feed.events.since(0) == (1, [{"name": "impact", "t": 1.0, "id": 0, "value": 2.0}])
+    assert feed.events.since(0) == (1, [{"name": "impact", "t": 1.0, "virtual_s": None, "id": 0, "value": 2.0}])

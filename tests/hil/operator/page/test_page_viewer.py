@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from hil.messages.operator_input import Arm
 from hil.operator.client import CommandError
 from hil.operator.command_messages import Lease, LeaseState
 from hil.operator.page import viewer
+from hil.operator.page.access import Session
 from hil.operator.page.recent import Recent
 from hil.operator.page.telemetry import TelemetryReceiver
 from hil.operator.page.viewer import Viewer
@@ -28,7 +30,7 @@ class Browser:
         self._messages, self.send_text = asyncio.Queue(), write
 
     async def accept(self):
-        self.says('{"type":"alive"}')
+        """It is."""
 
     def says(self, text):
         self._messages.put_nowait({"type": "websocket.receive", "text": text})
@@ -80,7 +82,7 @@ def test_a_browser_that_reads_slowly_keeps_the_lease_after_a_command_was_refused
 
     async def take_and_arm():
         browser, rig = Browser(never_read), Rig()
-        serving = asyncio.create_task(Viewer(browser, rig, "Ada-1", {}).serve())
+        serving = asyncio.create_task(Viewer(browser, rig, "Ada-1", {}, Session("Ada", time.monotonic)).serve())
         browser.says('{"type":"lease","id":1,"do":"take"}')
         await rig.until(lambda rig: rig.kept)
         browser.says('{"type":"command","id":2,"command":{"type":"arm"}}')
@@ -98,7 +100,7 @@ def shown(write, rig):
 
     async def show():
         async with asyncio.timeout(HANGS_S):
-            await Viewer(Browser(write), rig, "Ada-1", {})._show()
+            await Viewer(Browser(write), rig, "Ada-1", {}, Session("Ada", time.monotonic))._show()
 
     asyncio.run(show())
 
@@ -147,7 +149,7 @@ def test_a_stop_is_handed_on_before_anything_else_that_the_event_loop_has_to_do(
     async def stop():
         browser, rig = Waiting(read), Stopped()
         browser.says('{"type":"command","id":1,"command":{"type":"stop","reason":"button"}}')
-        serving = asyncio.create_task(Viewer(browser, rig, "Ada-1", {}).serve())
+        serving = asyncio.create_task(Viewer(browser, rig, "Ada-1", {}, Session("Ada", time.monotonic)).serve())
         await rig.until(lambda rig: any(line["text"] == "stop" for line in rig.log.since(0)[1]))
         browser.leaves()
         await serving

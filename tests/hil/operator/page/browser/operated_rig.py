@@ -31,7 +31,7 @@ class OperatedRig:
         more: further arguments.
 
     Attributes:
-        url: of the page, with its token.
+        url: of the page, with a token that opens it as often as a test needs; the printed one does once.
         client: of the command socket.
         runs: folder of the runs.
     """
@@ -59,7 +59,8 @@ class OperatedRig:
         )
         assert self._process.stdout is not None
         doors = json.loads(self._process.stdout.readline())
-        self.url: str = doors["url"]
+        page_token = read_token(Path(doors["page_token_file"]))
+        self.url = f"{doors['url'].partition('#')[0]}#token={page_token.hex()}"
         token = read_token(Path(doors["token_file"]))
         self.client = CommandClient(doors["command_endpoint"], token=token, name="script")
         self.until(state="idle")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from .conftest import CHROMIUM, FLAGS
+from .conftest import CHROMIUM, FLAGS, enter
 from .operated_rig import OperatedRig
 from .test_operated_rig import PLAN, SETTINGS, drives, press
 
@@ -25,7 +25,7 @@ def take(rig: OperatedRig, page: Page, folder: Path) -> None:
         page.wait_for_timeout(1000)
         page.screenshot(path=folder / f"page_{name}.png")
 
-    page.goto(rig.url)
+    enter(page, rig.url)
     page.locator("#checks tr").first.wait_for()
     picture("ready")
     drives(page, rig)

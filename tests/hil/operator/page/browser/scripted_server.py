@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -76,13 +77,16 @@ class ScriptedServer:
         url: of the page.
         answers: to GET /api/..., by what follows that; others are 404.
         received: messages of the page but its signs of life, oldest first.
+        posted: stops that came without a WebSocket.
         alive: number of its signs of life; the status is sent again with each of them.
+        full: there are too many viewers already.
         hangs: as if it did not run any more: it sends nothing by itself.
     """
 
     def __init__(self) -> None:
         self.received: list[dict[str, Any]] = []
-        self.alive, self.hangs = 0, False
+        self.posted: list[dict[str, Any]] = []
+        self.alive, self.hangs, self.full = 0, False, False
         self.answers: dict[str, Any] = {
             "config": copy.deepcopy(CONFIG),
             "check": {"source": "config", "checks": [_check("fault latch", True), _check("disk", False)]},
@@ -96,7 +100,9 @@ class ScriptedServer:
             Route("/", lambda _: FileResponse(STATIC / "page" / "index.html", headers=HEADERS)),
             Route("/api/{what:path}", self._answer),
             Mount("/static", StaticFiles(directory=STATIC)),
+            Route("/stop", self._stop, methods=["POST"]),
             WebSocketRoute("/ws", self._socket),
+            WebSocketRoute("/alive/{viewer}", self._alive),
         ]
         self._server: uvicorn.Server = make_server(Starlette(routes=routes), None, None)
         self._loop: Future[asyncio.AbstractEventLoop] = Future()
@@ -110,22 +116,21 @@ class ScriptedServer:
 
     def _answer(self, request: Request) -> Response:
         what = request.path_params["what"]
+        if what == "signs":
+            return JSONResponse(self.alive)
         if what not in self.answers:
             return Response(status_code=404, headers=HEADERS)
         return JSONResponse(self.answers[what], headers=HEADERS)
 
     async def _socket(self, socket: WebSocket) -> None:
         await socket.accept()
+        if self.full:
+            return await socket.close(1013, "16 viewers already")
         self._viewers.add(socket)
         await socket.send_json(self.status)
         try:
             while True:
                 message = json.loads(await socket.receive_text())
-                if message["type"] == "alive":
-                    self.alive += 1
-                    if not self.hangs:
-                        await socket.send_json(self.status)
-                    continue
                 self.received.append(message)
                 if "id" in message:
                     await socket.send_json(
@@ -133,6 +138,19 @@ class ScriptedServer:
                     )
         except WebSocketDisconnect:
             self._viewers.discard(socket)
+        return None
+
+    async def _alive(self, socket: WebSocket) -> None:
+        await socket.accept()
+        with suppress(WebSocketDisconnect):
+            while await socket.receive_text():
+                self.alive += 1
+                for viewer in [] if self.hangs else [*self._viewers]:
+                    await viewer.send_json(self.status)
+
+    async def _stop(self, request: Request) -> Response:
+        self.posted.append(await request.json())
+        return JSONResponse({"ok": True, "error": ""}, headers=HEADERS)
 
     def show(self, **changed: Any) -> None:
         """Send a status with these values; new viewers get it, too."""

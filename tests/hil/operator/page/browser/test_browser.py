@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from .scripted_server import WHEELS, until
@@ -90,15 +92,57 @@ def test_arm_and_start_need_a_second_click_and_the_lease(page, server):
 def test_signs_of_life_are_sent_while_the_page_is_in_view(page, server):
     until(lambda: server.alive > 3)
     page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })")
-    page.keyboard.press("Escape")
-    until(lambda: len(stops(server)) == 1)  # and with it all that was sent before
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    def silent():
+        before = server.alive
+        page.wait_for_timeout(800)
+        return server.alive == before
+
+    until(silent)  # what was sent before may come first
     before = server.alive
-    page.wait_for_timeout(400)
-    page.keyboard.press("Escape")
-    until(lambda: len(stops(server)) == 2)
-    assert server.alive == before
     page.evaluate("delete document.hidden")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     until(lambda: server.alive > before)
+
+
+# Keeps the page's own thread busy for two times [ms], and counts the signs of life that the server has got in the last.
+BUSY = """([first, second]) => {
+  const signs = () => {
+    const asked = new XMLHttpRequest();
+    asked.open("GET", "/api/signs", false);
+    asked.send();
+    return Number(asked.responseText);
+  };
+  const wait = (ms) => { for (const until = performance.now() + ms; performance.now() < until;); };
+  wait(first);
+  const before = signs();
+  wait(second);
+  return signs() - before;
+}"""
+
+
+def test_a_page_that_draws_for_a_second_shows_that_it_lives_all_the_while(page, server):
+    until(lambda: server.alive > 3)
+    until(lambda: page.evaluate(BUSY, [200, 900]) > 3)  # a busy machine may keep all of the browser from it
+
+
+def test_a_page_that_hangs_is_not_said_to_live(page, server):
+    until(lambda: server.alive > 3)
+    until(lambda: page.evaluate(BUSY, [3500, 1000]) == 0)  # what was sent before may come late
+    before = server.alive
+    until(lambda: server.alive > before)
+
+
+def test_a_page_without_a_place_among_the_viewers_stops_all_the_same(server, opened):
+    server.full = True
+    page = opened(server.url)
+    page.click("#stop")
+    page.locator("#cut").filter(has_text="stop accepted").wait_for()
+    page.keyboard.press("Escape")
+    until(lambda: [stop["reason"] for stop in server.posted] == ["button", "Escape"])
+    assert {stop["type"] for stop in server.posted} == {"stop"}
+    assert server.received == []
 
 
 def test_a_motion_lasts_as_long_as_its_button_is_held(page, server):
@@ -211,3 +255,18 @@ def test_each_control_has_a_name_and_each_part_a_heading(page):
     )
     assert unnamed == []
     assert page.evaluate("[...document.querySelectorAll('section')].every((one) => one.querySelector('h2'))")
+
+
+def test_each_line_of_the_log_has_date_and_time_and_an_event_in_virtual_time_says_so(page, server):
+    t = datetime(2026, 3, 1, 9, 5, 7, 48_000).astimezone().timestamp()
+    server.send({"type": "log", "t": t, "who": "Ada-1", "text": "arm"})
+    event = {"type": "event", "name": "impact", "t": t, "id": 0, "value": 2.0, "limit": None, "detail": ""}
+    server.send(event | {"virtual_s": None})
+    server.send(event | {"virtual_s": 4.731})
+    when = "2026-03-01 09:05:07.048"
+    wanted = [
+        [when, "event", "impact, value 2, at 4.731 s of simulated time"], [when, "event", "impact, value 2"],
+        [when, "Ada-1", "arm"],
+    ]  # fmt: skip
+    until(lambda: page.locator("#lines tr").count() == 3)
+    assert [row.locator("td").all_text_contents() for row in page.locator("#lines tr").all()] == wanted

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from .scripted_server import WHEELS, until
@@ -143,4 +145,25 @@ def test_the_camera_of_the_view_in_three_dimensions_has_places_of_its_own(page):
         page.wait_for_timeout(300)
         seen.append(canvas.screenshot())
     assert len(set(seen)) == 5
+    assert page.problems == []
+
+
+def test_the_plate_is_drawn_at_the_angle_of_the_trial_that_is_on(server, rig_page):
+    page = rig_page()
+    page.click("#solid")
+    page.locator("#scene canvas").wait_for()
+
+    def angle_deg():
+        """Of the plate in the side view."""
+        x1, x2, y1, y2 = (float(page.locator("#side .plate").get_attribute(end)) for end in ("x1", "x2", "y1", "y2"))
+        return math.degrees(math.atan2(y1 - y2, x2 - x1))
+
+    until(lambda: angle_deg() == pytest.approx(60.0, abs=0.1))  # of the config
+    for trial_deg in (40.0, 80.0):
+        server.show(obstacle={"angle_deg": trial_deg, "distance_m": 0.3})
+        until(lambda wanted=trial_deg: angle_deg() == pytest.approx(wanted, abs=0.1))
+    server.show(obstacle=None)  # a jog: nobody has moved it
+    server.show_ticks(speed_mps=[0.01])
+    until(lambda: page.inner_text("#speed") == "0.01")
+    assert angle_deg() == pytest.approx(80.0, abs=0.1)
     assert page.problems == []

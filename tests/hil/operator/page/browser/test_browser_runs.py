@@ -151,3 +151,17 @@ def test_the_last_trials_of_a_campaign_are_small_multiples_to_the_same_scale(ser
         line.get_attribute("points").split()[1].split(",")[1] for line in page.locator("#last-trials polyline").all()
     ]
     assert tops == ["0.0", "30.0"]
+
+
+def test_a_run_is_listed_with_the_numbers_that_its_verdict_had_and_their_names(server, opened):
+    server.answers["config"]["main_numbers"] = {
+        "impact": [["peak_force_N", "peak force", "N", 1], ["no", "no", "1", 1]]
+    }
+    server.answers["runs"] = [
+        run_of("run_2", contact_force_peak_N=151.7, peak_force_N=76.8),
+        run_of("run_1", speed_mps=0.5) | {"experiment": "drive"},
+    ]
+    page = opened(server.url)
+    page.locator("#run-list tr").nth(1).wait_for()
+    shown = [row.locator("td").last.inner_text() for row in page.locator("#run-list tr").all()]
+    assert shown == ["peak force 76.8 N", "speed_mps 0.5"]

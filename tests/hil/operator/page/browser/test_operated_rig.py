@@ -18,6 +18,7 @@ from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Start
 from hil.operator import client as client_module
 
+from .conftest import NAME
 from .operated_rig import LONGEST_S, OperatedRig
 from .scripted_server import until
 
@@ -33,6 +34,20 @@ PLAN = (
     "set: {trial.speed_mps: 0.07, trial.start_distance_m: 0.03, trial.ramp_s: 0.1, trial.settle_s: 0.5, "
     "record.after_s: 0.5}\n"
 )
+
+
+# Has the page remember the speeds that it shows, and the angles that its plate is drawn at [deg].
+SEE = """() => {
+  window.seen = { angles: new Set(), speeds: new Set() };
+  const look = () => {
+    const plate = document.querySelector("#side .plate");
+    const [x1, x2, y1, y2] = ["x1", "x2", "y1", "y2"].map((end) => Number(plate.getAttribute(end)));
+    seen.angles.add(Math.round(Math.atan2(y1 - y2, x2 - x1) * 180 / Math.PI));
+    seen.speeds.add(document.getElementById("speed").textContent);
+  };
+  const all = { subtree: true, characterData: true, attributes: true };
+  new MutationObserver(look).observe(document.getElementById("rover"), all);
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +143,7 @@ def test_a_stop_in_the_run_up_cuts_the_drives_in_its_tick_and_the_run_ends_once_
     assert after["drives_stopped_ns"][-1] >= after["t_ns"][0]
     (detail,) = record.events["detail"][record.events["name"] == b"operator stop"]
     assert how.encode() in detail
+    assert NAME.encode() in detail
     assert not rig.client.status()["faults"]
 
 
@@ -167,6 +183,7 @@ def test_a_page_server_killed_in_a_run_is_back_in_the_same_run_which_goes_on_as_
 
 def test_a_campaign_is_led_by_clicks_alone_from_the_first_question_to_its_report(page, rig):
     press(page, "Begin or resume", lambda: rig.asks("ready"))
+    page.evaluate(SEE)
     word = page.get_by_label("A word on it")
     for verdict, note in (("Repeat", "footstep"), ("Keep", "clean"), ("Keep", "")):
         until(lambda: rig.asks("ready"))
@@ -177,6 +194,9 @@ def test_a_campaign_is_led_by_clicks_alone_from_the_first_question_to_its_report
             before=lambda note=note: word.fill(note, timeout=PRESS_MS),
         )  # fmt: skip
     rig.until(state="idle", question=None)
+    angles_deg, speeds_mps = page.evaluate("[[...seen.angles], [...seen.speeds]]")
+    assert {60, 70} <= set(angles_deg)
+    assert [speed for speed in speeds_mps if speed.startswith("0.0")], "of the trials, not only of runs without a plan"
     folder = max(rig.runs.glob("campaign_*"))
     page.get_by_role("button", name=folder.name, exact=True).click()
     with page.context.expect_page() as opening:

@@ -1,0 +1,164 @@
+"""The commands of the README and the docs: found in their text, and taken as far as the program takes them."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer.main
+from typer.core import TyperGroup
+
+from hil.cli import app, run
+
+ROOT = Path(__file__).parents[2]
+INLINE = re.compile(r"`((?:\.venv/bin/)?(?:hil|make|python|bash) [^`\n]+)`")
+BLOCK = re.compile(r"^ *```(?:|sh|bash|console)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+ANY_BLOCK = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
+# A block with one of these words at the beginning of a line is a script of the shell: then each of its lines is.
+PROGRAMS = ("hil", "make", "python", "bash")
+OTHERS = ("dask", "export", "kill", "pre-commit", "pytest")
+SETTING = re.compile(r"^(?:[A-Z_]+=\S+ )+")
+# Words of a reader: CONFIG, RUN, N; KEY=VALUE; [ARGS]; a file of the reader's.
+OF_A_READER = "textline"  # the driver that docs/how-to/add-a-driver.md writes; tests/example_package has it
+PLACEHOLDER = re.compile(r"^[A-Z]+$|[A-Z]{3,}=|^\[|\]$|\||\.\.\.|^runs/")
+# Where commands begin to work: what comes before is read, loaded and checked.
+DOORS = (
+    "hil.app.check:check_rig", "hil.app.command_server:CommandServer", "hil.app.discovery:find_devices",
+    "hil.app.faults.table:inject_all", "hil.app.run:run_repeatedly", "hil.app.warm_up:warm_up",
+    "hil.analysis.energy:energy_curve", "hil.bench.bench_loop:bench_loop", "hil.bench.bench_models:bench_models",
+    "hil.bench.bench_rig:bench_rig", "hil.bench.bench_rig:bench_virtual_cuts", "hil.campaign.cluster:check_cluster",
+    "hil.campaign.folder:locked", "hil.cli.jog:_confirm", "hil.operator.client:CommandClient",
+    "hil.simulator.connection:read_endpoints",
+)  # fmt: skip
+
+
+class BeginsError(BaseException):
+    """A command has come to one of the doors: the program takes it."""
+
+
+def pages_of_users() -> dict[str, str]:
+    """Text of every page that users and contributors read, by its path; decisions tell of their time."""
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    paths = [path for path in found if "decisions" not in path.parts]
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
+
+
+def commands(text: str) -> list[list[str]]:
+    """All commands in a text of Markdown, in words."""
+    scripts = [block.replace("\\\n", " ").splitlines() for block in BLOCK.findall(text)]
+    lines = [_plain(line) for script in scripts if any(_begins(line, PROGRAMS) for line in script) for line in script]
+    found = [*map(_plain, INLINE.findall(ANY_BLOCK.sub("", text))), *lines]
+    words = [shlex.split(line.replace("\\|", "|").partition(" | ")[0], comments=True) for line in found]
+    return [one for one in words if one]
+
+
+def _plain(line: str) -> str:
+    return SETTING.sub("", line.strip().removeprefix("$ ")).removeprefix(".venv/bin/").removesuffix("&")
+
+
+def _begins(line: str, programs: tuple[str, ...]) -> bool:
+    return _plain(line).startswith(tuple(f"{name} " for name in programs))
+
+
+def complete(words: list[str]) -> bool:
+    """Whether a command of `hil` can be given as it stands: nothing is left to the reader, and no argument missing."""
+    if any(PLACEHOLDER.search(word) or OF_A_READER in word for word in words):
+        return False
+    command, rest = _command(words[1:])
+    if isinstance(command, TyperGroup):
+        return bool(rest)
+    given, _ = _given(command, rest)
+    return not any(one.required and given.get(one.name) is None for one in command.params)
+
+
+def problem(words: list[str]) -> str | None:
+    """What the program would not take of a command, as far as it can be told without its reader; None: nothing."""
+    if words[0] != "hil":
+        return _problem_of_others(words)
+    words = [word for word in words if not PLACEHOLDER.search(word)]
+    command, rest = _command(words[1:])
+    if isinstance(command, TyperGroup):
+        return f"{words}: no such command" if rest and not rest[0].startswith("-") else None
+    return _given(command, rest)[1]
+
+
+def _problem_of_others(words: list[str]) -> str | None:
+    """The same of other programs: make has the target, a script or test is in the tree."""
+    if words[0] not in PROGRAMS + OTHERS:
+        return f"{words[0]}: no program that the pages use"
+    if words[0] == "make":
+        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        wrong = [word for word in words[1:] if "=" not in word and word not in targets]
+        return f"make has no {', '.join(wrong)}" if wrong else None
+    paths = [word for word in words[1:] if "/" in word and not word.startswith((".", "tcp:"))]
+    missing = [path for path in paths if not (ROOT / path).exists()]
+    return f"{', '.join(missing)}: not in the tree" if missing else None
+
+
+def _command(words: list[str]) -> tuple[typer.core.TyperCommand | TyperGroup, list[str]]:
+    """The command that words name, and those that follow its name."""
+    command, rest = typer.main.get_command(app), list(words)
+    while isinstance(command, TyperGroup) and rest and rest[0] in command.commands:
+        command = command.commands[rest.pop(0)]
+    return command, rest
+
+
+def _given(command: typer.core.TyperCommand, rest: list[str]) -> tuple[dict[str, object], str | None]:
+    """Values of the options and arguments, and what is wrong with them."""
+    try:
+        return command.make_parser(command.context_class(command)).parse_args(list(rest))[0], None
+    except Exception as error:  # typer's own usage errors have no public name
+        # a page may name an option without its value: `--sheet`
+        return {}, None if "requires an argument" in str(error) else f"{' '.join(rest)}: {error}"
+
+
+@contextlib.contextmanager
+def closed_doors(folder: Path) -> Iterator[None]:
+    """Commands come as far as to the doors, in a folder with a reader's copies of the configs, at a terminal."""
+
+    def begin(*_: object, **__: object) -> None:
+        raise BeginsError
+
+    begin.running = begin  # type: ignore[attr-defined]  # of the client of the command socket
+
+    copy_configs(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+        for door in DOORS:
+            module, _, name = door.partition(":")
+            patch.setattr(importlib.import_module(module), name, begin)
+        yield
+
+
+def copy_configs(folder: Path) -> None:
+    """Leave there what `hil configs --copy` makes of the configs that the pages have copied."""
+    with contextlib.chdir(folder):
+        assert [run(["configs", "--copy", name]) for name in ("sim_impact", "mars_dome")] == [0, 0]
+
+
+def done(words: list[str]) -> int:
+    """The exit status of a complete command; one that leaves files gets an empty folder."""
+    if words[1] not in ("configs", "keys"):
+        return run(words[1:])
+    with tempfile.TemporaryDirectory() as empty, contextlib.chdir(empty):
+        return run(words[1:])
+
+
+def refusal(words: list[str]) -> str | None:
+    """Why the program refuses a complete command; None: it begins to work, or has done all. In `closed_doors`."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            status = done(words)
+        except BeginsError:
+            return None
+    return None if status == 0 else said.getvalue() or f"exit status {status}"
