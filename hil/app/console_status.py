@@ -59,6 +59,7 @@ class ConsoleStatus(msgspec.Struct):
         warnings: faults that were only recorded in the run.
         refused: arming checks that failed last, or why a command between two runs was refused.
         checks: of the last arming, passed or failed.
+        checks_t_s: when they were made, in Unix seconds; 0: none were.
         run: folder of the newest run.
         runs: number of runs that are over.
         summary: main numbers of the last of them.
@@ -77,6 +78,7 @@ class ConsoleStatus(msgspec.Struct):
     warnings: list[FaultShown] = msgspec.field(default_factory=list)
     refused: list[str] = msgspec.field(default_factory=list)
     checks: Sequence[Check] = ()
+    checks_t_s: float = 0.0
     run: str = ""
     runs: int = 0
     summary: dict[str, Any] | None = None

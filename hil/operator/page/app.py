@@ -186,6 +186,7 @@ class Page:
     def _check(self, _: Request) -> Response:
         made = self._rig.status.get("checks")
         content = {"source": "arming", "checks": made} if made else {"source": "config", "checks": self._checks}
+        content["t"] = self._rig.status.get("checks_t_s") if made else None
         return _json(msgspec.json.encode(content))
 
     def _list(self, _: Request) -> Response:

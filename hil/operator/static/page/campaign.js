@@ -1,6 +1,7 @@
 /** The plan of a campaign, what to set next, and the operator's verdict. */
 
-import { byId, confirmTwice, make, setText } from "./dom.js";
+import { byId, make, setText } from "./dom.js";
+import { onHold } from "./hold.js";
 import { drawSetting, inWords } from "./setting.js";
 import { LastTrials } from "./trials.js";
 
@@ -17,9 +18,9 @@ export function startCampaign(connection, config) {
   const items = trials.map((trial) => make("li", {}, inWords(trial)));
   const answer = make("p", { role: "status" });
   const order = (command) => connection.command(command).then((reply) => setText(answer, reply.ok ? "" : reply.error));
-  const button = (text, command, twice) => {
+  const button = (text, command, held) => {
     const one = make("button", { type: "button" }, text);
-    if (twice) confirmTwice(one, () => order(command));
+    if (held) onHold(one, () => order(command));
     else one.addEventListener("click", () => order(command));
     return one;
   };

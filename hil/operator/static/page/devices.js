@@ -1,6 +1,6 @@
 /** Devices: their links, the pneumatics, and motions that last as long as a button is held. */
 
-import { byId, digits, make, row, setAttributes, setText } from "./dom.js";
+import { byId, digits, make, quantity, row, setAttributes, setText } from "./dom.js";
 import { drawEvery } from "./draw.js";
 import { startPneumatics } from "./pneumatics.js";
 
@@ -79,7 +79,7 @@ function startValues(config, newest) {
   byId("values").append(...shown.map(([name, cell]) => make("tr", {}, make("td", {}, name), cell, make("td", {}, units.get(name)))));
   return function* () {
     for (const [name, cell] of shown) {
-      setText(cell, digits(newest.of(name)));
+      setText(cell, quantity(newest.of(name), units.get(name)));
       yield;
     }
   };

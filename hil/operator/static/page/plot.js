@@ -1,7 +1,6 @@
 /** The chart of the traces: live series, those of earlier runs, limits, state marks and two cursors. */
 
 import { axisStyle, bodyColours, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
-import { byId } from "./dom.js";
 
 const DASHES = [[], [8, 4], [2, 3]];
 const EARLIER = [5, 3];
@@ -9,22 +8,21 @@ const EMPTY = [0, 1];
 export const BACK_S = 30;
 
 export class Plot {
-  /** `series`: by name, with unit and band. */
-  constructor(series) {
-    this.series = series;
+  /** `series`: by name, with unit and band; `limitsInView`: the bands are, whatever the values. */
+  constructor(series, box, { height = HEIGHT, limitsInView = false } = {}) {
+    Object.assign(this, { series, box, height, limitsInView });
     this.zoom = null;
     this.lines = [];
     this.key = "";
     this.chart = null;
     this.skipped = false; // by the browser, as long as the section is out of view
-    const box = byId("plot");
     new ResizeObserver(() => this.chart?.setSize(this.size())).observe(box);
     box.closest("section").addEventListener("contentvisibilityautostatechange", ({ skipped }) => { this.skipped = skipped; });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.key = ""; });
   }
 
   size() {
-    return { width: widthIn(byId("plot")), height: HEIGHT };
+    return { width: widthIn(this.box), height: this.height };
   }
 
   /** What is in view, before the newest value [s]. */
@@ -60,7 +58,7 @@ export class Plot {
     const [span, extents, paths] = [this.span(), new Map(), []];
     const shown = this.lines.filter(({ place }) => this.chart.series[place].show);
     for (const line of shown) {
-      const { least, most } = summary(line, span);
+      const { least, most } = this.extent(line, span);
       const [lowest, highest] = extents.get(this.unit(line)) ?? [Infinity, -Infinity];
       extents.set(this.unit(line), [Math.min(lowest, least), Math.max(highest, most)]);
       yield;
@@ -72,6 +70,13 @@ export class Plot {
     }
     Object.assign(this, { ranges, paths, cursors, marks: data.marks.map(([at, text]) => [at + data.start, text]) });
     this.chart.setScale("x", { min: span[0], max: span[1] });
+  }
+
+  /** Least and largest value that have to be in view. */
+  extent(line, span) {
+    const [seen, limits] = [summary(line, span), (this.limitsInView && this.series.get(line.name).band) || []];
+    const all = [seen.least, seen.most, ...limits.filter((one) => one !== null)];
+    return { least: Math.min(...all), most: Math.max(...all) };
   }
 
   build() {
@@ -99,7 +104,7 @@ export class Plot {
           chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
         }],
       },
-    }, [[-BACK_S, 0], ...this.lines.map(() => [null, null])], byId("plot"));
+    }, [[-BACK_S, 0], ...this.lines.map(() => [null, null])], this.box);
   }
 
   /** Lines, what lies beyond the limits, what the state changed to, and cursors. */
@@ -123,8 +128,8 @@ export class Plot {
       if (band) shadeBeyond(chart, unit, band, colourOf(line));
     }
     drawMarks(chart, [
-      ...this.marks.map(([at, text]) => [at, text, [4, 4], 12]),
-      ...this.cursors.map((at, i) => [at, "AB"[i], [], 12]),
+      ...this.marks.map(([at, text]) => [at, text.replaceAll("_", " "), [4, 4]]),
+      ...this.cursors.map((at, i) => [at, "AB"[i], []]),
     ], this.colours);
   }
 

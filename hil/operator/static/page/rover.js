@@ -1,6 +1,6 @@
-/** The rover: its views, the numbers of the run-up, and the loads of its wheels. */
+/** The rover: its views, and the loads of its wheels. */
 
-import { byId, digits, make, setText } from "./dom.js";
+import { byId, make } from "./dom.js";
 import { drawEvery } from "./draw.js";
 import { startLoads } from "./loads.js";
 import { View } from "./views.js";
@@ -35,9 +35,6 @@ export function startRover(config, newest) {
       view.move(turn, distance);
       yield;
     }
-    setText(byId("energy"), digits(newest.of("effective_kinetic_energy_J")));
-    setText(byId("left"), digits(left));
-    setText(byId("speed"), digits(speed));
     yield* loads();
   }
   drawEvery(1, draw);

@@ -1,6 +1,6 @@
 /** Traces of any telemetry series: 30 s back, freeze, zoom, two cursors, earlier runs, statistics, export. */
 
-import { byId, digits, make, setText } from "./dom.js";
+import { byId, make, quantity, setText } from "./dom.js";
 import { drawEvery } from "./draw.js";
 import { Earlier } from "./earlier.js";
 import { indexAt, Plot, summary } from "./plot.js";
@@ -16,7 +16,7 @@ export const traceSeries = (config) => config.series.map((one) => one.name).filt
 export function startTraces(connection, config, newest, always) {
   const series = new Map(config.series.map((one) => [one.name, one]));
   const chosen = new Set(CHOSEN.filter((name) => series.has(name)));
-  const plot = new Plot(series);
+  const plot = new Plot(series, byId("plot"));
   const earlier = new Earlier(chosen);
   let frozen = null;
 
@@ -44,11 +44,7 @@ export function startTraces(connection, config, newest, always) {
   byId("csv").addEventListener("click", () => save(plot.inView()));
 
   const live = () => ({
-    names: [...chosen],
-    t: newest.t,
-    start: -(newest.t.at(-1) ?? 0),
-    columns: [...chosen].map((name) => newest.columns.get(name) ?? []),
-    marks: newest.marks,
+    ...newest.lines([...chosen]),
     run_s: newest.of("t_ns") === null ? null : newest.of("t_ns") * 1e-9,
     impact: impactOf(newest),
   });
@@ -92,7 +88,7 @@ class Statistics {
       const { least, most, mean } = summary(line, span);
       const [first, second] = [valueAt(line, a), valueAt(line, b)];
       const difference = first === null || second === null ? null : second - first;
-      [first, second, difference, least, mean, most].forEach((value, i) => setText(this.rows.get(line.label)[i], digits(value)));
+      [first, second, difference, least, mean, most].forEach((value, i) => setText(this.rows.get(line.label)[i], quantity(value, this.series.get(line.name).unit)));
       yield;
     }
   }

@@ -56,7 +56,7 @@ STATUS: dict[str, Any] = {
     "type": "status", "state": "idle", "running": False, "experiment": "impact", "armed": False, "safe": False,
     "faults": [], "warnings": [], "refused": [], "run": "", "runs": 0, "summary": None, "question": None,
     "message": "ready", "lease": {"holder": "", "yours": False, "asked_by": ""}, "you": "page-1",
-    "command_server": True, "telemetry_age_s": 0.1,
+    "command_server": True, "status_age_s": 0.02, "telemetry_age_s": None, "fault_times": {},
 }  # fmt: skip
 
 
@@ -69,11 +69,12 @@ class ScriptedServer:
         received: messages of the page but its signs of life, oldest first.
         alive: number of its signs of life; the status is sent again with each of them.
         hangs: as if it did not run any more: it sends nothing by itself.
+        refuses: the error of each reply; "": none.
     """
 
     def __init__(self) -> None:
         self.received: list[dict[str, Any]] = []
-        self.alive, self.hangs = 0, False
+        self.alive, self.hangs, self.refuses = 0, False, ""
         self.answers: dict[str, Any] = {
             "config": copy.deepcopy(CONFIG),
             "check": {"source": "config", "checks": [_check("fault latch", True), _check("disk", False)]},
@@ -120,7 +121,10 @@ class ScriptedServer:
                 self.received.append(message)
                 if "id" in message:
                     await socket.send_json(
-                        {"type": "reply", "id": message["id"], "ok": True, "error": "", "cut_ms": None}
+                        {
+                            "type": "reply", "id": message["id"], "ok": not self.refuses, "error": self.refuses,
+                            "cut_ms": None,
+                        }  # fmt: skip
                     )
         except WebSocketDisconnect:
             self._viewers.discard(socket)
@@ -167,6 +171,14 @@ class ScriptedServer:
         """End the server."""
         self._server.should_exit = True
         self._thread.join()
+
+
+def hold(page: Any, button: Any, reached: Callable[[], object]) -> None:
+    """Hold a button until something is reached."""
+    button.hover()
+    page.mouse.down()
+    until(reached)
+    page.mouse.up()
 
 
 def until(true: Callable[[], object]) -> None:

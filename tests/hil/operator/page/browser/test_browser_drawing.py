@@ -52,19 +52,19 @@ def test_a_view_that_fails_leaves_the_others_drawn(page, server):
         "async () => (await import('/static/page/draw.js')).drawEvery(1, function* () { throw Error('no view'); })"
     )
     server.show_ticks(speed_mps=[0.25])
-    until(lambda: page.inner_text("#speed") == "0.25" and page.problems)
+    until(lambda: page.inner_text("#speed") == "0.250" and page.problems)
     assert set(page.problems) == {"no view"}
 
 
 def test_nothing_is_drawn_while_the_page_is_hidden_and_the_newest_once_it_is_not(page, server):
     server.show_ticks(speed_mps=[0.25])
-    until(lambda: page.inner_text("#speed") == "0.25")
+    until(lambda: page.inner_text("#speed") == "0.250")
     page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })")
     server.show_ticks(speed_mps=[0.5])
     page.wait_for_timeout(400)
-    assert page.inner_text("#speed") == "0.25"
+    assert page.inner_text("#speed") == "0.250"
     page.evaluate("delete document.hidden")
-    until(lambda: page.inner_text("#speed") == "0.5")
+    until(lambda: page.inner_text("#speed") == "0.500")
 
 
 def test_the_traces_draw_a_line_with_its_gaps(page, server):
@@ -86,7 +86,7 @@ def test_traces_that_are_frozen_stay_while_the_telemetry_goes_on(page, server):
     until(lambda: newest.count() and newest.inner_text() == "0.25")
     page.click("#freeze")
     server.show_ticks(speed_mps=[0.5], force_sum_N=[2.0])
-    until(lambda: page.inner_text("#speed") == "0.5")
+    until(lambda: page.inner_text("#speed") == "0.500")
     page.wait_for_timeout(1500)
     assert newest.inner_text() == "0.25"
     page.click("#freeze")
