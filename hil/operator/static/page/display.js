@@ -21,7 +21,8 @@ const LOOK = "Use the emergency stop.";
  * data's age in words and whether that is old, and the stop of this run: its text, and whether it failed. A stop of an earlier run is none.
  */
 export function display({ link, status, run, stop }) {
-  return { ...state(link, status), data: data(link, status), stop: stop?.run === run ? stopped(stop) : { text: "", failed: false } };
+  const shown = state(link, status);
+  return { ...shown, data: shown.known ? data(status) : { text: "not known", old: true }, stop: stop?.run === run ? stopped(stop) : { text: "", failed: false } };
 }
 
 function state(link, status) {
@@ -56,8 +57,7 @@ function step(status) {
   return `${text} ${age.toFixed(0)} s so far.`;
 }
 
-function data(link, status) {
-  if (link !== "open" || !status) return { text: "old: no connection", old: true };
+function data(status) {
   if (!status.running || !status.armed) return { text: "no run is on", old: false };
   const age = status.telemetry_age_s ?? null;
   if (age === null) return { text: "no telemetry", old: false };

@@ -27,8 +27,8 @@ export function startLive(config, newest) {
     for (const [id, name, unit] of NUMBERS) setText(byId(id), quantity(newest.of(name), unit));
     setText(byId("left"), timeLeft(newest));
     yield;
-    if (chart) yield* chart.draw({ ...newest.lines([FORCE]), earlier: [] }, []);
   });
+  if (chart) drawEvery(2, () => chart.draw({ ...newest.lines([FORCE]), earlier: [] }, []));
 }
 
 /** What is not of now is grey, with its age in words. */

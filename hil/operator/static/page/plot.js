@@ -1,6 +1,7 @@
 /** The chart of the traces: live series, those of earlier runs, limits, state marks and two cursors. */
 
 import { axisStyle, bodyColours, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
+import { labelOf } from "./labels.js";
 
 const DASHES = [[], [8, 4], [2, 3]];
 const EARLIER = [5, 3];
@@ -11,7 +12,8 @@ export class Plot {
   /** `series`: by name, with unit and band; `limitsInView`: the bands are, whatever the values. */
   constructor(series, box, { height = HEIGHT, limitsInView = false } = {}) {
     Object.assign(this, { series, box, height, limitsInView });
-    this.zoom = null;
+    this.zoom = null; // a stretch of the telemetry's own time [s]: it stays as newer values come
+    this.reader = null; // where the pointer is, before the newest value [s]
     this.lines = [];
     this.key = "";
     this.chart = null;
@@ -25,9 +27,12 @@ export class Plot {
     return { width: widthIn(this.box), height: this.height };
   }
 
-  /** What is in view, before the newest value [s]. */
+  /** What is in view, before the newest value [s]; a zoom lasts as long as what it shows is kept. */
   span() {
-    return this.zoom ?? [-BACK_S, 0];
+    const zoom = this.zoom?.map((at) => at + this.data.start);
+    if (zoom?.[1] > -BACK_S) return zoom;
+    this.zoom = null;
+    return [-BACK_S, 0];
   }
 
   unit({ name }) {
@@ -44,9 +49,9 @@ export class Plot {
     const width = data.names.length > COLOURS.length ? 1 : 2; // of many, broad ones hide one another and take long to draw
     this.lines = [
       ...data.names.map((name, i) => (
-        { label: name, name, i, width, dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length], t: data.t, start: data.start, column: data.columns[i] })),
+        { label: name, text: labelOf(name), name, i, width, dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length], t: data.t, start: data.start, column: data.columns[i] })),
       ...data.earlier.flatMap(({ label, names, t, start, columns }) => names.map((name, k) => (
-        { label: `${name}, ${label}`, name, i: data.names.indexOf(name), width, dash: EARLIER, t, start, column: columns[k] }))),
+        { label: `${name}, ${label}`, text: `${labelOf(name)}, ${label}`, name, i: data.names.indexOf(name), width, dash: EARLIER, t, start, column: columns[k] }))),
     ].map((line, k) => ({ ...line, place: k + 1 })); // among the chart's series, whose first is the time
     const key = this.lines.map((line) => line.label).join();
     if (key !== this.key || !this.chart) {
@@ -72,11 +77,11 @@ export class Plot {
     this.chart.setScale("x", { min: span[0], max: span[1] });
   }
 
-  /** Least and largest value that have to be in view. */
+  /** Least and largest value that have to be in view; zero is, where the limits are. */
   extent(line, span) {
-    const [seen, limits] = [summary(line, span), (this.limitsInView && this.series.get(line.name).band) || []];
-    const all = [seen.least, seen.most, ...limits.filter((one) => one !== null)];
-    return { least: Math.min(...all), most: Math.max(...all) };
+    const { least, most } = summary(line, span);
+    const limits = ((this.limitsInView && this.series.get(line.name).band) || []).map((one) => one ?? 0);
+    return { least: Math.min(least, ...limits), most: Math.max(most, ...limits) };
   }
 
   build() {
@@ -94,13 +99,14 @@ export class Plot {
         ...units.slice(0, 2).map((one, i) => ({ ...axis, scale: one, label: `[${one}]`, side: i ? 1 : 3 }))],
       // the chart makes axes and legend; the lines are made piece by piece, and drawn over it
       series: [{}, ...this.lines.map((line) => (
-        { label: line.label, scale: this.unit(line), stroke: colourOf(line), width: line.width, dash: line.dash, paths: () => null, points: { show: false } }))],
+        { label: line.text, scale: this.unit(line), stroke: colourOf(line), width: line.width, dash: line.dash, paths: () => null, points: { show: false } }))],
       hooks: {
         draw: [(chart) => this.drawOver(chart)],
+        setCursor: [(chart) => { this.reader = chart.cursor.left >= 0 ? chart.posToVal(chart.cursor.left, "x") : null; }],
         setSelect: [(chart) => {
           const { left, width } = chart.select;
           if (width < 5) return;
-          this.zoom = [chart.posToVal(left, "x"), chart.posToVal(left + width, "x")];
+          this.zoom = [left, left + width].map((at) => chart.posToVal(at, "x") - this.data.start);
           chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
         }],
       },

@@ -24,6 +24,8 @@ from hil.operator.page.server import bind, make_server
 
 # A busy machine may take so long for each step [s].
 LONGEST_S = 120.0
+# A screen on which all of the page is in view: what is not, the browser does not draw.
+TALL = {"width": 1280, "height": 5000}
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 SERIES = ("speed_mps", "force_sum_N", "time_to_impact_s", *(f"normal_force_N/{name}" for name in WHEELS))
 FRAME = {"plate_m": 0.5, "feet_m": 0.763, "wheel_radius_m": 0.175}
