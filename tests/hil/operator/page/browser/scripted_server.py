@@ -122,12 +122,8 @@ class ScriptedServer:
                     continue
                 self.received.append(message)
                 if "id" in message:
-                    await socket.send_json(
-                        {
-                            "type": "reply", "id": message["id"], "ok": not self.refuses, "error": self.refuses,
-                            "cut_ms": None,
-                        }  # fmt: skip
-                    )
+                    answer = {"ok": not self.refuses, "error": self.refuses, "cut_ms": None}
+                    await socket.send_json({"type": "reply", "id": message["id"], **answer})
         except WebSocketDisconnect:
             self._viewers.discard(socket)
 

@@ -91,10 +91,14 @@ def test_arm_and_start_need_the_lease_and_a_hold_by_pointer_or_by_enter(page, se
 CLICKS = """(name) => {
     const button = [...document.querySelectorAll("button.hold")].find((one) => one.textContent.startsWith(name));
     for (let i = 0; i < 2; i++) {
-        for (const type of ["pointerdown", "pointerup", "click"]) button.dispatchEvent(new PointerEvent(type, { bubbles: true, button: 0 }));
+        for (const type of ["pointerdown", "pointerup", "click"]) {
+            button.dispatchEvent(new PointerEvent(type, { bubbles: true, button: 0 }));
+        }
     }
     button.dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
-    for (const type of ["keydown", "keyup", "keydown", "keyup"]) button.dispatchEvent(new KeyboardEvent(type, { key: "Enter", bubbles: true }));
+    for (const type of ["keydown", "keyup", "keydown", "keyup"]) {
+        button.dispatchEvent(new KeyboardEvent(type, { key: "Enter", bubbles: true }));
+    }
     button.click();
 }"""
 

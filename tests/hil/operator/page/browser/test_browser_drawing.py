@@ -170,9 +170,7 @@ def test_words_of_marks_do_not_lie_over_one_another(page):
 
 def test_a_series_has_the_words_of_people(page):
     names = ["daq_age_ns", "normal_force_N/front_left", "slip/rear_left", "t_ns", "drives_stopped_ns"]
-    words = page.evaluate(
-        "async (names) => names.map((await import('/static/page/labels.js')).labelOf)", names
-    )
+    words = page.evaluate("async (names) => names.map((await import('/static/page/labels.js')).labelOf)", names)
     assert words == [
         "DAQ age", "normal force, front left", "slip, rear left", "time of the run", "drives stopped",
     ]  # fmt: skip

@@ -159,7 +159,8 @@ def test_a_verdict_is_asked_for_beside_force_quality_rules_and_the_trials_before
         {"rule": "snap_back", "value": 0.62, "limit": 0.5, "ok": False},
         {"rule": "first_hit", "value": None, "limit": 0.1, "ok": None},
     ]
-    newest = {**run_of("campaign_1/trial_0004", peak_force_N=81.0), "accepted": False, "reasons": ["snapped back"], "quality": rules}
+    newest = run_of("campaign_1/trial_0004", peak_force_N=81.0)
+    newest |= {"accepted": False, "reasons": ["snapped back"], "quality": rules}
     others = [run_of(f"campaign_1/trial_000{i}", peak_force_N=peak) for i, peak in ((3, 77.0), (2, 75.0))]
     another_angle = {**run_of("campaign_1/trial_0001", peak_force_N=200.0), "angle_deg": 40.0}
     server.answers["runs"] = [newest, *others, another_angle]

@@ -1,4 +1,4 @@
-"""What the page says of the rig: one state, of this moment and of this run, in words that can be read from two metres."""
+"""What the page says of the rig: one state, of this moment and of this run, to be read from two metres."""
 
 from __future__ import annotations
 
@@ -157,7 +157,8 @@ def test_while_results_are_written_the_page_says_so_and_a_fault_stays_red(page, 
 
 # ---- arming checks and faults ----
 def test_the_fault_latch_of_the_checks_is_that_of_this_moment_and_the_others_have_their_time(page, server):
-    made = [{"item": item, "ok": True, "found": "none", "allowed": "none", "to_do": ""} for item in ("fault latch", "disk")]
+    passed = {"ok": True, "found": "none", "allowed": "none", "to_do": ""}
+    made = [{"item": item, **passed} for item in ("fault latch", "disk")]
     server.answers["check"] = {"source": "arming", "checks": made, "t": 1e9}
     server.show(state="aborted")
     until(lambda: page.inner_text("#passed") == "2 pass")
@@ -256,8 +257,10 @@ def test_the_state_line_is_as_wide_as_the_screen_and_48_pixels_high_or_more(serv
     box = page.locator(".state").bounding_box()
     assert (box["x"], box["width"]) == (0, 1280)
     assert page.evaluate("parseFloat(getComputedStyle(document.getElementById('armed')).fontSize)") >= 48
-    colours = page.evaluate("one = getComputedStyle(document.querySelector('.state')), [one.color, one.backgroundColor]")
-    assert colours[0] == "rgb(255, 255, 255)" != colours[1]
+    letters, back = page.evaluate(
+        "one = getComputedStyle(document.querySelector('.state')), [one.color, one.backgroundColor]"
+    )
+    assert letters == "rgb(255, 255, 255)" != back
 
 
 @pytest.mark.parametrize(
@@ -294,7 +297,10 @@ def test_no_column_is_empty(server, opened, width):
     page = opened(server.url, viewport={"width": width, "height": 1080})
     page.get_by_text("left extend").wait_for()
     # in each row of the page, what stands in it reaches from one side to the other
-    boxes = page.evaluate("[...document.querySelectorAll('main > *')].map((one) => { const { left, right, top } = one.getBoundingClientRect(); return [Math.round(top), left, right]; })")
+    boxes = page.evaluate(
+        "[...document.querySelectorAll('main > *')].map((one) => one.getBoundingClientRect())"
+        ".map(({ left, right, top }) => [Math.round(top), left, right])"
+    )
     for top in {box[0] for box in boxes}:
         row = [box for box in boxes if box[0] == top]
         assert min(box[1] for box in row) < 40
