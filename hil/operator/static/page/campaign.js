@@ -37,6 +37,7 @@ export function startCampaign(connection, config) {
     return one;
   };
   const ready = button("Everybody is clear: go", { type: "start" }, true);
+  ready.classList.add("primary");
   const judge = make("p", { class: "row" }, make("label", { for: "word" }, "A word on it"), word, verdict("keep"), verdict("repeat"));
   place.append(
     make("p", { class: "row" }, button("Begin or resume", { type: "campaign", do: "start" }, true),

@@ -35,19 +35,20 @@ export function drawMarks(chart, marks, [color, backgroundColor]) {
     ctx.stroke();
   }
   ctx.textAlign = "left"; // the axes leave another one
-  const measured = shown.map(([x, word]) => ({ x, word, ...sizeOf(ctx.measureText(word)) }));
-  for (const [i, row] of rowsOf(measured.map(({ x, width }) => [x, x + width + 6])).entries()) {
+  const measured = shown.map(([x, word]) => {
+    const { width, actualBoundingBoxAscent: up, actualBoundingBoxDescent: down } = ctx.measureText(word);
+    return { x: Math.min(x + 4, bbox.left + bbox.width - width), word, width, up, down };
+  });
+  for (const [i, row] of rowsOf(measured.map(({ x, width }) => [x, x + width + 4])).entries()) {
     const { x, word, width, up, down } = measured[i];
     const y = bbox.top + (row + 1) * ROW * devicePixelRatio;
     ctx.fillStyle = backgroundColor;
-    ctx.fillRect(x + 3, y - up - 1, width + 2, up + down + 2);
+    ctx.fillRect(x - 1, y - up - 1, width + 2, up + down + 2);
     ctx.fillStyle = color;
-    ctx.fillText(word, x + 4, y);
+    ctx.fillText(word, x, y);
   }
   ctx.restore();
 }
-
-const sizeOf = ({ width, actualBoundingBoxAscent: up, actualBoundingBoxDescent: down }) => ({ width, up, down });
 
 /** The row of each span [from, to]: the first one whose last span is over before it. */
 export function rowsOf(spans) {

@@ -19,9 +19,9 @@ export function liveSeries(config) {
 
 export function startLive(config, newest) {
   const there = new Set(liveSeries(config));
-  for (const [id, name] of [...NUMBERS, ["left", LEFT]]) byId(id).parentElement.hidden = !there.has(name);
+  for (const [id, name] of [...NUMBERS, ["left", LEFT]]) byId(id).closest("p").hidden = !there.has(name);
   const chart = there.has(FORCE) ? forceChart(config) : null;
-  byId("force").hidden = !chart;
+  byId("force").hidden = byId("force-note").hidden = !chart;
   drawEvery(1, function* () {
     showAge(newest.age_s());
     for (const [id, name, unit] of NUMBERS) setText(byId(id), quantity(newest.of(name), unit));
@@ -48,6 +48,7 @@ function timeLeft(newest) {
 function forceChart(config) {
   const about = config.series.find((one) => one.name === FORCE);
   const threshold = config.detector?.threshold_N ?? null;
+  setText(byId("force-note"), `Sum of the force sensors${threshold === null ? "" : `; dashed: the detector's threshold, ${threshold} N`}`);
   const band = threshold === null ? about.band : [null, threshold];
   return new Plot(new Map([[FORCE, { ...about, band }]]), byId("force"), { height: 260, limitsInView: true });
 }

@@ -33,7 +33,7 @@ export function startOperate(connection, config, display) {
 
   display.on((shown, status) => {
     lease = shown.known ? status.lease : null;
-    const next = nextStep(shown.kind, lease);
+    const next = nextStep(shown.kind, status, lease);
     byId("lease").disabled = !lease;
     for (const name of ["arm", "start"]) byId(name).disabled = !lease?.yours;
     for (const name of STEPS) byId(name).classList.toggle("primary", name === next);
@@ -46,10 +46,11 @@ export function startOperate(connection, config, display) {
   });
 }
 
-/** The step that comes next: one button is the large one, or none where only a stop makes sense. */
-function nextStep(kind, lease) {
+/** The step that comes next: its button is the large one. None: only a stop makes sense, the rig is busy, or a campaign asks. */
+function nextStep(kind, status, lease) {
   if (lease && !lease.yours) return "lease";
-  return { idle: "arm", armed: "start" }[kind] ?? null;
+  if (kind === "idle") return ["idle", "closed"].includes(status.state) && !status.running ? "arm" : null;
+  return kind === "armed" && !status.question ? "start" : null;
 }
 
 function showLease(lease, asking) {

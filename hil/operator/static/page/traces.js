@@ -32,7 +32,7 @@ export function startTraces(connection, config, newest, always) {
   const boxes = new Map(config.series.map((one) => {
     const box = make("input", { type: "checkbox", checked: chosen.has(one.name) });
     box.addEventListener("change", () => choose(box.checked ? [...chosen, one.name].slice(0, MOST) : [...chosen].filter((name) => name !== one.name)));
-    byId("series").append(make("label", { title: `${one.name}: ${one.description}`, "data-name": one.name }, box, ` ${labelOf(one.name)} [${one.unit}]`));
+    byId("series").append(make("label", { title: `${one.name}: ${one.description}`, "data-name": one.name }, box, ` ${labelOf(one.name)}${one.unit === "1" ? "" : ` [${one.unit}]`}`));
     return [one.name, box];
   }));
   const questions = questionsFor([...series.keys()], MOST);
