@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 def test_the_address_that_is_printed_logs_in_and_shows_the_state(served, opened, show):
     show(state="idle", message="ready: take the lease and arm")
     page = opened(f"http://{served.address}/#token={PAGE_TOKEN}")
-    page.locator("#message").filter(has_text="ready: take the lease and arm").wait_for()
+    page.locator("#lines").filter(has_text="ready: take the lease and arm").wait_for()
     assert PAGE_TOKEN not in page.url
 
 
