@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -196,7 +197,8 @@ class Console:
             status.faults, status.safe = faults_shown(safety.events), safety.safe
             status.warnings = faults_shown(safety.warnings)
             status.refused = [str(check) for check in experiment.checks if not check.ok]
-            status.checks = experiment.checks or status.checks
+            if experiment.checks and experiment.checks is not status.checks:
+                status.checks, status.checks_t_s = experiment.checks, time.time()
         else:
             status.armed = False
         self._content["content"] = encoded(status)

@@ -60,6 +60,7 @@ class ConsoleStatus(msgspec.Struct):
         warnings: faults that were only recorded in the run.
         refused: arming checks that failed last, or why a command between two runs was refused.
         checks: of the last arming, passed or failed.
+        checks_t_s: when they were made, in Unix seconds; 0: none were.
         run: folder of the newest run.
         obstacle: of that run, as it stands: `angle_deg`, `distance_m` from the front wheels at the start; null: none.
         runs: number of runs that are over.
@@ -79,6 +80,7 @@ class ConsoleStatus(msgspec.Struct):
     warnings: list[FaultShown] = msgspec.field(default_factory=list)
     refused: list[str] = msgspec.field(default_factory=list)
     checks: Sequence[Check] = ()
+    checks_t_s: float = 0.0
     run: str = ""
     obstacle: dict[str, float] | None = None
     runs: int = 0

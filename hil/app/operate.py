@@ -226,12 +226,15 @@ class ResidentProcess:
         self._progress(f"{why}; the rig is closed, arm opens it again")
 
     def _after(self) -> None:
-        """Commands that came while nobody could take them would surprise people now: only an E-stop counts."""
+        """Commands that came while nobody could take them would surprise people now: only an E-stop counts.
+
+        A stop was done when it came: nothing moves where no loop runs. So it is not refused, and hides no message.
+        """
         self._console.show_latched(self._latched.events)
         for command in self._console.take_all():
             if isinstance(command, EStop):
                 self._take(command)
-            else:
+            elif not isinstance(command, Stop):
                 self._progress(f"{command.__struct_config__.tag} refused: it came while the process was busy")
 
     def _rig_for(self, config: Config) -> Resident:

@@ -68,8 +68,10 @@ class CommandedOperator:
         if isinstance(command, Campaign) and command.do != "start":
             self._paused, self.ended = True, command.do == "end"
             return ""
-        if key == "ready" and isinstance(command, Stop):
-            raise NoAnswerError(key)
+        if isinstance(command, Stop):
+            if key == "ready":
+                raise NoAnswerError(key)
+            return ""  # nothing moves: it was done when it came
         if key == "ready" and isinstance(command, Start):
             return "go"
         if key == "verdict" and isinstance(command, Verdict):

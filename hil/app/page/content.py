@@ -59,6 +59,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         "line_loads": _shown(bus_loads(config.devices, rig_setup(config))),
         "cut_budget": _shown(cut_latency(config)),
         "limits": config.limits.model_dump(mode="json"),
+        "detector": {"threshold_N": config.detector.threshold_N} if config.section.obstacle else None,
         "telemetry": bool(config.telemetry.endpoint),
         "main_numbers": {kind.name: kind.main_numbers for kind in {*BUILT_IN, experiment_type(config)}},
         "console_lost": config.operator.console_lost,

@@ -232,8 +232,9 @@ class Page:
         return _json(self._content)
 
     def _check(self, _: Request) -> Response:
-        made = self._rig.status.get("checks")
-        content = {"source": "arming", "checks": made} if made else {"source": "config", "checks": self._checks}
+        made, made_s = self._rig.status.get("checks"), self._rig.status.get("checks_t_s")
+        of_config = {"source": "config", "checks": self._checks, "t": None}
+        content = {"source": "arming", "checks": made, "t": made_s} if made else of_config
         return _json(msgspec.json.encode(content))
 
     def _list(self, _: Request) -> Response:

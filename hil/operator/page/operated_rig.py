@@ -92,6 +92,10 @@ class OperatedRig:
             self._running_since_s = None
         elif self._running_since_s is None:
             self._running_since_s = time.monotonic()
+        # a fault that was there at the first look is of an earlier time, which nobody here knows
+        seen_s, known = time.time() if self.status else None, self.status.get("fault_times", {})
+        numbers = [str(fault["number"]) for key in ("faults", "warnings") for fault in status.get(key, ())]
+        status["fault_times"] = {number: known.get(number, seen_s) for number in numbers}
         self.status, self.lease, self.answers = status, lease, True
 
     @property
@@ -107,14 +111,12 @@ class OperatedRig:
         """Whether a viewer holds the lease; with keys, the key's name stands before that of the client."""
         return self.lease.holder == viewer or self.lease.holder.endswith(f": {viewer}")
 
-    def age_s(self) -> float | None:
-        """Age of what is shown [s]: of the newest tick in a run, else of the status; None: there is none yet."""
-        if not self.status.get("t_ns"):
-            return None
-        age_s: float = time.monotonic() - self.status["t_ns"] * 1e-9
+    def ages(self) -> dict[str, float | None]:
+        """Ages of what is shown [s]: of the status; of the newest tick in a run. None: there is none."""
+        now_s, t_ns, tick_age_s = time.monotonic(), self.status.get("t_ns"), None
         if self.feed.endpoint and self._running_since_s is not None:
-            age_s = max(age_s, time.monotonic() - max(self.feed.received_s, self._running_since_s))
-        return age_s
+            tick_age_s = now_s - max(self.feed.received_s, self._running_since_s)
+        return {"status_age_s": now_s - t_ns * 1e-9 if t_ns else None, "telemetry_age_s": tick_age_s}
 
     def stop(self, command: Stop | EStop, viewer: str) -> asyncio.Future[None]:
         """Hand a stop to its thread, now: it does not wait for what the event loop has to do first.

@@ -122,7 +122,7 @@ class Viewer:
             "lease": {"holder": lease.holder, "yours": self._rig.held_by(self._name), "asked_by": lease.asked_by},
             "you": self._name,
             "command_server": self._rig.answers,
-            "telemetry_age_s": self._rig.age_s(),
+            **self._rig.ages(),
             "links": self._rig.feed.links,
         }
 

@@ -172,6 +172,17 @@ def test_a_rig_is_not_armed_by_a_command_that_came_while_it_was_opened(operated)
     assert "arm refused: it came while the process was busy" in rig.said
 
 
+def test_a_stop_that_came_where_nothing_moved_is_not_called_refused(operated):
+    def opener(*arguments, **more):
+        rig.ask(Stop("Escape"))
+        return open_backend(*arguments, **more)
+
+    rig = operated("sim_impact", *DRIVE, opener=opener)
+    rig.until(state="idle", message="ready: take the lease and arm")
+    rig.end()
+    assert not [line for line in rig.said if "refused" in line]
+
+
 def test_a_rig_that_fails_is_closed_and_opened_again_by_the_next_arm(operated):
     opened = []
 

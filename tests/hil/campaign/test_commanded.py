@@ -26,7 +26,7 @@ class Answering:
 
     def __init__(self, memory):
         self._writer, self._status, self._row = OperatorWriter(memory.commands), memory.status, np.zeros(1, STATUS)
-        self.answers, self.asked = [], []
+        self.answers, self.asked, self.said = [], [], set()
         self._now_ns, self._before = 0, None
 
     def now_ns(self):
@@ -35,7 +35,9 @@ class Answering:
     def sleep(self, seconds):
         self._now_ns += round(seconds * 1e9)
         self._status.read(self._row)
-        question = msgspec.json.decode(self._row["content"].item())["question"]
+        status = msgspec.json.decode(self._row["content"].item())
+        question = status["question"]
+        self.said.add(status["message"])
         if question and question != self._before:
             self.asked.append(question)
         self._before = question
@@ -86,6 +88,14 @@ def test_start_begins_a_trial_and_a_verdict_keeps_or_repeats_it(led):
     assert "40 degrees" in led.host.asked[0]["text"]
     assert led.host.asked[0]["choices"] == ["start", "campaign pause", "campaign end"]
     assert "accepted: peak force 80.0 N" in led.host.asked[1]["text"]
+
+
+def test_a_stop_beside_a_verdict_is_not_called_refused_because_nothing_moves(led):
+    led.host.answers = [Start(), Stop("Escape"), Arm(), Verdict("keep"), Stop()]
+    led.campaign.go_on("Ada")
+    assert led.made == [40.0]
+    refused = [line for line in led.host.said if "refused" in line]
+    assert refused == ["arm refused: a campaign asks verdict; allowed: verdict keep, verdict repeat"]
 
 
 def test_a_campaign_that_is_paused_goes_on_with_the_trial_that_is_left(led):

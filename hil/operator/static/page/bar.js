@@ -1,16 +1,13 @@
 /** State and stop, always in view. */
 
-import { byId, digits, onPress, setText } from "./dom.js";
+import { byId, onPress, setText } from "./dom.js";
+import { cancelHolds } from "./hold.js";
 
-const STALE_S = 1.0;
-
-export function startBar(connection) {
+export function startBar(connection, display) {
   const stop = (how) => {
     const answer = connection.command({ type: "stop", reason: how }); // before all else
-    setText(byId("cut"), "stop is sent ...");
-    answer.then((reply) => {
-      setText(byId("cut"), reply.ok ? "stop accepted" : `STOP FAILED: ${reply.error}. Use the emergency stop.`);
-    });
+    cancelHolds();
+    answer.then(display.stopSent());
   };
   onPress(byId("stop"), () => stop("button"));
   document.addEventListener("keydown", (event) => {
@@ -23,14 +20,11 @@ export function startBar(connection) {
   document.addEventListener("keyup", (event) => {
     if (event.key === " " && !inTextField(event.target)) event.preventDefault();
   }, true);
-
-  connection.on("cut", (ms) => setText(byId("cut"), `drives cut, confirmed ${digits(ms)} ms after the stop arrived`));
-  connection.on("silent", () => {
-    document.body.classList.add("stale");
-    setText(byId("age"), "over 1 s OLD: the page server is silent");
+  // the space bar stops, whatever has the focus: so Enter ticks a box
+  document.addEventListener("keydown", ({ key, repeat, target }) => {
+    if (key === "Enter" && !repeat && target instanceof HTMLInputElement && target.type === "checkbox") target.click();
   });
-  connection.on("closed", () => show(null));
-  connection.on("status", show);
+  display.on(show);
 }
 
 function inTextField(target) {
@@ -38,25 +32,18 @@ function inTextField(target) {
     || (target instanceof HTMLInputElement && ["text", "search", "number", "password"].includes(target.type));
 }
 
-function show(status) {
-  const badge = byId("armed");
-  const age = status?.telemetry_age_s ?? null;
-  const lost = !status || status.command_server === false;
-  document.body.classList.toggle("stale", lost || age === null || age > STALE_S);
-  if (!status) {
-    badge.className = "badge";
-    setText(badge, "unknown");
-    setText(byId("state"), "no connection to the page server");
-    setText(byId("age"), "none: what is shown is old");
-    return;
-  }
-  const kind = status.safe ? "safe" : status.armed ? "armed" : "idle";
-  badge.className = `badge ${kind}`;
-  setText(badge, status.safe ? "Safe, latched" : status.armed ? "ARMED" : "not armed");
-  setText(byId("state"), lost ? "hil operate does not answer" : status.state.replaceAll("_", " "));
-  setText(byId("message"), status.message);
+function show(shown, status) {
+  byId("bar").dataset.kind = shown.kind;
+  document.body.classList.toggle("stale", !shown.known);
+  setText(byId("armed"), shown.word);
+  setText(byId("state"), shown.detail);
+  setText(byId("message"), shown.message);
+  setText(byId("cut"), shown.stop.text);
+  byId("cut").classList.toggle("failed", shown.stop.failed);
+  setText(byId("age"), shown.data.text);
+  byId("age").classList.toggle("bad", shown.data.old);
+  if (!status) return;
   setText(byId("holder"), status.lease.yours ? "you" : status.lease.holder || "nobody");
-  setText(byId("age"), age === null ? "none yet" : age > STALE_S ? `${age.toFixed(0)} s OLD` : "fresh");
-  setText(byId("run"), status.run.split("/").pop() || "-");
+  setText(byId("run"), status.run?.split("/").pop() || "-");
   setText(byId("you"), status.you ?? "-");
 }

@@ -1,8 +1,10 @@
 /** The plan of a campaign, what to set next, and the operator's verdict. */
 
-import { byId, confirmTwice, make, setText } from "./dom.js";
+import { byId, make, setText } from "./dom.js";
+import { onHold } from "./hold.js";
 import { drawSetting, inWords } from "./setting.js";
-import { LastTrials } from "./trials.js";
+import { showLastTrials } from "./trials.js";
+import { Judging } from "./verdict.js";
 
 /** Returns what shows the last trials among the runs. */
 export function startCampaign(connection, config) {
@@ -17,12 +19,13 @@ export function startCampaign(connection, config) {
   const items = trials.map((trial) => make("li", {}, inWords(trial)));
   const answer = make("p", { role: "status" });
   const order = (command) => connection.command(command).then((reply) => setText(answer, reply.ok ? "" : reply.error));
-  const button = (text, command, twice) => {
+  const button = (text, command, held) => {
     const one = make("button", { type: "button" }, text);
-    if (twice) confirmTwice(one, () => order(command));
+    if (held) onHold(one, () => order(command));
     else one.addEventListener("click", () => order(command));
     return one;
   };
+  const judging = new Judging();
   const question = make("p", { class: "question", role: "status" });
   const word = make("input", { type: "text", id: "word", maxlength: 80, autocomplete: "off" });
   const verdict = (what) => {
@@ -34,11 +37,12 @@ export function startCampaign(connection, config) {
     return one;
   };
   const ready = button("Everybody is clear: go", { type: "start" }, true);
+  ready.classList.add("primary");
   const judge = make("p", { class: "row" }, make("label", { for: "word" }, "A word on it"), word, verdict("keep"), verdict("repeat"));
   place.append(
     make("p", { class: "row" }, button("Begin or resume", { type: "campaign", do: "start" }, true),
       button("Pause after this trial", { type: "campaign", do: "pause" }), button("End", { type: "campaign", do: "end" }, true)),
-    progress.element, question, drawing, ready, judge, answer,
+    progress.element, question, drawing, ready, judging.element, judge, answer,
     make("h3", { id: "last-trials-title", hidden: true }, "Last trials"),
     make("div", { id: "last-trials" }),
     make("h3", {}, `Plan ${name}, ${trials.length} trials`),
@@ -54,10 +58,9 @@ export function startCampaign(connection, config) {
     if (shown !== drawn) drawing.replaceChildren(...[shown && drawSetting(shown)].filter(Boolean));
     drawn = shown;
     ready.hidden = asked?.key !== "ready";
-    judge.hidden = asked?.key !== "verdict";
+    judge.hidden = judging.element.hidden = asked?.key !== "verdict";
   });
-  const last = new LastTrials();
-  return (runs) => last.show(runs);
+  return (runs) => Promise.all([showLastTrials(runs), judging.show(runs)]);
 }
 
 /** How many trials are done, and how long the others take if they go on as since this page was opened. */

@@ -16,7 +16,12 @@ export const axisStyle = (stroke) => ({ stroke, grid: { stroke: "#8884" } });
 /** Width of a chart in a box. */
 export const widthIn = (box) => Math.max(260, box.clientWidth);
 
-/** Draw marks [time, word, dash, offset of the word], those that are in view; each word lies over all lines, on the background colour. */
+const ROW = 14;
+
+/**
+ * Draw marks [time, word, dash], those that are in view; each word lies over all lines, on the background colour, and a row further down
+ * where it would lie over the one before.
+ */
 export function drawMarks(chart, marks, [color, backgroundColor]) {
   const { ctx, bbox } = chart;
   const shown = marks.map(([at, ...mark]) => [chart.valToPos(at, "x", true), ...mark]).filter(([x]) => x >= bbox.left && x <= bbox.left + bbox.width);
@@ -30,12 +35,28 @@ export function drawMarks(chart, marks, [color, backgroundColor]) {
     ctx.stroke();
   }
   ctx.textAlign = "left"; // the axes leave another one
-  for (const [x, word, , offset] of shown) {
+  const measured = shown.map(([x, word]) => {
     const { width, actualBoundingBoxAscent: up, actualBoundingBoxDescent: down } = ctx.measureText(word);
+    return { x: Math.min(x + 4, bbox.left + bbox.width - width), word, width, up, down };
+  });
+  for (const [i, row] of rowsOf(measured.map(({ x, width }) => [x, x + width + 4])).entries()) {
+    const { x, word, width, up, down } = measured[i];
+    const y = bbox.top + (row + 1) * ROW * devicePixelRatio;
     ctx.fillStyle = backgroundColor;
-    ctx.fillRect(x + 3, bbox.top + offset - up - 1, width + 2, up + down + 2);
+    ctx.fillRect(x - 1, y - up - 1, width + 2, up + down + 2);
     ctx.fillStyle = color;
-    ctx.fillText(word, x + 4, bbox.top + offset);
+    ctx.fillText(word, x, y);
   }
   ctx.restore();
+}
+
+/** The row of each span [from, to]: the first one whose last span is over before it. */
+export function rowsOf(spans) {
+  const [ends, rows] = [[], []];
+  for (const i of spans.map((_, k) => k).sort((a, b) => spans[a][0] - spans[b][0])) {
+    const free = ends.findIndex((end) => end <= spans[i][0]);
+    rows[i] = free < 0 ? ends.length : free;
+    ends[rows[i]] = spans[i][1];
+  }
+  return rows;
 }

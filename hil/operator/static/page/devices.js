@@ -1,7 +1,8 @@
 /** Devices: their links, the pneumatics, and motions that last as long as a button is held. */
 
-import { byId, digits, make, row, setAttributes, setText } from "./dom.js";
+import { byId, digits, make, quantity, row, setAttributes, setText } from "./dom.js";
 import { drawEvery } from "./draw.js";
+import { labelOf } from "./labels.js";
 import { startPneumatics } from "./pneumatics.js";
 
 const LONGEST_S = 10;
@@ -76,10 +77,10 @@ function startLinks(connection, config, newest) {
 function startValues(config, newest) {
   const units = new Map(config.series.map((one) => [one.name, one.unit]));
   const shown = deviceSeries(config).filter((name) => VALUES.includes(name.split("/")[0])).map((name) => [name, make("td", {})]);
-  byId("values").append(...shown.map(([name, cell]) => make("tr", {}, make("td", {}, name), cell, make("td", {}, units.get(name)))));
+  byId("values").append(...shown.map(([name, cell]) => make("tr", {}, make("td", {}, labelOf(name)), cell, make("td", {}, units.get(name)))));
   return function* () {
     for (const [name, cell] of shown) {
-      setText(cell, digits(newest.of(name)));
+      setText(cell, quantity(newest.of(name), units.get(name)));
       yield;
     }
   };

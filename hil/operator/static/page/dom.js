@@ -45,9 +45,24 @@ export function onPress(button, act) {
 /** A table row of texts and elements. */
 export const row = (...cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell)));
 
+// What rounding leaves of a zero.
+const ZERO = 1e-9;
+// Decimals by unit: as many as an operator can use, so that a number keeps its length.
+const DECIMALS = {
+  J: 3, "m/s": 3, m: 3, s: 1, N: 1, Nm: 1, "N m": 1, V: 3, A: 2, Pa: 0, kPa: 1, rad: 3, "rad/s": 3, "rad/s^2": 2, deg: 1, ms: 1, ns: 0,
+};
+
+/** A number for people, with the decimals of its unit and without the sign of a zero; of another unit as `digits`. */
+export function quantity(value, unit) {
+  if (!(unit in DECIMALS) || typeof value !== "number" || !Number.isFinite(value)) return digits(value);
+  const text = value.toFixed(DECIMALS[unit]);
+  return Number(text) === 0 ? text.replace("-", "") : text;
+}
+
 /** A number for people: four digits, with a power of ten where that is shorter, or a dash. */
 export function digits(value) {
   if (typeof value !== "number" || !Number.isFinite(value)) return "-";
+  if (Math.abs(value) < ZERO) return "0";
   return Math.abs(value) < 1e7 ? String(Number(value.toPrecision(4))) : value.toExponential(3);
 }
 
@@ -59,28 +74,4 @@ export async function read(address) {
   const answer = await fetch(address);
   if (answer.status === 401) location.reload();
   return answer.ok ? answer.json() : null;
-}
-
-const AGAIN_MS = 3000;
-
-/** A button whose action needs a second click within 3 s. */
-export function confirmTwice(button, action) {
-  const label = button.textContent;
-  let timer = null;
-  const calm = () => {
-    clearTimeout(timer);
-    timer = null;
-    button.textContent = label;
-    button.classList.remove("asking");
-  };
-  button.addEventListener("click", () => {
-    if (timer !== null) {
-      calm();
-      action();
-      return;
-    }
-    button.textContent = `${label}: press again`;
-    button.classList.add("asking");
-    timer = setTimeout(calm, AGAIN_MS);
-  });
 }

@@ -4,7 +4,9 @@ import { startBar } from "./bar.js";
 import { startCampaign } from "./campaign.js";
 import { Connection } from "./connection.js";
 import { deviceSeries, startDevices } from "./devices.js";
+import { Display } from "./display.js";
 import { read } from "./dom.js";
+import { liveSeries, startLive } from "./live.js";
 import { startLog } from "./log.js";
 import { startLoop } from "./loop.js";
 import { Newest } from "./newest.js";
@@ -14,7 +16,8 @@ import { startRuns } from "./runs.js";
 import { startTraces, traceSeries } from "./traces.js";
 
 const connection = new Connection();
-startBar(connection); // first of all: the stop works whatever else is missing
+const display = new Display(connection);
+startBar(connection, display); // first of all: the stop works whatever else is missing
 startLog(connection);
 connection.open();
 
@@ -22,9 +25,10 @@ const config = await read("/api/config");
 document.title = `${config.name} - rover rig`;
 connection.on("status", ({ obstacle }) => Object.assign(config.obstacle ?? {}, obstacle)); // a trial may have another angle
 const newest = new Newest(connection);
-startOperate(connection, config);
+startOperate(connection, config, display);
+startLive(config, newest);
 const replay = startRover(connection, config, newest);
-const earlier = startTraces(connection, config, newest, [...traceSeries(config), ...roverSeries(config), ...deviceSeries(config)]);
+const earlier = startTraces(connection, config, newest, [...traceSeries(config), ...liveSeries(config), ...roverSeries(config), ...deviceSeries(config)]);
 const showTiming = startLoop(config);
 const showTrials = startCampaign(connection, config);
 startDevices(connection, config, newest);

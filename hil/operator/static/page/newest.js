@@ -7,15 +7,30 @@ export class Newest {
     this.t = [];
     this.columns = new Map();
     this.marks = [];
-    let state = null;
+    this.came = null; // when the newest tick came, on the page's own clock [ms]
+    let [state, run] = [null, ""];
     connection.on("ticks", (message) => this.add(message));
     connection.on("status", (status) => {
-      if (state !== null && status.state !== state && this.t.length) this.marks.push([this.t.at(-1), status.state]);
-      state = status.state;
+      if (status.run && run && status.run !== run) this.end();
+      run = status.run || run;
+      if (state && status.state && status.state !== state && this.t.length) this.marks.push([this.t.at(-1), status.state]);
+      state = status.state ?? state;
     });
   }
 
+  /** Another run begins: what the one before it has left is none of its values, and the traces have a gap there. */
+  end() {
+    if (this.t.length) this.add({ names: [], t: [this.t.at(-1)], values: [] });
+    this.came = null;
+  }
+
+  /** Age of the newest values [s]; null: there are none. */
+  age_s() {
+    return this.came === null ? null : (performance.now() - this.came) * 1e-3;
+  }
+
   add({ names, t, values }) {
+    this.came = performance.now();
     for (const name of names) {
       if (!this.columns.has(name)) this.columns.set(name, new Array(this.t.length).fill(null));
     }
@@ -30,6 +45,12 @@ export class Newest {
       for (const column of this.columns.values()) column.splice(0, old);
       this.marks = this.marks.filter(([at]) => at >= this.t[0]);
     }
+  }
+
+  /** Series as a chart draws them: times [s], columns, and marks, with what makes the newest time zero. */
+  lines(names) {
+    const { t, marks } = this;
+    return { names, t, start: -(t.at(-1) ?? 0), columns: names.map((name) => this.columns.get(name) ?? []), marks };
   }
 
   /** The newest value of a series; null: none. */

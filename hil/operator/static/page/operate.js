@@ -1,50 +1,56 @@
-/** Lease, who asks for it, arming with its check-list, start, faults, set-points and modes. */
+/** Lease, who asks for it, arming and start, faults with what to do, set-points and modes. */
 
-import { byId, confirmTwice, make, read, row, setText } from "./dom.js";
+import { startChecks } from "./checks.js";
+import { byId, make, row, setText } from "./dom.js";
+import { onHold } from "./hold.js";
 
 // A request for the lease is shown to its holder for 5 s; it is repeated while this page waits.
 const ASK_AGAIN_MS = 2000;
+const STEPS = ["lease", "arm", "start"];
 
-export function startOperate(connection, config) {
-  const complain = (reply) => { if (!reply.ok) setText(byId("asked"), reply.error); };
+export function startOperate(connection, config, display) {
+  const complain = (reply) => setText(byId("asked"), reply.ok ? "" : reply.error);
   const order = (command) => connection.command(command).then(complain);
   const change = (act) => connection.ask({ type: "lease", do: act }).then(complain);
-  let status = null;
+  let [lease, last] = [null, null]; // null: not known; the newest status
   let asking = null; // whom
 
   byId("lease").addEventListener("click", () => {
-    const lease = status?.lease;
     asking = lease?.holder && !lease.yours && asking !== lease.holder ? lease.holder : null;
     if (asking) change("ask");
     else if (lease?.yours) change("release");
     else if (!lease?.holder) change("take");
-    if (status) showLease(status.lease, asking);
+    if (lease) showLease(lease, asking);
   });
   setInterval(() => asking && change("ask"), ASK_AGAIN_MS);
   byId("give").addEventListener("click", () => change("give"));
-  confirmTwice(byId("arm"), () => order({ type: "arm" }));
-  confirmTwice(byId("start"), () => order({ type: "start" }));
+  onHold(byId("arm"), () => order({ type: "arm" }));
+  onHold(byId("start"), () => order({ type: "start" }));
   byId("safe").addEventListener("click", () => order({ type: "e_stop", reason: "page" }));
-  byId("check").addEventListener("click", showChecks);
   showSetPoints(config, order);
-  showChecks();
+  const showFaults = startFaults(config, order);
+  startChecks(display);
 
-  connection.on("closed", () => {
-    status = null;
-    for (const name of ["lease", "arm", "start"]) byId(name).disabled = true;
+  display.on((shown, status) => {
+    lease = shown.known ? status.lease : null;
+    const next = nextStep(shown.kind, status, lease);
+    byId("lease").disabled = !lease;
+    for (const name of ["arm", "start"]) byId(name).disabled = !lease?.yours;
+    for (const name of STEPS) byId(name).classList.toggle("primary", name === next);
+    if (lease) {
+      if (lease.yours || lease.holder !== asking) asking = null;
+      showLease(lease, asking);
+    }
+    last = status?.faults ? status : last;
+    if (last) showFaults(shown, last);
   });
-  let before = "";
-  connection.on("status", (now) => {
-    status = now;
-    const { lease } = now;
-    if (lease.yours || lease.holder !== asking) asking = null;
-    showLease(lease, asking);
-    byId("lease").disabled = false;
-    for (const name of ["arm", "start"]) byId(name).disabled = !lease.yours;
-    if (now.state !== before) showChecks();
-    before = now.state;
-    showFaults(now, config, order);
-  });
+}
+
+/** The step that comes next: its button is the large one. None: only a stop makes sense, the rig is busy, or a campaign asks. */
+function nextStep(kind, status, lease) {
+  if (lease && !lease.yours) return "lease";
+  if (kind === "idle") return ["idle", "closed"].includes(status.state) && !status.running ? "arm" : null;
+  return kind === "armed" && !status.question ? "start" : null;
 }
 
 function showLease(lease, asking) {
@@ -56,38 +62,34 @@ function showLease(lease, asking) {
   byId("give").hidden = !lease.yours;
 }
 
-async function showChecks() {
-  const answer = await read("/api/check");
-  if (!answer) return;
-  byId("checks").replaceChildren(...answer.checks.map((check) => row(
-    check.item,
-    make("span", { class: check.ok ? "good" : "bad" }, check.ok ? "passes" : "FAILS"),
-    check.found,
-    make("span", {}, check.allowed, ...(check.to_do ? [make("strong", { class: "to-do" }, `What to do: ${check.to_do}`)] : [])),
-  )));
+/** The faults as a list of alarms: time, number, cause, what to look at, and their end. Returns what shows those of a status. */
+function startFaults(config, order) {
+  let before = "";
+  return (shown, { faults, warnings, fault_times: times, lease }) => {
+    const all = [...faults.map((one) => [one, true]), ...warnings.map((one) => [one, false])];
+    const reason = !shown.known ? "not possible: the state is not known" : lease.yours ? "" : "not possible: take the lease first";
+    const key = JSON.stringify([all, times, reason]);
+    if (key === before) return;
+    before = key;
+    byId("alarms").hidden = !all.length;
+    byId("faults").replaceChildren(...all.map(([fault, latched]) => {
+      const about = config.faults[fault.number] ?? {};
+      const clear = make("button", { type: "button", disabled: Boolean(reason), onclick: () => order({ type: "clear", fault: fault.number }) }, `Clear fault ${fault.number}`);
+      const line = row(
+        timeOf(times?.[fault.number]),
+        make("strong", {}, `Fault ${fault.number}`),
+        make("span", {}, make("strong", {}, fault.name), ` ${fault.detail}`),
+        about.operator ?? "see the fault table",
+        latched ? make("span", {}, clear, reason && make("small", {}, ` ${reason}`)) : "recorded only: nothing to clear",
+      );
+      line.className = latched ? "latched" : "";
+      return line;
+    }));
+  };
 }
 
-let shown = "";
-
-function showFaults(status, config, order) {
-  const faults = [...status.faults.map((one) => [one, true]), ...status.warnings.map((one) => [one, false])];
-  const key = JSON.stringify([faults, status.lease.yours]);
-  if (key === shown) return;
-  shown = key;
-  byId("faults").replaceChildren(...faults.map(([fault, latched]) => {
-    const about = config.faults[fault.number] ?? {};
-    const card = make("div", { class: "fault" },
-      make("p", {}, make("strong", {}, `Fault ${fault.number}: ${fault.name}`), latched ? " (latched)" : " (recorded only)"),
-      make("p", {}, `What was found: ${fault.detail}`),
-      make("p", {}, `What to do: ${about.operator ?? "see the fault table"}`));
-    if (latched) {
-      card.append(make("button", {
-        type: "button", disabled: !status.lease.yours, onclick: () => order({ type: "clear", fault: fault.number }),
-      }, `Clear fault ${fault.number}`));
-    }
-    return card;
-  }));
-}
+/** When a fault was first seen, in Unix seconds; none is told of one that was there before the page server. */
+const timeOf = (seen) => (typeof seen === "number" ? new Date(seen * 1e3).toLocaleTimeString() : "earlier");
 
 function showSetPoints(config, order) {
   const place = byId("set-points");
@@ -117,7 +119,7 @@ function loadControls(config, order) {
     share.hidden = choice.value !== "share";
   });
   const button = make("button", { type: "button" }, "Set the mode");
-  confirmTwice(button, () => order({
+  onHold(button, () => order({
     type: "set_loads", mode: choice.value,
     ...(choice.value === "unload" && { wheel: wheel.value }), ...(choice.value === "share" && { share: shares.map((one) => one.valueAsNumber) }),
   }));

@@ -1,7 +1,7 @@
 /** The chart of the traces: live series, those of earlier runs, limits, state marks and two cursors. */
 
 import { axisStyle, bodyColours, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
-import { byId } from "./dom.js";
+import { labelOf } from "./labels.js";
 
 const DASHES = [[], [8, 4], [2, 3]];
 const EARLIER = [5, 3];
@@ -9,27 +9,30 @@ const EMPTY = [0, 1];
 export const BACK_S = 30;
 
 export class Plot {
-  /** `series`: by name, with unit and band. */
-  constructor(series) {
-    this.series = series;
-    this.zoom = null;
+  /** `series`: by name, with unit and band; `limitsInView`: the bands are, whatever the values. */
+  constructor(series, box, { height = HEIGHT, limitsInView = false } = {}) {
+    Object.assign(this, { series, box, height, limitsInView });
+    this.zoom = null; // a stretch of the telemetry's own time [s]: it stays as newer values come
+    this.reader = null; // where the pointer is, before the newest value [s]
     this.lines = [];
     this.key = "";
     this.chart = null;
     this.skipped = false; // by the browser, as long as the section is out of view
-    const box = byId("plot");
     new ResizeObserver(() => this.chart?.setSize(this.size())).observe(box);
     box.closest("section").addEventListener("contentvisibilityautostatechange", ({ skipped }) => { this.skipped = skipped; });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.key = ""; });
   }
 
   size() {
-    return { width: widthIn(byId("plot")), height: HEIGHT };
+    return { width: widthIn(this.box), height: this.height };
   }
 
-  /** What is in view, before the newest value [s]. */
+  /** What is in view, before the newest value [s]; a zoom lasts as long as what it shows is kept. */
   span() {
-    return this.zoom ?? [-BACK_S, 0];
+    const zoom = this.zoom?.map((at) => at + this.data.start);
+    if (zoom?.[1] > -BACK_S) return zoom;
+    this.zoom = null;
+    return [-BACK_S, 0];
   }
 
   unit({ name }) {
@@ -46,9 +49,9 @@ export class Plot {
     const width = data.names.length > COLOURS.length ? 1 : 2; // of many, broad ones hide one another and take long to draw
     this.lines = [
       ...data.names.map((name, i) => (
-        { label: name, name, i, width, dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length], t: data.t, start: data.start, column: data.columns[i] })),
+        { label: name, text: labelOf(name), name, i, width, dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length], t: data.t, start: data.start, column: data.columns[i] })),
       ...data.earlier.flatMap(({ label, names, t, start, columns }) => names.map((name, k) => (
-        { label: `${name}, ${label}`, name, i: data.names.indexOf(name), width, dash: EARLIER, t, start, column: columns[k] }))),
+        { label: `${name}, ${label}`, text: `${labelOf(name)}, ${label}`, name, i: data.names.indexOf(name), width, dash: EARLIER, t, start, column: columns[k] }))),
     ].map((line, k) => ({ ...line, place: k + 1 })); // among the chart's series, whose first is the time
     const key = this.lines.map((line) => line.label).join();
     if (key !== this.key || !this.chart) {
@@ -60,7 +63,7 @@ export class Plot {
     const [span, extents, paths] = [this.span(), new Map(), []];
     const shown = this.lines.filter(({ place }) => this.chart.series[place].show);
     for (const line of shown) {
-      const { least, most } = summary(line, span);
+      const { least, most } = this.extent(line, span);
       const [lowest, highest] = extents.get(this.unit(line)) ?? [Infinity, -Infinity];
       extents.set(this.unit(line), [Math.min(lowest, least), Math.max(highest, most)]);
       yield;
@@ -72,6 +75,13 @@ export class Plot {
     }
     Object.assign(this, { ranges, paths, cursors, marks: data.marks.map(([at, text]) => [at + data.start, text]) });
     this.chart.setScale("x", { min: span[0], max: span[1] });
+  }
+
+  /** Least and largest value that have to be in view; zero is, where the limits are. */
+  extent(line, span) {
+    const { least, most } = summary(line, span);
+    const limits = ((this.limitsInView && this.series.get(line.name).band) || []).map((one) => one ?? 0);
+    return { least: Math.min(least, ...limits), most: Math.max(most, ...limits) };
   }
 
   build() {
@@ -89,17 +99,18 @@ export class Plot {
         ...units.slice(0, 2).map((one, i) => ({ ...axis, scale: one, label: `[${one}]`, side: i ? 1 : 3 }))],
       // the chart makes axes and legend; the lines are made piece by piece, and drawn over it
       series: [{}, ...this.lines.map((line) => (
-        { label: line.label, scale: this.unit(line), stroke: colourOf(line), width: line.width, dash: line.dash, paths: () => null, points: { show: false } }))],
+        { label: line.text, scale: this.unit(line), stroke: colourOf(line), width: line.width, dash: line.dash, paths: () => null, points: { show: false } }))],
       hooks: {
         draw: [(chart) => this.drawOver(chart)],
+        setCursor: [(chart) => { this.reader = chart.cursor.left >= 0 ? chart.posToVal(chart.cursor.left, "x") : null; }],
         setSelect: [(chart) => {
           const { left, width } = chart.select;
           if (width < 5) return;
-          this.zoom = [chart.posToVal(left, "x"), chart.posToVal(left + width, "x")];
+          this.zoom = [left, left + width].map((at) => chart.posToVal(at, "x") - this.data.start);
           chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
         }],
       },
-    }, [[-BACK_S, 0], ...this.lines.map(() => [null, null])], byId("plot"));
+    }, [[-BACK_S, 0], ...this.lines.map(() => [null, null])], this.box);
   }
 
   /** Lines, what lies beyond the limits, what the state changed to, and cursors. */
@@ -123,8 +134,8 @@ export class Plot {
       if (band) shadeBeyond(chart, unit, band, colourOf(line));
     }
     drawMarks(chart, [
-      ...this.marks.map(([at, text]) => [at, text, [4, 4], 12]),
-      ...this.cursors.map((at, i) => [at, "AB"[i], [], 12]),
+      ...this.marks.map(([at, text]) => [at, text.replaceAll("_", " "), [4, 4]]),
+      ...this.cursors.map((at, i) => [at, "AB"[i], []]),
     ], this.colours);
   }
 

@@ -1,6 +1,6 @@
-/** The rover: its views, live or of a run that is over, the numbers of the run-up, and the loads of its wheels. */
+/** The rover: its views, live or of a run that is over, and the loads of its wheels. */
 
-import { byId, digits, make, setText } from "./dom.js";
+import { byId, make } from "./dom.js";
 import { drawEvery } from "./draw.js";
 import { startLoads } from "./loads.js";
 import { Replay } from "./replay.js";
@@ -32,9 +32,6 @@ export function startRover(connection, config, newest) {
     }
     replay.advance(dt);
     yield* views.move(replay.on ? (name) => replay.of(name) : (name) => newest.of(name), replay.on ? replay.turn() : turn);
-    setText(byId("energy"), digits(newest.of("effective_kinetic_energy_J")));
-    setText(byId("left"), digits(newest.of("time_to_impact_s")));
-    setText(byId("speed"), digits(newest.of("speed_mps")));
     yield* loads();
   }
   drawEvery(1, draw);

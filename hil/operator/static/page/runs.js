@@ -99,7 +99,7 @@ function comparison(run, all) {
 function drawImpact(place, impact) {
   const colours = bodyColours();
   const axis = axisStyle(colours[0]);
-  const marks = [[impact.detected_ms, "detected", [], 14], [impact.cut_ms, "cut", [], 28]].filter(([at]) => typeof at === "number");
+  const marks = [[impact.detected_ms, "detected", []], [impact.cut_ms, "cut", []]].filter(([at]) => typeof at === "number");
   const box = make("div", { class: "plot", role: "img", "aria-label": "Force sensors around the impact" });
   place.append(make("h3", {}, "Force sensors around the impact"), box);
   new uPlot({

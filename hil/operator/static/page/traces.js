@@ -1,8 +1,9 @@
 /** Traces of any telemetry series: 30 s back, freeze, zoom, two cursors, earlier runs, statistics, export. */
 
-import { byId, digits, make, setText } from "./dom.js";
+import { byId, make, quantity, setText } from "./dom.js";
 import { drawEvery } from "./draw.js";
 import { Earlier } from "./earlier.js";
+import { labelOf, questionsFor } from "./labels.js";
 import { indexAt, Plot, summary } from "./plot.js";
 
 const MOST = 20;
@@ -16,24 +17,30 @@ export const traceSeries = (config) => config.series.map((one) => one.name).filt
 export function startTraces(connection, config, newest, always) {
   const series = new Map(config.series.map((one) => [one.name, one]));
   const chosen = new Set(CHOSEN.filter((name) => series.has(name)));
-  const plot = new Plot(series);
+  const plot = new Plot(series, byId("plot"));
   const earlier = new Earlier(chosen);
   let frozen = null;
 
   const subscribe = () => connection.subscribe([...new Set([...chosen, ...always])].slice(0, MOST_SUBSCRIBED));
-  for (const one of config.series) {
+  const choose = (names) => {
+    chosen.clear();
+    names.forEach((name) => chosen.add(name));
+    for (const [name, box] of boxes) box.checked = chosen.has(name);
+    subscribe();
+    earlier.update();
+  };
+  const boxes = new Map(config.series.map((one) => {
     const box = make("input", { type: "checkbox", checked: chosen.has(one.name) });
-    box.addEventListener("change", () => {
-      if (box.checked && chosen.size >= MOST) box.checked = false;
-      else if (box.checked) chosen.add(one.name);
-      else chosen.delete(one.name);
-      subscribe();
-      earlier.update();
-    });
-    byId("series").append(make("label", { title: one.description, "data-name": one.name }, box, ` ${one.name} [${one.unit}]`));
-  }
-  byId("find-series").addEventListener("input", (event) => {
-    for (const label of byId("series").querySelectorAll("label")) label.hidden = !label.dataset.name.includes(event.target.value);
+    box.addEventListener("change", () => choose(box.checked ? [...chosen, one.name].slice(0, MOST) : [...chosen].filter((name) => name !== one.name)));
+    byId("series").append(make("label", { title: `${one.name}: ${one.description}`, "data-name": one.name }, box, ` ${labelOf(one.name)}${one.unit === "1" ? "" : ` [${one.unit}]`}`));
+    return [one.name, box];
+  }));
+  const questions = questionsFor([...series.keys()], MOST);
+  byId("question").append(make("option", { value: "" }, "series of your own"), ...questions.map(([question], i) => make("option", { value: i }, question)));
+  byId("question").addEventListener("change", ({ target }) => target.value && choose(questions[target.value][1]));
+  byId("find-series").addEventListener("input", ({ target }) => {
+    const wanted = target.value.toLowerCase();
+    for (const label of byId("series").children) label.hidden = !`${label.dataset.name} ${label.textContent}`.toLowerCase().includes(wanted);
   });
   byId("freeze").addEventListener("click", (event) => {
     frozen = frozen ? null : structuredClone(live()); // the live columns go on
@@ -44,11 +51,7 @@ export function startTraces(connection, config, newest, always) {
   byId("csv").addEventListener("click", () => save(plot.inView()));
 
   const live = () => ({
-    names: [...chosen],
-    t: newest.t,
-    start: -(newest.t.at(-1) ?? 0),
-    columns: [...chosen].map((name) => newest.columns.get(name) ?? []),
-    marks: newest.marks,
+    ...newest.lines([...chosen]),
     run_s: newest.of("t_ns") === null ? null : newest.of("t_ns") * 1e-9,
     impact: impactOf(newest),
   });
@@ -57,10 +60,22 @@ export function startTraces(connection, config, newest, always) {
     const data = frozen ?? live();
     yield* plot.draw({ ...data, earlier: earlier.over(data.names, data.run_s, data.impact) }, cursors());
   });
+  drawEvery(2, () => showReader(plot, series));
   const statistics = new Statistics(series);
   drawEvery(10, () => statistics.show(plot.lines, plot.span(), cursors()));
   subscribe();
   return earlier;
+}
+
+/** The values of the lines where the reader's line is, in words: it follows the pointer. */
+function* showReader({ reader, lines }, series) {
+  const values = reader === null ? [] : lines.map((line) => [line, valueAt(line, reader)]).filter(([, value]) => value !== null);
+  const words = values.map(([{ text, name }, value]) => {
+    const { unit } = series.get(name);
+    return `${text} ${quantity(value, unit)}${unit === "1" ? "" : ` ${unit}`}`;
+  });
+  setText(byId("reader"), reader === null ? "Point at the chart to read its values; drag to zoom." : [`at ${reader.toFixed(2)} s`, ...words].join("; "));
+  yield;
 }
 
 /** When the newest impact was detected, before the newest value [s]; null: there was none. */
@@ -92,15 +107,15 @@ class Statistics {
       const { least, most, mean } = summary(line, span);
       const [first, second] = [valueAt(line, a), valueAt(line, b)];
       const difference = first === null || second === null ? null : second - first;
-      [first, second, difference, least, mean, most].forEach((value, i) => setText(this.rows.get(line.label)[i], digits(value)));
+      [first, second, difference, least, mean, most].forEach((value, i) => setText(this.rows.get(line.label)[i], quantity(value, this.series.get(line.name).unit)));
       yield;
     }
   }
 
   build(lines) {
     this.rows = new Map(lines.map(({ label }) => [label, Array.from({ length: 6 }, () => make("td", {}))]));
-    byId("statistics").replaceChildren(...lines.map(({ label, name }) => (
-      make("tr", {}, make("td", {}, label), make("td", {}, this.series.get(name).unit), ...this.rows.get(label)))));
+    byId("statistics").replaceChildren(...lines.map(({ label, text, name }) => (
+      make("tr", {}, make("td", {}, text), make("td", {}, this.series.get(name).unit), ...this.rows.get(label)))));
   }
 }
 

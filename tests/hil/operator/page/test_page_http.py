@@ -83,9 +83,9 @@ def test_the_checks_are_those_of_the_last_arming_or_before_it_of_the_config(brow
     viewer.until("status", lambda status: status.get("state") == "idle")
     assert browser.json("/api/check")["source"] == "config"
     made = [{"item": "fault latch", "ok": False, "found": "18", "allowed": "none"}]
-    show(checks=made, state="armed")
+    show(checks=made, checks_t_s=1e9, state="armed")
     viewer.until("status", lambda status: status["state"] == "armed")
-    assert browser.json("/api/check") == {"source": "arming", "checks": made}
+    assert browser.json("/api/check") == {"source": "arming", "checks": made, "t": 1e9}
 
 
 def test_a_run_is_listed_and_its_files_are_served(browser, runs):

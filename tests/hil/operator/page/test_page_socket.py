@@ -190,8 +190,19 @@ def test_a_viewer_sees_the_status_of_the_resident_process(browser, show):
     viewer = browser.viewer()
     status = viewer.until("status", lambda status: status.get("state") == "armed")
     assert (status["armed"], status["command_server"], status["lease"]["holder"]) == (True, True, "")
-    assert status["telemetry_age_s"] > 1.0  # of a status written at the start of the computer's clock
+    assert status["status_age_s"] > 1.0  # written at the start of the computer's clock
+    assert status["telemetry_age_s"] is None  # no run is on
     assert viewer.until("log", lambda line: line["text"] == "armed")["who"] == "hil operate"
+
+
+def test_a_fault_has_the_time_at_which_it_was_first_seen_and_none_if_it_was_there_before(browser, show):
+    seen = {number: {"number": number, "name": "one", "detail": ""} for number in (18, 19)}
+    show(state="idle", faults=[seen[18]])
+    viewer = browser.viewer()
+    viewer.until("status", lambda status: status.get("faults") == [seen[18]])
+    show(state="idle", faults=[*seen.values()])
+    times = viewer.until("status", lambda status: len(status.get("faults", ())) == 2)["fault_times"]
+    assert (times["18"], times["19"] > 1e9) == (None, True)
 
 
 def test_a_command_server_that_is_gone_is_shown_and_stops_say_that_they_failed(browser, rig, monkeypatch):

@@ -62,8 +62,8 @@ class Rig:
     def held_by(self, _):
         return False
 
-    def age_s(self):
-        return None
+    def ages(self):
+        return {"status_age_s": None, "telemetry_age_s": None}
 
     def note(self, who, text):
         self.log.add({"who": who, "text": text})
@@ -120,7 +120,7 @@ def test_an_error_in_what_is_shown_is_not_taken_for_a_closed_connection():
         """Take it."""
 
     rig = Rig()
-    rig.age_s = broken
+    rig.ages = broken
     with pytest.raises(RuntimeError, match="a status that cannot be"):
         shown(read, rig)
 

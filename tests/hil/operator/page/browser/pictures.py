@@ -26,7 +26,7 @@ def take(rig: OperatedRig, page: Page, folder: Path) -> None:
         page.screenshot(path=folder / f"page_{name}.png")
 
     enter(page, rig.url)
-    page.locator("#checks tr").first.wait_for()
+    page.locator("#checks tr").first.wait_for(state="attached")
     picture("ready")
     drives(page, rig)
     picture("run_up")
@@ -35,7 +35,7 @@ def take(rig: OperatedRig, page: Page, folder: Path) -> None:
     press(page, "Begin or resume", lambda: rig.asks("ready"))
     picture("campaign", "campaign")
     press(page, "Everybody is clear: go", lambda: rig.asks("verdict"))
-    press(page, "Keep the trial", lambda: rig.asks("ready"), twice=False)
+    press(page, "Keep the trial", lambda: rig.asks("ready"), held=False)
     page.reload()
     page.get_by_role("button", name="/trial_0001").click()
     page.get_by_role("heading", name="Force sensors around the impact").wait_for()

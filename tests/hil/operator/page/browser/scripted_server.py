@@ -25,6 +25,8 @@ from hil.operator.page.server import bind, make_server
 
 # A busy machine may take so long for each step [s].
 LONGEST_S = 120.0
+# A screen on which all of the page is in view: what is not, the browser does not draw.
+TALL = {"width": 1280, "height": 5000}
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 SERIES = ("speed_mps", "force_sum_N", "time_to_impact_s", *(f"normal_force_N/{name}" for name in WHEELS))
 FRAME = {"plate_m": 0.5, "feet_m": 0.763, "wheel_radius_m": 0.175}
@@ -66,7 +68,7 @@ STATUS: dict[str, Any] = {
     "type": "status", "state": "idle", "running": False, "experiment": "impact", "armed": False, "safe": False,
     "faults": [], "warnings": [], "refused": [], "run": "", "runs": 0, "summary": None, "question": None,
     "message": "ready", "lease": {"holder": "", "yours": False, "asked_by": ""}, "you": "page-1",
-    "command_server": True, "telemetry_age_s": 0.1,
+    "command_server": True, "status_age_s": 0.02, "telemetry_age_s": None, "fault_times": {},
 }  # fmt: skip
 
 
@@ -81,12 +83,13 @@ class ScriptedServer:
         alive: number of its signs of life; the status is sent again with each of them.
         full: there are too many viewers already.
         hangs: as if it did not run any more: it sends nothing by itself.
+        refuses: the error of each reply; "": none.
     """
 
     def __init__(self) -> None:
         self.received: list[dict[str, Any]] = []
         self.posted: list[dict[str, Any]] = []
-        self.alive, self.hangs, self.full = 0, False, False
+        self.alive, self.hangs, self.full, self.refuses = 0, False, False, ""
         self.answers: dict[str, Any] = {
             "config": copy.deepcopy(CONFIG),
             "check": {"source": "config", "checks": [_check("fault latch", True), _check("disk", False)]},
@@ -133,9 +136,8 @@ class ScriptedServer:
                 message = json.loads(await socket.receive_text())
                 self.received.append(message)
                 if "id" in message:
-                    await socket.send_json(
-                        {"type": "reply", "id": message["id"], "ok": True, "error": "", "cut_ms": None}
-                    )
+                    answer = {"ok": not self.refuses, "error": self.refuses, "cut_ms": None}
+                    await socket.send_json({"type": "reply", "id": message["id"], **answer})
         except WebSocketDisconnect:
             self._viewers.discard(socket)
         return None
@@ -194,6 +196,14 @@ class ScriptedServer:
         """End the server."""
         self._server.should_exit = True
         self._thread.join()
+
+
+def hold(page: Any, button: Any, reached: Callable[[], object]) -> None:
+    """Hold a button until something is reached."""
+    button.hover()
+    page.mouse.down()
+    until(reached)
+    page.mouse.up()
 
 
 def until(true: Callable[[], object]) -> None:

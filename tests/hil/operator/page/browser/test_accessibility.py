@@ -42,7 +42,7 @@ def test_no_section_of_the_page_breaks_a_rule(server, opened, scheme):
     page.get_by_role("button", name="run_1").click()
     page.get_by_role("heading", name="Force sensors around the impact").wait_for()
     assert broken_rules(page) == []
-    server.show(telemetry_age_s=5.0)
+    server.show(status_age_s=5.0)
     page.wait_for_selector("body.stale")
     assert broken_rules(page) == []
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from .scripted_server import WHEELS, until
+from .scripted_server import WHEELS, hold, until
 
 pytestmark = pytest.mark.slow
 NO_WEBGL = "HTMLCanvasElement.prototype.getContext = () => null"
@@ -126,8 +126,9 @@ def test_a_load_distribution_is_set_with_the_wheel_or_the_shares_that_it_needs(s
         page.select_option("#mode", mode)
         if mode == "unload":
             page.select_option("#unload", "rear_left")
-        page.evaluate("b = [...document.querySelectorAll('#set-points button')].at(-1); b.click(); b.click()")
-    until(lambda: len(server.commands()) == 3)
+        sent = len(server.commands())
+        button = page.get_by_role("button", name="Set the mode")
+        hold(page, button, lambda sent=sent: len(server.commands()) > sent)
     assert server.commands() == [
         {"type": "set_loads", "mode": "uniform"},
         {"type": "set_loads", "mode": "unload", "wheel": "rear_left"},

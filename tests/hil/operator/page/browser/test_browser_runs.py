@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .scripted_server import until
+from .scripted_server import TALL, until
 
 pytestmark = pytest.mark.slow
 
@@ -70,17 +70,18 @@ def test_an_earlier_run_is_laid_over_the_traces_aligned_at_its_start_or_its_impa
     runs_page.select_option("#align", align)
     put_cursor(runs_page, "mark-a", place)  # there its speed is 2: 8 s is 0.5 s before its impact
     runs_page.click("#lay-over")
-    until(lambda: statistics(runs_page).get("speed_mps, run_1", [None] * 2)[1] == "2")
-    assert statistics(runs_page)["speed_mps"][1] == "0.5"
+    until(lambda: statistics(runs_page).get("speed, run_1", [None] * 2)[1] == "2")
+    assert statistics(runs_page)["speed"][1] == "0.5"
     runs_page.get_by_label("Remove run_1").click()
-    until(lambda: "speed_mps, run_1" not in statistics(runs_page))
+    until(lambda: "speed, run_1" not in statistics(runs_page))
     assert runs_page.problems == []
 
 
 def test_what_lies_beyond_a_limit_is_shaded(server, opened):
     next(one for one in server.answers["config"]["series"] if one["name"] == "speed_mps")["band"] = [None, 0.75]
     page = opened(server.url)
-    page.locator(".u-over").wait_for()
+    page.set_viewport_size(TALL)
+    page.locator("#plot .u-over").wait_for()
     canvas = "document.querySelector('#plot canvas').getContext('2d').getImageData(100, 30, 20, 20).data"
     shaded = f"[...{canvas}].filter((one, i) => i % 4 === 3 && one > 0).length"  # of 400; lines of the grid are thin
     until(lambda: page.evaluate(shaded) < 100)
@@ -165,3 +166,27 @@ def test_a_run_is_listed_with_the_numbers_that_its_verdict_had_and_their_names(s
     page.locator("#run-list tr").nth(1).wait_for()
     shown = [row.locator("td").last.inner_text() for row in page.locator("#run-list tr").all()]
     assert shown == ["peak force 76.8 N", "speed_mps 0.5"]
+
+
+def test_a_verdict_is_asked_for_beside_force_quality_rules_and_the_trials_before_at_that_angle(server, opened):
+    rules = [
+        {"rule": "snap_back", "value": 0.62, "limit": 0.5, "ok": False},
+        {"rule": "first_hit", "value": None, "limit": 0.1, "ok": None},
+    ]
+    newest = run_of("campaign_1/trial_0004", peak_force_N=81.0)
+    newest |= {"accepted": False, "reasons": ["snapped back"], "quality": rules}
+    others = [run_of(f"campaign_1/trial_000{i}", peak_force_N=peak) for i, peak in ((3, 77.0), (2, 75.0))]
+    another_angle = {**run_of("campaign_1/trial_0001", peak_force_N=200.0), "angle_deg": 40.0}
+    server.answers["runs"] = [newest, *others, another_angle]
+    traces = {"t_s": [4.0, 4.1, 4.2], "columns": {"force_sum_N": [0.0, 81.0, 40.0]}, "impact_s": 4.0}
+    server.answers["runs/campaign_1/trial_0004/record/traces"] = traces
+    server.show(question={"key": "verdict", "text": "keep it?", "choices": ["verdict keep", "verdict repeat"]})
+    page = opened(server.url)
+    page.get_by_role("heading", name="campaign_1/trial_0004: not accepted: snapped back").wait_for()
+    said = "Peak 81.0 N. 2 trials before it at this angle: mean 76.0 N, standard deviation 1.4 N."
+    assert page.locator("#judging p").inner_text() == said
+    rows = page.locator("#judging tbody tr").all_inner_texts()
+    assert rows == ["snap back\t0.62\t0.5\tFAILS", "first hit\t-\t0.1\tnot judged"]
+    assert page.locator("#judging polyline").count() == 1
+    server.show(question=None)
+    page.locator("#judging").wait_for(state="hidden")

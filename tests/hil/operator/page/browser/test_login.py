@@ -21,7 +21,7 @@ def test_the_address_that_is_printed_asks_for_a_name_and_shows_the_state(served,
     assert page.locator("#token").count() == 0
     page.fill("#name", "Anna Müller")
     page.get_by_role("button", name="Log in").click()
-    page.locator("#message").filter(has_text="ready: take the lease and arm").wait_for()
+    page.locator("#lines").filter(has_text="ready: take the lease and arm").wait_for()
     page.locator("#you").filter(has_text="Anna Müller-").wait_for()
     assert TICKET not in page.url
 
