@@ -216,12 +216,12 @@ def _edge(axes: Axes, record: OpenRecord, moments: Moments) -> None:
 def _gap(axes: Axes, record: OpenRecord, moments: Moments) -> None:
     """The way left to the obstacle over the run: as recorded, or by the speed of the twin, back from the contact."""
     tick, t, title = record.tick, moments.t_tick, "Gap to the obstacle"
-    if "gap_m" in (tick.dtype.names or ()):
+    if "gap_m" in (tick.dtype.names or ()) and np.isfinite(tick["gap_m"]).any():
         gap = tick["gap_m"]
     elif moments.impact and len(t):
         way = np.append(0.0, np.cumsum(0.5 * (tick["speed_mps"][1:] + tick["speed_mps"][:-1]) * np.diff(t)))
         gap = np.interp(moments.onset or 0.0, t, way) - way
-        title += ", by the twin's speed back from the contact"
+        title = "Gap along the ground, by the twin's speed back from the contact"
     else:
         gap = np.zeros(0)
     if len(gap):

@@ -122,15 +122,15 @@ def test_check_as_json_names_what_failed_and_ends_with_status_three(capsys):
 
 
 def test_report_draws_the_same_figure_again_and_prints_the_table(finished, tmp_path, capsys):
-    shutil.copytree(finished, "mine")
-    before = Path("mine/trial.png").read_bytes()
-    Path("mine/trial.png").unlink()
-    assert run(["report", "mine"]) == 0
+    shutil.copytree(finished, Path("mine") / finished.name)  # a figure names its run, which is its folder
+    before = Path("mine/run/trial.png").read_bytes()
+    Path("mine/run/trial.png").unlink()
+    assert run(["report", "mine/run"]) == 0
     printed = capsys.readouterr().out
     assert before[:8] == PNG
-    assert Path("mine/trial.png").read_bytes() == before
+    assert Path("mine/run/trial.png").read_bytes() == before
     assert "accepted" in printed
-    assert printed.splitlines()[-1] == "figure: mine/trial.png"
+    assert printed.splitlines()[-1] == "figure: mine/run/trial.png"
 
 
 def test_a_folder_that_would_shadow_ours_is_refused_with_both_places(tmp_path):

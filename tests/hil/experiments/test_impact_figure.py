@@ -140,7 +140,7 @@ ONSET = SUMMARY | {"onset_s": IMPACT_S - 0.0029, "peak_force_N": 80.2}
 PANELS = {
     "Sensors at the impact, and their droop after it": "force [N]",
     "Contact, threshold and cut": "force [N]",
-    "Gap to the obstacle, by the twin's speed back from the contact": "gap [mm]",
+    "Gap along the ground, by the twin's speed back from the contact": "gap [mm]",
     "Effective kinetic energy $T_c$": "$T_c$ [J]",
     "Wheel normal forces, predicted by the twin": "force [N]",
     "Speeds of wheels and rover": "wheel speed [rad/s]",
@@ -228,6 +228,8 @@ def test_a_recorded_gap_is_shown_as_it_is(drawn):
     axes = panel(drawn(replace(full, tick=tick), ONSET), "Gap")
     assert axes.get_title(loc="left") == "Gap to the obstacle"
     assert set(line_of(axes, "twin").get_ydata()) == {250.0}
+    tick["gap_m"] = np.nan  # of a rig without an obstacle, and of a twin that knows none
+    assert "by the twin's speed" in panel(drawn(replace(full, tick=tick), ONSET), "Gap").get_title(loc="left")
 
 
 def test_both_axes_of_the_speeds_hold_all_of_their_lines(drawn):
