@@ -17,12 +17,10 @@ import zmq
 from hil.app import run as app
 from hil.config import load_config
 from hil.experiments.impact import figure
-from hil.messages.layout import SENSORS, Layout
 from hil.messages.signals import tick_dtype
 from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
-TICK = tick_dtype(LAYOUT)
+TICK = tick_dtype(load_config("sim_impact").layout)
 
 QUICK = (
     "trial.start_distance_m=0.03",

@@ -4,19 +4,17 @@ import numpy as np
 import pytest
 
 from drivers.messages import DaqBlock
+from hil.config import load_config
 from hil.ipc.run_memory import EVENTS, RECORDER, RunMemory
 from hil.ipc.shared_types import GROUND_TRUTH, START
 from hil.messages.fault import Fault
-from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import TIMING, event_row
 from hil.messages.signals import tick_dtype
 from hil.recording.ring_sink import FULL, RingSink
 from hil.recording.sinks import RecordBufferFull
 from hil.simulator.ground_truth import SharedGroundTruth
-from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
-TICK = tick_dtype(LAYOUT)
+TICK = tick_dtype(load_config("sim_impact").layout)
 
 
 def test_rows_reach_the_recorder_in_order(shared):

@@ -7,7 +7,6 @@ from drivers.messages import DaqBlock
 from hil.app import link_process
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
-from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import IMPACT, TIMING, event_row
 from hil.messages.signals import tick_dtype
 from hil.operator.telemetry import open_publisher
@@ -15,10 +14,8 @@ from hil.recording import open_writer, read_trial, recorder
 from hil.recording.recorder import RingConsumer
 from hil.recording.sinks import FileAndTelemetrySink
 from hil.simulator import daq_process, serial_process, simulated_rig
-from models.rover.assembly import WHEELS
 
-LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
-TICK = tick_dtype(LAYOUT)
+TICK = tick_dtype(load_config("sim_impact").layout)
 
 BURST = ("record.sensors=burst", "record.before_s=0.1", "record.after_s=0.2", "trial.settle_s=0.5")
 
