@@ -110,7 +110,6 @@ class RunFolder:
             "angle_deg": known.get("angle_deg"),
             "accepted": known.get("accepted"),
             "reasons": known.get("reasons", []),
-            "quality": known.get("quality", []),
             "numbers": {key: value for key, value in known.items() if isinstance(value, _PLAIN)},
             "files": sorted(_files(folder)),
             "time": datetime.fromtimestamp(folder.stat().st_mtime, UTC).isoformat(timespec="seconds"),

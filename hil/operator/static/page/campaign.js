@@ -3,8 +3,7 @@
 import { byId, make, setText } from "./dom.js";
 import { onHold } from "./hold.js";
 import { drawSetting, inWords } from "./setting.js";
-import { showLastTrials } from "./trials.js";
-import { Judging } from "./verdict.js";
+import { LastTrials } from "./trials.js";
 
 /** Returns what shows the last trials among the runs. */
 export function startCampaign(connection, config) {
@@ -25,7 +24,6 @@ export function startCampaign(connection, config) {
     else one.addEventListener("click", () => order(command));
     return one;
   };
-  const judging = new Judging();
   const question = make("p", { class: "question", role: "status" });
   const word = make("input", { type: "text", id: "word", maxlength: 80, autocomplete: "off" });
   const verdict = (what) => {
@@ -42,7 +40,7 @@ export function startCampaign(connection, config) {
   place.append(
     make("p", { class: "row" }, button("Begin or resume", { type: "campaign", do: "start" }, true),
       button("Pause after this trial", { type: "campaign", do: "pause" }), button("End", { type: "campaign", do: "end" }, true)),
-    progress.element, question, drawing, ready, judging.element, judge, answer,
+    progress.element, question, drawing, ready, judge, answer,
     make("h3", { id: "last-trials-title", hidden: true }, "Last trials"),
     make("div", { id: "last-trials" }),
     make("h3", {}, `Plan ${name}, ${trials.length} trials`),
@@ -58,9 +56,10 @@ export function startCampaign(connection, config) {
     if (shown !== drawn) drawing.replaceChildren(...[shown && drawSetting(shown)].filter(Boolean));
     drawn = shown;
     ready.hidden = asked?.key !== "ready";
-    judge.hidden = judging.element.hidden = asked?.key !== "verdict";
+    judge.hidden = asked?.key !== "verdict";
   });
-  return (runs) => Promise.all([showLastTrials(runs), judging.show(runs)]);
+  const last = new LastTrials();
+  return (runs) => last.show(runs);
 }
 
 /** How many trials are done, and how long the others take if they go on as since this page was opened. */

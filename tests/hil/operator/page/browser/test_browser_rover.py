@@ -165,6 +165,6 @@ def test_the_plate_is_drawn_at_the_angle_of_the_trial_that_is_on(server, rig_pag
         until(lambda wanted=trial_deg: angle_deg() == pytest.approx(wanted, abs=0.1))
     server.show(obstacle=None)  # a jog: nobody has moved it
     server.show_ticks(speed_mps=[0.01])
-    until(lambda: page.inner_text("#speed") == "0.01")
+    until(lambda: page.inner_text("#speed") == "0.010")
     assert angle_deg() == pytest.approx(80.0, abs=0.1)
     assert page.problems == []

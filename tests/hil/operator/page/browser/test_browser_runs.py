@@ -166,27 +166,3 @@ def test_a_run_is_listed_with_the_numbers_that_its_verdict_had_and_their_names(s
     page.locator("#run-list tr").nth(1).wait_for()
     shown = [row.locator("td").last.inner_text() for row in page.locator("#run-list tr").all()]
     assert shown == ["peak force 76.8 N", "speed_mps 0.5"]
-
-
-def test_a_verdict_is_asked_for_beside_force_quality_rules_and_the_trials_before_at_that_angle(server, opened):
-    rules = [
-        {"rule": "snap_back", "value": 0.62, "limit": 0.5, "ok": False},
-        {"rule": "first_hit", "value": None, "limit": 0.1, "ok": None},
-    ]
-    newest = run_of("campaign_1/trial_0004", peak_force_N=81.0)
-    newest |= {"accepted": False, "reasons": ["snapped back"], "quality": rules}
-    others = [run_of(f"campaign_1/trial_000{i}", peak_force_N=peak) for i, peak in ((3, 77.0), (2, 75.0))]
-    another_angle = {**run_of("campaign_1/trial_0001", peak_force_N=200.0), "angle_deg": 40.0}
-    server.answers["runs"] = [newest, *others, another_angle]
-    traces = {"t_s": [4.0, 4.1, 4.2], "columns": {"force_sum_N": [0.0, 81.0, 40.0]}, "impact_s": 4.0}
-    server.answers["runs/campaign_1/trial_0004/record/traces"] = traces
-    server.show(question={"key": "verdict", "text": "keep it?", "choices": ["verdict keep", "verdict repeat"]})
-    page = opened(server.url)
-    page.get_by_role("heading", name="campaign_1/trial_0004: not accepted: snapped back").wait_for()
-    said = "Peak 81.0 N. 2 trials before it at this angle: mean 76.0 N, standard deviation 1.4 N."
-    assert page.locator("#judging p").inner_text() == said
-    rows = page.locator("#judging tbody tr").all_inner_texts()
-    assert rows == ["snap back\t0.62\t0.5\tFAILS", "first hit\t-\t0.1\tnot judged"]
-    assert page.locator("#judging polyline").count() == 1
-    server.show(question=None)
-    page.locator("#judging").wait_for(state="hidden")
