@@ -13,6 +13,7 @@ from hil.app.faults.virtual_run import VirtualRun
 from hil.app.operate import ResidentProcess
 from hil.app.run_loop import Signals
 from hil.config import load_config
+from hil.config.settings import Settings
 from hil.ipc.command_memory import LEASE, CommandMemory
 from hil.ipc.operator import OperatorWriter
 from hil.messages.fault import Fault
@@ -45,15 +46,15 @@ class Operated(VirtualRun):
         try:
             self.console = Console(self.memory, self.host)
             self.process = ResidentProcess(
-                self._config, self._vary, self._folder, self.console, self.signals, self.said.append, opener=self._open
+                Settings(self._load), self._folder, self.console, self.signals, self.said.append, opener=self._open
             )
             self.process.serve()
         except Exception as error:
             self.error = error
         self._ended()
 
-    def _vary(self, more):
-        return load_config("sim_wire", [*SETTINGS, *more])
+    def _load(self, more, seed):
+        return load_config("sim_wire", [*SETTINGS, *more], seed)
 
     def _open(self, config, folder, progress, stack, *, attended, console):
         self.rig = RealtimeBackend(

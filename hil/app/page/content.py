@@ -18,6 +18,7 @@ from hil.config.rig_setup import rig_setup
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.ground_and_obstacle import ObstacleConfig
 from hil.config.schema.trial import TrialConfig
+from hil.config.settings import settings_shown
 from hil.experiments.base import Experiment
 from hil.experiments.registry import experiment_type
 from hil.messages.check import Check
@@ -28,12 +29,16 @@ from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 from models.rover.tree import Body, Tree
 
 
-def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, Any]:
+def page_content(
+    config: Config, plan: Mapping[str, Any] | None, given: Config | None = None, plans: Sequence[str] = ()
+) -> dict[str, Any]:
     """The answer to GET /api/config (docs/reference/page.md).
 
     Args:
-        config: of rig and experiment.
-        plan: of a campaign that operators may start: name, and trials with their settings; None: there is none.
+        config: of rig and experiment, as it is now.
+        plan: of a campaign that operators may start: name, and trials with their settings; None: none is chosen.
+        given: config that the rig was opened with first; None: it is the same.
+        plans: names of the plans that operators may choose.
     """
     rig, layout, times = Rig(config), config.layout, ReactionTimes(config)
     return {
@@ -65,6 +70,8 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         "limits": config.limits.model_dump(mode="json"),
         "telemetry": bool(config.telemetry.endpoint),
         "console_lost": config.operator.console_lost,
+        "settings": settings_shown(config, given or config),
+        "plans": list(plans),
         "plan": plan,
         "faults": {
             str(number): row.as_json() | {"bound_ms": row.bound_for(times)} for number, row in FAULT_TABLE.items()
