@@ -21,7 +21,7 @@ class CampaignRuns(Protocol):
 
     @property
     def paused(self) -> bool:
-        """Its next start goes on with the trials that are left."""
+        """Trials are left, with which its next start goes on."""
 
     def choose(self, plan: str, overrides: Sequence[str], seed: Any) -> None:
         """Make the trials of another plan.

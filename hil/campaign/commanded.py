@@ -107,7 +107,7 @@ class CommandedCampaign:
         self._report = report
         self._folder: Path | None = None
         self._count = 0
-        self._interrupted = False
+        self._interrupted = self._left = False
 
     @property
     def offered(self) -> Sequence[str]:
@@ -122,15 +122,17 @@ class CommandedCampaign:
     @property
     def paused(self) -> bool:
         """See `CampaignRuns`."""
-        return self._folder is not None
+        return self._folder is not None and self._left
 
     def choose(self, plan: str, overrides: Sequence[str], seed: Any) -> None:
         """See `CampaignRuns`."""
         self._plans.choose(plan, overrides, seed)
+        self.end()
 
     def prepare(self, overrides: Sequence[str], seed: Any) -> None:
         """See `CampaignRuns`."""
         self._plans.prepare(overrides, seed)
+        self.end()
 
     def shown(self) -> dict[str, Any] | None:
         """See `CampaignRuns`."""
@@ -138,7 +140,7 @@ class CommandedCampaign:
 
     def go_on(self, operator: str) -> EStop | None:
         """See `CampaignRuns`."""
-        wanted, resume = self._plans.wanted, self.paused
+        wanted, resume, self._left = self._plans.wanted, self._folder is not None, True
         assert wanted is not None
         folder = self._folder or self._new_folder()
         asked, stop = CommandedOperator(self._console, operator), CampaignStop(self)
@@ -146,7 +148,8 @@ class CommandedCampaign:
             trials = run_guided(wanted, folder, asked, self._trial, self, stop, resume=resume)
         if self._interrupted:
             raise KeyboardInterrupt
-        over = "over" if asked.ended or not stop.wanted else "paused"
+        self._left = stop.wanted and not asked.ended
+        over = "paused" if self._left else "over"
         self.text(f"the campaign is {over}, {len(trials)} attempts in {folder}")
         if over == "over" and trials:
             self._write_report(folder)

@@ -15,7 +15,7 @@ from hil.config.checked import Config
 from hil.config.error_messages import allowed, resolved
 from hil.config.problems import ConfigError, Problem
 from hil.config.schema.base import Section
-from hil.config.units import unit_of
+from hil.config.units import name_of, unit_of
 
 Value: TypeAlias = bool | int | float | str | None
 # Makes the config of a command line with more overrides and another seed (None: the same one). Raises ConfigError.
@@ -39,17 +39,19 @@ def settings_shown(config: Config, given: Config) -> list[dict[str, Any]]:
         given: as `hil operate` was started.
 
     Returns:
-        Of each: key; words; unit, "1" for a pure number; kind: number, integer, choice, text or flag; lowest and
+        Of each: key; name; words; unit, "1" for a pure number; kind: number, integer, choice, text or flag; lowest and
         highest, null without; choices; allowed, in words; nullable; default of the schema; given, and now.
     """
     started = settings_of(given)
     rows = []
     for key, value, schema in _walk(config):
         words = str(schema.get("description", ""))
-        unit = unit_of(key.rpartition(".")[2], words)
+        last = key.rpartition(".")[2]
+        unit = unit_of(last, words)
         rows.append(
             {
                 "key": key,
+                "name": name_of(last) if unit != "1" else last.replace("_", " "),
                 "words": words.replace(f" [{unit}]", ""),
                 "unit": unit,
                 "kind": "choice" if "enum" in schema else _KINDS[schema["type"]],
@@ -141,9 +143,10 @@ def _walk(config: Config) -> Iterator[tuple[str, Value, dict[str, Any]]]:
     """Path, value and JSON schema of each key that may be changed."""
     for path, section in _sections(config):
         whole = _schema(type(section))
-        for name, given in whole["properties"].items():
+        for name in section.between_runs if "*" not in section.between_runs else whole["properties"]:
+            given = whole["properties"][name]
             schema = resolved(given, whole)
-            if _may_change(section, name) and ("enum" in schema or schema.get("type") in _KINDS):
+            if "enum" in schema or schema.get("type") in _KINDS:
                 of_key = {key: given[key] for key in ("description", "default") if key in given}
                 yield f"{path}.{name}".lstrip("."), getattr(section, name), schema | of_key
 

@@ -1,4 +1,4 @@
-"""The unit of a key of a config, which follows from its name or its description."""
+"""The unit of a key of a config, and its name without it."""
 
 from __future__ import annotations
 
@@ -24,5 +24,19 @@ def unit_of(key: str, description: str) -> str:
     """
     if bracketed := re.search(r" \[([^]]+)\]$", description):
         return bracketed[1]
-    endings = [ending for ending in _UNITS if f"_{key}".endswith(ending)]
-    return _UNITS[max(endings, key=len)] if endings else "1"
+    return _UNITS.get(_ending(key), "1")
+
+
+def name_of(key: str) -> str:
+    """The key in words, without the unit that it ends in.
+
+    Example:
+        >>> name_of("start_distance_m"), name_of("slip_modulus")
+        ('start distance', 'slip modulus')
+    """
+    return key.removesuffix(_ending(key)).replace("_", " ")
+
+
+def _ending(key: str) -> str:
+    """The longest ending that stands for a unit; empty: none does."""
+    return max((ending for ending in _UNITS if f"_{key}".endswith(ending)), key=len, default="")

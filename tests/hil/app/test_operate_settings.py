@@ -12,7 +12,7 @@ from hil.campaign.plan import load_plan
 from hil.campaign.plan_choice import PlanChoice
 from hil.campaign.run import Wanted
 from hil.config import load_config
-from hil.messages.operator_input import Arm, Campaign, ChoosePlan, Jog, Set, Start, Stop, Valve
+from hil.messages.operator_input import Arm, Campaign, ChoosePlan, Jog, Set, Start, Stop, Valve, Verdict
 from hil.recording.run_folder import summary_of
 
 from .conftest import DRIVE, drives, names
@@ -245,3 +245,20 @@ def test_a_paused_campaign_goes_on_as_it_began_or_is_ended_first(planned):
     planned.host.sleep(0.1)
     assert not change(planned, ChoosePlan("high"))["refused"]
     planned.end()
+
+
+def test_after_the_last_trial_of_a_campaign_settings_are_changed_again_and_the_next_start_begins_a_new_one(planned):
+    change(planned, ChoosePlan("high"))
+    for number in (1, 2):
+        planned.ask(Campaign("start"))
+        planned.until(question=planned.asked("ready"))
+        planned.ask(Start())
+        planned.until(question=planned.asked("verdict"))
+        planned.ask(Verdict("keep"))
+        planned.until(state="idle", question=None)
+        found = change(planned, Set("trial.speed_mps", 0.05))
+        assert (found["refused"], found["changed"]) == ([], {"trial.speed_mps": 0.05})
+        assert (planned.folder / f"campaign_{number}").is_dir()
+    planned.end()
+    speeds = [summary_of(planned.folder / f"campaign_{number}" / "trial_0001")["impact_speed_mps"] for number in (1, 2)]
+    assert speeds[1] < 0.8 * speeds[0]

@@ -137,6 +137,7 @@ def test_each_setting_of_each_shipped_config_has_all_that_a_form_needs_and_its_o
     assert {row["kind"] for row in rows} <= {"number", "integer", "choice", "text", "flag"}
     for row in rows:
         assert row["words"], row
+        assert row["name"], row
         assert row["allowed"], row
         assert row["unit"] or row["kind"] not in ("number", "integer"), row
         assert bool(row["choices"]) == (row["kind"] == "choice")

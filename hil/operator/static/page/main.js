@@ -11,6 +11,7 @@ import { Newest } from "./newest.js";
 import { startOperate } from "./operate.js";
 import { roverSeries, startRover } from "./rover.js";
 import { startRuns } from "./runs.js";
+import { startSettings } from "./settings.js";
 import { startTraces, traceSeries } from "./traces.js";
 
 const connection = new Connection();
@@ -22,6 +23,7 @@ const config = await read("/api/config");
 document.title = `${config.name} - rover rig`;
 const newest = new Newest(connection);
 startOperate(connection, config);
+startSettings(connection, config);
 startRover(config, newest);
 const earlier = startTraces(connection, config, newest, [...traceSeries(config), ...roverSeries(config), ...deviceSeries(config)]);
 const showTiming = startLoop(config);

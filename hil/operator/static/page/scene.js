@@ -31,7 +31,7 @@ export class Scene {
     sun.position.set(2, -3, 5);
     this.root.add(sun);
     this.rig = new Group();
-    this.rig.rotation.set(rad(config.ground?.roll_deg), -rad(config.ground?.pitch_deg), 0);
+    this.ground = config.ground;
     this.root.add(this.rig);
     this.front = frontOf(config.rover);
     this.addGround();
@@ -73,21 +73,22 @@ export class Scene {
     });
   }
 
-  addObstacle({ angle_deg: angle }) {
-    this.obstacle = new Group();
+  addObstacle(set) {
+    [this.obstacle, this.set] = [new Group(), set];
     const plate = new Mesh(new BoxGeometry(PLATE_M, 2 * PLATE_M, THICK_M), new MeshLambertMaterial({ color: colour("red") }));
     plate.position.x = PLATE_M / 2;
     this.obstacle.add(plate);
-    this.obstacle.rotation.y = -rad(angle);
     this.obstacle.visible = false;
     this.rig.add(this.obstacle);
   }
 
   /** See `View.move`. */
   move(turn, distance) {
+    this.rig.rotation.set(rad(this.ground?.roll_deg), -rad(this.ground?.pitch_deg), 0);
     for (const [name, mesh] of this.wheels) mesh.rotation.y = turn.get(name) ?? 0;
     if (this.obstacle && distance !== null) {
       this.obstacle.visible = true;
+      this.obstacle.rotation.y = -rad(this.set.angle_deg);
       this.obstacle.position.x = this.front + Math.max(distance, 0);
     }
     this.draw();

@@ -13,7 +13,7 @@ export class View {
   constructor(config, which) {
     const { wheels, bodies, links } = config.rover;
     this.which = which;
-    this.obstacle = config.obstacle;
+    [this.obstacle, this.ground] = [config.obstacle, config.ground];
     this.front = frontOf(config.rover);
     const flat = ([x, y, z]) => (which === "side" ? [x, -z] : [x, -y]);
     const [back, far] = [Math.min(...wheels.map((wheel) => wheel.x_m - wheel.radius_m)),
@@ -55,6 +55,7 @@ export class View {
 
   /** `turn`: angle of each wheel by name [rad]; `distance`: from the front wheels to the obstacle [m], null: not known. */
   move(turn, distance) {
+    if (this.which === "side") setAttributes(this.scene, { transform: `rotate(${-(this.ground?.pitch_deg ?? 0)})` });
     for (const [wheel, spoke] of this.spokes) {
       if (!spoke) continue;
       const angle = turn.get(wheel.name) ?? 0;
