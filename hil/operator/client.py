@@ -292,12 +292,12 @@ class CommandClient:
         """See `hil.messages.operator_input.SetPoint`. Raises CommandError."""
         self.ask(SetPoint(name, value))
 
-    def set(self, values: Mapping[str, bool | float | str | None], within_s: float = 60.0) -> None:
+    def set(self, values: Mapping[str, bool | float | str | None], within_s: float = 300.0) -> None:
         """Change settings for the next runs, as `--set` does, all of them or none; between two runs.
 
         Args:
             values: by dotted key, {"trial.angle_deg": 70}.
-            within_s: how long the rig may take: it is opened again with them [s].
+            within_s: how long the rig may take: it is opened again, and may compile kernels [s].
 
         Raises:
             CommandError: a key or value is refused, with what is allowed; or there is no answer.
@@ -305,7 +305,7 @@ class CommandClient:
         keys = [*values]
         self._change(*(Set(key, values[key], more=key != keys[-1]) for key in keys), within_s=within_s)
 
-    def choose_plan(self, name: str, within_s: float = 60.0) -> None:
+    def choose_plan(self, name: str, within_s: float = 300.0) -> None:
         """See `hil.messages.operator_input.ChoosePlan`. Raises CommandError."""
         self._change(ChoosePlan(name), within_s=within_s)
 

@@ -63,18 +63,28 @@ def apply(page, rig, **values):
     return rig.client.status()["settings"]
 
 
+def run_by_clicks(page, rig):
+    """Arm and start, again where a busy machine loses the lease before the impact; the summary of the run."""
+    while True:
+        press(page, "Arm", lambda: rig.client.status()["state"] != "idle")
+        rig.client.wait_until(
+            lambda status: status["armed"] or (status["state"] == "idle" and not status["running"]), within_s=LONGEST_S
+        )
+        press(page, "Start", lambda: rig.client.status()["state"] != "armed")
+        folder = Path(rig.over()["run"])
+        if (folder / "summary.json").is_file():
+            summary = json.loads((folder / "summary.json").read_text())
+            if not summary["aborted"]:
+                return summary
+
+
 def test_a_setting_is_changed_by_clicks_and_the_next_run_has_it_without_a_restart(page, rig):
     assert apply(page, rig, angle_deg="75", speed_mps="0.06")["changed"] == {
         "trial.angle_deg": 75.0, "trial.speed_mps": 0.06,
     }  # fmt: skip
     page.get_by_text("Done. The next runs have these settings.").wait_for()
     assert page.locator("#settings .changed").filter(has_text="changed").count() == 2
-    runs = rig.client.status()["runs"]
-    press(page, "Arm", lambda: rig.client.status()["state"] != "idle")
-    press(page, "Start", lambda: rig.client.status()["state"] not in ("idle", "check", "armed"))
-    status = rig.until(state="idle", running=False)
-    assert status["runs"] > runs
-    summary = json.loads((Path(status["run"]) / "summary.json").read_text())
+    summary = run_by_clicks(page, rig)
     assert summary["angle_deg"] == 75.0
     assert abs(summary["impact_speed_mps"] - 0.06) < 0.01
     assert page.problems == []
