@@ -15,7 +15,7 @@ from hil.config import load_config
 from hil.messages.operator_input import Arm, Campaign, ChoosePlan, Jog, Set, Start, Stop, Valve, Verdict
 from hil.recording.run_folder import summary_of
 
-from .conftest import DRIVE, drives, names
+from .conftest import DRIVE, drives, names, wrong
 
 PLAN = (
     "name: {}\nangles_deg: {}\n"
@@ -118,6 +118,7 @@ def test_nothing_is_changed_while_the_rig_is_armed_or_drives(rig, state):
     assert rig.settings.changed == {}
     rig.end()
     assert "operator set" in names(rig.folder / "run_1")  # the request is in the record
+    assert wrong(rig.folder / "run_1") == []
 
 
 def test_a_change_that_comes_while_the_rig_is_opened_again_is_refused(operated):

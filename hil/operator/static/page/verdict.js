@@ -86,7 +86,8 @@ function around(found) {
 }
 
 function rules(quality) {
-  const rows = quality.map(({ rule, value, limit, ok }) => row(
+  const failing = (one) => Number(one.ok !== false);
+  const rows = [...quality].sort((a, b) => failing(a) - failing(b)).map(({ rule, value, limit, ok }) => row(
     rule.replaceAll("_", " "),
     make("span", { class: ok === false ? "bad" : ok ? "good" : "" }, ok === false ? "FAILS" : ok ? "passes" : "not judged"),
     digits(value), digits(limit)));

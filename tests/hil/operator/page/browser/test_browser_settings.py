@@ -163,8 +163,8 @@ def test_at_the_verdict_the_trial_stands_with_its_force_its_rules_and_those_befo
         server.answers[f"{place}/record/traces"] = {"t_s": times, "columns": {"force_sum_N": forces}, "impact_s": 0.05}
         server.answers[f"{place}/summary.json"] = {
             "quality": [
-                {"rule": "veer", "value": 0.031, "limit": 0.02, "ok": False},
                 {"rule": "droop", "value": None, "limit": 0.03, "ok": None},
+                {"rule": "veer", "value": 0.031, "limit": 0.02, "ok": False},
             ]
         }
     server.show(
@@ -179,6 +179,7 @@ def test_at_the_verdict_the_trial_stands_with_its_force_its_rules_and_those_befo
         for row in (panel.get_by_role("row").filter(has_text=name).locator("td") for name in ("veer", "droop"))
     ]
     assert rules == [["veer", "FAILS", "0.031", "0.02"], ["droop", "not judged", "-", "0.03"]]
+    assert panel.get_by_role("region", name="Quality rules").locator("tbody td").first.text_content() == "veer"
     beside = panel.get_by_role("row").filter(has_text="Peak force").locator("td").all_text_contents()
     assert beside == ["Peak force [N]", "90", "80", "2.828", "3.5"]
     assert panel.get_by_text("Beside the 2 accepted of 3 trials before it at this angle").is_visible()
