@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,7 +15,15 @@ Listed = Annotated[tuple[T, ...], Field(strict=False)]
 
 
 class Section(BaseModel):
-    """A frozen part of the config: no unknown keys, no text for numbers, no NaN or infinity."""
+    """A frozen part of the config: no unknown keys, no text for numbers, no NaN or infinity.
+
+    Attributes:
+        between_runs: keys that an operator may change between two runs (`hil.config.settings`); "*": all of them. A key
+            that decides about devices, about the shape of a record, about limits or about who may operate is not among
+            them.
+    """
+
+    between_runs: ClassVar[tuple[str, ...]] = ()
 
     model_config = ConfigDict(
         extra="forbid",

@@ -19,6 +19,7 @@ import numpy as np
 
 from hil.config import load_config
 from hil.config.error_messages import KINDS, allowed, resolved, tag, whole_schema
+from hil.config.units import unit_of
 from hil.messages.layout import Layout
 from hil.messages.signals import PLAIN, ROWS, Signal
 from hil.safety.fault_table import FAULT_TABLE, FaultRow, ReactionTimes
@@ -29,15 +30,6 @@ BOUNDS_OF = "sim_wire"
 _ROWS = tuple(FAULT_TABLE.values())
 ROOT = Path(__file__).resolve().parent.parent
 MARKED = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-# Endings of config keys and their units; the longest match counts.
-UNITS = {
-    "_Nm": "N m", "_Npm": "N/m", "_Nspm": "N s/m", "_Pa": "Pa", "_V": "V", "_N": "N", "_deg": "deg", "_hz": "Hz",
-    "_kPa": "kPa", "_kPa_per_V": "kPa/V", "_kPa_per_count": "kPa/count",
-    "_ms_per_count": "ms/count", "_kg": "kg", "_m": "m", "_mA": "mA",
-    "_mVpN": "mV/N", "_mVpVpN": "mV/V/N", "_mm": "mm", "_mps": "m/s", "_ms": "ms", "_pCpN": "pC/N", "_per_s": "1/s",
-    "_radps": "rad/s", "_radps2": "rad/s^2", "_rpm": "1/min", "_s": "s", "_spm": "s/m", "_us": "us",
-    "_baud": "bit/s",
-}  # fmt: skip
 # A layout with all that a rig may have, and a different number for every count, so that a shape identifies its count.
 _LAYOUT = Layout(
     tuple("123456789AB"), tuple("12345"), tuple("123"), regulators=tuple("1234"), loads=tuple("123456789"),
@@ -151,17 +143,9 @@ def _key_row(key: str, schema: dict[str, Any], needed: bool) -> Sequence[str]:
         takes = str(schema.get("note", "by the name of the experiment"))
     description, unit = str(schema["description"]), ""
     if schema.get("type") in ("number", "integer"):
-        unit = _unit(key, description)
+        unit = unit_of(key, description)
         description = description.replace(f" [{unit}]", "")
     return f"`{key}`", kind, unit, _default(schema, needed), takes, description
-
-
-def _unit(key: str, description: str) -> str:
-    """The unit in brackets at the end of the description, else the one that the key ends in; "1": a pure number."""
-    if bracketed := re.search(r" \[([^]]+)\]$", description):
-        return bracketed[1]
-    endings = [ending for ending in UNITS if f"_{key}".endswith(ending)]
-    return UNITS[max(endings, key=len)] if endings else "1"
 
 
 def _default(schema: Mapping[str, Any], needed: bool) -> str:

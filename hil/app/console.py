@@ -28,10 +28,13 @@ from hil.messages.fault_bounds import CONSOLE_SILENT_NS
 from hil.messages.operator_input import (
     NOTICES,
     Campaign,
+    ChoosePlan,
     ConsoleLost,
     Jog,
     OperatorCommand,
     OperatorInput,
+    Set,
+    Stop,
     Valve,
     Verdict,
     shortened,
@@ -103,8 +106,8 @@ class Console:
         for command in commands:  # in most ticks none
             if isinstance(command, Campaign):
                 self._waiting.append(command)
-            elif isinstance(command, Jog | Valve | Verdict):
-                self.status.message = f"{command.__struct_config__.tag} refused: a run is on"
+            elif isinstance(command, Jog | Valve | Verdict | Set | ChoosePlan):
+                self.refuse(command, "a run is on")
         return commands
 
     def alarm(self) -> Alarm | None:
@@ -177,6 +180,18 @@ class Console:
         """Show a question to the operator, or that there is none."""
         self.status.question = question
         self.show()
+
+    def refuse(self, command: OperatorCommand, why: str) -> str:
+        """Say that a command is not done; the sentence, which the next status shows."""
+        self.status.message = f"{command.__struct_config__.tag} refused: {why}"
+        if isinstance(command, Set | ChoosePlan):
+            self.answer([why])
+        return self.status.message
+
+    def answer(self, refused: Sequence[str] = ()) -> None:
+        """A change of settings or plan is done; or refused, with what is wrong, a line for each key."""
+        self.status.settings.answered += 1
+        self.status.settings.refused = [*refused]
 
     def finished(self, summary: Mapping[str, Any]) -> None:
         """A run is over, and its summary is written."""

@@ -46,6 +46,22 @@ class ShownQuestion(msgspec.Struct, frozen=True):
     trial: int = 0
 
 
+class SettingsShown(msgspec.Struct):
+    """What an operator has changed between two runs (`hil.config.settings`).
+
+    Attributes:
+        answered: requests for a change so far: of settings, or of the plan.
+        refused: why the last of them was refused, a line for each key; empty: it was done.
+        changed: settings that differ from those of the start.
+        plan: name of the plan of the next campaign; empty: none is chosen.
+    """
+
+    answered: int = 0
+    refused: list[str] = msgspec.field(default_factory=list)
+    changed: dict[str, bool | int | float | str | None] = msgspec.field(default_factory=dict)
+    plan: str = ""
+
+
 class ConsoleStatus(msgspec.Struct):
     """What clients see.
 
@@ -62,11 +78,12 @@ class ConsoleStatus(msgspec.Struct):
         checks: of the last arming, passed or failed.
         checks_t_s: when they were made, in Unix seconds; 0: none were.
         run: folder of the newest run.
-        obstacle: of that run, as it stands: `angle_deg`, `distance_m` from the front wheels at the start; null: none.
+        obstacle: of that run, or of the settings since: `angle_deg`, `distance_m` from the front wheels at the start; null: none.
         runs: number of runs that are over.
         summary: main numbers of the last of them.
         holder: client that holds the operator lease.
         question: to the operator.
+        settings: what was changed between two runs.
         message: the newest line for people.
     """
 
@@ -87,6 +104,7 @@ class ConsoleStatus(msgspec.Struct):
     summary: dict[str, Any] | None = None
     holder: str | None = None
     question: ShownQuestion | None = None
+    settings: SettingsShown = msgspec.field(default_factory=SettingsShown)
     message: str = ""
 
 

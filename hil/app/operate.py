@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -11,22 +11,26 @@ from pathlib import Path
 from drivers.interfaces import DeviceError
 from hil.app.backend import Backend
 from hil.app.campaign_runs import CampaignRuns
+from hil.app.changes import Changes, CommandRefusedError, Show, show_nothing
 from hil.app.console import Console
 from hil.app.latched_faults import LatchedFaults
 from hil.app.resident import Resident, RunOutcome
 from hil.app.run import begin_again, open_backend, summarise_what_there_is
 from hil.app.run_loop import Signals
 from hil.config import Config, ConfigError
+from hil.config.settings import Settings
 from hil.experiments.base import Summary
 from hil.experiments.jog.overrides import jog_overrides
 from hil.messages.fault import Fault
 from hil.messages.operator_input import (
     Arm,
     Campaign,
+    ChoosePlan,
     ClearFault,
     EStop,
     Jog,
     OperatorCommand,
+    Set,
     Stop,
     Valve,
 )
@@ -42,10 +46,6 @@ OPENING = ".opening"
 HOLD_TO_RUN = "operator.console_lost=stop"
 
 
-class CommandRefusedError(Exception):
-    """A command that cannot be done now; the message says why, and what to do."""
-
-
 class ResidentProcess:
     """Waits for commands on an open rig, and makes runs one after the other.
 
@@ -56,14 +56,14 @@ class ResidentProcess:
     If the rig fails, it is closed, and the next arm or jog opens it again.
 
     Args:
-        config: of the rig and the experiment.
-        vary: makes the config with further overrides, of a jog. Raises ConfigError.
+        settings: config of the rig and the experiment, and what an operator changes of it.
         out: folder of the runs; exists and is empty.
         console: of the operator.
         signals: that end the process.
         progress: called with what is going on, a line at a time.
         opener: opens the rig (`hil.app.run.open_backend`).
-        campaign: that an operator may start; None: no plan was given.
+        campaign: that an operator may start; None: there are no plans.
+        show: called with config and plan whenever one of them is another.
 
     Attributes:
         last: how the last run ended; None: none was made.
@@ -71,8 +71,7 @@ class ResidentProcess:
 
     def __init__(
         self,
-        config: Config,
-        vary: Callable[[Sequence[str]], Config],
+        settings: Settings,
         out: Path,
         console: Console,
         signals: Signals,
@@ -80,11 +79,13 @@ class ResidentProcess:
         *,
         opener: OpenBackend = open_backend,
         campaign: CampaignRuns | None = None,
+        show: Show = show_nothing,
     ) -> None:
-        self._config, self._vary, self._out, self._console, self._signals = config, vary, out, console, signals
+        self._settings, self._out, self._console, self._signals = settings, out, console, signals
         self._report, self._open_backend, self._campaign = progress, opener, campaign
+        self._changes = Changes(settings, console, campaign, show)
         self._resident: Resident | None = None
-        self._layout = config.layout
+        self._layout = settings.config.layout
         self._stack = ExitStack()
         self._latched = LatchedFaults()
         self._runs = 0
@@ -97,7 +98,7 @@ class ResidentProcess:
             DeviceError: the rig cannot be opened the first time.
         """
         try:
-            self._open(self._config)
+            self._open(self._settings.config)
             self._after()  # opening can take a minute
             self._console.show(message="ready: take the lease and arm")
             while not self._signals.ended:
@@ -119,22 +120,37 @@ class ResidentProcess:
             self._progress(f"{command.__struct_config__.tag} refused: {error}")
 
     def _do(self, command: OperatorCommand) -> None:
+        if not isinstance(command, Set | ChoosePlan):
+            self._changes.forget()
         if isinstance(command, EStop):
             self._latch(command.reason or "operator: E-stop")
         elif isinstance(command, ClearFault):
             self._clear(command.fault)
         elif isinstance(command, Arm):
             self._refuse_to_move()
-            self._run(self._config, attended=True)
+            self._run(self._settings.config, attended=True)
         elif isinstance(command, Jog | Valve):
             self._refuse_to_move()
-            self._run(self._vary([*jog_overrides(command), HOLD_TO_RUN]), attended=False)
+            self._run(self._settings.vary([*jog_overrides(command), HOLD_TO_RUN]), attended=False)
         elif isinstance(command, Campaign):
             self._lead(command)
         elif isinstance(command, Stop):
             self._progress("stop: nothing runs")
+        elif isinstance(command, Set | ChoosePlan):
+            self._change(command)
         else:
             raise CommandRefusedError("no run is armed; arm first")
+
+    def _change(self, command: Set | ChoosePlan) -> None:
+        """Change a setting or the plan. With other settings the rig is opened again: nothing in it has the old ones."""
+        if not (done := self._changes.take(command)):
+            return
+        if isinstance(command, Set) and self._resident is not None:
+            self._close()
+            self._reopen()
+        self._changes.done()
+        self._progress(done if self._resident else f"{done}; the rig is closed, arm opens it again")
+        self._after()
 
     def _refuse_to_move(self) -> None:
         """Raises CommandRefusedError: a fault is latched, or no client holds the lease."""
@@ -156,8 +172,8 @@ class ResidentProcess:
 
     def _lead(self, command: Campaign) -> None:
         """Start or go on with the campaign, or end it where it was paused."""
-        if self._campaign is None:
-            raise CommandRefusedError("no plan; start hil operate with --plan PLAN")
+        if self._campaign is None or not self._campaign.planned:
+            raise CommandRefusedError("no plan; choose one, or start hil operate with --plan PLAN")
         if command.do != "start":
             if command.do == "end":
                 self._campaign.end()
@@ -235,7 +251,7 @@ class ResidentProcess:
             if isinstance(command, EStop):
                 self._take(command)
             elif not isinstance(command, Stop):
-                self._progress(f"{command.__struct_config__.tag} refused: it came while the process was busy")
+                self._progress(self._console.refuse(command, "it came while the process was busy"))
 
     def _rig_for(self, config: Config) -> Resident:
         """The open rig; closed, lost, or of another layout, it is opened."""
@@ -247,7 +263,7 @@ class ResidentProcess:
 
     def _reopen(self) -> None:
         try:
-            self._open(self._config)
+            self._open(self._settings.config)
         except DeviceError as error:
             self._close()
             self._console.show("closed", f"{error}; arm opens the rig again")

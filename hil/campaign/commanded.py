@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from hil.app.run import run_experiment
 from hil.campaign.folder import locked
 from hil.campaign.guided import run_guided
 from hil.campaign.operator import NoAnswerError, Question
-from hil.campaign.run import CampaignStop, Wanted, interrupted
+from hil.campaign.plan_choice import PlanChoice
+from hil.campaign.run import CampaignStop, interrupted
 from hil.config import Config
 from hil.messages.operator_input import Campaign, EStop, OperatorCommand, Start, Stop, Verdict
 from hil.recording.run_folder import run_folder
@@ -77,8 +78,9 @@ class CommandedOperator:
         if key == "verdict" and isinstance(command, Verdict):
             self._word = command.word
             return command.verdict
-        name = command.__struct_config__.tag
-        self._console.show(message=f"{name} refused: a campaign asks {key}; allowed: {', '.join(ANSWERS[key])}")
+        self._console.show(
+            message=self._console.refuse(command, f"a campaign asks {key}; allowed: {', '.join(ANSWERS[key])}")
+        )
         return ""
 
 
@@ -86,7 +88,7 @@ class CommandedCampaign:
     """A campaign that starts, pauses and ends by commands (`hil.app.campaign_runs.CampaignRuns`).
 
     Args:
-        wanted: the campaign.
+        plans: the chosen plan, and those that are offered.
         out: its folders are made in this one.
         console: of the operator.
         progress: called with what is going on, a line at a time.
@@ -96,29 +98,60 @@ class CommandedCampaign:
 
     def __init__(
         self,
-        wanted: Wanted,
+        plans: PlanChoice,
         out: Path,
         console: Console,
         progress: Progress,
         run: Callable[..., Any] = run_experiment,
         report: Callable[[Path], str] = lambda _: "",
     ) -> None:
-        self._wanted, self._out, self._console, self._progress, self._run = wanted, out, console, progress, run
+        self._plans, self._out, self._console, self._progress, self._run = plans, out, console, progress, run
         self._report = report
         self._folder: Path | None = None
         self._count = 0
-        self._interrupted = False
+        self._interrupted = self._left = False
+
+    @property
+    def offered(self) -> Sequence[str]:
+        """See `CampaignRuns`."""
+        return [*self._plans.offered]
+
+    @property
+    def planned(self) -> bool:
+        """See `CampaignRuns`."""
+        return self._plans.wanted is not None
+
+    @property
+    def paused(self) -> bool:
+        """See `CampaignRuns`."""
+        return self._folder is not None and self._left
+
+    def choose(self, plan: str, overrides: Sequence[str], seed: Any) -> None:
+        """See `CampaignRuns`."""
+        self._plans.choose(plan, overrides, seed)
+        self.end()
+
+    def prepare(self, overrides: Sequence[str], seed: Any) -> None:
+        """See `CampaignRuns`."""
+        self._plans.prepare(overrides, seed)
+        self.end()
+
+    def shown(self) -> dict[str, Any] | None:
+        """See `CampaignRuns`."""
+        return self._plans.shown()
 
     def go_on(self, operator: str) -> EStop | None:
         """See `CampaignRuns`."""
-        resume = self._folder is not None
+        wanted, resume, self._left = self._plans.wanted, self._folder is not None, True
+        assert wanted is not None
         folder = self._folder or self._new_folder()
         asked, stop = CommandedOperator(self._console, operator), CampaignStop(self)
         with locked(folder):
-            trials = run_guided(self._wanted, folder, asked, self._trial, self, stop, resume=resume)
+            trials = run_guided(wanted, folder, asked, self._trial, self, stop, resume=resume)
         if self._interrupted:
             raise KeyboardInterrupt
-        over = "over" if asked.ended or not stop.wanted else "paused"
+        self._left = stop.wanted and not asked.ended
+        over = "paused" if self._left else "over"
         self.text(f"the campaign is {over}, {len(trials)} attempts in {folder}")
         if over == "over" and trials:
             self._write_report(folder)
@@ -154,7 +187,11 @@ class CommandedCampaign:
         """One trial, on a rig that is opened for it."""
         self._console.show("preparing")
         summary: dict[str, Any] = self._run(
-            config, folder, self.text, figure=self._wanted.figures, console=self._console
+            config,
+            folder,
+            self.text,
+            figure=bool(self._plans.wanted and self._plans.wanted.figures),
+            console=self._console,
         ).summary
         self._console.finished(summary)
         self._console.show("campaign")

@@ -18,6 +18,7 @@ from hil.cli.exits import FAULT, USAGE, complain, usage_errors
 from hil.cli.options import with_groups
 
 if TYPE_CHECKING:
+    from hil.campaign.plan import Plan
     from hil.campaign.run import Wanted
     from hil.cli.progress_bar import ProgressBar
     from hil.config import Config
@@ -82,9 +83,7 @@ def wanted_campaign(
     Raises:
         ConfigError: problems of the trials.
     """
-    from hil.campaign.expand import campaign_seed, expand
     from hil.campaign.plan import load_plan
-    from hil.campaign.run import Wanted
     from hil.config import ConfigError, load_config
 
     problems: list[str] = []
@@ -92,14 +91,33 @@ def wanted_campaign(
         plan = load_plan(plan_source)
     except ConfigError as error:
         problems.append(str(error))
-    overrides = [*overrides, "experiment=impact"]
     try:
-        base = load_config(source, overrides, seed)
+        load_config(source, [*overrides, "experiment=impact"], seed)
     except ConfigError as error:
         problems.append(str(error))
     if problems:
         complain("\n".join(problems))
         raise typer.Exit(USAGE)
+    return campaign_of(plan, source, overrides, seed, folders=folders, figures=figures, many_at_once=many_at_once)
+
+
+def campaign_of(
+    plan: Plan,
+    source: str,
+    overrides: list[str],
+    seed: int | None,
+    *,
+    folders: bool = True,
+    figures: bool = False,
+    many_at_once: bool = False,
+) -> Wanted:
+    """The same of a plan that is read. Raises ConfigError: problems of the config or of the trials."""
+    from hil.campaign.expand import campaign_seed, expand
+    from hil.campaign.run import Wanted
+    from hil.config import load_config
+
+    overrides = [*overrides, "experiment=impact"]
+    base = load_config(source, overrides, seed)
     if many_at_once and base.clock == "lockstep":
         overrides = [*overrides, 'telemetry.endpoint=""']
         base = load_config(source, overrides, seed)

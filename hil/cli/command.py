@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from hil.cli.client_options import ClientOptions, hold_lease, send
+from hil.cli.exits import complain
 from hil.cli.jog import Seconds
 from hil.cli.options import with_groups
 
@@ -211,6 +212,41 @@ def campaign(
     from hil.messages.operator_input import Campaign
 
     send(client, Campaign(do, operator), needs="console" if do == "start" else "lease", hold=hold)
+
+
+@command.command("set")
+@with_groups
+def set_values(
+    client: ClientOptions,
+    values: Annotated[
+        list[str], typer.Argument(metavar="a.b=VALUE...", help="As --set of hil run; all of them or none.")
+    ],
+) -> None:
+    """Change settings for the next runs, between two runs."""
+    from hil.config.yaml_io import read_yaml
+
+    wanted = {}
+    for one in values:
+        key, equals, text = one.partition("=")
+        value, problems = read_yaml(text, f"set {key}") if text.strip() else ("", [])
+        if not (equals and key.strip()) or problems or not isinstance(value, bool | int | float | str | None):
+            raise typer.BadParameter(f"{one}: allowed: a.b=VALUE, a number, text, true, false or null")
+        wanted[key.strip()] = value
+    with client.client() as rig, rig.lease():
+        rig.set(wanted)
+    complain("set: done")
+
+
+@command.command()
+@with_groups
+def plan(
+    client: ClientOptions,
+    name_of: Annotated[str, typer.Argument(metavar="NAME", help="One of those that the page offers, like thesis.")],
+) -> None:
+    """Choose the plan of the next campaign, between two runs."""
+    with client.client() as rig, rig.lease():
+        rig.choose_plan(name_of)
+    complain("plan: done")
 
 
 @command.command()

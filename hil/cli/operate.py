@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hil.cli.campaign import wanted_campaign
+from hil.cli.campaign import campaign_of
 from hil.cli.exits import usage_errors
 from hil.cli.options import RunOptions, progress, with_groups
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hil.app.command_server import CommandServer
     from hil.app.console import Console
     from hil.app.page.server import PageServer
-    from hil.config import Config
+    from hil.campaign.run import Wanted
 
 
 @with_groups
@@ -38,15 +38,21 @@ def operate(
     page: Annotated[bool, typer.Option("--page", help="Serve the operator's page, for a browser.")] = False,
 ) -> None:
     """Open the rig, and make the runs that operators ask for (hil command, --page), until ended with Ctrl-C."""
+    from hil.campaign.plan_choice import PlanChoice, plans_for
+    from hil.config.settings import Settings
+
     with usage_errors():
         config = options.load()
         overrides = [] if port is None else [f"operator.endpoint={config.operator.endpoint.rpartition(':')[0]}:{port}"]
-        config = options.load(*overrides)
-        wanted = None
+        settings = Settings(lambda more, seed: options.load(*overrides, *more, seed=seed))
+        config = settings.config
+        offered, chosen = plans_for(options.config), None
         if plan is not None:
-            clock = [] if options.clock is None else [f"clock={options.clock}"]
-            wanted = wanted_campaign(options.config, plan, [*(options.overrides or ()), *clock], options.seed)
+            chosen = Path(plan).name if Path(plan).is_file() else plan
+            offered[chosen] = plan
+        plans = PlanChoice(partial(_campaign, options), offered, chosen)
 
+    from hil.app.changes import show_nothing
     from hil.app.command_server import CommandServer
     from hil.app.console import Console
     from hil.app.operate import ResidentProcess
@@ -56,29 +62,37 @@ def operate(
     from hil.campaign.commanded import CommandedCampaign
     from hil.recording.run_folder import run_folder
 
-    def vary(more: Sequence[str]) -> Config:
-        return options.load(*overrides, *more)
-
     with usage_errors(), Signals() as signals, ExitStack() as stack:
         server = stack.enter_context(CommandServer(config))
         out = run_folder(options.out, config.name, "operate")
-        pages = []
-        if page:
-            shown = None if wanted is None else wanted.shown()
-            pages.append(stack.enter_context(PageServer(config, server.endpoint, server.token_file, out, shown)))
+        pages: list[PageServer] = []
         console = Console(server.memory, idle=partial(_keep_alive, server, pages))
-        campaign = None
-        if wanted is not None:
-            run = partial(run_experiment, endpoints=options.endpoints)
-            campaign = CommandedCampaign(wanted, out, console, progress, run, partial(_report, console))
+        console.status.settings.plan = chosen or ""
+        run = partial(run_experiment, endpoints=options.endpoints)
+        campaign = CommandedCampaign(plans, out, console, progress, run, partial(_report, console))
+        if page:
+            where = server.endpoint, server.token_file, out
+            pages.append(stack.enter_context(PageServer(config, *where, campaign.shown(), campaign.offered)))
         opener = partial(open_backend, endpoints=options.endpoints)
-        process = ResidentProcess(config, vary, out, console, signals, progress, opener=opener, campaign=campaign)
+        show = pages[0].show if pages else show_nothing
+        process = ResidentProcess(
+            settings, out, console, signals, progress, opener=opener, campaign=campaign, show=show
+        )
         _print_doors(server, pages, options.as_json)
         if config.clock == "realtime":
             for one in (server, *pages):
                 for sentence in one.refused_rights:
                     progress(sentence)
         process.serve()
+
+
+def _campaign(options: RunOptions, source: str, more: Sequence[str], seed: int | None) -> Wanted:
+    """The campaign of a plan, on the config of the command line with further overrides. Raises ConfigError."""
+    from hil.campaign.plan import load_plan
+
+    clock = [] if options.clock is None else [f"clock={options.clock}"]
+    overrides = [*(options.overrides or ()), *clock, *more]
+    return campaign_of(load_plan(source), options.config, overrides, options.seed if seed is None else seed)
 
 
 def _print_doors(server: CommandServer, pages: Sequence[PageServer], as_json: bool) -> None:

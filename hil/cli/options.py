@@ -51,16 +51,19 @@ class ConfigOptions:
     seed: Seed = None
     clock: Clock = None
 
-    def load(self, *more: str) -> Config:
+    def load(self, *more: str, seed: Any = None) -> Config:
         """The effective config.
 
         Args:
             *more: overrides of the command itself, after those of the command line.
+            seed: in place of that of the command line; None: that.
 
         Raises:
             ConfigError: with all problems at once.
         """
-        return config_from(self.config, [*(self.overrides or ()), *more], self.seed, self.clock)
+        return config_from(
+            self.config, [*(self.overrides or ()), *more], self.seed if seed is None else seed, self.clock
+        )
 
 
 @dataclass(frozen=True)

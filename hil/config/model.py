@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec.structs import replace
 from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator
@@ -46,6 +46,8 @@ _SECTIONS = {"impact": "trial"}
 
 class UncheckedConfig(Section):
     """Sections of a config, each allowed by itself; `hil.config.Config` holds them against each other."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("seed",)
 
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$",
@@ -151,6 +153,12 @@ class UncheckedConfig(Section):
         if not isinstance(section, ExperimentSection):
             section = self.extensions.get(self.experiment)
         return section if isinstance(section, ExperimentSection) else installed_section(self.experiment)
+
+    @property
+    def section_path(self) -> str:
+        """Path of that section in the config."""
+        name = _SECTIONS.get(self.experiment, self.experiment)
+        return name if isinstance(getattr(self, name, None), ExperimentSection) else f"extensions.{self.experiment}"
 
     @property
     def pull_unknown(self) -> bool:

@@ -124,6 +124,26 @@ class Verdict(_Message, frozen=True, tag="verdict"):
     word: str = ""
 
 
+class Set(_Message, frozen=True, omit_defaults=True, tag="set"):
+    """Change a setting of the config for the next runs, as `--set` does; between two runs only.
+
+    Attributes:
+        key: dotted, like trial.angle_deg.
+        value: the new one.
+        more: others follow, which are checked together with it and take effect with the last one.
+    """
+
+    key: str
+    value: bool | int | float | str | None
+    more: bool = False
+
+
+class ChoosePlan(_Message, frozen=True, tag="plan"):
+    """Choose the plan of the next campaign, one of those that are offered; between two runs only."""
+
+    name: str
+
+
 class Custom(_Message, frozen=True, tag="custom"):
     """A command that one experiment defines: its kind and its content."""
 
@@ -165,7 +185,21 @@ class RefusedCommands(_Message, frozen=True, tag="refused"):
 NOTICES = (LeaseChange, RefusedCommands)
 # What an operator may ask for.
 OperatorRequest: TypeAlias = Union[  # noqa: UP007 - msgspec
-    Arm, Start, Stop, EStop, ClearFault, SetPoint, Mode, SetLoads, Jog, Valve, Campaign, Verdict, Custom
+    Arm,
+    Start,
+    Stop,
+    EStop,
+    ClearFault,
+    SetPoint,
+    Mode,
+    SetLoads,
+    Jog,
+    Valve,
+    Campaign,
+    Verdict,
+    Set,
+    ChoosePlan,
+    Custom,
 ]
 # The same, what the command server reports, and how the resident process ends a run without its operator.
 OperatorCommand: TypeAlias = Union[OperatorRequest, ConsoleLost, LeaseChange, RefusedCommands]  # noqa: UP007 - msgspec

@@ -12,7 +12,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +20,17 @@ from typing import Any, Self
 import msgspec
 import zmq
 
-from hil.messages.operator_input import Arm, ClearFault, EStop, OperatorRequest, SetPoint, Start, Stop
+from hil.messages.operator_input import (
+    Arm,
+    ChoosePlan,
+    ClearFault,
+    EStop,
+    OperatorRequest,
+    Set,
+    SetPoint,
+    Start,
+    Stop,
+)
 from hil.operator.command_messages import Hello, Lease, LeaseState, Reply, Request, Seal, Status, read_reply
 from hil.operator.curve import prove, read_key_pair, read_public_key
 from hil.operator.runtime_folder import find_running, read_token
@@ -281,6 +291,32 @@ class CommandClient:
     def set_point(self, name: str, value: float) -> None:
         """See `hil.messages.operator_input.SetPoint`. Raises CommandError."""
         self.ask(SetPoint(name, value))
+
+    def set(self, values: Mapping[str, bool | float | str | None], within_s: float = 300.0) -> None:
+        """Change settings for the next runs, as `--set` does, all of them or none; between two runs.
+
+        Args:
+            values: by dotted key, {"trial.angle_deg": 70}.
+            within_s: how long the rig may take: it is opened again, and may compile kernels [s].
+
+        Raises:
+            CommandError: a key or value is refused, with what is allowed; or there is no answer.
+        """
+        keys = [*values]
+        self._change(*(Set(key, values[key], more=key != keys[-1]) for key in keys), within_s=within_s)
+
+    def choose_plan(self, name: str, within_s: float = 300.0) -> None:
+        """See `hil.messages.operator_input.ChoosePlan`. Raises CommandError."""
+        self._change(ChoosePlan(name), within_s=within_s)
+
+    def _change(self, *commands: Set | ChoosePlan, within_s: float) -> None:
+        """Send what makes up one change, and wait until it is done. Raises CommandError."""
+        before = self.status()["settings"]["answered"]
+        for command in commands:
+            self.ask(command)
+        found = self.wait_until(lambda status: status["settings"]["answered"] > before, within_s)["settings"]
+        if found["refused"]:
+            raise CommandError("\n".join(found["refused"]), "refused")
 
     def close(self) -> None:
         """Disconnect; a lease that is held expires. May be called twice."""

@@ -13,11 +13,13 @@ from hil.app.faults.virtual_run import VirtualRun
 from hil.app.operate import ResidentProcess
 from hil.app.run_loop import Signals
 from hil.config import load_config
+from hil.config.settings import Settings
 from hil.ipc.command_memory import LEASE, CommandMemory
 from hil.ipc.operator import OperatorWriter
 from hil.messages.fault import Fault
-from hil.messages.operator_input import Arm, ClearFault, Jog, Start, Stop
+from hil.messages.operator_input import Arm, ClearFault, Jog, Set, Start, Stop
 from hil.recording import read_trial
+from hil.recording.run_folder import summary_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 SETTINGS = (
@@ -45,15 +47,15 @@ class Operated(VirtualRun):
         try:
             self.console = Console(self.memory, self.host)
             self.process = ResidentProcess(
-                self._config, self._vary, self._folder, self.console, self.signals, self.said.append, opener=self._open
+                Settings(self._load), self._folder, self.console, self.signals, self.said.append, opener=self._open
             )
             self.process.serve()
         except Exception as error:
             self.error = error
         self._ended()
 
-    def _vary(self, more):
-        return load_config("sim_wire", [*SETTINGS, *more])
+    def _load(self, more, seed):
+        return load_config("sim_wire", [*SETTINGS, *more], seed)
 
     def _open(self, config, folder, progress, stack, *, attended, console):
         self.rig = RealtimeBackend(
@@ -149,3 +151,25 @@ def test_a_process_that_is_lost_between_two_runs_is_named_at_once_and_the_next_a
     rig.finish()
     assert [folder.name for folder in sorted(rig.folder.iterdir())] == ["run_1", "run_2"]
     assert [check for check in verify(rig.folder / "run_2") if not check.ok] == []
+
+
+def test_while_settings_change_the_controllers_stay_cut_and_the_next_run_drives_with_the_new_ones(rig):
+    rig.drive()
+    rig.writer.put(Stop())
+    rig.until("idle")
+    rig.writer.put(Set("soil.stiffness", 1e6))
+    while not rig.console.status.settings.answered:
+        assert max(map(abs, rig.simulated_rig.driven_radps())) == 0.0
+        assert not rig.over, (rig.error, rig.said)
+        rig.host.sleep(0.01)
+    assert (rig.console.status.state, rig.console.status.settings.refused) == ("idle", [])
+    rig.drive()
+    rig.writer.put(Stop())
+    rig.until("idle")
+    rig.signals.ended = True
+    rig.finish()
+    wanted = [load_config("sim_wire", [*SETTINGS, *more]).sha256() for more in ([], ["soil.stiffness=1e6"])]
+    folders = sorted(rig.folder.iterdir())
+    assert [summary_of(folder)["config_sha256"] for folder in folders] == wanted
+    for folder in folders:
+        assert [check for check in verify(folder) if not check.ok] == []

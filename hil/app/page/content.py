@@ -15,6 +15,7 @@ from hil.app.page.series import series
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
+from hil.config.settings import settings_shown
 from hil.experiments.base import Experiment
 from hil.experiments.registry import BUILT_IN, experiment_type
 from hil.messages.check import Check
@@ -24,12 +25,16 @@ from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 
-def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, Any]:
+def page_content(
+    config: Config, plan: Mapping[str, Any] | None, given: Config | None = None, plans: Sequence[str] = ()
+) -> dict[str, Any]:
     """The answer to GET /api/config (docs/reference/page.md).
 
     Args:
-        config: of rig and experiment.
-        plan: of a campaign that operators may start: name, and trials with their settings; None: there is none.
+        config: of rig and experiment, as it is now.
+        plan: of a campaign that operators may start: name, and trials with their settings; None: none is chosen.
+        given: config that the rig was opened with first; None: it is the same.
+        plans: names of the plans that operators may choose.
     """
     rig, layout, times = Rig(config), config.layout, ReactionTimes(config)
     return {
@@ -63,6 +68,8 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         "telemetry": bool(config.telemetry.endpoint),
         "main_numbers": {kind.name: kind.main_numbers for kind in {*BUILT_IN, experiment_type(config)}},
         "console_lost": config.operator.console_lost,
+        "settings": settings_shown(config, given or config),
+        "plans": list(plans),
         "plan": plan,
         "faults": {
             str(number): row.as_json() | {"bound_ms": row.bound_for(times)} for number, row in FAULT_TABLE.items()

@@ -13,7 +13,7 @@ from hil.operator.page.app import Page
 from hil.operator.page.operated_rig import OperatedRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.server import bind, make_server, serve
-from hil.operator.page.settings import PageSettings, read_settings
+from hil.operator.page.settings import PageSettings, ShownFile, read_settings
 from hil.operator.page.telemetry import Series, TelemetryReceiver
 from hil.operator.runtime_folder import RuntimeFolderError, read_token
 from hil.processes.lifecycle import WorkerLifecycle
@@ -21,18 +21,17 @@ from hil.processes.lifecycle import WorkerLifecycle
 READ_RECORD = (sys.executable, "-P", "-m", "hil.app.page.record")
 
 
-def make_page(settings: PageSettings, access: PageAccess) -> Page:
+def make_page(settings: PageSettings, shown: ShownFile, access: PageAccess) -> Page:
     """The page with its clients.
 
     Raises:
         KeysError: the keys are not in order.
         RuntimeFolderError: the token of the command socket cannot be read.
     """
-    content = settings.content
     return Page(
         access, OperatedRig(_connect(settings), _feed(settings), realtime=settings.realtime),
-        RunFolder(Path(settings.runs), READ_RECORD), content, settings.checks,
-        [Series(row["name"], tuple(row["path"])) for row in content["series"]],
+        RunFolder(Path(settings.runs), READ_RECORD), shown.read,
+        [Series(row["name"], tuple(row["path"])) for row in shown.read().content["series"]],
     )  # fmt: skip
 
 
@@ -77,7 +76,7 @@ def main(folder: Path, parent: int, address: str) -> None:
         bound = f"{address.rpartition(':')[0] or host}:{port}"
         encrypted, ticket = settings.certificate is not None, Path(settings.ticket_file)
         access = PageAccess(token, bound, encrypted=encrypted, ticket=ticket)
-        server = make_server(make_page(settings, access).app(), *files)
+        server = make_server(make_page(settings, ShownFile(folder), access).app(), *files)
     except (ValueError, KeysError, RuntimeFolderError) as error:
         lifecycle.report(error=str(error))
         return

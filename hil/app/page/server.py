@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +15,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.operator import KeysConfig
 from hil.operator.curve import own_path
-from hil.operator.page.settings import PageSettings, write_settings
+from hil.operator.page.settings import PageSettings, Shown, write_settings, write_shown
 from hil.operator.runtime_folder import TICKET, read_token
 
 _NEEDED = ("starlette", "uvicorn", "websockets")
@@ -36,6 +36,7 @@ class PageServer(ServerProcess):
         command_token_file: of its token; None: clients need keys.
         runs: folder of the runs.
         plan: of a campaign that operators may start (`page_content`).
+        plans: names of those that they may choose.
 
     Attributes:
         address: where browsers connect, with the port's number.
@@ -54,20 +55,28 @@ class PageServer(ServerProcess):
         command_token_file: Path | None,
         runs: Path,
         plan: Mapping[str, Any] | None = None,
+        plans: Sequence[str] = (),
     ) -> None:
         if problem := missing_parts():
             raise DeviceError(problem)
         super().__init__()
+        self._given, self._plans = config, plans
         self._encrypted = config.operator.page.certificate is not None
         with ExitStack() as stack:
             self._folder = self._make_folder(stack)
             self.token_file, ticket_file = self._folder.new_token(), self._folder.new_token(TICKET)
             self._ticket = read_token(ticket_file).hex()
             tokens = self.token_file, ticket_file
-            settings = _settings(config, tokens, command_endpoint, command_token_file, runs, plan)
-            write_settings(self._folder.path, settings)
-            self.address = settings.address
+            written = _settings(config, tokens, command_endpoint, command_token_file, runs)
+            write_settings(self._folder.path, written)
+            self.show(config, plan)
+            self.address = written.address
             self._begin(stack)
+
+    def show(self, config: Config, plan: Mapping[str, Any] | None) -> None:
+        """Have the page draw with these from now on."""
+        content = page_content(config, plan, self._given, self._plans)
+        write_shown(self._folder.path, Shown(content, fixed_checks(Rig(config))))
 
     @property
     def url(self) -> str:
@@ -85,7 +94,6 @@ def _settings(
     command_endpoint: str,
     command_token_file: Path | None,
     runs: Path,
-    plan: Mapping[str, Any] | None,
 ) -> PageSettings:
     """What its process needs. Raises DeviceError: a key is missing."""
     page, telemetry = config.operator.page, config.telemetry
@@ -109,8 +117,6 @@ def _settings(
         realtime=config.clock == "realtime",
         rate_hz=config.loop.rate_hz,
         runs=str(runs),
-        content=page_content(config, plan),
-        checks=fixed_checks(Rig(config)),
     )
 
 

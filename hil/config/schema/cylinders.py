@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -81,6 +81,8 @@ class CylinderSheet(Section):
 
 class CylindersConfig(Section):
     """The air cylinders on the bogies, all equal; only for a rover that has them."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("supply_kPa",)
 
     joints: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(strict=False)] | None = Field(
         None,

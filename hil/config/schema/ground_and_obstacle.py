@@ -6,7 +6,7 @@ These numbers are the nominal model: the rover twin uses them, the simulated rig
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,8 @@ from hil.config.schema.base import Section
 
 class SoilConfig(Section):
     """The soil in the bed, as `models.wheel.Soil` takes it, and the plant's additions to it."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
     stiffness: float = Field(1.783e6, ge=1e3, le=1e9, description="k of p = k z^n [N/m^(2+n)]")
     exponent: float = Field(0.75, ge=0.3, le=1.75, description="n of p = k z^n")
@@ -38,6 +40,8 @@ class SoilConfig(Section):
 
 class GroundConfig(Section):
     """The ground under the rover; `soil` is the bed of the section soil, the others are for impact runs."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
     kind: Literal["soil", "firm", "rigid", "none"] = Field(
         "soil", description="soil, firm (visco-elastic), rigid (unilateral constraints), or no ground and no weight"
@@ -81,6 +85,8 @@ class GroundConfig(Section):
 class WheelConfig(Section):
     """How the wheel-soil forces are computed, and the grousers on the rim."""
 
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
+
     variant: Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu"] = Field(
         "exact", description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, or Xu's"
     )
@@ -95,6 +101,8 @@ class WheelConfig(Section):
 
 class PlateConfig(Section):
     """The shield before each front wheel: 18 x 16 in (MacMahon 2016, 6.2.3); which side is up is an assumption."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
     width_m: float = Field(0.4572, ge=0.01, le=5, description="across, 18 in")
     height_m: float = Field(0.4064, ge=0.01, le=5, description="up the obstacle's plane, 16 in")
@@ -111,6 +119,8 @@ class PlateConfig(Section):
 
 class ObstacleConfig(Section):
     """Contact of a front wheel with the obstacle's plate, and the leg behind it."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
     law: Literal["hunt_crossley", "lankarani_nikravesh", "lee_wang", "gonthier", "hertz", "kelvin_voigt"] = Field(
         "hunt_crossley", description="contact law"

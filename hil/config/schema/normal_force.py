@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -32,6 +32,8 @@ class LoadStepConfig(Section):
 
 class NormalForceConfig(ExperimentSection):
     """A drive with controlled wheel loads, experiment normal_force; and the controller, of any other that has one."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("speed_mps", "feedback")
 
     speed_mps: float = Field(0.05, ge=-10, le=10, description="set speed of the rims while it drives")
     steps: Annotated[tuple[LoadStepConfig, ...], Field(strict=False)] = Field(

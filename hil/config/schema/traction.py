@@ -22,6 +22,16 @@ class ThrottleConfig(ExperimentSection):
         name: of the experiment, for messages.
     """
 
+    between_runs: ClassVar[tuple[str, ...]] = (
+        "mode",
+        "heavy_share",
+        "duty",
+        "speed_mps",
+        "ramp_s",
+        "settle_s",
+        "measure_s",
+    )
+
     name: ClassVar[str]
 
     mode: TractionModeName = Field("passive", description="how the wheel loads are distributed in a single run")
@@ -129,6 +139,7 @@ class DrawbarConfig(ThrottleConfig):
     """Drawbar pull at a slip: the rover drives, and is held back (Petersen 2012, 6.2.1)."""
 
     name: ClassVar[str] = "drawbar"
+    between_runs: ClassVar[tuple[str, ...]] = (*ThrottleConfig.between_runs, "slip", "slip_tolerance")
 
     slip: float = Field(0.2, ge=0, le=0.95, description="wanted in a single run; the simulated winch settles it")
     slip_tolerance: float = Field(0.03, gt=0, le=1, description="largest deviation from it of an accepted run")
@@ -158,6 +169,7 @@ class SlopeConfig(ThrottleConfig):
     """Whether the rover climbs the slope of ground.pitch_deg, and in the series the steepest one that it climbs."""
 
     name: ClassVar[str] = "slope"
+    between_runs: ClassVar[tuple[str, ...]] = (*ThrottleConfig.between_runs, "slip_limit")
 
     slip_limit: float = Field(0.8, ge=0.01, le=0.99, description="with more slip than this it does not climb")
     from_deg: float = Field(5.0, ge=0, le=30, description="of the series: gentlest slope")

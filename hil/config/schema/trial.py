@@ -15,6 +15,16 @@ from hil.config.schema.experiment_section import SLIP_MARGIN, ExperimentSection,
 class TrialConfig(ExperimentSection):
     """One impact trial: drive straight into the obstacle at constant speed, cut at the impact."""
 
+    between_runs: ClassVar[tuple[str, ...]] = (
+        "angle_deg",
+        "speed_mps",
+        "start_distance_m",
+        "destress_m",
+        "ramp_s",
+        "settle_s",
+        "timeout_s",
+    )
+
     obstacle: ClassVar[bool] = True
     impact: ClassVar[bool] = True
 
@@ -48,6 +58,8 @@ class TrialConfig(ExperimentSection):
 
 class QualityConfig(Section):
     """Limits of the rules that decide which trials are accepted."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
     contact_s: float = Field(0.6, ge=0.01, le=20, description="longest contact that still counts as an impact")
     first_hit_share: float = Field(

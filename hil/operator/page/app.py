@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import html
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
@@ -26,6 +25,7 @@ from hil.operator.page.access import PageAccess, Session, viewer_name
 from hil.operator.page.messages import MOST_SERIES, read_stop
 from hil.operator.page.operated_rig import OperatedRig, outcome
 from hil.operator.page.runs import RunFolder
+from hil.operator.page.settings import Shown
 from hil.operator.page.telemetry import Series
 from hil.operator.page.viewer import Viewer
 
@@ -79,8 +79,7 @@ class Page:
         access: who may open it.
         rig: shared by all viewers.
         runs: that can be shown.
-        content: answer to GET /api/config.
-        checks: arming checks that follow from the config alone.
+        shown: what it draws with now.
         series: that viewers may subscribe to.
     """
 
@@ -89,12 +88,10 @@ class Page:
         access: PageAccess,
         rig: OperatedRig,
         runs: RunFolder,
-        content: Mapping[str, Any],
-        checks: Sequence[Mapping[str, Any]],
+        shown: Callable[[], Shown],
         series: Sequence[Series],
     ) -> None:
-        self._access, self._rig, self._runs, self._checks = access, rig, runs, checks
-        self._content = msgspec.json.encode(content)
+        self._access, self._rig, self._runs, self._shown = access, rig, runs, shown
         self._series = {one.name: one for one in series}
         self._viewers: dict[str, Viewer] = {}
 
@@ -229,11 +226,11 @@ class Page:
 
     # ---- what there is to see ----
     def _config(self, _: Request) -> Response:
-        return _json(self._content)
+        return _json(msgspec.json.encode(self._shown().content))
 
     def _check(self, _: Request) -> Response:
         made, made_s = self._rig.status.get("checks"), self._rig.status.get("checks_t_s")
-        of_config = {"source": "config", "checks": self._checks, "t": None}
+        of_config = {"source": "config", "checks": self._shown().checks, "t": None}
         content = {"source": "arming", "checks": made, "t": made_s} if made else of_config
         return _json(msgspec.json.encode(content))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-FILE_NAME = "page.json"
+FILE_NAME, SHOWN = "page.json", "shown.json"
 
 
 class PageSettings(msgspec.Struct, frozen=True):
@@ -28,8 +28,6 @@ class PageSettings(msgspec.Struct, frozen=True):
         realtime: the loop's clock is that of this computer.
         rate_hz: of the loop.
         runs: folder of the runs.
-        content: answer to GET /api/config.
-        checks: arming checks that follow from the config alone.
     """
 
     address: str
@@ -46,8 +44,6 @@ class PageSettings(msgspec.Struct, frozen=True):
     realtime: bool
     rate_hz: float
     runs: str
-    content: dict[str, Any]
-    checks: list[dict[str, Any]]
 
 
 def write_settings(folder: Path, settings: PageSettings) -> None:
@@ -58,3 +54,42 @@ def write_settings(folder: Path, settings: PageSettings) -> None:
 def read_settings(folder: Path) -> PageSettings:
     """Read them from there."""
     return msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=PageSettings)
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """What the page draws with, until an operator changes a setting or the plan.
+
+    Attributes:
+        content: answer to GET /api/config.
+        checks: arming checks that follow from the config alone.
+    """
+
+    content: dict[str, Any]
+    checks: list[dict[str, Any]]
+
+
+class ShownFile:
+    """What `hil operate` has last written for the page to draw with; it is read again when it is another.
+
+    Args:
+        folder: the runtime folder of the page server.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / SHOWN
+        self._written_ns, self._shown = -1, Shown({}, [])
+
+    def read(self) -> Shown:
+        """The newest."""
+        written_ns = self._file.stat().st_mtime_ns
+        if written_ns != self._written_ns:
+            self._shown = msgspec.json.decode(self._file.read_bytes(), type=Shown)
+            self._written_ns = written_ns
+        return self._shown
+
+
+def write_shown(folder: Path, shown: Shown) -> None:
+    """Leave it in the runtime folder of the page server, in one go."""
+    part = folder / f"{SHOWN}.part"
+    part.write_bytes(msgspec.json.encode(shown))
+    part.replace(folder / SHOWN)

@@ -19,6 +19,7 @@ from hil.app.console import Console
 from hil.app.operate import ResidentProcess
 from hil.app.run_loop import Signals
 from hil.config import load_config
+from hil.config.settings import Settings
 from hil.ipc.command_memory import LEASE, STATUS, CommandMemory
 from hil.ipc.operator import OperatorWriter
 from hil.messages.fault import Fault
@@ -68,14 +69,10 @@ class Operated:
             np.zeros(1, STATUS),
         )
         self.console, self.signals, self.said = Console(self.memory, self.host), Signals(), []
-        config = load_config(name, overrides)
-
-        def vary(further):
-            return load_config(name, [*overrides, *further])
-
+        self.settings = Settings(lambda further, seed: load_config(name, [*overrides, *further], seed))
         campaign = lead and lead(self.folder, self.console, self.said.append)
         self.process = ResidentProcess(
-            config, vary, self.folder, self.console, self.signals, self.said.append, campaign=campaign, **more
+            self.settings, self.folder, self.console, self.signals, self.said.append, campaign=campaign, **more
         )
         self.error, self.over, self._alive = None, False, False
         self.time.start("resident process", self._serve)

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from hil.app.console import Console
-from hil.app.console_status import ConsoleStatus, FaultShown, ShownQuestion, encoded, main_numbers
+from hil.app.console_status import ConsoleStatus, FaultShown, SettingsShown, ShownQuestion, encoded, main_numbers
 from hil.config import load_config
 from hil.config.rig import Rig
+from hil.config.settings import MOST_CHANGED
 from hil.experiments.base import Experiment
 from hil.experiments.impact.experiment import RUN_UP
 from hil.ipc.command_memory import LEASE, MOST_STATUS_BYTES, STATUS, CommandMemory
@@ -139,13 +140,19 @@ def test_the_status_shows_the_obstacle_as_it_stands_in_the_newest_run(memory, co
 def test_a_status_that_is_too_long_is_cut_and_still_names_every_fault(memory):
     long = "ü" * 3000
     faults = [FaultShown(number, "sensor dropout", long) for number in range(10)]
+    changed = {
+        f"obstacle.leg_stiffness_up_Npm_{number:02d}": -1.2345678901234567e-100 for number in range(MOST_CHANGED)
+    }
     status = ConsoleStatus(
+        settings=SettingsShown(10**6, [long] * 50, changed, long),
         faults=faults, warnings=faults, refused=[long] * 50, run=long, summary={"reasons": [long] * 50},
         question=ShownQuestion("ready", long, ("start",)), message=long,
     )  # fmt: skip
     content = encoded(status)
     assert len(content) <= MOST_STATUS_BYTES
-    assert [fault["number"] for fault in msgspec.json.decode(content)["faults"]] == list(range(10))
+    shown = msgspec.json.decode(content)
+    assert [fault["number"] for fault in shown["faults"]] == list(range(10))
+    assert shown["settings"]["changed"] == changed
 
 
 def test_a_status_that_fits_is_shown_as_it_is():

@@ -8,6 +8,7 @@ from hil.analysis.campaign import read_campaign
 from hil.campaign.commanded import CommandedCampaign
 from hil.campaign.expand import campaign_seed, expand
 from hil.campaign.plan import load_plan
+from hil.campaign.plan_choice import PlanChoice
 from hil.campaign.run import Wanted
 from hil.config import load_config
 from hil.messages.operator_input import Arm, Campaign, EStop, Start, Verdict
@@ -32,7 +33,8 @@ def rig(operated, tmp_path):
     def lead(folder, console, report):
         plan, base = load_plan(file), load_config("sim_impact", QUIET)
         wanted = Wanted(plan, base, expand(plan, "sim_impact", QUIET), campaign_seed(plan, base.seed, None))
-        return CommandedCampaign(wanted, folder, console, report, report=lambda campaign: f"no room in {campaign.name}")
+        plans = PlanChoice(lambda *_: wanted, {"one": "one"}, "one")
+        return CommandedCampaign(plans, folder, console, report, report=lambda campaign: f"no room in {campaign.name}")
 
     one = operated("sim_impact", *QUIET, lead=lead)
     one.until(state="idle")

@@ -11,6 +11,7 @@ import pytest
 from hil.analysis.campaign import read_campaign
 from hil.app.console import Console
 from hil.campaign.commanded import CommandedCampaign
+from hil.campaign.plan_choice import PlanChoice
 from hil.ipc.command_memory import STATUS, CommandMemory
 from hil.ipc.operator import OperatorWriter
 from hil.messages.operator_input import Arm, Campaign, EStop, Start, Stop, Verdict
@@ -63,7 +64,8 @@ def led(memory, wanted, tmp_path):
         return SimpleNamespace(summary={**ACCEPTED, "config_sha256": config.sha256()})
 
     # of a pretended trial there is no record to go on from, but its summary
-    campaign = CommandedCampaign(wanted(TWO, folders=False), tmp_path, Console(memory, host), lambda _: None, run)
+    plans = PlanChoice(lambda *_: wanted(TWO, folders=False), {"two": "two"}, "two")
+    campaign = CommandedCampaign(plans, tmp_path, Console(memory, host), lambda _: None, run)
     return SimpleNamespace(campaign=campaign, host=host, made=made, folder=tmp_path / "campaign_1", memory=memory)
 
 

@@ -11,7 +11,7 @@ import random
 import msgspec
 import pytest
 
-from hil.messages.operator_input import Arm, ClearFault, EStop, Jog, SetPoint, Start, Stop
+from hil.messages.operator_input import Arm, ChoosePlan, ClearFault, EStop, Jog, Set, SetPoint, Start, Stop
 from hil.operator.command_messages import CODE_BYTES, MOST_REQUEST_BYTES, Hello, Lease, Request, Seal, Status
 
 FUZZ = bool(os.environ.get("HIL_FUZZ"))
@@ -19,7 +19,8 @@ EACH = 220_000 if FUZZ else 22_000  # of five kinds, stops that have to work amo
 SEED = random.SystemRandom().randrange(2**32) if FUZZ else 14
 COMMANDS = (
     Arm(), Start(), Stop("enough"), EStop(), ClearFault(18), SetPoint("speed_mps", 0.2), Jog(("all",), 0.1, 1.0),
-    Lease("take"), Lease("release"), Lease("keep"), Status(), Hello("eva", "n"),
+    Set("trial.angle_deg", 90), ChoosePlan("thesis"), Lease("take"), Lease("release"), Lease("keep"), Status(),
+    Hello("eva", "n"),
 )  # fmt: skip
 CHANGES = tuple(one for one in COMMANDS if not isinstance(one, Stop | EStop | Lease | Status | Hello))
 

@@ -4,20 +4,15 @@ import { byId, make, setText } from "./dom.js";
 import { onHold } from "./hold.js";
 import { drawSetting, inWords } from "./setting.js";
 import { LastTrials } from "./trials.js";
+import { VerdictPanel } from "./verdict.js";
 
 /** Returns what shows the last trials among the runs. */
 export function startCampaign(connection, config) {
   const place = byId("plan");
-  if (!config.plan) {
-    place.append(make("p", {}, "There is no plan. Start hil operate with --plan PLAN for a campaign."));
-    return () => {};
-  }
-  const { name, trials } = config.plan;
-  const progress = new Progress(trials.length);
-  const drawing = make("div", { id: "set-next" });
-  const items = trials.map((trial) => make("li", {}, inWords(trial)));
   const answer = make("p", { role: "status" });
   const order = (command) => connection.command(command).then((reply) => setText(answer, reply.ok ? "" : reply.error));
+  let [trials, items, drawn, next] = [[], [], null, null];
+  const drawing = make("div", { id: "set-next" });
   const button = (text, command, held) => {
     const one = make("button", { type: "button" }, text);
     if (held) onHold(one, () => order(command));
@@ -36,40 +31,83 @@ export function startCampaign(connection, config) {
   };
   const ready = button("Everybody is clear: go", { type: "start" }, true);
   ready.classList.add("primary");
+  const panel = new VerdictPanel();
   const judge = make("p", { class: "row" }, make("label", { for: "word" }, "A word on it"), word, verdict("keep"), verdict("repeat"));
+  const lead = make("p", { class: "row" }, button("Begin or resume", { type: "campaign", do: "start" }, true),
+    button("Pause after this trial", { type: "campaign", do: "pause" }), button("End", { type: "campaign", do: "end" }, true));
+  const choice = make("select", { id: "plan-choice" });
+  const choose = make("button", { type: "button" }, "Choose the plan");
+  const [title, list] = [make("h3", {}), make("ol", {})];
+  const progress = new Progress();
+  let answered = null; // changes that had been answered when a plan was chosen
+  choose.addEventListener("click", () => {
+    answered = connection.status?.settings?.answered ?? null;
+    order({ type: "plan", name: choice.value });
+  });
   place.append(
-    make("p", { class: "row" }, button("Begin or resume", { type: "campaign", do: "start" }, true),
-      button("Pause after this trial", { type: "campaign", do: "pause" }), button("End", { type: "campaign", do: "end" }, true)),
-    progress.element, question, drawing, ready, judge, answer,
+    make("p", { class: "row" }, make("label", { for: "plan-choice" }, "Plan"), choice, choose),
+    lead, progress.element, question, drawing, ready, panel.element, judge, answer,
     make("h3", { id: "last-trials-title", hidden: true }, "Last trials"),
     make("div", { id: "last-trials" }),
-    make("h3", {}, `Plan ${name}, ${trials.length} trials`),
-    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Plan" }, make("ol", {}, ...items)),
+    title, make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Plan" }, list),
   );
-  let drawn = null;
-  connection.on("status", ({ question: asked }) => {
+  const mark = () => items.forEach((item, i) => (trials[i] === (next ?? trials[0]) ? item.setAttribute("aria-current", "step") : item.removeAttribute("aria-current")));
+  const showPlan = () => {
+    trials = config.plan?.trials ?? [];
+    items = trials.map((trial) => make("li", {}, inWords(trial)));
+    const chosen = config.plan?.choice ?? "";
+    const names = [...new Set([...(chosen ? [chosen] : []), ...(config.plans ?? [])])];
+    choice.replaceChildren(...names.map((name) => make("option", { value: name, selected: name === chosen }, name)));
+    setText(title, config.plan ? `Plan ${config.plan.name}, ${trials.length} trials` : "No plan is chosen");
+    list.replaceChildren(...items);
+    lead.hidden = !config.plan;
+    progress.of(trials.length);
+    next = null;
+    mark();
+  };
+  showPlan();
+  let shown = JSON.stringify(config.plan);
+  connection.on("config", () => {
+    const now = JSON.stringify(config.plan);
+    if (now !== shown) showPlan();
+    shown = now;
+  });
+  connection.on("status", (status) => {
+    const { question: asked, settings } = status;
+    if (settings && answered !== null && settings.answered > answered) {
+      answered = null;
+      setText(answer, settings.refused.join("; "));
+    }
+    choose.disabled = !status.lease.yours || status.state !== "idle";
     setText(question, asked?.text ?? "");
-    const next = trials.find((trial) => trial.number === asked?.trial) ?? null;
-    if (next) progress.at(trials.indexOf(next));
-    items.forEach((item, i) => (trials[i] === next ? item.setAttribute("aria-current", "step") : item.removeAttribute("aria-current")));
-    const shown = asked?.key === "ready" ? next : null;
-    if (shown !== drawn) drawing.replaceChildren(...[shown && drawSetting(shown)].filter(Boolean));
-    drawn = shown;
+    next = trials.find((trial) => trial.number === asked?.trial) ?? next;
+    if (asked && next) progress.at(trials.indexOf(next));
+    mark();
+    const toSet = asked?.key === "ready" ? next : null;
+    if (toSet !== drawn) drawing.replaceChildren(...[toSet && drawSetting(toSet)].filter(Boolean));
+    drawn = toSet;
     ready.hidden = asked?.key !== "ready";
     judge.hidden = asked?.key !== "verdict";
+    panel.ask(asked?.key === "verdict" ? status.run : "");
   });
   const last = new LastTrials();
-  return (runs) => last.show(runs);
+  return (runs) => {
+    panel.offer(runs);
+    last.show(runs);
+  };
 }
 
 /** How many trials are done, and how long the others take if they go on as since this page was opened. */
 class Progress {
-  constructor(count) {
-    this.count = count;
-    this.began = null;
-    this.bar = make("progress", { max: count, value: 0, "aria-label": "Trials done" });
+  constructor() {
+    this.bar = make("progress", { value: 0, "aria-label": "Trials done" });
     this.words = make("span", {});
     this.element = make("p", { class: "row", hidden: true }, this.bar, this.words);
+  }
+
+  /** A plan with so many trials. */
+  of(count) {
+    [this.count, this.began, this.bar.max, this.element.hidden] = [count, null, Math.max(1, count), true];
   }
 
   at(place) {

@@ -13,6 +13,7 @@ import { Newest } from "./newest.js";
 import { startOperate } from "./operate.js";
 import { roverSeries, startRover } from "./rover.js";
 import { startRuns } from "./runs.js";
+import { startSettings } from "./settings.js";
 import { startTraces, traceSeries } from "./traces.js";
 
 const connection = new Connection();
@@ -26,6 +27,7 @@ document.title = `${config.name} - rover rig`;
 connection.on("status", ({ obstacle }) => Object.assign(config.obstacle ?? {}, obstacle)); // a trial may have another angle
 const newest = new Newest(connection);
 startOperate(connection, config, display);
+startSettings(connection, config);
 startLive(config, newest);
 const replay = startRover(connection, config, newest);
 const earlier = startTraces(connection, config, newest, [...traceSeries(config), ...liveSeries(config), ...roverSeries(config), ...deviceSeries(config)]);

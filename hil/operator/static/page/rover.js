@@ -22,6 +22,7 @@ export function startRover(connection, config, newest) {
   const replay = new Replay(connection, (shown) => views.build(shown ?? config));
   let last = performance.now();
   const turn = new Map();
+  connection.on("config", () => replay.on || views.build(config));
 
   function* draw() {
     const now = performance.now();

@@ -9,7 +9,7 @@ const [LETTERS_HIGH, GAP] = [11, 6];
 const NOT_IN_WORDS = ["number", "frame"];
 
 /** Settings of a trial in words. */
-export const inWords = (trial) => Object.entries(trial).filter(([key]) => !NOT_IN_WORDS.includes(key))
+export const inWords = (trial) => Object.entries(trial).filter(([key, value]) => value !== null && !NOT_IN_WORDS.includes(key))
   .map(([key, value]) => `${key.replaceAll("_", " ")} ${value}`).join(", ");
 
 /** SVG of a trial; null: it has no frame to draw. */

@@ -30,6 +30,16 @@ TALL = {"width": 1280, "height": 5000}
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 SERIES = ("speed_mps", "force_sum_N", "time_to_impact_s", *(f"normal_force_N/{name}" for name in WHEELS))
 FRAME = {"plate_m": 0.5, "feet_m": 0.763, "wheel_radius_m": 0.175}
+
+
+def setting(key: str, kind: str, now: Any, **more: Any) -> dict[str, Any]:
+    """A setting as `hil.config.settings.settings_shown` has it."""
+    last = key.rpartition(".")[2]
+    name = last.rpartition("_")[0] if "unit" in more else last
+    plain = {"name": name, "words": key, "unit": "1", "lowest": None, "highest": None, "choices": [], "nullable": False}
+    return {"key": key, "kind": kind, "default": now, "given": now, "now": now, **plain, **more}
+
+
 CONFIG: dict[str, Any] = {
     "name": "sim_impact", "rig": "simulated", "clock": "lockstep", "experiment": "impact", "states": [],
     "rover": {
@@ -55,8 +65,17 @@ CONFIG: dict[str, Any] = {
     "set_points": [{"name": "speed_mps", "unit": "m/s", "lowest": 0.0, "highest": 0.1, "now": 0.03}],
     "modes": [], "cylinders": [{"name": "left", "ways": ["extend", "retract"], "regulator": None}], "supply_kPa": 200.0,
     "line_loads": [], "cut_budget": [],
+    "settings": [
+        setting("trial.angle_deg", "number", 60.0, unit="deg", words="inclination of the obstacle", lowest=10,
+                highest=90, allowed="a number 10 to 90"),
+        setting("trial.speed_mps", "number", 0.07, unit="m/s", lowest=0.005, highest=0.2, allowed="a number"),
+        setting("ground.kind", "choice", "soil", choices=["soil", "firm"], allowed="soil or firm"),
+        setting("ground.rolling", "flag", True, allowed="true or false"),
+        setting("obstacle.leg_stiffness_up_Npm", "number", None, unit="N/m", nullable=True, allowed="a number or null"),
+    ],
+    "plans": ["thesis", "two"],
     "plan": {
-        "name": "two",
+        "name": "two", "choice": "two",
         "trials": [
             {"number": number, "angle_deg": angle_deg, "frame": FRAME | {"sensor_height_m": height_m}}
             for number, angle_deg, height_m in ((1, 60.0, 0.0875), (2, 70.0, 0.115))
@@ -67,7 +86,8 @@ CONFIG: dict[str, Any] = {
 STATUS: dict[str, Any] = {
     "type": "status", "state": "idle", "running": False, "experiment": "impact", "armed": False, "safe": False,
     "faults": [], "warnings": [], "refused": [], "run": "", "runs": 0, "summary": None, "question": None,
-    "message": "ready", "lease": {"holder": "", "yours": False, "asked_by": ""}, "you": "page-1",
+    "settings": {"answered": 0, "refused": [], "changed": {}, "plan": "two"}, "message": "ready",
+    "lease": {"holder": "", "yours": False, "asked_by": ""}, "you": "page-1",
     "command_server": True, "status_age_s": 0.02, "telemetry_age_s": None, "fault_times": {},
 }  # fmt: skip
 

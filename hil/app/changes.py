@@ -1,0 +1,105 @@
+"""Settings and plan, as an operator changes them between two runs of a resident process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from hil.app.campaign_runs import CampaignRuns
+from hil.app.console import Console
+from hil.app.console_status import obstacle_shown
+from hil.config import Config, ConfigError
+from hil.config.settings import SEED, Settings, Value, as_overrides, settings_of
+from hil.messages.operator_input import ChoosePlan, Set
+
+# Called with the config, and with the plan as operators see it, whenever one of them is another.
+Show: TypeAlias = Callable[[Config, Mapping[str, Any] | None], None]
+
+
+class CommandRefusedError(Exception):
+    """A command that cannot be done now; the message says why, and what to do."""
+
+
+class Changes:
+    """Takes one change at a time: it is done as a whole, or refused and everything is as it was.
+
+    Args:
+        settings: config of the rig, and what was changed of it.
+        console: of the operator; its status tells how each request ended.
+        campaign: that an operator may start; None: there are no plans to choose from.
+        show: see `Show`.
+    """
+
+    def __init__(self, settings: Settings, console: Console, campaign: CampaignRuns | None, show: Show) -> None:
+        self._settings, self._console, self._campaign, self._show = settings, console, campaign, show
+        self._gathered: dict[str, Value] = {}
+        self._of: str | None = None  # who sent what is gathered
+
+    def forget(self) -> None:
+        """Another command has come: what was gathered for a change is dropped."""
+        self._gathered = {}
+
+    def take(self, command: Set | ChoosePlan) -> str:
+        """Do what a command asks for; what was done, in words; empty: more is to follow.
+
+        Raises:
+            CommandRefusedError, ConfigError: nothing was changed.
+        """
+        try:
+            if (holder := self._console.holder) is None:
+                raise CommandRefusedError("no client holds the operator lease; take it first")
+            if holder != self._of:
+                self._gathered, self._of = {}, holder
+            if self._campaign is not None and self._campaign.paused:
+                raise CommandRefusedError("a campaign is paused; end it first (campaign end)")
+            done = self._choose(command.name) if isinstance(command, ChoosePlan) else self._gather(command)
+        except ConfigError as error:
+            self._gathered = {}
+            self._console.answer([str(problem) for problem in error.problems])
+            raise
+        except CommandRefusedError as error:
+            self._gathered = {}
+            self._console.answer([str(error)])
+            raise
+        return f"{holder}: {done}" if done else ""
+
+    def _gather(self, command: Set) -> str:
+        self._gathered[command.key] = command.value
+        if command.more:
+            return ""
+        values, self._gathered = self._gathered, {}
+        settings, before = self._settings, settings_of(self._settings.config)
+        config, changed = settings.with_values(values)
+        if self._campaign is not None:
+            self._campaign.prepare(as_overrides(changed), changed.get(SEED))
+        settings.take(config, changed)
+        self._console.status.settings.changed = changed
+        self._console.status.obstacle = obstacle_shown(config)
+        self._show_now()
+        now = settings_of(config)
+        return ", ".join(f"{key} is {_plain(now[key])} (was {_plain(before[key])})" for key in values)
+
+    def _choose(self, name: str) -> str:
+        if self._campaign is None or name not in self._campaign.offered:
+            offered = ", ".join(self._campaign.offered) if self._campaign else "none"
+            raise CommandRefusedError(f"no plan {name!r} is offered; allowed: {offered}")
+        changed = self._settings.changed
+        self._campaign.choose(name, as_overrides(changed), changed.get(SEED))
+        self._console.status.settings.plan = name
+        self._show_now()
+        return f"the plan is {name}"
+
+    def _show_now(self) -> None:
+        self._show(self._settings.config, self._campaign.shown() if self._campaign else None)
+
+    def done(self) -> None:
+        """A change is in force: say so."""
+        self._console.answer()
+
+
+def _plain(value: Value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def show_nothing(_: Config, __: Mapping[str, Any] | None) -> None:
+    """Nobody looks on."""

@@ -1,0 +1,185 @@
+"""Settings: keys of a config that an operator changes between two runs, on a rig that stays open.
+
+Which keys these are follows from the schema (`Section.between_runs`). A change is an override, as `--set` takes it, and
+is checked by the same loader.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from hil.config.checked import Config
+from hil.config.error_messages import allowed, resolved
+from hil.config.problems import ConfigError, Problem
+from hil.config.schema.base import Section
+from hil.config.units import name_of, unit_of
+
+Value: TypeAlias = bool | int | float | str | None
+# Makes the config of a command line with more overrides and another seed (None: the same one). Raises ConfigError.
+Load: TypeAlias = Callable[[Sequence[str], Any], Config]
+SEED = "seed"
+# Settings that differ from those of the start, at most: all of them are in the status.
+MOST_CHANGED = 24
+_KINDS = {"number": "number", "integer": "integer", "string": "text", "boolean": "flag"}
+
+
+def settings_of(config: Config) -> dict[str, Value]:
+    """Every key that may be changed between two runs of this config, and its value."""
+    return {key: value for key, value, _ in _walk(config)}
+
+
+def settings_shown(config: Config, given: Config) -> list[dict[str, Any]]:
+    """The same as a form shows it.
+
+    Args:
+        config: as it is now.
+        given: as `hil operate` was started.
+
+    Returns:
+        Of each: key; name; words; unit, "1" for a pure number; kind: number, integer, choice, text or flag; lowest and
+        highest, null without; choices; allowed, in words; nullable; default of the schema; given, and now.
+    """
+    started = settings_of(given)
+    rows = []
+    for key, value, schema in _walk(config):
+        words = str(schema.get("description", ""))
+        last = key.rpartition(".")[2]
+        unit = unit_of(last, words)
+        rows.append(
+            {
+                "key": key,
+                "name": name_of(last) if unit != "1" else last.replace("_", " "),
+                "words": words.replace(f" [{unit}]", ""),
+                "unit": unit,
+                "kind": "choice" if "enum" in schema else _KINDS[schema["type"]],
+                "lowest": schema.get("minimum", schema.get("exclusiveMinimum")),
+                "highest": schema.get("maximum", schema.get("exclusiveMaximum")),
+                "choices": schema.get("enum", []),
+                "allowed": allowed(schema),
+                "nullable": bool(schema.get("nullable")),
+                "default": schema.get("default"),
+                "given": started.get(key),
+                "now": value,
+            }
+        )
+    return rows
+
+
+class Settings:
+    """The config of a rig that stays open, and what its operator has changed of it.
+
+    Args:
+        load: see `Load`.
+
+    Attributes:
+        given: config as the rig was opened first.
+        config: as it is now.
+        changed: what differs, by key.
+
+    Raises:
+        ConfigError: the config itself is not in order.
+    """
+
+    def __init__(self, load: Load) -> None:
+        self._load = load
+        self.given = self.config = load((), None)
+        self.changed: dict[str, Value] = {}
+
+    def with_values(self, values: Mapping[str, Value]) -> tuple[Config, dict[str, Value]]:
+        """The config with these values, checked as the command line checks them, and all that then differs; no change.
+
+        Raises:
+            ConfigError: with all problems at once.
+        """
+        self._refuse_others(values)
+        changed = {**self.changed, **values}
+        config = self.load(changed)
+        if config.layout != self.given.layout:
+            keys = ", ".join(values)
+            other = "other wheels, cylinders or sensors"
+            raise ConfigError(config.name, [Problem(keys, other, "with these: start hil operate again with --set")])
+        started, now = settings_of(self.given), settings_of(config)
+        changed = {key: now[key] for key in changed if now[key] != started[key]}
+        if len(changed) > MOST_CHANGED:
+            most = f"{MOST_CHANGED} at a time; write them into a config, and start hil operate with that"
+            raise ConfigError(config.name, [Problem("settings", f"{len(changed)} that are changed", most)])
+        return config, changed
+
+    def load(self, changed: Mapping[str, Value], more: Sequence[str] = ()) -> Config:
+        """The config with these values and further overrides. Raises ConfigError."""
+        return self._load([*as_overrides(changed), *more], changed.get(SEED))
+
+    def vary(self, more: Sequence[str]) -> Config:
+        """The config as it is now, with further overrides, of a jog. Raises ConfigError."""
+        return self.load(self.changed, more)
+
+    def take(self, config: Config, changed: dict[str, Value]) -> None:
+        """Make what `with_values` has checked the config of the next runs."""
+        self.config, self.changed = config, changed
+
+    def _refuse_others(self, values: Mapping[str, Value]) -> None:
+        """Raises ConfigError: a key cannot be changed here. The loader says what is unknown in a section."""
+        known, sections = settings_of(self.config) | {SEED: None}, dict(_sections(self.config))
+        problems = []
+        for key in values:
+            path, _, last = key.rpartition(".")
+            fields = () if path not in sections else type(sections[path]).model_fields
+            if key not in known and (not fields or last in fields or not last.isidentifier()):
+                found = "a key that is settled when the rig is opened"
+                problems.append(Problem(key, found, f"seed, and keys of {', '.join(filter(None, sections))}"))
+        if problems:
+            raise ConfigError(self.config.name, problems)
+
+
+def as_overrides(changed: Mapping[str, Value]) -> list[str]:
+    """Values as `--set` takes them; a seed has an option of its own."""
+    return [f"{key}={json.dumps(value)}" for key, value in changed.items() if key != SEED or value is None]
+
+
+def _walk(config: Config) -> Iterator[tuple[str, Value, dict[str, Any]]]:
+    """Path, value and JSON schema of each key that may be changed."""
+    for path, section in _sections(config):
+        whole = _schema(type(section))
+        for name in section.between_runs if "*" not in section.between_runs else whole["properties"]:
+            given = whole["properties"][name]
+            schema = resolved(given, whole)
+            if "enum" in schema or schema.get("type") in _KINDS:
+                of_key = {key: given[key] for key in ("description", "default") if key in given}
+                yield f"{path}.{name}".lstrip("."), getattr(section, name), schema | of_key
+
+
+def _sections(config: Config) -> Iterator[tuple[str, Section]]:
+    """Sections with such keys, by their paths; "": the top, whose seed a real rig does not have."""
+    if config.rig != "real":
+        yield "", config
+    yield from _nested(config.section_path, config.section)
+    shown = {
+        "quality": config.section.impact,
+        "ground": True,
+        "soil": True,
+        "wheel": True,
+        "obstacle": config.section.obstacle,
+        "cylinders": bool(config.layout.cylinders),
+    }
+    for name in (name for name, is_shown in shown.items() if is_shown):
+        yield from _nested(name, getattr(config, name))
+
+
+def _nested(path: str, section: Section) -> Iterator[tuple[str, Section]]:
+    if section.between_runs:
+        yield path, section
+        for name in type(section).model_fields:
+            if _may_change(section, name) and isinstance(inner := getattr(section, name), Section):
+                yield from _nested(f"{path}.{name}", inner)
+
+
+def _may_change(section: Section, name: str) -> bool:
+    return "*" in section.between_runs or name in section.between_runs
+
+
+@functools.cache
+def _schema(section: type[Section]) -> dict[str, Any]:
+    return section.model_json_schema()
