@@ -34,7 +34,6 @@ from hil.messages.operator_input import (
     OperatorCommand,
     OperatorInput,
     Set,
-    Stop,
     Valve,
     Verdict,
     shortened,

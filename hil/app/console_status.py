@@ -78,7 +78,8 @@ class ConsoleStatus(msgspec.Struct):
         checks: of the last arming, passed or failed.
         checks_t_s: when they were made, in Unix seconds; 0: none were.
         run: folder of the newest run.
-        obstacle: of that run, or of the settings since: `angle_deg`, `distance_m` from the front wheels at the start; null: none.
+        obstacle: of that run, or of the settings since: `angle_deg`, `distance_m` from the front wheels at the start;
+            null: none.
         runs: number of runs that are over.
         summary: main numbers of the last of them.
         holder: client that holds the operator lease.
