@@ -164,5 +164,5 @@ def test_a_run_is_listed_with_the_numbers_that_its_verdict_had_and_their_names(s
     ]
     page = opened(server.url)
     page.locator("#run-list tr").nth(1).wait_for()
-    shown = [row.locator("td").last.inner_text() for row in page.locator("#run-list tr").all()]
+    shown = [row.locator("td").last.text_content() for row in page.locator("#run-list tr").all()]
     assert shown == ["peak force 76.8 N", "speed_mps 0.5"]
