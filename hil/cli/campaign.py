@@ -37,9 +37,10 @@ def campaign(
     from hil.campaign.run import last_attempts
 
     with usage_errors():
-        wanted = wanted_campaign(
-            options.config, plan, options.overrides or [], options.seed, folders=not summaries_only, figures=figures,
-            many_at_once=True,
+        overrides = options.overrides or []
+        wanted = campaign_of(
+            plan_for(options.config, plan, overrides, options.seed), options.config, overrides, options.seed,
+            folders=not summaries_only, figures=figures, many_at_once=True,
         )  # fmt: skip
         guided = ask or wanted.base.rig == "real"
         _refuse(wanted, guided, options.cluster)
@@ -59,46 +60,24 @@ def campaign(
         raise typer.Exit(FAULT)
 
 
-def wanted_campaign(
-    source: str,
-    plan_source: str,
-    overrides: list[str],
-    seed: int | None,
-    *,
-    folders: bool = True,
-    figures: bool = False,
-    many_at_once: bool = False,
-) -> Wanted:
-    """The campaign of a plan on a rig; the problems of plan and config are shown at once, and end the command.
-
-    Args:
-        source: of the config.
-        plan_source: of the plan.
-        overrides: of the config.
-        seed: replaces those of plan and config.
-        folders: each trial has a run folder.
-        figures: a figure is drawn of each.
-        many_at_once: in virtual time trials are, and none publishes telemetry.
-
-    Raises:
-        ConfigError: problems of the trials.
-    """
+def plan_for(config: str, source: str, overrides: list[str], seed: int | None) -> Plan:
+    """A plan for a rig; the problems of plan and config are shown at once, and end the command."""
     from hil.campaign.plan import load_plan
     from hil.config import ConfigError, load_config
 
     problems: list[str] = []
     try:
-        plan = load_plan(plan_source)
+        plan = load_plan(source)
     except ConfigError as error:
         problems.append(str(error))
     try:
-        load_config(source, [*overrides, "experiment=impact"], seed)
+        load_config(config, [*overrides, "experiment=impact"], seed)
     except ConfigError as error:
         problems.append(str(error))
     if problems:
         complain("\n".join(problems))
         raise typer.Exit(USAGE)
-    return campaign_of(plan, source, overrides, seed, folders=folders, figures=figures, many_at_once=many_at_once)
+    return plan
 
 
 def campaign_of(
@@ -111,7 +90,20 @@ def campaign_of(
     figures: bool = False,
     many_at_once: bool = False,
 ) -> Wanted:
-    """The same of a plan that is read. Raises ConfigError: problems of the config or of the trials."""
+    """The campaign of a plan on a rig.
+
+    Args:
+        plan: of the trials.
+        source: of the config.
+        overrides: of the config.
+        seed: replaces those of plan and config.
+        folders: each trial has a run folder.
+        figures: a figure is drawn of each.
+        many_at_once: in virtual time trials are, and none publishes telemetry.
+
+    Raises:
+        ConfigError: problems of the config or of the trials.
+    """
     from hil.campaign.expand import campaign_seed, expand
     from hil.campaign.run import Wanted
     from hil.config import load_config

@@ -30,7 +30,8 @@ from hil.simulator.control_socket import ControlClient
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from tests.hil.operator.page.browser.conftest import CHROMIUM, FLAGS, enter  # noqa: E402
+from tests.chromium import CHROMIUM, FLAGS  # noqa: E402
+from tests.hil.operator.page.browser.conftest import enter  # noqa: E402
 from tests.hil.operator.page.browser.operated_rig import OperatedRig  # noqa: E402
 
 SETTINGS = (

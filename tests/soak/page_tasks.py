@@ -24,7 +24,7 @@ from hil.config import load_config
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from tests.hil.operator.page.browser.conftest import CHROMIUM, FLAGS  # noqa: E402
+from tests.chromium import CHROMIUM, FLAGS  # noqa: E402
 from tests.hil.operator.page.browser.scripted_server import ScriptedServer, until  # noqa: E402
 
 SERIES, HISTORY_S, EVERY_S, RATE_HZ, RUNS = 20, 30.0, 0.1, 30, 60

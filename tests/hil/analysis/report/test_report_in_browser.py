@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from hil.analysis.report.make import report_campaign
 from hil.operator.page.app import _REPORT
+from tests.chromium import chromium  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.slow
 
-CHROMIUM = shutil.which("chromium")
-FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
 ADDRESS = "http://report.test/report.html"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine (Debian: apt install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +19,7 @@ def text(campaign_folder, tmp_path_factory):
 
 
 @pytest.fixture
-def opened(chromium, text):
+def opened(chromium, text):  # noqa: F811
     """Opens the report; its errors and all that it asks for are collected."""
     contexts = []
 

@@ -1,21 +1,16 @@
-"""Chromium of the system, and a page in it."""
+"""A page in Chromium, of a scripted server or of a whole `hil operate`."""
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
+from tests.chromium import chromium  # noqa: F401 - a fixture
+
+from .operated_rig import take_lease
 from .scripted_server import ScriptedServer
 
 # Of the operator, and the field that asks for it of whoever has the token.
 NAME, ASKS_NAME = "Anna Müller", "form:not(:has(#token)) #name"
-CHROMIUM = shutil.which("chromium")
-# As root it has no sandbox of its own, and it must not look for hosts of its maker.
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 
 
 def enter(page, url, name=NAME):
@@ -28,21 +23,8 @@ def enter(page, url, name=NAME):
         page.locator("#stop").wait_for()
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    """A browser; a busy machine may take its time for each step."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine (Debian: apt install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def opened(chromium):
+def opened(chromium):  # noqa: F811
     """Opens an address in a context of its own (`enter`); `problems` of the page are collected, and its requests."""
     contexts = []
 
@@ -74,4 +56,20 @@ def page(server, opened):
     """The page, connected, and drawn."""
     one = opened(server.url)
     one.get_by_text("left extend").wait_for()
+    return one
+
+
+@pytest.fixture
+def operated(processes):
+    """A whole `hil operate`, which a file of tests starts as `processes`; each test leaves it at rest."""
+    yield processes
+    processes.rest()
+
+
+@pytest.fixture
+def operated_page(operated, opened):
+    """The page of its operator, who holds the lease."""
+    one = opened(operated.url)
+    take_lease(one)
+    one.problems.clear()  # the login form came with 401
     return one

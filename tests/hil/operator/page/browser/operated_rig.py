@@ -8,10 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from playwright.sync_api import TimeoutError
 
 from hil.bench.cpu_usage import seconds_used as descendants
 from hil.operator.client import CommandClient
@@ -19,6 +22,8 @@ from hil.operator.runtime_folder import read_token
 from hil.recording import TrialRecord, read_trial
 
 LONGEST_S = 300.0
+# A press that is not possible, or has no effect, for so long is tried again [ms].
+PRESS_MS = 4000.0
 
 
 class OperatedRig:
@@ -118,3 +123,33 @@ def _free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
+
+
+def take_lease(page):
+    """Take the lease, as soon as nobody else holds it; on a busy machine the server may not answer the first press."""
+    take, release = (page.get_by_role("button", name=f"{what} the lease") for what in ("Take", "Release"))
+    give_up = time.monotonic() + LONGEST_S
+    while not release.is_visible():
+        assert time.monotonic() < give_up
+        with suppress(TimeoutError):
+            take.click(timeout=PRESS_MS)
+            release.wait_for(timeout=PRESS_MS)
+
+
+def press(page, name, reached, *, held=True, before=lambda: None):
+    """Press a button until something is reached: on a busy machine a press may come too late, or the lease be lost."""
+    button = page.get_by_role("button", name=name, exact=True)
+    give_up = time.monotonic() + LONGEST_S
+    while not reached():
+        assert time.monotonic() < give_up
+        with suppress(TimeoutError):  # the button is not there any more, because it was reached meanwhile
+            take_lease(page)
+            before()
+            button.click(timeout=PRESS_MS, trial=held)  # a trial waits until it can be pressed
+            if held:
+                button.hover(timeout=PRESS_MS)
+                page.mouse.down()
+        look_again = time.monotonic() + 1e-3 * PRESS_MS
+        while not reached() and time.monotonic() < look_again:
+            time.sleep(0.05)
+        page.mouse.up()

@@ -11,9 +11,11 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from .conftest import CHROMIUM, FLAGS, enter
-from .operated_rig import OperatedRig
-from .test_operated_rig import PLAN, SETTINGS, drives, press
+from tests.chromium import CHROMIUM, FLAGS
+
+from .conftest import enter
+from .operated_rig import OperatedRig, press
+from .test_operated_rig import PLAN, SETTINGS, drives
 
 
 def take(rig: OperatedRig, page: Page, folder: Path) -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
-from contextlib import suppress
 
 import numpy as np
 import pytest
-from playwright.sync_api import TimeoutError
 
 from hil.analysis.campaign import read_campaign
 from hil.experiments.impact.experiment import ImpactState
@@ -19,12 +16,10 @@ from hil.messages.operator_input import Arm, Start
 from hil.operator import client as client_module
 
 from .conftest import NAME
-from .operated_rig import LONGEST_S, OperatedRig
+from .operated_rig import LONGEST_S, PRESS_MS, OperatedRig, press, take_lease
 from .scripted_server import until
 
 pytestmark = pytest.mark.slow
-# A press that is not possible, or has no effect, for so long is tried again.
-PRESS_MS = 4000.0
 # The run-up lasts until somebody stops it. A busy machine may stand still for longer than a lease lasts: runs go on.
 SETTINGS = (
     "trial.start_distance_m=5", "trial.speed_mps=0.02", "trial.timeout_s=2000", "operator.console_lost=finish",
@@ -63,48 +58,13 @@ def processes(chromium, tmp_path_factory):
 
 
 @pytest.fixture
-def rig(processes):
-    yield processes
-    processes.rest()
+def rig(operated):
+    return operated
 
 
 @pytest.fixture
-def page(rig, opened):
-    """The page of an operator, who holds the lease."""
-    one = opened(rig.url)
-    take_lease(one)
-    one.problems.clear()  # the login form came with 401
-    return one
-
-
-def take_lease(page):
-    """Take the lease, as soon as nobody else holds it; on a busy machine the server may not answer the first press."""
-    take, release = (page.get_by_role("button", name=f"{what} the lease") for what in ("Take", "Release"))
-    give_up = time.monotonic() + LONGEST_S
-    while not release.is_visible():
-        assert time.monotonic() < give_up
-        with suppress(TimeoutError):
-            take.click(timeout=PRESS_MS)
-            release.wait_for(timeout=PRESS_MS)
-
-
-def press(page, name, reached, *, held=True, before=lambda: None):
-    """Press a button until something is reached: on a busy machine a press may come too late, or the lease be lost."""
-    button = page.get_by_role("button", name=name, exact=True)
-    give_up = time.monotonic() + LONGEST_S
-    while not reached():
-        assert time.monotonic() < give_up
-        with suppress(TimeoutError):  # the button is not there any more, because it was reached meanwhile
-            take_lease(page)
-            before()
-            button.click(timeout=PRESS_MS, trial=held)  # a trial waits until it can be pressed
-            if held:
-                button.hover(timeout=PRESS_MS)
-                page.mouse.down()
-        look_again = time.monotonic() + 1e-3 * PRESS_MS
-        while not reached() and time.monotonic() < look_again:
-            time.sleep(0.05)
-        page.mouse.up()
+def page(operated_page):
+    return operated_page
 
 
 def drives(page, rig):

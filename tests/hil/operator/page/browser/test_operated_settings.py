@@ -11,9 +11,9 @@ from hil.analysis.campaign import read_campaign
 from hil.config import load_config
 from hil.operator import client as client_module
 
-from .operated_rig import LONGEST_S, OperatedRig
+from .operated_rig import LONGEST_S, PRESS_MS, OperatedRig, press
 from .scripted_server import until
-from .test_operated_rig import PLAN, PRESS_MS, press, take_lease
+from .test_operated_rig import PLAN
 
 pytestmark = pytest.mark.slow
 # A run-up of half a second; a busy machine may stand still for longer than a lease lasts: runs go on.
@@ -37,18 +37,13 @@ def processes(chromium, tmp_path_factory):
 
 
 @pytest.fixture
-def rig(processes):
-    yield processes
-    processes.rest()
+def rig(operated):
+    return operated
 
 
 @pytest.fixture
-def page(rig, opened):
-    """The page of an operator, who holds the lease."""
-    one = opened(rig.url)
-    take_lease(one)
-    one.problems.clear()  # the login form came with 401
-    return one
+def page(operated_page):
+    return operated_page
 
 
 def apply(page, rig, **values):
