@@ -195,10 +195,10 @@ def test_a_viewer_sees_the_status_of_the_resident_process(browser, show):
     assert viewer.until("log", lambda line: line["text"] == "armed")["who"] == "hil operate"
 
 
-def test_a_fault_has_the_time_at_which_it_was_first_seen_and_none_if_it_was_there_before(browser, show):
+def test_a_fault_has_the_time_at_which_it_was_first_seen_and_none_if_it_was_there_before(show, request):
     seen = {number: {"number": number, "name": "one", "detail": ""} for number in (18, 19)}
     show(state="idle", faults=[seen[18]])
-    viewer = browser.viewer()
+    viewer = request.getfixturevalue("browser").viewer()  # whose server looks for the first time
     viewer.until("status", lambda status: status.get("faults") == [seen[18]])
     show(state="idle", faults=[*seen.values()])
     times = viewer.until("status", lambda status: len(status.get("faults", ())) == 2)["fault_times"]

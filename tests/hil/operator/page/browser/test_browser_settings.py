@@ -92,7 +92,7 @@ def test_what_is_changed_is_marked_and_the_drawing_follows_also_when_somebody_el
     answered(server, 1, changed={"trial.angle_deg": 90.0})
     form.get_by_text("changed", exact=True).wait_for()
     assert form.get_by_label("angle [deg]").input_value() == "90"
-    until(lambda: float(plate.get_attribute("y2")) < before - 0.05)
+    until(lambda: float(plate.get_attribute("y2") or 0) < before - 0.05)  # drawn anew
     assert plate.get_attribute("x1") == plate.get_attribute("x2")
     form.get_by_role("button", name="As at the start").click()
     assert form.get_by_label("angle [deg]").input_value() == "60"
