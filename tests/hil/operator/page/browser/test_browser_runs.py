@@ -84,6 +84,7 @@ def test_what_lies_beyond_a_limit_is_shaded(server, opened):
     page.locator("#plot .u-over").wait_for()
     canvas = "document.querySelector('#plot canvas').getContext('2d').getImageData(100, 30, 20, 20).data"
     shaded = f"[...{canvas}].filter((one, i) => i % 4 === 3 && one > 0).length"  # of 400; lines of the grid are thin
+    server.show_ticks(speed_mps=[0.1, 0.2], force_sum_N=[0.5] * 2)  # an empty chart goes to 1, beyond the limit
     until(lambda: page.evaluate(shaded) < 100)
     server.show_ticks(speed_mps=[0.5, 0.6, 1.0], force_sum_N=[0.5] * 3)
     until(lambda: page.evaluate(shaded) == 400)
