@@ -96,6 +96,15 @@ def impact_time(record: OpenRecord, summary: Mapping[str, Any]) -> float | None:
     return float(record.tick["t_ns"][hit[0]]) * 1e-9 if hit.size else None
 
 
+def ticks_between(record: OpenRecord, from_s: float | None, to_s: float | None) -> tuple[int, int]:
+    """Where the ticks from one time to another [s] begin, and behind their last; None: of the run's start, its end."""
+    if from_s is None and to_s is None:
+        return 0, len(record.tick)
+    times = np.asarray(record.tick["t_ns"])
+    first = 0 if from_s is None else int(np.searchsorted(times, round(from_s * 1e9)))
+    return first, len(times) if to_s is None else int(np.searchsorted(times, round(to_s * 1e9), "right"))
+
+
 def commands_of(events: NDArray[np.void]) -> NDArray[np.void]:
     """Events that record what an operator has asked: rows of `EVENT`."""
     return events[[is_command(event) for event in events]]

@@ -61,23 +61,20 @@ def campaign(
 
 
 def plan_for(config: str, source: str, overrides: list[str], seed: int | None) -> Plan:
-    """A plan for a rig; the problems of plan and config are shown at once, and end the command."""
+    """A plan for a rig. One with problems ends the command, which shows those of the config, too."""
     from hil.campaign.plan import load_plan
     from hil.config import ConfigError, load_config
 
-    problems: list[str] = []
     try:
-        plan = load_plan(source)
+        return load_plan(source)
     except ConfigError as error:
-        problems.append(str(error))
+        problems = [str(error)]
     try:
         load_config(config, [*overrides, "experiment=impact"], seed)
     except ConfigError as error:
         problems.append(str(error))
-    if problems:
-        complain("\n".join(problems))
-        raise typer.Exit(USAGE)
-    return plan
+    complain("\n".join(problems))
+    raise typer.Exit(USAGE)
 
 
 def campaign_of(

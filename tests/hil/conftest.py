@@ -2,6 +2,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -18,6 +19,11 @@ from hil.messages.operator_input import NOTICES
 from hil.operator.command_socket import CommandSocket, SharedCommands
 from hil.operator.runtime_folder import Running, RuntimeFolder, read_token
 from hil.recording import content, stored_rows
+
+SHORT_TRIAL = (
+    "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
+    "telemetry.endpoint=''",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -135,3 +141,17 @@ def slices_read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
     monkeypatch.setattr(h5py.Dataset, "__getitem__", counted)
     return found
+
+
+@pytest.fixture(scope="module")
+def short_trial(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Makes a trial of less than two seconds without a figure, with these settings; its folder."""
+    from hil.app.run import run_experiment  # with the kernels, which most tests do without
+
+    def make(*settings: str) -> Path:
+        folder = tmp_path_factory.mktemp("trial")
+        config = load_config("sim_impact", [*SHORT_TRIAL, *settings], 3)
+        run_experiment(config, folder, progress=lambda _: None, figure=False)
+        return folder
+
+    return make

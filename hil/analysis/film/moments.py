@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.dataset import verified_summary
-from hil.analysis.events import impact_time
+from hil.analysis.events import impact_time, ticks_between
 from hil.analysis.film.skeleton import Floats, Placed, Skeleton, foot_of
 from hil.config import Config, ConfigError, parse_config
 from hil.config.model_parameters import nominal_rig
+from hil.config.schema.rover import tree_on_rig
 from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.stored_rows import packed
 
@@ -116,7 +117,7 @@ def filmed(
         rows = _rows_of(record, from_s, to_s)
         states = dict(one.split("=", 1) for one in str(record.meta["states"]).split(","))
     nominal = nominal_rig(config)
-    tree = nominal.rover.tree().with_locks(dict.fromkeys(nominal.rover.rig_locks(), 0.0))
+    tree = tree_on_rig(nominal.rover)
     skeleton = Skeleton(tree, config.layout.turning)
     radius_m = tree.wheels[0].radius + nominal.grouser_height
     plate = _plate_of(config, skeleton, radius_m, rows) if config.section.obstacle else None
@@ -151,13 +152,11 @@ def turned_rad(rows: NDArray[np.void]) -> Floats:
 
 
 def _rows_of(record: OpenRecord, from_s: float | None, to_s: float | None) -> NDArray[np.void]:
-    times = np.asarray(record.tick["t_ns"])
-    if not times.size:
+    if not len(record.tick):
         raise RecordError("no tick was recorded")
-    first = 0 if from_s is None else int(np.searchsorted(times, round(from_s * 1e9)))
-    end = len(times) if to_s is None else int(np.searchsorted(times, round(to_s * 1e9), "right"))
+    first, end = ticks_between(record, from_s, to_s)
     if first >= end:
-        last_s = times[-1] * 1e-9
+        last_s = record.tick["t_ns"][-1] * 1e-9
         raise RecordError(
             f"no tick from {from_s or 0.0:g} to {last_s if to_s is None else to_s:g} s: it has 0 to {last_s:g} s"
         )

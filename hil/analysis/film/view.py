@@ -14,7 +14,7 @@ from matplotlib.transforms import Affine2D
 from hil.analysis.film.moments import HITTING, Filmed, Moment
 from hil.analysis.film.outlines import body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.skeleton import Floats
-from models.rover.tree import rotation_about
+from models.terrain import slope_of
 
 Which = Literal["side", "top"]
 _BODY, _NEAR, _FAR, _LINK = "#ddaa33", "#004488", "#8fa9c9", "#333333"
@@ -48,10 +48,8 @@ class View:
         self._pitch = math.radians(ground.pitch_deg)
         # the slope is a plane through the origin; only the side shows it
         self._tilt = Affine2D().rotate(self._pitch if self._side else 0.0) + axes.transData
-        self._normal = (
-            rotation_about((0.0, 1.0, 0.0), -self._pitch)
-            @ rotation_about((1.0, 0.0, 0.0), math.radians(ground.roll_deg))[:, 2]
-        )
+        slope = slope_of(self._pitch, math.radians(ground.roll_deg))
+        self._normal = np.array(slope.normal if slope else (0.0, 0.0, 1.0))
         self._across = self._across[0] - self._rise(), self._across[1] + self._rise()
         self._weight_N = max(float(np.nanmean(np.nansum(run.rows["normal_force_N"], axis=1))), 1.0)
         axes.set_aspect("equal")

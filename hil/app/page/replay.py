@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hil.analysis.events import impact_time
 from hil.analysis.film.moments import config_of, turned_rad
+from hil.app.console_status import obstacle_shown
 from hil.app.page.rover_shown import rover_shown
 from hil.app.page.series import column, series
 from hil.app.page.traces import ticks_within
@@ -56,21 +57,14 @@ def shown_of(config: Config, ticks: NDArray[np.void], turned: NDArray[np.floatin
         ticks: rows of `/tick`.
         turned: (ticks, wheels) angle of each wheel [rad].
     """
-    layout, trial = config.layout, config.trial
+    layout = config.layout
     names = [one["name"] for one in series(layout) if one["name"].partition("/")[0] in _FIELDS]
     columns = {name: column(ticks, name, layout) for name in names}
     columns |= {f"turned_rad/{wheel}": angle for wheel, angle in zip(layout.wheels, turned.T, strict=True)}
-    stands = {"angle_deg": trial.angle_deg, "distance_m": trial.start_distance_m}
     return {
         "rover": rover_shown(Rig(config)),
-        "obstacle": stands if config.section.obstacle else None,
+        "obstacle": obstacle_shown(config),
         "ground": {"pitch_deg": config.ground.pitch_deg, "roll_deg": config.ground.roll_deg},
         "t_s": (ticks["t_ns"] * 1e-9).tolist(),
-        "columns": {name: _finite(values) for name, values in columns.items() if values is not None},
+        "columns": {name: values.tolist() for name, values in columns.items() if values is not None},
     }
-
-
-def _finite(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float | None]:
-    return [
-        value if known else None for value, known in zip(values.tolist(), np.isfinite(values).tolist(), strict=True)
-    ]

@@ -9,13 +9,14 @@ import numpy as np
 from hil.analysis.film.outlines import box_of
 from hil.analysis.film.skeleton import Floats, Skeleton
 from hil.config.rig import Rig
+from hil.config.schema.rover import tree_on_rig
 from hil.messages.stages import UPRIGHT
 
 
 def rover_shown(rig: Rig) -> dict[str, Any]:
     """The rover as it stands on level ground with all turning joints at zero; base frame, lengths in m."""
     nominal, wheel = rig.nominal, rig.config.wheel
-    tree = nominal.rover.tree().with_locks(dict.fromkeys(nominal.rover.rig_locks(), 0.0))
+    tree = tree_on_rig(nominal.rover)
     skeleton = Skeleton(tree, ())
     placed = skeleton.place(UPRIGHT, (), (0.0,) * len(skeleton.wheels))
     return {

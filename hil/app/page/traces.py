@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.analysis.events import impact_time
+from hil.analysis.events import impact_time, ticks_between
 from hil.app.page.series import column
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
@@ -44,11 +44,7 @@ def traces_of(record: OpenRecord, summary: Mapping[str, Any], names: Sequence[st
 
 def ticks_within(record: OpenRecord, from_s: float | None = None, to_s: float | None = None) -> NDArray[np.void]:
     """Ticks from one time to another, all of them or, of many, evenly as many as are sent. Raises LookupError: none."""
-    first, end = 0, len(record.tick)
-    if from_s is not None or to_s is not None:
-        times = np.asarray(record.tick["t_ns"])
-        first = 0 if from_s is None else int(np.searchsorted(times, from_s * 1e9))
-        end = end if to_s is None else int(np.searchsorted(times, to_s * 1e9, "right"))
+    first, end = ticks_between(record, from_s, to_s)
     if first >= end:
         raise LookupError("no tick was recorded" if first == 0 else "no tick was recorded in that time")
     ticks: NDArray[np.void] = record.tick[first:end][:: -(-(end - first) // MOST_TICKS)]

@@ -22,6 +22,7 @@ from hil.config.schema.base import Section
 from models.rover.chassis import ChassisParameters
 from models.rover.parameters import Parameters, RoverQuantity
 from models.rover.registry import ROVERS
+from models.rover.tree import Tree
 
 # A rover; the section has a key `type`, which hides Python's.
 Kind = type[Parameters]
@@ -151,12 +152,17 @@ _Keys: Any = create_model(
 )
 
 
+def tree_on_rig(rover: Parameters) -> Tree:
+    """The tree of a rover with those joints locked that do not turn on a rig."""
+    return rover.tree().with_locks(dict.fromkeys(rover.rig_locks(), 0.0))
+
+
 @functools.cache
 def turning_joints(name: str) -> tuple[str, ...]:
     """Joints of a rover that turn on a rig and carry no wheel: suspension, and walking where it is free."""
     kind = rover_named(name)
     assert kind is not None
-    tree = kind().tree().with_locks(dict.fromkeys(kind.rig_locks(), 0.0))
+    tree = tree_on_rig(kind())
     wheels = {wheel.body for wheel in tree.wheels}
     return tuple(joint.name for joint in tree.joints if joint.locked_at is None and joint.child not in wheels)
 

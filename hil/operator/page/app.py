@@ -23,7 +23,7 @@ from starlette.websockets import WebSocket
 
 from hil.operator.page.access import PageAccess, Session, viewer_name
 from hil.operator.page.messages import MOST_SERIES, read_stop
-from hil.operator.page.operated_rig import OperatedRig, outcome
+from hil.operator.page.operated_rig import OperatedRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.settings import Shown
 from hil.operator.page.telemetry import Series
@@ -180,7 +180,7 @@ class Page:
         except ValueError as wrong:
             return PlainTextResponse(str(wrong), 400)
         session.used()
-        error = await outcome(self._rig, command, session.name, self._rig.stop(command, session.name))
+        error = await self._rig.outcome(command, session.name, self._rig.stop(command, session.name))
         return _json(msgspec.json.encode({"ok": not error, "error": error}))
 
     async def _posted(self, request: Request) -> bytes | Response:

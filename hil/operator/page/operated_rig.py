@@ -141,6 +141,16 @@ class OperatedRig:
     def _send_stop(self, command: Stop | EStop) -> None:
         self._client("stop").ask(command)
 
+    async def outcome(self, command: Stop | EStop, viewer: str, answered: asyncio.Future[None]) -> str:
+        """Wait for the answer to a stop, and note it. Returns why it failed; empty: it did not."""
+        try:
+            await answered
+        except (CommandError, zmq.ZMQError) as error:
+            self.note(viewer, f"stop failed: {error}")
+            return str(error)
+        self.note(viewer, "stop" if isinstance(command, Stop) else "E-stop")
+        return ""
+
     async def cut_ms(self, since_s: float) -> float | None:
         """Wait until telemetry shows that the drives are cut.
 
@@ -176,14 +186,3 @@ class OperatedRig:
     def _disconnect(self, use: str) -> None:
         if use in self._own:
             self._own.pop(use).close()
-
-
-async def outcome(rig: OperatedRig, command: Stop | EStop, viewer: str, answered: asyncio.Future[None]) -> str:
-    """Wait for the answer to a stop, and note it. Returns why it failed; empty: it did not."""
-    try:
-        await answered
-    except (CommandError, zmq.ZMQError) as error:
-        rig.note(viewer, f"stop failed: {error}")
-        return str(error)
-    rig.note(viewer, "stop" if isinstance(command, Stop) else "E-stop")
-    return ""

@@ -18,7 +18,7 @@ from hil.operator.client import HEARTBEAT_S, CommandClient, CommandError
 from hil.operator.command_messages import Lease as LeaseRequest
 from hil.operator.page.access import Session
 from hil.operator.page.messages import PageCommand, PageLease, Subscribe, read_message
-from hil.operator.page.operated_rig import OperatedRig, outcome
+from hil.operator.page.operated_rig import OperatedRig
 from hil.operator.page.telemetry import Series, columns
 
 # Between two messages of ticks, and the longest time between two of the status [s].
@@ -179,7 +179,7 @@ class Viewer:
     ) -> None:
         """Reply once a stop is answered, and again once the drives are cut."""
         shown = asyncio.create_task(self._rig.cut_ms(asked_s)) if self._rig.running else None
-        error = await outcome(self._rig, command, self._name, answered)
+        error = await self._rig.outcome(command, self._name, answered)
         await self._reply(number, error)
         if error and shown is not None:
             shown.cancel()

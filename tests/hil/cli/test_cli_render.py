@@ -6,20 +6,14 @@ import shutil
 
 import pytest
 
-from hil.app.run import run_experiment
 from hil.cli import run
-from hil.config import load_config
 
 pytestmark = pytest.mark.slow
-SHORT = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5")
 
 
 @pytest.fixture(scope="module")
-def trial(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("trial")
-    config = load_config("sim_impact", [*SHORT, "telemetry.endpoint=''"], 3)
-    run_experiment(config, folder, progress=lambda _: None, figure=False)
-    return folder
+def trial(short_trial):
+    return short_trial()
 
 
 def test_a_picture_is_made_in_the_folder_of_the_run(trial, capsys):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import runpy
-import threading
-import time
 
-import numpy as np
 import pytest
 
-from hil.ipc.command_memory import STATUS
 from hil.messages.operator_input import Arm, Start
+
+from .resident import Resident
 
 IDLE = {"state": "idle", "armed": False, "refused": [], "faults": [], "runs": 0, "message": "", "summary": None}
 
@@ -23,36 +20,20 @@ def script(pytestconfig):
     return re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
 
 
-class Resident:
-    """Stands in for the resident process: answers each kind of command with a status."""
+class Answering(Resident):
+    """Answers each kind of command with a status."""
 
     def __init__(self, rig, **after):
-        self.asked = []
-        self._rig, self._after, self._over = rig, after, threading.Event()
-        self.show()
-        self._thread = threading.Thread(target=self._serve)
+        super().__init__(rig)
+        self._after = after
+        self.show(**IDLE)
 
-    def show(self, **status):
-        self._rig.memory.status.write(np.array([(json.dumps({**IDLE, **status}).encode(),)], STATUS))
-
-    def _serve(self):
-        while not self._over.is_set():
-            for command in self._rig.commands():
-                self.asked.append(command)
-                self.show(**self._after.get(type(command).__name__, {}))
-            time.sleep(0.01)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._over.set()
-        self._thread.join()
+    def answer(self, command):
+        self.show(**{**IDLE, **self._after.get(type(command).__name__, {})})
 
 
 def test_it_arms_starts_and_prints_the_summary(found_rig, script, capsys):
-    with Resident(found_rig, Arm={"armed": True}, Start={"runs": 1, "summary": {"accepted": True}}) as resident:
+    with Answering(found_rig, Arm={"armed": True}, Start={"runs": 1, "summary": {"accepted": True}}) as resident:
         exec(compile(script, "script", "exec"), {})
     assert resident.asked == [Arm(), Start()]
     assert capsys.readouterr().out == "{'accepted': True}\n"
@@ -62,7 +43,7 @@ def test_it_arms_starts_and_prints_the_summary(found_rig, script, capsys):
 def test_the_example_arms_starts_and_prints_what_its_docstring_says(found_rig, pytestconfig, capsys):
     path = pytestconfig.rootpath / "examples" / "operate_a_rig.py"
     ran = {"runs": 1, "summary": {"accepted": True, "contact_force_peak_N": 171.6}}
-    with Resident(found_rig, Arm={"armed": True}, Start=ran) as resident:
+    with Answering(found_rig, Arm={"armed": True}, Start=ran) as resident:
         words = runpy.run_path(str(path))["__doc__"]
     assert resident.asked == [Arm(), Start()]
     printed = capsys.readouterr().out.splitlines()
@@ -73,7 +54,7 @@ def test_the_example_arms_starts_and_prints_what_its_docstring_says(found_rig, p
 
 def test_it_ends_with_a_sentence_where_the_rig_cannot_be_armed(found_rig, script):
     refused = {"refused": ["disk space"], "message": "arming refused: disk space"}
-    with Resident(found_rig, Arm=refused) as resident, pytest.raises(SystemExit, match="arming refused: disk space"):
+    with Answering(found_rig, Arm=refused) as resident, pytest.raises(SystemExit, match="arming refused: disk space"):
         exec(compile(script, "script", "exec"), {})
     assert resident.asked == [Arm()]
     assert found_rig.lease() is None

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import threading
-import time
-
 import msgspec
-import numpy as np
 import pytest
 
-from hil.ipc.command_memory import STATUS
 from hil.messages.operator_input import MOST_BYTES, ChoosePlan, Set, command_to_bytes
 from hil.operator.client import CommandClient, CommandError
+
+from .resident import Resident
 
 
 @pytest.mark.parametrize("command", [Set("trial.angle_deg", 70), Set("seed", 5, more=True), ChoosePlan("thesis")])
@@ -53,41 +49,26 @@ def test_a_set_has_as_many_bytes_as_an_event_records_and_no_more(client, sink):
     assert len(sink.commands) == 1
 
 
-class Resident:
-    """Stands in for the resident process: answers each whole change, with what is wrong."""
+class Changing(Resident):
+    """Answers each whole change, with what is wrong."""
 
     def __init__(self, rig, refused=()):
-        self.asked, self._rig, self._refused = [], rig, refused
-        self._over = threading.Event()
-        self._show(0)
-        self._thread = threading.Thread(target=self._serve)
+        super().__init__(rig)
+        self._refused, self._answered = refused, 0
+        self._tell()
 
-    def _show(self, answered):
-        settings = {"answered": answered, "refused": list(self._refused), "changed": {}, "plan": ""}
-        content = json.dumps({"state": "idle", "message": "", "settings": settings}).encode()
-        self._rig.memory.status.write(np.array([(content,)], STATUS))
+    def _tell(self):
+        settings = {"answered": self._answered, "refused": list(self._refused), "changed": {}, "plan": ""}
+        self.show(state="idle", message="", settings=settings)
 
-    def _serve(self):
-        answered = 0
-        while not self._over.is_set():
-            for command in self._rig.commands():
-                self.asked.append(command)
-                if not getattr(command, "more", False):
-                    answered += 1
-                    self._show(answered)
-            time.sleep(0.01)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._over.set()
-        self._thread.join()
+    def answer(self, command):
+        if not getattr(command, "more", False):
+            self._answered += 1
+            self._tell()
 
 
 def test_a_script_changes_several_settings_as_one_and_waits_until_they_are_in_force(found_rig):
-    with Resident(found_rig) as resident, CommandClient.running("Ada") as rig, rig.lease():
+    with Changing(found_rig) as resident, CommandClient.running("Ada") as rig, rig.lease():
         rig.set({"trial.angle_deg": 70, "ground.kind": "firm", "obstacle.leg_stiffness_up_Npm": None})
         rig.choose_plan("thesis")
     assert resident.asked == [
@@ -102,7 +83,7 @@ def test_a_script_is_told_why_a_change_was_refused(found_rig):
         "trial.colour: found an unknown key = 1; allowed: ...",
     ]
     with (
-        Resident(found_rig, lines),
+        Changing(found_rig, lines),
         CommandClient.running("Ada") as rig,
         rig.lease(),
         pytest.raises(CommandError) as error,
@@ -115,7 +96,7 @@ def test_a_script_is_told_why_a_change_was_refused(found_rig):
 def test_hil_command_set_sends_values_as_yaml_and_says_why_they_are_refused(found_rig, capsys):
     from hil.cli import run
 
-    with Resident(found_rig) as resident:
+    with Changing(found_rig) as resident:
         assert (
             run(["command", "set", "trial.angle_deg=70", "ground.rolling=false", "obstacle.leg_stiffness_up_Npm=null"])
             == 0
@@ -124,7 +105,7 @@ def test_hil_command_set_sends_values_as_yaml_and_says_why_they_are_refused(foun
     values = [(command.key, command.value) for command in resident.asked[:3]]
     assert values == [("trial.angle_deg", 70), ("ground.rolling", False), ("obstacle.leg_stiffness_up_Npm", None)]
     assert resident.asked[3] == ChoosePlan("thesis")
-    with Resident(found_rig, ["trial.angle_deg: found 100; allowed: a number 10 to 90"]):
+    with Changing(found_rig, ["trial.angle_deg: found 100; allowed: a number 10 to 90"]):
         assert run(["command", "set", "trial.angle_deg=100"]) == 1
     assert "trial.angle_deg: found 100; allowed: a number 10 to 90" in capsys.readouterr().err
 
@@ -135,7 +116,7 @@ def test_hil_command_set_sends_values_as_yaml_and_says_why_they_are_refused(foun
 def test_hil_command_set_of_another_form_is_wrong_usage_and_sends_nothing(found_rig, text):
     from hil.cli import run
 
-    with Resident(found_rig) as resident:
+    with Changing(found_rig) as resident:
         assert run(["command", "set", text]) == 2
     assert resident.asked == []
 

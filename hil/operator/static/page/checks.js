@@ -1,6 +1,6 @@
 /** The arming checks, folded to their number once they pass; what fails stands first. */
 
-import { byId, make, read, row, setText } from "./dom.js";
+import { byId, make, read, row, setText, timeOf } from "./dom.js";
 
 const LATCH = "fault latch";
 
@@ -15,7 +15,7 @@ export function startChecks(display) {
     if (byId("passed").textContent !== summary) byId("check-list").open = failing > 0;
     setText(byId("passed"), summary);
     byId("passed").className = failing ? "bad" : "good";
-    setText(byId("checked"), answer.source === "arming" ? `of the arming at ${timeOf(answer.t)}` : "that follow from the config; arming makes the others");
+    setText(byId("checked"), answer.source === "arming" ? `of the arming at ${timeOf(answer.t, "a time that is not known")}` : "that follow from the config; arming makes the others");
     byId("checks").replaceChildren(...checks.map((check) => row(
       check.item,
       make("span", { class: check.ok ? "good" : "bad" }, check.ok ? "passes" : "FAILS"),
@@ -46,5 +46,3 @@ function withLatch(checks, faults) {
   const latch = { item: LATCH, ok: !found, found: `${found || "none"}, now`, allowed: "none", to_do: found && "clear each fault by its number" };
   return checks.map((check) => (check.item === LATCH ? latch : check));
 }
-
-const timeOf = (t) => (t ? new Date(t * 1e3).toLocaleTimeString() : "a time that is not known");

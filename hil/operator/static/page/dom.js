@@ -66,8 +66,12 @@ export function digits(value) {
   return Math.abs(value) < 1e7 ? String(Number(value.toPrecision(4))) : value.toExponential(3);
 }
 
-/** Address of what is read from the record of a run. */
-export const recordOf = (run) => `/api/runs/${run.split("/").map(encodeURIComponent).join("/")}/record`;
+/** Address of a run, of its files, and of what is read from its record. */
+export const runOf = (name) => `/api/runs/${name.split("/").map(encodeURIComponent).join("/")}`;
+export const recordOf = (name) => `${runOf(name)}/record`;
+
+/** Time of day of a Unix time [s], or other words where there is none. */
+export const timeOf = (t, otherwise) => (t ? new Date(t * 1e3).toLocaleTimeString() : otherwise);
 
 /** JSON of an address of this server; null: there is none. */
 export async function read(address) {

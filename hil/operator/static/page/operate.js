@@ -1,7 +1,7 @@
 /** Lease, who asks for it, arming and start, faults with what to do, set-points and modes. */
 
 import { startChecks } from "./checks.js";
-import { byId, make, row, setText } from "./dom.js";
+import { byId, make, row, setText, timeOf } from "./dom.js";
 import { onHold } from "./hold.js";
 
 // A request for the lease is shown to its holder for 5 s; it is repeated while this page waits.
@@ -76,7 +76,7 @@ function startFaults(config, order) {
       const about = config.faults[fault.number] ?? {};
       const clear = make("button", { type: "button", disabled: Boolean(reason), onclick: () => order({ type: "clear", fault: fault.number }) }, `Clear fault ${fault.number}`);
       const line = row(
-        timeOf(times?.[fault.number]),
+        timeOf(times?.[fault.number], "earlier"), // of a fault that was there before the page server nobody knows
         make("strong", {}, `Fault ${fault.number}`),
         make("span", {}, make("strong", {}, fault.name), ` ${fault.detail}`),
         about.operator ?? "see the fault table",
@@ -87,9 +87,6 @@ function startFaults(config, order) {
     }));
   };
 }
-
-/** When a fault was first seen, in Unix seconds; none is told of one that was there before the page server. */
-const timeOf = (seen) => (typeof seen === "number" ? new Date(seen * 1e3).toLocaleTimeString() : "earlier");
 
 function showSetPoints(config, order) {
   const place = byId("set-points");

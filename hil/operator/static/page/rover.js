@@ -11,7 +11,7 @@ import { View } from "./views.js";
 export function roverSeries(config) {
   const all = config.series.map((one) => one.name);
   const wanted = ["normal_force_N", "slip", "sinkage_m", "wheel_speed_radps", "wheel_load_N", "load_wanted_N", "joint_angle_rad"];
-  const single = ["effective_kinetic_energy_J", "time_to_impact_s", "speed_mps", "gap_m", "way_m", "force_sum_N", ...POSE];
+  const single = ["gap_m", "force_sum_N", ...POSE];
   return all.filter((name) => single.includes(name) || wanted.includes(name.split("/")[0]));
 }
 

@@ -1,7 +1,7 @@
 /** Runs that are over: list, figure, summary, exports, comparison, and the force sensors around the impact. */
 
 import { axisStyle, bodyColours, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
-import { byId, digits, make, read, recordOf, row } from "./dom.js";
+import { byId, digits, make, read, recordOf, row, runOf } from "./dom.js";
 import { drawEvery } from "./draw.js";
 
 const EXPORTS = ["mat", "tdms", "mcap"];
@@ -65,7 +65,7 @@ function shortOf(run, main) {
 }
 
 async function show(run, all, replay) {
-  const address = `/api/runs/${run.name.split("/").map(encodeURIComponent).join("/")}`;
+  const address = runOf(run.name);
   const place = byId("one-run");
   place.replaceChildren(make("h3", {}, run.name));
   const files = [["figure.png", "Figure"], ["summary.json", "Summary"], ["report.html", "Report"]].filter(([file]) => run.files.includes(file));

@@ -1,7 +1,7 @@
 /** A trial that waits for its verdict: its force, each quality rule with its number, and the trials before it at that angle. */
 
 import { axisStyle, bodyColours, COLOURS, widthIn } from "./chart.js";
-import { digits, make, read, recordOf, row } from "./dom.js";
+import { digits, make, read, recordOf, row, runOf } from "./dom.js";
 
 const SERIES = "force_sum_N";
 const [BEFORE_S, AFTER_S, HIGH] = [0.05, 0.5, 220];
@@ -36,7 +36,7 @@ export class VerdictPanel {
     if (!trial) return;
     const before = alike(trial, this.runs);
     const [summary, ...traces] = await Promise.all([
-      read(`/api/runs/${name.split("/").map(encodeURIComponent).join("/")}/summary.json`),
+      read(`${runOf(name)}/summary.json`),
       ...[trial, ...before.slice(0, MOST_BEFORE)].map((one) => read(`${recordOf(one.name)}/traces?series=${SERIES}`)),
     ]);
     if (this.shown !== key) return;

@@ -10,19 +10,13 @@ import pytest
 from hil.analysis.film.files import FilmError
 from hil.analysis.film.moments import filmed
 from hil.app.page.film import HEIGHT, WIDTH, solid_pictures
-from hil.app.run import run_experiment
-from hil.config import load_config
 
 pytestmark = pytest.mark.slow
-SHORT = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5")
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    config = load_config("sim_impact", [*SHORT, "telemetry.endpoint=''"], 3)
-    run_experiment(config, folder, progress=lambda _: None, figure=False)
-    return filmed(folder, None, None)
+def shown(short_trial):
+    return filmed(short_trial(), None, None)
 
 
 @pytest.mark.skipif(

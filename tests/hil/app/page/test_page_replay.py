@@ -9,28 +9,17 @@ import numpy as np
 import pytest
 
 from hil.app.page.record import shown
-from hil.app.run import run_experiment
 from hil.config import load_config
 from hil.recording import RecordError, read_trial
 
 from .records import record_of
 
 pytestmark = pytest.mark.slow
-SHORT = (
-    "trial.start_distance_m=0.03",
-    "trial.ramp_s=0.1",
-    "trial.settle_s=0.5",
-    "record.after_s=0.5",
-    "trial.angle_deg=40",
-)
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    config = load_config("sim_impact", [*SHORT, "telemetry.endpoint=''"], 3)
-    run_experiment(config, folder, progress=lambda _: None, figure=False)
-    return folder
+def run(short_trial):
+    return short_trial("trial.angle_deg=40")
 
 
 def test_a_replay_has_the_rover_the_obstacle_and_the_motion_of_the_run(run):

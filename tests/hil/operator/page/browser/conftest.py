@@ -60,16 +60,16 @@ def page(server, opened):
 
 
 @pytest.fixture
-def operated(processes):
+def rested(processes):
     """A whole `hil operate`, which a file of tests starts as `processes`; each test leaves it at rest."""
     yield processes
     processes.rest()
 
 
 @pytest.fixture
-def operated_page(operated, opened):
+def operated_page(rested, opened):
     """The page of its operator, who holds the lease."""
-    one = opened(operated.url)
+    one = opened(rested.url)
     take_lease(one)
     one.problems.clear()  # the login form came with 401
     return one

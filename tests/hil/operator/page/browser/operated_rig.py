@@ -9,14 +9,16 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import TimeoutError
 
 from hil.bench.cpu_usage import seconds_used as descendants
+from hil.operator import client as client_module
 from hil.operator.client import CommandClient
 from hil.operator.runtime_folder import read_token
 from hil.recording import TrialRecord, read_trial
@@ -123,6 +125,16 @@ def _free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
+
+
+@contextmanager
+def operated(folder: Path, config: str, settings: Sequence[str], more: Sequence[str] = ()) -> Iterator[OperatedRig]:
+    """A rig whose command server lives, however late it answers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client_module, "ANSWER_S", LONGEST_S)
+        rig = OperatedRig(folder, config, settings, more)
+        yield rig
+        rig.close()
 
 
 def take_lease(page):

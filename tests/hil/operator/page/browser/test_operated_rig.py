@@ -13,10 +13,9 @@ from hil.analysis.campaign import read_campaign
 from hil.experiments.impact.experiment import ImpactState
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Start
-from hil.operator import client as client_module
 
 from .conftest import NAME
-from .operated_rig import LONGEST_S, PRESS_MS, OperatedRig, press, take_lease
+from .operated_rig import LONGEST_S, PRESS_MS, operated, press, take_lease
 from .scripted_server import until
 
 pytestmark = pytest.mark.slow
@@ -50,16 +49,13 @@ def processes(chromium, tmp_path_factory):
     """One rig for all tests; each leaves it at rest."""
     folder = tmp_path_factory.mktemp("operated")
     (folder / "plan.yaml").write_text(PLAN)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(client_module, "ANSWER_S", LONGEST_S)  # the command server lives, however late it answers
-        rig = OperatedRig(folder, "sim_impact", SETTINGS, ("--plan", str(folder / "plan.yaml")))
-        yield rig
-        rig.close()
+    with operated(folder, "sim_impact", SETTINGS, ("--plan", str(folder / "plan.yaml"))) as one:
+        yield one
 
 
 @pytest.fixture
-def rig(operated):
-    return operated
+def rig(rested):
+    return rested
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ import pytest
 
 from hil.analysis.campaign import read_campaign
 from hil.config import load_config
-from hil.operator import client as client_module
 
-from .operated_rig import LONGEST_S, PRESS_MS, OperatedRig, press
+from .operated_rig import LONGEST_S, PRESS_MS, operated, press
 from .scripted_server import until
 from .test_operated_rig import PLAN
 
@@ -29,16 +28,13 @@ def processes(chromium, tmp_path_factory):
     folder = tmp_path_factory.mktemp("operated")
     (folder / "plan.yaml").write_text(PLAN)
     (folder / "rig.yaml").write_text(load_config("sim_impact", SETTINGS).to_yaml())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(client_module, "ANSWER_S", LONGEST_S)  # the command server lives, however late it answers
-        rig = OperatedRig(folder, str(folder / "rig.yaml"), ())
-        yield rig
-        rig.close()
+    with operated(folder, str(folder / "rig.yaml"), ()) as one:
+        yield one
 
 
 @pytest.fixture
-def rig(operated):
-    return operated
+def rig(rested):
+    return rested
 
 
 @pytest.fixture
