@@ -14,7 +14,9 @@ from drivers.calibration import CalibratedSensor, Calibration, sensitivity_mVpN
 from drivers.messages import SensorName
 from drivers.section import Listed, Problem, Section
 
-Role = Literal["drives", "valves", "daq", "loads"]
+Role = Literal["drives", "valves", "daq", "loads", "motion", "imu", "joints"]
+# Roles of instruments that measure the rover's motion.
+INSTRUMENTS: tuple[Role, ...] = ("motion", "imu", "joints")
 T = TypeVar("T")
 
 Port = Annotated[
@@ -124,6 +126,24 @@ class LoadsSection(DeviceSection):
     """The data acquisition of leg sensors and load cell."""
 
     role: ClassVar[Role] = "loads"
+
+
+class MotionSection(DeviceSection):
+    """An instrument that measures the place of the rover from outside."""
+
+    role: ClassVar[Role] = "motion"
+
+
+class ImuSection(DeviceSection):
+    """An inertial measurement unit on the rover."""
+
+    role: ClassVar[Role] = "imu"
+
+
+class JointsSection(DeviceSection):
+    """Encoders of the rover's joints."""
+
+    role: ClassVar[Role] = "joints"
 
 
 class Named(Section, Generic[T]):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, T
 
 from drivers.device_sections import DeviceSection, Role
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DaqDevice, DrivesDevice, IoDevice, PolledDevice, ValvesDevice
+from drivers.interfaces import DaqDevice, DrivesDevice, InstrumentDevice, IoDevice, PolledDevice, ValvesDevice
 from drivers.messages import SensorName
 from drivers.section import Problem
 from drivers.valve_layout import ValveLayout
@@ -48,6 +48,22 @@ class LoadSetup(NamedTuple):
     block_samples: int
 
 
+class InstrumentSetup(NamedTuple):
+    """An instrument of motion.
+
+    Attributes:
+        channels: names, in the order of the values of a reading. Of `motion`: distance_m; or x_m, y_m, z_m; or these
+            and qx, qy, qz, qw. Of `imu`: ax_mps2, ay_mps2, az_mps2 (specific force), wx_radps, wy_radps, wz_radps. Of
+            `joints`: the names of the joints [rad].
+        rate_hz: readings a second.
+        delay_ns: least time from a measurement until the reading can be there [ns].
+    """
+
+    channels: tuple[str, ...]
+    rate_hz: float
+    delay_ns: int
+
+
 class RigSetup(NamedTuple):
     """What a driver must know of the rig besides its section.
 
@@ -65,6 +81,7 @@ class RigSetup(NamedTuple):
         open_loop: the wheels are driven by duty, not by speed.
         loads: the load channels; None: there are none.
         power_hz: how often motor currents and supply voltages are to be read at least [1/s].
+        instruments: those of motion that the rig has, by role.
     """
 
     rover: str
@@ -80,6 +97,7 @@ class RigSetup(NamedTuple):
     open_loop: bool
     loads: LoadSetup | None = None
     power_hz: float = 1.0
+    instruments: Mapping[str, InstrumentSetup] = {}
 
 
 class Connection(NamedTuple):
@@ -288,6 +306,14 @@ class LoadsType(DriverType[S]):
 
     @abstractmethod
     def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DaqDevice:
+        """See DriverType."""
+
+
+class InstrumentType(DriverType[S]):
+    """A driver of an instrument of motion; `role` is one of `drivers.device_sections.INSTRUMENTS`."""
+
+    @abstractmethod
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> InstrumentDevice:
         """See DriverType."""
 
 

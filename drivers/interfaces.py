@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample
 
 Sample_co = TypeVar("Sample_co", covariant=True)
 Command_contra = TypeVar("Command_contra", contravariant=True)
@@ -184,3 +184,7 @@ class DaqDevice(PolledDevice, Source[DaqBlock], Protocol):
     """
 
     filter_delay_ns: int
+
+
+class InstrumentDevice(PolledDevice, Source[Reading], Protocol):
+    """An instrument of motion. `read` returns each reading once; of several that have come, the newest."""

@@ -91,6 +91,27 @@ class ValveSample(msgspec.Struct, frozen=True, gc=False):
     acknowledged_ns: int
 
 
+class Reading(msgspec.Struct, frozen=True, gc=False):
+    """One reading of an instrument of motion: of its own axes, before its mounting is taken into account.
+
+    Attributes:
+        sequence: counts readings from 1; a gap: some were lost.
+        t_ns: when it was measured [ns].
+        value: (channels,) in SI, in the order of the instrument's channels; NaN: this one was not measured.
+        arrived_ns: when the driver received it [ns]; -1: before the first.
+    """
+
+    sequence: int
+    t_ns: int
+    value: tuple[float, ...]
+    arrived_ns: int = -1
+
+    @classmethod
+    def unread(cls, channels: int) -> Reading:
+        """Nothing has been measured yet."""
+        return cls(0, -1, (math.nan,) * channels)
+
+
 class DriveCommand(msgspec.Struct, frozen=True, gc=False):
     """Wheel speeds to hold [rad/s], or a cut: drive output zero. A level, not an event: it may be repeated or lost.
 

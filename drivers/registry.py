@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from drivers.device_sections import DeviceSection, Role
-from drivers.driver_type import DaqType, DriverType, DrivesType, LoadsType, ValvesType
+from drivers.driver_type import DaqType, DriverType, DrivesType, InstrumentType, LoadsType, ValvesType
 from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
 from drivers.modbus.amplifier_entry import MODBUS_LOADS
 from drivers.modbus.entry import MODBUS
@@ -73,6 +73,13 @@ def loads_driver(section: DeviceSection) -> LoadsType[Any]:
     """The driver of a checked data acquisition of load channels."""
     driver = driver_of(section)
     assert isinstance(driver, LoadsType)
+    return driver
+
+
+def instrument_driver(section: DeviceSection) -> InstrumentType[Any]:
+    """The driver of a checked instrument of motion."""
+    driver = driver_of(section)
+    assert isinstance(driver, InstrumentType)
     return driver
 
 

@@ -28,6 +28,7 @@ from hil.config.schema.equipment import (
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.extensions import extension_section, installed_section
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig, WheelConfig
+from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.loop import LoopConfig, RealtimeConfig
 from hil.config.schema.normal_force import NormalForceConfig
@@ -87,6 +88,9 @@ class UncheckedConfig(Section):
     cylinders: CylindersConfig = Field(default_factory=CylindersConfig)
     daq: DaqConfig | None = Field(default_factory=DaqConfig, description="null: the rig has no force sensors")
     loads: LoadsConfig | None = Field(None, description="null: the rig has no leg sensors, load cell and strain gauges")
+    motion: MotionConfig | None = Field(None, description="null: nothing measures the rover's place from outside")
+    imu: ImuConfig | None = Field(None, description="null: the rover has no inertial measurement unit")
+    joints: JointsConfig | None = Field(None, description="null: no joint has an encoder")
     detector: DetectorConfig = Field(default_factory=DetectorConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     residuals: ResidualsConfig = Field(default_factory=ResidualsConfig)
@@ -129,6 +133,9 @@ class UncheckedConfig(Section):
             supplies=watched_supplies(self.rig, self.devices, self.limits),
             turning=turning_joints(self.rover.type),
             motion=True,
+            motion_channels=self.motion.channels if self.motion else (),
+            imu_channels=self.imu.channels if self.imu else (),
+            joints_channels=tuple(encoder.joint for encoder in self.encoders),
         )
         if loads is None:
             return layout
@@ -138,6 +145,19 @@ class UncheckedConfig(Section):
             leg_sensors=loads.leg_sensors is not None,
             load_cell=loads.load_cell is not None,
         )
+
+    @property
+    def encoders(self) -> tuple[JointEncoder, ...]:
+        """Of the rover's joints, in the order of the values of a reading; empty: there are none."""
+        if self.joints is None:
+            return ()
+        return self.joints.encoders or tuple(JointEncoder(joint=name) for name in turning_joints(self.rover.type))
+
+    @property
+    def instruments(self) -> dict[str, MotionConfig | ImuConfig | JointsConfig]:
+        """Sections of the instruments of motion that the rig has, by role."""
+        each = {"motion": self.motion, "imu": self.imu, "joints": self.joints}
+        return {role: section for role, section in each.items() if section is not None}
 
     @property
     def sample_rates_hz(self) -> dict[str, float]:

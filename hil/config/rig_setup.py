@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drivers.driver_type import LoadSetup, RigSetup, SensorSetup
+from drivers.driver_type import InstrumentSetup, LoadSetup, RigSetup, SensorSetup
 from hil.config.model import UncheckedConfig
 
 # How often motor currents and supply voltages are read [1/s]: where limits watch them, and where they are only shown.
@@ -26,5 +26,11 @@ def rig_setup(config: UncheckedConfig) -> RigSetup:
         block_samples=daq.block_samples if daq else 0,
         open_loop=config.layout.open_loop,
         loads=LoadSetup(config.layout.loads, loads.range_V, loads.rate_hz, loads.block_samples) if loads else None,
+        instruments={
+            role: InstrumentSetup(
+                config.layout.instrument_channels(role), section.rate_hz, round(section.delay_ms * 1e6)
+            )
+            for role, section in config.instruments.items()
+        },
         power_hz=WATCHED_POWER_HZ if config.layout.supplies else READ_POWER_HZ,
     )

@@ -23,6 +23,8 @@ _BOGIE = "_bogie"
 T = TypeVar("T")
 # Groups of a record with samples, each with datasets blocks, raw and t_ns; they are named as the links.
 SAMPLED = ("daq", "loads")
+# Instruments that measure the rover's motion, named as their links; each has its newest reading in `Samples`.
+INSTRUMENTS = ("motion", "imu", "joints")
 
 
 class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
@@ -42,6 +44,9 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         supplies: names of the motors' supply voltages that are watched, with the motors' currents; empty: neither is.
         turning: names of the joints that turn, but those of the wheels.
         motion: a row has the rover's motion; the records of earlier versions do not.
+        motion_channels: names of the values of a reading of the instrument outside the rover; empty: there is none.
+        imu_channels: the same of the inertial measurement unit.
+        joints_channels: names of the joints with an encoder.
 
     Example:
         >>> layout = Layout(("left", "right"), ("left", "right"), channels=SENSORS["triangle"], ways=("extend",))
@@ -64,6 +69,9 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     supplies: tuple[str, ...] = ()
     turning: tuple[str, ...] = ()
     motion: bool = False
+    motion_channels: tuple[str, ...] = ()
+    imu_channels: tuple[str, ...] = ()
+    joints_channels: tuple[str, ...] = ()
 
     @cached_property
     def valves(self) -> tuple[str, ...]:
@@ -97,7 +105,16 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     def links(self) -> tuple[str, ...]:
         """Names of the links to devices: without force sensors no DAQ, and so on."""
         fast, slow = ("daq",) * bool(self.channels), ("loads",) * bool(self.loads)
-        return fast + ("drives",) + ("valves",) * bool(self.cylinders) + slow
+        return fast + ("drives",) + ("valves",) * bool(self.cylinders) + slow + self.instruments
+
+    @cached_property
+    def instruments(self) -> tuple[str, ...]:
+        """The instruments of motion that the rig has, in the order of `INSTRUMENTS`."""
+        return tuple(role for role in INSTRUMENTS if self.instrument_channels(role))
+
+    def instrument_channels(self, role: str) -> tuple[str, ...]:
+        """Names of the values of a reading of an instrument; empty: there is none."""
+        return {"motion": self.motion_channels, "imu": self.imu_channels, "joints": self.joints_channels}[role]
 
     def of_group(self, group: str) -> tuple[str, ...]:
         """Names of the channels whose samples are in that group of a record (SAMPLED)."""

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample, ValveSet
-from hil.messages.layout import Layout
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample, ValveSet
+from hil.messages.layout import INSTRUMENTS, Layout
 from hil.messages.signals import TICK, Signal
 
-Sample = TypeVar("Sample", DriveSample, ValveSample)
+Sample = TypeVar("Sample", DriveSample, ValveSample, Reading)
 Numbers = tuple[Any, ...]
-# Where `Samples` has the newest sample of a kind, as the sources of `TICK` write it.
-_PLACES: dict[type[Any], str] = {DriveSample: "samples.drives.", ValveSample: "samples.valves."}
+# Which field of `Samples` has the newest sample of a link, and its class.
+SAMPLES: dict[str, type[Any]] = {"drives": DriveSample, "valves": ValveSample, **dict.fromkeys(INSTRUMENTS, Reading)}
 
 
 class _Part(NamedTuple):
@@ -54,7 +54,7 @@ class _Part(NamedTuple):
 
 
 class SampleRow(Generic[Sample]):
-    """A sample of drives or valves as a row.
+    """A sample of drives, valves or an instrument as a row.
 
     Its two functions are generated once for a layout, as `hil.messages.packer` makes that of a tick: to go through the
     signals one by one takes eight times as long, in each tick.
@@ -62,6 +62,7 @@ class SampleRow(Generic[Sample]):
     Args:
         kind: of the sample.
         layout: of the rig.
+        link: that it comes from, a key of `SAMPLES`; by default the only one with such samples.
 
     Attributes:
         dtype: of the row.
@@ -70,8 +71,9 @@ class SampleRow(Generic[Sample]):
         unpack: the sample of the numbers of a row.
     """
 
-    def __init__(self, kind: type[Sample], layout: Layout) -> None:
-        self._parts: list[_Part] = list(_parts(kind, layout))
+    def __init__(self, kind: type[Sample], layout: Layout, link: str = "") -> None:
+        link = link or next(name for name, of in SAMPLES.items() if of is kind)
+        self._parts: list[_Part] = list(_parts(kind, layout, f"samples.{link}."))
         fields: list[Any] = [(part.signal.name, f"<{part.signal.kind}", part.shape) for part in self._parts]
         self.dtype: np.dtype[Any] = np.dtype([("sequence", "<i8"), *fields])
         names: dict[str, Any] = {"since": since, "flat": chain.from_iterable, "nan": math.nan}
@@ -100,8 +102,8 @@ class SampleRow(Generic[Sample]):
         return self.unpack(tuple(numbers))
 
 
-def _parts(kind: type[Any], layout: Layout) -> Iterator[_Part]:
-    first, place = 1, _PLACES[kind]
+def _parts(kind: type[Any], layout: Layout, place: str) -> Iterator[_Part]:
+    first = 1
     for signal in TICK:
         source = signal.source.removeprefix("flat(").removesuffix(")")
         if not source.startswith(place) or not signal.present(layout):

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from hil.messages.layout import SAMPLED, Layout
+from hil.messages.layout import INSTRUMENTS, SAMPLED, Layout
 
 # The stages of a tick, in the order in which they run (hil/runtime/cycle.py).
 PHASES = ("sample", "estimate", "predict", "check", "decide", "control", "limit", "command", "record")
@@ -66,6 +67,28 @@ class Signal(NamedTuple):
     def present(self, layout: Layout) -> bool:
         """Whether a rig has it. HDF5 has no empty arrays."""
         return (not self.needs or bool(getattr(layout, self.needs))) and 0 not in self.shape(layout)
+
+
+_INSTRUMENT = {"motion": "measures from outside", "imu": "measures inertia", "joints": "measures the joints"}
+
+
+def _of_instrument(role: str) -> tuple[Signal, ...]:
+    """The newest reading of an instrument of motion."""
+    words, channels = f"of the instrument that {_INSTRUMENT[role]}", f"{role}_channels"
+    return (
+        Signal(
+            f"{role}_t_ns", "i8", "ns", f"when the newest reading {words} was taken, -1 before",
+            f"samples.{role}.t_ns", needs=channels,
+        ),
+        Signal(
+            f"{role}_arrived_ns", "i8", "ns", f"when the newest reading {words} arrived, -1 before",
+            f"samples.{role}.arrived_ns", needs=channels,
+        ),
+        Signal(
+            f"{role}_reading", "f8", "", f"newest reading {words}, in its own axes; SI", f"samples.{role}.value",
+            channels,
+        ),
+    )  # fmt: skip
 
 
 TICK = (
@@ -218,6 +241,52 @@ TICK = (
     Signal(
         "cylinder_angle_rad", "f8", "rad", "angle of each cylinder's joint, from the rover twin",
         "prediction.cylinder_angle_rad", "cylinders", "controls_loads",
+    ),
+    *chain.from_iterable(map(_of_instrument, INSTRUMENTS)),
+    Signal(
+        "innovation", "f4", "1",
+        "squared normalised innovation of the newest reading of each instrument over its degrees of freedom; NaN before",
+        "prediction.observed.innovation", "instruments",
+    ),
+    Signal(
+        "source", "u1", "1", "state of each instrument as a source of the observer: 0 nothing yet, 1 used, 2 its newest "
+        "reading rejected, 3 left out, 4 stale",
+        "prediction.observed.source", "instruments",
+    ),
+    Signal(
+        "speed_sd_mps", "f4", "m/s", "standard deviation of speed_mps", "prediction.observed.speed_sd_mps",
+        needs="instruments",
+    ),
+    Signal(
+        "slip_sd", "f4", "1", "standard deviation of each slip", "prediction.observed.slip_sd", "wheels", "instruments"
+    ),
+    Signal(
+        "sinkage_sd_m", "f4", "m", "standard deviation of each sinkage", "prediction.observed.sinkage_sd_m", "wheels",
+        "instruments",
+    ),
+    Signal(
+        "normal_force_sd_N", "f4", "N", "standard deviation of each normal force",
+        "prediction.observed.normal_force_sd_N", "wheels", "instruments",
+    ),
+    Signal(
+        "pose_sd", "f4", "", "standard deviation of the pose: position [m], rotation about the base's axes [rad]",
+        "prediction.observed.pose_sd", "x,y,z,roll,pitch,yaw", "instruments",
+    ),
+    Signal(
+        "joint_angle_sd_rad", "f4", "rad", "standard deviation of each joint angle",
+        "prediction.observed.joint_angle_sd_rad", "turning", "instruments",
+    ),
+    Signal(
+        "gravity", "f4", "1", "direction of gravity in the base frame, a unit vector", "prediction.observed.gravity",
+        "x,y,z", "instruments",
+    ),
+    Signal(
+        "energy_sd_J", "f4", "J", "standard deviation of effective_kinetic_energy_J",
+        "prediction.observed.energy_sd_J", needs="instruments",
+    ),
+    Signal(
+        "time_to_impact_sd_s", "f4", "s", "standard deviation of time_to_impact_s",
+        "prediction.observed.time_to_impact_sd_s", needs="instruments",
     ),
 )  # fmt: skip
 EVENTS = (

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from drivers.messages import DaqBlock, DriveSample, ValveSample, ValveSet
+from drivers.messages import DaqBlock, DriveSample, Reading, ValveSample, ValveSet
 from hil.messages.loads import LoadGoal, LoadSetPoints
 from hil.messages.operator_input import OperatorInput
 
@@ -19,6 +19,9 @@ T = TypeVar("T")
 MOST_BLOCKS = 64
 # Numbers by wheel, in the order of the layout's wheels.
 ByWheel = tuple[float, ...]
+# States of an instrument as a source of the observer: nothing came yet; its newest reading was used; it was rejected by
+# its innovation; the instrument is left out; its newest reading is stale.
+SOURCE_STATES = ("none", "used", "rejected", "left_out", "stale")
 UPRIGHT = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)  # pose of a base that has not moved
 
 
@@ -62,7 +65,9 @@ class Samples(msgspec.Struct, frozen=True, gc=False):
     A rig without force sensors has no blocks, and age 0; a rig without valves has the initial valve sample.
     `gap` is the largest number of blocks missing between two blocks of this tick, or before its first;
     `operator` holds the operator's commands since the last tick. `load_blocks` are those of the slow load channels
-    (`Layout.loads`), and the last three are for them as `daq_age_ns`, `daq_sequence` and `gap` are for `blocks`.
+    (`Layout.loads`), and the next three are for them as `daq_age_ns`, `daq_sequence` and `gap` are for `blocks`.
+    `motion`, `imu` and `joints` are the newest readings of the instruments of motion; None: there is no such one. A
+    reading is new where its time is.
     """
 
     t_ns: int
@@ -77,6 +82,9 @@ class Samples(msgspec.Struct, frozen=True, gc=False):
     load_age_ns: int = 0
     load_sequence: int = 0
     load_gap: int = 0
+    motion: Reading | None = None
+    imu: Reading | None = None
+    joints: Reading | None = None
 
 
 class LoadState(msgspec.Struct, frozen=True, gc=False):
@@ -121,6 +129,37 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     loads: LoadState | None = None
 
 
+class Observed(msgspec.Struct, frozen=True, gc=False):
+    """What instruments of motion add to a prediction: standard deviations of its values, and the state of each source.
+
+    Attributes:
+        speed_sd_mps: of `Prediction.speed_mps`.
+        slip_sd: (wheels,) of the slips.
+        sinkage_sd_m: (wheels,) of the sinkages.
+        normal_force_sd_N: (wheels,) of the wheel loads.
+        pose_sd: (6,) of the pose: position [m], then rotation about x, y, z of the base [rad].
+        joint_angle_sd_rad: (turning joints,) of their angles.
+        gravity: (3,) direction of gravity in the base frame, a unit vector.
+        energy_sd_J: of T_c.
+        time_to_impact_sd_s: of the time to the impact; infinity while the rover does not approach.
+        innovation: (instruments,) squared normalised innovation of the newest reading over its degrees of freedom; NaN
+            before the first.
+        source: (instruments,) state of each, a code of `SOURCE_STATES`.
+    """
+
+    speed_sd_mps: float
+    slip_sd: ByWheel
+    sinkage_sd_m: ByWheel
+    normal_force_sd_N: ByWheel
+    pose_sd: tuple[float, ...]
+    joint_angle_sd_rad: tuple[float, ...]
+    gravity: tuple[float, ...]
+    energy_sd_J: float
+    time_to_impact_sd_s: float
+    innovation: tuple[float, ...]
+    source: tuple[int, ...]
+
+
 class Prediction(msgspec.Struct, frozen=True, gc=False):
     """Prediction of the rover twin: normal forces [N], sinkage [m] and slip by wheel, speed, T_c, time left.
 
@@ -137,6 +176,7 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
             loads are controlled.
         cylinder_angle_rad: (cylinders,) of their joints.
         gravity: (3,) direction of gravity in the base frame, a unit vector.
+        observed: of a rig with instruments of motion, by which the values above are corrected; None: it has none.
     """
 
     normal_force_N: ByWheel
@@ -156,6 +196,7 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     cylinder_torque_Nm: tuple[float, ...] = ()
     cylinder_angle_rad: tuple[float, ...] = ()
     gravity: tuple[float, ...] = ()
+    observed: Observed | None = None
 
 
 class Goal(msgspec.Struct, frozen=True, gc=False):

@@ -8,10 +8,10 @@ import select
 import termios
 import tty
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from threading import RLock
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -39,12 +39,29 @@ class SimulatedSerialDevice(Protocol):
         """Press the emergency stop that it reads, or release it; acts at once. Raises ValueError: it has none."""
 
 
+@runtime_checkable
+class Streaming(Protocol):
+    """A device that also sends without being asked, from when its line is served first."""
+
+    def unasked(self, now_ns: int) -> Sequence[tuple[int, bytes]]:
+        """What it has begun to send since the last call: when each message begins [ns], and its bytes.
+
+        Called after `wake`, which returns when there may be more.
+        """
+
+
 class SimulatedPort(NamedTuple):
-    """A device, and the line it is connected to."""
+    """A device, and the line it is connected to.
+
+    Attributes:
+        network: the line is a UDP port of this computer instead of a terminal: each message is a datagram, and `baud`
+            counts for nothing.
+    """
 
     device: SimulatedSerialDevice
     baud: int
     turnaround_ns: int
+    network: bool = False
 
 
 class LineFault(msgspec.Struct, frozen=True):
@@ -201,6 +218,10 @@ class Line:
             if answer := self.device.receive(data, began_ns, ended_ns):
                 self._send(answer, ended_ns + self._turnaround_ns)
         wake_ns = self.device.wake(now_ns)
+        if isinstance(self.device, Streaming):
+            for began_ns, data in self.device.unasked(now_ns):
+                if not self._dead:
+                    self._send(data, began_ns)
         while self._outbound and self._outbound[0][0] <= now_ns:
             due_ns, data = self._outbound.popleft()
             self._answered(due_ns, now_ns)
@@ -276,7 +297,7 @@ def serve_lines(
             thread is suspended is answered late, and its line cannot detect that.
     """
     # a device without requests so far has no time-outs to run
-    dues_ns = dict.fromkeys(lines, NEVER_NS)
+    dues_ns = {line: 0 if isinstance(line.device, Streaming) else NEVER_NS for line in lines}
     round_ns, ready = clock_ns(), set[Line]()
     while goes_on():
         now_ns = clock_ns()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -115,9 +115,28 @@ class Readings(Protocol):
         """Newest sample of a channel [V]."""
 
 
+class Instrument(Protocol):
+    """An instrument of motion on the rig, as exact as it is: its noise and its faults are in what it gives.
+
+    Attributes:
+        channels: names of the values of a reading, as `drivers.driver_type.InstrumentSetup` has them.
+        rate_hz: readings a second.
+    """
+
+    channels: tuple[str, ...]
+    rate_hz: float
+
+    def since(self, sequence: int) -> Sequence[tuple[int, int, tuple[float, ...]]]:
+        """Readings after a number, oldest first: number, time of measurement [ns of CLOCK_MONOTONIC], values.
+
+        Those that are too old are no longer there, and one that the instrument lost never is: numbers have gaps.
+        """
+
+
 class PlantPorts(NamedTuple):
     """Plant of the serial devices; a rig without load channels has no readings."""
 
     wheels: Wheels
     cylinders: Cylinders
     readings: Readings | None = None
+    instruments: Mapping[str, Instrument] = {}

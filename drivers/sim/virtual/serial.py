@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from drivers.host import SLICE_S
-from drivers.sim.protocol.line import Line
+from drivers.sim.protocol.line import Line, Streaming
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
 
 _SLICE_NS = round(SLICE_S * 1e9)
@@ -171,7 +171,10 @@ class VirtualLines:
     def __init__(self, time: VirtualTime, lines: dict[str, Line], terminals: dict[str, VirtualTerminal]) -> None:
         self._time = time
         for line in lines.values():
-            terminals[str(line.path)].serve_now = _Served(time, line).now
+            served = _Served(time, line)
+            terminals[str(line.path)].serve_now = served.now
+            if isinstance(line.device, Streaming):
+                served.now()
 
 
 class _Served:

@@ -12,7 +12,17 @@ from typing import Annotated, Any
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from drivers.device_sections import DaqSection, DeviceSection, DrivesSection, LoadsSection, Role, ValvesSection
+from drivers.device_sections import (
+    DaqSection,
+    DeviceSection,
+    DrivesSection,
+    ImuSection,
+    JointsSection,
+    LoadsSection,
+    MotionSection,
+    Role,
+    ValvesSection,
+)
 from drivers.extensions import ExtensionError
 from drivers.registry import built_in, driver_type
 from hil.config.problems import CrossCheckError, Problem
@@ -32,6 +42,8 @@ class _OfDriver:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         choices = {kind.name: handler.generate_schema(kind.settings) for kind in built_in(self._role)}
+        if not choices:  # only drivers of installed packages
+            choices = {"": handler.generate_schema(DeviceSection)}
         union = core_schema.tagged_union_schema(choices, discriminator="driver")
         as_it_is = core_schema.wrap_serializer_function_ser_schema(
             lambda section, dump: dump(section), schema=core_schema.any_schema()
@@ -64,7 +76,14 @@ class DevicesConfig(Section):
     loads: Annotated[LoadsSection, _OfDriver("loads")] | None = Field(
         None, description="the leg sensors and the load cell"
     )
+    motion: Annotated[MotionSection, _OfDriver("motion")] | None = Field(
+        None, description="the instrument that measures the rover's place from outside"
+    )
+    imu: Annotated[ImuSection, _OfDriver("imu")] | None = Field(None, description="the inertial measurement unit")
+    joints: Annotated[JointsSection, _OfDriver("joints")] | None = Field(
+        None, description="the encoders of the rover's joints"
+    )
 
     def sections(self) -> list[DeviceSection]:
         """The sections that are present."""
-        return [section for section in (self.drives, self.valves, self.daq, self.loads) if section is not None]
+        return [section for name in type(self).model_fields if (section := getattr(self, name)) is not None]

@@ -1,0 +1,116 @@
+"""The instruments that measure the rover's motion: from outside, by inertia, and in its joints."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hil.config.schema.base import Section
+
+Triple = Annotated[tuple[float, float, float], Field(strict=False)]
+Turn = Annotated[float, Field(ge=-180, le=180)]
+Turns = Annotated[tuple[Turn, Turn, Turn], Field(strict=False)]
+Place = Annotated[float, Field(ge=-100, le=100)]
+Places = Annotated[tuple[Place, Place, Place], Field(strict=False)]
+Range = Annotated[tuple[Place, Place], Field(strict=False)]
+Joint = Annotated[str, Field(max_length=100, json_schema_extra={"note": "the name of a joint of the rover"})]
+# Channels by what is measured from outside, and of an inertial measurement unit.
+POSITION = ("x_m", "y_m", "z_m")
+MEASURES = {"distance": ("distance_m",), "position": POSITION, "pose": (*POSITION, "qx", "qy", "qz", "qw")}
+INERTIAL = ("ax_mps2", "ay_mps2", "az_mps2", "wx_radps", "wy_radps", "wz_radps")
+
+
+class InstrumentErrors(Section):
+    """How a simulated instrument differs from what the controller knows of it."""
+
+    bias: float = Field(0.0, ge=0, le=10, description="standard deviation of each channel's offset, in its unit")
+    drop_outs: float = Field(0.0, ge=0, le=1, description="share of the readings that are lost")
+    fault: Literal["none", "frozen", "jump", "biased", "swapped"] = Field(
+        "none",
+        description="frozen: repeats one reading; jump: an offset from one reading to the next, as of a slipped "
+        "encoder; biased: an offset that grows; swapped: two channels are interchanged",
+    )
+    fault_at_s: float = Field(1.0, ge=0, le=3600, description="when the fault begins")
+    fault_size: float = Field(
+        0.1, ge=-100, le=100, description="offset of a jump, growth of a bias a second, in the unit of the channels"
+    )
+
+
+class _InstrumentConfig(Section):
+    """What the instruments have in common."""
+
+    delay_ms: float = Field(5.0, ge=0, le=500, description="from a measurement until its reading can be there")
+    stale_ms: float = Field(200.0, ge=10, le=5000, description="a newest reading older than this is stale")
+    frozen_readings: int = Field(
+        20, ge=0, le=10000, description="an instrument with this many equal readings in a row is frozen; 0: not checked"
+    )
+    errors: InstrumentErrors = Field(
+        default_factory=InstrumentErrors, description="of the simulated instrument, drawn by the seed"
+    )
+
+
+class MotionConfig(_InstrumentConfig):
+    """A body of the rover measured from outside: motion capture, total station, distance sensor, string encoder."""
+
+    measures: Literal["pose", "position", "distance"] = Field(
+        "pose", description="what a reading holds: position and attitude, position, or distance along one axis"
+    )
+    rate_hz: float = Field(100.0, ge=1, le=500, description="readings a second")
+    noise_m: float = Field(0.0005, ge=1e-6, le=1, description="standard deviation of each coordinate")
+    noise_deg: float = Field(0.1, ge=1e-3, le=20, description="of the attitude about each axis; of a pose")
+    point_m: Places = Field(
+        (0.0, 0.0, 0.3), description="measured point on the main body, in its axes: x forward, y to port, z up"
+    )
+    body_turn_deg: Turns = Field(
+        (0.0, 0.0, 0.0), description="roll, pitch, yaw of the measured body's axes in the main body's; of a pose"
+    )
+    origin_m: Places = Field((0.0, 0.0, 0.0), description="origin of the instrument's axes in those of the rig")
+    turn_deg: Turns = Field((0.0, 0.0, 0.0), description="roll, pitch, yaw of the instrument's axes in the rig's")
+    direction: Triple = Field(
+        (1.0, 0.0, 0.0), description="way on which a distance grows, in the rig's axes; from origin_m"
+    )
+    room_m: Annotated[tuple[Range, Range, Range], Field(strict=False)] = Field(
+        ((-20.0, 20.0), (-20.0, 20.0), (-5.0, 5.0)),
+        description="where the measured point can be in the rig's axes, from and to; a reading outside is wrong",
+    )
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the values of a reading."""
+        return MEASURES[self.measures]
+
+
+class ImuConfig(_InstrumentConfig):
+    """An inertial measurement unit on the main body."""
+
+    rate_hz: float = Field(200.0, ge=10, le=1000, description="readings a second")
+    noise_mps2: float = Field(0.05, ge=1e-5, le=10, description="standard deviation of each acceleration")
+    noise_radps: float = Field(0.003, ge=1e-6, le=1, description="of each rate of turn")
+    bias_mps2: float = Field(0.02, ge=0, le=5, description="of each acceleration's offset that calibration leaves")
+    bias_radps: float = Field(0.001, ge=0, le=1, description="of each rate's offset, likewise")
+    point_m: Places = Field((0.0, 0.0, 0.2), description="place on the main body, in its axes")
+    turn_deg: Turns = Field((0.0, 0.0, 0.0), description="roll, pitch, yaw of its axes in those of the main body")
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the values of a reading."""
+        return INERTIAL
+
+
+class JointEncoder(Section):
+    """The encoder of one joint."""
+
+    joint: Joint = Field(description="name of the joint")
+    zero_deg: float = Field(0.0, ge=-360, le=360, description="reading at angle 0 of the joint")
+    reversed: bool = Field(False, description="its reading falls where the joint's angle grows")
+
+
+class JointsConfig(_InstrumentConfig):
+    """Encoders of the rover's joints: bogies, rocker, steering, walking."""
+
+    rate_hz: float = Field(50.0, ge=1, le=500, description="readings a second, of all encoders")
+    noise_deg: float = Field(0.05, ge=1e-4, le=10, description="standard deviation of each angle")
+    encoders: Annotated[tuple[JointEncoder, ...], Field(strict=False)] = Field(
+        (), max_length=64, description="one a joint; none: one for each joint that turns, without offset"
+    )
