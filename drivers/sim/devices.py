@@ -11,10 +11,10 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from drivers.interfaces import DeviceError, Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, PowerSample, ValveCommand, ValveSample
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, PowerSample, Reading, ValveCommand, ValveSample
 from drivers.sim.power import PowerModel
 from drivers.sim.protocol.plant_ports import Sampled
-from models.plant import Plant
+from models.plant import InstrumentOnRig, Plant
 
 C = TypeVar("C")
 # A channel counts as overloaded from this share of its range on.
@@ -184,3 +184,21 @@ class SimValves(_Actuators[ValveCommand]):
             return None
         pressures = tuple([(extend, retract) for extend, retract in self._plant.read_pressure().tolist()])
         return ValveSample(self._sequence, self._read_at, pressures, self.acknowledged_ns)
+
+
+class SimInstrument(_Device):
+    """An instrument of motion: each reading can be read once it is `delay_ns` old; of several, the newest."""
+
+    def __init__(self, instrument: InstrumentOnRig, role: str, delay_ns: int) -> None:
+        super().__init__()
+        self.name, self._instrument, self._delay_ns = f"simulated {role}", instrument, delay_ns
+
+    def read(self, t_ns: int) -> Reading | None:
+        """The newest reading that has arrived by a time of the plant [ns], once."""
+        if not self._open:
+            raise self._not_open()
+        arrived = [one for one in self._instrument.since(self._sequence) if one[1] + self._delay_ns <= t_ns]
+        if not arrived:
+            return None
+        self._sequence, measured_ns, value = arrived[-1]
+        return Reading(self._sequence, measured_ns, value, measured_ns + self._delay_ns)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 
 from drivers.messages import DriveCommand, ValveCommand
-from drivers.sim.devices import SimDaq, SimDrives, SimValves
+from drivers.sim.devices import SimDaq, SimDrives, SimInstrument, SimValves
 from drivers.sim.power import PowerModel
 from models.plant import Plant
 
@@ -23,8 +24,10 @@ class InProcessRig:
         drives_delay_ns: from the write of a drive command to its effect on the axle.
         load_block_samples: samples in a block of the load channels, if the plant has any.
         power: of the drives, where they measure currents and supply voltage.
+        instrument_delays_ns: age of a reading of each instrument of motion when it can first be read, by role.
 
     Attributes:
+        instruments: of motion, by role.
         loads: the load channels; None: there are none.
         driven: the drives hold a speed or a duty; otherwise they are cut.
         cut_ns: when the drives were last cut, by a command or by their own time-out [ns]; -1: never since they ran.
@@ -41,8 +44,13 @@ class InProcessRig:
         drives_delay_ns: int = 0,
         load_block_samples: int = 0,
         power: PowerModel | None = None,
+        instrument_delays_ns: Mapping[str, int] = {},
     ) -> None:
         self.plant = plant
+        self.instruments = {
+            role: SimInstrument(instrument, role, instrument_delays_ns[role])
+            for role, instrument in plant.instruments.items()
+        }
         self.daq = SimDaq(plant, block_samples, daq_delay_ns)
         self.loads = (
             SimDaq(plant.load_sampling, load_block_samples, name="simulated load channels")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample
 from hil.analysis.events import commands_of
 from hil.analysis.placed_blocks import placed_blocks
 from hil.messages.layout import SAMPLED, Layout
@@ -42,7 +42,11 @@ class RecordedInputs:
         self._asked = {tick: tuple(one for at, one in asked if at == tick) for tick, _ in asked}
         sources = {group: _Blocks(self, record.samples(group), group) for group in SAMPLED if layout.of_group(group)}
         valves = _Valves(self) if layout.valves else None
-        self.devices = RigIO(layout, sources.get("daq"), _Drives(self), valves, _Operator(self), sources.get("loads"))
+        self._instruments = {role: SampleRow(Reading, layout, role) for role in layout.instruments}
+        instruments = {role: _Instrument(self, role) for role in layout.instruments}
+        self.devices = RigIO(
+            layout, sources.get("daq"), _Drives(self), valves, _Operator(self), sources.get("loads"), instruments
+        )
 
     def seek(self, place: int) -> Tick:
         """The tick of that row; its inputs are what the devices say from now on."""
@@ -60,6 +64,10 @@ class RecordedInputs:
     def valves(self) -> ValveSample:
         """What the valves had said by this tick."""
         return self._valves.of_tick(self._row[0])
+
+    def reading(self, role: str) -> Reading:
+        """The newest reading of an instrument by this tick."""
+        return self._instruments[role].of_tick(self._row[0])
 
     def operator(self) -> OperatorInput:
         """What the operator has asked in this tick."""
@@ -120,6 +128,15 @@ class _Operator:
 
     def read(self) -> OperatorInput:
         return self._recorded_inputs.operator()
+
+
+class _Instrument(_Link):
+    def __init__(self, recorded_inputs: RecordedInputs, role: str) -> None:
+        super().__init__(recorded_inputs)
+        self._role = role
+
+    def read(self, t_ns: int) -> Reading:  # noqa: ARG002
+        return self._recorded_inputs.reading(self._role)
 
 
 class _Valves(_Link):

@@ -29,10 +29,11 @@ from hil.experiments.truth_events import truth_events
 from hil.ipc.lateness import Late, late_since
 from hil.ipc.link_health import healths
 from hil.ipc.run_memory import FOLDER, RECORDER, RunMemory
-from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
+from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedInstrument, SharedValves
 from hil.ipc.shared_types import START
 from hil.ipc.stop_frames import write_stops
 from hil.messages.fault import Event
+from hil.messages.layout import INSTRUMENTS
 from hil.processes.disturbances import late_event, late_words, long_tick_event, stall_event
 from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import Granted
@@ -49,7 +50,7 @@ Progress = Callable[[str], None]
 START_DELAY_NS = 50_000_000
 # Links that may have serial lines: started when the imports of all others are done. The bytes of a simulated line are
 # moved by threads of the kernel that have ordinary priority, as imports have; beside these, answers come too late.
-SERIAL_LINKS = ("drives", "valves")
+SERIAL_LINKS = ("drives", "valves", *INSTRUMENTS)
 # The worst of the loop's own late wake-ups and of what a simulated rig did late; the ring of events has others, too.
 STALLS_NOTED = LATENESS_NOTED = 60
 # How long an event waits for room in the ring at the end of a run [ns].
@@ -143,7 +144,9 @@ class RealtimeBackend:
         waker = partial(self._platform.waker, shared)
         valves = SharedValves(shared, waker("valves")) if "valves" in links else None
         loads = SharedDaq(shared, "loads") if "loads" in links else None
-        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared, waker("drives")), valves, self._console, loads)
+        instruments = {role: SharedInstrument(shared, role) for role in config.layout.instruments}
+        drives = SharedDrives(shared, waker("drives"))
+        self.rig_io = RigIO(config.layout, daq, drives, valves, self._console, loads, instruments)
         self.cycle = build_cycle(
             Rig(config), self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )

@@ -19,7 +19,8 @@ def simulated_rig_io(layout: Layout, simulated_rig: InProcessRig, operator: Oper
     """The loop's interface to the devices of a simulated rig in the loop's process, and to an operator elsewhere."""
     links = layout.links
     daq, valves = simulated_rig.daq if "daq" in links else None, simulated_rig.valves if "valves" in links else None
-    return RigIO(layout, daq, simulated_rig.drives, valves, operator, simulated_rig.loads)
+    drives, loads, instruments = simulated_rig.drives, simulated_rig.loads, simulated_rig.instruments
+    return RigIO(layout, daq, drives, valves, operator, loads, instruments)
 
 
 def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | float | int]:

@@ -8,14 +8,22 @@ from contextlib import contextmanager
 from pydantic import ValidationError
 
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DaqDevice, DeviceError, DrivesDevice, PolledDevice, StopFrames, ValvesDevice
-from drivers.registry import daq_driver, driver_of, drives_driver, loads_driver, valves_driver
+from drivers.interfaces import (
+    DaqDevice,
+    DeviceError,
+    DrivesDevice,
+    InstrumentDevice,
+    PolledDevice,
+    StopFrames,
+    ValvesDevice,
+)
+from drivers.registry import daq_driver, driver_of, drives_driver, instrument_driver, loads_driver, valves_driver
 from hil.config import Config
 from hil.config.error_messages import problems_of
 from hil.config.rig_setup import rig_setup
 from hil.ipc.run_memory import RunMemory
-from hil.messages.layout import SAMPLED
-from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, ValveFeed
+from hil.messages.layout import INSTRUMENTS, SAMPLED
+from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, ReadingFeed, ValveFeed
 
 
 class DriverFactory:
@@ -46,6 +54,12 @@ class DriverFactory:
         with _refusal_reported("devices.loads"):
             return loads_driver(loads).make(loads, self._setup, self._host, self._alive)
 
+    def instrument(self, role: str) -> InstrumentDevice:
+        """An instrument of motion, not opened yet. Raises DeviceError: it cannot work as set."""
+        section = getattr(self._devices, role)
+        with _refusal_reported(f"devices.{role}"):
+            return instrument_driver(section).make(section, self._setup, self._host, self._alive)
+
     def drives(self) -> DrivesDevice:
         """The wheel drives, not opened yet. Raises DeviceError: they cannot work as set."""
         drives = self._devices.drives
@@ -74,6 +88,9 @@ def open_link(name: str, shared: RunMemory, alive: Alive, host: Host = COMPUTER)
     if name in SAMPLED:
         device = daq = make.daq() if name == "daq" else make.loads()
         feed = BlockFeed(shared, daq, name)
+    elif name in INSTRUMENTS:
+        device = instrument = make.instrument(name)
+        feed = ReadingFeed(shared, instrument, name)
     elif name == "drives":
         device = drives = make.drives()
         feed = DriveFeed(shared, drives)

@@ -18,7 +18,7 @@ from hil.processes.link_bridge import LinkBridge
 from hil.realtime import Granted, RightsWanted, rights
 
 # DAQ above drives above valves above load channels, all below the loop.
-BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7, "loads": 8}
+BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7, "loads": 8, "motion": 8, "imu": 8, "joints": 8}
 
 
 def main(run: Path, parent: int, name: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hil.config import Config, cylinder_parameters
+from hil.config.instrument_parameters import instrument_parameters
 from hil.config.load_parameters import load_sensors
 from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.experiment_section import ExperimentSection
@@ -60,6 +61,7 @@ def nominal_rig(config: Config) -> RigParameters:
         piezo=_piezo(config.trial, config.sensitivities_mVpN, config.daq) if config.daq else None,
         cylinder_areas=cylinder_parameters.calibrated_areas(cylinders, config.layout.cylinders),
         loads=load_sensors(config),
+        instruments=instrument_parameters(config),
         sample_rate_hz=config.daq.rate_hz if config.daq else 0,
         alignment=(0.0, 0.0),
         substep_ns=round(config.plant.substep_us * 1e3),

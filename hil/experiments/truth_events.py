@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hil.messages.schema import event_row
 from hil.simulator.ground_truth import GroundTruth
+from models.plant.motion_history import BY_WHEEL, DIGITS
 from models.plant.plate_truth import PlateTruth
 from models.plant.towing import Traction
 from models.plant.validity_watch import Outside
@@ -31,6 +32,8 @@ HEADING = "truth: heading at impact"  # of a rig that veers, as the next
 ACROSS = "truth: across at impact"
 SLIP = "truth: slipped off the plate"  # at the time of the slip
 LOADS = "truth: wheel loads, torques"  # at the end of the stretch that they are means of
+# At a time: place, roll, pitch, yaw, forward speed and yaw rate; slip of each wheel; normal force of each wheel.
+MOTION = ("truth: motion", "truth: slips", "truth: normal forces")
 PULL = "truth: drawbar pull"  # of an experiment of traction, as the next two; at time 0
 TOWED_SLIP = "truth: slip"
 TOWED_SPEED = "truth: speed"
@@ -50,6 +53,7 @@ def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
         return event_row(0, name, t_ns * rate_hz // 1_000_000_000, t_ns, value, detail=detail)
 
     yield from _loads(ground_truth.loads, event)
+    yield from _motion(ground_truth.motion, event)
     if traction := ground_truth.traction:
         means = "mean over the last part of the drive"
         yield event(PULL, 0, traction.pull, f"N, {means}")
@@ -91,6 +95,20 @@ def _loads(rows: NDArray[np.float64] | None, event: Callable[[str, int, float, s
         yield event(LOADS, round(row[0] * 1e9), 0.0, " ".join(f"{value:.3f}" for value in row[1:]))
 
 
+def _motion(rows: NDArray[np.float64] | None, event: Callable[[str, int, float, str], Rows]) -> Iterator[Rows]:
+    """As text, to the decimals that they have: one event each for the motion, the slips and the loads of a time."""
+    for row in () if rows is None else rows:
+        base, wheels = row[1:BY_WHEEL], row[BY_WHEEL:].reshape(2, -1)
+        for name, values in zip(MOTION, (base, *wheels), strict=True):
+            yield event(name, round(row[0] * 1e9), 0.0, " ".join(f"{value:.{DIGITS}g}" for value in values))
+
+
+def _of_rows(events: Rows, name: str) -> list[tuple[float, ...]]:
+    """Time [s] and numbers of the events of that name."""
+    rows = events[events["name"] == name.encode()]
+    return [(float(row["t_ns"]) * 1e-9, *map(float, bytes(row["detail"]).split())) for row in rows]
+
+
 class RecordedTruth:
     """The same read back (`hil.simulator.ground_truth.GroundTruth`).
 
@@ -123,12 +141,11 @@ class RecordedTruth:
             self.outside = Outside(times[OUTSIDE], values[OUTSIDE], float(row["limit"]), words)
         self.hit_askew = values.get(HEADING, math.nan), values.get(ACROSS, math.nan)
         self.slip = times.get(SLIP), values.get(SLIP, math.nan)
-        loads = [
-            (float(row["t_ns"]) * 1e-9, *map(float, bytes(row["detail"]).split()))
-            for row in events
-            if row["name"] == LOADS.encode()
-        ]
+        loads = _of_rows(events, LOADS)
         self.loads = np.array(loads) if loads else None
+        motion, *wheels = (_of_rows(events, name) for name in MOTION)
+        rows = [sum((one[1:] for one in each), start=row) for row, *each in zip(motion, *wheels, strict=False)]
+        self.motion = np.array(rows) if rows else None
         self._energy = values.get(ENERGY, math.nan)
         self._energy_on_ground = values.get(ENERGY_ON_GROUND, math.nan)
 

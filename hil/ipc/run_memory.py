@@ -12,20 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from drivers.messages import DriveSample, ValveSample
+from drivers.messages import DriveSample, Reading, ValveSample
 from hil.config import Config
 from hil.config.json_io import read_json
 from hil.config.text_file import read_text
-from hil.ipc.shared_types import (
-    FAULT_MESSAGE,
-    GROUND_TRUTH,
-    LATE,
-    START,
-    true_loads_dtype,
-)
+from hil.ipc.shared_types import FAULT_MESSAGE, GROUND_TRUTH, LATE, START, history_dtypes
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
 from hil.ipc.wake_up import WakeUp
 from hil.messages.link_messages import HEALTH, BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
+from hil.messages.layout import INSTRUMENTS
 from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING
 from hil.messages.signals import tick_dtype
 
@@ -36,6 +31,7 @@ LINKS = (
     "drives",
     "valves",
     "loads",
+    *INSTRUMENTS,
 )  # one worker for each where the devices are real; a rig has `Layout.links` of them
 # Links that take commands.
 COMMANDED = ("drives", "valves")
@@ -117,8 +113,9 @@ class RunMemory:
         self.drives = box("drives", SampleRow(DriveSample, layout).dtype)
         self.valve_command = box("valve_command", ValveCommandRow(layout).dtype)
         self.valves = box("valves", SampleRow(ValveSample, layout).dtype)
+        self.readings = {role: box(role, SampleRow(Reading, layout, role).dtype) for role in layout.instruments}
         self.ground_truth = box("truth", GROUND_TRUTH)
-        self.true_loads = box("true_loads", true_loads_dtype(layout)) if layout.controls_loads else None
+        self.histories = {name: box(f"true_{name}", dtype) for name, dtype in history_dtypes(layout).items()}
         self.late = ring("late", LATE, EVENTS, must_not_lose=())
         self.fault_mailboxes = {name: box(f"trouble_{name}", FAULT_MESSAGE) for name in (RECORDER, *LINKS)}
         self.healths = {name: box(f"health_{name}", HEALTH) for name in LINKS}

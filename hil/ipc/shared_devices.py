@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample, ValveSet
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample, ValveSet
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import Mailbox
 from hil.messages.link_messages import BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
@@ -121,6 +121,20 @@ class SharedValves(_View):
         if command.powered != self._powered or opened != self._open:
             self._powered, self._open = command.powered, opened
             self._wake()
+
+
+class SharedInstrument(_View):
+    """An instrument of motion: newest reading in."""
+
+    def __init__(self, shared: RunMemory, role: str) -> None:
+        self.name = role
+        self._samples = _Newest(shared.readings[role])
+        self._sample_row = SampleRow(Reading, shared.config.layout, role)
+
+    def read(self, t_ns: int) -> Reading | None:  # noqa: ARG002
+        """The newest reading, once."""
+        numbers = self._samples.read()
+        return None if numbers is None else self._sample_row.unpack(numbers)
 
 
 class _Newest:

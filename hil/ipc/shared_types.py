@@ -48,8 +48,8 @@ GROUND_TRUTH = np.dtype(  # values known only to a simulated rig, and the timing
 )
 # Its fields that are -1 as long as there is nothing to tell.
 NOT_YET = ("hit_ns", "cut_ns", "slip_ns", "plate", "outside_ns")
-# Stretches of a run of which a simulated rig keeps the true wheel loads, the newest: two minutes.
-MOST_STRETCHES = 1200
+# Rows that a simulated rig keeps of each history of the truth, the newest: two minutes.
+MOST_ROWS = 1200
 FAULT_MESSAGE = np.dtype(  # of a worker: why the loop has to go Safe; fault NO_FAULT: the cause is gone
     [("t_ns", "<i8"), ("fault", "<i8"), ("value", "<f8"), ("limit", "<f8"), ("detail", "S128")]
 )
@@ -59,10 +59,20 @@ LATE = np.dtype(  # late action of a simulated rig
 OPERATOR_COMMAND = np.dtype([("content", f"S{MOST_BYTES}")])  # JSON, as in the event that records it
 
 
-def true_loads_dtype(layout: Layout) -> np.dtype[Any]:
-    """True wheel loads and torques of a simulated rig, rows of `models.plant.load_history`, and how many there are."""
-    columns = 1 + len(layout.wheels) + len(layout.cylinders)
-    return np.dtype([("count", "<i8"), ("rows", "<f8", (MOST_STRETCHES, columns))])
+def history_dtypes(layout: Layout) -> dict[str, np.dtype[Any]]:
+    """Histories of the truth that a simulated rig keeps, by name: their rows, and how many there are.
+
+    `loads`: of a rig that controls the wheels' loads, rows of `models.plant.load_history`; `motion`: of one that
+    measures its motion, rows of `models.plant.motion_history`.
+    """
+    wheels = len(layout.wheels)
+    columns = {"loads": (1 + wheels + len(layout.cylinders)) * layout.controls_loads}
+    columns["motion"] = (9 + 2 * wheels) * bool(layout.instruments)
+    return {
+        name: np.dtype([("count", "<i8"), ("rows", "<f8", (MOST_ROWS, count))])
+        for name, count in columns.items()
+        if count
+    }
 
 
 def fault_message(fault: int, detail: str, value: float = math.nan, limit: float = math.nan) -> NDArray[np.void]:

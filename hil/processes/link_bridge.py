@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.interfaces import DriveLink, Source, ValveLink
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault_bounds import DEAD_MAN_NS
@@ -44,7 +44,39 @@ class Feed(Protocol):
         """Whether the device has confirmed the stop of that time, or a newer one."""
 
 
-class BlockFeed:
+class _Uncommanded:
+    """What a feed of a link without commands does with them, and with a stop."""
+
+    def skip(self) -> None:
+        """There are no commands."""
+
+    def apply_commands(self, start_ns: int) -> None:
+        """There are no commands."""
+
+    def stop(self, t_ns: int) -> None:
+        """Nothing to stop."""
+
+    def stopped(self, t_ns: int) -> bool:  # noqa: ARG002
+        """Nothing moves."""
+        return True
+
+
+class ReadingFeed(_Uncommanded):
+    """An instrument of motion, for the mailbox of its role."""
+
+    def __init__(self, shared: RunMemory, instrument: Source[Reading], role: str) -> None:
+        self._readings, self._instrument = shared.readings[role], instrument
+        self._row, self._packed = Row(self._readings.dtype), SampleRow(Reading, shared.config.layout, role)
+
+    def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
+        """Publish the newest reading; one from before the start of the run is none of it."""
+        if (reading := self._instrument.read(t_ns)) is None or start_ns is None or reading.t_ns < start_ns:
+            return
+        self._row.set(*self._packed.pack(reading, start_ns))
+        self._readings.write(self._row.array)
+
+
+class BlockFeed(_Uncommanded):
     """Blocks of samples, for the ring of their group."""
 
     def __init__(self, shared: RunMemory, daq: Source[DaqBlock], group: str = "daq") -> None:
@@ -61,19 +93,6 @@ class BlockFeed:
                 continue
             BlockRow.pack(row, block, block.sequence - self._sequence, start_ns)
             self._ring.append(row)  # a full ring shows as a gap in the sequence
-
-    def skip(self) -> None:
-        """There are no commands."""
-
-    def apply_commands(self, start_ns: int) -> None:
-        """There are no commands."""
-
-    def stop(self, t_ns: int) -> None:
-        """Nothing to stop."""
-
-    def stopped(self, t_ns: int) -> bool:  # noqa: ARG002
-        """Nothing moves."""
-        return True
 
 
 class _CommandedFeed:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from drivers.interfaces import DriveLink, Health, Link, Source, ValveLink
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
-from hil.messages.layout import Layout
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample
+from hil.messages.layout import INSTRUMENTS, Layout
 from hil.messages.operator_input import OperatorQueue, OperatorSource
 from hil.messages.stages import MOST_BLOCKS, Command, Samples
 
@@ -50,6 +50,7 @@ class RigIO:
         valves: the cylinders' valves; None: the rig has none.
         operator: source of an operator's commands from outside this process; None: none.
         loads: the leg sensors and the load cell; None: the rig has none.
+        instruments: of motion, those that the rig has, by role.
 
     Attributes:
         operator: queue of an operator's commands from this process.
@@ -63,11 +64,18 @@ class RigIO:
         valves: ValveLink | None,
         operator: OperatorSource | None = None,
         loads: Source[DaqBlock] | None = None,
+        instruments: Mapping[str, Source[Reading]] = {},
     ) -> None:
         self._layout = layout
         self._drives, self._valves = drives, valves
         self._daq, self._loads = (None if source is None else _Blocks(source) for source in (daq, loads))
-        self._links: Sequence[Link] = [link for link in (daq, drives, valves, loads) if link is not None]
+        links = (daq, drives, valves, loads, *instruments.values())
+        self._links: Sequence[Link] = [link for link in links if link is not None]
+        self._instruments = [(INSTRUMENTS.index(role), source.read) for role, source in instruments.items()]
+        self._readings = [
+            Reading.unread(len(layout.instrument_channels(role))) if role in instruments else None
+            for role in INSTRUMENTS
+        ]
         self.operator, self._operator = OperatorQueue(), operator
         self._drive = DriveSample(0, 0, layout.zero_speeds, -1, power=layout.no_power)
         self._valve = ValveSample(0, 0, ((0.0, 0.0),) * len(layout.cylinders), -1)
@@ -99,12 +107,14 @@ class RigIO:
         if self._operator:
             asked += self._operator.read()
         sequence = daq.sequence if daq is not None else 0
-        if loads is None:
+        if loads is None and not self._instruments:
             return Samples(t_ns, blocks, age_ns, sequence, self._drive, self._valve, gap, asked)
-        load_blocks, load_gap, load_age_ns = loads.take(t_ns)
+        load_blocks, load_gap, load_age_ns = loads.take(t_ns) if loads is not None else NO_BLOCKS
+        for place, read in self._instruments:
+            self._readings[place] = read(t_ns) or self._readings[place]
         return Samples(
             t_ns, blocks, age_ns, sequence, self._drive, self._valve, gap, asked,
-            load_blocks, load_age_ns, loads.sequence, load_gap,
+            load_blocks, load_age_ns, loads.sequence if loads is not None else 0, load_gap, *self._readings,
         )  # fmt: skip
 
     def command(self, t_ns: int, command: Command) -> None:

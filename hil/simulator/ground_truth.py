@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -59,6 +59,10 @@ class GroundTruth(Protocol):
         """True wheel loads (`models.plant.load_history.LoadHistory.rows`); None: they are not noted."""
 
     @property
+    def motion(self) -> FloatArray | None:
+        """True motion (`models.plant.motion_history.MotionHistory.rows`); None: it is not noted."""
+
+    @property
     def traction(self) -> Traction | None:
         """Pull, slip and speed before the drives were cut; None: of no experiment of traction."""
 
@@ -84,6 +88,7 @@ class NoGroundTruth:
     hit_askew: tuple[float, float] = (math.nan, math.nan)
     slip: tuple[int | None, float] = (None, math.nan)
     loads: FloatArray | None = None
+    motion: FloatArray | None = None
     traction: Traction | None = None
     outside: Outside | None = None
 
@@ -106,7 +111,7 @@ class SharedGroundTruth:
     """
 
     def __init__(self, shared: RunMemory) -> None:
-        self._mailbox, self._true_loads = shared.ground_truth, shared.true_loads
+        self._mailbox, self._histories = shared.ground_truth, shared.histories
         self._row = np.zeros(1, GROUND_TRUTH)
         for name in NOT_YET:
             self._row[name] = -1
@@ -163,7 +168,12 @@ class SharedGroundTruth:
     @property
     def loads(self) -> FloatArray | None:
         """True wheel loads, once the run is over; None: they are not noted."""
-        return loads_in(self._true_loads)
+        return rows_in(self._histories.get("loads"))
+
+    @property
+    def motion(self) -> FloatArray | None:
+        """True motion, once the run is over; None: it is not noted."""
+        return rows_in(self._histories.get("motion"))
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of the rig at first touch [J]."""
@@ -202,7 +212,7 @@ class SimulatorGroundTruth:
         since_s = start_ns * 1e-9
         self.plate = plate and plate._replace(onset_s=plate.onset_s - since_s, end_s=plate.end_s - since_s)
         self.hit_askew = _number(row["hit_heading"]), _number(row["hit_across"])
-        self.loads = _since(start_ns, row.get("true_loads"))
+        self.loads, self.motion = (_since(start_ns, row["histories"].get(name)) for name in ("loads", "motion"))
         self.slip = row["slip_ns"] - start_ns if row["slip_ns"] >= 0 else None, _number(row["slip_force"])
         self.traction = _traction([_number(value) for value in row["traction"]])
         self.outside = _outside(row["outside_ns"], row["outside"], row["outside_words"], start_ns)
@@ -222,8 +232,8 @@ class SimulatorGroundTruth:
         return {**{key: self._row[key] for key in ("ticks", "late", "skipped")}, "cost_us": cost}
 
 
-def loads_in(mailbox: Mailbox | None) -> FloatArray | None:
-    """The true wheel loads that a mailbox of `true_loads_dtype` holds; None: there is none."""
+def rows_in(mailbox: Mailbox | None) -> FloatArray | None:
+    """The rows that a mailbox of `history_dtypes` holds; None: there is none."""
     if mailbox is None:
         return None
     row = np.zeros(1, mailbox.dtype)
@@ -232,13 +242,13 @@ def loads_in(mailbox: Mailbox | None) -> FloatArray | None:
     return kept
 
 
-def truth_answer(ground_truth: Mailbox, true_loads: Mailbox | None) -> dict[str, Any]:
+def truth_answer(ground_truth: Mailbox, histories: Mapping[str, Mailbox]) -> dict[str, Any]:
     """What the control socket answers to `truth`, from the mailboxes of a rig; `SimulatorGroundTruth` reads it."""
     row = np.zeros(1, GROUND_TRUTH)
     ground_truth.read(row)
     truth_row = {name: _plain(row[name][0].tolist()) for name in GROUND_TRUTH.names or ()}
-    loads = loads_in(true_loads)
-    return truth_row if loads is None else {**truth_row, "true_loads": loads.tolist()}
+    rows = {name: rows_in(mailbox) for name, mailbox in histories.items()}
+    return {**truth_row, "histories": {name: one.tolist() for name, one in rows.items() if one is not None}}
 
 
 def _plain(value: Any) -> Any:
@@ -249,12 +259,12 @@ def _plain(value: Any) -> Any:
 
 
 def _since(start_ns: int, rows: list[list[float]] | None) -> FloatArray | None:
-    """True wheel loads with times of the run, in whole nanoseconds as its record has them."""
+    """Rows of a history with times of the run, in whole nanoseconds as its record has them."""
     if not rows:
         return None
-    loads = np.array(rows)
-    loads[:, 0] = np.rint(loads[:, 0] * 1e9 - start_ns) * 1e-9
-    inside: FloatArray = loads[loads[:, 0] > 0.0]
+    history = np.array(rows)
+    history[:, 0] = np.rint(history[:, 0] * 1e9 - start_ns) * 1e-9
+    inside: FloatArray = history[history[:, 0] > 0.0]
     return inside
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from drivers.host import COMPUTER, Host
 from hil.config import Config
-from hil.ipc.shared_types import GROUND_TRUTH, LATE, true_loads_dtype
+from hil.ipc.shared_types import GROUND_TRUTH, LATE, history_dtypes
 from hil.ipc.shm import Mailbox, Ring
 from hil.simulator.sampled_memory import SampledMemory
 
+if TYPE_CHECKING:  # the serial devices' process does without the models
+    from models.plant import InstrumentOnRig
+
 # Of a rig whose motors are not described, and that a foreign program drives by duty.
 NO_LOAD_RADPS = 3.0
+# Readings of an instrument of motion that are there for its device.
+READINGS_KEPT = 16
 RESET = np.dtype([("angle_deg", "<f8"), ("seed", "<i8")])
 # Processes of the rig. Each logs what it did late; the newest LATE_KEPT entries are kept.
 CHILDREN = ("plant", "serial", "daq")
@@ -23,6 +29,12 @@ LATE_KEPT = 256
 # Commands that a plant which stands still can take in afterwards; of more, it takes the newest.
 COMMANDS_KEPT = 256
 RESET_DONE = np.dtype([("version", "<i8")])
+
+
+def readings_dtype(channels: int) -> np.dtype[Any]:
+    """The newest readings of an instrument, oldest first; number 0: none."""
+    kept = (READINGS_KEPT,)
+    return np.dtype([("number", "<i8", kept), ("t_ns", "<i8", kept), ("value", "<f8", (READINGS_KEPT, channels))])
 
 
 class SimulatorMemory:
@@ -66,8 +78,12 @@ class SimulatorMemory:
         outputs = [("powered", "<u1", (valves + 1,)), ("regulators_Pa", "<f8", (regulators + 1,))]
         self.valve_commands = ring("valve_orders", np.dtype([("t_ns", "<i8"), *outputs]))
         self.ground_truth = box("truth", GROUND_TRUTH)
-        controlled = config.layout.controls_loads
-        self.true_loads = box("true_loads", true_loads_dtype(config.layout)) if controlled else None
+        layout = config.layout
+        self.histories = {name: box(f"true_{name}", dtype) for name, dtype in history_dtypes(layout).items()}
+        self.readings = {
+            role: box(f"readings_{role}", readings_dtype(len(layout.instrument_channels(role))))
+            for role in layout.instruments
+        }
         self.reset, self.reset_done = box("place", RESET), box("placed", RESET_DONE)
         self.late = {
             name: Ring(folder / f"late_{name}", LATE, LATE_KEPT, create=create, must_not_lose=()) for name in CHILDREN
@@ -168,3 +184,58 @@ class CylindersInMemory:
     def _write(self) -> None:
         self._command["t_ns"] = self._host.now_ns()
         self._commands.append(self._command)
+
+
+class InstrumentInMemory:
+    """`drivers.sim.protocol.plant_ports.Instrument`, for processes other than the plant's.
+
+    Args:
+        memory: of the rig.
+        role: of the instrument.
+    """
+
+    def __init__(self, memory: SimulatorMemory, role: str) -> None:
+        self.channels = memory.config.layout.instrument_channels(role)
+        self.rate_hz = memory.config.instruments[role].rate_hz
+        self._now = memory.readings[role]
+        self._row = np.zeros(1, self._now.dtype)
+
+    def since(self, sequence: int) -> Sequence[tuple[int, int, tuple[float, ...]]]:
+        """See `Instrument`."""
+        self._now.read(self._row)
+        numbers, times_ns, values = (self._row[name][0].tolist() for name in ("number", "t_ns", "value"))
+        each = zip(numbers, times_ns, map(tuple, values), strict=True)
+        return [reading for reading in each if reading[0] > max(sequence, 0)]
+
+
+class ReadingsPublisher:
+    """Publishes the readings of a plant's instrument, whose numbers go on when another plant takes its place.
+
+    Args:
+        mailbox: of the instrument.
+    """
+
+    def __init__(self, mailbox: Mailbox) -> None:
+        self._mailbox, self._row = mailbox, np.zeros(1, mailbox.dtype)
+        self._first = self._newest = 0
+
+    def hand_out(self, instrument: InstrumentOnRig, start_ns: int) -> None:
+        """Publish the newest readings, if there are new ones.
+
+        Args:
+            instrument: of the plant.
+            start_ns: t = 0 of the plant on the clock of the published times [ns].
+        """
+        newest = instrument.since(0)[-READINGS_KEPT:]
+        if not newest or self._first + newest[-1][0] == self._newest:
+            return
+        self._newest = self._first + newest[-1][0]
+        row = self._row[0]
+        row["number"] = 0
+        for place, (number, t_ns, value) in enumerate(newest):
+            row["number"][place], row["t_ns"][place], row["value"][place] = self._first + number, start_ns + t_ns, value
+        self._mailbox.write(self._row)
+
+    def begin_again(self) -> None:
+        """Another plant begins."""
+        self._first = self._newest

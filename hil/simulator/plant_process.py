@@ -21,7 +21,7 @@ from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
 from hil.realtime.libc import monotonic_sleeper
 from hil.simulator.build import build_plant, build_simulated_rig, power_model, warm_up_simulated_rig
-from hil.simulator.memory import COMMANDS_KEPT, RESET, RESET_DONE, SimulatorMemory
+from hil.simulator.memory import COMMANDS_KEPT, RESET, RESET_DONE, ReadingsPublisher, SimulatorMemory
 from hil.simulator.rounds import PlantRounds
 from hil.simulator.sampled_memory import SamplePublisher
 from hil.simulator.simulated_rig import BELOW_LOOP, GroundTruthPublisher
@@ -74,11 +74,12 @@ class RealtimePlant:
         self._published = {
             group: SamplePublisher(part, int(rates_hz[group]), start_ns) for group, part in memory.sampled.items()
         }
+        self._instruments = {role: ReadingsPublisher(box) for role, box in memory.readings.items()}
         self.rounds = PlantRounds(memory.sampled["daq"], int(rates_hz["daq"]), start_ns)
         self._aside, self._power = aside, power_model(self._config.drives)
         self._built: Future[Plant] | None = None
         self.plant = build_plant(Rig(self._config))
-        self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, start_ns, memory.true_loads)
+        self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, start_ns, memory.histories)
 
     def round(self, now_ns: int) -> bool:
         """Advance to a time [ns of CLOCK_MONOTONIC]; True if the rover was put back to its start instead."""
@@ -138,6 +139,8 @@ class RealtimePlant:
         self._published["daq"].hand_out(plant, now_ns, next_ns)
         if plant.load_sampling is not None:
             self._published["loads"].hand_out(plant.load_sampling, now_ns, next_ns)
+        for role, instrument in plant.instruments.items():
+            self._instruments[role].hand_out(instrument, self._offset_ns)
 
     def _begin_to_put_back(self) -> Future[Plant]:
         """Build the rover at its start, with the requested seed and obstacle angle."""
@@ -164,8 +167,10 @@ class RealtimePlant:
             self._offset_ns = sampled[0].next_ns(self._offset_ns)
         for published in sampled:
             published.begin_again(self._offset_ns)
+        for readings in self._instruments.values():
+            readings.begin_again()
         memory = self._memory
-        self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, self._offset_ns, memory.true_loads)
+        self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, self._offset_ns, memory.histories)
         self._reset_done["version"] = self._seen
         self._memory.reset_done.write(self._reset_done)
 

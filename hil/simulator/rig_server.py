@@ -144,7 +144,7 @@ class RigServer:
         """Values known only to the plant; times are of CLOCK_MONOTONIC."""
         if command:
             raise ValueError(f"truth takes no arguments, found {', '.join(command)}")
-        return truth_answer(self._memory.ground_truth, self._memory.true_loads)
+        return truth_answer(self._memory.ground_truth, self._memory.histories)
 
     def _lateness(self, command: dict[str, Any]) -> dict[str, Any]:
         """Late actions of devices and plant since a time, as far as they are kept; times are of CLOCK_MONOTONIC."""

@@ -16,7 +16,7 @@ from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
 from hil.simulator.commands import Answer, CommandReader, Handler
-from hil.simulator.memory import CylindersInMemory, SimulatorMemory, WheelsInMemory
+from hil.simulator.memory import CylindersInMemory, InstrumentInMemory, SimulatorMemory, WheelsInMemory
 from hil.simulator.sampled_memory import ReadingsInMemory
 from hil.simulator.serial_devices import serial_peers
 
@@ -42,7 +42,8 @@ class SerialLines:
     ) -> None:
         loads = memory.sampled.get("loads")
         readings = None if loads is None else ReadingsInMemory(loads)
-        ports = PlantPorts(WheelsInMemory(memory, host), CylindersInMemory(memory, host), readings)
+        instruments = {role: InstrumentInMemory(memory, role) for role in memory.readings}
+        ports = PlantPorts(WheelsInMemory(memory, host), CylindersInMemory(memory, host), readings, instruments)
         peers = serial_peers(memory.config, ports)
         self._devices = {name: peer.device for name, peer in peers.items()}
         notes = LatenessLog(memory.late["serial"])

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 from drivers.interfaces import DriveLink, Link, Source, ValveLink
-from drivers.messages import DaqBlock
+from drivers.messages import DaqBlock, Reading
 from hil.ipc.lateness import LatenessLog
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_types import GROUND_TRUTH, MOST_STRETCHES, NOT_YET, START
+from hil.ipc.shared_types import GROUND_TRUTH, MOST_ROWS, NOT_YET, START
 from hil.ipc.shm import Mailbox
 from hil.processes.lifecycle import WorkerLifecycle
-from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, ValveFeed
+from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, ReadingFeed, ValveFeed
 from hil.realtime import RightsWanted, rights
 from hil.realtime.clock import RealtimeClock
 from hil.realtime.histogram import Histogram
@@ -67,7 +68,9 @@ def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns:
         "drives": DriveFeed(shared, simulated_rig.drives),
         "valves": ValveFeed(shared, simulated_rig.valves),
     }
+    feeds |= {role: ReadingFeed(shared, one, role) for role, one in simulated_rig.instruments.items()}
     links: list[Link] = [simulated_rig.daq, simulated_rig.drives, simulated_rig.valves]
+    links += simulated_rig.instruments.values()
     if simulated_rig.loads is not None:
         feeds["loads"] = BlockFeed(shared, simulated_rig.loads, "loads")
         links.append(simulated_rig.loads)
@@ -77,7 +80,7 @@ def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns:
     bridge = LinkBridge(shared, *in_use)
     for link in links:
         link.open()
-    truth_publisher = GroundTruthPublisher(shared.ground_truth, simulated_rig.plant, true_loads=shared.true_loads)
+    truth_publisher = GroundTruthPublisher(shared.ground_truth, simulated_rig.plant, histories=shared.histories)
     moved = LatenessLog(shared.late).of("plant")
     rate_hz = shared.config.loop.rate_hz
     offset_ns = round(PHASE * 1e9 / rate_hz)
@@ -119,6 +122,10 @@ class SimulatedRig(Protocol):
     @property
     def loads(self) -> Source[DaqBlock] | None:
         """Its load channels, if it has any."""
+
+    @property
+    def instruments(self) -> Mapping[str, Source[Reading]]:
+        """Its instruments of motion, by role."""
 
     def advance(self, t_ns: int) -> None:
         """Advance to a time of the run [ns]."""
@@ -179,20 +186,22 @@ class GroundTruthPublisher:
         mailbox: of `GROUND_TRUTH`.
         plant: of the rig.
         start_ns: its t = 0 on the clock of the published times [ns].
-        true_loads: mailbox of the true wheel loads; None: they are not noted.
+        histories: mailboxes of the histories that are kept, by name.
     """
 
-    def __init__(self, mailbox: Mailbox, plant: Plant, start_ns: int = 0, true_loads: Mailbox | None = None) -> None:
+    def __init__(
+        self, mailbox: Mailbox, plant: Plant, start_ns: int = 0, histories: Mapping[str, Mailbox] = {}
+    ) -> None:
         self._mailbox, self._plant, self._start_ns = mailbox, plant, start_ns
         self._row = np.zeros(1, GROUND_TRUTH)
         for name in NOT_YET:
             self._row[name] = -1
         for name in ("hit_energy", "hit_energy_on_ground", "hit_heading", "hit_across", "slip_force", "traction"):
             self._row[name] = math.nan
-        self._true_loads, self._load_row = true_loads, None if true_loads is None else np.zeros(1, true_loads.dtype)
+        self._histories = [(name, box, np.zeros(1, box.dtype)) for name, box in histories.items()]
         self._costs = Histogram()
         mailbox.write(self._row)  # of a run before this one nothing is true any more
-        self._publish_loads()
+        self._publish_histories()
 
     def publish(self, clock: Counters, cost_ns: int) -> None:
         """Called in each tick of the rig: publish the current values and the duration of the tick."""
@@ -225,17 +234,15 @@ class GroundTruthPublisher:
         if costs := self._costs.summary_us():
             self._row["cost_us"] = list(costs.values())
         self._mailbox.write(self._row)
-        self._publish_loads()
+        self._publish_histories()
 
-    def _publish_loads(self) -> None:
-        """The newest true loads, as many as there is room for."""
-        loads = self._plant.loads
-        if self._true_loads is None or self._load_row is None or loads is None:
-            return
-        kept = loads[-MOST_STRETCHES:]
-        self._load_row["count"], self._load_row["rows"][0, : len(kept)] = len(kept), kept
-        self._load_row["rows"][0, : len(kept), 0] += self._start_ns * 1e-9
-        self._true_loads.write(self._load_row)
+    def _publish_histories(self) -> None:
+        """The newest rows of each, as many as there is room for."""
+        for name, mailbox, row in self._histories:
+            kept = getattr(self._plant, name)[-MOST_ROWS:]
+            row["count"], row["rows"][0, : len(kept)] = len(kept), kept
+            row["rows"][0, : len(kept), 0] += self._start_ns * 1e-9
+            mailbox.write(row)
 
     def _shifted(self, plate: PlateTruth) -> PlateTruth:
         """Its times on the clock of the published times."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from models.contact.obstacle import Obstacle, check_obstacle
 from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.plant.ground import GroundParameters
+from models.plant.instruments import InstrumentParameters
 from models.plant.reading_noise import ReadingNoise
 from models.plant.towing import Towing
 from models.plant.veer import Veer
@@ -93,6 +95,7 @@ class RigParameters:
         loads: leg sensors and load cell, or None.
         cylinder_areas: (cylinders,) calibrated piston area of each [m^2]; empty: that of `cylinder`.
         reading_noise: of the pressures and speeds that the devices read.
+        instruments: of motion, by role.
         settles: whether `build` lets the rover settle; without, it is as it was put down, and no step is run.
     """
 
@@ -122,6 +125,7 @@ class RigParameters:
     loads: LoadSensors | None = None
     cylinder_areas: tuple[float, ...] = ()
     reading_noise: ReadingNoise = field(default_factory=ReadingNoise)
+    instruments: Mapping[str, InstrumentParameters] = field(default_factory=dict)
     settles: bool = True
 
     def build(self) -> tuple[Rover, VehicleModel, VehicleState]:
@@ -267,9 +271,11 @@ class RigParameters:
             linkage = linkage._replace(static=share * linkage.static, coulomb=share * linkage.coulomb)
         disturbance = None if self.disturbance is None else self.disturbance.drawn(random)
         loads = None if self.loads is None else self.loads.perturbed(*spread.loads, random)
+        instruments = {role: one.perturbed(random) for role, one in self.instruments.items()}
         return replace(
             self,
             loads=loads,
+            instruments=instruments,
             disturbance=disturbance,
             linkage=linkage,
             veer=veer,

@@ -25,8 +25,10 @@ from models.plant.advance import (
     make_log,
 )
 from models.plant.drive_commands import DriveCommands
+from models.plant.instruments import InstrumentOnRig
 from models.plant.load_history import LoadHistory, torque_with_friction
 from models.plant.load_sampling import LoadSampling
+from models.plant.motion_history import MotionHistory
 from models.plant.parameters import RigParameters
 from models.plant.plate_truth import PlateTruth, plate_truth
 from models.plant.reading_noise import read_with
@@ -54,6 +56,7 @@ class Plant:
         rate_hz: of their samples [1/s]; 0 without sensors.
         range_V: full scale of the channels, either sign [V]; infinity without sensors.
         load_sampling: the slow load channels; None: there are none.
+        instruments: of motion, by role.
         parts: what it steps, in the form of kernels.
         cut_ns: when all drives were first cut after a wheel had touched the obstacle [ns], or None.
     """
@@ -96,6 +99,11 @@ class Plant:
             self.rover, vehicle, self._state, parameters.loads, random.spawn(1)[0]
         )
         self._reading = random.spawn(1)[0]
+        self.instruments = {
+            role: InstrumentOnRig(one, self.rover, self._state, random.spawn(1)[0])
+            for role, one in parameters.instruments.items()
+        }
+        self._motion = MotionHistory(self._state) if self.instruments else None
 
     def advance(self, t_ns: int) -> None:
         """Advance to time t_ns [ns]; a past time has no effect.
@@ -134,6 +142,10 @@ class Plant:
         self._watch.look(t_ns)
         if self._loads is not None:
             self._loads.add(t_ns, span, self._state.ground.vertical, torque_with_friction(self._mounts, self._state))
+        for instrument in self.instruments.values():
+            instrument.take(t_ns)
+        if self._motion is not None:
+            self._motion.add(t_ns)
         if self._sensing:
             self._renew_noise(self._sensing, due)
 
@@ -234,6 +246,11 @@ class Plant:
     def loads(self) -> FloatArray | None:
         """True wheel loads so far (`LoadHistory.rows`); None: they are not noted."""
         return None if self._loads is None else self._loads.rows
+
+    @property
+    def motion(self) -> FloatArray | None:
+        """True motion so far (`MotionHistory.rows`); None: nothing measures it, and it is not noted."""
+        return None if self._motion is None else self._motion.rows
 
     @property
     def outside(self) -> Outside | None:

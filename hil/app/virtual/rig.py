@@ -109,7 +109,7 @@ class VirtualRig:
     def _ground_truth(self, command: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Values known only to the plant; times are of the virtual clock."""
         self._plant.truth_publisher.publish_final()
-        return truth_answer(self._memory.ground_truth, self._memory.true_loads)
+        return truth_answer(self._memory.ground_truth, self._memory.histories)
 
 
 def _newest(commands: Ring) -> np.void:

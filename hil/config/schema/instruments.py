@@ -24,7 +24,6 @@ INERTIAL = ("ax_mps2", "ay_mps2", "az_mps2", "wx_radps", "wy_radps", "wz_radps")
 class InstrumentErrors(Section):
     """How a simulated instrument differs from what the controller knows of it."""
 
-    bias: float = Field(0.0, ge=0, le=10, description="standard deviation of each channel's offset, in its unit")
     drop_outs: float = Field(0.0, ge=0, le=1, description="share of the readings that are lost")
     fault: Literal["none", "frozen", "jump", "biased", "swapped"] = Field(
         "none",
@@ -33,7 +32,7 @@ class InstrumentErrors(Section):
     )
     fault_at_s: float = Field(1.0, ge=0, le=3600, description="when the fault begins")
     fault_size: float = Field(
-        0.1, ge=-100, le=100, description="offset of a jump, growth of a bias a second, in the unit of the channels"
+        0.1, ge=-100, le=100, description="offset of a jump, growth of a bias a second: of the first channel, in SI"
     )
 
 
@@ -59,6 +58,9 @@ class MotionConfig(_InstrumentConfig):
     rate_hz: float = Field(100.0, ge=1, le=500, description="readings a second")
     noise_m: float = Field(0.0005, ge=1e-6, le=1, description="standard deviation of each coordinate")
     noise_deg: float = Field(0.1, ge=1e-3, le=20, description="of the attitude about each axis; of a pose")
+    bias_m: float = Field(
+        0.0, ge=0, le=1, description="standard deviation of each coordinate's offset that calibration leaves"
+    )
     point_m: Places = Field(
         (0.0, 0.0, 0.3), description="measured point on the main body, in its axes: x forward, y to port, z up"
     )
@@ -111,6 +113,7 @@ class JointsConfig(_InstrumentConfig):
 
     rate_hz: float = Field(50.0, ge=1, le=500, description="readings a second, of all encoders")
     noise_deg: float = Field(0.05, ge=1e-4, le=10, description="standard deviation of each angle")
+    bias_deg: float = Field(0.0, ge=0, le=20, description="of each encoder's zero that calibration leaves")
     encoders: Annotated[tuple[JointEncoder, ...], Field(strict=False)] = Field(
         (), max_length=64, description="one a joint; none: one for each joint that turns, without offset"
     )

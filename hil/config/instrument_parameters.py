@@ -1,0 +1,71 @@
+"""From the config to the instruments of motion of a simulated rig."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hil.config.model import UncheckedConfig
+from hil.config.schema.instruments import ImuConfig, InstrumentErrors, MotionConfig, Triple
+from models.plant.instruments import InstrumentParameters
+
+
+def instrument_parameters(config: UncheckedConfig) -> dict[str, InstrumentParameters]:
+    """The instruments as the config describes them, by role, in the models' units."""
+    return {role: _parameters(config, section) for role, section in config.instruments.items()}
+
+
+def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameters:
+    if isinstance(section, MotionConfig):
+        turn = math.radians(section.noise_deg)
+        noise = {"distance": 1, "position": 3, "pose": 3}[section.measures] * (section.noise_m,)
+        length = math.hypot(*section.direction)
+        return InstrumentParameters(
+            measures=section.measures,
+            rate_hz=section.rate_hz,
+            noise=noise + (3 * (turn,) if section.measures == "pose" else ()),
+            bias=(section.bias_m,) * len(noise) + (3 * (0.0,) if section.measures == "pose" else ()),
+            point=section.point_m,
+            body_turn=radians(section.body_turn_deg),
+            origin=section.origin_m,
+            turn=radians(section.turn_deg),
+            direction=(section.direction[0] / length, section.direction[1] / length, section.direction[2] / length),
+            **_errors(section.errors),
+        )
+    if isinstance(section, ImuConfig):
+        return InstrumentParameters(
+            measures="imu",
+            rate_hz=section.rate_hz,
+            noise=3 * (section.noise_mps2,) + 3 * (section.noise_radps,),
+            bias=3 * (section.bias_mps2,) + 3 * (section.bias_radps,),
+            point=section.point_m,
+            body_turn=radians(section.turn_deg),
+            **_errors(section.errors),
+        )
+    assert config.joints is not None
+    encoders = config.encoders
+    return InstrumentParameters(
+        measures="joints",
+        rate_hz=config.joints.rate_hz,
+        noise=len(encoders) * (math.radians(config.joints.noise_deg),),
+        bias=len(encoders) * (math.radians(config.joints.bias_deg),),
+        joints=tuple(encoder.joint for encoder in encoders),
+        zero=tuple(math.radians(encoder.zero_deg) for encoder in encoders),
+        sign=tuple(-1.0 if encoder.reversed else 1.0 for encoder in encoders),
+        **_errors(config.joints.errors),
+    )
+
+
+def radians(turns_deg: Triple) -> Triple:
+    """Roll, pitch, yaw [rad]."""
+    roll, pitch, yaw = map(math.radians, turns_deg)
+    return roll, pitch, yaw
+
+
+def _errors(errors: InstrumentErrors) -> dict[str, Any]:
+    return {
+        "drop_outs": errors.drop_outs,
+        "fault": errors.fault,
+        "fault_at": errors.fault_at_s,
+        "fault_size": errors.fault_size,
+    }
