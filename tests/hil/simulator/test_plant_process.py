@@ -157,6 +157,6 @@ def test_devices_read_the_instruments_of_the_plant_and_their_numbers_go_on_after
     assert [(number, t_ns - START_NS) for number, t_ns, _ in readings] == [(n, 10 * n * MS) for n in range(1, 6)]
     assert [one[0] for one in device.since(4)] == [5]
     memory.reset.write(np.array([(60.0, 3)], RESET))
-    run(plant, 50, 91)
+    run(plant, 50, 92)
     assert [one[0] for one in device.since(5)] == [6, 7, 8, 9]
     assert device.since(8)[0][1] >= START_NS + 91 * MS
