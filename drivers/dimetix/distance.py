@@ -95,7 +95,9 @@ class DimetixDistance:
         """State of the link; the rate is that of all messages, failed measurements too."""
         if not self._firmware:
             return self._link.health("not opened yet")
-        failed = f"; {self.failed} measurements failed, newest {protocol.error_words(self._error)}" if self.failed else ""
+        failed = (
+            f"; {self.failed} measurements failed, newest {protocol.error_words(self._error)}" if self.failed else ""
+        )
         return self._link.health(f"serial number {self._serial_number}, firmware {self._firmware}{failed}")
 
     def step(self) -> None:
@@ -139,6 +141,6 @@ class DimetixDistance:
 
     def _refusal(self, letters: str, reply: Reply) -> DeviceError:
         return DeviceError(
-            f"{self._where}: it answers to the command s{reply.sensor}{letters} with {protocol.error_words(reply.error)}; "
+            f"{self._where}: it answers to s{reply.sensor}{letters} with {protocol.error_words(reply.error)}; "
             "check motion.rate_hz, devices.motion.baud and devices.motion.characters against its settings"
         )

@@ -1,8 +1,7 @@
 """Dimetix laser distance sensors: the registry's entry.
 
-Why this one: it measures to a tenth of a millimetre over tens of metres, without anything on the rover but a bright plate;
-its commands are public text, and the same for all its models and for makers who sell it under names of their own; it has
-RS-232, RS-422 and USB.
+Why this one: it measures to a millimetre over tens of metres, with nothing on the rover but a bright plate; its
+commands are public text, the same for all its models and for makers who sell it under their own names.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """ASCII commands of the Dimetix laser distance sensors, for the driver and for the simulated device.
 
-A command is `s`, the number of the sensor, letters, and numbers that begin with a sign; a reply is `g`, that number, and
+A command is `s`, the number of the sensor, letters, and numbers that begin with a sign. A reply is `g`, that number and
 what the command gives. Both end with CR and LF. `s0c` stops and is answered `g0?`. `s0h+20` measures all 20 ms until it
 is stopped: `g0h+00012345` is 1.2345 m, and `g0@E255` is a measurement that failed. There is no check sum; the factory
 setting 7E1 has a parity bit, which notices most flipped bits.
 
-Source: D-Series Technical Reference Manual V1.06 (Dimetix), sections 6.2 to 6.6, and what Dimetix says of the kinds of
-measurement (KB025: `sNh+x`, x in ms); the same commands, replies, settings of the line and codes of errors are in the
-manual of the AS1100 (Acuity), which is such a sensor.
+This is the language of the D-Series; the older DLS-C and FLS-C count the time between measurements in 10 ms.
+
+Source: Dimetix, knowledge base KB025 (kinds of measurement, `sNh+x` with x in ms) and Technical Reference Manual of
+DLS-C and FLS-C, chapter 9 (form of commands and replies); Acuity, manual of the AS1100, which is such a sensor,
+chapters 4 and 5 (commands, settings of the line, codes of errors).
 """
 
 from __future__ import annotations
@@ -97,23 +99,23 @@ def without_parity(data: bytes) -> bytes:
 
 
 def command(sensor: int, letters: str, number: int | None = None) -> bytes:
-    """A command.
+    r"""A command.
 
     Example:
         >>> command(0, TRACK, 20)
-        b's0h+20\\r\\n'
+        b's0h+20\r\n'
     """
     return f"s{sensor}{letters}{'' if number is None else f'{number:+d}'}".encode() + END
 
 
-def distance_message(sensor: int, distance_m: float) -> bytes:
-    """The reply with a distance, while it is tracking.
+def distance_message(sensor: int, distance_m: float, letters: str = TRACK) -> bytes:
+    r"""The reply with a distance, by default while it is tracking.
 
     Example:
         >>> distance_message(0, 1.2345)
-        b'g0h+00012345\\r\\n'
+        b'g0h+00012345\r\n'
     """
-    return f"g{sensor}{TRACK}{round(distance_m * PER_M):+09d}".encode() + END
+    return f"g{sensor}{letters}{round(distance_m * PER_M):+09d}".encode() + END
 
 
 def error_message(sensor: int, error: int) -> bytes:
@@ -122,13 +124,13 @@ def error_message(sensor: int, error: int) -> bytes:
 
 
 def decode(message: bytes) -> Reply:
-    """Parts of a reply.
+    r"""Parts of a reply.
 
     Raises:
         BadFrameError: it is damaged.
 
     Example:
-        >>> decode(b"g0h+00012345\\r\\n").distance_m, decode(b"g0@E255\\r\\n").error
+        >>> decode(b"g0h+00012345\r\n").distance_m, decode(b"g0@E255\r\n").error
         (1.2345, 255)
     """
     found = _REPLY.fullmatch(message.decode("latin-1"))

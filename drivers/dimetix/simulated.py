@@ -19,8 +19,8 @@ _OUT_OF_RANGE, _WRONG, _TRACKS, _COMMUNICATION = 234, 203, 212, 220
 class DimetixDevice:
     """A `SimulatedSerialDevice` that streams once it tracks.
 
-    It knows the commands that the driver uses, and single measurements. A reading that the instrument lost, or that is no
-    number, is a measurement with a signal too weak.
+    It knows the commands that the driver uses, and single measurements. A reading that the instrument lost, or that is
+    no number, is a measurement with a signal too weak.
 
     Args:
         instrument: of the plant; its channel is the distance.
@@ -84,7 +84,7 @@ class DimetixDevice:
         if letters in values and number is None:
             return self._reply(values[letters])
         if letters == protocol.SINGLE and number is None:
-            return self._measured(self._stream.newest())
+            return self._measured(self._stream.newest(), letters)
         return self._error(_WRONG)
 
     def _track(self, period_ms: int, now_ns: int) -> bytes:
@@ -95,12 +95,12 @@ class DimetixDevice:
         self._stream.start(now_ns, 1e3 / period_ms)
         return b""
 
-    def _measured(self, values: tuple[float, ...] | None) -> bytes:
+    def _measured(self, values: tuple[float, ...] | None, letters: str = protocol.TRACK) -> bytes:
         if values is None or not math.isfinite(values[0]):
             return self._error(protocol.TOO_WEAK)
         if not _BETWEEN_M[0] <= values[0] <= _BETWEEN_M[1]:
             return self._error(_OUT_OF_RANGE)
-        return self._to_line(protocol.distance_message(self._sensor, values[0]))
+        return self._to_line(protocol.distance_message(self._sensor, values[0], letters))
 
     def _error(self, code: int) -> bytes:
         return self._to_line(protocol.error_message(self._sensor, code))

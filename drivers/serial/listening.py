@@ -51,10 +51,10 @@ class Message(NamedTuple):
 
 
 def lines(start: bytes, end: bytes = b"\n") -> Framing:
-    """Messages that end with a byte, and begin with the last byte of another kind before that.
+    r"""Messages that end with a byte, and begin with the last byte of another kind before that.
 
     Example:
-        >>> lines(b"$")(b"+0.1$VNIMU,1*2A\\r\\n$VN")
+        >>> lines(b"$")(b"+0.1$VNIMU,1*2A\r\n$VN")
         (4, 17)
         >>> lines(b"$")(b"$VNIM") is None
         True
@@ -112,7 +112,7 @@ class ListeningLink:
         self._recent: deque[int] = deque(maxlen=RECENT)
         self._data, self._bound_ns, self._read_ns = b"", 0, 0
         self._number = self._heard_ns = self._length = 0
-        self._judges = False
+        self._judges, self._newest_damage = False, ""
         self.errors = self.retries = 0
 
     def open(self) -> None:
@@ -130,8 +130,8 @@ class ListeningLink:
         self._recent.clear()
 
     def begin(self) -> None:
-        """The device is set up, and sends: from now on silence and damage are failures."""
-        self._judges = True
+        """The device is set up, and sends: from now on messages are counted, and silence and damage are failures."""
+        self._judges, self._number = True, 0
         self._damage.forget()
         self._heard_ns = self._host.now_ns()
         self._looks.begin(self._heard_ns)
@@ -181,8 +181,7 @@ class ListeningLink:
         if (silent_ns := self._read_ns - self._heard_ns) > self._silent_ns:
             raise LinkLostError(
                 f"{self.device} on {self.port}: no message for {silent_ns * 1e-6:.0f} ms, allowed: "
-                f"{self._silent_ns * 1e-6:g} ms; check its power and its cable, and that nothing else has changed what it "
-                "sends"
+                f"{self._silent_ns * 1e-6:g} ms; check its power and cable, and that nothing has changed what it sends"
             )
 
     def ask(self, request: bytes, decode: Callable[[bytes], T | None]) -> T:
@@ -197,7 +196,7 @@ class ListeningLink:
             LinkLostError: no answer twice, or the port is lost.
             DeviceError: that of `decode`.
         """
-        damaged = ""
+        self._newest_damage = ""
         for attempt in range(TRIES):
             self.retries += attempt
             self.send(request)
@@ -210,13 +209,13 @@ class ListeningLink:
                             return value
                         self._take(message)
                     except BadFrameError as error:
-                        damaged = str(error)
+                        self._newest_damage = str(error)
                 self._host.sleep(LOOK_S)
                 self._alive()
             self.errors += 1
         raise LinkLostError(
             f"{self.device} on {self.port}: no answer to {request.decode('ascii', 'replace').strip()} within "
-            f"{self._timeout_ns * 1e-6:g} ms, twice; {self._heard(damaged)}"
+            f"{self._timeout_ns * 1e-6:g} ms, twice; {self._heard()}"
         )
 
     def send(self, request: bytes) -> None:
@@ -228,11 +227,11 @@ class ListeningLink:
         except GONE as error:
             raise self._gone(error) from error
 
-    def _heard(self, damaged: str) -> str:
+    def _heard(self) -> str:
         """What came in place of an answer, and what to do."""
-        if damaged or self._data:
-            found = f"damaged messages came ({damaged})" if damaged else f"{len(self._data)} bytes came, no message"
-            return f"{found}: check the baud rate, {self.baud} here, and the framing that the device is set to"
+        if self._newest_damage or self._data:
+            found = f"damaged: {self._newest_damage}" if self._newest_damage else f"{len(self._data)} bytes, no message"
+            return f"what came is {found}; check the baud rate, {self.baud} here, and the characters set in the device"
         if self._number:
             return "messages came, but no answer: check the wire to the device (TX of the computer to its RX)"
         return f"nothing came: check its power, the cable, and the baud rate, {self.baud} here"
@@ -279,6 +278,7 @@ class ListeningLink:
         self._recent.append(message.began_ns)
 
     def _damaged(self, found: str) -> None:
+        self._newest_damage = found
         if self._judges:
             self.errors += 1
             self._damage.damaged(found)

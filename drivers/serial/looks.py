@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-# A message that is there at the first look is looked for sooner the next time, by twice as much each time [ns].
+# A message that is there at the first look is looked for sooner the next time, and twice as much sooner each time [ns].
 SOONER_NS = 20_000
-# One that is not there is looked for again after so long, and after twice as long the next time [ns].
+# One that is not there is looked for again after so long, and after twice as long each time [ns].
 LATER_NS = 100_000
-# After so many looks a message counts as missing, and the next one is awaited at its time.
-PATIENT_LOOKS = 3
-# Where none comes at its time, one is searched for, a quarter of a period apart or so far [ns].
+# So long after the time when it was there in the period before, a message counts as missing [ns]. The next one is
+# awaited at its time; if that is missing too, the next one is searched for.
+PATIENT_NS = 600_000
+# Looks of a search are a quarter of a period apart, and at least and at most so far [ns].
 LEAST_SEARCH_NS, MOST_SEARCH_NS = 500_000, 4_000_000
 
 
@@ -16,7 +17,7 @@ class Looks:
     """Times of the looks.
 
     A wake-up is dear on a small virtual machine, and a message that waits unread gets too late a time stamp. So the
-    rhythm of the device is followed: each look is a period after the last one that found a message, and a little sooner.
+    device's rhythm is followed: a look is a period after the last one that found a message, or a little sooner.
 
     Args:
         period_ns: of the messages [ns].
@@ -42,21 +43,20 @@ class Looks:
 
     def begin(self, now_ns: int) -> None:
         """Nothing is known of the rhythm: search."""
-        self._aim_ns = self.due_ns = now_ns
-        self._sooner_ns, self._missed = SOONER_NS, PATIENT_LOOKS + 2
+        self.due_ns = self._aim_ns = self._there_ns = now_ns
+        self._sooner_ns, self._looked, self._missing = SOONER_NS, 0, 2
 
     def came(self, now_ns: int) -> None:
         """A look has found one message, or several."""
-        if not self._missed:
-            self._aim_ns -= self._sooner_ns
-            self._sooner_ns = min(2 * self._sooner_ns, self._period_ns // 8)
+        if self._looked or self._missing:
+            self._there_ns = now_ns if self._missing > 1 else self.due_ns
+            self._sooner_ns = 0
         else:
-            self._sooner_ns = SOONER_NS
-            if self._missed != PATIENT_LOOKS + 1:
-                self._aim_ns = now_ns
-        self._missed = 0
-        self._aim_ns += self._period_ns * max(1, -((self._aim_ns - now_ns) // self._period_ns))
-        self.due_ns = self._aim_ns
+            self._there_ns = self._aim_ns
+            self._sooner_ns = min(max(2 * self._sooner_ns, SOONER_NS), self._period_ns // 8)
+        self._looked = self._missing = 0
+        self._there_ns += self._period_ns * max(1, -((self._there_ns - now_ns) // self._period_ns))
+        self.due_ns = self._aim_ns = self._there_ns - self._sooner_ns
 
     def missed(self, now_ns: int, missing_ns: int = 0) -> None:
         """A look has found none.
@@ -65,13 +65,14 @@ class Looks:
             now_ns: time of the look [ns].
             missing_ns: line time of what is missing of a message that has begun to come [ns]; 0: none has.
         """
-        self._missed += 1
+        self._looked += 1
         if missing_ns:
             self.due_ns = now_ns + missing_ns
-        elif self._missed <= PATIENT_LOOKS:
-            self.due_ns = now_ns + (LATER_NS << (self._missed - 1))
-        elif self._missed == PATIENT_LOOKS + 1:
-            self._aim_ns += self._period_ns
-            self.due_ns = max(self._aim_ns, now_ns)
-        else:
+        elif self._missing > 1:
             self.due_ns = now_ns + self._search_ns
+        elif now_ns < self._there_ns + PATIENT_NS:
+            self.due_ns = now_ns + min(LATER_NS << (self._looked - 1), MOST_SEARCH_NS)
+        else:
+            self._missing, self._looked = self._missing + 1, 0
+            self._there_ns += self._period_ns
+            self.due_ns = self._aim_ns = max(self._there_ns, now_ns)

@@ -1,7 +1,7 @@
 """VectorNav inertial sensors: the registry's entry.
 
-Why this one: its protocol is public, in text with a check sum, and set up by a few registers; it is common in robotics, also
-in makers' drivers for ROS; its values are in SI, calibrated at the factory.
+Why this one: its protocol is public, text with a check sum, and set up by a few registers; it is common in robotics;
+its values are in SI, calibrated at the factory.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from drivers.vectornav import protocol
 
 NAME = "VectorNav IMU"
 # Models that send `$VNIMU`.
-MODELS = re.compile(r"VN-[123][0-9]0\b.*")
+MODELS = re.compile(r"VN-[123][0-9]0(?![0-9]).*")
 
 
 class VectorNavSettings(msgspec.Struct, frozen=True):
@@ -73,8 +73,8 @@ class VectorNavImu:
             self._model = self._read(protocol.MODEL)
             if not MODELS.fullmatch(self._model):
                 raise DeviceError(
-                    f"{NAME} on {self._settings.port}: its model is {self._model!r}; needed: VN-100, VN-200, VN-300 or a "
-                    "later one of these; check devices.imu.port and devices.imu.driver"
+                    f"{NAME} on {self._settings.port}: its model is {self._model!r}; needed: VN-100, VN-200 or VN-300; "
+                    "check devices.imu.port and devices.imu.driver"
                 )
             self._firmware = self._read(protocol.FIRMWARE)
             self._write(protocol.OUTPUT, protocol.OUTPUT_OFF)  # so that no rate in between is too much for the line

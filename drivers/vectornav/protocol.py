@@ -80,18 +80,18 @@ def check_sum(body: bytes) -> int:
 
 
 def frame(*fields: object) -> bytes:
-    """A message.
+    r"""A message.
 
     Example:
         >>> frame("VNRRG", "01")
-        b'$VNRRG,01*72\\r\\n'
+        b'$VNRRG,01*72\r\n'
     """
     body = ",".join(map(str, fields)).encode()
     return b"$%s*%02X\r\n" % (body, check_sum(body))
 
 
 def unframe(message: bytes, *, unchecked: bool = False) -> list[str]:
-    """Fields of a message.
+    r"""Fields of a message.
 
     Args:
         message: all bytes of it.
@@ -101,7 +101,7 @@ def unframe(message: bytes, *, unchecked: bool = False) -> list[str]:
         BadFrameError: it is damaged.
 
     Example:
-        >>> unframe(b"$VNERR,03*72\\r\\n")
+        >>> unframe(b"$VNERR,03*72\r\n")
         ['VNERR', '03']
     """
     found = _MESSAGE.fullmatch(message)

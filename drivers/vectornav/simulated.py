@@ -19,7 +19,7 @@ _LENGTHS = {
 
 
 class VectorNavDevice:
-    """A `SimulatedSerialDevice` that streams: as it comes from the maker, $VNYMR 40 times a second.
+    """A `SimulatedSerialDevice` that streams: at first $VNYMR, 40 times a second or as often as its line bears.
 
     It has the registers that the driver uses. Output kinds are off, $VNYMR and $VNIMU, all others a wrong parameter. A
     reading that the instrument lost is not sent.
@@ -45,7 +45,9 @@ class VectorNavDevice:
             protocol.FIRMWARE: "3.1.0.0",
             protocol.BAUD: str(baud),
             protocol.OUTPUT: str(protocol.OUTPUT_YMR),
-            protocol.RATE: "40",
+            protocol.RATE: str(
+                max(rate for rate in protocol.RATES_HZ if rate <= 40 and self._fits(protocol.OUTPUT_YMR, rate))
+            ),
             protocol.PROTOCOL: ",".join(map(str, protocol.PLAIN)),
         }
 
@@ -119,12 +121,15 @@ class VectorNavDevice:
         if not all(value.isdecimal() and int(value) in allowed for value in values):
             return 7
         kept, self.registers[register] = self.registers[register], ",".join(str(int(value)) for value in values)
-        if _LENGTHS[self._output] * BITS_PER_BYTE * int(self.registers[protocol.RATE]) > self._baud:
+        if not self._fits(self._output, int(self.registers[protocol.RATE])):
             self.registers[register] = kept
             return 12
         if register in (protocol.OUTPUT, protocol.RATE):
             self._restart(now_ns)
         return 0
+
+    def _fits(self, output: int, rate_hz: int) -> bool:
+        return _LENGTHS[output] * BITS_PER_BYTE * rate_hz <= self._baud
 
     def _restart(self, now_ns: int) -> None:
         if self._output == protocol.OUTPUT_OFF:

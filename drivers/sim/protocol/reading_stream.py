@@ -6,9 +6,9 @@ from collections import deque
 
 from drivers.sim.protocol.plant_ports import NEVER_NS, Instrument
 
-# A reading that is not there when it is due is looked for again after this share of a period, so many times; then once a
-# period.
-AGAIN, OFTEN = 0.25, 4
+# A reading that is not there when it is due is looked for so often, a quarter of a period apart, and then it is lost;
+# after many lost ones in a row it is looked for once.
+LOOKS, MANY = 3, 10
 
 
 class ReadingStream:
@@ -24,15 +24,17 @@ class ReadingStream:
         self._plant_ns = round(1e9 / instrument.rate_hz)
         self._period_ns = self._plant_ns
         self._waiting: deque[tuple[int, tuple[float, ...] | None]] = deque()  # begin of the message, values
-        self._streams, self._number, self._missed = False, 0, 0
-        self._next_ns = self._look_ns = 0
+        self._streams, self._number = False, 0
+        self._lost = self._looks = 0  # readings that were not there in a row, and looks for the next one
+        self._next_ns = self._look_ns = self._expected_ns = self._began_ns = 0
 
     def start(self, now_ns: int, rate_hz: float) -> None:
         """Stream from now on, readings whose message begins later; of a lower rate than the plant's, some only."""
         self._period_ns, self._streams = round(1e9 / rate_hz), True
         self._waiting.clear()
-        self._number = self._missed = 0
-        self._next_ns = self._look_ns = now_ns
+        self._number = self._lost = self._looks = 0
+        self._next_ns = self._look_ns = self._began_ns = now_ns
+        self._expected_ns = now_ns + self._plant_ns
 
     def stop(self) -> None:
         """Send no more."""
@@ -48,8 +50,8 @@ class ReadingStream:
         come: list[tuple[int, tuple[float, ...] | None]] = []
         while self._waiting and self._waiting[0][0] <= now_ns:
             began_ns, values = self._waiting.popleft()
-            if began_ns < self._next_ns - self._plant_ns // 2:
-                continue  # before the start, or between two that are sent
+            if began_ns < max(self._next_ns - self._plant_ns // 2, self._began_ns):
+                continue  # between two that are sent, or before the start
             self._next_ns = max(self._next_ns, began_ns - self._plant_ns) + self._period_ns
             come.append((began_ns, values))
         return come
@@ -67,14 +69,20 @@ class ReadingStream:
         return readings[-1][2] if readings else None
 
     def _look(self, now_ns: int) -> None:
-        last_ns = 0
-        for number, t_ns, values in self._instrument.since(self._number):
+        readings = self._instrument.since(self._number)
+        for number, t_ns, values in readings:
             began_ns = t_ns + self._delay_ns
-            if self._number:
-                for lost in range(number - self._number - 1, 0, -1):
-                    self._waiting.append((began_ns - lost * self._plant_ns, None))
+            gap = number - self._number - 1 - self._lost if self._number else 0
+            self._waiting += [(began_ns - lost * self._plant_ns, None) for lost in range(gap, 0, -1)]
             self._waiting.append((began_ns, values))
-            self._number, last_ns = number, began_ns
-        self._missed = 0 if last_ns else self._missed + 1
-        again_ns = now_ns + round(self._plant_ns * (AGAIN if self._missed <= OFTEN else 1.0))
-        self._look_ns = max(last_ns + self._plant_ns, now_ns + 1) if last_ns else again_ns
+            self._number, self._expected_ns = number, began_ns + self._plant_ns
+            self._lost = self._looks = 0
+        if not readings and now_ns >= self._expected_ns:
+            self._looks += 1
+            if self._looks < LOOKS and self._lost < MANY:
+                self._look_ns = now_ns + self._plant_ns // 4
+                return
+            self._waiting.append((now_ns, None))
+            self._lost, self._looks = self._lost + 1, 0
+            self._expected_ns = max(self._expected_ns + self._plant_ns, now_ns)
+        self._look_ns = max(self._expected_ns, now_ns + 1)
