@@ -56,12 +56,17 @@ def channel_problems(found: Sequence[str], rig: RigSetup) -> Iterator[Problem]:
 
 
 def load_problems(
-    role: str, baud: int, loads: Iterable[LineLoad], depends_on: Sequence[str], baud_key: str = "baud"
+    role: str,
+    baud: int,
+    loads: Iterable[LineLoad],
+    depends_on: Sequence[str],
+    baud_key: str = "baud",
+    rate: str = "",
 ) -> Iterator[Problem]:
-    """Check that no line is too busy."""
+    """Check that no line is too busy; `rate` is the key of its rate, by default that of its device."""
     share = max((load.share for load in loads), default=0.0)
     if share > ALLOWED_LOAD:
-        key, rate = f"devices.{role}.{baud_key}", f"devices.{role}.rate_hz"
+        key, rate = f"devices.{role}.{baud_key}", rate or f"devices.{role}.rate_hz"
         least = math.ceil(baud * share / ALLOWED_LOAD)
         allowed = f"at least {least}, {ALLOWED_LOAD:.0%} of its line time at most, or a lower {rate}"
         yield Problem(key, f"{baud}, busy for {share:.0%} of its time", allowed, (rate, *depends_on))

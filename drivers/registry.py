@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from drivers.device_sections import DeviceSection, Role
+from drivers.dimetix.entry import DIMETIX
 from drivers.driver_type import DaqType, DriverType, DrivesType, InstrumentType, LoadsType, ValvesType
 from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
 from drivers.modbus.amplifier_entry import MODBUS_LOADS
@@ -19,8 +20,12 @@ from drivers.ni.entry import NI_DAQ, NI_VALVES
 from drivers.ni.loads_entry import NI_LOADS
 from drivers.roboclaw.entry import ROBOCLAW
 from drivers.roboteq.entry import ROBOTEQ
+from drivers.vectornav.entry import VECTORNAV
 
-BUILT_IN: tuple[DriverType[Any], ...] = (ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ, NI_LOADS, MODBUS_LOADS)
+BUILT_IN: tuple[DriverType[Any], ...] = (
+    *(ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ, NI_LOADS, MODBUS_LOADS),
+    *(DIMETIX, VECTORNAV),
+)
 
 
 def driver_type(role: Role, name: str) -> DriverType[Any] | None:

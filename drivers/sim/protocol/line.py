@@ -18,8 +18,12 @@ import msgspec
 from drivers.host import BITS_PER_BYTE
 from drivers.sim.protocol.plant_ports import NEVER_NS, TakesTimes
 
-Kind = Literal["delayed", "intermittent", "garbage", "slow", "duplicate", "off", "disconnect", "reconnect"]
+Kind = Literal[
+    "delayed", "intermittent", "garbage", "slow", "duplicate", "noise", "truncated", "off", "disconnect", "reconnect"
+]  # fmt: skip
 READ_CHUNK = 4096
+# What a disturbed line adds before a message.
+NOISE = b"\x00\xff\x55\xfe\x00\xaa"
 
 
 class SimulatedSerialDevice(Protocol):
@@ -65,13 +69,14 @@ class SimulatedPort(NamedTuple):
 
 
 class LineFault(msgspec.Struct, frozen=True):
-    """A fault of a serial line or of the device at its end. Kinds as of devices in one process, and three more.
+    """A fault of a serial line or of the device at its end. Kinds as of devices in one process, and five more.
 
     Attributes:
         kind: off: the device neither receives nor answers from now on; disconnect: the port is removed; reconnect ends
             all faults. The others change the next `count` answers (or requests): delayed: they arrive later;
             intermittent: they are lost; garbage: a bit is flipped; slow: their second half arrives later;
-            duplicate: they arrive twice.
+            duplicate: they arrive twice; noise: after other bytes; truncated: without their second half. What a device
+            sends unasked counts as an answer.
         count: number of answers.
         every: the last one of so many.
         ms: delay of a delayed answer, or of the second half of a split one [ms].
@@ -273,6 +278,8 @@ class Line:
             "garbage": [(at_ns, data[:half] + bytes([data[half] ^ 0x10]) + data[half + 1 :])],
             "slow": [(at_ns, data[:half]), (later_ns, data[half:])],
             "duplicate": [(at_ns, data), (at_ns + len(data) * self._byte_ns, data)],
+            "noise": [(at_ns, NOISE + data)],
+            "truncated": [(at_ns, data[:half])],
         }
         return [(due, part) for due, part in spoiled[how.kind] if part]
 

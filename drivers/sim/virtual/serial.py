@@ -11,6 +11,8 @@ from drivers.sim.protocol.line import Line, Streaming
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
 
 _SLICE_NS = round(SLICE_S * 1e9)
+# A terminal keeps so many bytes that the host has not read; later ones are lost, as in the kernel.
+MOST_UNREAD = 65536
 
 
 class VirtualPort:
@@ -142,9 +144,10 @@ class VirtualTerminal:
         return data
 
     def write(self, data: bytes) -> None:
-        """See `drivers.sim.protocol.line.Terminal`."""
-        self.to_host += data
-        self._wake_reader()
+        """See `drivers.sim.protocol.line.Terminal`. Without an open port the bytes are lost."""
+        if self.port is not None:
+            self.to_host += data[: MOST_UNREAD - len(self.to_host)]
+            self._wake_reader()
 
     def open(self) -> VirtualPort:
         """Open it. Raises OSError: another actor has it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from drivers.device_sections import INSTRUMENTS
 from drivers.driver_type import Connection
 from drivers.registry import driver_of
 from hil.config.model import UncheckedConfig
@@ -53,6 +54,10 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
     if devices is not None and devices.loads is not None and "loads" not in links:
         allowed = "null, or left out: with loads: null the rig has no leg sensors and no load cell"
         yield Problem("devices.loads", f"a section, {devices.loads.driver}", allowed, ("loads",))
+    for role in INSTRUMENTS:
+        if (section := getattr(devices, role, None)) is not None and role not in links:
+            allowed = f"null, or left out: with {role}: null the rig has no such instrument"
+            yield Problem(f"devices.{role}", f"a section, {section.driver}", allowed, (role,))
     if config.rig == "simulated":
         return
     if config.rig == "real" and config.clock == "lockstep":

@@ -1,0 +1,1 @@
+"""Dimetix laser distance sensors. This file imports nothing; import the submodule that you need."""

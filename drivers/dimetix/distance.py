@@ -1,0 +1,146 @@
+"""Laser distance sensor of Dimetix: set up when it is opened, then it measures and sends by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from drivers.dimetix import protocol
+from drivers.dimetix.protocol import Reply
+from drivers.host import COMPUTER, Alive, Host
+from drivers.interfaces import DeviceError, Health
+from drivers.messages import Reading
+from drivers.serial.listening import ListeningLink, Message, lines
+
+NAME = "laser distance sensor"
+
+
+class DimetixSettings(msgspec.Struct, frozen=True):
+    """Settings of the driver.
+
+    Attributes:
+        port: path.
+        period_ms: between two measurements [ms].
+        baud: of the port.
+        parity: characters have 7 bits and an even parity bit; else 8 bits.
+        sensor: its number.
+        delay_ns: from a measurement until its message begins [ns].
+        answer_timeout_ms: how long an answer may take, line time included.
+    """
+
+    port: str
+    period_ms: int
+    baud: int = 19200
+    parity: bool = True
+    sensor: int = 0
+    delay_ns: int = 0
+    answer_timeout_ms: float = 500.0
+
+
+class DimetixDistance:
+    """An `InstrumentDevice` with one channel, the distance. A measurement that failed is a reading with NaN.
+
+    The port is one of 8N1: parity bits are the eighth bits, which this driver adds and checks.
+
+    Args:
+        settings: see there.
+        host: whose clock and ports are used.
+        alive: called while waiting, every few ms.
+
+    Attributes:
+        failed: measurements that failed, since it was opened.
+    """
+
+    def __init__(self, settings: DimetixSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
+        self._settings, self._where = settings, f"{NAME} on {settings.port}"
+        self._to_line: Callable[[bytes], bytes] = protocol.with_parity if settings.parity else bytes
+        self._from_line: Callable[[bytes], bytes] = protocol.without_parity if settings.parity else bytes
+        self._link = ListeningLink(
+            NAME,
+            settings.port,
+            settings.baud,
+            lines(self._to_line(b"g"), self._to_line(protocol.END)[-1:]),
+            self._take,
+            period_ns=settings.period_ms * 1_000_000,
+            longest=protocol.LONGEST,
+            timeout_s=settings.answer_timeout_ms * 1e-3,
+            host=host,
+            alive=alive,
+        )
+        self._reading: Reading | None = None
+        self._firmware = self._serial_number = ""
+        self.failed = self._error = 0
+
+    def open(self) -> None:
+        """Open the port, stop what the sensor does, and let it measure. Raises DeviceError."""
+        self._link.open()
+        try:
+            self._ask(protocol.STOP)
+            self._firmware = self._ask(protocol.FIRMWARE).number[1:]
+            self._serial_number = self._ask(protocol.SERIAL_NUMBER).number[1:]
+            self._ask(protocol.FORMAT, protocol.PLAIN_FORMAT)
+            self._link.send(self._command(protocol.TRACK, self._settings.period_ms))
+        except DeviceError:
+            self._link.close()
+            raise
+        self._reading, self.failed, self._error = None, 0, 0
+        self._link.begin()
+
+    def close(self) -> None:
+        """Stop the laser if the port is still there, and close it."""
+        self._link.close(self._command(protocol.STOP))
+
+    def health(self) -> Health:
+        """State of the link; the rate is that of all messages, failed measurements too."""
+        if not self._firmware:
+            return self._link.health("not opened yet")
+        failed = (
+            f"; {self.failed} measurements failed, newest {protocol.error_words(self._error)}" if self.failed else ""
+        )
+        return self._link.health(f"serial number {self._serial_number}, firmware {self._firmware}{failed}")
+
+    def step(self) -> None:
+        """Rest until the next message can be there, and take what has come. Raises DeviceError."""
+        self._link.step()
+
+    def read(self, t_ns: int) -> Reading | None:  # noqa: ARG002
+        """The newest reading, once."""
+        reading, self._reading = self._reading, None
+        return reading
+
+    def _take(self, message: Message) -> None:
+        """Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
+        reply = protocol.decode(self._from_line(message.data))
+        if reply.sensor != self._settings.sensor or not (reply.error or reply.command == protocol.TRACK):
+            return  # of another sensor, a late answer, or what it says when it is switched on
+        if reply.error in protocol.COMMAND_ERRORS:
+            raise self._refusal(protocol.TRACK, reply)
+        if reply.error:
+            self.failed += 1
+            self._error = reply.error
+        began_ns = message.began_ns - self._settings.delay_ns
+        self._reading = Reading(message.number, began_ns, (reply.distance_m,), message.arrived_ns)
+
+    def _ask(self, letters: str, number: int | None = None) -> Reply:
+        """Raises DeviceError."""
+
+        def decode(message: bytes) -> Reply | None:
+            reply = protocol.decode(self._from_line(message))
+            if reply.sensor != self._settings.sensor:
+                return None
+            if reply.error in protocol.COMMAND_ERRORS:
+                raise self._refusal(letters, reply)
+            answers = "" if letters == protocol.STOP else letters
+            return reply if not reply.error and reply.command == answers else None
+
+        return self._link.ask(self._command(letters, number), decode)
+
+    def _command(self, letters: str, number: int | None = None) -> bytes:
+        return self._to_line(protocol.command(self._settings.sensor, letters, number))
+
+    def _refusal(self, letters: str, reply: Reply) -> DeviceError:
+        return DeviceError(
+            f"{self._where}: it answers to s{reply.sensor}{letters} with {protocol.error_words(reply.error)}; "
+            "check motion.rate_hz, devices.motion.baud and devices.motion.characters against its settings"
+        )

@@ -1,0 +1,104 @@
+"""Dimetix laser distance sensors: the registry's entry.
+
+Why this one: it measures to a millimetre over tens of metres, with nothing on the rover but a bright plate; its
+commands are public text, the same for all its models and for makers who sell it under their own names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from drivers.checks import load_problems
+from drivers.dimetix.protocol import LEAST_MS, MESSAGE_BYTES
+from drivers.dimetix.section import DimetixSection
+from drivers.driver_type import Connection, InstrumentSetup, InstrumentType, LineLoad, RigSetup
+from drivers.host import BITS_PER_BYTE, COMPUTER, Alive, Host
+from drivers.section import Problem
+
+if TYPE_CHECKING:
+    from drivers.dimetix.distance import DimetixDistance
+    from drivers.sim.protocol.line import SimulatedPort
+    from drivers.sim.protocol.plant_ports import PlantPorts
+
+CHANNELS = ("distance_m",)
+# From the last byte of a command to the first of its answer.
+TURNAROUND_NS = 1_000_000
+
+
+class DimetixType(InstrumentType[DimetixSection]):
+    """Laser distance sensors of Dimetix."""
+
+    name = "dimetix"
+    role = "motion"
+    settings = DimetixSection
+
+    def make(
+        self, section: DimetixSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> DimetixDistance:
+        """See DriverType."""
+        from drivers.dimetix.distance import DimetixDistance, DimetixSettings
+
+        motion = rig.instruments[self.role]
+        settings = DimetixSettings(
+            section.port,
+            round(_period_ms(motion)),
+            section.baud,
+            parity=section.characters == "7e1",
+            sensor=section.sensor,
+            delay_ns=motion.delay_ns,
+        )
+        return DimetixDistance(settings, host, alive)
+
+    def check(self, section: DimetixSection, rig: RigSetup) -> Iterator[Problem]:
+        """See DriverType."""
+        if (motion := rig.instruments.get(self.role)) is None:
+            return
+        if motion.channels != CHANNELS:
+            found = f"a reading of {', '.join(motion.channels)}"
+            yield Problem("motion.measures", found, "distance: this sensor measures one", ("devices.motion.driver",))
+        period_ms = _period_ms(motion)
+        if period_ms < LEAST_MS or abs(period_ms - round(period_ms)) > 1e-6:
+            allowed = f"at most {1000 // LEAST_MS}, and a whole number of ms between two: 100, 50, 40, 25, 20, 10"
+            yield Problem("motion.rate_hz", f"{motion.rate_hz:g}", allowed, ("devices.motion.driver",))
+        else:
+            loads = self.line_loads(section, rig)
+            yield from load_problems(self.role, section.baud, loads, (), rate="motion.rate_hz")
+
+    def connections(self, section: DimetixSection) -> Iterator[Connection]:
+        """See DriverType."""
+        yield Connection("devices.motion.port", section.port)
+
+    def line_loads(self, section: DimetixSection, rig: RigSetup) -> tuple[LineLoad, ...]:
+        """See DriverType."""
+        if (motion := rig.instruments.get(self.role)) is None:
+            return ()
+        return (LineLoad(section.port, MESSAGE_BYTES * BITS_PER_BYTE * motion.rate_hz / section.baud),)
+
+    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
+        """See DriverType."""
+        values["port"] = endpoints["dimetix"]
+
+    def simulated_ports(
+        self, section: DimetixSection | None, rig: RigSetup, ports: PlantPorts
+    ) -> Mapping[str, SimulatedPort]:
+        """See DriverType."""
+        if section is None or self.role not in ports.instruments:
+            return {}
+        from drivers.dimetix.simulated import DimetixDevice
+        from drivers.sim.protocol.line import SimulatedPort
+
+        device = DimetixDevice(
+            ports.instruments[self.role],
+            parity=section.characters == "7e1",
+            sensor=section.sensor,
+            delay_ns=rig.instruments[self.role].delay_ns,
+        )
+        return {"dimetix": SimulatedPort(device, section.baud, TURNAROUND_NS)}
+
+
+def _period_ms(motion: InstrumentSetup) -> float:
+    return 1e3 / motion.rate_hz
+
+
+DIMETIX = DimetixType()

@@ -1,0 +1,288 @@
+"""A serial port on which a device sends messages unasked: framing, arrival times, damage and silence.
+
+A message gets the time when its first byte began on the line: that of the look which found it, less the line time of
+all that had come since that byte. This is never too early; it is too late by what the bytes waited unread, some 0.1 ms
+where `drivers.serial.looks` follows the device's rhythm.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
+
+from drivers.host import BITS_PER_BYTE, COMPUTER, LOOK_S, Alive, Host, SerialPort
+from drivers.interfaces import Health, LinkLostError
+from drivers.serial.bad_frame import BadFrameError
+from drivers.serial.damage import DamageCount
+from drivers.serial.link import GONE, gone_error, open_port
+from drivers.serial.looks import Looks
+
+T = TypeVar("T")
+# Where the first whole message in some bytes begins and ends; None: there is none yet.
+Framing = Callable[[bytes], tuple[int, int] | None]
+# A device that is silent for so many periods, and at least so long [ns], is lost.
+SILENT_PERIODS, LEAST_SILENT_NS = 20, 100_000_000
+# Longest rest [s]: in between the worker shows that it is alive. A device that sends 200 times a second is awaited at
+# one go.
+REST_S = 0.006
+# How often a request is made.
+TRIES = 2
+# At opening, what the port still holds is discarded: at most so many pieces.
+MOST_OLD = 64
+RECENT = 20  # messages whose rate is reported
+
+
+class Message(NamedTuple):
+    """A whole message.
+
+    Attributes:
+        data: its bytes, with those that mark its beginning and its end.
+        number: counts messages from 1, the damaged ones too.
+        began_ns: when its first byte began on the line [ns].
+        arrived_ns: when it was read [ns].
+    """
+
+    data: bytes
+    number: int
+    began_ns: int
+    arrived_ns: int
+
+
+def lines(start: bytes, end: bytes = b"\n") -> Framing:
+    r"""Messages that end with a byte, and begin with the last byte of another kind before that.
+
+    Example:
+        >>> lines(b"$")(b"+0.1$VNIMU,1*2A\r\n$VN")
+        (4, 17)
+        >>> lines(b"$")(b"$VNIM") is None
+        True
+    """
+
+    def first(data: bytes) -> tuple[int, int] | None:
+        ends = data.find(end) + 1
+        return (max(data.rfind(start, 0, ends), 0), ends) if ends else None
+
+    return first
+
+
+class ListeningLink:
+    """One serial port on which a device sends messages by itself, and answers requests amid them.
+
+    Args:
+        device: name for messages.
+        port: path of the port.
+        baud: its speed.
+        framing: finds the first whole message in what has come.
+        take: called with each whole message that is no answer; raises BadFrameError: it is damaged.
+        period_ns: of the messages [ns].
+        longest: bytes of a message, at most.
+        timeout_s: how long an answer may take, line time included.
+        host: whose clock and ports are used.
+        alive: called while an answer is awaited, every few ms.
+
+    Attributes:
+        errors: damaged messages, and requests without an answer.
+        retries: requests made twice.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        port: str,
+        baud: int,
+        framing: Framing,
+        take: Callable[[Message], None],
+        *,
+        period_ns: int,
+        longest: int,
+        timeout_s: float = 0.5,
+        host: Host = COMPUTER,
+        alive: Alive = lambda: None,
+    ) -> None:
+        self.device, self.port, self.baud = device, port, baud
+        self._framing, self._take, self._longest = framing, take, longest
+        self._timeout_ns, self._host, self._alive = round(timeout_s * 1e9), host, alive
+        self._byte_ns = BITS_PER_BYTE * 1_000_000_000 // baud
+        self._silent_ns = max(SILENT_PERIODS * period_ns, LEAST_SILENT_NS)
+        self._looks = Looks(period_ns)
+        self._damage = DamageCount(f"{device} on {port}", "messages")
+        self._serial: SerialPort | None = None
+        self._recent: deque[int] = deque(maxlen=RECENT)
+        self._data, self._bound_ns, self._read_ns = b"", 0, 0
+        self._number = self._heard_ns = self._length = 0
+        self._judges, self._newest_damage = False, ""
+        self.errors = self.retries = 0
+
+    def open(self) -> None:
+        """Open the port exclusively, and discard what has come so far. Raises LinkLostError."""
+        self.close()
+        self._serial = open_port(self._host, self.device, self.port, self.baud)
+        try:
+            for _ in range(MOST_OLD):
+                if not (waiting := self._serial.in_waiting):
+                    break
+                self._serial.read(waiting)
+        except GONE as error:
+            raise self._gone(error) from error
+        self._data, self._number, self._judges = b"", 0, False
+        self._recent.clear()
+
+    def begin(self) -> None:
+        """The device is set up, and sends: from now on messages are counted, and silence and damage are failures."""
+        self._judges, self._number = True, 0
+        self._damage.forget()
+        self._heard_ns = self._host.now_ns()
+        self._looks.begin(self._heard_ns)
+
+    def close(self, last: bytes = b"") -> None:
+        """Close the port; before that, send a last command if there still is a port."""
+        if self._serial is not None:
+            with suppress(*GONE):
+                if last:
+                    self._serial.write(last)
+            with suppress(*GONE):
+                self._serial.close()
+            self._serial = None
+
+    def health(self, detail: str) -> Health:
+        """State of the link; `detail` is what the device reports."""
+        spans = len(self._recent) - 1
+        spanned_ns = self._recent[-1] - self._recent[0] if spans > 0 else 0
+        rate_hz = spans * 1e9 / spanned_ns if spanned_ns > 0 else float("nan")
+        age_ms = (self._host.now_ns() - self._heard_ns) * 1e-6 if self._recent else float("nan")
+        return Health(
+            self.device, self._serial is not None, self.errors, detail, self.retries, rate_hz=rate_hz, age_ms=age_ms
+        )
+
+    def step(self) -> None:
+        """Rest until the next message can be there, and take what has come.
+
+        Raises:
+            LinkLostError: the port is lost, or the device silent.
+            DamagedError: 3 of the last 10 messages were damaged.
+        """
+        left_ns = self._looks.due_ns - self._host.now_ns()
+        if left_ns > 0:
+            self._host.rest(min(left_ns * 1e-9, REST_S))
+            if self._host.now_ns() < self._looks.due_ns:
+                return
+        self._read()
+        came = False
+        while (message := self._next()) is not None:
+            came = True
+            self._pass(message)
+        if came:
+            self._looks.came(self._read_ns)
+        else:
+            missing = max(self._length - len(self._data), 1) if self._data else 0
+            self._looks.missed(self._read_ns, missing * self._byte_ns)
+        if (silent_ns := self._read_ns - self._heard_ns) > self._silent_ns:
+            raise LinkLostError(
+                f"{self.device} on {self.port}: no message for {silent_ns * 1e-6:.0f} ms, allowed: "
+                f"{self._silent_ns * 1e-6:g} ms; check its power and cable, and that nothing has changed what it sends"
+            )
+
+    def ask(self, request: bytes, decode: Callable[[bytes], T | None]) -> T:
+        """Send a request and await its answer; other messages that come meanwhile are taken. Made twice at most.
+
+        Args:
+            request: all bytes of it.
+            decode: value of an answer, or None: the message is another one; raises BadFrameError: it is damaged, and a
+                DeviceError: the device refuses.
+
+        Raises:
+            LinkLostError: no answer twice, or the port is lost.
+            DeviceError: that of `decode`.
+        """
+        self._newest_damage = ""
+        for attempt in range(TRIES):
+            self.retries += attempt
+            self.send(request)
+            until_ns = self._host.now_ns() + self._timeout_ns
+            while self._host.now_ns() < until_ns:
+                self._read()
+                while (message := self._next()) is not None:
+                    try:
+                        if (value := decode(message.data)) is not None:
+                            return value
+                        self._take(message)
+                    except BadFrameError as error:
+                        self._newest_damage = str(error)
+                self._host.sleep(LOOK_S)
+                self._alive()
+            self.errors += 1
+        raise LinkLostError(
+            f"{self.device} on {self.port}: no answer to {request.decode('ascii', 'replace').strip()} within "
+            f"{self._timeout_ns * 1e-6:g} ms, twice; {self._heard()}"
+        )
+
+    def send(self, request: bytes) -> None:
+        """Send a command that is not answered. Raises LinkLostError."""
+        if self._serial is None:
+            raise LinkLostError(f"{self.device} on {self.port}: not open")
+        try:
+            self._serial.write(request)
+        except GONE as error:
+            raise self._gone(error) from error
+
+    def _heard(self) -> str:
+        """What came in place of an answer, and what to do."""
+        if self._newest_damage or self._data:
+            found = f"damaged: {self._newest_damage}" if self._newest_damage else f"{len(self._data)} bytes, no message"
+            return f"what came is {found}; check the baud rate, {self.baud} here, and the characters set in the device"
+        if self._number:
+            return "messages came, but no answer: check the wire to the device (TX of the computer to its RX)"
+        return f"nothing came: check its power, the cable, and the baud rate, {self.baud} here"
+
+    def _read(self) -> None:
+        """Add what has come. Raises LinkLostError."""
+        if self._serial is None:
+            raise LinkLostError(f"{self.device} on {self.port}: not open")
+        try:
+            waiting = self._serial.in_waiting
+            self._read_ns = self._host.now_ns()
+            come = self._serial.read(waiting) if waiting else b""
+        except GONE as error:
+            raise self._gone(error) from error
+        if come:
+            bound_ns = self._read_ns - (len(self._data) + len(come)) * self._byte_ns
+            self._bound_ns = min(self._bound_ns, bound_ns) if self._data else bound_ns
+            self._data += come
+
+    def _next(self) -> Message | None:
+        """Remove the first whole message from what has come, and what is before it."""
+        while (found := self._framing(self._data)) is None:
+            if len(self._data) <= self._longest:
+                return None
+            length, self._data = len(self._data), b""
+            self._number += 1
+            self._damaged(f"{length} bytes without an end")
+        begin, end = found
+        data, rest = self._data[begin:end], self._data[end:]
+        began_ns = self._read_ns - (len(self._data) - begin) * self._byte_ns if begin else self._bound_ns
+        self._data, self._bound_ns = rest, self._read_ns - len(rest) * self._byte_ns
+        self._number += 1
+        self._length = len(data)
+        return Message(data, self._number, began_ns, self._read_ns)
+
+    def _pass(self, message: Message) -> None:
+        try:
+            self._take(message)
+        except BadFrameError as error:
+            self._damaged(str(error))
+            return
+        self._damage.good()
+        self._heard_ns = message.arrived_ns
+        self._recent.append(message.began_ns)
+
+    def _damaged(self, found: str) -> None:
+        self._newest_damage = found
+        if self._judges:
+            self.errors += 1
+            self._damage.damaged(found)
+
+    def _gone(self, error: Exception) -> LinkLostError:
+        self.close()
+        return gone_error(self.device, self.port, error)

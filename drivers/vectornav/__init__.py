@@ -1,0 +1,1 @@
+"""VectorNav inertial sensors. This file imports nothing; import the submodule that you need."""

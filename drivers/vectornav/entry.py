@@ -1,0 +1,83 @@
+"""VectorNav inertial sensors: the registry's entry.
+
+Why this one: its protocol is public, text with a check sum, and set up by a few registers; it is common in robotics;
+its values are in SI, calibrated at the factory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from drivers.checks import load_problems
+from drivers.driver_type import Connection, InstrumentType, LineLoad, RigSetup
+from drivers.host import BITS_PER_BYTE, COMPUTER, Alive, Host
+from drivers.section import Problem
+from drivers.vectornav.protocol import IMU_BYTES, RATES_HZ
+from drivers.vectornav.section import VectorNavSection
+
+if TYPE_CHECKING:
+    from drivers.sim.protocol.line import SimulatedPort
+    from drivers.sim.protocol.plant_ports import PlantPorts
+    from drivers.vectornav.imu import VectorNavImu
+
+# From the last byte of a request to the first of its answer.
+TURNAROUND_NS = 500_000
+
+
+class VectorNavType(InstrumentType[VectorNavSection]):
+    """Inertial measurement units of VectorNav."""
+
+    name = "vectornav"
+    role = "imu"
+    settings = VectorNavSection
+
+    def make(
+        self, section: VectorNavSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> VectorNavImu:
+        """See DriverType."""
+        from drivers.vectornav.imu import VectorNavImu, VectorNavSettings
+
+        imu = rig.instruments[self.role]
+        return VectorNavImu(
+            VectorNavSettings(section.port, round(imu.rate_hz), section.baud, imu.delay_ns), host, alive
+        )
+
+    def check(self, section: VectorNavSection, rig: RigSetup) -> Iterator[Problem]:
+        """See DriverType."""
+        if (imu := rig.instruments.get(self.role)) is None:
+            return
+        if imu.rate_hz not in RATES_HZ:
+            allowed = f"one of {', '.join(map(str, RATES_HZ))}: the rates of this device"
+            yield Problem("imu.rate_hz", f"{imu.rate_hz:g}", allowed, ("devices.imu.driver",))
+        else:
+            yield from load_problems(self.role, section.baud, self.line_loads(section, rig), (), rate="imu.rate_hz")
+
+    def connections(self, section: VectorNavSection) -> Iterator[Connection]:
+        """See DriverType."""
+        yield Connection("devices.imu.port", section.port)
+
+    def line_loads(self, section: VectorNavSection, rig: RigSetup) -> tuple[LineLoad, ...]:
+        """See DriverType."""
+        if (imu := rig.instruments.get(self.role)) is None:
+            return ()
+        return (LineLoad(section.port, IMU_BYTES * BITS_PER_BYTE * imu.rate_hz / section.baud),)
+
+    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
+        """See DriverType."""
+        values["port"] = endpoints["vectornav"]
+
+    def simulated_ports(
+        self, section: VectorNavSection | None, rig: RigSetup, ports: PlantPorts
+    ) -> Mapping[str, SimulatedPort]:
+        """See DriverType."""
+        if section is None or self.role not in ports.instruments:
+            return {}
+        from drivers.sim.protocol.line import SimulatedPort
+        from drivers.vectornav.simulated import VectorNavDevice
+
+        device = VectorNavDevice(ports.instruments[self.role], section.baud, rig.instruments[self.role].delay_ns)
+        return {"vectornav": SimulatedPort(device, section.baud, TURNAROUND_NS)}
+
+
+VECTORNAV = VectorNavType()

@@ -1,0 +1,153 @@
+"""Inertial measurement unit VectorNav VN-100: set up when it is opened, then it sends by itself.
+
+Nothing is stored in the device: its set-up is written at each opening, and is gone with its power.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from drivers.host import COMPUTER, Alive, Host
+from drivers.interfaces import DeviceError, Health
+from drivers.messages import Reading
+from drivers.serial.bad_frame import BadFrameError
+from drivers.serial.listening import ListeningLink, Message, lines
+from drivers.vectornav import protocol
+
+NAME = "VectorNav IMU"
+# Models that send `$VNIMU`.
+MODELS = re.compile(r"VN-[123][0-9]0(?![0-9]).*")
+
+
+class VectorNavSettings(msgspec.Struct, frozen=True):
+    """Settings of the driver.
+
+    Attributes:
+        port: path.
+        rate_hz: messages a second, one of `protocol.RATES_HZ`.
+        baud: of the port, 8N1.
+        delay_ns: from a measurement until its message begins [ns].
+        answer_timeout_ms: how long an answer may take, line time included.
+    """
+
+    port: str
+    rate_hz: int
+    baud: int = 115200
+    delay_ns: int = 0
+    answer_timeout_ms: float = 300.0
+
+
+class VectorNavImu:
+    """An `InstrumentDevice`: accelerations, then rates of turn, in the axes on the device's case.
+
+    Args:
+        settings: see there.
+        host: whose clock and ports are used.
+        alive: called while waiting, every few ms.
+    """
+
+    def __init__(self, settings: VectorNavSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
+        self._settings = settings
+        self._link = ListeningLink(
+            NAME,
+            settings.port,
+            settings.baud,
+            lines(protocol.START),
+            self._take,
+            period_ns=round(1e9 / settings.rate_hz),
+            longest=protocol.LONGEST,
+            timeout_s=settings.answer_timeout_ms * 1e-3,
+            host=host,
+            alive=alive,
+        )
+        self._reading: Reading | None = None
+        self._model, self._firmware = "", ""
+
+    def open(self) -> None:
+        """Open the port, check which device it is, and let it send. Raises DeviceError."""
+        self._link.open()
+        try:
+            self._model = self._read(protocol.MODEL)
+            if not MODELS.fullmatch(self._model):
+                raise DeviceError(
+                    f"{NAME} on {self._settings.port}: its model is {self._model!r}; needed: VN-100, VN-200 or VN-300; "
+                    "check devices.imu.port and devices.imu.driver"
+                )
+            self._firmware = self._read(protocol.FIRMWARE)
+            self._write(protocol.OUTPUT, protocol.OUTPUT_OFF)  # so that no rate in between is too much for the line
+            self._write(protocol.PROTOCOL, *protocol.PLAIN)
+            self._write(protocol.RATE, self._settings.rate_hz)
+            self._write(protocol.OUTPUT, protocol.OUTPUT_IMU)
+        except DeviceError:
+            self._link.close()
+            raise
+        self._reading = None
+        self._link.begin()
+
+    def close(self) -> None:
+        """Close the port; the device goes on sending."""
+        self._link.close()
+
+    def health(self) -> Health:
+        """State of the link; the rate is that of good messages."""
+        return self._link.health(f"{self._model}, firmware {self._firmware}" if self._model else "not opened yet")
+
+    def step(self) -> None:
+        """Rest until the next message can be there, and take what has come. Raises DeviceError."""
+        self._link.step()
+
+    def read(self, t_ns: int) -> Reading | None:  # noqa: ARG002
+        """The newest reading, once."""
+        reading, self._reading = self._reading, None
+        return reading
+
+    def _take(self, message: Message) -> None:
+        """Raises BadFrameError."""
+        fields = protocol.unframe(message.data)
+        if fields[0] != protocol.IMU:
+            return  # what it was set to send before, or a late answer
+        measured = protocol.inertia(fields)
+        self._reading = Reading(
+            message.number,
+            message.began_ns - self._settings.delay_ns,
+            (*measured.acceleration_mps2, *measured.rate_radps),
+            message.arrived_ns,
+        )
+
+    def _read(self, register: int) -> str:
+        """Value of a register. Raises DeviceError."""
+        return ",".join(self._ask(protocol.READ, register))
+
+    def _write(self, register: int, *values: int) -> None:
+        """Raises DeviceError."""
+        kept = self._ask(protocol.WRITE, register, *values)
+        if [int(value) if value.isdecimal() else value for value in kept] != list(values):
+            raise DeviceError(
+                f"{NAME} on {self._settings.port}: register {register} is {','.join(kept)} after "
+                f"{','.join(map(str, values))} was written; check its model and firmware ({self._firmware})"
+            )
+
+    def _ask(self, command: str, register: int, *values: int) -> list[str]:
+        request = protocol.frame(command, f"{register:02d}", *values)
+        return self._link.ask(request, self._answer_to(command, register))
+
+    def _answer_to(self, command: str, register: int) -> Callable[[bytes], list[str] | None]:
+        def decode(message: bytes) -> list[str] | None:
+            name, *fields = protocol.unframe(message)
+            if name == protocol.ERROR and fields:
+                if fields[0] == protocol.DAMAGED:
+                    raise BadFrameError("it received a damaged request")
+                raise DeviceError(
+                    f"{NAME} on {self._settings.port}: it answers to {command} of register {register} with "
+                    f"{protocol.error_words(fields[0])}; check imu.rate_hz and devices.imu.baud against its manual"
+                )
+            if name != command or not fields or not fields[0].isdecimal() or int(fields[0]) != register:
+                return None
+            if len(fields) < 2:
+                raise BadFrameError(f"{message!r} has no value")
+            return fields[1:]
+
+        return decode

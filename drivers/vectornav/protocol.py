@@ -1,0 +1,159 @@
+"""ASCII messages of the VectorNav inertial sensors, for the driver and for the simulated device.
+
+A message is `$`, its fields with commas between them, `*`, a check sum of two hexadecimal digits, CR and LF. The check
+sum is the exclusive or of all bytes between `$` and `*`; a command with `*XX` is not checked. `$VNRRG,register` reads a
+register and `$VNWRG,register,value,...` writes one; both are answered by the same words with the values, or by
+`$VNERR,code`. Without being asked the device sends one kind of message at a set rate: register 6 has its kind, 7 its
+rate.
+
+Kind 19, `$VNIMU`, has magnetic field [gauss], acceleration [m/s2] and rate of turn [rad/s], three of each, then
+temperature [deg C] and pressure [kPa]. These are the sensors' values after the maker's calibration, without what the
+device's own filter takes off them as bias. The axes are those on the case: x forward, y to starboard, z down. The
+acceleration is the specific force: a level device at rest gives -9.8 m/s2 on z, the way down, so it measures what holds
+it up, not what pulls it down. No sign is changed.
+
+Source: VN-100 User Manual UM001 (VectorNav), firmware 2.1, chapters 3 and 5; register 30 and codes of errors also in
+VN-200 User Manual UM004, sections 4.5 and 5.11.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import reduce
+from operator import xor
+from typing import NamedTuple
+
+from drivers.serial.bad_frame import BadFrameError
+
+START, END = b"$", b"\r\n"
+READ, WRITE, ERROR, IMU, YMR = "VNRRG", "VNWRG", "VNERR", "VNIMU", "VNYMR"
+MODEL, SERIAL_NUMBER, FIRMWARE, BAUD, OUTPUT, RATE, PROTOCOL = 1, 3, 4, 5, 6, 7, 30  # registers
+OUTPUT_OFF, OUTPUT_YMR, OUTPUT_IMU = 0, 14, 19  # of register 6
+# Register 30: neither counter nor state in the messages, check sums of 8 bits, errors are sent.
+PLAIN = (0, 0, 0, 0, 1, 1, 1)
+RATES_HZ = (1, 2, 4, 5, 10, 20, 25, 40, 50, 100, 200)
+BAUDS = (9600, 19200, 38400, 57600, 115200, 128000, 230400, 460800, 921600)
+IMU_BYTES = 110  # of a $VNIMU message
+LONGEST = 256  # bytes of a message
+UNCHECKED = "XX"
+DAMAGED = "03"  # error of a request with a wrong check sum
+ERRORS = {
+    1: "hard fault",
+    2: "overflow of its input buffer",
+    3: "wrong check sum",
+    4: "unknown command",
+    5: "too few parameters",
+    6: "too many parameters",
+    7: "wrong parameter",
+    8: "unknown register",
+    9: "not allowed to write",
+    10: "restarted by its watchdog",
+    11: "overflow of its output buffer",
+    12: "baud rate too low for what it is to send",
+}
+_MESSAGE = re.compile(rb"\$([ -)+-~]*)\*([0-9A-F]{2}|XX)\r\n")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,6}(\.[0-9]{1,9})?")
+_FIELDS = 11  # of a $VNIMU message, without its name
+_NO_FIELD = ("+00.0000",) * 3
+
+
+class Inertia(NamedTuple):
+    """What a $VNIMU message has of inertia, in the axes on the device's case.
+
+    Attributes:
+        acceleration_mps2: (3,) specific force.
+        rate_radps: (3,) rate of turn.
+    """
+
+    acceleration_mps2: tuple[float, float, float]
+    rate_radps: tuple[float, float, float]
+
+
+def check_sum(body: bytes) -> int:
+    """Of the bytes between `$` and `*`.
+
+    Example:
+        >>> f"{check_sum(b'VNRRG,1'):02X}"
+        '42'
+    """
+    return reduce(xor, body, 0)
+
+
+def frame(*fields: object) -> bytes:
+    r"""A message.
+
+    Example:
+        >>> frame("VNRRG", "01")
+        b'$VNRRG,01*72\r\n'
+    """
+    body = ",".join(map(str, fields)).encode()
+    return b"$%s*%02X\r\n" % (body, check_sum(body))
+
+
+def unframe(message: bytes, *, unchecked: bool = False) -> list[str]:
+    r"""Fields of a message.
+
+    Args:
+        message: all bytes of it.
+        unchecked: `XX` counts as a check sum, as for a command.
+
+    Raises:
+        BadFrameError: it is damaged.
+
+    Example:
+        >>> unframe(b"$VNERR,03*72\r\n")
+        ['VNERR', '03']
+    """
+    found = _MESSAGE.fullmatch(message)
+    if found is None:
+        raise BadFrameError(f"{message!r} is no message with a check sum of two digits")
+    body, digits = found.group(1), found.group(2).decode()
+    if not (unchecked and digits == UNCHECKED) and digits != f"{check_sum(body):02X}":
+        raise BadFrameError(f"{message!r} has a wrong check sum, needed: {check_sum(body):02X}")
+    return body.decode().split(",")
+
+
+def inertia(fields: list[str]) -> Inertia:
+    """Acceleration and rate of a $VNIMU message. Raises BadFrameError: it has other fields."""
+    if len(fields) != 1 + _FIELDS or not all(map(_NUMBER.fullmatch, fields[1:])):
+        raise BadFrameError(f"{','.join(fields)} is no {IMU} message of {_FIELDS} numbers")
+    ax, ay, az, wx, wy, wz = map(float, fields[4:10])
+    return Inertia((ax, ay, az), (wx, wy, wz))
+
+
+def imu_message(measured: Inertia) -> bytes:
+    """A $VNIMU message, as the device writes it; no magnetic field, 25 degrees, 101.3 kPa.
+
+    Example:
+        >>> len(imu_message(Inertia((0.0, 0.0, -9.801), (0.0, 0.0, 0.0))))
+        110
+    """
+    return frame(IMU, *_NO_FIELD, *_written(measured), "+25.0", "+101.300")
+
+
+def ymr_message(measured: Inertia) -> bytes:
+    """A $VNYMR message, which a new device sends: yaw, pitch and roll [deg], here 0, then as a $VNIMU message.
+
+    Example:
+        >>> ymr_message(Inertia((0.0, 0.0, -9.801), (0.0, 0.0, 0.0)))[:30]
+        b'$VNYMR,+000.000,+000.000,+000.'
+    """
+    return frame(YMR, *["+000.000"] * 3, *_NO_FIELD, *_written(measured))
+
+
+def _written(measured: Inertia) -> list[str]:
+    accelerations = [f"{value:+07.3f}" for value in measured.acceleration_mps2]
+    return [*accelerations, *[f"{value:+010.6f}" for value in measured.rate_radps]]
+
+
+def error_words(code: str) -> str:
+    """What an error code means; newer firmware writes it as hexadecimal digits, older as decimal ones.
+
+    Example:
+        >>> error_words("0C"), error_words("12")
+        ('error 0C: baud rate too low for what it is to send', 'error 12: baud rate too low for what it is to send')
+    """
+    number = int(code) if re.fullmatch(r"[0-9]+", code) and int(code) in ERRORS else -1
+    if number < 0 and re.fullmatch(r"[0-9A-F]+", code):
+        number = int(code, 16)
+    return f"error {code}: {ERRORS.get(number, 'not known')}"

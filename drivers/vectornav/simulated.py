@@ -1,0 +1,142 @@
+"""A VectorNav VN-100, simulated at the protocol level."""
+
+from __future__ import annotations
+
+from drivers.host import BITS_PER_BYTE
+from drivers.serial.bad_frame import BadFrameError
+from drivers.sim.protocol.plant_ports import Instrument
+from drivers.sim.protocol.reading_stream import ReadingStream
+from drivers.vectornav import protocol
+from drivers.vectornav.protocol import Inertia
+
+INPUT_BUFFER = 256  # bytes
+_READ_ONLY = (protocol.MODEL, protocol.SERIAL_NUMBER, protocol.FIRMWARE)
+_LENGTHS = {
+    protocol.OUTPUT_OFF: 0,
+    protocol.OUTPUT_YMR: len(protocol.ymr_message(Inertia((0.0,) * 3, (0.0,) * 3))),
+    protocol.OUTPUT_IMU: protocol.IMU_BYTES,
+}
+
+
+class VectorNavDevice:
+    """A `SimulatedSerialDevice` that streams: at first $VNYMR, 40 times a second or as often as its line bears.
+
+    It has the registers that the driver uses. Output kinds are off, $VNYMR and $VNIMU, all others a wrong parameter. A
+    reading that the instrument lost is not sent.
+
+    Args:
+        instrument: of the plant; its channels are accelerations, then rates.
+        baud: of its line.
+        delay_ns: from a measurement until its message begins [ns].
+        model: register 1.
+
+    Attributes:
+        registers: values by number.
+    """
+
+    def __init__(self, instrument: Instrument, baud: int, delay_ns: int, model: str = "VN-100T-CR") -> None:
+        self._stream = ReadingStream(instrument, delay_ns)
+        self._baud, self._buffer = baud, b""
+        self._outbox: list[tuple[int, bytes]] = []
+        self._began = False
+        self.registers = {
+            protocol.MODEL: model,
+            protocol.SERIAL_NUMBER: "0100012345",
+            protocol.FIRMWARE: "3.1.0.0",
+            protocol.BAUD: str(baud),
+            protocol.OUTPUT: str(protocol.OUTPUT_YMR),
+            protocol.RATE: str(
+                max(rate for rate in protocol.RATES_HZ if rate <= 40 and self._fits(protocol.OUTPUT_YMR, rate))
+            ),
+            protocol.PROTOCOL: ",".join(map(str, protocol.PLAIN)),
+        }
+
+    def wake(self, now_ns: int) -> int:
+        """Collect what is to be sent; when there may be more [ns]."""
+        if not self._began:
+            self._began = True
+            self._restart(now_ns)
+        message = protocol.imu_message if self._output == protocol.OUTPUT_IMU else protocol.ymr_message
+        for began_ns, values in self._stream.due(now_ns):
+            if values is not None:
+                ax, ay, az, wx, wy, wz = values
+                self._outbox.append((began_ns, message(Inertia((ax, ay, az), (wx, wy, wz)))))
+        return self._stream.wake_ns
+
+    def unasked(self, now_ns: int) -> list[tuple[int, bytes]]:  # noqa: ARG002
+        """What it has begun to send since the last call."""
+        outbox, self._outbox = self._outbox, []
+        return outbox
+
+    def press(self, pressed: bool) -> None:  # noqa: ARG002
+        """Raises ValueError: it reads no emergency stop."""
+        raise ValueError("this device has no emergency stop")
+
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:  # noqa: ARG002
+        """Receive bytes of a host; the bytes sent back."""
+        self._buffer += data
+        answers = b""
+        while (end := self._buffer.find(b"\n") + 1) > 0:
+            line, self._buffer = self._buffer[:end], self._buffer[end:]
+            answers += self._answer(line[max(line.rfind(protocol.START), 0) :], ended_ns)
+        if len(self._buffer) > INPUT_BUFFER:
+            self._buffer = b""
+            return answers + _error(2)
+        return answers
+
+    @property
+    def _output(self) -> int:
+        return int(self.registers[protocol.OUTPUT])
+
+    def _answer(self, line: bytes, now_ns: int) -> bytes:
+        try:
+            command, *fields = protocol.unframe(line, unchecked=True)
+        except BadFrameError:
+            return _error(3)
+        if command not in (protocol.READ, protocol.WRITE):
+            return _error(4)
+        if len(fields) < (1 if command == protocol.READ else 2):
+            return _error(5)
+        if command == protocol.READ and len(fields) > 1:
+            return _error(6)
+        register = int(fields[0]) if fields[0].isdecimal() else -1
+        if register not in self.registers:
+            return _error(8)
+        if command == protocol.WRITE and (error := self._write(register, fields[1:], now_ns)):
+            return _error(error)
+        return protocol.frame(command, f"{register:02d}", self.registers[register])
+
+    def _write(self, register: int, values: list[str], now_ns: int) -> int:
+        """Write a register; 0, or the code of the error."""
+        if register in _READ_ONLY:
+            return 9
+        if len(values) != len(self.registers[register].split(",")):
+            return 6 if len(values) > len(self.registers[register].split(",")) else 5
+        allowed = {
+            protocol.BAUD: (self._baud,),  # its line cannot change
+            protocol.OUTPUT: tuple(_LENGTHS),
+            protocol.RATE: protocol.RATES_HZ,
+            protocol.PROTOCOL: tuple(range(4)),
+        }[register]
+        if not all(value.isdecimal() and int(value) in allowed for value in values):
+            return 7
+        kept, self.registers[register] = self.registers[register], ",".join(str(int(value)) for value in values)
+        if not self._fits(self._output, int(self.registers[protocol.RATE])):
+            self.registers[register] = kept
+            return 12
+        if register in (protocol.OUTPUT, protocol.RATE):
+            self._restart(now_ns)
+        return 0
+
+    def _fits(self, output: int, rate_hz: int) -> bool:
+        return _LENGTHS[output] * BITS_PER_BYTE * rate_hz <= self._baud
+
+    def _restart(self, now_ns: int) -> None:
+        if self._output == protocol.OUTPUT_OFF:
+            self._stream.stop()
+        else:
+            self._stream.start(now_ns, float(self.registers[protocol.RATE]))
+
+
+def _error(code: int) -> bytes:
+    return protocol.frame(protocol.ERROR, f"{code:02X}")

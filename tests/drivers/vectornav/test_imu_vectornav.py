@@ -1,0 +1,310 @@
+"""The VectorNav driver against its simulated device, byte by byte, in virtual time."""
+
+import math
+from itertools import pairwise
+
+import pytest
+
+from drivers.device_sections import INSTRUMENTS
+from drivers.driver_type import InstrumentSetup
+from drivers.interfaces import DamagedError, DeviceError, LinkLostError
+from drivers.sim.protocol.plant_ports import PlantPorts
+from drivers.vectornav import protocol
+from drivers.vectornav.entry import VECTORNAV
+from drivers.vectornav.imu import VectorNavImu, VectorNavSettings
+from drivers.vectornav.simulated import VectorNavDevice
+from hil.config import ConfigError, load_config
+from hil.config.rig_setup import rig_setup
+
+BAUD, RATE_HZ, DELAY_NS = 460800, 200, 3_000_000
+CHANNELS = ("ax_mps2", "ay_mps2", "az_mps2", "wx_radps", "wy_radps", "wz_radps")
+PORT = "/dev/streams"
+
+
+def numbered(number):
+    """Values that say which reading they are of."""
+    return (0.001 * number, -0.002 * number, -9.81, 1e-6 * number, -2e-6 * number, 0.5)
+
+
+class Rig:
+    def __init__(self, streams, rate_hz=RATE_HZ, baud=BAUD):
+        self.streams, self.rate_hz, self.baud = streams, rate_hz, baud
+        self.instrument = streams.instrument(CHANNELS, rate_hz)
+        self.instrument.values = numbered
+        self.device = VectorNavDevice(self.instrument, baud, DELAY_NS)
+        streams.connect(self.device, baud)
+
+    def driver(self, **changes):
+        plain = {"port": PORT, "rate_hz": self.rate_hz, "baud": self.baud, "delay_ns": DELAY_NS}
+        return VectorNavImu(VectorNavSettings(**{**plain, **changes}), self.streams.host)
+
+
+@pytest.fixture
+def rig(streams):
+    return Rig(streams)
+
+
+def number_of(reading):
+    return round(reading.value[0] * 1e3)
+
+
+def test_it_sets_the_device_up_and_names_model_and_firmware(rig):
+    driver = rig.driver()
+    assert driver.health().detail == "not opened yet"
+    driver.open()
+    registers = rig.device.registers
+    assert (registers[protocol.OUTPUT], registers[protocol.RATE]) == ("19", "200")
+    assert registers[protocol.PROTOCOL] == "0,0,0,0,1,1,1"
+    assert driver.health().detail == "VN-100T-CR, firmware 3.1.0.0"
+    assert driver.health().open
+
+
+def test_every_reading_comes_once_in_order_with_its_values_to_the_last_digit(rig):
+    driver = rig.driver()
+    driver.open()
+    found = rig.streams.readings(driver, 1.0)
+    first = number_of(found[0])
+    assert [number_of(reading) for reading in found] == list(range(first, first + len(found)))
+    assert len(found) >= 197
+    assert [reading.sequence for reading in found[1:]] == [reading.sequence + 1 for reading in found[:-1]]
+    for reading in found:
+        assert reading.value == pytest.approx(numbered(number_of(reading)), abs=0.51e-3)
+        assert reading.value[3:] == pytest.approx(numbered(number_of(reading))[3:], abs=0.51e-6)
+
+
+def test_a_reading_has_the_time_when_it_was_measured(rig):
+    """Its message begins a delay later; the driver knows the delay, the line time, and when it has looked."""
+    driver = rig.driver()
+    driver.open()
+    late_ns = [reading.t_ns - rig.instrument.at_ns(number_of(reading)) for reading in rig.streams.readings(driver, 2.0)]
+    assert min(late_ns) >= -200  # line times are whole nanoseconds a byte
+    assert max(late_ns[20:]) < 400_000
+    assert sorted(late_ns)[len(late_ns) // 2] < 150_000
+
+
+def test_a_reading_that_was_not_taken_is_replaced_by_a_newer_one(rig):
+    driver = rig.driver()
+    driver.open()
+    rig.streams.readings(driver, 0.1)
+    until_ns = rig.streams.time.now_ns + 50_000_000
+    while rig.streams.time.now_ns < until_ns:
+        driver.step()
+    newest = driver.read(0)
+    assert rig.streams.time.now_ns - newest.arrived_ns < 10_000_000
+    assert driver.read(0) is None
+
+
+@pytest.mark.parametrize(("rate_hz", "baud"), [(5, 9600), (40, 57600), (50, 115200), (100, 230400)])
+def test_other_rates_come_as_set(streams, rate_hz, baud):
+    rig = Rig(streams, rate_hz, baud)
+    driver = rig.driver()
+    driver.open()
+    streams.readings(driver, 0.3)
+    assert len(streams.readings(driver, 2.0)) == pytest.approx(2 * rate_hz, abs=1)
+    assert driver.health().rate_hz == pytest.approx(rate_hz, rel=0.02)
+
+
+def test_a_rate_below_that_of_the_instrument_gives_each_second_or_fourth_reading(streams):
+    rig = Rig(streams)
+    driver = rig.driver(rate_hz=50)
+    driver.open()
+    numbers = [number_of(reading) for reading in streams.readings(driver, 1.0)]
+    assert {later - sooner for sooner, later in pairwise(numbers[1:])} == {4}
+
+
+def test_it_is_set_up_while_the_device_sends_something_else(rig):
+    """As it comes from the maker, or as another program has left it."""
+    rig.device.registers |= {protocol.OUTPUT: "14", protocol.RATE: "200"}
+    driver = rig.driver()
+    rig.streams.host.sleep(1.0)
+    driver.open()
+    assert driver.health().retries == 0
+    assert rig.streams.readings(driver, 0.1)
+
+
+def test_messages_with_a_counter_are_set_back_to_plain_ones(rig):
+    rig.device.registers[protocol.PROTOCOL] = "1,1,0,0,1,1,0"
+    rig.driver().open()
+    assert rig.device.registers[protocol.PROTOCOL] == "0,0,0,0,1,1,1"
+
+
+def test_a_request_that_is_damaged_on_its_way_is_made_again(rig):
+    rig.streams.inject_fault("garbage", requests=True)
+    driver = rig.driver()
+    driver.open()
+    assert driver.health().retries == 1
+
+
+def test_an_answer_that_is_damaged_on_its_way_is_asked_for_again(rig):
+    rig.device.registers[protocol.OUTPUT] = "0"
+    rig.streams.inject_fault("garbage")
+    driver = rig.driver()
+    driver.open()
+    assert driver.health().retries == 1
+
+
+def test_another_device_is_refused_with_its_name(streams):
+    rig = Rig(streams)
+    rig.device.registers[protocol.MODEL] = "XS-7"
+    with pytest.raises(DeviceError, match=r"its model is 'XS-7'; needed: VN-100, VN-200 or VN-300; check devices.imu"):
+        rig.driver().open()
+
+
+def test_a_rate_that_the_line_does_not_bear_is_refused_by_the_device_and_said(streams):
+    rig = Rig(streams, RATE_HZ, 115200)
+    with pytest.raises(
+        DeviceError, match=r"VNWRG of register 6 with error 0C: baud rate too low.*check imu.rate_hz and"
+    ):
+        rig.driver().open()
+
+
+def test_at_a_wrong_baud_rate_it_says_so(streams):
+    """Bytes come, but none of them right: here, all their upper bits are set."""
+
+    class Garbled(VectorNavDevice):
+        def unasked(self, now_ns):
+            return [(began_ns, bytes(byte | 0x80 for byte in data)) for began_ns, data in super().unasked(now_ns)]
+
+        def receive(self, data, began_ns, ended_ns):
+            return b""
+
+    instrument = streams.instrument(CHANNELS, RATE_HZ)
+    streams.connect(Garbled(instrument, BAUD, DELAY_NS), BAUD)
+    with pytest.raises(
+        LinkLostError, match=r"no answer to \$VNRRG,01\*72.*bytes without an end; check the baud rate, 460800"
+    ):
+        VectorNavImu(VectorNavSettings(PORT, RATE_HZ, BAUD), streams.host).open()
+
+
+def test_an_off_device_is_told_from_a_missing_port(rig):
+    rig.streams.inject_fault("off")
+    with pytest.raises(
+        LinkLostError, match=r"nothing came: check its power, the cable, and the baud rate, 460800 here"
+    ):
+        rig.driver().open()
+    with pytest.raises(LinkLostError, match="there is no such port; `hil devices` lists the existing ones"):
+        rig.driver(port="/dev/other").open()
+
+
+def test_readings_that_the_sensor_lost_are_missing_and_nothing_else_happens(rig):
+    rig.instrument.lost = lambda number: number % 10 == 3
+    driver = rig.driver()
+    driver.open()
+    numbers = [number_of(reading) for reading in rig.streams.readings(driver, 1.0)]
+    assert numbers == [number for number in range(numbers[0], numbers[-1] + 1) if number % 10 != 3]
+    assert driver.health().errors == 0
+
+
+@pytest.mark.parametrize("kind", ["garbage", "truncated", "noise"])
+def test_one_bad_message_in_ten_is_no_failure(rig, kind):
+    driver = rig.driver()
+    driver.open()
+    rig.streams.inject_fault(kind, count=30, every=10)
+    found = rig.streams.readings(driver, 1.5)
+    for reading in found:
+        assert reading.value == pytest.approx(numbered(number_of(reading)), abs=0.51e-3)
+    assert len(found) >= 0.85 * 300
+
+
+def test_many_wrong_check_sums_are_a_failure(rig):
+    driver = rig.driver()
+    driver.open()
+    rig.streams.inject_fault("garbage", count=100)
+    with pytest.raises(DamagedError, match=r"3 of the last \d+ messages damaged.*wrong check sum"):
+        rig.streams.readings(driver, 1.0)
+
+
+def test_a_silent_device_is_lost(rig):
+    driver = rig.driver()
+    driver.open()
+    rig.streams.readings(driver, 0.5)
+    rig.streams.inject_fault("off")
+    with pytest.raises(LinkLostError, match="VectorNav IMU on /dev/streams: no message for 10"):
+        rig.streams.readings(driver, 1.0)
+
+
+def test_unplugged_and_plugged_in_again_it_can_be_opened_and_is_set_up_anew(rig):
+    driver = rig.driver()
+    driver.open()
+    rig.streams.readings(driver, 0.2)
+    rig.streams.inject_fault("disconnect")
+    with pytest.raises(LinkLostError, match="is gone"):
+        rig.streams.readings(driver, 0.2)
+    rig.device.registers |= {protocol.OUTPUT: "14", protocol.RATE: "40"}  # it lost its power, too
+    rig.streams.inject_fault("reconnect")
+    driver.open()
+    assert len(rig.streams.readings(driver, 0.5)) >= 97
+    driver.close()
+    driver.close()
+    assert not driver.health().open
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        (b"$VNRRG,01*XX\r\n", b"$VNRRG,01,VN-100T-CR*32\r\n"),
+        (b"$VNRRG,1*XX\r\n", b"$VNRRG,01,VN-100T-CR*32\r\n"),
+        (b"$VNRRG,07*72\r\n", b"$VNERR,03*72\r\n"),
+        (b"VNRRG,07*XX\r\n", b"$VNERR,03*72\r\n"),
+        (b"$VNFOO,07*XX\r\n", b"$VNERR,04*75\r\n"),
+        (b"$VNRRG*XX\r\n", b"$VNERR,05*74\r\n"),
+        (b"$VNRRG,07,1*XX\r\n", b"$VNERR,06*77\r\n"),
+        (b"$VNWRG,07,33*XX\r\n", b"$VNERR,07*76\r\n"),
+        (b"$VNWRG,06,255*XX\r\n", b"$VNERR,07*76\r\n"),
+        (b"$VNRRG,99*XX\r\n", b"$VNERR,08*79\r\n"),
+        (b"$VNWRG,01,VN-100*XX\r\n", b"$VNERR,09*78\r\n"),
+        (b"$VNWRG,07,40*59\r\n", b"$VNWRG,07,40*59\r\n"),
+        (b"$VNWRG,30,0,0*XX\r\n", b"$VNERR,05*74\r\n"),
+        (b"x" * 300, b"$VNERR,02*73\r\n"),
+    ],
+)
+def test_the_simulated_device_answers_as_the_manual_says(rig, command, answer):
+    assert rig.device.receive(command, 0, 1) == answer
+
+
+def test_a_pressed_stop_is_refused_by_a_device_that_has_none(rig):
+    with pytest.raises(ValueError, match="no emergency stop"):
+        rig.device.press(True)
+
+
+def test_the_registry_makes_driver_and_device_from_a_config_and_they_fit(streams):
+    config = load_config(
+        "sim_wire",
+        ["imu={rate_hz: 100, delay_ms: 4}", "devices.imu={driver: vectornav, baud: 230400, port: /dev/streams}"],
+    )
+    section, setup = config.devices.imu, rig_setup(config)
+    assert VECTORNAV.role in INSTRUMENTS
+    assert setup.instruments["imu"] == InstrumentSetup(CHANNELS, 100.0, 4_000_000)
+    instrument = streams.instrument(CHANNELS, 100.0)
+    ports = PlantPorts(None, None, None, {"imu": instrument})
+    peer = VECTORNAV.simulated_ports(section, setup, ports)["vectornav"]
+    streams.connect(peer.device, peer.baud)
+    driver = VECTORNAV.make(section, setup, streams.host)
+    driver.open()
+    found = streams.readings(driver, 0.5)
+    assert len(found) >= 47
+    assert all(math.isfinite(value) for reading in found for value in reading.value)
+    assert [load.share for load in VECTORNAV.line_loads(section, setup)] == [pytest.approx(110 * 10 * 100 / 230400)]
+    assert [connection.name for connection in VECTORNAV.connections(section)] == ["/dev/streams"]
+    values = {}
+    VECTORNAV.at_endpoints(values, {"vectornav": "/tmp/v"})
+    assert values == {"port": "/tmp/v"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["imu={rate_hz: 200}", "devices.imu={driver: vectornav}"], "devices.imu.baud: found 115200, busy for 191%"),
+        (["imu={rate_hz: 200}", "devices.imu={driver: vectornav}"], "or a lower imu.rate_hz"),
+        (["imu={rate_hz: 300}", "devices.imu={driver: vectornav}"], "imu.rate_hz: found 300; allowed: one of 1, 2, 4"),
+        (["devices.imu={driver: vectornav, baud: 460800}"], "devices.imu: found a section, vectornav; allowed: null"),
+        (
+            ["imu={}", "devices.imu={driver: vectornav, baud: 100}"],
+            "devices.imu.baud: found 100; allowed: 9600 or 19200",
+        ),
+    ],
+)
+def test_a_config_that_cannot_work_is_refused_with_words(settings, said):
+    with pytest.raises(ConfigError) as caught:
+        load_config("sim_wire", settings)
+    assert said in str(caught.value)
