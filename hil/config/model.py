@@ -160,6 +160,11 @@ class UncheckedConfig(Section):
         return {role: section for role, section in each.items() if section is not None}
 
     @property
+    def needed_instruments(self) -> tuple[str, ...]:
+        """Roles of the instruments of motion without which the experiment cannot go on."""
+        return self.section.needs_instruments(self.rig)
+
+    @property
     def sample_rates_hz(self) -> dict[str, float]:
         """Rate of the samples of each group of a record [Hz]; 0 where the rig has none."""
         sections = self.daq, self.loads

@@ -20,7 +20,7 @@ from hil.config.schema.equipment import LimitsConfig
 from hil.experiments.base import State
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import RECORD_LOST_NS
-from hil.safety.fault_table import warnings_for
+from hil.safety.fault_table import only_marks, warnings_for
 
 # Noticed at the end of a tick, whose row holds the command before: the devices are stopped beside it.
 AFTER_THE_COMMAND = (Fault.DISK_FULL, Fault.RECORD_RING_FULL, Fault.EXCEPTION)
@@ -111,7 +111,7 @@ def times_wrong(expected: Expected, detected_ms: float | None, reacted_ms: float
 
 def latched(config: Config, events: NDArray[np.void]) -> NDArray[np.void]:
     """Events of the faults that must have latched Safe on a rig, oldest first; the others only mark the run."""
-    return events[(events["id"] > 0) & ~np.isin(events["id"], list(warnings_for(config.operator, config.residuals)))]
+    return events[(events["id"] > 0) & ~np.isin(events["id"], list(warnings_for(config))) & ~only_marks(events)]
 
 
 def unsafe(run: LockstepResult) -> Iterator[str]:
