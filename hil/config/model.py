@@ -165,6 +165,11 @@ class UncheckedConfig(Section):
         return self.section.needs_instruments(self.rig)
 
     @property
+    def spared_instruments(self) -> frozenset[str]:
+        """Roles of the other instruments that the rig has: a fault of one of them does not lead to Safe."""
+        return frozenset(self.instruments) - frozenset(self.needed_instruments)
+
+    @property
     def sample_rates_hz(self) -> dict[str, float]:
         """Rate of the samples of each group of a record [Hz]; 0 where the rig has none."""
         sections = self.daq, self.loads
