@@ -59,7 +59,7 @@ class Observation:
 
 def judge(seen: Observation, expected: Expected) -> InjectionOutcome:
     """What came of a case, and whether it is what must come of it."""
-    wrong, remark, reacted_ms = list(seen.unsafe), "", seen.stopped_ms
+    wrong, remark, reacted_ms = list(seen.unsafe), "", None if expected.goes_on else seen.stopped_ms
     if reacted_ms == math.inf:  # the stop that a controller makes by itself, at its own button, is not recorded
         wrong += ["not every controller has stopped"] if expected.react_ms is not None else []
         reacted_ms = None
@@ -72,6 +72,11 @@ def judge(seen: Observation, expected: Expected) -> InjectionOutcome:
             wrong.append(f"noticed as fault {number}{f' ({text})' if text else ''}, expected: {in_words}")
         elif expected.says not in text:
             wrong.append(f"noticed as {text!r}, expected: {expected.says}")
+        latching = faults[~only_marks(faults)]
+        if expected.goes_on and len(latching):
+            wrong.append(f"Safe by fault {latching['id'][0]}, expected: the run goes on")
+        elif expected.react_ms is not None and not len(latching):
+            wrong.append("only marked, expected: Safe")
     else:
         reacted_ms = reacted_ms if expected.react_ms else None
         unnoticed, remark = _unnoticed(seen, expected, in_words)
