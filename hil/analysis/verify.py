@@ -30,7 +30,7 @@ from hil.recording import OpenRecord, RecordError
 from hil.recording.reader import Digests, file_of, open_trial_and_digests
 from hil.recording.run_folder import recorded_run, summary_of
 from hil.recording.stored_rows import Recorded, in_blocks
-from hil.safety.fault_table import warnings_for
+from hil.safety.fault_table import only_marks, warnings_for
 
 # Differences of a summary that are named; the others are counted.
 MOST_LISTED = 5
@@ -226,7 +226,7 @@ def _of_commands(rows: Recorded, events: NDArray[np.void], config: Config) -> li
     return [
         *checks,
         command_checks.cut_in_safe(rows),
-        command_checks.safe_after_fault(rows, events, warnings_for(config.operator, config.residuals)),
+        command_checks.safe_after_fault(rows, events[~only_marks(events)], warnings_for(config)),
         command_checks.cut_at_impact(
             rows, events, Release(config.trial, config.seed) if config.section.impact else None
         ),

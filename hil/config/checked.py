@@ -7,6 +7,7 @@ from pydantic import model_validator
 from hil.config.checks.cylinder_cross_checks import cylinder_cross_checks
 from hil.config.checks.device_cross_checks import device_cross_checks
 from hil.config.checks.endpoint_cross_checks import endpoint_cross_checks
+from hil.config.checks.instrument_cross_checks import instrument_cross_checks
 from hil.config.checks.limit_cross_checks import limit_cross_checks
 from hil.config.checks.load_channel_cross_checks import load_channel_cross_checks
 from hil.config.checks.load_cross_checks import load_cross_checks
@@ -29,6 +30,7 @@ class Config(UncheckedConfig):
             *load_cross_checks(self),
             *sensor_cross_checks(self),
             *load_channel_cross_checks(self),
+            *instrument_cross_checks(self),
             *limit_cross_checks(self),
             *device_cross_checks(self),
             *endpoint_cross_checks(self),

@@ -162,6 +162,16 @@ class UncheckedConfig(Section):
         return {role: section for role, section in each.items() if section is not None}
 
     @property
+    def needed_instruments(self) -> tuple[str, ...]:
+        """Roles of the instruments of motion without which the experiment cannot go on."""
+        return self.section.needs_instruments(self.rig)
+
+    @property
+    def spared_instruments(self) -> frozenset[str]:
+        """Roles of the other instruments that the rig has: a fault of one of them does not lead to Safe."""
+        return frozenset(self.instruments) - frozenset(self.needed_instruments)
+
+    @property
     def sample_rates_hz(self) -> dict[str, float]:
         """Rate of the samples of each group of a record [Hz]; 0 where the rig has none."""
         sections = self.daq, self.loads

@@ -13,6 +13,9 @@ from hil.config.model_parameters import nominal_rig, spread, veer
 from models.plant import RigParameters
 from models.statics import SteadyRover
 
+# Readings of each instrument of motion that arming waits for: how much they scatter shows whether the rover stands.
+READINGS_TO_ARM = 5
+
 
 class Rig:
     """A loaded config, and what follows from it for the models; each part is worked out once, when it is asked for.
@@ -54,6 +57,12 @@ class Rig:
     def longest_step_s(self) -> float:
         """Longest step of all contacts of the rover [s]; infinity: it has none to integrate."""
         return longest_step_s(contacts_of(self.config))
+
+    @cached_property
+    def readings_ns(self) -> int:
+        """When each instrument of motion has made READINGS_TO_ARM readings since the start [ns]; 0: there is none."""
+        times_s = (READINGS_TO_ARM / one.rate_hz + 1e-3 * one.delay_ms for one in self.config.instruments.values())
+        return round(1e9 * max(times_s, default=0.0))
 
     @cached_property
     def steady_speed_mps(self) -> float:

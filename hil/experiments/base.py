@@ -104,7 +104,7 @@ class Experiment(ABC):
         self._arming_checks, self._attended = checks, attended
         # a cut that is not confirmed by then is late, whatever the delay is set to: arming shows it
         self._late_ns = round(2.0 * rig.config.links.drives_delay_ms * 1e6)
-        self._ready_ns = 0 if rig.layout.channels else CONFIRM_NS
+        self._ready_ns = max(0 if rig.layout.channels else CONFIRM_NS, rig.readings_ns)
         self._since_ns = 0
         self._arm_asked = self._start_asked = not attended
         self.state = self.states(IDLE)

@@ -66,6 +66,7 @@ def build_cycle(
         found = arming_checks(rig, samples, estimate, safety.faults)
         found += [*load_checks(rig.limits, samples, estimate, twin.standing_N), *cylinder_checks(rig)]
         found += [*rest_checks(twin.standing_N, twin.weight_N), *measured.arming_checks(samples)]
+        found += safety.instruments.arming_checks(samples)
         return found if folder is None else [*found, disk_check(folder)]
 
     make = make or partial(experiment_type(rig.config), attended=attended)

@@ -33,6 +33,7 @@ class Fault(IntEnum):
     MEASURED_OUT_OF_LIMIT = 30
     MEASURED_NEAR_LIMIT = 31
     OUTSIDE_MODEL = 32
+    MEASURED_MOTION = 33
     IMPLAUSIBLE_VALUE = 34
 
 
@@ -46,7 +47,12 @@ class Alarm(NamedTuple):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One fault, as recorded."""
+    """One fault, as recorded.
+
+    Attributes:
+        only_marked: it latches nothing, although others of its kind do: it is of an instrument that the run can do
+            without.
+    """
 
     fault: Fault
     tick: int
@@ -54,3 +60,4 @@ class Event(msgspec.Struct, frozen=True):
     value: float
     limit: float
     detail: str
+    only_marked: bool = False

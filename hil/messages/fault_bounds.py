@@ -53,6 +53,13 @@ RECORD_LOST_NS = 100_000_000
 FULL = 0.5
 # Rows 30 and 31: currents and supply voltages are read several times a second; the oldest may be this old [ns].
 POWER_AGE_NS = 1_000_000_000
+# Row 33: no part of a rover on a rig moves faster, not even in an impact or a fall [m/s], and its body and its joints
+# do not turn faster [rad/s]. A reading that differs from the one before it by more than this and JUMP_NOISES standard
+# deviations of its noise has jumped. A joint is not so far beyond its stop [rad], but for its noise.
+FASTEST_MPS = 2.0
+FASTEST_RADPS = 5.0
+JUMP_NOISES = 12.0
+BEYOND_STOP_RAD = 0.01
 # Row 34: a residual in a tick is a mean over this time [s]. A wheel is compared with a commanded speed that is still
 # what it was STOOD_S ago, within STOOD_RADPS [rad/s].
 RESIDUAL_WINDOW_S = 0.5

@@ -14,6 +14,7 @@ from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import NO_FAULT, START, fault_message
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import HEALTH_EVERY_NS
+from hil.messages.layout import INSTRUMENTS
 from hil.messages.link_messages import health_row
 from hil.processes.lifecycle import Reporter
 from hil.processes.link_bridge import LinkBridge
@@ -36,6 +37,9 @@ class LinkWorker:
     After a failure the worker reports once to the loop why it has to go Safe. It reopens the device with growing
     pauses, to stop it; the device gets no more commands in this run. Polling ends once the device has confirmed its
     stop, or has not confirmed it for GIVE_UP_NS.
+
+    An instrument of motion has nothing to stop. After a failure it is opened again, with growing pauses, to go on
+    measuring in the same run; then the report is withdrawn.
 
     Between two runs the worker keeps the device stopped (docs/decisions/0023): it continues polling, is watched by the
     watchdog, and accepts no commands. There it withdraws the report of a failure once the cause is gone.
@@ -64,6 +68,8 @@ class LinkWorker:
         self._reported: Fault | None = None
         self._seen = self._due_ns = 0
         self._watched = self._lost = False
+        self._goes_on = name in INSTRUMENTS  # it only measures: after a failure it is used again
+        self._opened_ns = 0
         self._held: bool | None = None  # None: in a run, or before the first; False: the stop is not confirmed yet
         self._pause_s, self._again_ns = FIRST_PAUSE_S, 0
 
@@ -113,7 +119,7 @@ class LinkWorker:
         if not self._start["over"][0]:
             self._watched, self._held = True, None
             self._bridge.begin(int(self._start["start_ns"][0]))
-            if self._lost:
+            if self._lost and not self._goes_on:
                 self._bridge.stop(now_ns)
         elif self._held is None:
             self._held = False
@@ -132,10 +138,15 @@ class LinkWorker:
 
     def _lose(self, error: DeviceError, now_ns: int) -> None:
         self._report_fault(fault_of(error), str(error))
+        self._lost, self._again_ns = True, now_ns
+        if self._goes_on:
+            if now_ns - self._opened_ns > LONGEST_PAUSE_S * 1e9:  # it has worked for a while
+                self._pause_s = FIRST_PAUSE_S
+            self._wait_to_open(now_ns)
+            return
         self._bridge.stop(now_ns)
         with suppress(DeviceError):  # one controller is lost, but the others on the line may still receive a stop
             self._device.step()
-        self._lost, self._again_ns = True, now_ns
 
     def _take_hold(self, now_ns: int) -> None:
         """Try to open the device again when its pause is over."""
@@ -152,11 +163,20 @@ class LinkWorker:
                 gc.collect()
             self._device.open()
         except DeviceError:
-            self._again_ns = self._host.now_ns() + round(self._pause_s * 1e9)
-            self._pause_s = min(2.0 * self._pause_s, LONGEST_PAUSE_S)
+            self._wait_to_open(self._host.now_ns())
+            return
+        self._lost = False
+        if self._goes_on:
+            self._opened_ns = now_ns
+            self._withdraw()
         else:
-            self._lost, self._pause_s = False, FIRST_PAUSE_S
+            self._pause_s = FIRST_PAUSE_S
             self._bridge.stop(now_ns)
+
+    def _wait_to_open(self, now_ns: int) -> None:
+        """Begin the pause before the device is opened again; the next one is longer."""
+        self._again_ns = now_ns + round(self._pause_s * 1e9)
+        self._pause_s = min(2.0 * self._pause_s, LONGEST_PAUSE_S)
 
     def _report(self, health: Health, now_ns: int) -> None:
         self._shared.healths[self._name].write(health_row(health, now_ns))

@@ -14,6 +14,7 @@ from hil.ipc.shared_types import FAULT_MESSAGE, START, alarm_of
 from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault import Alarm, Fault
 from hil.messages.fault_bounds import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS
+from hil.messages.schema import event_row
 from hil.processes.disturbances import beside
 from hil.processes.process import Child, Process
 from hil.realtime.rights import Granted
@@ -42,6 +43,8 @@ MODULES = {
     "simulated_rig": "hil.simulator.simulated_rig",
     "watchdog": "hil.processes.watchdog",
 }
+# Names of the events about an instrument of motion that the run can do without.
+INSTRUMENT_LOST, INSTRUMENT_BACK = "instrument link lost", "instrument link back"
 Launch = Callable[..., Child]  # module, first argument, others: as `Process`
 
 
@@ -67,8 +70,6 @@ class WorkerSupervisor:
         launch: starts a process.
 
     Attributes:
-        reports: called in each tick, one of each worker: the fault that it reports, or None. All are asked, so that a
-            process that is lost hides no emergency stop and no lost link.
         record_closed: the recorder has finished its file.
     """
 
@@ -77,10 +78,21 @@ class WorkerSupervisor:
         self._processes: dict[str, Child] = {}
         self._messages: dict[str, dict[str, Any]] = {}
         self._watched: dict[str, int] = {}
-        self.reports: list[Callable[[], Alarm | None]] = [_Report(box) for box in shared.fault_mailboxes.values()]
+        self._reports = {name: _Report(box) for name, box in shared.fault_mailboxes.items()}
+        self._spared = shared.config.spared_instruments
+        self._troubled: dict[str, Alarm | None] = {}
         self._not_held: list[str] = []
         self._again = False
         self.record_closed = False
+
+    @property
+    def reports(self) -> list[Callable[[], Alarm | None]]:
+        """Called in each tick, one of each worker: the fault that it reports, or None.
+
+        All are asked, so that a process that is lost hides no emergency stop and no lost link. Instruments of motion
+        that the run can do without are not among them: what they report is an event (`alarm`).
+        """
+        return [report for name, report in self._reports.items() if name not in self._spared]
 
     def start(self, name: str, *arguments: str) -> None:
         """Start a worker; `wait_ready` waits until it is ready."""
@@ -118,7 +130,10 @@ class WorkerSupervisor:
         ]
 
     def alarm(self) -> Alarm | None:
-        """Called at the beginning of each tick: the heartbeat of the loop. Returns an alarm if a worker is silent."""
+        """Called at the beginning of each tick: the heartbeat of the loop. Returns an alarm if a worker is silent.
+
+        What happens to an instrument of motion that the run can do without is recorded as an event that is no fault.
+        """
         now_ns, heartbeat = self._host.now_ns(), self._shared.heartbeat
         heartbeat.beat("loop_turn", now_ns)
         for name, allowed_ns in self._watched.items():
@@ -126,11 +141,29 @@ class WorkerSupervisor:
             if allowed_ns < age_ns < NEVER_NS:
                 age_ms, allowed_ms = age_ns * 1e-6, allowed_ns * 1e-6
                 detail = f"{name}: its process has been silent for {age_ms:.1f} ms, allowed: {allowed_ms:g} ms"
+                if name in self._spared:
+                    del self._watched[name]
+                    self._note(INSTRUMENT_LOST, detail, now_ns)
+                    break
                 return Alarm(Fault.PROCESS_LOST, age_ms, allowed_ms, detail)
+        for name in self._spared:
+            trouble = self._reports[name]()
+            if trouble is not self._troubled.get(name):
+                self._troubled[name] = trouble
+                detail = trouble.detail if trouble else f"{name}: its link is open again"
+                self._note(INSTRUMENT_LOST if trouble else INSTRUMENT_BACK, detail, now_ns)
         return None
 
+    def _note(self, name: str, detail: str, now_ns: int) -> None:
+        """Record an event that is no fault, of a time of the host [ns]."""
+        start = np.zeros(1, START)
+        self._shared.start.read(start)
+        t_ns = max(now_ns - int(start["start_ns"][0]), 0)
+        tick = t_ns * self._shared.config.loop.rate_hz // 1_000_000_000
+        self._shared.events.append(event_row(0, name, tick, t_ns, detail=detail))
+
     def _first_reported(self) -> Alarm | None:
-        return next((alarm for report in self.reports if (alarm := report())), None)
+        return next((alarm for report in self._reports.values() if (alarm := report())), None)
 
     def check_started(self) -> None:
         """Called before the first tick of the loop. Raises DeviceError: a worker has ended or failed meanwhile.
@@ -212,6 +245,7 @@ class WorkerSupervisor:
         if "simulated_rig" in self._processes:
             self._processes["simulated_rig"].receive(READY_S)  # it is at its start place again
         self.record_closed = False
+        self._spared = self._shared.config.spared_instruments
         self._processes[RECORDER].send({"run": folder})
         self.wait_ready(RECORDER)
         self._again = True

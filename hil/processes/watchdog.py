@@ -97,7 +97,9 @@ class Watchdog:
             if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS:
                 self._dying[name], self._lost = self._kill(self._workers.pop(name)), True
                 self._stop(name, now_ns)
-                self._note(now_ns, f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed{kept}")
+                fault = 0 if name in self._shared.config.spared_instruments else int(Fault.PROCESS_LOST)
+                words = f"{name}: silent, killed{kept}"
+                self._note(now_ns, f"{name}_silent", worker_ns, WORKER_SILENT_NS, words, fault)
         self._send(now_ns)
         for name in [name for name in self._dying if self._gone(name)]:
             del self._dying[name]
@@ -179,12 +181,20 @@ class Watchdog:
             row = event_row(0, name, 0, self._t_ns(now_ns), detail=f"{stop.device}: {stop.port}")
             self._shared.watchdog_events.append(row)
 
-    def _note(self, now_ns: int, name: str, found_ns: int, allowed_ns: int, detail: str) -> None:
+    def _note(
+        self,
+        now_ns: int,
+        name: str,
+        found_ns: int,
+        allowed_ns: int,
+        detail: str,
+        fault: int = Fault.PROCESS_LOST,
+    ) -> None:
         if name not in self._noted:
             self._noted.add(name)
             t_ns = self._t_ns(now_ns)  # decides which sensor samples are kept
             tick = t_ns * self._shared.config.loop.rate_hz // 1_000_000_000
-            row = event_row(Fault.PROCESS_LOST, name, tick, t_ns, found_ns * 1e-6, allowed_ns * 1e-6, detail=detail)
+            row = event_row(fault, name, tick, t_ns, found_ns * 1e-6, allowed_ns * 1e-6, detail=detail)
             self._shared.watchdog_events.append(row)
 
 

@@ -80,6 +80,7 @@ class TickLogger:
 
     def log_fault(self, event: Event) -> None:
         """Record a fault."""
-        fault = event.fault
+        fault, reaction_tick = event.fault, -1 if event.only_marked else event.tick
         name, t_ns, tick = fault.name.lower(), event.t_ns, event.tick
-        self._record_sink.event(event_row(int(fault), name, tick, t_ns, event.value, event.limit, tick, event.detail))
+        row = event_row(int(fault), name, tick, t_ns, event.value, event.limit, reaction_tick, event.detail)
+        self._record_sink.event(row)

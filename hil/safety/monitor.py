@@ -18,6 +18,7 @@ from hil.messages.stages import Command, Estimate, LoadState, Prediction, Sample
 from hil.residuals.in_tick import TickResiduals
 from hil.safety.block_monitor import BlockMonitor
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
+from hil.safety.instrument_monitor import InstrumentMonitor
 from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.valve_monitor import ValveMonitor
 from models.validity import VALIDITIES
@@ -40,6 +41,7 @@ class SafetyMonitor:
     Attributes:
         events: faults that have latched Safe.
         warnings: faults that are only recorded.
+        instruments: watches those of motion.
         cleared: faults that an operator has cleared.
     """
 
@@ -63,8 +65,9 @@ class SafetyMonitor:
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
         self._valves, self._measured = ValveMonitor(rig), MeasuredMonitor(layout, limits)
         self._residuals = TickResiduals(config.residuals, layout, rig.rate_hz)
+        self.instruments = InstrumentMonitor(config)
         self._answered_ns, self._bad_answers = -1, 0
-        self._announce, self._only_recorded = announce, warnings_for(config.operator, config.residuals)
+        self._announce, self._only_recorded = announce, warnings_for(config)
         self.events: list[Event] = list(latched)
         self.warnings: list[Event] = []
         self.cleared: list[Event] = []
@@ -88,6 +91,12 @@ class SafetyMonitor:
         noted.append(event)
         self._announce(event)
 
+    def _mark(self, tick: int, t_ns: int, fault: Fault, value: float, limit: float, detail: str) -> None:
+        """Record a fault that latches nothing, although others of its kind do; who calls this does so once."""
+        event = Event(fault, tick, t_ns, value, limit, detail, only_marked=True)
+        self.warnings.append(event)
+        self._announce(event)
+
     def clear(self, fault: int) -> bool:
         """Clear one latched fault by its number. Returns False if it is not latched.
 
@@ -105,6 +114,8 @@ class SafetyMonitor:
             self._valves.record_command(t_ns, command.valves, command.regulators_Pa)
         if self._residuals.watched:
             self._residuals.record_command(command)
+        if self.instruments.watched:
+            self.instruments.record_command(command.cut)
 
     def check(self, tick: int, samples: Samples, estimate: Estimate, prediction: Prediction) -> None:
         """Compare this tick's values with their limits, and check for an operator's E-stop."""
@@ -143,6 +154,9 @@ class SafetyMonitor:
             self.latch(Fault.OUTSIDE_MODEL, tick, t_ns, value, limit, detail)
         if self._measured.watched:
             self._measured.check(samples, partial(self._latch_now, tick, t_ns))
+        if self.instruments.watched:
+            latch, mark = (partial(report, tick, t_ns) for report in (self._latch_now, self._mark))
+            self.instruments.check(samples, prediction, latch, mark)
         if self._valves.watched and (stuck := self._valves.stuck(samples)):
             self.latch(Fault.VALVE_STUCK, tick, t_ns, *stuck)
         if self._residuals.watched and (wrong := self._residuals.check(estimate, prediction)):

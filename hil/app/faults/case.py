@@ -52,6 +52,7 @@ class Expected:
         marked: the run goes on to its end, where its residuals may mark it; this counts as noticed.
         refused: arming is refused, and nothing is driven.
         unchanged: the ticks are those of a run without it.
+        goes_on: the run goes on, and nothing but a mark of an instrument of motion comes of it.
     """
 
     rows: frozenset[int] = frozenset()
@@ -63,6 +64,7 @@ class Expected:
     marked: bool = False
     refused: bool = False
     unchanged: bool = False
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ wrong         the readings are plausible and wrong: multiplied by `factor`
 slow          the device returns one sample in `every` and drops the others
 delayed       samples and commands are late by `ms`
 intermittent  the device is off for `ms`, then works for `ms`, and so on
+swapped       two channels of an instrument of motion are interchanged; of one that has one channel, its sign is wrong
+jump          the first channel of an instrument of motion is off by `offset`
 
 Only devices of a simulated rig are wrapped, never real ones.
 """
@@ -26,11 +28,13 @@ import msgspec
 import numpy as np
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveSample, ValveSample
+from drivers.messages import DaqBlock, DriveSample, Reading, ValveSample
 
-FaultKind = Literal["off", "stuck", "garbage", "wrong", "slow", "delayed", "intermittent"]
-KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
-S = TypeVar("S", DaqBlock, DriveSample, ValveSample)
+FaultKind = Literal["off", "stuck", "garbage", "wrong", "slow", "delayed", "intermittent", "swapped", "jump"]
+# Kinds of an instrument of motion, and of any device.
+MOTION_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
+KINDS = MOTION_KINDS[:-2]
+S = TypeVar("S", DaqBlock, DriveSample, ValveSample, Reading)
 C = TypeVar("C")
 
 
@@ -42,16 +46,20 @@ class DeviceFault(msgspec.Struct, frozen=True):
         ms: of delayed and intermittent [ms].
         factor: of wrong.
         every: of slow: one in so many samples is returned.
+        channels: of swapped.
+        offset: of jump, in SI.
     """
 
     kind: FaultKind
     ms: float = 100.0
     factor: float = 10.0
     every: int = 10
+    channels: tuple[int, int] = (0, 1)
+    offset: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind: {self.kind!r}, allowed: {', '.join(KINDS)}")
+        if self.kind not in MOTION_KINDS:
+            raise ValueError(f"kind: {self.kind!r}, allowed: {', '.join(MOTION_KINDS)}")
         if not 0.0 < self.ms < math.inf or self.every < 1 or not math.isfinite(self.factor):
             settings = f"ms {self.ms}, every {self.every}, factor {self.factor}"
             raise ValueError(f"{settings}; allowed: ms above 0, every from 1 on, factor finite")
@@ -148,6 +156,8 @@ class FaultyDevice(Generic[S, C]):
         self._last = sample
         if effect in ("garbage", "wrong"):
             return _scaled(sample, math.nan if effect == "garbage" else fault.factor)
+        if isinstance(sample, Reading) and effect in ("swapped", "jump"):
+            return msgspec.structs.replace(sample, value=_displaced(sample.value, fault))
         return sample
 
     def _obey_due(self) -> None:
@@ -161,6 +171,8 @@ def _stuck(old: S, new: S) -> S:
         return msgspec.structs.replace(new, volts=np.tile(old.volts[-1], (len(new.volts), 1)))
     if isinstance(new, ValveSample) and isinstance(old, ValveSample):
         return msgspec.structs.replace(new, pressure_Pa=old.pressure_Pa)
+    if isinstance(new, Reading) and isinstance(old, Reading):
+        return msgspec.structs.replace(new, value=old.value)
     return old
 
 
@@ -170,5 +182,18 @@ def _scaled(sample: S, factor: float) -> S:
         return msgspec.structs.replace(sample, volts=sample.volts * factor)
     if isinstance(sample, DriveSample):
         return msgspec.structs.replace(sample, speed_radps=tuple([each * factor for each in sample.speed_radps]))
+    if isinstance(sample, Reading):
+        return msgspec.structs.replace(sample, value=tuple([each * factor for each in sample.value]))
     pressures = tuple([(extend * factor, retract * factor) for extend, retract in sample.pressure_Pa])
     return msgspec.structs.replace(sample, pressure_Pa=pressures)
+
+
+def _displaced(value: tuple[float, ...], fault: DeviceFault) -> tuple[float, ...]:
+    """Values of an instrument with two of them interchanged, or with the first one displaced."""
+    if fault.kind == "jump":
+        return (value[0] + fault.offset, *value[1:])
+    if len(value) == 1:
+        return (-value[0],)
+    spoiled, (one, other) = list(value), fault.channels
+    spoiled[one], spoiled[other] = value[other], value[one]
+    return tuple(spoiled)

@@ -20,7 +20,7 @@ from hil.config.schema.equipment import LimitsConfig
 from hil.experiments.base import State
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import RECORD_LOST_NS
-from hil.safety.fault_table import warnings_for
+from hil.safety.fault_table import only_marks, warnings_for
 
 # Noticed at the end of a tick, whose row holds the command before: the devices are stopped beside it.
 AFTER_THE_COMMAND = (Fault.DISK_FULL, Fault.RECORD_RING_FULL, Fault.EXCEPTION)
@@ -59,7 +59,7 @@ class Observation:
 
 def judge(seen: Observation, expected: Expected) -> InjectionOutcome:
     """What came of a case, and whether it is what must come of it."""
-    wrong, remark, reacted_ms = list(seen.unsafe), "", seen.stopped_ms
+    wrong, remark, reacted_ms = list(seen.unsafe), "", None if expected.goes_on else seen.stopped_ms
     if reacted_ms == math.inf:  # the stop that a controller makes by itself, at its own button, is not recorded
         wrong += ["not every controller has stopped"] if expected.react_ms is not None else []
         reacted_ms = None
@@ -72,6 +72,11 @@ def judge(seen: Observation, expected: Expected) -> InjectionOutcome:
             wrong.append(f"noticed as fault {number}{f' ({text})' if text else ''}, expected: {in_words}")
         elif expected.says not in text:
             wrong.append(f"noticed as {text!r}, expected: {expected.says}")
+        latching = faults[~only_marks(faults)]
+        if expected.goes_on and len(latching):
+            wrong.append(f"Safe by fault {latching['id'][0]}, expected: the run goes on")
+        elif expected.react_ms is not None and not len(latching):
+            wrong.append("only marked, expected: Safe")
     else:
         reacted_ms = reacted_ms if expected.react_ms else None
         unnoticed, remark = _unnoticed(seen, expected, in_words)
@@ -111,7 +116,7 @@ def times_wrong(expected: Expected, detected_ms: float | None, reacted_ms: float
 
 def latched(config: Config, events: NDArray[np.void]) -> NDArray[np.void]:
     """Events of the faults that must have latched Safe on a rig, oldest first; the others only mark the run."""
-    return events[(events["id"] > 0) & ~np.isin(events["id"], list(warnings_for(config.operator, config.residuals)))]
+    return events[(events["id"] > 0) & ~np.isin(events["id"], list(warnings_for(config))) & ~only_marks(events)]
 
 
 def unsafe(run: LockstepResult) -> Iterator[str]:

@@ -19,19 +19,19 @@ import numpy as np
 
 from drivers.host import Computer
 from drivers.interfaces import DeviceError
-from drivers.sim.rig import DRIVES_TIMEOUT_NS, VALVES_TIMEOUT_NS
+from drivers.sim.rig import DRIVES_TIMEOUT_NS
 from hil.app.console import Console
 from hil.app.faults.case import LOCKSTEP, Case, Expected, InjectionOutcome
 from hil.app.faults.expectation import Expectations
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.judge import Observation, judge, latched, unsafe
 from hil.app.faults.lockstep import STOPPED_AFTER_S, Disturb, LockstepResult, LockstepRun
-from hil.config import Config, load_config
+from hil.config import Config
 from hil.experiments.registry import summarise
 from hil.ipc.command_memory import LEASE, CommandMemory
 from hil.messages.fault import Fault
+from hil.messages.layout import INSTRUMENTS
 from hil.residuals.judgement import marks_of
-from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 from models.validity import LIFTED
 
 # Rows of the fault table that are no faults of a record.
@@ -44,17 +44,6 @@ METHODS = (
 )  # fmt: skip
 # How far the wall clock jumps [s].
 JUMP_S = 86400.0
-# The rig of the cylinders' faults: it measures the pressures of its chambers, and powers one valve.
-VALVE_RIG = "sim_wire"
-VALVE_SETTINGS = (
-    "rig=simulated", "clock=lockstep", "telemetry.endpoint=''", "experiment=jog", "jog.wheels=[]",
-    "jog.valve=left_extend", "devices.valves.baud=19200", "devices.valves.moves_within_s=0.05",
-    "devices.valves.pressure_registers={left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, "
-    "kPa_per_count: 0.1}",
-)  # fmt: skip
-# A regulator that lets through so much more than the supply of that rig, limits between the two, and how long a chamber
-# takes to fill [s].
-OVERPRESSURE, LIMIT_KPA, FULL_AFTER_S = 1.5, 250.0, 0.5
 
 
 def run_case(case: Case, folder: Path | None = None) -> InjectionOutcome:
@@ -115,7 +104,6 @@ class LockstepCases:
         """All but plausible wrong values: each kind, each device, each state in which it can occur."""
         yield from self.devices()
         yield from self.stages()
-        yield from cylinder_cases()
         yield from self.consoles()
         yield from self.sensors()
 
@@ -128,7 +116,7 @@ class LockstepCases:
                     expected = Expected(frozenset({row}), self._expect.bound_ms(row))
                 if row == Fault.MODEL_NOT_FINITE and state == "run_up":  # wheels that stand have no speed to be wrong
                     expected = self._expect.of_the_table(row)
-                yield _case(self._config, row, fault.kind, device, state, tick, inject(device, fault), expected)
+                yield lockstep_case(self._config, row, fault.kind, device, state, tick, inject(device, fault), expected)
 
     def implausible(self) -> Iterator[Case]:
         """Plausible wrong values of every device in every state; the end of the run notices them (row 34).
@@ -138,10 +126,10 @@ class LockstepCases:
         for device, row, fault in self._faults():
             for state, tick in self._states.items() if row == Fault.IMPLAUSIBLE_VALUE else ():
                 expected = self._expect.mark(device, fault, state)
-                yield _case(self._config, row, fault.kind, device, state, tick, inject(device, fault), expected)
+                yield lockstep_case(self._config, row, fault.kind, device, state, tick, inject(device, fault), expected)
 
     def _faults(self) -> Iterator[tuple[str, int, DeviceFault]]:
-        for device in self._config.layout.links:
+        for device in [name for name in self._config.layout.links if name not in INSTRUMENTS]:
             yield from ((device, row, fault) for row, fault in self._expect.faults(device))
 
     def stages(self) -> Iterator[Case]:
@@ -164,11 +152,11 @@ class LockstepCases:
         ]
         for state, tick in self._states.items():
             for row, kind, device, act, expected in rows:
-                yield _case(self._config, row, kind, device, state, tick, act, expected)
+                yield lockstep_case(self._config, row, kind, device, state, tick, act, expected)
         for state, tick in self._driving():
             for kind, factor in (("over the limit", 1e3), ("not finite", float("nan"))):
                 act = partial(_replace, "controller", "control", partial(_scaled, factor))
-                yield _case(self._config, beyond, kind, "controller", state, tick, act, expect(beyond))
+                yield lockstep_case(self._config, beyond, kind, "controller", state, tick, act, expect(beyond))
 
     def _driving(self) -> list[tuple[str, int]]:
         """The states in which the controller asks for speeds."""
@@ -191,7 +179,7 @@ class LockstepCases:
                 expected = Expected(expected.rows, expected.detect_ms)
             for state, tick in self._states.items():
                 if state not in ("idle", "armed"):
-                    yield _case(effective, row, kind, "console", state, tick, lose_console, expected)
+                    yield lockstep_case(effective, row, kind, "console", state, tick, lose_console, expected)
 
     def sensors(self) -> Iterator[Case]:
         """Each force sensor with twice the offset, or the noise, that is allowed: it is not armed (row 5)."""
@@ -201,33 +189,13 @@ class LockstepCases:
                 raw = config.model_dump(mode="json")
                 raw["daq"]["channels"][channel][key] = 2.0 * getattr(config.limits, key)
                 effective, expected = Config.model_validate(raw), Expected(refused=True)
-                yield _case(effective, SENSOR_OPEN, kind, f"sensor {name}", "idle", 0, None, expected)
+                yield lockstep_case(effective, SENSOR_OPEN, kind, f"sensor {name}", "idle", 0, None, expected)
 
 
-def cylinder_cases() -> Iterator[Case]:
-    """Faults of the cylinders, on a rig that measures their pressures (rows 17, 30, 31)."""
-    config = load_config(VALVE_RIG, VALVE_SETTINGS)
-    powered = int(LockstepRun(config).run().ticks["valves"].any(axis=(1, 2)).argmax())
-    # it takes no command any more, the last one included: its own time-out switches it off
-    own_ms = VALVES_TIMEOUT_NS * 1e-6 + ReactionTimes(config).tick_ms
-    after_command, full = powered + 2, powered + round(FULL_AFTER_S * config.loop.rate_hz)
-    too_high = DeviceFault("wrong", factor=OVERPRESSURE)
-    for row, limit, fault, tick in (
-        (Fault.VALVE_STUCK, "", DeviceFault("stuck"), after_command),
-        (Fault.MEASURED_OUT_OF_LIMIT, "safe_above", too_high, full),
-        (Fault.MEASURED_NEAR_LIMIT, "warn_above", too_high, full),
-    ):
-        if limit:
-            config = load_config(VALVE_RIG, [*VALVE_SETTINGS, f"limits.pressure_kPa={{{limit}: {LIMIT_KPA:g}}}"])
-        bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config)) or 0.0
-        react_ms = own_ms if row == Fault.VALVE_STUCK else bound_ms if FAULT_TABLE[row].latched else None
-        expected = Expected(frozenset({row}), bound_ms, react_ms)
-        yield _case(config, row, fault.kind, "valves", "jog", tick, inject("valves", fault), expected)
-
-
-def _case(
+def lockstep_case(
     config: Config, row: int, kind: str, device: str, state: str, tick: int, act: Disturb | None, expected: Expected
 ) -> Case:
+    """A case of a run in lockstep that is disturbed in a tick."""
     at_s = tick / config.loop.rate_hz
     return Case(row, kind, device, state, LOCKSTEP, config, run_case, act, at_s, expected)
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from hil.app.faults.case import Case, FaultResult
 from hil.app.faults.command_cases import command_cases
 from hil.app.faults.config_cases import config_cases
+from hil.app.faults.cylinder_cases import cylinder_cases
 from hil.app.faults.disk_cases import cannot_mount, disk_cases
+from hil.app.faults.instrument_cases import instrument_cases
+from hil.app.faults.instrument_wire_cases import instrument_wire_cases
 from hil.app.faults.lockstep import state_ticks
 from hil.app.faults.lockstep_cases import LockstepCases
 from hil.app.faults.process_cases import process_cases
@@ -41,14 +44,18 @@ def all_cases(config: Config, whole: Config) -> Iterator[Case]:
         config: of the rig, in lockstep; what needs a line or the operating system runs on a rig at the protocol level.
         whole: the same with the experiment as long as it is: plausible wrong values are noticed at its end.
     """
-    yield from LockstepCases(config, state_ticks(config)).every()
+    states = state_ticks(config)
+    yield from LockstepCases(config, states).every()
     yield from LockstepCases(whole, state_ticks(whole, WHOLE_S)).implausible()
+    yield from cylinder_cases()
+    yield from instrument_cases(config, states)
     yield from command_cases(config)
     yield from config_cases(config)
     if not cannot_mount():
         yield from disk_cases(config)
     yield from protocol_cases()
     yield from process_cases()
+    yield from instrument_wire_cases(config)
 
 
 def inject_all(

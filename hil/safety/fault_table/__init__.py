@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from hil.config.schema.operator import OperatorConfig
-from hil.config.schema.residuals import ResidualsConfig
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.config import Config
 from hil.messages.fault import Fault
 from hil.safety.fault_table import link_rows, loop_rows, operator_rows, sensor_rows
 from hil.safety.fault_table.row import FaultRow
 from hil.safety.fault_table.times import ReactionTimes
 
-__all__ = ["EXTERNAL_FAULTS", "FAULT_TABLE", "WARNINGS", "FaultRow", "ReactionTimes", "row_of", "warnings_for"]
+__all__ = [
+    "EXTERNAL_FAULTS", "FAULT_TABLE", "WARNINGS", "FaultRow", "ReactionTimes", "only_marks", "row_of", "warnings_for",
+]  # fmt: skip
 
 _ROWS = (*sensor_rows.ROWS, *loop_rows.ROWS, *link_rows.ROWS, *operator_rows.ROWS)
 FAULT_TABLE: Mapping[int, FaultRow] = MappingProxyType(
@@ -29,13 +33,27 @@ WARNINGS = frozenset(fault for fault in Fault if not FAULT_TABLE[fault].latched)
 EXTERNAL_FAULTS = frozenset(fault for fault in Fault if FAULT_TABLE[fault].external)
 
 
-def warnings_for(operator: OperatorConfig, residuals: ResidualsConfig) -> frozenset[Fault]:
+def warnings_for(config: Config) -> frozenset[Fault]:
     """The faults that are only recorded on a rig.
 
-    Also a lost console, where the run is to finish without it; not an implausible value, where that is to lead to Safe.
+    Also a lost console, where the run is to finish without it; not an implausible value, where that is to lead to Safe,
+    and not measured motion, where the experiment needs an instrument: one that it does not need only marks the run all
+    the same (`only_marks`).
     """
-    also = {Fault.CONSOLE_LOST} if operator.console_lost == "finish" else set()
-    return (WARNINGS | also) - ({Fault.IMPLAUSIBLE_VALUE} if residuals.reaction == "safe" else set())
+    also = {Fault.CONSOLE_LOST} if config.operator.console_lost == "finish" else set()
+    latching = {Fault.IMPLAUSIBLE_VALUE} if config.residuals.reaction == "safe" else set()
+    latching |= {Fault.MEASURED_MOTION} if config.needed_instruments else set()
+    return (WARNINGS | also) - latching
+
+
+def only_marks(events: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Which events of a record are faults of an instrument that its run could do without: no tick reacted to them.
+
+    Args:
+        events: rows of `EVENT`.
+    """
+    marks: NDArray[np.bool_] = (events["id"] == Fault.MEASURED_MOTION) & (events["reaction_tick"] < 0)
+    return marks
 
 
 def row_of(text: str) -> FaultRow:

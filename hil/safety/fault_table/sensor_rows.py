@@ -1,4 +1,4 @@
-"""Rows 1 to 9, 30 to 32 and 34: samples, the model that follows them, and the commands that follow from both."""
+"""Rows 1 to 9 and 30 to 34: samples, the model that follows them, and the commands that follow from both."""
 
 from __future__ import annotations
 
@@ -159,6 +159,23 @@ ROWS = (
         BY_OPERATOR,
         "Look at the rover before you go near it: it may hang on something, or be about to tip over. If it stands as "
         "it should, the config does not describe it: compare the keys that the text names with rover and ground.",
+    ),
+    FaultRow(
+        33,
+        "measured motion",
+        "each instrument of motion (motion, imu, joints): age of its newest reading, a number of each channel, equal "
+        "readings in a row, jumps, motion.room_m, stops of the joints, and whether the observer has left it out",
+        ReactionTimes.instrument,
+        "stale_ms of the instrument for an old reading and for a channel without a number, frozen_readings for one "
+        "that repeats itself; the next reading, after its period and delay_ms, for a jump or a place outside; and one "
+        "tick. What the observer leaves out: as soon as it does",
+        "the run is marked once for each instrument and cause, and goes on without that source; Safe, where the "
+        "experiment needs the instrument. Before arming: refuse to arm",
+        False,
+        NOTHING_TO_CLEAR,
+        "The text names the instrument. Look at its power, cable and view, then at its mounting, zero and room in the "
+        "config. Its link is tried again by itself. After Safe: hil command clear 33.",
+        by_device=ReactionTimes.instruments,
     ),
     FaultRow(
         34,

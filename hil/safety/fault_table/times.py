@@ -93,6 +93,20 @@ class ReactionTimes:
         """The longest of them."""
         return max(self.not_finites().values())
 
+    def instruments(self) -> ByDevice:
+        """What an instrument of motion is noticed by last: an old reading, no number, or one that repeats itself."""
+        return {
+            role: max(one.stale_ms, 1e3 * one.frozen_readings / one.rate_hz)
+            + one.delay_ms
+            + 1e3 / one.rate_hz
+            + self.tick_ms
+            for role, one in self._config.instruments.items()
+        }
+
+    def instrument(self) -> float | None:
+        """The longest of them."""
+        return max(self.instruments().values(), default=None)
+
     def measured(self) -> float | None:
         """A current, a voltage or a pressure."""
         limits, valves = self._limits, self._valves
