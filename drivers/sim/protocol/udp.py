@@ -1,0 +1,67 @@
+"""The device's end of a simulated line on the network."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+from drivers.udp import LARGEST
+
+# Nothing outside this computer reaches a simulated device.
+_LOOPBACK = "127.0.0.1"
+
+
+class UdpTerminal:
+    """The device's end of a line on the network: a UDP port of this computer, which the kernel chooses.
+
+    It answers whoever has written last. Its number stays the same when the line is plugged in again.
+
+    Args:
+        path: of the line; not used.
+
+    Attributes:
+        endpoint: HOST:PORT that a driver opens.
+    """
+
+    def __init__(self, path: Path) -> None:  # noqa: ARG002
+        self.endpoint = ""
+        self._port = 0
+        self._socket: socket.socket | None = None
+        self._peer: tuple[str, int] | None = None
+
+    def reconnect(self) -> None:
+        """See `drivers.sim.protocol.line.Terminal`."""
+        if self._socket is not None:
+            return
+        opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        opened.setblocking(False)
+        opened.bind((_LOOPBACK, self._port))
+        self._socket, self._port = opened, opened.getsockname()[1]
+        self.endpoint = f"{_LOOPBACK}:{self._port}"
+
+    def disconnect(self) -> None:
+        """See `drivers.sim.protocol.line.Terminal`."""
+        if self._socket is not None:
+            self._socket.close()
+        self._socket, self._peer = None, None
+
+    def fileno(self) -> int:
+        """See `drivers.sim.protocol.line.Terminal`."""
+        return -1 if self._socket is None else self._socket.fileno()
+
+    def read(self) -> bytes:
+        """The oldest datagram that has come; b"" for none."""
+        if self._socket is None:
+            return b""
+        try:
+            data, self._peer = self._socket.recvfrom(LARGEST)
+        except BlockingIOError:
+            return b""
+        return data
+
+    def write(self, data: bytes) -> None:
+        """See `drivers.sim.protocol.line.Terminal`."""
+        if self._socket is not None and self._peer is not None:
+            with suppress(OSError):  # nobody reads any more
+                self._socket.sendto(data, self._peer)
