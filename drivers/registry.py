@@ -15,12 +15,22 @@ from drivers.driver_type import DaqType, DriverType, DrivesType, InstrumentType,
 from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
 from drivers.modbus.amplifier_entry import MODBUS_LOADS
 from drivers.modbus.entry import MODBUS
+from drivers.natnet.entry import NATNET
 from drivers.ni.entry import NI_DAQ, NI_VALVES
 from drivers.ni.loads_entry import NI_LOADS
 from drivers.roboclaw.entry import ROBOCLAW
 from drivers.roboteq.entry import ROBOTEQ
 
-BUILT_IN: tuple[DriverType[Any], ...] = (ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ, NI_LOADS, MODBUS_LOADS)
+BUILT_IN: tuple[DriverType[Any], ...] = (
+    ROBOCLAW,
+    ROBOTEQ,
+    MODBUS,
+    NI_VALVES,
+    NI_DAQ,
+    NI_LOADS,
+    MODBUS_LOADS,
+    NATNET,
+)
 
 
 def driver_type(role: Role, name: str) -> DriverType[Any] | None:

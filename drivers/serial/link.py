@@ -13,14 +13,11 @@ import serial
 
 from drivers.host import BITS_PER_BYTE, COMPUTER, SLICE_S, Alive, Host, SerialPort
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
-from drivers.serial.bad_frame import BadFrameError
+from drivers.serial.bad_frame import DAMAGED_ALLOWED, LOOKED_AT, BadFrameError
 
 __all__ = ["BadFrameError", "OvertakenError", "SerialLink"]
 
 T = TypeVar("T")
-# So many of the last ten answers may be damaged: row 14 of the fault table.
-DAMAGED_ALLOWED = 2
-LOOKED_AT = 10
 READ_CHUNK = 256  # bytes; more than any answer
 # A device pauses before it answers. The pause is learned [ns]: an answer that is there at the first look is looked for
 # a little sooner the next time, one that is not, later; so one in ten is not there.

@@ -34,10 +34,14 @@ class UdpTerminal:
         """See `drivers.sim.protocol.line.Terminal`."""
         if self._socket is not None:
             return
-        opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-        opened.setblocking(False)
-        opened.bind((_LOOPBACK, self._port))
-        self._socket, self._port = opened, opened.getsockname()[1]
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        self._socket.setblocking(False)
+        # A thread that still waits for the port of before keeps that a moment longer. Not set for the first port: the
+        # kernel would choose one that another line has.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, bool(self._port))
+        self._socket.bind((_LOOPBACK, self._port))
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, True)
+        self._port = self._socket.getsockname()[1]
         self.endpoint = f"{_LOOPBACK}:{self._port}"
 
     def disconnect(self) -> None:
