@@ -14,6 +14,7 @@ from drivers.device_sections import DeviceSection, Role
 from drivers.driver_type import DaqType, DriverType, DrivesType, InstrumentType, LoadsType, ValvesType
 from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
 from drivers.modbus.amplifier_entry import MODBUS_LOADS
+from drivers.modbus.encoders_entry import MODBUS_JOINTS
 from drivers.modbus.entry import MODBUS
 from drivers.natnet.entry import NATNET
 from drivers.ni.entry import NI_DAQ, NI_VALVES
@@ -30,6 +31,7 @@ BUILT_IN: tuple[DriverType[Any], ...] = (
     NI_LOADS,
     MODBUS_LOADS,
     NATNET,
+    MODBUS_JOINTS,
 )
 
 

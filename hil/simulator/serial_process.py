@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from drivers.host import COMPUTER, Host
-from drivers.sim.protocol.line import Line, LineFault, Pty, Terminal, serve_lines
+from drivers.sim.protocol.line import Line, LineFault, OwnFaults, Pty, Terminal, serve_lines
 from drivers.sim.protocol.plant_ports import PlantPorts
 from drivers.sim.protocol.udp import UdpTerminal
 from hil.ipc.lateness import LatenessLog
@@ -80,9 +80,12 @@ class SerialLines:
         return {"inject_fault": self.inject_fault, "e_stop": self.e_stop, "stops": self.stops}
 
     def inject_fault(self, command: dict[str, Any]) -> Answer:
-        """Disturb the traffic of a line."""
+        """Disturb the traffic of a line, or start a fault of the device at its end."""
         line = self._of(command, self.lines)
-        line.inject_fault(msgspec.convert(command, LineFault))
+        if isinstance(line.device, OwnFaults) and command.get("kind") in line.device.kinds:
+            line.device.inject_fault(command.pop("kind"), command)
+        else:
+            line.inject_fault(msgspec.convert(command, LineFault))
         return {}
 
     def e_stop(self, command: dict[str, Any]) -> Answer:

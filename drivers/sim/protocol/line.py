@@ -8,10 +8,10 @@ import select
 import termios
 import tty
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -48,6 +48,20 @@ class Streaming(Protocol):
 
         Called after `wake`, which returns when there may be more.
         """
+
+
+@runtime_checkable
+class OwnFaults(Protocol):
+    """A device with faults of its own, besides those of its line.
+
+    Attributes:
+        kinds: of them; none is one of `LineFault`.
+    """
+
+    kinds: tuple[str, ...]
+
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
+        """Start a fault. Raises ValueError: it cannot be as `how` says."""
 
 
 class SimulatedPort(NamedTuple):
