@@ -8,8 +8,16 @@ from contextlib import contextmanager
 from pydantic import ValidationError
 
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DaqDevice, DeviceError, DrivesDevice, PolledDevice, StopFrames, ValvesDevice
-from drivers.registry import daq_driver, driver_of, drives_driver, loads_driver, valves_driver
+from drivers.interfaces import (
+    DaqDevice,
+    DeviceError,
+    DrivesDevice,
+    InstrumentDevice,
+    PolledDevice,
+    StopFrames,
+    ValvesDevice,
+)
+from drivers.registry import daq_driver, driver_of, drives_driver, instrument_driver, loads_driver, valves_driver
 from hil.config import Config
 from hil.config.error_messages import problems_of
 from hil.config.rig_setup import rig_setup
@@ -59,6 +67,13 @@ class DriverFactory:
         assert valves is not None
         with _refusal_reported("devices.valves"):
             return valves_driver(valves).make(valves, self._setup, self._host, self._alive)
+
+    def instrument(self, role: str) -> InstrumentDevice:
+        """An instrument of motion, not opened yet. Raises DeviceError: it cannot work as set."""
+        section = getattr(self._devices, role)
+        assert section is not None
+        with _refusal_reported(f"devices.{role}"):
+            return instrument_driver(section).make(section, self._setup, self._host, self._alive)
 
     def stop_frames(self) -> Mapping[str, Sequence[StopFrames]]:
         """Frames that stop each link without its driver, by the link's name."""

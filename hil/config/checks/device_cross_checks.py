@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from drivers.device_sections import INSTRUMENTS
 from drivers.driver_type import Connection
 from drivers.registry import driver_of
 from hil.config.model import UncheckedConfig
@@ -53,6 +54,10 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
     if devices is not None and devices.loads is not None and "loads" not in links:
         allowed = "null, or left out: with loads: null the rig has no leg sensors and no load cell"
         yield Problem("devices.loads", f"a section, {devices.loads.driver}", allowed, ("loads",))
+    for role in INSTRUMENTS:
+        if devices is not None and (instrument := getattr(devices, role)) is not None and role not in links:
+            allowed = f"null, or left out: with {role}: null the rig has no such instrument"
+            yield Problem(f"devices.{role}", f"a section, {instrument.driver}", allowed, (role,))
     if config.rig == "simulated":
         return
     if config.rig == "real" and config.clock == "lockstep":
@@ -77,5 +82,6 @@ def _connections(config: UncheckedConfig) -> Iterator[Problem]:
         elif len(keys) > 1:
             yield Problem(keys[-1], f"{name} {len(keys)} times", "each physical channel once", keys)
     if config.rig == "real":
-        for key in dict.fromkeys(connection.setting for connection in used if not connection.name):
-            yield Problem(key, "''", "the path of a serial port: `hil devices` lists them", ("rig",))
+        for key, network in {one.setting: one.network for one in used if not one.name}.items():
+            port = "the path of a serial port: `hil devices` lists them"
+            yield Problem(key, "''", "HOST:PORT of the device on the network" if network else port, ("rig",))

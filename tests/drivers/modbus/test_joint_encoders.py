@@ -162,7 +162,7 @@ def test_a_silent_encoder_holds_up_the_others_once_in_two_seconds_and_is_read_on
     held_up = [reading for reading in found if reading.arrived_ns - reading.t_ns > 15 * MS]
     times = [reading.t_ns for reading in held_up]
     assert len(times) >= 3  # of 4.8 s
-    assert np.diff(times) == pytest.approx(2000 * MS, abs=40 * MS)
+    assert all(2000 * MS < gap < 2100 * MS for gap in np.diff(times))  # the time-outs of two attempts, and a round
     rig.bus.inject_fault("answers", {"address": 5})
     found = readings(driver, 110)
     assert math.isnan(found[0].value[1])
