@@ -6,6 +6,7 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
+from drivers.sim.protocol.local_peers import DATAGRAMS, is_own
 from drivers.udp import LARGEST
 
 # Nothing outside this computer reaches a simulated device.
@@ -15,7 +16,8 @@ _LOOPBACK = "127.0.0.1"
 class UdpTerminal:
     """The device's end of a line on the network: a UDP port of this computer, which the kernel chooses.
 
-    It answers whoever has written last. Its number stays the same when the line is plugged in again.
+    It answers the process of this user that has written last, and drops datagrams of other users. Its number stays the
+    same when the line is plugged in again.
 
     Args:
         path: of the line; not used.
@@ -59,10 +61,13 @@ class UdpTerminal:
         if self._socket is None:
             return b""
         try:
-            data, self._peer = self._socket.recvfrom(LARGEST)
+            while True:
+                data, sender = self._socket.recvfrom(LARGEST)
+                if sender == self._peer or is_own(*sender, DATAGRAMS):
+                    self._peer = sender
+                    return data
         except BlockingIOError:
             return b""
-        return data
 
     def write(self, data: bytes) -> None:
         """See `drivers.sim.protocol.line.Terminal`."""

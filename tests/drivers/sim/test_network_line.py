@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from drivers.host import COMPUTER
+from drivers.sim.protocol import udp
 from drivers.sim.protocol.line import Line, LineFault
 from drivers.sim.protocol.udp import UdpTerminal
 from drivers.sim.virtual.host import VirtualHost
@@ -163,6 +164,15 @@ def test_it_answers_whoever_has_written_last(bench):
     assert bench.come() == []
     assert other.receive(wait=False) == b"theirs"
     other.close()
+
+
+def test_a_datagram_of_another_user_is_dropped(monkeypatch):
+    bench = OverUdp()
+    monkeypatch.setattr(udp, "is_own", lambda host, port, listed: False)
+    send(bench, b"from somebody else")
+    assert bench.come() == []
+    assert bench.device.received == []
+    bench.close()
 
 
 def test_a_port_that_waits_has_the_datagram_when_it_comes():
