@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from drivers.device_sections import MovedRegulators, ValvesSection
+from drivers.device_sections import INSTRUMENTS, MovedRegulators, ValvesSection
 from drivers.driver_type import LineLoad, RigSetup
 from drivers.section import Problem
 
@@ -47,12 +47,27 @@ def timeout_problems(key: str, timeout_ms: float, rate_hz: float, role: str = "d
 
 def channel_problems(found: Sequence[str], rig: RigSetup) -> Iterator[Problem]:
     """Check that every load channel of the rig has one input, and that no input has another channel."""
-    wanted, count = rig.loads.channels if rig.loads else (), Counter(found)
+    wanted = rig.loads.channels if rig.loads else ()
+    yield from each_once("devices.loads.inputs", "load channel", found, wanted, ("loads", "rover.type"))
+
+
+def each_once(
+    key: str, what: str, found: Sequence[str], wanted: Sequence[str], depends_on: tuple[str, ...]
+) -> Iterator[Problem]:
+    """Check that a list has each wanted name once, and no other.
+
+    Args:
+        key: of the list.
+        what: that a name stands for.
+        found: the names of the list.
+        wanted: those of the rig.
+        depends_on: keys that the wanted names follow from.
+    """
+    count = Counter(found)
     wrong = [name for name in (*count, *wanted) if name not in wanted or count[name] != 1]
     if wrong:
         words = ", ".join(f"{count[name]} for {name}" for name in dict.fromkeys(wrong))
-        allowed = f"one for each load channel: {', '.join(wanted)}"
-        yield Problem("devices.loads.inputs", words, allowed, ("loads", "rover.type"))
+        yield Problem(key, words, f"one for each {what}: {', '.join(wanted)}", depends_on)
 
 
 def load_problems(
@@ -61,15 +76,24 @@ def load_problems(
     loads: Iterable[LineLoad],
     depends_on: Sequence[str],
     baud_key: str = "baud",
-    rate: str = "",
 ) -> Iterator[Problem]:
-    """Check that no line is too busy; `rate` is the key of its rate, by default that of its device."""
+    """Check that no line is too busy."""
     share = max((load.share for load in loads), default=0.0)
     if share > ALLOWED_LOAD:
-        key, rate = f"devices.{role}.{baud_key}", rate or f"devices.{role}.rate_hz"
+        key, rate = f"devices.{role}.{baud_key}", rate_key(role)
         least = math.ceil(baud * share / ALLOWED_LOAD)
         allowed = f"at least {least}, {ALLOWED_LOAD:.0%} of its line time at most, or a lower {rate}"
         yield Problem(key, f"{baud}, busy for {share:.0%} of its time", allowed, (rate, *depends_on))
+
+
+def rate_key(role: str) -> str:
+    """Key of how often a device is read: of instruments and load channels it is that of the quantity.
+
+    Example:
+        >>> rate_key("drives"), rate_key("joints")
+        ('devices.drives.rate_hz', 'joints.rate_hz')
+    """
+    return f"{role}.rate_hz" if role in ("loads", *INSTRUMENTS) else f"devices.{role}.rate_hz"
 
 
 def valve_problems(valves: ValvesSection, pressures: str, dead_man: str, set_by: str) -> Iterator[Problem]:

@@ -106,8 +106,10 @@ class Connection(NamedTuple):
     Attributes:
         key: path of the key.
         name: of the port or channel; "" if not set yet.
-        server: of a channel: HOST:PORT of the device server, "" for this computer; None: a serial port.
+        server: of a channel: HOST:PORT of the device server, "" for this computer; None: a serial port, or a place on
+            the network.
         reserved: of a channel: what a run on it reserves, for messages and locks.
+        network: the name is HOST:PORT of a device on the network.
 
     Example:
         >>> channel = Connection("devices.daq.channels.0", "/Dev1/ai0", server="")
@@ -119,6 +121,7 @@ class Connection(NamedTuple):
     name: str
     server: str | None = None
     reserved: str = ""
+    network: bool = False
 
     @property
     def setting(self) -> str:

@@ -60,6 +60,29 @@ class SharedPort(Protocol):
         """Let go of it."""
 
 
+class DatagramPort(Protocol):
+    """A UDP port of this computer to one other computer. Each message is one datagram: it arrives whole, or not at all.
+
+    Datagrams can be lost, arrive twice, or in another order.
+    """
+
+    def send(self, data: bytes, /) -> None:
+        """Send a datagram; whether it arrives is not known. Raises OSError: the network is not reachable."""
+
+    def receive(self, *, wait: bool) -> bytes | None:
+        """The oldest datagram that has come from there; None: there is none.
+
+        Args:
+            wait: for one, up to SLICE_S.
+
+        Raises:
+            OSError: the port is lost.
+        """
+
+    def close(self) -> None:
+        """Let go of it; may be called twice."""
+
+
 class Host(Protocol):
     """A computer: the one that this process runs on, or one in virtual time (drivers.sim.virtual_host).
 
@@ -80,6 +103,9 @@ class Host(Protocol):
 
     def open_shared(self, port: str, baud: int | None) -> SharedPort:
         """Open a port that others may have open, with its present settings or ours. Raises as `open_serial`."""
+
+    def open_datagrams(self, address: str) -> DatagramPort:
+        """Open a UDP port to host:port. Raises OSError: no such host, or no network."""
 
     def open_channel(self, server: str, alive: Callable[[], None]) -> Any:
         """A channel to host:port, not yet connected, as `drivers.rpc.channel.Channel`.
@@ -191,6 +217,12 @@ class Computer:
             return Descriptor(os.dup(opened.fileno()))
         finally:
             opened.close()
+
+    def open_datagrams(self, address: str) -> DatagramPort:
+        """See `Host`."""
+        from drivers.udp import UdpPort  # not every process has a network
+
+        return UdpPort(address, SLICE_S)
 
     def open_channel(self, server: str, alive: Callable[[], None]) -> Any:
         """See `Host`."""

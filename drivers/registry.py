@@ -15,7 +15,9 @@ from drivers.dimetix.entry import DIMETIX
 from drivers.driver_type import DaqType, DriverType, DrivesType, InstrumentType, LoadsType, ValvesType
 from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
 from drivers.modbus.amplifier_entry import MODBUS_LOADS
+from drivers.modbus.encoders_entry import MODBUS_JOINTS
 from drivers.modbus.entry import MODBUS
+from drivers.natnet.entry import NATNET
 from drivers.ni.entry import NI_DAQ, NI_VALVES
 from drivers.ni.loads_entry import NI_LOADS
 from drivers.roboclaw.entry import ROBOCLAW
@@ -24,7 +26,7 @@ from drivers.vectornav.entry import VECTORNAV
 
 BUILT_IN: tuple[DriverType[Any], ...] = (
     *(ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ, NI_LOADS, MODBUS_LOADS),
-    *(DIMETIX, VECTORNAV),
+    *(DIMETIX, NATNET, VECTORNAV, MODBUS_JOINTS),
 )
 
 

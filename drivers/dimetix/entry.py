@@ -63,7 +63,7 @@ class DimetixType(InstrumentType[DimetixSection]):
             yield Problem("motion.rate_hz", f"{motion.rate_hz:g}", allowed, ("devices.motion.driver",))
         else:
             loads = self.line_loads(section, rig)
-            yield from load_problems(self.role, section.baud, loads, (), rate="motion.rate_hz")
+            yield from load_problems(self.role, section.baud, loads, ())
 
     def connections(self, section: DimetixSection) -> Iterator[Connection]:
         """See DriverType."""

@@ -24,16 +24,26 @@ class RtuLine:
         timeout_s: how long an answer may take, line time included.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
+        to_check: what to check when a device refuses a request.
 
     Attributes:
         device: name for messages.
         name: with the port.
     """
 
-    def __init__(self, device: str, port: str, baud: int, timeout_s: float, host: Host, alive: Alive) -> None:
+    def __init__(
+        self,
+        device: str,
+        port: str,
+        baud: int,
+        timeout_s: float,
+        host: Host,
+        alive: Alive,
+        to_check: str = "coils, registers, and whether the board supports flash-on",
+    ) -> None:
         self._link = SerialLink(device, port, baud, timeout_s=timeout_s, host=host, alive=alive)
         self.device, self.name = device, f"{device} on {port}"
-        self._host, self._alive = host, alive
+        self._host, self._alive, self._to_check = host, alive, to_check
         self._silence_ns = protocol.silence_ns(baud)
         self._quiet_ns = 0
 
@@ -60,10 +70,7 @@ class RtuLine:
         try:
             return self._link.ask(request.frame, request.missing, request.decode)
         except protocol.RefusedError as error:
-            raise DeviceError(
-                f"{self.name}, address {request.frame[0]}: {error}; check coils, "
-                "registers, and whether the board supports flash-on"
-            ) from error
+            raise DeviceError(f"{self.name}, address {request.frame[0]}: {error}; check {self._to_check}") from error
         finally:
             self._quiet_ns = self._host.now_ns() + self._silence_ns
 

@@ -1,4 +1,4 @@
-"""Valves on Modbus coils, and regulators on registers, in a rig config."""
+"""Valves on Modbus coils, regulators, an amplifier and encoders on registers, in a rig config."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from drivers.device_sections import Baud, EachValve, LoadsSection, MovedRegulators, Port, ValvesSection
+from drivers.device_sections import (
+    Baud,
+    EachValve,
+    JointsSection,
+    LoadsSection,
+    MovedRegulators,
+    Port,
+    ValvesSection,
+)
 from drivers.section import Listed, Section
 
 # Registers are signed, of 16 bits.
@@ -129,3 +137,33 @@ class ModbusLoadsSection(LoadsSection):
     )
     V_per_count: float = Field(1e-6, ge=1e-12, le=1, description="of a reading at the amplifier's input")
     inputs: Listed[AmplifierInput] = Field((), max_length=400, description="one a load channel")
+
+
+class EncoderRegister(Section):
+    """Where the encoder of a joint holds its position."""
+
+    joint: str = Field(
+        min_length=1,
+        max_length=100,
+        description="name of the joint",
+        json_schema_extra={"note": "one of joints.encoders, or of the rover's joints that turn"},
+    )
+    address: Address = Field(description="of the encoder")
+    register_number: int = Field(ge=0, le=65535, description="of its position, the first of two of 32 bits, from 0")
+    registers: Literal["input", "holding"] = Field("input", description="kind of that register")
+    bits: Literal[16, 32] = Field(32, description="of a position")
+    counts_per_turn: int = Field(4096, ge=2, le=2**24, description="of the position")
+    word_order: Literal["high_first", "low_first"] = Field("high_first", description="of the two registers of 32 bits")
+    multi_turn: bool = Field(
+        False, description="the position, signed, is an angle over many turns; else it is one within a turn"
+    )
+
+
+class ModbusJointsSection(JointsSection):
+    """Absolute encoders of joints, Modbus RTU, on one line; all are read joints.rate_hz times a second."""
+
+    driver: Literal["modbus"] = Field(description="which driver")
+    port: Port = Field("", description="serial port, 8N1")
+    baud: Baud = Field(115200, description="of the port")
+    answer_timeout_ms: float = Field(50.0, ge=5, le=1000, description="an encoder answers within this time")
+    encoders: Listed[EncoderRegister] = Field((), max_length=64, description="one a joint")

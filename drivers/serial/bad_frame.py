@@ -1,4 +1,4 @@
-"""The error of a damaged answer, apart from the port: checks of a config need no port."""
+"""The error of a damaged answer; apart from the port: checks of a config need no port."""
 
 
 class BadFrameError(ValueError):

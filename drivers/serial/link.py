@@ -10,10 +10,10 @@ from typing import TypeVar
 
 import serial
 
+from drivers.damage import DamageCount
 from drivers.host import BITS_PER_BYTE, COMPUTER, SLICE_S, Alive, Host, SerialPort
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
 from drivers.serial.bad_frame import BadFrameError
-from drivers.serial.damage import DamageCount
 
 __all__ = ["BadFrameError", "OvertakenError", "SerialLink"]
 

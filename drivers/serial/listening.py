@@ -12,10 +12,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
+from drivers.damage import DamageCount
 from drivers.host import BITS_PER_BYTE, COMPUTER, LOOK_S, Alive, Host, SerialPort
 from drivers.interfaces import Health, LinkLostError
 from drivers.serial.bad_frame import BadFrameError
-from drivers.serial.damage import DamageCount
 from drivers.serial.link import GONE, gone_error, open_port
 from drivers.serial.looks import Looks
 

@@ -51,7 +51,7 @@ class VectorNavType(InstrumentType[VectorNavSection]):
             allowed = f"one of {', '.join(map(str, RATES_HZ))}: the rates of this device"
             yield Problem("imu.rate_hz", f"{imu.rate_hz:g}", allowed, ("devices.imu.driver",))
         else:
-            yield from load_problems(self.role, section.baud, self.line_loads(section, rig), (), rate="imu.rate_hz")
+            yield from load_problems(self.role, section.baud, self.line_loads(section, rig), ())
 
     def connections(self, section: VectorNavSection) -> Iterator[Connection]:
         """See DriverType."""

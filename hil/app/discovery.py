@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from drivers.driver_type import Connection, DriverType
-from drivers.interfaces import DeviceError, IoDevice
+from drivers.interfaces import DeviceError, IoDevice, PolledDevice
 from drivers.registry import built_in, driver_of
 from drivers.serial.ports import SerialPortInfo, serial_ports
 from hil.config import Config
+from hil.config.rig_setup import rig_setup
 from hil.config.schema.devices import DevicesConfig
+
+# What an instrument on the network sends is looked at for so long [ns].
+LOOK_NS = 1_000_000_000
 
 
 class ServerFound(NamedTuple):
@@ -36,11 +43,30 @@ class Key(NamedTuple):
     found: bool | None
 
 
+class NetworkFound(NamedTuple):
+    """A device on the network that the config names.
+
+    Attributes:
+        address: HOST:PORT.
+        driver: that asked it.
+        answers: whether it did.
+        words: what it said, or why it did not.
+        rate_hz: readings a second; NaN: not known.
+    """
+
+    address: str
+    driver: str
+    answers: bool
+    words: str
+    rate_hz: float = math.nan
+
+
 class Found(NamedTuple):
     """Everything that was found; device servers by the name of the driver that asked them."""
 
     serial: tuple[SerialPortInfo, ...]
     servers: dict[str, tuple[ServerFound, ...]]
+    network: tuple[NetworkFound, ...]
     keys: tuple[Key, ...]
 
 
@@ -56,7 +82,9 @@ def find_devices(config: Config | None = None, server: str | None = None) -> Fou
         kind.name: tuple(_of(kind, each) for each in ([server] if server is not None else dict.fromkeys(addresses)))
         for kind, addresses in asked.items()
     }
-    return Found(serial_ports(), servers, tuple(_keys(config.devices, servers, server)) if config else ())
+    network = tuple(_network(config)) if config else ()
+    keys = tuple(_keys(config.devices, servers, server, network)) if config else ()
+    return Found(serial_ports(), servers, network, keys)
 
 
 def _servers(devices: DevicesConfig | None) -> dict[DriverType[Any], list[str]]:
@@ -80,15 +108,42 @@ def _of(kind: DriverType[Any], server: str) -> ServerFound:
         return ServerFound(server, (), str(error))
 
 
+def _network(config: Config) -> Iterator[NetworkFound]:
+    """Ask each instrument on the network, and look at what it sends for LOOK_NS."""
+    for section in config.devices.sections() if config.devices else ():
+        kind = driver_of(section)
+        for connection in kind.connections(section):
+            if connection.network and connection.name and section.role in config.instruments:
+                yield _asked(connection.name, section.driver, kind.make(section, rig_setup(config)))
+
+
+def _asked(address: str, driver: str, device: PolledDevice) -> NetworkFound:
+    with closing(device):
+        try:
+            device.open()
+            until_ns = time.monotonic_ns() + LOOK_NS
+            while time.monotonic_ns() < until_ns:
+                device.step()
+        except DeviceError as error:
+            return NetworkFound(address, driver, False, str(error))
+        health = device.health()
+        return NetworkFound(address, driver, True, health.detail, health.rate_hz)
+
+
 def _keys(
-    devices: DevicesConfig | None, servers: Mapping[str, Sequence[ServerFound]], only: str | None
+    devices: DevicesConfig | None,
+    servers: Mapping[str, Sequence[ServerFound]],
+    only: str | None,
+    network: Sequence[NetworkFound],
 ) -> Iterator[Key]:
+    answers = {found.address: found.answers for found in network}
     for section in devices.sections() if devices else ():
         known = {
             server.server: _channels(server.devices) for server in servers.get(section.driver, ()) if not server.problem
         }
         for connection in driver_of(section).connections(section):
-            yield Key(connection.key, connection.name, _is_there(connection, known, only))
+            there = answers.get(connection.name) if connection.network else _is_there(connection, known, only)
+            yield Key(connection.key, connection.name, there)
 
 
 def _is_there(connection: Connection, known: Mapping[str, set[str]], only: str | None) -> bool | None:

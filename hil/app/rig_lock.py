@@ -20,7 +20,7 @@ _ASKING = 128
 
 
 class RigLock:
-    """Locks every serial port and NI device of a real rig, until this process ends or the lock is closed.
+    """Locks every port and NI device of a real rig, until this process ends or the lock is closed.
 
     Each lock is a socket in the abstract namespace: the kernel removes it with the process, however that ends, and
     reports the owner to other processes. It works on this computer only; NI's driver refuses a chassis that another
@@ -88,4 +88,7 @@ def _places(devices: DevicesConfig) -> Iterator[str]:
     """The devices of a rig, each by one unique name, independent of symbolic links and letter case."""
     for section in devices.sections():
         for connection in driver_of(section).connections(section):
-            yield os.path.realpath(connection.name) if connection.server is None else connection.reserved
+            if connection.network:
+                yield f"UDP {connection.name.lower()}"
+            else:
+                yield os.path.realpath(connection.name) if connection.server is None else connection.reserved

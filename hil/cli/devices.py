@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,7 +32,10 @@ def devices(
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
-    """List serial ports and NI devices; with CONFIG also whether those of its keys exist. Opens no serial port."""
+    """List serial ports and NI devices; with CONFIG also what answers on the network, and whether its keys exist.
+
+    Opens no serial port.
+    """
     from hil.app.discovery import find_devices
     from hil.app.driver_factory import at_endpoints
     from hil.config.schema.base import SERVER
@@ -63,6 +67,10 @@ def _plain(found: Found) -> dict[str, Any]:
             ]
             for driver, servers in found.servers.items()
         },
+        "network": [
+            device._asdict() | {"rate_hz": device.rate_hz if math.isfinite(device.rate_hz) else None}
+            for device in found.network
+        ],
         "keys": [key._asdict() for key in found.keys],
     }
 
@@ -85,6 +93,12 @@ def _show(found: Found) -> None:
         for device in server.devices:
             channels = "\n".join(map(_span, filter(None, (device.ai, device.ao, device.di, device.do))))
             table.add_row(*map(Text, (device.name, device.product, device.serial, channels)))
+        show(table)
+    if found.network:
+        table = Table("address", "driver", "answers", "readings a second", title="On the network")
+        for item in found.network:
+            rate = f"{item.rate_hz:.1f}" if math.isfinite(item.rate_hz) else "none"
+            table.add_row(Text(item.address), Text(item.driver), Text(item.words), Text(rate))
         show(table)
     if found.keys:
         table = Table("key", "names", "there", title="Keys of the config")

@@ -77,7 +77,11 @@ class CommandedHost:
         self.take_commands: Callable[[], None] = lambda: None
         self._rest = host.rest
         self.now_ns, self.sleep, self.open_serial = host.now_ns, host.sleep, host.open_serial
-        self.open_shared, self.open_channel = host.open_shared, host.open_channel
+        self.open_shared, self.open_channel, self.open_datagrams = (
+            host.open_shared,
+            host.open_channel,
+            host.open_datagrams,
+        )
 
     def rest(self, seconds: float) -> None:
         """See `Host`."""

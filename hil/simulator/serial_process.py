@@ -1,4 +1,7 @@
-"""All serial devices of a simulated rig, in one process: `python -m hil.simulator.serial_process FOLDER PARENT`."""
+"""All devices of a simulated rig on serial lines and UDP ports, in one process.
+
+Run as `python -m hil.simulator.serial_process FOLDER PARENT`.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ from typing import Any
 import msgspec
 
 from drivers.host import COMPUTER, Host
-from drivers.sim.protocol.line import Line, LineFault, Pty, Terminal, serve_lines
+from drivers.sim.protocol.line import Line, LineFault, OwnFaults, Pty, Terminal, serve_lines
 from drivers.sim.protocol.plant_ports import PlantPorts
+from drivers.sim.protocol.udp import UdpTerminal
 from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
@@ -35,10 +39,15 @@ class SerialLines:
         memory: of the rig.
         host: whose clock is used.
         terminal: makes the terminal that the drivers open at a path.
+        network: makes that of a device on the network.
     """
 
     def __init__(
-        self, memory: SimulatorMemory, host: Host = COMPUTER, terminal: Callable[[Path], Terminal] = Pty
+        self,
+        memory: SimulatorMemory,
+        host: Host = COMPUTER,
+        terminal: Callable[[Path], Terminal] = Pty,
+        network: Callable[[Path], Terminal] = UdpTerminal,
     ) -> None:
         loads = memory.sampled.get("loads")
         readings = None if loads is None else ReadingsInMemory(loads)
@@ -49,9 +58,22 @@ class SerialLines:
         notes = LatenessLog(memory.late["serial"])
         self.served = notes.of("serial devices")
         self.lines = {
-            name: Line(memory.folder / name, peer.device, peer.baud, peer.turnaround_ns, terminal, notes.of(name))
+            name: Line(
+                memory.folder / name,
+                peer.device,
+                peer.baud,
+                peer.turnaround_ns,
+                network if peer.network else terminal,
+                notes.of(name),
+                network=peer.network,
+            )
             for name, peer in peers.items()
         }
+
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """What a driver opens, by the names of the endpoints: paths of ports, and HOST:PORT."""
+        return {name: line.endpoint for name, line in self.lines.items()}
 
     @property
     def handlers(self) -> dict[str, Handler]:
@@ -59,9 +81,12 @@ class SerialLines:
         return {"inject_fault": self.inject_fault, "e_stop": self.e_stop, "stops": self.stops}
 
     def inject_fault(self, command: dict[str, Any]) -> Answer:
-        """Disturb the traffic of a line."""
+        """Disturb the traffic of a line, or start a fault of the device at its end."""
         line = self._of(command, self.lines)
-        line.inject_fault(msgspec.convert(command, LineFault))
+        if isinstance(line.device, OwnFaults) and command.get("kind") in line.device.kinds:
+            line.device.inject_fault(command.pop("kind"), command)
+        else:
+            line.inject_fault(msgspec.convert(command, LineFault))
         return {}
 
     def e_stop(self, command: dict[str, Any]) -> Answer:
@@ -99,7 +124,7 @@ def main(folder: Path, parent: int) -> None:
         return not lifecycle.ending
 
     with rights(RightsWanted(fifo_priority=priority, lock_memory=wanted.lock_memory, freeze_gc=True)) as granted:
-        lifecycle.ready(granted, endpoints={name: str(line.path) for name, line in served.lines.items()})
+        lifecycle.ready(granted, endpoints=served.endpoints)
         serve_lines(served.lines.values(), COMPUTER.now_ns, goes_on, served.served)
     for line in served.lines.values():
         line.close()

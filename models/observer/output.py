@@ -23,7 +23,6 @@ from models.observer.model import (
     NODES,
     PITCH,
     PLACE,
-    RATE,
     ROLL,
     SHAKEN,
     SLIP,
@@ -33,7 +32,6 @@ from models.observer.model import (
     VELOCITY,
     Observer,
     X,
-    Y,
     Z,
 )
 from models.observer.ring import begin, close_step, refresh, shake, shaken_after, take_reading
@@ -354,7 +352,9 @@ def _look_ahead(outputs: Outputs) -> None:
         for i in range(model.joint_place.size):
             nearer += row[model.joint_place[i] - 1] * o.now.joint[i]
         gap = state.obstacle.gap[wheel] - nearer
-        gap_variance = _variance(P, h[2]) + (model.obstacle_variance + model.place_variance) * math.sin(model.angle) ** 2
+        gap_variance = (
+            _variance(P, h[2]) + (model.obstacle_variance + model.place_variance) * math.sin(model.angle) ** 2
+        )
         for i in range(STATES):
             h[2, i] = row[0] * h[0, i] + row[5] * h[1, i]
         approach_variance = _variance(P, h[2])

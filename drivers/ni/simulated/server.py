@@ -7,9 +7,9 @@ import time
 
 from drivers.host import COMPUTER, Host
 from drivers.ni.simulated.chassis import Chassis
-from drivers.ni.simulated.local_peers import is_own
 from drivers.ni.simulated.service import NiService
 from drivers.rpc.server import Server
+from drivers.sim.protocol.local_peers import is_own
 
 # Period of the watchdog check while its time runs [s].
 WAKE_S = 0.005

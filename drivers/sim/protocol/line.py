@@ -1,4 +1,4 @@
-"""A serial line with a simulated device at its end, with line time and fault injection."""
+"""A line with a simulated device at its end, serial or on a network: its line time, and faults that are injected."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import select
 import termios
 import tty
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -54,6 +54,20 @@ class Streaming(Protocol):
         """
 
 
+@runtime_checkable
+class OwnFaults(Protocol):
+    """A device with faults of its own, besides those of its line.
+
+    Attributes:
+        kinds: of them; none is one of `LineFault`.
+    """
+
+    kinds: tuple[str, ...]
+
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
+        """Start a fault. Raises ValueError: it cannot be as `how` says."""
+
+
 class SimulatedPort(NamedTuple):
     """A device, and the line it is connected to.
 
@@ -69,14 +83,14 @@ class SimulatedPort(NamedTuple):
 
 
 class LineFault(msgspec.Struct, frozen=True):
-    """A fault of a serial line or of the device at its end. Kinds as of devices in one process, and five more.
+    """A fault of a line or of the device at its end. Kinds as of devices in one process, and five more.
 
     Attributes:
         kind: off: the device neither receives nor answers from now on; disconnect: the port is removed; reconnect ends
             all faults. The others change the next `count` answers (or requests): delayed: they arrive later;
-            intermittent: they are lost; garbage: a bit is flipped; slow: their second half arrives later;
-            duplicate: they arrive twice; noise: after other bytes; truncated: without their second half. What a device
-            sends unasked counts as an answer.
+            intermittent: they are lost; garbage: a bit is flipped; slow: their second half arrives later (a datagram
+            as a whole); duplicate: they arrive twice; noise: after other bytes; truncated: without their second half.
+            What a device sends unasked counts as an answer.
         count: number of answers.
         every: the last one of so many.
         ms: delay of a delayed answer, or of the second half of a split one [ms].
@@ -91,7 +105,11 @@ class LineFault(msgspec.Struct, frozen=True):
 
 
 class Terminal(Protocol):
-    """The host's end of a serial line, which the host opens as a port."""
+    """The host's end of a line, which the host opens as a port."""
+
+    @property
+    def endpoint(self) -> str:
+        """What the host opens: the path of a port, or HOST:PORT."""
 
     def reconnect(self) -> None:
         """Make the port available to the host."""
@@ -103,7 +121,7 @@ class Terminal(Protocol):
         """Descriptor to wait on for bytes of the host; -1 while disconnected, or if there is none."""
 
     def read(self) -> bytes:
-        """Bytes that the host has sent; b"" for none."""
+        """Bytes that the host has sent, of a network one datagram; b"" for none."""
 
     def write(self, data: bytes) -> None:
         """Send bytes to the host; they are lost if the host does not read them."""
@@ -114,10 +132,13 @@ class Pty:
 
     Args:
         path: symbolic link to the pty; it stays the same when the line is plugged in again.
+
+    Attributes:
+        endpoint: the same.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.endpoint = path, str(path)
         self._master = self._slave = -1
 
     def reconnect(self) -> None:
@@ -159,15 +180,18 @@ class Pty:
 
 
 class Line:
-    """A serial line with a device at its end.
+    """A line with a device at its end.
+
+    On a network a message is a datagram: it has no line time, is never divided, and nothing is added to it.
 
     Args:
         path: of the port; of a pty, a symbolic link is made there.
         device: at its end.
-        baud: speed of the line.
+        baud: speed of the line; of a network of no account.
         turnaround_ns: from the last byte of a request to the first of its answer.
         terminal: creates the host's end at a path.
         answered: called with the due time and the actual time of each answer.
+        network: it is one, and not a serial line.
     """
 
     def __init__(
@@ -178,9 +202,12 @@ class Line:
         turnaround_ns: int = 100_000,
         terminal: Callable[[Path], Terminal] = Pty,
         answered: TakesTimes = lambda _due_ns, _done_ns: None,
+        *,
+        network: bool = False,
     ) -> None:
-        self.path, self.device, self._answered = path, device, answered
-        self._byte_ns, self._turnaround_ns = BITS_PER_BYTE * 1_000_000_000 // baud, turnaround_ns
+        self.path, self.device, self._answered, self._network = path, device, answered, network
+        self._byte_ns = 0 if network else BITS_PER_BYTE * 1_000_000_000 // baud
+        self._turnaround_ns = turnaround_ns
         self._inbound: deque[tuple[int, int, bytes]] = deque()  # began, ended, bytes
         self._outbound: deque[tuple[int, bytes]] = deque()  # due, bytes
         self._in_free_ns = self._out_free_ns = 0
@@ -190,6 +217,11 @@ class Line:
         self._lock = RLock()  # faults may be injected from another thread than the one that serves
         self._terminal = terminal(path)
         self._terminal.reconnect()
+
+    @property
+    def endpoint(self) -> str:
+        """What the host opens: the path of a port, or HOST:PORT."""
+        return self._terminal.endpoint
 
     def fileno(self) -> int:
         """Descriptor to wait on for bytes of the host; -1 while disconnected."""
@@ -243,12 +275,13 @@ class Line:
             self._outbound.clear()
 
     def _take_in(self, now_ns: int) -> None:
-        if not (data := self._terminal.read()):
-            return
-        began_ns = max(now_ns, self._in_free_ns)
-        for due_ns, part in self._spoiled(data, began_ns, requests=True):
-            self._in_free_ns = due_ns + len(part) * self._byte_ns
-            self._inbound.append((due_ns, self._in_free_ns, part))
+        while data := self._terminal.read():
+            began_ns = max(now_ns, self._in_free_ns)
+            for due_ns, part in self._spoiled(data, began_ns, requests=True):
+                self._in_free_ns = due_ns + len(part) * self._byte_ns
+                self._inbound.append((due_ns, self._in_free_ns, part))
+            if not self._network:  # bytes that come meanwhile are taken in the next round, at their time
+                return
 
     def _send(self, answer: bytes, from_ns: int) -> None:
         began_ns = max(from_ns, self._out_free_ns)
@@ -276,7 +309,7 @@ class Line:
             "delayed": [(later_ns, data)],
             "intermittent": [],
             "garbage": [(at_ns, data[:half] + bytes([data[half] ^ 0x10]) + data[half + 1 :])],
-            "slow": [(at_ns, data[:half]), (later_ns, data[half:])],
+            "slow": [(later_ns, data)] if self._network else [(at_ns, data[:half]), (later_ns, data[half:])],
             "duplicate": [(at_ns, data), (at_ns + len(data) * self._byte_ns, data)],
             "noise": [(at_ns, NOISE + data)],
             "truncated": [(at_ns, data[:half])],

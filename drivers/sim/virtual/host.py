@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from drivers.host import SerialPort
+from drivers.sim.virtual.datagrams import VirtualDatagramPort, VirtualDatagrams
 from drivers.sim.virtual.grpc import Channel, VirtualServer
 from drivers.sim.virtual.schedule import SHORTEST_NS, Actor, VirtualTime
 from drivers.sim.virtual.serial import VirtualSharedPort, VirtualTerminal
@@ -19,13 +20,14 @@ class VirtualHost:
 
     Attributes:
         time: the virtual time.
-        ports: all ports, by path.
+        ports: ends of all simulated lines, by path or host:port.
         servers: listening servers, by host:port.
     """
 
     def __init__(self, time: VirtualTime) -> None:
         self.time = time
-        self.ports: dict[str, VirtualTerminal] = {}
+        self.ports: dict[str, VirtualTerminal | VirtualDatagrams] = {}
+        self._datagrams: list[VirtualDatagramPort] = []
         self.servers: dict[str, VirtualServer] = {}
 
     def now_ns(self) -> int:
@@ -52,19 +54,23 @@ class VirtualHost:
         """Create the host's end of a line at a path."""
         return VirtualTerminal(self.time, path, self.ports)
 
+    def network_terminal(self, path: Path) -> VirtualDatagrams:  # noqa: ARG002  it gets an address
+        """Create the device's end of a line on the network."""
+        return VirtualDatagrams(self.ports)
+
     def open_serial(self, port: str, baud: int) -> SerialPort:  # noqa: ARG002  the line keeps its own
         """See `drivers.host.Host`."""
-        self.time.check()
-        if port not in self.ports:
-            raise OSError(errno.ENOENT, "No such file or directory")
-        return self.ports[port].open()
+        return self._terminal(port).open()
 
     def open_shared(self, port: str, baud: int | None) -> VirtualSharedPort:  # noqa: ARG002  the line keeps its own
         """See `drivers.host.Host`."""
+        return VirtualSharedPort(self._terminal(port))
+
+    def open_datagrams(self, address: str) -> VirtualDatagramPort:
+        """See `drivers.host.Host`."""
         self.time.check()
-        if port not in self.ports:
-            raise OSError(errno.ENOENT, "No such file or directory")
-        return VirtualSharedPort(self.ports[port])
+        self._datagrams.append(VirtualDatagramPort(self.time, address, self.ports))
+        return self._datagrams[-1]
 
     def open_channel(self, server: str, alive: Callable[[], None]) -> Channel:
         """See `drivers.host.Host`."""
@@ -72,6 +78,15 @@ class VirtualHost:
 
     def release(self, actor: Actor) -> None:
         """Close the ports of an actor, as the kernel does for a dead process."""
-        for terminal in self.ports.values():
-            if terminal.port is not None and terminal.port.owner is actor:
-                terminal.port.close()
+        opened = [terminal.port for terminal in self.ports.values() if isinstance(terminal, VirtualTerminal)]
+        for port in (*opened, *self._datagrams):
+            if port is not None and port.owner is actor:
+                port.close()
+        self._datagrams = [port for port in self._datagrams if port.owner is not None]
+
+    def _terminal(self, port: str) -> VirtualTerminal:
+        self.time.check()
+        terminal = self.ports.get(port)
+        if not isinstance(terminal, VirtualTerminal):
+            raise OSError(errno.ENOENT, "No such file or directory")
+        return terminal

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
+from typing import Any, Protocol
 
 from drivers.host import SLICE_S
 from drivers.sim.protocol.line import Line, Streaming
@@ -104,6 +105,7 @@ class VirtualTerminal:
     """The host's end of a simulated line; a `drivers.sim.protocol.line.Terminal`.
 
     Attributes:
+        endpoint: path of its port.
         to_device, to_host: bytes in transit.
         port: the present opening.
         reader: the actor that waits for bytes.
@@ -111,8 +113,8 @@ class VirtualTerminal:
         serve_now: requests a round of the line.
     """
 
-    def __init__(self, time: VirtualTime, path: Path, ports: dict[str, VirtualTerminal]) -> None:
-        self._time, self._path, self._ports = time, str(path), ports
+    def __init__(self, time: VirtualTime, path: Path, ports: MutableMapping[str, Any]) -> None:
+        self._time, self.endpoint, self._ports = time, str(path), ports
         self.to_device, self.to_host = bytearray(), bytearray()
         self.port: VirtualPort | None = None
         self.reader: Actor | None = None
@@ -122,11 +124,11 @@ class VirtualTerminal:
     def reconnect(self) -> None:
         """See `drivers.sim.protocol.line.Terminal`."""
         self.plugged += 1
-        self._ports[self._path] = self
+        self._ports[self.endpoint] = self
 
     def disconnect(self) -> None:
         """See `drivers.sim.protocol.line.Terminal`."""
-        self._ports.pop(self._path, None)
+        self._ports.pop(self.endpoint, None)
         self.plugged += 1
         self.port = None
         self.to_device.clear()
@@ -162,20 +164,26 @@ class VirtualTerminal:
             self._time.wake(self.reader)
 
 
+class ServedTerminal(Protocol):
+    """A terminal that asks for a round of its line when the host has written."""
+
+    serve_now: Callable[[], None]
+
+
 class VirtualLines:
     """Serves simulated lines whenever one is due, as `serve_lines` does.
 
     Args:
         time: the virtual time.
         lines: each on a `VirtualTerminal`.
-        terminals: of the same paths.
+        terminals: of theirs, by endpoint.
     """
 
-    def __init__(self, time: VirtualTime, lines: dict[str, Line], terminals: dict[str, VirtualTerminal]) -> None:
+    def __init__(self, time: VirtualTime, lines: dict[str, Line], terminals: Mapping[str, ServedTerminal]) -> None:
         self._time = time
         for line in lines.values():
             served = _Served(time, line)
-            terminals[str(line.path)].serve_now = served.now
+            terminals[line.endpoint].serve_now = served.now
             if isinstance(line.device, Streaming):
                 served.now()
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from drivers.interfaces import DeviceError, LinkLostError, SamplesLostError
-from hil.app.check.access import open_access
+from hil.app.check.access import Access, open_access
 from hil.app.check.budgets import actuation, bus_loads, cut_latency
 from hil.app.check.device_checks import check_daq, check_drives, check_valves
 from hil.app.check.host import check_host
+from hil.app.check.instrument_checks import check_instrument
 from hil.app.check.load_checks import check_loads
 from hil.app.pace_check import check_pace
 from hil.app.warm_up import report_compiling
@@ -25,11 +26,14 @@ from hil.safety.arming import NO_ANSWER
 from hil.safety.cylinder_limits import cylinder_checks
 
 Progress = Callable[[str], None]
-_CHECKS = {  # by the link
+_CHECKS: dict[str, tuple[str, Callable[[Rig, Access], list[Check]]]] = {  # by the link
     "daq": ("data acquisition", check_daq),
     "drives": ("wheel drives", check_drives),
     "valves": ("bogie valves", check_valves),
     "loads": ("load channels", check_loads),
+    "motion": ("instrument outside the rover", partial(check_instrument, "motion")),
+    "imu": ("inertial measurement unit", partial(check_instrument, "imu")),
+    "joints": ("joint encoders", partial(check_instrument, "joints")),
 }
 
 

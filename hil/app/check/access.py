@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from drivers.interfaces import ControllerState, DriveLink, DrivesDevice, PolledDevice, Source, ValveLink
-from drivers.messages import DaqBlock
+from drivers.messages import DaqBlock, Reading
 from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
@@ -34,6 +34,9 @@ class Access(Protocol):
 
     def loads(self) -> Source[DaqBlock]:
         """The load channels. Raises DeviceError."""
+
+    def instrument(self, role: str) -> Source[Reading] | None:
+        """An instrument of motion; None: the rig has it in this process, without a driver. Raises DeviceError."""
 
     def go_on(self) -> int:
         """Poll the device requested last once; return the time afterwards [ns]. Raises DeviceError."""
@@ -75,6 +78,10 @@ class VirtualAccess:
         """See Access."""
         assert self._simulated_rig.loads is not None  # not called for a rig without load channels
         return self._simulated_rig.loads
+
+    def instrument(self, role: str) -> Source[Reading] | None:  # noqa: ARG002
+        """See Access."""
+        return None
 
     def go_on(self) -> int:
         """One tick."""
@@ -123,6 +130,11 @@ class DirectAccess:
         """See Access."""
         self._stepped = loads = self._make.loads()
         return loads
+
+    def instrument(self, role: str) -> Source[Reading]:
+        """See Access."""
+        self._stepped = instrument = self._make.instrument(role)
+        return instrument
 
     def go_on(self) -> int:
         """One transaction."""

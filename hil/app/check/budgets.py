@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drivers.checks import ALLOWED_LOAD
+from drivers.checks import ALLOWED_LOAD, rate_key
 from drivers.device_sections import ValvesSection
 from drivers.driver_type import LineLoad, RigSetup
 from drivers.registry import driver_of, valves_driver
@@ -20,8 +20,7 @@ def bus_loads(devices: DevicesConfig | None, setup: RigSetup) -> list[Check]:
         driver = driver_of(section)
         checks += [_load(load) for load in driver.line_loads(section, setup)]
         if (busy := driver.busy(section, setup)) is not None:
-            key = "loads.rate_hz" if section.role == "loads" else f"devices.{section.role}.rate_hz"
-            checks.append(_busy(section.role, busy, key))
+            checks.append(_busy(section.role, busy, rate_key(section.role)))
     return checks
 
 

@@ -38,11 +38,11 @@ class VirtualRig:
         self._host = host
         memory = SimulatorMemory(folder, config)
         self._plant = RealtimePlant(memory, host.now_ns(), host)
-        self._serial = SerialLines(memory, host, host.terminal)
+        self._serial = SerialLines(memory, host, host.terminal, host.network_terminal)
         VirtualLines(host.time, self._serial.lines, host.ports)
 
         self._daq = DaqServer(memory, host, host) if has_server(config.devices, config.daq) else None
-        self.endpoints = {name: str(line.path) for name, line in self._serial.lines.items()}
+        self.endpoints = self._serial.endpoints
         if self._daq:
             self.endpoints["daq"] = self._daq.server.start()
         self._handlers: dict[str, Callable[[dict[str, Any]], Mapping[str, Any]]] = {

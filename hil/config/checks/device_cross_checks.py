@@ -82,5 +82,6 @@ def _connections(config: UncheckedConfig) -> Iterator[Problem]:
         elif len(keys) > 1:
             yield Problem(keys[-1], f"{name} {len(keys)} times", "each physical channel once", keys)
     if config.rig == "real":
-        for key in dict.fromkeys(connection.setting for connection in used if not connection.name):
-            yield Problem(key, "''", "the path of a serial port: `hil devices` lists them", ("rig",))
+        for key, network in {one.setting: one.network for one in used if not one.name}.items():
+            port = "the path of a serial port: `hil devices` lists them"
+            yield Problem(key, "''", "HOST:PORT of the device on the network" if network else port, ("rig",))

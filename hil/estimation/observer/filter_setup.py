@@ -115,9 +115,7 @@ def process_model(
     sunk = np.array([deeper * math.hypot(estimation.mass, estimation.soil), *(deeper * estimation.mass * across[1:])])
     bias = np.zeros(2) if imu is None else np.array([imu.bias_radps**2, imu.bias_mps2**2])
     return ProcessModel(
-        slip=math.hypot(
-            estimation.soil, SLIP_BY_RESISTANCE * estimation.soil, SLIP_BY_RESISTANCE * estimation.mass
-        ),
+        slip=math.hypot(estimation.soil, SLIP_BY_RESISTANCE * estimation.soil, SLIP_BY_RESISTANCE * estimation.mass),
         slip_walk=estimation.soil_along,
         speed_walk=1.0 if rig.config.pull_unknown else SPEED_WALK,
         follow=estimation.drives * FOLLOW_S,

@@ -1,6 +1,7 @@
 """Our valve driver against an independent Modbus server, pymodbus's, over two connected ptys."""
 
 import asyncio
+import math
 import os
 import select
 import threading
@@ -15,6 +16,8 @@ from drivers.interfaces import DeviceError
 from drivers.messages import ValveCommand
 from drivers.modbus import protocol
 from drivers.modbus.amplifier import AmplifierSettings, ModbusAmplifier
+from drivers.modbus.encoder_settings import Encoder, EncodersSettings
+from drivers.modbus.encoders import ModbusEncoders
 from drivers.modbus.settings import ModbusValvesSettings, Regulator
 from drivers.modbus.valves import ModbusValves
 from drivers.valve_layout import ValveLayout
@@ -129,3 +132,20 @@ def test_our_amplifier_driver_reads_32_bits_from_a_server_of_another_maker(serve
     assert block.volts.tolist() == [[6000 * 65536 + 1, -10 * 65536 + 32767]]
     assert amplifier.health().errors == 0
     amplifier.close()
+
+
+def test_our_encoder_driver_reads_positions_from_a_server_of_another_maker(server):
+    """Input registers 10 to 13 hold 6000, 1, -10 and 32767; a second encoder is read at the same address."""
+    encoders = (
+        Encoder("left_bogie", 1, 10, counts_per_turn=2**20),
+        Encoder("right_bogie", 1, 12, bits=16, multi_turn=True, counts_per_turn=100),
+    )
+    driver = ModbusEncoders(EncodersSettings(server, encoders, 20.0, answer_timeout_ms=500.0))
+    driver._line._link._timeout_ns = 60 * 10**9  # that server has a separate clock, and may be slow
+    driver.open()
+    left, right = driver.read(0).value
+    counts = (6000 * 65536 + 1) % 2**20
+    assert left == pytest.approx(2 * math.pi * (counts if counts <= 2**19 else counts - 2**20) / 2**20)
+    assert right == pytest.approx(2 * math.pi * -10 / 100)
+    assert driver.health().errors == 0
+    driver.close()

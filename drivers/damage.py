@@ -17,10 +17,11 @@ class DamageCount:
     Args:
         where: device and port, for messages.
         what: arrives there, in the plural.
+        to_do: what the person at the rig does about it.
     """
 
-    def __init__(self, where: str, what: str) -> None:
-        self._where, self._what = where, what
+    def __init__(self, where: str, what: str, to_do: str = "check cable, ground and baud rate") -> None:
+        self._where, self._what, self._to_do = where, what, to_do
         self._newest: deque[bool] = deque(maxlen=LOOKED_AT)
 
     def forget(self) -> None:
@@ -37,5 +38,5 @@ class DamageCount:
         if sum(self._newest) > DAMAGED_ALLOWED:
             raise DamagedError(
                 f"{self._where}: {sum(self._newest)} of the last {len(self._newest)} {self._what} damaged, "
-                f"allowed: {DAMAGED_ALLOWED} of {LOOKED_AT}; newest: {found}; check cable, ground and baud rate"
+                f"allowed: {DAMAGED_ALLOWED} of {LOOKED_AT}; newest: {found}; {self._to_do}"
             )

@@ -1,0 +1,81 @@
+"""Motion capture by NatNet: the registry's entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from drivers.driver_type import Connection, InstrumentSetup, InstrumentType, RigSetup
+from drivers.host import COMPUTER, Alive, Host
+from drivers.natnet.section import NatNetSection
+from drivers.section import Problem
+
+if TYPE_CHECKING:
+    from drivers.natnet.motion import NatNetMotion, NatNetSettings
+    from drivers.sim.protocol.line import SimulatedPort
+    from drivers.sim.protocol.plant_ports import PlantPorts
+
+_KEY = "devices.motion"
+# Channels of a position, and of a pose.
+_VALUES = (3, 7)
+
+
+class NatNetType(InstrumentType[NatNetSection]):
+    """A rigid body of a motion-capture system."""
+
+    name = "natnet"
+    role = "motion"
+    settings = NatNetSection
+
+    def make(
+        self, section: NatNetSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> NatNetMotion:
+        """See DriverType."""
+        from drivers.natnet.motion import NatNetMotion
+
+        return NatNetMotion(self.driver_settings(section, rig.instruments[self.role]), host, alive)
+
+    def check(self, section: NatNetSection, rig: RigSetup) -> Iterator[Problem]:  # noqa: ARG002
+        """See DriverType."""
+        setup = rig.instruments.get(self.role)
+        if setup is not None and len(setup.channels) not in _VALUES:
+            allowed = "pose or position: motion capture measures a place in the room, not a way along one axis"
+            yield Problem("motion.measures", "distance", allowed, (f"{_KEY}.driver",))
+
+    def connections(self, section: NatNetSection) -> Iterator[Connection]:
+        """See DriverType."""
+        yield Connection(f"{_KEY}.address", section.address, network=True)
+
+    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
+        """See DriverType."""
+        values["address"] = endpoints[self.name]
+
+    def simulated_ports(
+        self, section: NatNetSection | None, rig: RigSetup, ports: PlantPorts
+    ) -> Mapping[str, SimulatedPort]:
+        """See DriverType."""
+        instrument, setup = ports.instruments.get(self.role), rig.instruments.get(self.role)
+        if instrument is None or setup is None or len(setup.channels) not in _VALUES:
+            return {}
+        from drivers.natnet.simulated.server import MotionServer, ServerOptions
+        from drivers.sim.protocol.line import SimulatedPort
+
+        given = section or NatNetSection(driver="natnet")
+        options = ServerOptions(given.body, given.up_axis, setup.delay_ns)
+        return {self.name: SimulatedPort(MotionServer(instrument, options), 1, 0, network=True)}
+
+    def driver_settings(self, section: NatNetSection, setup: InstrumentSetup) -> NatNetSettings:
+        """The same in the driver's units."""
+        from drivers.natnet.motion import NatNetSettings
+
+        return NatNetSettings(
+            address=section.address,
+            body=section.body,
+            values=len(setup.channels),
+            up_axis=section.up_axis,
+            delay_ns=setup.delay_ns,
+            silent_s=section.silent_s,
+        )
+
+
+NATNET = NatNetType()

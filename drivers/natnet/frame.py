@@ -1,0 +1,161 @@
+"""Layout of a frame of motion capture, to read what the driver needs of it.
+
+A frame has sections one after the other: marker sets, other markers, rigid bodies, skeletons, assets (from 4.1 on),
+labelled markers, force plates, devices, and last its times. Each section begins with how many items follow, and from
+4.1 on with how many bytes. Clients do not rely on the number of bytes, nor does this one: a section is passed by its
+items. Sources: see `drivers.natnet.messages`.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any, NamedTuple
+
+from drivers.natnet.messages import Version
+from drivers.serial.bad_frame import BadFrameError
+
+# Number, position [m], orientation (x, y, z, w), mean marker error [m], flags.
+BODY = struct.Struct("<i3f4ffh")
+TRACKED = 0x01
+POINT_BYTES = 12
+# Number, position, size, flags, residual.
+MARKER_BYTES = 26
+VALUE_BYTES = 4
+COUNT = struct.Struct("<i")
+# Timecode and its subframe, time of the program [s]; ticks of the camera's middle of exposure (0: not known), of the
+# arrival of the camera's data, and of the transmission.
+TIMES = struct.Struct("<IIdqqq")
+ASSETS_FROM: Version = (4, 1)
+SIZES_FROM: Version = (4, 1)
+# A float of 32 bits differs from a unit quaternion by less.
+_NORM_OFF = 1e-2
+
+
+class Body(NamedTuple):
+    """A rigid body in a frame, in the axes of the stream.
+
+    Attributes:
+        position: [m].
+        orientation: unit quaternion x, y, z, w.
+        error: mean marker error [m].
+        tracked: it was found in this frame; else its values are old, or 0.
+    """
+
+    position: tuple[float, float, float]
+    orientation: tuple[float, float, float, float]
+    error: float
+    tracked: bool
+
+
+class Frame(NamedTuple):
+    """What the driver needs of a frame.
+
+    Attributes:
+        number: of the frame.
+        bodies: rigid bodies by their number (Motive: streaming ID).
+        exposed: middle of the cameras' exposure [ticks of the server's clock]; 0: not known.
+        transmitted: when the frame was sent [ticks].
+    """
+
+    number: int
+    bodies: dict[int, Body]
+    exposed: int
+    transmitted: int
+
+
+def read_frame(content: bytes, version: Version) -> Frame:
+    """Decode a frame.
+
+    Args:
+        content: of its message.
+        version: of the bit stream, one of `drivers.natnet.messages.VERSIONS`.
+
+    Raises:
+        BadFrameError: it is not of this layout.
+    """
+    reader = _Reader(content, sizes=version >= SIZES_FROM)
+    number = reader.number()
+    for _ in range(reader.section()):
+        reader.name()
+        reader.items(POINT_BYTES)
+    reader.skip(reader.section() * POINT_BYTES)
+    bodies = dict(reader.body() for _ in range(reader.section()))
+    for _ in range(reader.section()):
+        reader.skip(COUNT.size)
+        reader.items(BODY.size)
+    if version >= ASSETS_FROM:
+        for _ in range(reader.section()):
+            reader.skip(COUNT.size)
+            reader.items(BODY.size)
+            reader.items(MARKER_BYTES)
+    reader.skip(reader.section() * MARKER_BYTES)
+    for _ in range(2):  # force plates, devices: number, channels, and values of each
+        for _ in range(reader.section()):
+            reader.skip(COUNT.size)
+            for _ in range(reader.count()):
+                reader.items(VALUE_BYTES)
+    exposed, transmitted = reader.times()
+    return Frame(number, bodies, exposed, transmitted)
+
+
+class _Reader:
+    """Reads a frame from its start to its end."""
+
+    def __init__(self, content: bytes, *, sizes: bool) -> None:
+        self._content, self._sizes, self._at = content, sizes, 0
+
+    def number(self) -> int:
+        return int(self._next(COUNT)[0])
+
+    def count(self) -> int:
+        """How many items follow: no more than there are bytes, so that a damaged number is found at once."""
+        count = self.number()
+        if not 0 <= count <= len(self._content) - self._at:
+            raise BadFrameError(f"{count} items in the {len(self._content) - self._at} bytes left of a frame")
+        return count
+
+    def section(self) -> int:
+        """How many items a section has."""
+        count = self.count()
+        if self._sizes:
+            self.skip(COUNT.size)
+        return count
+
+    def items(self, size: int) -> None:
+        """Skip items of one size, with their number before."""
+        self.skip(self.count() * size)
+
+    def skip(self, size: int) -> None:
+        self._at += size
+        if self._at > len(self._content):
+            raise BadFrameError(f"a frame of {len(self._content)} bytes ends in the middle of a section")
+
+    def name(self) -> None:
+        """Skip a name, which ends with a 0."""
+        end = self._content.find(b"\0", self._at)
+        if end < 0:
+            raise BadFrameError("a name in a frame does not end")
+        self._at = end + 1
+
+    def body(self) -> tuple[int, Body]:
+        number, x, y, z, qx, qy, qz, qw, error, flags = self._next(BODY)
+        tracked = bool(flags & TRACKED)
+        body = Body((x, y, z), (qx, qy, qz, qw), error, tracked)
+        if tracked and not (
+            all(map(math.isfinite, body.position)) and abs(math.hypot(*body.orientation) - 1.0) <= _NORM_OFF
+        ):
+            raise BadFrameError(f"rigid body {number} is tracked at {body.position}, orientation {body.orientation}")
+        return number, body
+
+    def times(self) -> tuple[int, int]:
+        """Ticks of the exposure and of the transmission."""
+        _, _, _, exposed, _, transmitted = self._next(TIMES)
+        if exposed < 0 or transmitted <= 0 or exposed > transmitted:
+            raise BadFrameError(f"exposed at {exposed}, transmitted at {transmitted} ticks")
+        return exposed, transmitted
+
+    def _next(self, form: struct.Struct) -> tuple[Any, ...]:
+        at = self._at
+        self.skip(form.size)
+        return form.unpack_from(self._content, at)

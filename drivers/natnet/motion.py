@@ -1,0 +1,290 @@
+"""The driver of a motion-capture system: Motive's stream over NatNet, to one port (unicast)."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from contextlib import suppress
+
+import msgspec
+
+from drivers.damage import DamageCount
+from drivers.device_clock import DeviceClock
+from drivers.host import COMPUTER, Alive, DatagramPort, Host
+from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
+from drivers.messages import Reading
+from drivers.natnet import messages
+from drivers.natnet.axes import UpAxis, z_up
+from drivers.natnet.frame import Frame, read_frame
+from drivers.natnet.messages import NEWEST, VERSIONS, Kind, ServerInfo, Version, in_words
+from drivers.serial.bad_frame import BadFrameError
+
+NAME = "motion capture"
+# A server is told so often that its client is there [ns].
+KEEP_ALIVE_NS = 1_000_000_000
+# A question without an answer is asked again after so long, and a silent server is asked for frames so often [ns].
+ASK_AGAIN_NS = 250_000_000
+# A server that says nothing about itself for so long is not there [ns].
+GREET_NS = 2_000_000_000
+# Datagrams taken in one step: more have come only where this process was not let run.
+MOST_AT_ONCE = 200
+# Numbers of frames may leave such a gap; a larger one is of a new recording, not of frames that were lost.
+MOST_LOST = 1000
+# Arrivals by which the rate of frames is counted.
+_COUNTED = 101
+
+
+class NatNetSettings(msgspec.Struct, frozen=True):
+    """Settings of a motion-capture system.
+
+    Attributes:
+        address: HOST:PORT of the server's commands.
+        body: streaming ID of the rigid body.
+        values: of a reading: 3, the position; 7, position and orientation.
+        up_axis: of the stream.
+        delay_ns: least time from the exposure to the transmission, used only if the stream does not tell it [ns].
+        silent_s: without a frame for so long the link is lost [s].
+    """
+
+    address: str
+    body: int = 1
+    values: int = 7
+    up_axis: UpAxis = "y"
+    delay_ns: int = 5_000_000
+    silent_s: float = 2.0
+
+
+class NatNetMotion:
+    """An `InstrumentDevice`.
+
+    The time of a reading is the middle of the cameras' exposure. The server's clock is mapped to ours by when frames
+    were sent and when they arrived (`DeviceClock`); the least delay of the network remains in it.
+
+    Args:
+        settings: see there.
+        host: whose clock and ports are used.
+        alive: called while waiting, every few ms.
+
+    Attributes:
+        server: what the server said about itself; None: nothing yet.
+        frame: the newest one.
+        late: frames that came after a newer one, or twice; they are dropped.
+    """
+
+    def __init__(self, settings: NatNetSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
+        self._settings, self._host, self._alive = settings, host, alive
+        self._name = f"{NAME} at {settings.address}"
+        self._port: DatagramPort | None = None
+        self.server: ServerInfo | None = None
+        self.frame: Frame | None = None
+        self.late = 0
+        self._version: Version | None = None
+        self._clock: DeviceClock | None = None
+        self._first_tick = 0
+        self._asked_ns = self._told_ns = self._heard_ns = 0
+        self._damage = DamageCount(self._name, "datagrams", "is it a NatNet server, of the version it tells?")
+        self._arrivals: deque[int] = deque(maxlen=_COUNTED)
+        self._reading: Reading | None = None
+        self._sequence = self._errors = 0
+        self._measured_ns = -1
+
+    def open(self) -> None:
+        """Open the port and find the server. Raises DeviceError."""
+        self.close()
+        self.server = self.frame = self._version = self._clock = self._reading = None
+        self._damage.forget()
+        self._arrivals.clear()
+        try:
+            self._port = self._host.open_datagrams(self._settings.address)
+        except OSError as error:
+            raise LinkLostError(f"{self._name}: {error}; is the address right, and the network up?") from error
+        until_ns = self._host.now_ns() + GREET_NS
+        self._asked_ns = -GREET_NS
+        try:
+            while self._version is None:
+                self._ask()
+                self._receive()
+                if self._host.now_ns() > until_ns:
+                    raise LinkLostError(f"{self._name}: {self._unanswered()}")
+        except DeviceError:
+            self.close()
+            raise
+        self._heard_ns = self._host.now_ns()
+
+    def close(self) -> None:
+        """Tell the server and close the port."""
+        if self._port is not None:
+            with suppress(OSError):
+                self._port.send(messages.message(Kind.DISCONNECT))
+            self._port.close()
+            self._port = None
+
+    def health(self) -> Health:
+        """State of the link; the rate is that of frames, the age that of the newest one."""
+        spans = len(self._arrivals) - 1
+        rate_hz = spans * 1e9 / max(self._arrivals[-1] - self._arrivals[0], 1) if spans > 0 else math.nan
+        age_ms = (self._host.now_ns() - self._arrivals[-1]) * 1e-6 if self._arrivals else math.nan
+        opened = self._port is not None
+        return Health(self._name, opened, self._errors, self._detail(), rate_hz=rate_hz, age_ms=age_ms)
+
+    def step(self) -> None:
+        """Receive what has come, or wait a few ms for it; tell the server that we are here. Raises DeviceError."""
+        now_ns = self._host.now_ns()
+        if now_ns - self._told_ns >= KEEP_ALIVE_NS:
+            self._send(messages.message(Kind.KEEP_ALIVE))
+            self._told_ns = now_ns
+        self._receive()
+        silent_ns = self._host.now_ns() - self._heard_ns
+        if silent_ns > self._settings.silent_s * 1e9:
+            self._errors += 1
+            self.close()
+            raise LinkLostError(f"{self._name}: no frame for {silent_ns * 1e-9:.1f} s; {self._why_silent()}")
+        if silent_ns > ASK_AGAIN_NS:  # a server that was restarted has forgotten us
+            self._ask()
+
+    def read(self, t_ns: int) -> Reading | None:  # noqa: ARG002
+        """The newest reading not yet read, or None."""
+        reading, self._reading = self._reading, None
+        return reading
+
+    def _ask(self) -> None:
+        """Ask for the stream, and for a version that we know; not too often."""
+        now_ns = self._host.now_ns()
+        if now_ns - self._asked_ns < ASK_AGAIN_NS:
+            return
+        self._asked_ns = now_ns
+        self._send(messages.connect())
+        if self.server is not None and self._version is None:
+            self._send(messages.request(f"{messages.BITSTREAM},{in_words(NEWEST)}"))
+            self._send(messages.request(messages.BITSTREAM))
+
+    def _send(self, data: bytes) -> None:
+        """Raises LinkLostError."""
+        if self._port is None:
+            raise LinkLostError(f"{self._name}: not open")
+        try:
+            self._port.send(data)
+        except OSError as error:
+            raise self._gone(error) from error
+
+    def _receive(self) -> None:
+        """Wait for a datagram, and take all that have come. Raises DeviceError."""
+        for number in range(MOST_AT_ONCE):
+            if self._port is None:
+                raise LinkLostError(f"{self._name}: not open")
+            try:
+                data = self._port.receive(wait=number == 0)
+            except OSError as error:
+                raise self._gone(error) from error
+            self._alive()
+            if data is None:
+                return
+            arrived_ns = self._host.now_ns()
+            try:
+                self._take(data, arrived_ns)
+            except BadFrameError as error:
+                self._note_damaged(str(error))
+            else:
+                self._damage.good()
+
+    def _take(self, data: bytes, arrived_ns: int) -> None:
+        """Use a message. Raises BadFrameError, DeviceError."""
+        kind, content = messages.unpack(data)
+        if kind == Kind.SERVER_INFO:
+            self._greeted(messages.read_server_info(content))
+        elif kind == Kind.RESPONSE:
+            if messages.chosen_version(content) == NEWEST:
+                self._version = NEWEST
+        elif kind == Kind.FRAME and self._version is not None:
+            self._framed(read_frame(content, self._version), arrived_ns)
+
+    def _greeted(self, server: ServerInfo) -> None:
+        """Raises DeviceError: a version that is not supported."""
+        known = f"this driver reads {', '.join(map(in_words, VERSIONS))}"
+        if server.natnet < VERSIONS[0]:
+            raise DeviceError(f"{self._name}: {server.words}; {known}: update Motive to 2.0 or newer")
+        if not server.clock_hz:
+            raise DeviceError(f"{self._name}: {server.words} does not tell the rate of its clock; {known}")
+        if server == self.server:
+            return  # it answers that we asked again
+        self.server = server
+        self._version = server.natnet if server.natnet in VERSIONS else None
+        self._asked_ns -= ASK_AGAIN_NS  # a newer one is asked for NEWEST at once
+
+    def _framed(self, frame: Frame, arrived_ns: int) -> None:
+        """Make the reading of a frame, if it is newer than the one before."""
+        assert self.server is not None  # else its version would not be known
+        clock = self._clock
+        if self.frame is not None and frame.transmitted <= self.frame.transmitted:
+            if self.frame.transmitted - frame.transmitted < self.server.clock_hz:
+                self.late += 1
+                return
+            clock = None  # the server's clock began anew
+        if clock is None:
+            clock = self._clock = DeviceClock(self.server.clock_hz)
+            self._first_tick = frame.transmitted
+        clock.observe(frame.transmitted - self._first_tick, arrived_ns)
+        ticks = frame.exposed or frame.transmitted
+        t_ns = clock.base_ns + round(clock.since_base_ns(ticks - self._first_tick))
+        if not frame.exposed:
+            t_ns -= self._settings.delay_ns
+        self._measured_ns = max(t_ns, self._measured_ns + 1)
+        lost = frame.number - self.frame.number if self.frame is not None else 1
+        self._sequence += lost if 1 <= lost <= MOST_LOST else 1
+        self.frame, self._heard_ns = frame, arrived_ns
+        self._arrivals.append(arrived_ns)
+        self._reading = Reading(self._sequence, self._measured_ns, self._values(frame), arrived_ns)
+
+    def _values(self, frame: Frame) -> tuple[float, ...]:
+        """Values of a reading; NaN where the body is not tracked."""
+        body = frame.bodies.get(self._settings.body)
+        if body is None or not body.tracked:
+            return (math.nan,) * self._settings.values
+        return z_up(body, self._settings.up_axis)[: self._settings.values]
+
+    def _note_damaged(self, found: str) -> None:
+        """Count damaged datagrams. Raises DamagedError: too many."""
+        self._errors += 1
+        try:
+            self._damage.damaged(found)
+        except DamagedError:
+            self.close()
+            raise
+
+    def _detail(self) -> str:
+        """What server and frames report."""
+        if self.server is None:
+            return "not found yet"
+        version = f" (stream {in_words(self._version)})" if self._version not in (None, self.server.natnet) else ""
+        return f"{self.server.words}{version}, {self._body_words()}"
+
+    def _body_words(self) -> str:
+        number, frame = self._settings.body, self.frame
+        if frame is None:
+            return "no frame yet"
+        body = frame.bodies.get(number)
+        if body is None:
+            return f"body {number} is not streamed; streamed: {', '.join(map(str, sorted(frame.bodies))) or 'none'}"
+        if not body.tracked:
+            return f"body {number} is not tracked"
+        return f"body {number} tracked, mean marker error {body.error * 1e3:.2f} mm"
+
+    def _unanswered(self) -> str:
+        """Why no server was found."""
+        if self.server is None:
+            return (
+                f"no answer within {GREET_NS * 1e-9:g} s; does Motive stream (Streaming settings: on, unicast), does "
+                "its firewall let UDP through, is the port that of commands (1510)?"
+            )
+        known = ", ".join(map(in_words, VERSIONS))
+        return f"{self.server.words} does not stream version {in_words(NEWEST)} when asked; this driver reads {known}"
+
+    def _why_silent(self) -> str:
+        if self.server is not None and self.server.multicast:
+            return "it streams multicast: set unicast in Motive's streaming settings"
+        return "is Motive live, or stopped, and does it stream unicast?"
+
+    def _gone(self, error: OSError) -> LinkLostError:
+        self._errors += 1
+        self.close()
+        return LinkLostError(f"{self._name}: the network is gone ({error})")

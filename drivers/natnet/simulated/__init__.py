@@ -1,0 +1,1 @@
+"""A simulated NatNet server. This file imports nothing; import the submodule that you need."""

@@ -1,0 +1,116 @@
+"""Bytes of a frame of motion capture, as a server sends them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from drivers.natnet.frame import ASSETS_FROM, BODY, COUNT, SIZES_FROM, TIMES, TRACKED, Body, Frame
+from drivers.natnet.messages import Kind, Version, message
+
+T = TypeVar("T")
+Point = tuple[float, float, float]
+# Number, position, size, flags, residual.
+LabelledMarker = tuple[int, Point, float, int, float]
+# Number, and the values of each channel.
+Channels = tuple[int, Sequence[Sequence[float]]]
+_POINT = struct.Struct("<3f")
+_MARKER = struct.Struct("<i3ffhf")
+_PRECISION = struct.Struct("<II")
+_FLAGS = struct.Struct("<h")
+# Versions from this on have a second time of the cameras' clock, which is 0 where it is not synchronised by PTP.
+_PRECISE_FROM: Version = (4, 0)
+
+
+class Scene(NamedTuple):
+    """What a frame holds besides the rigid bodies.
+
+    Attributes:
+        marker_sets: name and markers [m].
+        markers: those of no set [m].
+        skeletons: number and bodies.
+        assets: number, bodies and markers; from version 4.1 on.
+        labelled: markers with a number.
+        force_plates: number and channels.
+        devices: number and channels.
+    """
+
+    marker_sets: Sequence[tuple[str, Sequence[Point]]] = ()
+    markers: Sequence[Point] = ()
+    skeletons: Sequence[tuple[int, Mapping[int, Body]]] = ()
+    assets: Sequence[tuple[int, Mapping[int, Body], Sequence[LabelledMarker]]] = ()
+    labelled: Sequence[LabelledMarker] = ()
+    force_plates: Sequence[Channels] = ()
+    devices: Sequence[Channels] = ()
+
+
+EMPTY = Scene()
+
+
+def frame_message(frame: Frame, version: Version, scene: Scene = EMPTY, received: int = 0) -> bytes:
+    """The message of a frame.
+
+    Args:
+        frame: its number, rigid bodies and times.
+        version: of the bit stream.
+        scene: what else is in it.
+        received: when the cameras' data arrived [ticks].
+    """
+
+    def section(items: Sequence[T], packed: Callable[[T], bytes]) -> bytes:
+        content = b"".join(map(packed, items))
+        size = COUNT.pack(len(content)) if version >= SIZES_FROM else b""
+        return COUNT.pack(len(items)) + size + content
+
+    parts = [
+        COUNT.pack(frame.number),
+        section(scene.marker_sets, lambda item: item[0].encode() + b"\0" + _counted(map(_point, item[1]))),
+        section(scene.markers, _point),
+        section(list(frame.bodies.items()), _body),
+        section(scene.skeletons, lambda item: COUNT.pack(item[0]) + _counted(map(_body, item[1].items()))),
+    ]
+    if version >= ASSETS_FROM:
+        parts.append(
+            section(
+                scene.assets,
+                lambda item: (
+                    COUNT.pack(item[0]) + _counted(map(_body, item[1].items())) + _counted(map(_marker, item[2]))
+                ),
+            )
+        )
+    parts += [
+        section(scene.labelled, _marker),
+        section(scene.force_plates, _channels),
+        section(scene.devices, _channels),
+    ]
+    parts.append(TIMES.pack(0, 0, frame.number * 0.01, frame.exposed, received, frame.transmitted))
+    if version >= _PRECISE_FROM:
+        parts.append(_PRECISION.pack(0, 0))
+    parts.append(_FLAGS.pack(0))
+    return message(Kind.FRAME, b"".join(parts))
+
+
+def _counted(items: Iterable[bytes]) -> bytes:
+    listed = list(items)
+    return COUNT.pack(len(listed)) + b"".join(listed)
+
+
+def _point(point: Point) -> bytes:
+    return _POINT.pack(*point)
+
+
+def _body(item: tuple[int, Body]) -> bytes:
+    number, body = item
+    return BODY.pack(number, *body.position, *body.orientation, body.error, TRACKED if body.tracked else 0)
+
+
+def _marker(marker: LabelledMarker) -> bytes:
+    number, place, size, flags, residual = marker
+    return _MARKER.pack(number, *place, size, flags, residual)
+
+
+def _channels(item: Channels) -> bytes:
+    number, channels = item
+    values = [_counted(struct.pack("<f", value) for value in channel) for channel in channels]
+    return COUNT.pack(number) + _counted(values)

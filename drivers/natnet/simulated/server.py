@@ -1,0 +1,161 @@
+"""A NatNet server that streams a rigid body to one client, simulated at the protocol level."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+
+import msgspec
+
+from drivers.natnet import messages
+from drivers.natnet.axes import UpAxis, streamed
+from drivers.natnet.frame import Body, Frame
+from drivers.natnet.messages import CHOOSES_FROM, NEWEST, VERSIONS, Kind, ServerInfo, Version, in_words
+from drivers.natnet.simulated.frame_bytes import Scene, frame_message
+from drivers.serial.bad_frame import BadFrameError
+from drivers.sim.protocol.plant_ports import NEVER_NS, Instrument
+
+# A client that has not said anything for so long gets no more frames [ns].
+FORGETS_NS = 10_000_000_000
+# A frame that is not there yet is looked for so often [ns].
+LOOK_NS = 1_000_000
+# Ticks a second of a Windows computer's performance counter.
+CLOCK_HZ = 10_000_000
+# Its clock and ours begin at different times [ns].
+_BEGAN_NS = 86_400_000_000_000
+_ERROR_M = 0.0003
+
+
+class ServerOptions(msgspec.Struct, frozen=True):
+    """How a server is set up.
+
+    Attributes:
+        body: streaming ID of the body.
+        up_axis: of the stream.
+        delay_ns: from the exposure to the transmission [ns].
+        natnet: version of its protocol.
+        clock_ppm: how much faster than ours its clock is [1e-6].
+        knows_exposure: the cameras tell the middle of their exposure.
+        scene: what it streams besides.
+        bodies: other rigid bodies, that do not move.
+    """
+
+    body: int = 1
+    up_axis: UpAxis = "y"
+    delay_ns: int = 5_000_000
+    natnet: Version = NEWEST
+    clock_ppm: float = 0.0
+    knows_exposure: bool = True
+    scene: Scene = Scene()
+    bodies: tuple[int, ...] = ()
+
+
+DEFAULT = ServerOptions()
+
+
+class MotionServer:
+    """A `SimulatedSerialDevice` that streams; each message is a datagram. A reading that is NaN is a body not tracked.
+
+    Args:
+        instrument: that measures the body; its channels are a position, and an orientation if there is one.
+        options: see there.
+
+    Attributes:
+        version: of the bit stream.
+        clients: how many have connected, one after the other.
+    """
+
+    def __init__(self, instrument: Instrument, options: ServerOptions = DEFAULT) -> None:
+        self._instrument, self._options = instrument, options
+        self._info = ServerInfo("Motive", "3.1.0.0", options.natnet, CLOCK_HZ, multicast=False)
+        self.version = options.natnet
+        self.clients = 0
+        self._heard_ns: int | None = None
+        self._sequence, self._measured_ns = 0, -1
+        self._held: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+        self._ready: deque[tuple[int, bytes]] = deque()
+
+    def restart(self) -> None:
+        """As after the program was ended and started again: it knows no client."""
+        self._heard_ns = None
+        self._ready.clear()
+        self.version = self._options.natnet
+
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:  # noqa: ARG002
+        """Receive a datagram of a client; the one sent back."""
+        try:
+            kind, content = messages.unpack(data)
+        except BadFrameError:
+            return b""
+        if kind == Kind.CONNECT:
+            if self._heard_ns is None:
+                self.clients += 1
+                self._skip()
+            self._heard_ns = ended_ns
+            self._choose(messages.wanted_version(content))
+            return messages.server_info(self._info)
+        if self._heard_ns is None:
+            return b""
+        self._heard_ns = None if kind == Kind.DISCONNECT else ended_ns
+        if kind in (Kind.DISCONNECT, Kind.KEEP_ALIVE):
+            return b""
+        if kind == Kind.REQUEST and messages.in_text(content).startswith(messages.BITSTREAM):
+            self._choose(messages.chosen_version(content))
+            return messages.response(f"{messages.BITSTREAM},{in_words(self.version)}")
+        return messages.message(Kind.UNRECOGNIZED)
+
+    def wake(self, now_ns: int) -> int:
+        """When the next frame is sent, or looked for."""
+        if self._heard_ns is None or now_ns - self._heard_ns > FORGETS_NS:
+            self._heard_ns = None
+            return NEVER_NS
+        for number, t_ns, values in self._instrument.since(self._sequence):
+            self._sequence, self._measured_ns = number, t_ns
+            self._ready.append((t_ns + self._options.delay_ns, self._frame(number, t_ns, values)))
+        if self._ready:
+            return max(self._ready[0][0], now_ns + 1)
+        due_ns = self._measured_ns + round(1e9 / self._instrument.rate_hz) if self._measured_ns >= 0 else 0
+        return max(due_ns, now_ns + LOOK_NS)
+
+    def unasked(self, now_ns: int) -> Sequence[tuple[int, bytes]]:
+        """The frames that it has sent; see `drivers.sim.protocol.line.Streaming`."""
+        sent = []
+        while self._ready and self._ready[0][0] <= now_ns:
+            sent.append(self._ready.popleft())
+        return sent if self._heard_ns is not None else ()
+
+    def press(self, pressed: bool) -> None:  # noqa: ARG002
+        """Raises ValueError: it reads no emergency stop."""
+        raise ValueError("this device has no emergency stop")
+
+    def _skip(self) -> None:
+        """A client gets nothing from before it connected."""
+        self._ready.clear()
+        for number, t_ns, _ in self._instrument.since(self._sequence):
+            self._sequence, self._measured_ns = number, t_ns
+
+    def _choose(self, wanted: Version | None) -> None:
+        """Stream the version that a client wants, if it can be chosen."""
+        if wanted in VERSIONS and self._options.natnet >= max(CHOOSES_FROM, wanted):
+            self.version = wanted
+
+    def _frame(self, number: int, t_ns: int, values: tuple[float, ...]) -> bytes:
+        options = self._options
+        tracked = all(map(math.isfinite, values))
+        if tracked:
+            held = streamed(values, options.up_axis)
+            self._held = held if len(held) == len(self._held) else (*held, *self._held[3:])
+        x, y, z, qx, qy, qz, qw = self._held
+        bodies = {
+            other: Body((float(other), 1.0, 0.0), (0.0, 0.0, 0.0, 1.0), _ERROR_M, True) for other in options.bodies
+        }
+        bodies[options.body] = Body((x, y, z), (qx, qy, qz, qw), _ERROR_M, tracked)
+        sent_ns = t_ns + options.delay_ns
+        exposed = self._ticks(t_ns) if options.knows_exposure else 0
+        frame = Frame(number, bodies, exposed, self._ticks(sent_ns))
+        return frame_message(frame, self.version, options.scene, received=exposed)
+
+    def _ticks(self, t_ns: int) -> int:
+        """Time of its clock."""
+        return round((t_ns * (1.0 + self._options.clock_ppm * 1e-6) + _BEGAN_NS) * CLOCK_HZ * 1e-9)

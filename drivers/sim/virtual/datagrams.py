@@ -1,0 +1,118 @@
+"""UDP ports in virtual time: the driver's port, and the end of a simulated line on a network."""
+
+from __future__ import annotations
+
+import errno
+from collections import deque
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+from drivers.host import SLICE_S
+from drivers.sim.virtual.schedule import Actor, VirtualTime
+
+_SLICE_NS = round(SLICE_S * 1e9)
+# Addresses of simulated devices: ports that a system hands out by itself begin here.
+_FIRST_PORT = 49152
+
+
+class VirtualDatagramPort:
+    """A `drivers.host.DatagramPort`.
+
+    Args:
+        time: the virtual time.
+        address: HOST:PORT that is written to; nobody need be there.
+        terminals: ends of simulated lines, by address.
+
+    Attributes:
+        owner: the actor that opened it, or None once it is closed.
+    """
+
+    def __init__(self, time: VirtualTime, address: str, terminals: MutableMapping[str, Any]) -> None:
+        self._time, self._address, self._terminals = time, address, terminals
+        self._come: deque[bytes] = deque()
+        self._reader: Actor | None = None
+        self.owner: Actor | None = time.current
+
+    def send(self, data: bytes, /) -> None:
+        """See `drivers.host.DatagramPort`."""
+        self._check()
+        terminal = self._terminals.get(self._address)
+        if isinstance(terminal, VirtualDatagrams):
+            terminal.take(self, data)
+
+    def receive(self, *, wait: bool) -> bytes | None:
+        """See `drivers.host.DatagramPort`."""
+        self._check()
+        if wait:
+            self._reader = self._time.current
+            self._time.wait(self._time.now_ns + _SLICE_NS, lambda: bool(self._come) or self.owner is None)
+            self._reader = None
+            self._check()
+        return self._come.popleft() if self._come else None
+
+    def close(self) -> None:
+        """See `drivers.host.DatagramPort`."""
+        self.owner = None
+
+    def deliver(self, data: bytes) -> None:
+        """A datagram has come."""
+        self._come.append(data)
+        if self._reader is not None:
+            self._time.wake(self._reader)
+
+    def _check(self) -> None:
+        self._time.check()
+        if self.owner is None:
+            raise OSError(errno.EBADF, "Bad file descriptor")
+
+
+class VirtualDatagrams:
+    """The device's end of a simulated line; a `drivers.sim.protocol.line.Terminal`, like `drivers.udp.UdpTerminal`.
+
+    Args:
+        terminals: ends of simulated lines, by address; it adds itself while it is connected.
+
+    Attributes:
+        endpoint: HOST:PORT.
+        port: that has written last, and that it answers.
+        serve_now: requests a round of the line.
+    """
+
+    def __init__(self, terminals: MutableMapping[str, Any]) -> None:
+        self._terminals = terminals
+        used = sum(isinstance(terminal, VirtualDatagrams) for terminal in terminals.values())
+        self.endpoint = f"127.0.0.1:{_FIRST_PORT + used}"
+        self.port: VirtualDatagramPort | None = None
+        self.serve_now: Callable[[], None] = lambda: None
+        self._to_device: deque[tuple[VirtualDatagramPort, bytes]] = deque()
+
+    def reconnect(self) -> None:
+        """See `drivers.sim.protocol.line.Terminal`."""
+        self._terminals[self.endpoint] = self
+
+    def disconnect(self) -> None:
+        """See `drivers.sim.protocol.line.Terminal`."""
+        self._terminals.pop(self.endpoint, None)
+        self.port = None
+        self._to_device.clear()
+
+    def fileno(self) -> int:
+        """There is none."""
+        return -1
+
+    def take(self, port: VirtualDatagramPort, data: bytes) -> None:
+        """A datagram has come from a port."""
+        self._to_device.append((port, data))
+        self.serve_now()
+
+    def read(self) -> bytes:
+        """See `drivers.sim.protocol.line.Terminal`."""
+        if not self._to_device:
+            return b""
+        self.port, data = self._to_device.popleft()
+        return data
+
+    def write(self, data: bytes) -> None:
+        """See `drivers.sim.protocol.line.Terminal`."""
+        if self.port is not None and self.port.owner is not None:
+            self.port.deliver(data)
