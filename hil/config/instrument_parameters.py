@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from scipy.spatial.transform import Rotation
+
 from hil.config.model import UncheckedConfig
 from hil.config.schema.instruments import ImuConfig, InstrumentErrors, MotionConfig, Triple
 from models.plant.instruments import InstrumentParameters
@@ -28,7 +30,7 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
             point=section.point_m,
             body_turn=radians(section.body_turn_deg),
             origin=section.origin_m,
-            turn=radians(section.turn_deg),
+            turn=_turned(section.turn_deg, section.errors.mounting_deg),
             direction=(section.direction[0] / length, section.direction[1] / length, section.direction[2] / length),
             **_errors(section.errors),
         )
@@ -39,7 +41,7 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
             noise=3 * (section.noise_mps2,) + 3 * (section.noise_radps,),
             bias=3 * (section.bias_mps2,) + 3 * (section.bias_radps,),
             point=section.point_m,
-            body_turn=radians(section.turn_deg),
+            body_turn=_turned(section.turn_deg, section.errors.mounting_deg),
             **_errors(section.errors),
         )
     assert config.joints is not None
@@ -50,7 +52,7 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
         noise=len(encoders) * (math.radians(config.joints.noise_deg),),
         bias=len(encoders) * (math.radians(config.joints.bias_deg),),
         joints=tuple(encoder.joint for encoder in encoders),
-        zero=tuple(math.radians(encoder.zero_deg) for encoder in encoders),
+        zero=tuple(math.radians(encoder.zero_deg + encoder.error_deg) for encoder in encoders),
         sign=tuple(-1.0 if encoder.reversed else 1.0 for encoder in encoders),
         **_errors(config.joints.errors),
     )
@@ -62,10 +64,25 @@ def radians(turns_deg: Triple) -> Triple:
     return roll, pitch, yaw
 
 
+def _turned(turns_deg: Triple, further_deg: Triple) -> Triple:
+    """Roll, pitch, yaw [rad] of axes that are turned further, about their own axes."""
+    if not any(further_deg):
+        return radians(turns_deg)
+    axes = turned(turns_deg) * turned(further_deg)
+    yaw, pitch, roll = axes.as_euler("ZYX").tolist()
+    return roll, pitch, yaw
+
+
+def turned(turns_deg: Triple) -> Rotation:
+    """The rotation by roll, pitch, yaw [deg], about x first, then y, then z of the axes that do not turn."""
+    return Rotation.from_euler("ZYX", turns_deg[::-1], degrees=True)
+
+
 def _errors(errors: InstrumentErrors) -> dict[str, Any]:
     return {
         "drop_outs": errors.drop_outs,
         "fault": errors.fault,
         "fault_at": errors.fault_at_s,
         "fault_size": errors.fault_size,
+        "late_ns": round(errors.late_ms * 1e6),
     }
