@@ -100,7 +100,7 @@ def calibrate_motion(record: Recorded, config: Config) -> Alignment:
     else:
         turn, turn_sd = _turn(drive, section, result)
         if section.measures == "pose":
-            _body(rest, turn, turn_sd, section, result)
+            _body(rest, turn, turn_sd, result)
         origin = start + point - turn.apply(mean)
         origin_sd = Found(math.hypot(mean_sd, math.radians(turn_sd) * float(np.linalg.norm(mean))), 0.0)
     for axis, value in zip("xyz", origin, strict=True):
@@ -126,7 +126,7 @@ def _turn(drive: Drive, section: MotionConfig, result: Alignment) -> tuple[Rotat
     return rotation(turns_deg), sd_deg
 
 
-def _body(rest: Floats, turn: Rotation, turn_sd: float, section: MotionConfig, result: Alignment) -> None:
+def _body(rest: Floats, turn: Rotation, turn_sd: float, result: Alignment) -> None:
     """Turn of the measured body on the rover: the body stands level and straight ahead at the start."""
     attitude, noise_deg = standing_attitude(rest[:, 3:7])
     sd = math.sqrt(noise_deg**2 / len(rest) + turn_sd**2 + _uneven_deg() ** 2)
@@ -144,7 +144,7 @@ def _distance(drive: Drive, along: Floats, result: Alignment) -> None:
         )
     angle = math.degrees(math.acos(min(drive.scale.value, 1.0)))
     result.notes.append(
-        f"angle between direction and way: {angle:.1f} deg, if no wheel slipped; slip looks the same, so it is not written"
+        f"angle between direction and way: {angle:.1f} deg, if no wheel slipped; slip looks the same: not written"
     )
 
 
@@ -185,8 +185,8 @@ def calibrate_imu(record: Recorded, config: Config) -> Alignment:
     force, size = mean[:3], float(np.linalg.norm(mean[:3]))
     if abs(size - GRAVITY_MPS2) > OF_GRAVITY * GRAVITY_MPS2:
         raise CalibrationError(
-            f"a mean specific force of {size:.3f} m/s^2 while it stood, allowed: {GRAVITY_MPS2:g} within {OF_GRAVITY:.0%}: "
-            "check its unit and its scale"
+            f"a mean specific force of {size:.3f} m/s^2 while it stood, allowed: {GRAVITY_MPS2:g} within "
+            f"{OF_GRAVITY:.0%}: check its unit and its scale"
         )
     up = rotation((config.ground.roll_deg, -config.ground.pitch_deg, 0.0)).inv().apply([0.0, 0.0, 1.0])
     level_sd = math.degrees(
@@ -272,7 +272,7 @@ def _level(config: Config) -> None:
 
 
 def _uneven_deg() -> float:
-    """Standard deviation of the attitude of rover or bogie on a bed that is as even as EVEN_M over half a metre [deg]."""
+    """Standard deviation of the attitude of rover or bogie on a bed as even as EVEN_M over half a metre [deg]."""
     return math.degrees(EVEN_M / 0.5)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hil.signals.calibration import Fitted, Floats
 
 calibrate = typer.Typer(
-    help="Numbers of a calibration sheet, from the running sensors or from the record of a run. With a RUN nothing moves.",
+    help="Numbers of a calibration sheet, from the running sensors, or from a run that is made now or was before.",
     no_args_is_help=True,
 )
 

@@ -117,8 +117,8 @@ class Drive(NamedTuple):
 def straight_drive(readings: Readings, wheels: Way) -> Drive:
     """Direction, scale and delay of the places (n, channels) of a straight drive, against the wheels' way.
 
-    The places are fitted by A + d w(t - late) + c w(t - late)^2, where w is the way of the wheels: d is the tangent at the
-    start, so that a rover that veers evenly does not turn it.
+    The places are fitted by A + d w(t - late) + c w(t - late)^2, where w is the way of the wheels: d is the tangent at
+    the start, so that a rover that veers evenly does not turn it.
 
     Raises:
         CalibrationError: the wheels did not drive far enough, or the readings did not follow them.
