@@ -81,7 +81,7 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
     summary, wrong = verified_summary(Path(run), unverified=unverified)
     record = read_trial(Path(run))
     layout, fields = layout_of(record), signals_of("tick")
-    dimensions = {"wheels": "wheel", "chambers": "valve", "channels": "channel"}
+    dimensions = {"wheels": "wheel", "chambers": "valve", "channels": "channel", "instruments": "instrument"}
     coordinates: dict[str, Any] = {
         "time": ("time", record.tick["t_ns"] * 1e-9, {"units": "s", "description": fields["t_ns"].description}),
         "wheel": ("wheel", list(layout.wheels)),

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
 
+from hil.cli.calibrate_instruments import imu, joints, motion
 from hil.cli.calibrate_residuals import residuals
+from hil.cli.calibration_run import record_of
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from hil.signals.calibration import Fitted, Floats
 
 calibrate = typer.Typer(
-    help="Numbers of a calibration sheet, from the running sensors or from the record of a run; nothing moves.",
+    help="Numbers of a calibration sheet, from the running sensors, or from a run that is made now or was before.",
     no_args_is_help=True,
 )
 
@@ -126,7 +128,7 @@ def cylinder(
     """
     from hil.app.cylinder_calibration import calibrate_cylinder
 
-    record, config = _record_of(run)
+    record, config = record_of(run)
     known = config.layout.cylinders
     if name not in known:
         allowed = ", ".join(known) or "none, the rover has no cylinders"
@@ -157,7 +159,8 @@ def zero(sensor: Sensor) -> None:
     _finish(sensor, {"offset_V": _fit(sensor, "", fit).value})
 
 
-calibrate.command()(residuals)
+for command in (residuals, motion, imu, joints):
+    calibrate.command()(command)
 
 
 def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[SensorReadings], Fitted]) -> Fitted:
@@ -182,7 +185,7 @@ def _hanging_offsets(sensor: Sensor) -> dict[str, dict[str, float]] | None:
     run = Path(sensor.source)
     if not run.is_dir():
         return None
-    record, config = _record_of(run)
+    record, config = record_of(run)
     names = config.layout.loads
     if not names or (sensor.name != "loads" and sensor.name not in names):
         return None
@@ -214,25 +217,9 @@ def _live(sensor: Sensor, what_to_do: str) -> SensorReadings:
     return SensorReadings(volts[:, column], config, column)
 
 
-def _record_of(run: Path) -> tuple[TrialRecord, Config]:
-    """The record of a run, and its config."""
-    from hil.config import parse_config
-    from hil.recording import RecordError, read_trial
-    from hil.recording.run_folder import recorded_run
-
-    with usage_errors():
-        recorded_run(run)
-        try:
-            record = read_trial(run)
-        except RecordError as error:
-            complain(str(error))
-            raise typer.Exit(USAGE) from None
-        return record, parse_config(str(record.meta.get("config", "")), "/meta/config")
-
-
 def _recorded(sensor: Sensor) -> SensorReadings:
     """The sensor's reading in the record of a run."""
-    record, config = _record_of(Path(sensor.source))
+    record, config = record_of(Path(sensor.source))
     if config.record.sensors != "all":
         complain(f"{sensor.source}: record.sensors is {config.record.sensors}; a calibration needs all samples")
         raise typer.Exit(USAGE)

@@ -18,8 +18,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from drivers.calibration import Calibration
+from drivers.device_sections import INSTRUMENTS
 from hil.config.problems import Problem
 from hil.config.schema.cylinders import CylinderSheet
+from hil.config.schema.instrument_sheets import ImuSheet, JointsSheet, MotionSheet
 from hil.config.schema.loads import LoadSheet
 from hil.config.schema.residuals import ResidualSheet
 from hil.config.text_file import read_text
@@ -29,7 +31,7 @@ KEY = ("devices", "daq", "calibration")
 LOADS = ("loads", "calibration")
 CYLINDERS = ("cylinders", "calibration")
 RESIDUALS = ("residuals", "calibration")
-KEYS = (KEY, LOADS, CYLINDERS, RESIDUALS)
+KEYS = (KEY, LOADS, CYLINDERS, RESIDUALS, *((role, "calibration") for role in INSTRUMENTS))
 
 
 class SheetError(ValueError):
@@ -92,6 +94,9 @@ CHECKED: dict[str, TypeAdapter[Any]] = {
     "loads": TypeAdapter(dict[str, LoadSheet]),
     "cylinders": TypeAdapter(dict[str, CylinderSheet]),
     "residuals": TypeAdapter(ResidualSheet),
+    "motion": TypeAdapter(MotionSheet),
+    "imu": TypeAdapter(ImuSheet),
+    "joints": TypeAdapter(JointsSheet),
 }
 
 
@@ -121,6 +126,29 @@ def update_sheets(file: Path, sheets: Sheets, kind: str) -> Path | None:
             sheet = content.get(sensor) or {}
             content[sensor] = {"serial": "unknown", **(sheet if isinstance(sheet, dict) else {}), **numbers}
         return _write(file, content, kind)
+
+
+def update_sheet(file: Path, numbers: Mapping[str, Any], kind: str) -> Path | None:
+    """Write what was found of an instrument of motion; what the file has of other keys stays.
+
+    Args:
+        file: to be written; made if there is none.
+        numbers: by key.
+        kind: of `CHECKED`, a single sheet.
+
+    Returns:
+        Where the former file is; None: there was none.
+
+    Raises:
+        SheetError: nothing was written.
+    """
+    with _refused(file):
+        content: Any = {"serial": "unknown"}
+        if file.is_file():
+            content, problems = read_yaml(read_text(file, MOST_BYTES), "(file)")
+            if problems or not isinstance(content, dict):
+                raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
+        return _write(file, {**content, **numbers}, kind)
 
 
 def replace_residuals(file: Path, content: Mapping[str, Any]) -> Path | None:

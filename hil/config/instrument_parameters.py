@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from scipy.spatial.transform import Rotation
 
 from hil.config.model import UncheckedConfig
 from hil.config.schema.instruments import ImuConfig, InstrumentErrors, MotionConfig
@@ -30,7 +32,7 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
             point=vector(section.point_m),
             body_turn=vector(map(math.radians, section.body_turn_deg)),
             origin=vector(section.origin_m),
-            turn=vector(map(math.radians, section.turn_deg)),
+            turn=_turned(section.turn_deg, section.errors.mounting_deg),
             direction=vector(part / length for part in section.direction),
             **_errors(section.errors),
         )
@@ -41,7 +43,7 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
             noise=3 * (section.noise_mps2,) + 3 * (section.noise_radps,),
             bias=3 * (section.bias_mps2,) + 3 * (section.bias_radps,),
             point=vector(section.point_m),
-            body_turn=vector(map(math.radians, section.turn_deg)),
+            body_turn=_turned(section.turn_deg, section.errors.mounting_deg),
             **_errors(section.errors),
         )
     assert config.joints is not None
@@ -52,7 +54,7 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
         noise=len(encoders) * (math.radians(config.joints.noise_deg),),
         bias=len(encoders) * (math.radians(config.joints.bias_deg),),
         joints=tuple(encoder.joint for encoder in encoders),
-        zero=tuple(math.radians(encoder.zero_deg) for encoder in encoders),
+        zero=tuple(math.radians(encoder.zero_deg + encoder.error_deg) for encoder in encoders),
         sign=tuple(-1.0 if encoder.reversed else 1.0 for encoder in encoders),
         **_errors(config.joints.errors),
     )
@@ -64,10 +66,25 @@ def vector(parts: Iterable[float]) -> Vector:
     return x, y, z
 
 
+def _turned(turns_deg: Sequence[float], further_deg: Sequence[float]) -> Vector:
+    """Roll, pitch, yaw [rad] of axes that are turned further, about their own axes."""
+    if not any(further_deg):
+        return vector(map(math.radians, turns_deg))
+    axes = turned(turns_deg) * turned(further_deg)
+    yaw, pitch, roll = axes.as_euler("ZYX").tolist()
+    return roll, pitch, yaw
+
+
+def turned(turns_deg: Sequence[float]) -> Rotation:
+    """The rotation by roll, pitch, yaw [deg], about x first, then y, then z of the axes that do not turn."""
+    return Rotation.from_euler("ZYX", turns_deg[::-1], degrees=True)
+
+
 def _errors(errors: InstrumentErrors) -> dict[str, Any]:
     return {
         "drop_outs": errors.drop_outs,
         "fault": errors.fault,
         "fault_at": errors.fault_at_s,
         "fault_size": errors.fault_size,
+        "late_ns": round(errors.late_ms * 1e6),
     }

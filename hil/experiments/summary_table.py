@@ -10,6 +10,9 @@ from rich.table import Table
 
 from hil.experiments.disturbance_summary import disturbance_lines, long_tick_lines
 
+# What may have become of an instrument at the end of a run.
+_OUT = {"left_out": "LEFT OUT at the end", "stale": "STALE at the end"}
+
 
 def summary_table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
     """A table of names and values for the terminal; values may hold rich's markup."""
@@ -33,10 +36,32 @@ def verdict_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def motion_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What became of the instruments of motion, and how far the estimates were from the truth, where it is known."""
+    estimation = summary.get("estimation") or {}
+    rows = []
+    for role, source in (estimation.get("sources") or {}).items():
+        used = f"{source.get('used', 0)} of {source.get('readings', 0)} readings used"
+        out = next((words for key, words in _OUT.items() if source.get(key)), "")
+        innovation = quantity(source.get("innovation"), "", 2)
+        rows.append(
+            (f"{role} measured", f"{used}, mean innovation {innovation}" + (f"; [bold red]{out}[/]" if out else ""))
+        )
+    if any(estimation.get(key) is not None for key in ("speed_error_mps", "slip_error", "load_error_N")):
+        errors = [
+            quantity(estimation.get("speed_error_mps"), "mm/s", 2, 1e3),
+            quantity(estimation.get("slip_error"), "", 4),
+            quantity(estimation.get("load_error_N"), "N", 1),
+        ]
+        rows.append(("estimated speed, slip, load: rms error", ", ".join(errors)))
+    return rows
+
+
 def loop_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How the loop ran."""
+    """How the loop ran, and what it measured of the motion."""
     loop = summary.get("loop") or {}
     return [
+        *motion_rows(summary),
         ("loop", f"{quantity(loop.get('rate_hz'), 'Hz', 0)}, {quantity(loop.get('ticks'), 'ticks', 0)}"),
         ("late, skipped", f"{quantity(loop.get('late'), '', 0)}, {quantity(loop.get('skipped'), '', 0)}"),
         *long_tick_lines(loop),

@@ -18,6 +18,8 @@ import numpy as np
 
 from hil.messages.layout import INSTRUMENTS, SAMPLED, Layout
 
+_TURNS = ("roll", "pitch", "yaw")
+_CHANNEL_UNITS = {"m": "m", "mps2": "m/s^2", "radps": "rad/s"}
 # The stages of a tick, in the order in which they run (hil/runtime/cycle.py).
 PHASES = ("sample", "estimate", "predict", "check", "decide", "control", "limit", "command", "record")
 
@@ -58,6 +60,14 @@ class Signal(NamedTuple):
         by_layout: tuple[str, ...] | None = getattr(layout, self.elements, None)
         return tuple(self.elements.split(",")) if by_layout is None else by_layout
 
+    def unit_of(self, element: str) -> str:
+        """Unit of one of its elements; of a reading it follows from the channel's name."""
+        if self.unit or not element or self.kind.startswith("u"):
+            return self.unit
+        if element in _TURNS or self.name == "joints_reading":
+            return "rad"
+        return _CHANNEL_UNITS.get(element.rpartition("_")[2], "m" if element in ("x", "y", "z") else "1")
+
     def shape(self, layout: Layout) -> tuple[int, ...]:
         """Of its value; an array of chambers is (cylinders, 2)."""
         if self.elements == "chambers":
@@ -86,7 +96,7 @@ def _of_instrument(role: str) -> tuple[Signal, ...]:
         ),
         Signal(
             f"{role}_reading", "f8", "", f"newest reading {words}, in its own axes; SI", f"samples.{role}.value",
-            channels,
+            channels, by_name=True,
         ),
     )  # fmt: skip
 
@@ -245,41 +255,41 @@ TICK = (
     *chain.from_iterable(map(_of_instrument, INSTRUMENTS)),
     Signal(
         "innovation", "f4", "1",
-        "squared normalised innovation of each instrument's newest reading, over its degrees of freedom; NaN before",
-        "prediction.observed.innovation", "instruments",
+        "squared normalised innovation of each instrument's newest reading over its degrees of freedom; NaN before",
+        "prediction.observed.innovation", "instruments", by_name=True,
     ),
     Signal(
-        "source", "u1", "1",
-        "state of each instrument as a source of the observer: 0 nothing yet, 1 used, 2 its newest reading rejected, "
-        "3 left out, 4 stale",
-        "prediction.observed.source", "instruments",
+        "source", "u1", "1", "state of each instrument as a source of the observer: 0 nothing yet, 1 used, 2 its "
+        "newest reading rejected, 3 left out, 4 stale",
+        "prediction.observed.source", "instruments", by_name=True,
     ),
     Signal(
         "speed_sd_mps", "f4", "m/s", "standard deviation of speed_mps", "prediction.observed.speed_sd_mps",
         needs="instruments",
     ),
     Signal(
-        "slip_sd", "f4", "1", "standard deviation of each slip", "prediction.observed.slip_sd", "wheels", "instruments"
+        "slip_sd", "f4", "1", "standard deviation of each slip", "prediction.observed.slip_sd", "wheels", "instruments",
+        by_name=True,
     ),
     Signal(
         "sinkage_sd_m", "f4", "m", "standard deviation of each sinkage", "prediction.observed.sinkage_sd_m", "wheels",
-        "instruments",
+        "instruments", by_name=True,
     ),
     Signal(
         "normal_force_sd_N", "f4", "N", "standard deviation of each normal force",
-        "prediction.observed.normal_force_sd_N", "wheels", "instruments",
+        "prediction.observed.normal_force_sd_N", "wheels", "instruments", by_name=True,
     ),
     Signal(
         "pose_sd", "f4", "", "standard deviation of the pose: position [m], rotation about the base's axes [rad]",
-        "prediction.observed.pose_sd", "x,y,z,roll,pitch,yaw", "instruments",
+        "prediction.observed.pose_sd", "x,y,z,roll,pitch,yaw", "instruments", by_name=True,
     ),
     Signal(
         "joint_angle_sd_rad", "f4", "rad", "standard deviation of each joint angle",
-        "prediction.observed.joint_angle_sd_rad", "turning", "instruments",
+        "prediction.observed.joint_angle_sd_rad", "turning", "instruments", by_name=True,
     ),
     Signal(
         "gravity", "f4", "1", "direction of gravity in the base frame, a unit vector", "prediction.observed.gravity",
-        "x,y,z", "instruments",
+        "x,y,z", "instruments", by_name=True,
     ),
     Signal(
         "energy_sd_J", "f4", "J", "standard deviation of effective_kinetic_energy_J",

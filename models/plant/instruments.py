@@ -45,6 +45,7 @@ class InstrumentParameters:
         drop_outs: share of the readings that are lost.
         fault: frozen, jump, biased or swapped (of two channels), from `fault_at` [s] on; none.
         fault_size: of a jump, and growth a second of a bias, in the unit of the channels.
+        late_ns: readings come this much later than their times say [ns].
     """
 
     measures: Literal["distance", "position", "pose", "imu", "joints"]
@@ -64,6 +65,7 @@ class InstrumentParameters:
     fault: Literal["none", "frozen", "jump", "biased", "swapped"] = "none"
     fault_at: float = math.inf
     fault_size: float = 0.0
+    late_ns: int = 0
 
     def perturbed(self, random: np.random.Generator) -> InstrumentParameters:
         """The same with offsets drawn."""
@@ -89,6 +91,7 @@ class InstrumentOnRig:
         p = self.parameters
         self.rate_hz = p.rate_hz
         self._readings: deque[Number] = deque(maxlen=KEPT)
+        self._to_come: deque[Number] = deque()
         self._sequence = 0
         self._frozen: tuple[float, ...] = ()
         self._turn, self._body_turn = (Rotation.from_euler("ZYX", turns[::-1]) for turns in (p.turn, p.body_turn))
@@ -97,7 +100,15 @@ class InstrumentOnRig:
         self._before_ns, self._velocity_before = 0, self._velocity()
 
     def take(self, t_ns: int) -> None:
-        """Take a reading if one is due by that time of the plant [ns]; it has the time of the state that it reads."""
+        """Take a reading if one is due by that time of the plant [ns].
+
+        It has the time of the state that it reads, and `late_ns` more: until then it is kept back.
+        """
+        self._measure(t_ns)
+        while self._to_come and self._to_come[0][1] <= t_ns:
+            self._readings.append(self._to_come.popleft())
+
+    def _measure(self, t_ns: int) -> None:
         due = int(t_ns * 1e-9 * self.rate_hz)
         if due <= self._sequence:
             return
@@ -109,7 +120,7 @@ class InstrumentOnRig:
         if t_s >= p.fault_at:
             value = self._spoilt(value, t_s - p.fault_at)
         self._frozen = value
-        self._readings.append((due, t_ns, value))
+        self._to_come.append((due, t_ns + p.late_ns, value))
 
     def since(self, sequence: int) -> Sequence[Number]:
         """Readings after a number, oldest first: number, time of measurement [ns], values; `KEPT` at most."""

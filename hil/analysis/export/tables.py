@@ -146,7 +146,9 @@ def _compound(name: str, path: str, rows: Recorded, layout: Layout) -> Table:
 def _columns(field: Signal, dtype: np.dtype[Any], layout: Layout) -> Iterator[Column]:
     kind = "O" if dtype.base.kind == "S" else dtype.base.kind
     for element in field.names(layout) or ("",):
-        yield Column(f"{field.name}.{element}" if element else field.name, field.unit, field.description, kind)
+        yield Column(
+            f"{field.name}.{element}" if element else field.name, field.unit_of(element), field.description, kind
+        )
 
 
 def _values(field: Signal, values: NDArray[Any], layout: Layout) -> Iterator[NDArray[Any]]:

@@ -10,6 +10,7 @@ import msgspec
 from hil.app.check.budgets import bus_loads, cut_latency
 from hil.app.console_status import obstacle_shown
 from hil.app.page.bands import band
+from hil.app.page.instruments_shown import instruments_shown
 from hil.app.page.rover_shown import rover_shown
 from hil.app.page.series import series
 from hil.config import Config
@@ -61,6 +62,7 @@ def page_content(
         ],
         "supply_kPa": config.cylinders.supply_kPa,
         "channels": list(layout.channels),
+        "instruments": instruments_shown(config),
         "line_loads": _shown(bus_loads(config.devices, rig_setup(config))),
         "cut_budget": _shown(cut_latency(config)),
         "limits": config.limits.model_dump(mode="json"),

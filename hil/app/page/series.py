@@ -21,10 +21,10 @@ def series(layout: Layout) -> list[dict[str, Any]]:
     for signal in TICK:
         if not signal.present(layout):
             continue
-        about = {"unit": signal.unit, "description": signal.description}
         for index, element in enumerate(signal.names(layout) or ("",)):
             places = [int(place) for place in np.unravel_index(index, signal.shape(layout))]
             path = [signal.name, *([element] if signal.by_name else places)]
+            about = {"unit": signal.unit_of(element), "description": signal.description}
             rows.append({"name": "/".join(filter(None, (signal.name, element))), **about, "path": path})
     return rows
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hil.config.schema.base import Section
+from hil.config.schema.instrument_sheets import (
+    THREE,
+    Coordinate,
+    ImuSheet,
+    JointEncoder,
+    JointsSheet,
+    MotionSheet,
+    Place,
+    Turns,
+    with_sheet,
+)
 
-_THREE = Field(strict=False, min_length=3, max_length=3)
-Share = Annotated[float, Field(ge=-1, le=1)]
-Direction = Annotated[tuple[Share, ...], _THREE]
-Turn = Annotated[float, Field(ge=-180, le=180)]
-Turns = Annotated[tuple[Turn, ...], _THREE]
-Coordinate = Annotated[float, Field(ge=-100, le=100)]
-Place = Annotated[tuple[Coordinate, ...], _THREE]
+_FILE = {"note": "path of a calibration file, seen from the config's folder, or what would be in it"}
+
+Direction = Annotated[tuple[Annotated[float, Field(ge=-1, le=1)], ...], THREE]
 Range = Annotated[tuple[Coordinate, ...], Field(strict=False, min_length=2, max_length=2)]
-Joint = Annotated[str, Field(max_length=100, json_schema_extra={"note": "the name of a joint of the rover"})]
 # Channels by what is measured from outside, and of an inertial measurement unit.
 POSITION = ("x_m", "y_m", "z_m")
 MEASURES = {"distance": ("distance_m",), "position": POSITION, "pose": (*POSITION, "qx", "qy", "qz", "qw")}
@@ -36,6 +42,15 @@ class InstrumentErrors(Section):
     fault_size: float = Field(
         0.1, ge=-100, le=100, description="offset of a jump, growth of a bias a second: of the first channel, in SI"
     )
+    late_ms: float = Field(0.0, ge=0, le=200, description="readings come this much later than delay_ms says")
+
+
+class MountingErrors(InstrumentErrors):
+    """The same of an instrument that has axes."""
+
+    mounting_deg: Turns = Field(
+        (0.0, 0.0, 0.0), description="roll, pitch, yaw by which its axes are turned further than turn_deg says"
+    )
 
 
 class _InstrumentConfig(Section):
@@ -49,6 +64,11 @@ class _InstrumentConfig(Section):
     errors: InstrumentErrors = Field(
         default_factory=InstrumentErrors, description="of the simulated instrument, drawn by the seed"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _calibrated(cls, values: Any) -> Any:
+        return with_sheet(values)
 
 
 class MotionConfig(_InstrumentConfig):
@@ -74,9 +94,15 @@ class MotionConfig(_InstrumentConfig):
     direction: Direction = Field(
         (1.0, 0.0, 0.0), description="way on which a distance grows, in the rig's axes; from origin_m"
     )
-    room_m: Annotated[tuple[Range, ...], _THREE] = Field(
+    room_m: Annotated[tuple[Range, ...], THREE] = Field(
         ((-20.0, 20.0), (-20.0, 20.0), (-5.0, 5.0)),
         description="where the measured point can be in the rig's axes, from and to; a reading outside is wrong",
+    )
+    errors: MountingErrors = Field(
+        default_factory=MountingErrors, description="of the simulated instrument, drawn by the seed"
+    )
+    calibration: MotionSheet | None = Field(
+        None, description="of `hil calibrate motion`; its numbers win", json_schema_extra=_FILE
     )
 
     @property
@@ -96,18 +122,17 @@ class ImuConfig(_InstrumentConfig):
     point_m: Place = Field((0.0, 0.0, 0.2), description="place on the main body, in its axes")
     turn_deg: Turns = Field((0.0, 0.0, 0.0), description="roll, pitch, yaw of its axes in those of the main body")
 
+    errors: MountingErrors = Field(
+        default_factory=MountingErrors, description="of the simulated instrument, drawn by the seed"
+    )
+    calibration: ImuSheet | None = Field(
+        None, description="of `hil calibrate imu`; its numbers win", json_schema_extra=_FILE
+    )
+
     @property
     def channels(self) -> tuple[str, ...]:
         """Names of the values of a reading."""
         return INERTIAL
-
-
-class JointEncoder(Section):
-    """The encoder of one joint."""
-
-    joint: Joint = Field(description="name of the joint")
-    zero_deg: float = Field(0.0, ge=-360, le=360, description="reading at angle 0 of the joint")
-    reversed: bool = Field(False, description="its reading falls where the joint's angle grows")
 
 
 class JointsConfig(_InstrumentConfig):
@@ -118,4 +143,7 @@ class JointsConfig(_InstrumentConfig):
     bias_deg: float = Field(0.0, ge=0, le=20, description="of each encoder's zero that calibration leaves")
     encoders: Annotated[tuple[JointEncoder, ...], Field(strict=False)] = Field(
         (), max_length=64, description="one a joint; none: one for each joint that turns, without offset"
+    )
+    calibration: JointsSheet | None = Field(
+        None, description="of `hil calibrate joints`; its numbers win", json_schema_extra=_FILE
     )

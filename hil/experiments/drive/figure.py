@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.motion_panels import innovation_panel, speed_panel
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 
@@ -29,9 +30,11 @@ def draw_over_time(record: OpenRecord, summary: Mapping[str, Any], path: Path, f
         what: has been driven, for the title.
     """
     layout = Layout.from_json(str(record.meta["layout"]))
-    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
+    width, height = form.size_in(_SCREEN_IN, _PRINT_MM)
+    figure = Figure((width, height * (1.0 + bool(layout.instruments) / 3.0)), layout="constrained")
     FigureCanvasAgg(figure)
-    grid = figure.subplots(6 // form.columns, form.columns, sharex=True).reshape(3, 2)
+    rows = 3 + bool(layout.instruments)
+    grid = figure.subplots(2 * rows // form.columns, form.columns, sharex=True).reshape(rows, 2)
     scales = {"wheel_speed_radps": 1.0, "slip": 1.0, "normal_force_N": 1.0, "sinkage_m": 1e3}
     lines = over_time(record.tick, scales | {"set_speed_radps": 1.0, "speed_mps": 1e3})
     panels = (
@@ -50,7 +53,14 @@ def draw_over_time(record: OpenRecord, summary: Mapping[str, Any], path: Path, f
     dress_panel(grid[2, 0], form, "Wheel speeds, set", "[rad/s]")
     plot_line(grid[2, 1], form, *lines["speed_mps"][0], color="black")
     dress_panel(grid[2, 1], form, "Forward speed of the rover, twin", "[mm/s]")
-    for axes in grid[2][2 - form.columns :]:
+    if layout.instruments:
+        speed_panel(grid[3, 0], form, record)
+        dress_panel(grid[3, 0], form, "Forward speed, measured and estimated", "[mm/s]")
+        innovation_panel(grid[3, 1], form, record)
+        dress_panel(grid[3, 1], form, "Innovation over its degrees of freedom; dashed: bound", "[1]")
+        for axes in grid[3]:
+            axes.legend(fontsize=form.font(8.0), frameon=False, ncols=2)
+    for axes in grid[-1][2 - form.columns :]:
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
     grid[0, 0].legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
     verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from hil.experiments.drawing import COLOURS, decimated, wheel_style, wheels_in_o
 from hil.experiments.figure_file import facts_of, run_line, save_figure, setting_of
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.moments import BOX, DETECTED, Moments
+from hil.experiments.motion_panels import innovation_panel, instruments_of, speed_panel
 from hil.messages.layout import SENSORS, Layout, layout_of
 from hil.recording import OpenRecord
 from models.rover import RcpParameters
@@ -64,28 +65,47 @@ def draw_trial(
         path: The file to write; its ending is the format. Twice the same gives the same bytes.
         form: Its width. A single column leaves out the gap and the wheels' normal forces.
     """
-    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM))
+    more = (2 // form.columns) * bool(instruments_of(record))
+    rows = 6 // form.columns - (form.columns == 1) * 2
+    taller = (rows + more) / rows
+    width, height = form.size_in(_SCREEN_IN, _PRINT_MM)
+    figure = Figure((width, height * taller))
     FigureCanvasAgg(figure)
     moments = Moments(record, summary, form)
     if form.columns == 1:
-        grid = figure.subplots(4, 1, squeeze=False)
-        first, edge, energy, speeds = grid[:, 0]
+        grid = figure.subplots(rows + more, 1, squeeze=False)
+        first, edge, energy, speeds = grid[:rows, 0]
     else:
-        grid = figure.subplots(3, 2)
-        (first, edge), (gap, energy), (loads, speeds) = grid
+        grid = figure.subplots(rows + more, 2)
+        (first, edge), (gap, energy), (loads, speeds) = grid[:rows]
         _gap(gap, record, moments)
         _loads(loads, record, moments)
     _impact(first, record, moments, summary)
     _edge(edge, record, moments)
     _energy(energy, record, moments, summary)
     _speeds(speeds, record, moments)
-    _frame(figure, form, _headline(summary), run_line(record, summary, path), summary)
+    if more:
+        _motion(grid.ravel()[-2:], record, moments)
+    _frame(figure, form, _headline(summary), run_line(record, summary, path), summary, taller)
     save_figure(figure, path, _headline(summary), facts_of(record, summary), form)
 
 
-def _frame(figure: Figure, form: FigureForm, headline: str, run: str, summary: Summary) -> None:
+def _motion(panels: Sequence[Axes], record: OpenRecord, moments: Moments) -> None:
+    """Measured motion: speed, and the innovations of the instruments."""
+    speed, innovation = panels
+    speed_panel(speed, moments.form, record, moments.origin_s)
+    innovation_panel(innovation, moments.form, record, moments.origin_s)
+    for axes in panels:
+        axes.margins(x=0.01)
+        moments.mark(axes)
+    _dress(speed, moments.form, "Speed of the rover, measured and estimated", moments.label, "speed [mm/s]")
+    _dress(innovation, moments.form, "Innovation over its degrees of freedom; dashed: bound", moments.label, "[1]")
+
+
+def _frame(figure: Figure, form: FigureForm, headline: str, run: str, summary: Summary, taller: float) -> None:
     """Headline, which run it is and its verdict over the panels, what lines are under them, and the room for all."""
     left, right, top, bottom, wspace, hspace = _ROOM[form.width]
+    top, bottom = 1.0 - (1.0 - top) / taller, bottom / taller
     figure.subplots_adjust(left=left, right=right, top=top, bottom=bottom, wspace=wspace, hspace=hspace)
     line_in = 1.5 / 72.0 / figure.get_figheight()
     large, small = form.font(14.0 if form.columns == 2 else 11.0), form.font(_SMALL)

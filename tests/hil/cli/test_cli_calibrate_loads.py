@@ -46,7 +46,7 @@ def legs(monkeypatch):
     raw = offsets + 0.002 * np.random.default_rng(2).normal(size=(1000, 12))
     samples = SampleSet(np.zeros(0, block_dtype(config.layout, "loads")), raw, np.arange(1000) * 1_000_000)
     recorded = Recorded(tick, samples)
-    monkeypatch.setattr(sys.modules["hil.cli.calibrate"], "_record_of", lambda _: (recorded, config))
+    monkeypatch.setattr(sys.modules["hil.cli.calibrate"], "record_of", lambda _: (recorded, config))
     return recorded
 
 

@@ -7,12 +7,14 @@ import { startPneumatics } from "./pneumatics.js";
 
 const LONGEST_S = 10;
 const FIELDS = ["daq_age_ns", "load_age_ns", "drives_t_ns", "valves_t_ns", "power_t_ns", "valves", "pressure_Pa", "regulator_Pa",
-  "wheel_speed_radps", "set_speed_radps", "current_A", "supply_V", "clamped", "cut"];
+  "wheel_speed_radps", "set_speed_radps", "current_A", "supply_V", "clamped", "cut", "motion_t_ns", "imu_t_ns", "joints_t_ns"];
 // By link: the series that tells its age, whether that is a time instead, the limit that is its longest age, and its name in telemetry.
 const LINKS = [
   ["force sensors", "daq_age_ns", false, "daq_age_ms", "daq"], ["wheel drives", "drives_t_ns", true, "drives_age_ms", "drives"],
   ["bogie valves", "valves_t_ns", true, "valves_age_ms", "valves"], ["load channels", "load_age_ns", false, "loads_age_ms", "loads"],
   ["motor power", "power_t_ns", true, null, null],
+  ["motion from outside", "motion_t_ns", true, "motion", "motion"], ["inertial unit", "imu_t_ns", true, "imu", "imu"],
+  ["joint encoders", "joints_t_ns", true, "joints", "joints"],
 ];
 const VALUES = ["set_speed_radps", "wheel_speed_radps", "current_A", "supply_V", "clamped"];
 
@@ -48,7 +50,7 @@ function startLinks(connection, config, newest) {
   const series = new Set(config.series.map((one) => one.name));
   const links = LINKS.filter(([, name]) => series.has(name)).map(([link, name, isTime, limit, counted]) => {
     const [age, rate, errors, state] = [1, 2, 3, 4].map(() => make("td", {}, "-"));
-    const allowed = config.limits[limit] ?? null;
+    const allowed = config.limits[limit] ?? config.instruments?.find(({ role }) => role === limit)?.stale_ms ?? null;
     byId("links").append(make("tr", {}, make("td", {}, link), age, make("td", {}, allowed === null ? "-" : `at most ${digits(allowed)} ms`), state, rate, errors));
     return { name, isTime, allowed, age, state, rate, errors, counted };
   });

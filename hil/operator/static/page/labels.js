@@ -1,8 +1,8 @@
 /** Series in the words of people, and which of them answer a question. */
 
-const UNITS = ["N", "Nm", "J", "m", "mps", "radps", "radps2", "rad", "s", "ns", "Pa", "V", "A"];
+const UNITS = ["N", "Nm", "J", "m", "mps", "radps", "radps2", "rad", "s", "ns", "Pa", "V", "A", "mps2"];
 const WORDS = { t_ns: "time of the run", effective_kinetic_energy_J: "T_c, effective kinetic energy", force_sum_N: "sum of the forces" };
-const CAPITALS = { daq: "DAQ" };
+const CAPITALS = { daq: "DAQ", imu: "IMU", sd: "standard deviation" };
 
 /** A series without its unit and with spaces: daq_age_ns is "DAQ age", normal_force_N/front_left "normal force, front left". */
 export function labelOf(name) {
@@ -22,6 +22,7 @@ const QUESTIONS = [
   ["How are the wheels loaded?", ["normal_force_N", "load_wanted_N", "wheel_load_N"]],
   ["Do the wheels slip or sink?", ["slip", "sinkage_m"]],
   ["What does the air do?", ["pressure_Pa", "pressure_wanted_Pa", "valves"]],
+  ["Does the rover move as estimated?", ["innovation", "speed_mps", "speed_sd_mps", "source"]],
   ["Is the data in time?", ["daq_age_ns", "load_age_ns"]],
   ["What do the drives draw?", ["current_A", "supply_V"]],
 ];

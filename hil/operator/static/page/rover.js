@@ -3,6 +3,7 @@
 import { byId, make } from "./dom.js";
 import { drawEvery } from "./draw.js";
 import { startLoads } from "./loads.js";
+import { MARK, markOf } from "./measured.js";
 import { Replay } from "./replay.js";
 import { momentOf, POSE, Skeleton } from "./skeleton.js";
 import { View } from "./views.js";
@@ -12,7 +13,7 @@ export function roverSeries(config) {
   const all = config.series.map((one) => one.name);
   const wanted = ["normal_force_N", "slip", "sinkage_m", "wheel_speed_radps", "wheel_load_N", "load_wanted_N", "joint_angle_rad"];
   const single = ["gap_m", "force_sum_N", ...POSE];
-  return all.filter((name) => single.includes(name) || wanted.includes(name.split("/")[0]));
+  return all.filter((name) => single.includes(name) || wanted.includes(name.split("/")[0]) || MARK.test(name));
 }
 
 /** Returns what replays a run. */
@@ -74,7 +75,7 @@ class Views {
   }
 
   *move(of, turn) {
-    const moment = momentOf(this.config, this.skeleton, of, turn);
+    const moment = { ...momentOf(this.config, this.skeleton, of, turn), mark: markOf(this.config, of) };
     for (const view of this.all) {
       view.move(moment);
       yield;

@@ -6,8 +6,8 @@ const rad = (deg) => (deg ?? 0) * Math.PI / 180;
 
 /** A vector turned by axes, three rows. */
 export const turned = (axes, [x, y, z]) => axes.map(([a, b, c]) => a * x + b * y + c * z);
-const plus = (one, other) => one.map((value, i) => value + other[i]);
-const times = (one, other) => one.map((row) => [0, 1, 2].map((k) => row[0] * other[0][k] + row[1] * other[1][k] + row[2] * other[2][k]));
+export const plus = (one, other) => one.map((value, i) => value + other[i]);
+export const times = (one, other) => one.map((row) => [0, 1, 2].map((k) => row[0] * other[0][k] + row[1] * other[1][k] + row[2] * other[2][k]));
 
 /** Axes of a turn by an angle [rad] about a unit axis. */
 function about([x, y, z], angle) {
@@ -27,7 +27,7 @@ export function groundOf(config) {
 }
 
 /** Axes of a quaternion, whose length does not matter. */
-function ofQuaternion([x, y, z, w]) {
+export function ofQuaternion([x, y, z, w]) {
   const length = Math.hypot(x, y, z);
   return about(length ? [x / length, y / length, z / length] : [0, 0, 1], 2 * Math.atan2(length, w));
 }

@@ -1,6 +1,7 @@
 /** Side and top view of the rover in SVG, drawn from its own geometry; the views go with the rover, and the ground passes. */
 
 import { make, setAttributes } from "./dom.js";
+import { hasMark } from "./measured.js";
 import { turned } from "./skeleton.js";
 
 const EDGE_M = 0.25;
@@ -10,6 +11,7 @@ export const PLATE_M = 0.6;
 const LOAD_M = 0.2;
 export const M_PER_N = 1.25e-3;
 const DISC_M = 0.05;
+const MEASURED_M = 0.025;
 const deg = (rad) => rad * 180 / Math.PI;
 
 export class View {
@@ -38,6 +40,7 @@ export class View {
     this.plate = config.obstacle && this.add("line", { class: "plate" });
     this.loads = wheels.map(() => this.add(which === "side" ? "polyline" : "circle", { class: "load-arrow" }));
     this.force = this.add("polyline", { class: "force-arrow" });
+    this.measured = hasMark(config) && this.add("circle", { class: "measured-mark", r: MEASURED_M });
   }
 
   add(tag, attributes) {
@@ -65,7 +68,7 @@ export class View {
   }
 
   /** Show a moment (`momentOf`). */
-  move({ placed, base, ground, loads, force_N: force, obstacle }) {
+  move({ placed, base, ground, loads, force_N: force, obstacle, mark }) {
     const { rover } = this.config;
     const side = this.which === "side";
     const flat = (at) => [at[0], -at[this.up]];
@@ -95,6 +98,13 @@ export class View {
         : { cx: x, cy: y, r: DISC_M * Math.sqrt(share) });
     });
     if (obstacle) this.moveObstacle(obstacle, placed, force);
+    if (!this.measured) return;
+    this.measured.classList.toggle("none", !mark);
+    this.measured.classList.toggle("stale", mark?.old ?? false);
+    if (mark) {
+      const [cx, cy] = flat(mark.at);
+      setAttributes(this.measured, { cx, cy });
+    }
   }
 
   moveGround(shift, middle) {

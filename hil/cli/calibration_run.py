@@ -1,0 +1,30 @@
+"""The run that a calibration reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from hil.cli.exits import USAGE, complain, usage_errors
+
+if TYPE_CHECKING:
+    from hil.config import Config
+    from hil.recording import TrialRecord
+
+
+def record_of(run: Path) -> tuple[TrialRecord, Config]:
+    """The record of a run, and its config."""
+    from hil.config import parse_config
+    from hil.recording import RecordError, read_trial
+    from hil.recording.run_folder import recorded_run
+
+    with usage_errors():
+        recorded_run(run)
+        try:
+            record = read_trial(run)
+        except RecordError as error:
+            complain(str(error))
+            raise typer.Exit(USAGE) from None
+        return record, parse_config(str(record.meta.get("config", "")), "/meta/config")

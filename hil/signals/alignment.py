@@ -1,0 +1,255 @@
+"""Fits that align the instruments of motion with rig and rover, from a record of standing and of a straight drive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.spatial.transform import Rotation
+
+from hil.signals.calibration import CalibrationError
+from hil.signals.instrument_readings import Floats, Readings, Triple, rotation, turns_deg
+
+# Wheels stand below this speed [rad/s]; a stretch begins and ends so long after and before they moved [s].
+STANDS_RADPS, SETTLES_S = 0.005, 0.3
+LEAST_STANDING_S, LEAST_READINGS = 1.0, 20
+# The way that a straight drive needs [m], and the largest delay that is looked for, either way [s].
+LEAST_WAY_M, LARGEST_DELAY_S = 0.2, 0.3
+# Windows whose means are compared with each other, and with the wheels' acceleration [s].
+WINDOW_S = 0.1
+# The ground under the wheels is taken to be even within so much from wheel to wheel (standard deviation) [m].
+EVEN_M = 0.001
+
+
+class Found(NamedTuple):
+    """A number and its standard deviation."""
+
+    value: float
+    sd: float
+
+
+class Stretch(NamedTuple):
+    """A time in which all wheels stood [s]."""
+
+    begin_s: float
+    end_s: float
+
+    def has(self, t_s: Floats) -> NDArray[np.bool_]:
+        """Which of these times are in it."""
+        return (t_s >= self.begin_s) & (t_s <= self.end_s)
+
+
+class Way(NamedTuple):
+    """What the wheels drove: t_s (n,) [s], way_m (n,) [m], speed_mps (n,) [m/s], at the rim."""
+
+    t_s: Floats
+    way_m: Floats
+    speed_mps: Floats
+
+
+def standing(t_s: Floats, wheel_speed_radps: Floats) -> list[Stretch]:
+    """The times in which all wheels stood for `LEAST_STANDING_S`, without `SETTLES_S` at their ends.
+
+    Args:
+        t_s: (n,) rising [s].
+        wheel_speed_radps: (n, wheels) measured.
+    """
+    stands = (np.abs(wheel_speed_radps) < STANDS_RADPS).all(axis=1)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], stands, [False]]).astype(int)))
+    found = []
+    for first, end in zip(edges[::2], edges[1::2], strict=True):
+        begin_s = t_s[first] + (SETTLES_S if first else 0.0)
+        end_s = t_s[end - 1] - (SETTLES_S if end < len(t_s) else 0.0)
+        if end_s - begin_s >= LEAST_STANDING_S:
+            found.append(Stretch(float(begin_s), float(end_s)))
+    return found
+
+
+def at_rest(readings: Readings, stretches: Sequence[Stretch], what: str) -> Floats:
+    """The readings while the rover stood at first.
+
+    Raises:
+        CalibrationError: it did not stand, there are too few readings, or they moved.
+    """
+    if not stretches:
+        raise CalibrationError(f"the wheels did not stand for {LEAST_STANDING_S:g} s: let the rover stand at the start")
+    values = readings.values[stretches[0].has(readings.t_s)]
+    values = values[np.isfinite(values).all(axis=1)]
+    if len(values) < LEAST_READINGS:
+        raise CalibrationError(f"{len(values)} readings of {what} while it stood, allowed: {LEAST_READINGS} or more")
+    noise, parts = noise_of(values), np.array([part.mean(axis=0) for part in np.array_split(values, 4)])
+    # The means of two quarters differ by sqrt(8 / n) of the noise; six times that is no chance.
+    moved = np.ptp(parts, axis=0) > 6.0 * noise * math.sqrt(8.0 / len(values)) + 1e-12
+    if moved.any():
+        worst = int(np.argmax(np.ptp(parts, axis=0) / (noise + 1e-12)))
+        raise CalibrationError(
+            f"{what} moved while the wheels stood: channel {worst + 1} by {np.ptp(parts[:, worst]):.3g} with "
+            f"{noise[worst]:.2g} of noise; let nothing touch rover or instrument"
+        )
+    return values
+
+
+def noise_of(values: Floats) -> Floats:
+    """Standard deviation of each channel of readings (n, channels), from the differences of neighbours."""
+    return np.asarray(np.diff(values, axis=0).std(axis=0) / math.sqrt(2.0))
+
+
+class Drive(NamedTuple):
+    """A straight drive as an instrument saw it.
+
+    Attributes:
+        direction: (channels,) of the way at its beginning, in the instrument's axes, of length 1.
+        scale: way of the instrument by that of the wheels.
+        late_s: how much later than the wheels the readings are.
+        cross_sd: of the direction, across it [rad].
+    """
+
+    direction: Floats
+    scale: Found
+    late_s: Found
+    cross_sd: float
+
+
+def straight_drive(readings: Readings, wheels: Way) -> Drive:
+    """Direction, scale and delay of the places (n, channels) of a straight drive, against the wheels' way.
+
+    The places are fitted by A + d w(t - late) + c w(t - late)^2, where w is the way of the wheels: d is the tangent at
+    the start, so that a rover that veers evenly does not turn it.
+
+    Raises:
+        CalibrationError: the wheels did not drive far enough, or the readings did not follow them.
+    """
+    good = np.isfinite(readings.values).all(axis=1)
+    t, places = readings.t_s[good], readings.values[good]
+    far = float(np.ptp(wheels.way_m)) if len(wheels.way_m) else 0.0
+    if far < LEAST_WAY_M:
+        raise CalibrationError(f"the wheels drove {far:.3g} m at most, allowed: {LEAST_WAY_M:g} m or more, straight")
+    inside = (t > wheels.t_s[0] + LARGEST_DELAY_S) & (t < wheels.t_s[-1] - LARGEST_DELAY_S)
+    t, places = t[inside], places[inside]
+    if len(t) < LEAST_READINGS:
+        raise CalibrationError(f"{len(t)} readings in the drive, allowed: {LEAST_READINGS} or more")
+
+    def design(late_s: float) -> Floats:
+        way = np.interp(t - late_s, wheels.t_s, wheels.way_m)
+        return np.column_stack([np.ones(len(t)), way, way * way])
+
+    def solved(late_s: float) -> tuple[Floats, Floats]:
+        columns = design(late_s)
+        solution = np.linalg.lstsq(columns, places, rcond=None)[0]
+        return solution, places - columns @ solution
+
+    best = minimize_scalar(
+        lambda late_s: float((solved(late_s)[1] ** 2).sum()),
+        bounds=(-LARGEST_DELAY_S, LARGEST_DELAY_S),
+        method="bounded",
+        options={"xatol": 1e-6},
+    )
+    late_s = float(best.x)
+    solution, left = solved(late_s)
+    slope, scale = solution[1], float(np.linalg.norm(solution[1]))
+    if scale < 0.2 or scale > 5.0:
+        raise CalibrationError(f"the instrument saw {scale:.3g} of the wheels' way, allowed: 0.2 to 5")
+    direction = slope / scale
+    # Neighbours' residuals are alike where the model is not exact: as many numbers count as their correlation leaves.
+    columns, spread = design(late_s), math.sqrt(float((left**2).mean()) * _alike(left))
+    rate = np.interp(t - late_s, wheels.t_s, wheels.speed_mps) * scale
+    jacobian = np.column_stack([columns, -rate])
+    covariance = np.linalg.pinv(jacobian.T @ jacobian) * spread**2
+    return Drive(
+        direction,
+        Found(scale, math.sqrt(covariance[1, 1])),
+        Found(late_s, math.sqrt(covariance[3, 3])),
+        math.sqrt(covariance[1, 1]) / scale,
+    )
+
+
+def _alike(left: Floats) -> float:
+    """By how much fewer residuals (n, channels) are independent than there are."""
+    centred = left - left.mean(axis=0)
+    power = float((centred**2).sum())
+    if power == 0.0:
+        return 1.0
+    factor = 1.0
+    for lag in range(1, len(left) // 4):
+        correlation = float((centred[lag:] * centred[:-lag]).sum()) / power
+        if correlation < 0.05:
+            break
+        factor += 2.0 * correlation
+    return factor
+
+
+def turn_from_drive(direction: Floats, roll_deg: float) -> Triple:
+    """Roll, pitch, yaw [deg] of an instrument's axes in the rig's, whose x is the way that it saw.
+
+    Args:
+        direction: (3,) of the way in the instrument's axes.
+        roll_deg: known, of a levelled instrument: a straight way does not tell it.
+    """
+    x, y, z = Rotation.from_euler("x", roll_deg, degrees=True).apply(direction).tolist()
+    return roll_deg, math.degrees(math.atan2(z, x)), math.degrees(math.atan2(-y, math.hypot(x, z)))
+
+
+def levelled(force: Floats, up: Floats, yaw_deg: float) -> Triple:
+    """Roll, pitch, yaw [deg] of a unit's axes in those of the body, from the mean specific force while it stands.
+
+    Args:
+        force: (3,) in the unit's axes [m/s^2].
+        up: (3,) unit vector against gravity in the body's axes.
+        yaw_deg: of the axes, known.
+    """
+    x, y, z = (force / np.linalg.norm(force)).tolist()
+    wanted = Rotation.from_euler("z", -yaw_deg, degrees=True).apply(up)
+    roll = math.atan2(y, z) - math.asin(min(max(float(wanted[1]) / math.hypot(y, z), -1.0), 1.0))
+    along = y * math.sin(roll) + z * math.cos(roll)
+    pitch = math.atan2(float(wanted[0]), float(wanted[2])) - math.atan2(x, along)
+    return math.degrees(roll), math.degrees(pitch), yaw_deg
+
+
+def yaw_from_drive(readings: Readings, mean_force: Floats, level: Triple, wheels: Way) -> Found:
+    """Yaw of a unit's axes [deg] from the accelerations of a straight drive, against those of the wheels.
+
+    Args:
+        readings: of the unit.
+        mean_force: (3,) while it stood.
+        level: roll and pitch of its axes, its yaw 0 [deg].
+        wheels: of the same run.
+
+    Raises:
+        CalibrationError: there are no accelerations to compare.
+    """
+    force = rotation(level).apply(readings.values[:, :3] - mean_force)
+    begin, end = max(readings.t_s[0], wheels.t_s[0]), min(readings.t_s[-1], wheels.t_s[-1])
+    edges = np.arange(begin, end, WINDOW_S)
+    place = np.searchsorted(readings.t_s, edges)
+    counts = np.diff(place)
+    full = counts > 0
+    if len(edges) < LEAST_READINGS or not full.any():
+        raise CalibrationError("too few readings for an acceleration")
+    sums = np.diff(np.concatenate([np.zeros((1, 2)), np.cumsum(force[:, :2], axis=0)])[place], axis=0)[full]
+    means = sums / counts[full][:, None]
+    wanted = (np.diff(np.interp(edges, wheels.t_s, wheels.speed_mps)) / WINDOW_S)[full]
+    power = float(wanted @ wanted)
+    if power == 0.0:
+        raise CalibrationError("the wheels did not change their speed: no acceleration gives the yaw of the unit")
+    along, across = (wanted @ means / power).tolist()
+    left = means - np.outer(wanted, [along, across])
+    size = math.hypot(along, across)
+    sd = math.sqrt(float((left**2).mean()) / power) / max(size, 1e-9)
+    return Found(math.degrees(math.atan2(-across, along)), math.degrees(sd))
+
+
+def standing_attitude(quaternions: Floats) -> tuple[Rotation, float]:
+    """Mean attitude while the rover stood, and the standard deviation of one reading about an axis [deg]."""
+    each = Rotation.from_quat(quaternions)
+    mean = each.mean()
+    off = (mean.inv() * each).as_rotvec(degrees=True)
+    return mean, float(np.sqrt((noise_of(off) ** 2).mean()))
+
+
+def relative_turn(outer: Rotation, inner: Rotation) -> Triple:
+    """Roll, pitch, yaw [deg] of one rotation after another."""
+    return turns_deg(outer * inner)

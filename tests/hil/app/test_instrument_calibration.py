@@ -1,0 +1,142 @@
+"""`hil calibrate motion|imu|joints` on a simulated rig whose instruments stand otherwise than the config says."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from hil.app.instrument_calibration import calibrate_imu, calibrate_joints, calibrate_motion
+from hil.cli import run
+from hil.config import load_config, parse_config
+from hil.config.calibration import SheetError, update_sheet
+from hil.recording import read_trial
+from hil.signals.calibration import CalibrationError
+
+MOTION_DEG, IMU_DEG, ZEROS_DEG, LATE_MS = (0.0, -2.0, 3.0), (2.0, -3.0, 5.0), (2.0, -1.0), 12.0
+INSTRUMENTS = [
+    f"motion={{errors: {{mounting_deg: {list(MOTION_DEG)}, late_ms: {LATE_MS}}}}}",
+    f"imu={{errors: {{mounting_deg: {list(IMU_DEG)}}}}}",
+    "joints={encoders: [{joint: left_bogie, error_deg: 2}, {joint: right_bogie, error_deg: -1}]}",
+    "loop.rate_hz=250",
+]
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def calibrated(request, tmp_path_factory):
+    """Record and config of a run that `hil calibrate motion` made."""
+    folder = tmp_path_factory.mktemp("calibrated") / "run"
+    sets = [part for one in INSTRUMENTS for part in ("--set", one)]
+    where = ["--way", "0.25", "--seed", str(request.param), "--out", str(folder), "--sheet", str(folder) + ".yaml"]
+    assert run(["calibrate", "motion", "sim_impact", *sets, *where, "--json"]) == 0
+    record = read_trial(folder)
+    return record, parse_config(str(record.meta["config"]), "config"), folder
+
+
+def deviations(result, key, truth):
+    """How many standard deviations each found number of a key is from the truth."""
+    found = [one for name, one in result.found.items() if name.startswith(key)]
+    assert len(found) == len(truth)
+    return [(one.value - true) / one.sd if one.sd else one.value - true for one, true in zip(found, truth, strict=True)]
+
+
+def test_the_axes_and_the_delay_of_an_instrument_outside_are_found_within_three_standard_deviations(calibrated):
+    record, config, _ = calibrated
+    result = calibrate_motion(record, config)
+    assert np.abs(deviations(result, "turn_deg", MOTION_DEG)).max() < 3.0
+    assert np.abs(deviations(result, "body_turn_deg", (0.0, 0.0, 0.0))).max() < 3.0
+    assert abs(deviations(result, "delay_ms", [config.motion.delay_ms + LATE_MS])[0]) < 3.0
+    assert result.sheet["delay_ms"] > config.motion.delay_ms
+    assert result.found["turn_deg yaw [deg]"].sd < 0.1
+
+
+def test_the_mounting_of_an_inertial_unit_is_found_within_three_standard_deviations(calibrated):
+    record, config, _ = calibrated
+    result = calibrate_imu(record, config)
+    assert np.abs(deviations(result, "turn_deg", IMU_DEG)).max() < 3.0
+    assert result.found["turn_deg yaw [deg]"].sd < 5.0
+    assert result.sheet["noise_mps2"] == pytest.approx(config.imu.noise_mps2, rel=0.1)
+
+
+def test_the_zeros_of_encoders_are_found_within_three_standard_deviations(calibrated):
+    record, config, _ = calibrated
+    result = calibrate_joints(record, config)
+    zeros = [result.found[f"{name} zero_deg [deg]"] for name in ("left_bogie", "right_bogie")]
+    assert [abs(one.value - true) < 3.0 * one.sd for one, true in zip(zeros, ZEROS_DEG, strict=True)] == [True, True]
+
+
+def test_a_config_that_names_the_written_file_has_its_numbers_in_record_and_rig(calibrated, tmp_path):
+    _, _, folder = calibrated
+    sheet = folder.with_name("run.yaml")
+    config = load_config("sim_impact", ["motion={}", f"motion.calibration={sheet}"])
+    assert config.motion.turn_deg[2] == pytest.approx(3.0, abs=0.3)
+    assert config.motion.delay_ms == pytest.approx(17.0, abs=11.0)
+    again = parse_config(
+        config.to_yaml() if hasattr(config, "to_yaml") else json.dumps(config.model_dump(mode="json")), "x"
+    )
+    assert again == config
+
+
+def turned_copy(record, by_deg):
+    """The record with other readings of the joints."""
+    tick = record.tick.copy()
+    tick["joints_reading"] += np.radians(by_deg)
+    return type("Recorded", (), {"tick": tick})
+
+
+def test_an_encoder_whose_reading_falls_as_its_joint_turns_up_is_reversed(calibrated):
+    record, config, _ = calibrated
+    result = calibrate_joints(record, config, turned_copy(record, [-9.0, 11.0]), {"left_bogie": 10, "right_bogie": 10})
+    assert [one["reversed"] for one in result.sheet["encoders"]] == [True, False]
+
+
+def test_a_joint_that_did_not_turn_as_named_is_refused(calibrated):
+    record, config, _ = calibrated
+    with pytest.raises(CalibrationError, match="left_bogie: its reading changed by 2"):
+        calibrate_joints(record, config, turned_copy(record, [2.0, 0.0]), {"left_bogie": 10.0})
+
+
+def test_a_rover_that_stood_only_gives_no_yaw_and_says_so(calibrated):
+    record, config, _ = calibrated
+    standing = type("Recorded", (), {"tick": record.tick[record.tick["t_ns"] < 2_000_000_000]})
+    result = calibrate_imu(standing, config)
+    assert result.sheet["turn_deg"][2] == config.imu.turn_deg[2]
+    assert any("turn_deg yaw is that of the config" in note for note in result.notes)
+    with pytest.raises(CalibrationError, match="m at most, allowed: 0.2 m or more"):
+        calibrate_motion(standing, config)
+
+
+def test_a_distance_whose_direction_points_the_wrong_way_is_refused(calibrated):
+    record, config, _ = calibrated
+    ahead = record.tick["motion_reading"][:, :1]
+    for direction, fine in (([1.0, 0.0, 0.0], True), ([-1.0, 0.0, 0.0], False)):
+        distance = load_config("sim_impact", ["motion={measures: distance}", f"motion.direction={direction}"])
+        shape = np.dtype([(name, "<f8", (1,)) if name == "motion_reading" else (name, record.tick.dtype[name])
+                          for name in record.tick.dtype.names])  # fmt: skip
+        tick = np.zeros(len(record.tick), shape)
+        for name in shape.names:
+            tick[name] = ahead if name == "motion_reading" else record.tick[name]
+        one = type("Recorded", (), {"tick": tick})
+        if fine:
+            assert "turn_deg" not in calibrate_motion(one, distance).sheet
+            continue
+        with pytest.raises(CalibrationError, match=r"reverse motion\.direction"):
+            calibrate_motion(one, distance)
+
+
+def test_an_instrument_that_the_rig_lacks_is_refused_before_anything_moves(capsys, tmp_path):
+    assert run(["calibrate", "imu", "sim_impact", "--out", str(tmp_path / "run")]) == 2
+    assert "no section imu: the rig has no such instrument" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_sheet_keeps_what_another_calibration_has_written(tmp_path):
+    sheet = tmp_path / "imu.yaml"
+    update_sheet(sheet, {"turn_deg": [1.0, 2.0, 0.0]}, "imu")
+    former = update_sheet(sheet, {"noise_mps2": 0.1}, "imu")
+    assert former is not None
+    config = load_config("sim_impact", ["imu={}", f"imu.calibration={sheet}"])
+    assert (config.imu.turn_deg, config.imu.noise_mps2) == ((1.0, 2.0, 0.0), 0.1)
+    with pytest.raises(SheetError, match="nothing was written"):
+        update_sheet(sheet, {"turn_deg": [1.0]}, "imu")
