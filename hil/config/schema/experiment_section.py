@@ -13,6 +13,7 @@ from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.equipment import LimitsConfig, RecordConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig
+from hil.config.schema.instruments import MotionConfig
 from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.messages.layout import Layout
@@ -28,11 +29,13 @@ class Winch(NamedTuple):
         slip: wanted.
         growth_Nps: fastest growth of its pull [N/s].
         largest_N: largest pull [N].
+        cable_mps: speed at which it pays out its cable, whatever the wheels do [m/s]; None: that of the wanted slip.
     """
 
     slip: float
     growth_Nps: float
     largest_N: float
+    cable_mps: float | None = None
 
 
 class WholeConfig(Protocol):
@@ -69,6 +72,10 @@ class WholeConfig(Protocol):
     @property
     def wheel_radius_m(self) -> float:
         """Rolling radius of the wheels."""
+
+    @property
+    def motion(self) -> MotionConfig | None:
+        """The instrument that measures the rover's place from outside."""
 
     @property
     def pull_unknown(self) -> bool:
@@ -126,6 +133,11 @@ class ExperimentSection(Section):
     def held_at_slip(self) -> float | None:
         """Slip at which it may have to be held, because nothing more is climbed; None: it is not held."""
         return None
+
+    @property
+    def needs_instruments(self) -> tuple[str, ...]:
+        """Roles of the instruments of motion without which the experiment does not go on."""
+        return ()
 
     def problems(self, config: WholeConfig) -> Iterable[Problem]:  # noqa: ARG002
         """Values of the section that are each allowed but not together, or not with the rest of the config."""
