@@ -25,7 +25,7 @@ class LoopGains(Section):
     gain: float = Field(
         0.3, ge=0, le=0.9, description="proportional part: change of the wheels' speed over the error, both at the rim"
     )
-    integral_per_s: float = Field(1.5, ge=0.01, le=100, description="integral part: of that change in a second [1/s]")
+    integral_per_s: float = Field(3.0, ge=0.01, le=100, description="integral part: of that change in a second [1/s]")
     lag_s: float = Field(
         0.1, ge=0, le=5, description="assumed lag of drives and observer together, for the margins that arming asks for"
     )
@@ -58,9 +58,7 @@ class FollowConfig(ExperimentSection):
         max_length=10000,
         description="time [s] and speed [m/s], straight between two points: of the rims, or of the rover; where a slip "
         "is held, the forward speed that is expected",
-        json_schema_extra={
-            "note": "points, or the path of a CSV file of two columns, seen from the config's folder"
-        },
+        json_schema_extra={"note": "points, or the path of a CSV file of two columns, seen from the config's folder"},
     )
     slip: float = Field(
         0.2, ge=0, le=0.95, description="that is held with quantity slip; of the simulated winch with the others"
@@ -141,15 +139,17 @@ class FollowConfig(ExperimentSection):
         if self.measures_motion:
             problems += along_way_problems(config, f"follow.quantity {self.quantity}", ("follow.quantity",))
         if self.held_back is not None and not config.layout.load_cell:
-            allowed = "a load cell (loads.load_cell={}), or follow.held_back null: the twin knows a pull from the cell only"
-            problems.append(Problem("loads.load_cell", "none, with follow.held_back", allowed, ("follow.held_back", "loads")))
+            allowed = (
+                "a load cell (loads.load_cell={}), or follow.held_back null: the twin knows a pull from the cell only"
+            )
+            problems.append(
+                Problem("loads.load_cell", "none, with follow.held_back", allowed, ("follow.held_back", "loads"))
+            )
         radius_m, limits = config.wheel_radius_m, config.limits
         most_mps = SLIP_MARGIN * limits.wheel_speed_radps * radius_m
         if self.most_mps > most_mps:
             allowed = f"at most {most_mps:.3g} m/s, {SLIP_MARGIN:g} of limits.wheel_speed_radps at the rim"
-            problems.append(
-                Problem("follow.profile", f"{self.most_mps:g} m/s", allowed, ("limits.wheel_speed_radps",))
-            )
+            problems.append(Problem("follow.profile", f"{self.most_mps:g} m/s", allowed, ("limits.wheel_speed_radps",)))
         most_mps2 = 0.5 * limits.wheel_acceleration_radps2 * radius_m
         steepest = max(abs(v1 - v0) / (t1 - t0) for (t0, v0), (t1, v1) in pairwise(self.profile))
         if steepest > most_mps2:

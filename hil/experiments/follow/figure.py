@@ -32,11 +32,11 @@ def draw_follow(record: OpenRecord, summary: Mapping[str, Any], path: Path, form
         path: of the file to write; its ending is the format.
         form: its width.
     """
-    layout, section = Layout.from_json(record.meta["layout"]), parse_config(record.meta["config"], "(record)").follow
+    config = parse_config(str(record.meta["config"]), "/meta/config")
+    layout, section, radius_m = Layout.from_json(str(record.meta["layout"])), config.follow, config.wheel_radius_m
     figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
-    radius_m = parse_config(record.meta["config"], "(record)").wheel_radius_m
     scales = {"speed_mps": 1e3, "wheel_speed_radps": 1e3 * radius_m, "set_speed_radps": 1e3 * radius_m, "slip": 1.0}
     deviations = {"speed_sd_mps": 1e3} if layout.instruments else {}
     pull = {"pull_N": 1.0} if layout.load_cell else {}
@@ -80,7 +80,9 @@ def draw_follow(record: OpenRecord, summary: Mapping[str, Any], path: Path, form
     for axes in grid[1][2 - form.columns :]:
         axes.set_xlabel("time [s]; shaded: the window that is judged", fontsize=form.font(9.0))
     verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
-    what = f"{section.quantity.replace('_', ' ').capitalize()}, slip {with_interval(summary, 'slip', 'slip_u95', '', 3)}"
+    what = (
+        f"{section.quantity.replace('_', ' ').capitalize()}, slip {with_interval(summary, 'slip', 'slip_u95', '', 3)}"
+    )
     title = f"{what}: {verdict}"
     figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
     save_figure(figure, path, title, facts_of(record, summary), form)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from hil.control.following import Following
 from hil.experiments.base import Summary
 from hil.experiments.measured_motion import MeasuredWindow, measurement_reasons
 from hil.experiments.summary import finite
-from models.plant.motion_history import SPEED, TIME
+from models.plant.motion_history import TIME, X, Y, Z
 
 # A set speed within this share of a limit is at it.
 _AT_LIMIT = 1e-6
@@ -75,7 +76,7 @@ class Judgement:
         result: NDArray[np.float64] = error
         return result
 
-    def _limited(self, rows: NDArray[np.void], forward: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _limited(self, rows: NDArray[np.void], forward: NDArray[np.float64]) -> Any:
         """Rows in which a set speed of the rims is at a limit."""
         if self._section.full_duty_mps is None:
             rims = self._config.wheel_radius_m * rows["set_speed_radps"]
@@ -84,8 +85,7 @@ class Judgement:
         most = np.array([self._following.most_mps(one / self._kept) for one in forward])
         above = rims >= ((1.0 - _AT_LIMIT) * most)[:, None]
         below = (rims <= _AT_LIMIT * most[:, None]) & (forward > 0.0)[:, None]
-        limited: NDArray[np.bool_] = (above | below).any(axis=1)
-        return limited
+        return np.any(above | below, axis=1)
 
     @property
     def delay_s(self) -> float | None:
@@ -104,10 +104,11 @@ class Judgement:
         if self._motion is not None:
             found = self._motion.summary()
         speed, rims = math.nan, self._rims / count if count else math.nan
-        if truth is not None and count:
-            t_ns = truth[:, TIME] * 1e9
-            inside = (t_ns >= self._window_ns[0]) & (t_ns < self._window_ns[1])
-            speed = float(truth[inside, SPEED].mean()) if inside.any() else math.nan
+        if truth is not None and count and len(truth):  # a row each 100 ms: the way between is straight enough
+            ends = np.array(
+                [np.interp(np.array(self._window_ns) * 1e-9, truth[:, TIME], truth[:, i]) for i in (X, Y, Z)]
+            )
+            speed = float(np.linalg.norm(ends[:, 1] - ends[:, 0])) / section.window_s
         return {
             "quantity": section.quantity,
             "slip_wanted": section.slip if section.quantity == "slip" else None,
