@@ -47,6 +47,8 @@ class CommandedOperator:
             return self._name
         if question.key == "word":  # it came with the verdict
             return self._word
+        if question.key not in ANSWERS:  # no command has such an answer
+            return question.default
         for early in self._console.take_all():
             if isinstance(early, EStop | Campaign):
                 self._answer(question.key, early)

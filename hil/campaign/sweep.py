@@ -142,12 +142,12 @@ def run_sweep(
         WorkersError: they cannot run.
         OSError: the table cannot be written.
     """
-    with SweepRows(path.parent, _head(runs), resume) as rows:
+    with SweepRows(path.parent, sweep_head(runs), resume) as rows:
         if resume:
             report.text(f"{len(rows)} of {len(runs)} runs are there already")
 
         def take(run: SweepRun, result: Result) -> None:
-            rows.add(_row(run, result.summary))
+            rows.add(sweep_row(run, result.summary))
             report.done(len(rows), len(runs))
 
         jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in runs if run.number not in rows)
@@ -162,7 +162,7 @@ def run_sweep(
         return rows.rows
 
 
-def _head(runs: Sequence[SweepRun]) -> dict[str, Any]:
+def sweep_head(runs: Sequence[SweepRun]) -> dict[str, Any]:
     """What two sweeps have in common of which one may go on with the rows of the other."""
     values = fingerprint([run.values for run in runs])
     return {"version": hil.__version__, "config_sha256": runs[0].config.sha256(), "runs_sha256": values}
@@ -217,7 +217,8 @@ def _values_of(item: Any) -> list[Any]:
     return [item]
 
 
-def _row(run: SweepRun, summary: Mapping[str, Any]) -> dict[str, Any]:
+def sweep_row(run: SweepRun, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a run: its number and values, how it is judged, and the numbers of its summary."""
     return {
         "number": run.number,
         **run.values,

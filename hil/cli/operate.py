@@ -66,7 +66,7 @@ def operate(
         server = stack.enter_context(CommandServer(config))
         out = run_folder(options.out, config.name, "operate")
         pages: list[PageServer] = []
-        console = Console(server.memory, idle=partial(_keep_alive, server, pages))
+        console = Console(server.memory, idle=partial(keep_alive, server, pages))
         console.status.settings.plan = chosen or ""
         run = partial(run_experiment, endpoints=options.endpoints)
         campaign = CommandedCampaign(plans, out, console, progress, run, partial(_report, console))
@@ -125,7 +125,7 @@ def _report(console: Console, folder: Path) -> str:
         return last or f"hil report ended with status {process.returncode}"
 
 
-def _keep_alive(server: CommandServer, pages: Sequence[PageServer]) -> None:
+def keep_alive(server: CommandServer, pages: Sequence[PageServer]) -> None:
     """A server that is gone starts again: without the command server the console is lost meanwhile."""
     from drivers.interfaces import DeviceError
 

@@ -1,9 +1,13 @@
-"""`hil drawbar` and `hil slope`: series of runs of the experiments of traction."""
+"""`hil drawbar` and `hil slope`: series of runs of the experiments of traction, on a real rig with an operator."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -16,11 +20,19 @@ from hil.cli.options import with_groups
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hil.campaign.run import CampaignStop, ProgressReporter
+    from hil.campaign.traction.guided import Guide
+    from hil.config import Config
+
+Ask = Annotated[bool, typer.Option("--ask", help="Ask an operator on a simulated rig, too: a rehearsal.")]
+Commands = Annotated[
+    bool, typer.Option("--commands", help="Ask by the command socket: `hil command` answers, not this terminal.")
+]
 _QUIET = 'telemetry.endpoint=""'  # many at once: none has viewers
 
 
 @with_groups
-def drawbar(options: BatchOptions) -> None:
+def drawbar(options: BatchOptions, ask: Ask = False, commands: Commands = False) -> None:
     """Drawbar pull over slip, for each load distribution and payload: table, figure, JSON."""
     from hil.campaign.sweep import run_sweep
     from hil.campaign.sweep_rows import UNFINISHED
@@ -29,11 +41,18 @@ def drawbar(options: BatchOptions) -> None:
     with usage_errors():
         runs = expand_drawbar(options.config, [*(options.overrides or ()), _QUIET], options.seed)
         base = runs[0].config
+        guided = _is_guided(base, "drawbar", options, ask=ask, commands=commands)
         options.check_place(base.clock, base.name)
         folder = options.folder(base.name, "drawbar", UNFINISHED)
     with running("runs", folder) as (report, stop):
-        place = options.place([run.config for run in runs], report)
-        rows = run_sweep(runs, folder / "drawbar.csv", "csv", place, report, stop.now, resume=options.resume)
+        if guided:
+            from hil.campaign.traction.guided import run_drawbar
+
+            with _guide(base, folder, report, stop, commands=commands) as guide:
+                rows = run_drawbar(runs, guide, resume=options.resume)
+        else:
+            place = options.place([run.config for run in runs], report)
+            rows = run_sweep(runs, folder / "drawbar.csv", "csv", place, report, stop.now, resume=options.resume)
     pull_curves = curves(rows)
     from hil.campaign.traction.figures import draw_drawbar  # matplotlib takes half a second to import
 
@@ -43,7 +62,7 @@ def drawbar(options: BatchOptions) -> None:
     if not options.as_json:
         table = Table("loads", "payload", "slip: pull [N]", "not accepted")
         for curve in pull_curves:
-            points = ", ".join(f"{s:.2f}: {pull:.0f}" for s, pull in zip(curve["slip"], curve["pull_N"], strict=True))
+            points = ", ".join(_points(curve))
             table.add_row(curve["mode"], curve["weight"] or "-", points or "-", str(curve["left_out"]))
         show(table)
         print(f"folder: {folder}")
@@ -52,7 +71,7 @@ def drawbar(options: BatchOptions) -> None:
 
 
 @with_groups
-def slope(options: BatchOptions) -> None:
+def slope(options: BatchOptions, ask: Ask = False, commands: Commands = False) -> None:
     """The steepest slope that the rover climbs, for each load distribution: table, figure, JSON."""
     from hil.campaign.traction.slope import expand_slope, on_slope, run_slopes
     from hil.config import ConfigError, Problem
@@ -61,12 +80,19 @@ def slope(options: BatchOptions) -> None:
         base = expand_slope(options.config, [*(options.overrides or ()), _QUIET], options.seed)
         if options.resume:
             raise ConfigError(base.name, [Problem("--resume", "given", "not for a search: start it again")])
+        guided = _is_guided(base, "slope", options, ask=ask, commands=commands)
         options.check_place(base.clock, base.name)
         folder = options.folder(base.name, "slope", "slope.json")
     with running("runs", folder) as (report, stop):
-        slopes_deg = (base.slope.from_deg, base.slope.to_deg)
-        configs = [on_slope(base, mode, search) for mode in base.slope.modes for search in slopes_deg]
-        searches = run_slopes(base, options.place(configs, report), report, stop.now)
+        if guided:
+            from hil.campaign.traction import guided as by_operator
+
+            with _guide(base, folder, report, stop, commands=commands) as guide:
+                searches = by_operator.run_slopes(base, guide)
+        else:
+            slopes_deg = (base.slope.from_deg, base.slope.to_deg)
+            configs = [on_slope(base, mode, search) for mode in base.slope.modes for search in slopes_deg]
+            searches = run_slopes(base, options.place(configs, report), report, stop.now)
     from hil.campaign.traction.figures import draw_slopes  # matplotlib takes half a second to import
     from hil.config.rig import Rig
     from hil.experiments.slope.limit import limit_at_even_loads_deg
@@ -88,6 +114,68 @@ def slope(options: BatchOptions) -> None:
         print(f"folder: {folder}")
     if stop.wanted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _is_guided(base: Config, name: str, options: BatchOptions, *, ask: bool, commands: bool) -> bool:
+    """Whether an operator is asked. Raises ConfigError: the rig lacks what measures, or there is nobody to ask."""
+    from hil.campaign.traction.guided import refuse_unmeasured
+    from hil.config import ConfigError, Problem
+
+    if base.rig == "real":
+        refuse_unmeasured(base, name)
+        if not commands and not sys.stdin.isatty():
+            allowed = "one, or --commands: an operator pulls back, or tilts the bed, and says when all are clear"
+            raise ConfigError(base.name, [Problem("terminal", "none", allowed)])
+    guided = ask or commands or base.rig == "real"
+    if guided and options.cluster:
+        raise ConfigError(base.name, [Problem("--cluster", options.cluster, "without --ask, on a simulated rig")])
+    return guided
+
+
+@contextmanager
+def _guide(
+    base: Config, folder: Path, report: ProgressReporter, stop: CampaignStop, *, commands: bool
+) -> Iterator[Guide]:
+    """Who is asked, at this terminal or by commands, and how a run is made."""
+    from hil.app.run import run_experiment
+    from hil.campaign.operator import TerminalOperator
+    from hil.campaign.traction.guided import Guide
+
+    def run(config: Config, place: Path, console: Any = None) -> dict[str, Any]:
+        summary: dict[str, Any] = run_experiment(config, place, report.text, console=console).summary
+        if console is not None:
+            console.finished(summary)
+            console.show("campaign")
+        return summary
+
+    if not commands:
+        yield Guide(TerminalOperator(), run, report, stop, folder)
+        return
+    from hil.app.command_server import CommandServer
+    from hil.app.console import Console
+    from hil.campaign.commanded import CommandedOperator
+    from hil.cli.operate import keep_alive
+
+    with ExitStack() as stack:
+        server = stack.enter_context(CommandServer(base))
+        console = Console(server.memory, idle=partial(keep_alive, server, []))
+        console.show("campaign", f"series in {folder}")
+        needs = f"token in {server.token_file}" if server.token_file else "clients need keys"
+        report.text(f"command socket {server.endpoint}, {needs}")
+        operator = CommandedOperator(console, "by commands")
+        yield Guide(operator, partial(run, console=console), report, stop, folder)
+
+
+def _points(curve: dict[str, Any]) -> Iterator[str]:
+    """Slip and pull of each point, with the half-widths of their 95 % intervals where they are measured."""
+    halves = zip(curve.get("slip_u95", ()), curve.get("pull_u95_N", ()), strict=True)
+    for slip, pull in zip(curve["slip"], curve["pull_N"], strict=True):
+        slip_u95, pull_u95_N = next(halves, (None, None))
+        yield f"{slip:.2f}{_half(slip_u95, 2)}: {pull:.0f}{_half(pull_u95_N, 0)}"
+
+
+def _half(value: float | None, digits: int) -> str:
+    return "" if value is None else f" ± {value:.{digits}f}"
 
 
 def _degrees(value: float | None) -> str:

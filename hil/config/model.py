@@ -28,6 +28,7 @@ from hil.config.schema.equipment import (
 from hil.config.schema.estimation import EstimationConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.extensions import extension_section, installed_section
+from hil.config.schema.follow import FollowConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig, WheelConfig
 from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.loads import LoadsConfig
@@ -68,7 +69,7 @@ class UncheckedConfig(Section):
         "impact",
         pattern=r"^[a-z][a-z0-9_]*$",
         max_length=64,
-        description="impact, jog, drive, normal_force, drawbar, slope, or the experiment of an installed package",
+        description="impact, jog, drive, follow, normal_force, drawbar, slope, or the experiment of an installed package",
         json_schema_extra={"note": "the name of an experiment"},
     )
     loop: LoopConfig = Field(default_factory=LoopConfig)
@@ -77,6 +78,7 @@ class UncheckedConfig(Section):
     quality: QualityConfig = Field(default_factory=QualityConfig)
     jog: JogConfig = Field(default_factory=JogConfig)
     drive: DriveConfig = Field(default_factory=DriveConfig)
+    follow: FollowConfig = Field(default_factory=FollowConfig)
     normal_force: NormalForceConfig = Field(default_factory=NormalForceConfig)
     drawbar: DrawbarConfig = Field(default_factory=DrawbarConfig)
     slope: SlopeConfig = Field(default_factory=SlopeConfig)

@@ -83,7 +83,9 @@ def _towing(section: ExperimentSection) -> Towing | None:
     over, winch = section.measured_s, section.winch
     if over is None:
         return None
-    return Towing(over=over) if winch is None else Towing(*winch, over)
+    if winch is None:
+        return Towing(over=over)
+    return Towing(winch.slip, winch.growth_Nps, winch.largest_N, over, cable=winch.cable_mps)
 
 
 def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> GroundParameters:

@@ -13,6 +13,7 @@ from hil.experiments.drawbar.experiment import DrawbarExperiment
 from hil.experiments.drive.experiment import DriveExperiment
 from hil.experiments.estimation_summary import estimation_summary
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.follow.experiment import FollowExperiment
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.jog.experiment import JogExperiment
 from hil.experiments.normal_force.experiment import NormalForceExperiment
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from hil.recording import OpenRecord
 
 BUILT_IN: tuple[type[Experiment], ...] = (
-    ImpactExperiment, JogExperiment, DriveExperiment, NormalForceExperiment, DrawbarExperiment, SlopeExperiment
+    ImpactExperiment, JogExperiment, DriveExperiment, FollowExperiment, NormalForceExperiment, DrawbarExperiment,
+    SlopeExperiment,
 )  # fmt: skip
 
 

@@ -1,4 +1,8 @@
-"""What was measured of the traction of a rover: pull, slip, speed and wheel loads, means of the measurement."""
+"""What was measured of the traction of a rover: pull, slip, speed and wheel loads, means of the measurement.
+
+On a rig that measures its motion slip, speed and pull are measured, with intervals, and what a simulated rig knows stands
+beside them.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,20 @@ import numpy as np
 from hil.config.schema.traction import ThrottleConfig
 from hil.experiments.base import Finished, Summary
 from hil.experiments.field_means import FieldMeans
+from hil.experiments.measured_motion import MeasuredWindow, with_interval
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, verdict_rows
 from hil.experiments.throttle import MEASURE
 from hil.recording.stored_rows import in_blocks
+from models.plant.towing import Traction
 
 
 def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
     """Keys as docs/reference/summary.md lists them, without a judgement; None for what was not measured.
 
-    Pull: of the load cell, or the simulated rig's own. Slip and speed: the simulated rig's own, or the twin's. Wheel
-    loads: of the leg sensors, or the twin's. The twin knows none of them where it does not know what pulls the rover.
+    Pull: of the load cell, or the simulated rig's own. Slip and speed: measured, where an instrument measures the
+    rover's way, or else the simulated rig's own, or the twin's. Wheel loads: of the leg sensors, or the twin's. The twin
+    knows none of them where it does not know what pulls the rover.
     """
     config, layout = run.config, run.config.layout
     known = run.ground_truth.traction
@@ -31,14 +38,17 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
         {field: 0, "slip": None, "speed_mps": None, "wheel_speed_radps": None}
         | ({"pull_N": None} if layout.load_cell else {})
     )
+    measured = MeasuredWindow(config) if layout.motion_channels else None
     for rows in in_blocks(run.ticks):
         ticks.add(rows[rows["state"] == MEASURE])
+        if measured is not None:
+            measured.add(rows[rows["state"] == MEASURE])
     loads = ticks.mean(field) if ticks.count else np.full(len(layout.wheels), math.nan)
     pull = float(ticks.mean("pull_N")) if layout.load_cell and ticks.count else known.pull if known else math.nan
     slip = known.slip if known else float(ticks.mean("slip")) if ticks.count else math.nan
     speed = known.speed if known else float(ticks.mean("speed_mps")) if ticks.count else math.nan
     total = float(loads.sum())
-    return {
+    found: Summary = {
         "mode": throttle.mode,
         "duty": throttle.duty,
         "speed_set_mps": None if throttle.duty is not None else throttle.speed_mps,
@@ -55,6 +65,17 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
         "pitch_deg": config.ground.pitch_deg,
         "roll_deg": config.ground.roll_deg,
     }
+    if measured is None:
+        return found
+    truth = known or Traction(math.nan, math.nan, math.nan)
+    return {
+        **found,
+        **measured.summary(),
+        "slip_from": "measured motion",
+        "true_pull_N": finite(truth.pull),
+        "true_slip": finite(truth.slip),
+        "true_speed_mps": finite(truth.speed),
+    }
 
 
 def traction_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -66,9 +87,15 @@ def traction_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         *verdict_rows(summary),
         ("wheel loads", str(summary.get("mode"))),
         ("throttle", throttle),
-        (f"slip, {summary.get('slip_from') or unknown}", quantity(summary.get("slip"), "", 3)),
-        (f"speed, {summary.get('slip_from') or unknown}", quantity(summary.get("speed_mps"), "m/s", 4)),
-        (f"drawbar pull, {summary.get('pull_from') or 'not measured'}", quantity(summary.get("pull_N"), "N", 1)),
+        (f"slip, {summary.get('slip_from') or unknown}", with_interval(summary, "slip", "slip_u95", "", 3)),
+        (
+            f"speed, {summary.get('slip_from') or unknown}",
+            with_interval(summary, "speed_mps", "speed_u95_mps", "m/s", 4),
+        ),
+        (
+            f"drawbar pull, {summary.get('pull_from') or 'not measured'}",
+            with_interval(summary, "pull_N", "pull_u95_N", "N", 1),
+        ),
         (f"wheel loads, {summary.get('load_from') or unknown}", quantity(summary.get("load_N"), "N", 0)),
         ("spread of the loads", quantity(summary.get("spread"), "", 3)),
         ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),

@@ -19,7 +19,7 @@ ROUND_NS = 1_000_000
 
 @dataclass(frozen=True)
 class Towing:
-    """A winch that pays out its cable at the speed of the wanted slip; it pulls, and never pushes.
+    """A winch that pays out its cable at the speed of the wanted slip, or at a speed of its own; it never pushes.
 
     Gain and integral time are assumptions. The pull over slip is nearly flat at high slip, where only a controlled
     speed settles; a controlled force would stop the rover.
@@ -31,6 +31,7 @@ class Towing:
         over: time over which pull and slip are averaged, before the drives are cut [s].
         gain: pull over the error of the speed [N s/m].
         integral_time: [s].
+        cable: speed at which it pays out its cable, whatever the wheels do [m/s]; None: that of the wanted slip.
     """
 
     slip: float = 0.0
@@ -39,6 +40,7 @@ class Towing:
     over: float = 1.0
     gain: float = 2e4
     integral_time: float = 0.2
+    cable: float | None = None
 
     def __post_init__(self) -> None:
         above = Range(0.0, math.inf, "", open_low=True)
@@ -51,6 +53,7 @@ class Towing:
                 problem("over", self.over, above),
                 problem("gain", self.gain, above),
                 problem("integral_time", self.integral_time, above),
+                None if self.cable is None else problem("cable", self.cable, above),
             ],
         )
 
@@ -107,7 +110,7 @@ class Tow:
         if cut:
             self._force = self._integral = 0.0
         else:
-            error = speed - (1.0 - towing.slip) * driven
+            error = speed - ((1.0 - towing.slip) * driven if towing.cable is None else towing.cable)
             wished = towing.gain * error + self._integral
             highest = min(towing.largest, self._force + towing.rate * dt)
             self._force = min(max(wished, 0.0), highest)

@@ -23,7 +23,6 @@ def expand_drawbar(source: str, overrides: Sequence[str], seed: int | None) -> l
         ConfigError: the problems of all runs, each once.
     """
     base = load_config(source, [*overrides, "experiment=drawbar"], seed)
-    refuse_real(base.rig, source, "drawbar")
     weights: Sequence[WeightConfig | None] = base.drawbar.weights or (None,)
     points = [(mode, one, slip) for mode in base.drawbar.modes for one in weights for slip in base.drawbar.slips]
     runs, problems = list[SweepRun](), list[Problem]()
@@ -49,7 +48,8 @@ def curves(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
     Returns:
         By curve: `mode`, `weight`, and lists of its accepted points `slip`, `pull_N`, `spread`; `left_out` counts the
-        others.
+        others. Where the rig measures its motion, `slip_u95` and `pull_u95_N` as well, `measured`, and `true_slip` and
+        `true_pull_N` of a simulated rig.
     """
     by_place: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
@@ -61,14 +61,11 @@ def curves(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             continue
         for key in ("slip", "pull_N", "spread"):
             curve[key].append(row[key])
+        if row.get("measured") is not None:
+            curve["measured"] = True  # a point that is not is left out
+            for key in ("slip_u95", "pull_u95_N", "true_slip", "true_pull_N"):
+                curve.setdefault(key, []).append(row.get(key))
     return list(by_place.values())
-
-
-def refuse_real(rig: str, source: str, name: str) -> None:
-    """A series runs through. Raises ConfigError: the rig is real, where each run needs somebody who pulls."""
-    if rig == "real":
-        allowed = f"a simulated rig; on a real one `hil run` makes one run of experiment {name}"
-        raise ConfigError(source, [Problem("rig", "real", allowed)], f"{name} series of config")
 
 
 def _payload(weight: WeightConfig | None) -> dict[str, Any]:

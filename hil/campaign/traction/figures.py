@@ -44,9 +44,14 @@ def draw_drawbar(curves: Sequence[Mapping[str, Any]], config: Config, path: Path
         line, marker = _LINES[place % len(_LINES)], _MARKERS[place % len(_MARKERS)]
         style: dict[str, Any] = {"color": _COLOURS[curve["mode"]], "marker": marker, "ms": 5.0, "lw": 1.6}
         style |= {"ls": line, "label": name}
-        pull.plot(curve["slip"], curve["pull_N"], **style)
+        if curve.get("measured"):
+            half = {"xerr": _halves(curve, "slip_u95"), "yerr": _halves(curve, "pull_u95_N")}
+            pull.errorbar(curve["slip"], curve["pull_N"], **half, capsize=2.5, elinewidth=0.9, **style)
+        else:
+            pull.plot(curve["slip"], curve["pull_N"], **style)
         spread.plot(curve["slip"], curve["spread"], **style)
-    _dress(pull, "Drawbar pull", "[N]")
+    measured = any(curve.get("measured") for curve in curves)
+    _dress(pull, "Drawbar pull, measured, with 95 % intervals" if measured else "Drawbar pull", "[N]")
     _dress(spread, "Spread of the wheel loads (standard deviation over mean)", "[-]")
     spread.set_ylim(bottom=0.0)
     spread.set_xlabel("slip [-]")
@@ -71,6 +76,10 @@ def draw_slopes(searches: Sequence[Search], limit_deg: float | None, config: Con
         label = f"{search.mode.replace('_', ' ')}: {steepest}"
         slopes, slips = zip(*measured, strict=True) if measured else ((), ())
         axes.plot(slopes, slips, color=_COLOURS[search.mode], marker=marker, ms=5.0, lw=1.6, label=label)
+        for trial in search.tried:
+            if trial.get("slip_u95") is not None and trial["slip"] is not None:
+                half = {"yerr": trial["slip_u95"], "ecolor": _COLOURS[search.mode], "capsize": 2.5, "fmt": "none"}
+                axes.errorbar(trial["slope_deg"], trial["slip"], elinewidth=0.9, **half)
     axes.axhline(config.slope.slip_limit, color="black", lw=0.9, ls="--")
     axes.annotate("slip limit", (0.01, config.slope.slip_limit), xycoords=("axes fraction", "data"), va="bottom")
     if limit_deg is not None:
@@ -80,6 +89,11 @@ def draw_slopes(searches: Sequence[Search], limit_deg: float | None, config: Con
     _dress(axes, "Slip over slope; the legend has the steepest slope climbed", "slip [-]")
     axes.set_xlabel("slope [degrees]")
     _save(figure, path, f"{config.name}: steepest slope", config.seed, config.name, config.sha256())
+
+
+def _halves(curve: Mapping[str, Any], key: str) -> list[float]:
+    """Half-widths of the intervals of a curve's points; 0 where one is not known."""
+    return [0.0 if value is None else value for value in curve[key]]
 
 
 def _figure(size_in: tuple[float, float]) -> Figure:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hil.campaign.run import ProgressReporter
-from hil.campaign.traction.drawbar import refuse_real
 from hil.campaign.trial import Job, Result
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config, load_config
@@ -47,6 +46,8 @@ class Search:
         climbed = bool(summary["accepted"] and summary["climbed"])
         reasons = "; ".join(map(str, summary.get("reasons") or ()))
         kept = {key: summary.get(key) for key in ("accepted", "slip", "speed_mps", "spread")}
+        if summary.get("measured") is not None:
+            kept |= {key: summary.get(key) for key in ("measured", "slip_u95", "speed_u95_mps", "true_slip")}
         self.tried.append({"slope_deg": slope_deg, "climbed": climbed, **kept, "reasons": reasons})
         if climbed:
             self.low_deg = slope_deg
@@ -58,10 +59,9 @@ def expand_slope(source: str, overrides: Sequence[str], seed: int | None) -> Con
     """The config of a series, every mode of it checked.
 
     Raises:
-        ConfigError: with all problems, or the rig is real.
+        ConfigError: with all problems.
     """
     base = load_config(source, [*overrides, "experiment=slope"], seed)
-    refuse_real(base.rig, source, "slope")
     for mode in base.slope.modes:
         load_config(source, [*overrides, "experiment=slope", f"slope.mode={json.dumps(mode)}"], seed)
     return base

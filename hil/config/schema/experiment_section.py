@@ -13,6 +13,7 @@ from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.equipment import LimitsConfig, RecordConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig
+from hil.config.schema.instruments import MotionConfig
 from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.messages.layout import Layout
@@ -28,11 +29,13 @@ class Winch(NamedTuple):
         slip: wanted.
         growth_Nps: fastest growth of its pull [N/s].
         largest_N: largest pull [N].
+        cable_mps: speed at which it pays out its cable, whatever the wheels do [m/s]; None: that of the wanted slip.
     """
 
     slip: float
     growth_Nps: float
     largest_N: float
+    cable_mps: float | None = None
 
 
 class WholeConfig(Protocol):
@@ -69,6 +72,10 @@ class WholeConfig(Protocol):
     @property
     def wheel_radius_m(self) -> float:
         """Rolling radius of the wheels."""
+
+    @property
+    def motion(self) -> MotionConfig | None:
+        """The instrument that measures the rover's place from outside."""
 
     @property
     def pull_unknown(self) -> bool:

@@ -44,6 +44,12 @@ class LoadCellConfig(Section):
     """A load cell at the drawbar."""
 
     force_N: float = Field(1000.0, ge=1, le=1e5, description="pull at full scale, where no calibration states it")
+    sensitivity_u95: float = Field(
+        0.02, ge=0, le=1, description="half-width of the 95 % interval of the sensitivity, relative"
+    )
+    zero_u95: float = Field(
+        0.005, ge=0, le=1, description="half-width of the 95 % interval of the zero, a share of full scale"
+    )
     noise_V: float = Field(0.002, ge=0, le=1, description="standard deviation of each simulated sample")
 
 

@@ -9,6 +9,7 @@ from hil.config import Config
 from hil.config.schema.traction import DrawbarConfig
 from hil.experiments.base import Finished, Summary
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.measured_motion import measurement_reasons
 from hil.experiments.summary_table import summary_table
 from hil.experiments.throttle import ThrottleExperiment
 from hil.experiments.traction_summary import traction_of, traction_rows
@@ -39,6 +40,7 @@ class DrawbarExperiment(ThrottleExperiment):
         """Pull, slip and loads, and whether the slip has settled."""
         found, section = traction_of(run, run.config.drawbar), run.config.drawbar
         reasons = self.reasons(run.cycle.safety, run.beside)
+        reasons += measurement_reasons(found) if self.done else []
         slip, low, high = found["slip"], section.slip - section.slip_tolerance, section.slip + section.slip_tolerance
         if self.done and (slip is None or not low <= slip <= high):
             reasons.append(f"slip is {slip if slip is None else format(slip, '.3f')}, allowed: {low:.3g} to {high:.3g}")

@@ -10,6 +10,7 @@ from hil.config import Config
 from hil.config.schema.traction import SlopeConfig
 from hil.experiments.base import Finished, Summary
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.measured_motion import measurement_reasons
 from hil.experiments.summary_table import summary_table
 from hil.experiments.throttle import ThrottleExperiment
 from hil.experiments.traction_summary import traction_of, traction_rows
@@ -45,7 +46,9 @@ class SlopeExperiment(ThrottleExperiment):
         found, limit, done = traction_of(run, run.config.slope), run.config.slope.slip_limit, self.done
         slip = found["slip"]
         climbed = done and slip is not None and slip <= limit
-        return {**found, "climbed": climbed, **super().summarise(run)}
+        reasons = self.reasons(run.cycle.safety, run.beside)
+        reasons += measurement_reasons(found) if done else []
+        return {**found, "climbed": climbed, "accepted": done and not reasons, "reasons": reasons}
 
     @classmethod
     def table(cls, summary: Summary) -> Table:

@@ -1,0 +1,165 @@
+"""The section of the experiment follow: a speed over time that is followed, or a slip that is held."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from hil.config.problems import Problem
+from hil.config.schema.base import Section
+from hil.config.schema.experiment_section import SLIP_MARGIN, ExperimentSection, WholeConfig, Winch
+from hil.config.schema.measured_way import along_way_problems
+
+Seconds = Annotated[float, Field(ge=0, le=3600)]
+Speed = Annotated[float, Field(ge=0, le=10)]
+Point = Annotated[tuple[Seconds, Speed], Field(strict=False)]
+# By duty the throttle is never quite 0 while the rover drives: a duty of 0 is a cut.
+LEAST_DUTY = 1e-3
+
+
+class LoopGains(Section):
+    """The outer loop: a controller with proportional and integral part on the measured quantity."""
+
+    gain: float = Field(
+        0.3, ge=0, le=0.9, description="proportional part: change of the wheels' speed over the error, both at the rim"
+    )
+    integral_per_s: float = Field(3.0, ge=0.01, le=100, description="integral part: of that change in a second [1/s]")
+    lag_s: float = Field(
+        0.1, ge=0, le=5, description="assumed lag of drives and observer together, for the margins that arming asks for"
+    )
+
+
+class FollowWinch(Section):
+    """What holds the simulated rover back; on a real rig somebody pulls."""
+
+    cable_mps: float | None = Field(
+        None, ge=0.001, le=10, description="speed at which it pays out its cable; null: that of follow.slip"
+    )
+    growth_Nps: float = Field(500.0, ge=1, le=1e6, description="fastest growth of its pull [N/s]")
+    largest_N: float = Field(5000.0, ge=1, le=1e6, description="largest pull")
+
+
+class FollowConfig(ExperimentSection):
+    """A speed of the rims or of the rover over time that is followed, or a slip that is held, by what is measured."""
+
+    between_runs: ClassVar[tuple[str, ...]] = (
+        "quantity", "slip", "window_from_s", "window_s", "error_limit_mps", "slip_tolerance", "most_saturated",
+    )  # fmt: skip
+
+    quantity: Literal["wheel_speed", "forward_speed", "slip"] = Field(
+        "forward_speed",
+        description="what follows: the speed of the rims, the measured forward speed of the rover, or the measured "
+        "slip, which is held",
+    )
+    profile: Annotated[tuple[Point, ...], Field(strict=False)] = Field(
+        ((0.0, 0.0), (1.0, 0.05), (20.0, 0.05)),
+        max_length=10000,
+        description="time [s] and speed [m/s], straight between two points: of the rims, or of the rover; where a slip "
+        "is held, the forward speed that is expected",
+        json_schema_extra={"note": "points, or the path of a CSV file of two columns, seen from the config's folder"},
+    )
+    slip: float = Field(
+        0.2, ge=0, le=0.95, description="that is held with quantity slip; of the simulated winch with the others"
+    )
+    most_slip: float = Field(
+        0.8, ge=0.01, le=0.95, description="largest slip that the loop makes up for: it sets no faster wheels"
+    )
+    loop: LoopGains = Field(default_factory=LoopGains)
+    full_duty_mps: float | None = Field(
+        None,
+        ge=0.01,
+        le=10,
+        description="rims' speed at the full supply without load: the wheels are then driven by duty, and the loop "
+        "closed here; null: driven by speed",
+    )
+    window_from_s: float = Field(10.0, ge=0, le=3600, description="begin of the window that is judged")
+    window_s: float = Field(10.0, ge=0.5, le=600, description="its length")
+    error_limit_mps: float = Field(
+        0.005, gt=0, le=1, description="largest root mean square of the error of an accepted run, in the window"
+    )
+    slip_tolerance: float = Field(0.03, gt=0, le=1, description="with quantity slip: largest deviation of its mean")
+    most_saturated: float = Field(
+        0.05, ge=0, le=1, description="largest share of the window in which the wheels' speed is at a limit"
+    )
+    held_back: FollowWinch | None = Field(None, description="what holds the rover back; null: nothing")
+
+    @field_validator("profile")
+    @classmethod
+    def _in_order(cls, profile: tuple[Point, ...]) -> tuple[Point, ...]:
+        times = [time for time, _ in profile]
+        if len(times) < 2 or times[0] != 0.0 or any(later <= one for one, later in pairwise(times)):
+            raise ValueError("two points or more, the first at 0 s, each later than the one before")
+        return profile
+
+    @property
+    def measures_motion(self) -> bool:
+        """It follows what only an instrument of motion measures."""
+        return self.quantity != "wheel_speed"
+
+    def needs_instruments(self, rig: str) -> tuple[str, ...]:  # noqa: ARG002
+        """The one that measures the rover's way."""
+        return ("motion",) if self.measures_motion else ()
+
+    @property
+    def most_mps(self) -> float:
+        """Largest speed of the profile."""
+        return max(speed for _, speed in self.profile)
+
+    @property
+    def throttle_duty(self) -> float | None:
+        """Feed-forward of the largest speed; None: driven by speed."""
+        if self.full_duty_mps is None:
+            return None
+        return min(max(self.most_mps / self.full_duty_mps, LEAST_DUTY), 1.0)
+
+    @property
+    def rim_speed_mps(self) -> float | None:
+        """The largest speed of the profile, by speed."""
+        return self.most_mps if self.full_duty_mps is None else None
+
+    @property
+    def measured_s(self) -> float | None:
+        """Length of the window."""
+        return self.window_s
+
+    @property
+    def winch(self) -> Winch | None:
+        """What holds the rover back."""
+        one = self.held_back
+        return None if one is None else Winch(self.slip, one.growth_Nps, one.largest_N, one.cable_mps)
+
+    def problems(self, config: WholeConfig) -> list[Problem]:
+        """Soil, an instrument for what is followed, and a profile that the limits allow."""
+        problems: list[Problem] = []
+        if config.ground.kind != "soil":
+            problems.append(Problem("ground.kind", config.ground.kind, "soil: experiment follow measures slip on it"))
+        if self.measures_motion:
+            problems += along_way_problems(config, f"follow.quantity {self.quantity}", ("follow.quantity",))
+        if self.held_back is not None and not config.layout.load_cell:
+            allowed = (
+                "a load cell (loads.load_cell={}), or follow.held_back null: the twin knows a pull from the cell only"
+            )
+            problems.append(
+                Problem("loads.load_cell", "none, with follow.held_back", allowed, ("follow.held_back", "loads"))
+            )
+        radius_m, limits = config.wheel_radius_m, config.limits
+        most_mps = SLIP_MARGIN * limits.wheel_speed_radps * radius_m
+        if self.most_mps > most_mps:
+            allowed = f"at most {most_mps:.3g} m/s, {SLIP_MARGIN:g} of limits.wheel_speed_radps at the rim"
+            problems.append(Problem("follow.profile", f"{self.most_mps:g} m/s", allowed, ("limits.wheel_speed_radps",)))
+        most_mps2 = 0.5 * limits.wheel_acceleration_radps2 * radius_m
+        steepest = max(abs(v1 - v0) / (t1 - t0) for (t0, v0), (t1, v1) in pairwise(self.profile))
+        if steepest > most_mps2:
+            allowed = f"at most {most_mps2:.3g} m/s in a second, half of limits.wheel_acceleration_radps2 at the rim"
+            depends_on = ("limits.wheel_acceleration_radps2",)
+            problems.append(Problem("follow.profile", f"{steepest:.3g} m/s in a second", allowed, depends_on))
+        length_s, end_s = self.profile[-1][0], self.window_from_s + self.window_s
+        if end_s > length_s:
+            allowed = f"an end by {length_s:g} s, the profile's"
+            problems.append(Problem("follow.window_s", f"an end at {end_s:g} s", allowed, ("follow.profile",)))
+        if self.quantity == "slip" and self.slip >= self.most_slip:
+            allowed = f"below follow.most_slip, {self.most_slip:g}"
+            problems.append(Problem("follow.slip", f"{self.slip:g}", allowed, ("follow.most_slip",)))
+        return problems

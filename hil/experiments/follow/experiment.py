@@ -1,0 +1,204 @@
+"""Follows the profile of the config; the outer loop is `hil.control.following`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hil.config import Config
+from hil.config.rig import Rig
+from hil.config.schema.follow import FollowConfig
+from hil.control.base import Controller
+from hil.control.following import Following
+from hil.control.loop_margins import Margins, loop_margins
+from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.figure_form import FigureForm
+from hil.experiments.follow.judgement import Judgement
+from hil.experiments.measured_motion import with_interval
+from hil.experiments.summary import finite
+from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.messages.check import Check
+from hil.messages.stages import Estimate, Goal, Prediction, Samples
+from hil.recording.stored_rows import in_blocks
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hil.recording import OpenRecord
+
+# Time recorded after the profile, drives cut.
+AFTER_NS = 200_000_000
+# Least margins with which a rig is armed.
+LEAST_PHASE_DEG, LEAST_GAIN = 45.0, 2.0
+
+
+class FollowState(IntEnum):
+    """State of a followed profile; numbers as for the states of an impact trial where they are alike."""
+
+    IDLE = 0
+    ARMED = 1
+    FOLLOW = 2
+    STOPPING = 4
+    DONE = 5
+    ABORTED = 6
+
+
+IDLE, ARMED, FOLLOW, STOPPING, DONE, ABORTED = FollowState  # faster in a tick, see hil.experiments.base
+
+
+class FollowExperiment(Experiment):
+    """Idle until armed, then the profile to its end, and a cut.
+
+    Args: as `Experiment`; the section of the config is `follow`.
+    """
+
+    name = "follow"
+    section = FollowConfig
+    states = FollowState
+    figure = "follow.png"
+    main_numbers = (
+        ("error_rms_mps", "error", "m/s", 4),
+        ("speed_mps", "speed", "m/s", 4),
+        ("slip", "slip", "", 3),
+    )
+
+    def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
+        super().__init__(rig, checks, attended=attended)
+        self._profile = rig.config.follow.profile
+        self._length_ns = round(self._profile[-1][0] * 1e9)
+        self._zeros, self._next = rig.layout.zero_speeds, 1
+
+    def headline(self) -> str:
+        """What is followed."""
+        section = self.config.follow
+        what = section.quantity.replace("_", " ")
+        wanted = f"slip {section.slip:g} held" if what == "slip" else f"{what} followed"
+        return f"{wanted}, up to {section.most_mps:g} m/s, for {section.profile[-1][0]:g} s"
+
+    @classmethod
+    def label(cls, config: Config) -> str:
+        """What is followed."""
+        return f"follow_{config.follow.quantity}"
+
+    def controller(self) -> Controller:
+        """The outer loop."""
+        return Following(self.rig)
+
+    def drive_speeds_mps(self) -> Sequence[float]:
+        """The fastest of the profile."""
+        return (self.config.follow.most_mps,) if self.config.follow.most_mps > 0.0 else ()
+
+    def own_checks(self) -> Sequence[Check]:
+        """Margins of the outer loop, with the delays of the config."""
+        if not closes_loop(self.config.follow):
+            return ()
+        margins = margins_at(self.config, delay_s(self.config))
+        found = f"phase {margins.phase_deg:.0f} degrees, gain {margins.gain:.2g}"
+        ok = margins.phase_deg >= LEAST_PHASE_DEG and margins.gain >= LEAST_GAIN
+        allowed = f"at least {LEAST_PHASE_DEG:g} degrees and {LEAST_GAIN:g}"
+        return (Check("margins of the outer loop", ok, found, allowed, "lower follow.loop.integral_per_s or gain"),)
+
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
+        """The goal of this tick."""
+        t_ns = samples.t_ns
+        if self._begin_or_end(samples, estimate, safe):
+            pass
+        elif self.state == ARMED and self._may_start(samples):
+            self._enter(FOLLOW, t_ns)
+        elif self.state == FOLLOW and t_ns - self._since_ns >= self._length_ns:
+            self._enter(STOPPING, t_ns)
+        elif self.state == STOPPING and t_ns - self._since_ns >= AFTER_NS:
+            self._enter(DONE, t_ns)
+        if self.state != FOLLOW:
+            return Goal(self.state, True, speed_radps=self._zeros)
+        forward_mps = self._wanted_mps((t_ns - self._since_ns) * 1e-9)
+        return Goal(self.state, False, forward_mps=forward_mps, speed_radps=self._zeros)
+
+    def _wanted_mps(self, t_s: float) -> float:
+        """Of the profile at a time that does not go back [s]."""
+        profile, last = self._profile, len(self._profile) - 1
+        while self._next < last and profile[self._next][0] <= t_s:
+            self._next += 1
+        (t0, v0), (t1, v1) = profile[self._next - 1], profile[self._next]
+        return v0 + (v1 - v0) * min(max((t_s - t0) / (t1 - t0), 0.0), 1.0)
+
+    def summarise(self, run: Finished) -> Summary:
+        """Keys as docs/reference/summary.md lists them."""
+        judgement, section = Judgement(run.config), run.config.follow
+        for rows in in_blocks(run.ticks):
+            judgement.add(rows[rows["state"] == FOLLOW])
+        found = judgement.summary(run.ground_truth.motion)
+        delay = judgement.delay_s
+        margins = margins_at(run.config, delay_s(run.config, delay)) if closes_loop(section) else None
+        reasons = self.reasons(run.cycle.safety, run.beside)
+        reasons += judgement.reasons(found) if self.done else []
+        return {
+            **found,
+            "delay_ms": None if delay is None else delay * 1e3,
+            "phase_margin_deg": margins and margins.phase_deg,
+            "gain_margin": margins and finite(margins.gain),
+            "accepted": self.done and not reasons,
+            "reasons": reasons,
+        }
+
+    @classmethod
+    def table(cls, summary: Summary) -> Table:
+        """Errors and slip in the window, the verdict first."""
+        window = summary.get("window_s") or [None, None]
+        rows: list[tuple[str, Any]] = [
+            ("followed", str(summary.get("quantity")).replace("_", " ")),
+            ("window", f"from {quantity(window[0], 's', 1)} to {quantity(window[1], 's', 1)}"),
+            (
+                "error, root mean square, largest",
+                quantity([summary.get("error_rms_mps"), summary.get("error_largest_mps")], "m/s", 4),
+            ),
+            ("speed, measured", with_interval(summary, "speed_mps", "speed_u95_mps", "m/s", 4)),
+            ("slip, measured", with_interval(summary, "slip", "slip_u95", "", 3)),
+            ("drawbar pull", with_interval(summary, "pull_N", "pull_u95_N", "N", 1)),
+            ("speed, slip of the simulated rig", _truth(summary)),
+            ("at a limit", quantity(summary.get("saturated_share"), "%", 1, 100.0)),
+            (
+                "phase margin, delay",
+                f"{quantity(summary.get('phase_margin_deg'), 'degrees', 0)}, "
+                f"{quantity(summary.get('delay_ms'), 'ms', 1)}",
+            ),
+        ]
+        return summary_table("Follow", [*verdict_rows(summary), *rows, *loop_rows(summary)])
+
+    @classmethod
+    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+        """Speeds and slip over time."""
+        from hil.experiments.follow.figure import draw_follow  # matplotlib takes half a second to import
+
+        draw_follow(record, summary, path, form)
+
+
+def closes_loop(section: FollowConfig) -> bool:
+    """There is an outer loop: by speed the drives follow a wheel speed themselves."""
+    return section.measures_motion or section.full_duty_mps is not None
+
+
+def delay_s(config: Config, reading_s: float | None = None) -> float:
+    """Delay around the loop [s]: of a reading, the time until the next one, the drives', and a tick.
+
+    Args:
+        config: of the run.
+        reading_s: measured delay of a reading; None: that of the config.
+    """
+    motion, links = config.motion, config.links
+    around = links.drives_delay_ms * 1e-3 + 1.0 / config.loop.rate_hz
+    if motion is None or not config.follow.measures_motion:
+        return around
+    return around + (motion.delay_ms * 1e-3 if reading_s is None else reading_s) + 1.0 / motion.rate_hz
+
+
+def margins_at(config: Config, delay: float) -> Margins:
+    """Margins of the loop of a config with a delay [s], on ground without slip, where they are smallest."""
+    loop = config.follow.loop
+    return loop_margins(loop.gain, loop.integral_per_s, loop.lag_s, delay)
+
+
+def _truth(summary: Summary) -> str:
+    return f"{quantity(summary.get('true_speed_mps'), 'm/s', 4)}, {quantity(summary.get('true_slip'), '', 3)}"

@@ -1,0 +1,93 @@
+"""The figure of a followed profile: `follow.png`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from hil.config.load import parse_config
+from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
+from hil.experiments.figure_file import facts_of, save_figure
+from hil.experiments.figure_form import FigureForm
+from hil.experiments.measured_motion import with_interval
+from hil.messages.layout import Layout
+from hil.recording import OpenRecord
+
+_SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
+_BLUE, _RED, _GREY = "#004488", "#bb5566", "#888888"
+_FOLLOW = 2
+
+
+def draw_follow(record: OpenRecord, summary: Mapping[str, Any], path: Path, form: FigureForm) -> None:
+    """Draw speeds of rover and rims, their error, slip and what the loop sets, over time; the window is shaded.
+
+    Args:
+        record: of the run.
+        summary: as in `summary.json`.
+        path: of the file to write; its ending is the format.
+        form: its width.
+    """
+    config = parse_config(str(record.meta["config"]), "/meta/config")
+    layout, section, radius_m = Layout.from_json(str(record.meta["layout"])), config.follow, config.wheel_radius_m
+    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
+    scales = {"speed_mps": 1e3, "wheel_speed_radps": 1e3 * radius_m, "set_speed_radps": 1e3 * radius_m, "slip": 1.0}
+    deviations = {"speed_sd_mps": 1e3} if layout.instruments else {}
+    pull = {"pull_N": 1.0} if layout.load_cell else {}
+    lines = over_time(record.tick, scales | {"state": 1.0} | deviations | pull)
+    t_state, states = lines["state"][0]
+    began_s = float(t_state[np.asarray(states) == _FOLLOW][:1].sum())
+    speeds, sets, slips, last = grid[0, 0], grid[0, 1], grid[1, 0], grid[1, 1]
+    times, wanted = np.array(section.profile).T
+    rover = "followed" if section.quantity == "forward_speed" else "measured"
+    if layout.instruments:
+        t_s, speed = lines["speed_mps"][0]
+        around = 2.0 * np.interp(t_s, *lines["speed_sd_mps"][0])
+        speeds.fill_between(t_s, speed - around, speed + around, color=_BLUE, alpha=0.18, lw=0.0)
+    plot_line(speeds, form, *lines["speed_mps"][0], color=_BLUE, label=f"rover, {rover}, with 2 standard deviations")
+    t_s = lines["wheel_speed_radps"][0][0]
+    rims = np.mean([values for _, values in _at(lines["wheel_speed_radps"], t_s)], axis=0)
+    plot_line(speeds, form, t_s, rims, color=_RED, label="rims, mean, measured")
+    label = "expected" if section.quantity == "slip" else "wanted"
+    plot_line(speeds, form, times + began_s, 1e3 * wanted, color="black", ls="--", label=label)
+    dress_panel(speeds, form, "Speed of the rover and of the rims", "[mm/s]")
+    speeds.legend(fontsize=form.font(8.0), frameon=False, loc="lower right")
+    for wheel in wheels_in_order(layout):
+        style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
+        plot_line(sets, form, *lines["set_speed_radps"][wheel], **wheel_style(layout, wheel))
+        plot_line(slips, form, *lines["slip"][wheel], **style)
+    dress_panel(sets, form, "Speed of the rims, set", "[mm/s]")
+    dress_panel(slips, form, "Slip of each wheel", "[-]")
+    slips.set_ylim(-0.2, 1.0)
+    if section.quantity == "slip":
+        slips.axhline(section.slip, color="black", ls="--", lw=form.line(1.0))
+    slips.legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
+    if pull:
+        plot_line(last, form, *lines["pull_N"][0], color="black")
+        dress_panel(last, form, "Drawbar pull, load cell", "[N]")
+    else:
+        t_s, speed = lines["speed_mps"][0]
+        plot_line(last, form, t_s, 1e3 * np.interp(t_s - began_s, times, wanted) - speed, color="black")
+        dress_panel(last, form, f"Speed {label} less speed of the rover", "[mm/s]")
+    for axes in grid.ravel():
+        axes.axvspan(*(began_s + s for s in summary.get("window_s") or (0.0, 0.0)), color=_GREY, alpha=0.12, lw=0.0)
+    for axes in grid[1][2 - form.columns :]:
+        axes.set_xlabel("time [s]; shaded: the window that is judged", fontsize=form.font(9.0))
+    verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
+    what = (
+        f"{section.quantity.replace('_', ' ').capitalize()}, slip {with_interval(summary, 'slip', 'slip_u95', '', 3)}"
+    )
+    title = f"{what}: {verdict}"
+    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
+    save_figure(figure, path, title, facts_of(record, summary), form)
+
+
+def _at(lines: list[tuple[Any, Any]], t_s: Any) -> list[tuple[Any, Any]]:
+    """Lines at common times."""
+    return [(t_s, np.interp(t_s, *line)) for line in lines]

@@ -1,0 +1,143 @@
+"""How well a profile was followed: error, slip and share at a limit, in the window of the config."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.config import Config
+from hil.config.rig import Rig
+from hil.control.following import Following
+from hil.experiments.base import Summary
+from hil.experiments.measured_motion import MeasuredWindow, measurement_reasons
+from hil.experiments.summary import finite
+from models.plant.motion_history import TIME, X, Y, Z
+
+# A set speed within this share of a limit is at it.
+_AT_LIMIT = 1e-6
+
+
+class Judgement:
+    """Takes the rows of the followed profile, in order, block by block.
+
+    Args:
+        config: of the run.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config, self._section = config, config.follow
+        self._times, self._speeds = np.array(config.follow.profile).T
+        self._kept = 1.0 - config.follow.slip if config.follow.quantity == "slip" else 1.0
+        self._following = Following(Rig(config))
+        self._motion = MeasuredWindow(config) if config.motion else None
+        self._began_ns = self._ended_ns = -1
+        self._sum = self._largest = self._rims = 0.0
+        self._count = self._at_limit = 0
+        self._delays: list[NDArray[np.int64]] = []
+        self._window_ns = (0, 0)
+
+    def add(self, ticks: NDArray[np.void]) -> None:
+        """Take in rows."""
+        if not len(ticks):
+            return
+        section = self._section
+        if self._began_ns < 0:
+            self._began_ns = int(ticks["t_ns"][0])
+            from_ns = self._began_ns + round(section.window_from_s * 1e9)
+            self._window_ns = from_ns, from_ns + round(section.window_s * 1e9)
+        inside = (ticks["t_ns"] >= self._window_ns[0]) & (ticks["t_ns"] < self._window_ns[1])
+        rows = ticks[inside]
+        if not len(rows):
+            return
+        forward = np.interp((rows["t_ns"] - self._began_ns) * 1e-9, self._times, self._speeds)
+        error = self._errors(rows, forward)
+        self._sum += float(error @ error)
+        self._largest = max(self._largest, float(np.abs(error).max()))
+        self._count += len(rows)
+        self._rims += float(self._config.wheel_radius_m * rows["wheel_speed_radps"].mean(axis=1).sum())
+        self._at_limit += int(self._limited(rows, forward).sum())
+        if self._motion is not None:
+            self._motion.add(rows)
+            known = rows["motion_t_ns"] >= 0
+            self._delays.append((rows["motion_arrived_ns"] - rows["motion_t_ns"])[known])
+
+    def _errors(self, rows: NDArray[np.void], forward: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each row [m/s]: of the rims' mean, of the rover, or of the rims against the speed of the wanted slip."""
+        rims = self._config.wheel_radius_m * rows["wheel_speed_radps"].mean(axis=1)
+        if self._section.quantity == "wheel_speed":
+            error = forward - rims
+        elif self._section.quantity == "slip":
+            error = rows["speed_mps"] - self._kept * rims
+        else:
+            error = forward - rows["speed_mps"]
+        result: NDArray[np.float64] = error
+        return result
+
+    def _limited(self, rows: NDArray[np.void], forward: NDArray[np.float64]) -> Any:
+        """Rows in which a set speed of the rims is at a limit."""
+        if self._section.full_duty_mps is None:
+            rims = self._config.wheel_radius_m * rows["set_speed_radps"]
+        else:
+            rims = self._section.full_duty_mps * rows["duty"]
+        most = np.array([self._following.most_mps(one / self._kept) for one in forward])
+        above = rims >= ((1.0 - _AT_LIMIT) * most)[:, None]
+        below = (rims <= _AT_LIMIT * most[:, None]) & (forward > 0.0)[:, None]
+        return np.any(above | below, axis=1)
+
+    @property
+    def delay_s(self) -> float | None:
+        """Median delay of a reading until it was there [s]; None: there was none."""
+        delays = np.concatenate(self._delays) if self._delays else np.zeros(0)
+        return float(np.median(delays)) * 1e-9 if delays.size else None
+
+    def summary(self, truth: NDArray[np.float64] | None) -> Summary:
+        """Keys as docs/reference/summary.md lists them.
+
+        Args:
+            truth: motion of a simulated rig (`models.plant.motion_history.MotionHistory.rows`), or None.
+        """
+        section, count = self._section, self._count
+        found: Summary = {"measured": False, "slip": None, "slip_u95": None, "speed_mps": None, "speed_u95_mps": None}
+        if self._motion is not None:
+            found = self._motion.summary()
+        speed, rims = math.nan, self._rims / count if count else math.nan
+        if truth is not None and count and len(truth):  # a row each 100 ms: the way between is straight enough
+            ends = np.array(
+                [np.interp(np.array(self._window_ns) * 1e-9, truth[:, TIME], truth[:, i]) for i in (X, Y, Z)]
+            )
+            speed = float(np.linalg.norm(ends[:, 1] - ends[:, 0])) / section.window_s
+        return {
+            "quantity": section.quantity,
+            "slip_wanted": section.slip if section.quantity == "slip" else None,
+            "window_s": [section.window_from_s, section.window_from_s + section.window_s],
+            "error_rms_mps": math.sqrt(self._sum / count) if count and math.isfinite(self._sum) else None,
+            "error_largest_mps": finite(self._largest) if count and math.isfinite(self._sum) else None,
+            "wheel_speed_radps": finite(rims / self._config.wheel_radius_m),
+            **found,
+            "saturated_share": self._at_limit / count if count else None,
+            "true_speed_mps": finite(speed),
+            "true_slip": finite(1.0 - speed / rims) if rims > 0.0 else None,
+        }
+
+    def reasons(self, found: Summary) -> list[str]:
+        """Why a run that went through would not be accepted."""
+        section, reasons = self._section, list[str]()
+        reasons += measurement_reasons(found) if section.measures_motion else []
+        error, saturated = found["error_rms_mps"], found["saturated_share"]
+        if section.quantity != "slip" and (error is None or error > section.error_limit_mps):
+            shown = "not known" if error is None else f"{error:.4f} m/s"
+            reasons.append(f"error is {shown}, root mean square; allowed: {section.error_limit_mps:g} m/s")
+        if saturated is not None and saturated > section.most_saturated:
+            reasons.append(
+                f"the wheels were at a limit in {saturated:.0%} of the window; allowed: {section.most_saturated:.0%}"
+            )
+        if section.quantity == "slip":
+            slip = found["slip"]
+            low, high = section.slip - section.slip_tolerance, section.slip + section.slip_tolerance
+            if slip is None or not low <= slip <= high:
+                shown = "not known" if slip is None else f"{slip:.3f}"
+                reasons.append(f"slip is {shown}, allowed: {low:.3g} to {high:.3g}")
+        return reasons
