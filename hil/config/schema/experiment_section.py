@@ -13,6 +13,7 @@ from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.equipment import LimitsConfig, RecordConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig
+from hil.config.schema.instruments import MotionConfig
 from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.messages.layout import Layout
@@ -61,6 +62,10 @@ class WholeConfig(Protocol):
     @property
     def daq(self) -> DaqConfig | None:
         """Force sensors."""
+
+    @property
+    def motion(self) -> MotionConfig | None:
+        """The instrument that measures the rover's place."""
 
     @property
     def record(self) -> RecordConfig:
@@ -126,6 +131,11 @@ class ExperimentSection(Section):
     def held_at_slip(self) -> float | None:
         """Slip at which it may have to be held, because nothing more is climbed; None: it is not held."""
         return None
+
+    @property
+    def needs_instruments(self) -> tuple[str, ...]:
+        """Roles of the instruments of motion without which its run cannot go on."""
+        return ()
 
     def problems(self, config: WholeConfig) -> Iterable[Problem]:  # noqa: ARG002
         """Values of the section that are each allowed but not together, or not with the rest of the config."""
