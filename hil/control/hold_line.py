@@ -2,17 +2,16 @@
 
 In the rover's plane, with the offset e from the line (to port), the heading psi from the line and the way s:
 
-    de/ds = psi,    dpsi/ds = k u,    u = (speed of the starboard rims - that of the port rims) / (2 speed).
+    de/ds = psi,    dpsi/ds = k u + d,    u = (speed of the starboard rims - that of the port rims) / (2 speed),
 
-The outer loop wants the heading -e / l, the inner one turns to it on a way of l / 4:
+with d what makes it veer. k follows from the wheels' places: slips along and across count alike, and their moments
+about the vertical cancel. The outer loop wants the heading w = -e / l, the inner one turns to it:
 
-    k u = 4 / l (-e / l - psi),
+    k u = 8 / l (w - psi + 2 / l * integral of (w - psi) ds),
 
-so that both poles lie at -2 / l, whatever the speed (l is length_m). k follows from the wheels' places: slips along and
-across count alike, and their moments about the vertical cancel.
-
-Near an obstacle e counts as 0. A rover whose wheels stand askew runs on its line with a heading of its own, and would
-hit with one wheel first.
+so that its poles lie at -4 / l, whatever the speed (l is length_m), and d is made up for. Near an obstacle w is 0: a
+rover whose wheels stand askew runs on its line with a heading of its own, and would hit with one wheel first. Nearer
+still only the integral is left, so that nothing turns the rover as it hits.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hil.config.rig import Rig
-from hil.config.schema.hold_line import CORNER, HoldLineConfig
+from hil.config.schema.hold_line import CORNER, INTEGRAL, HoldLineConfig
 from hil.control.base import Controller
 from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
 from models.kernels.compiled import FloatArray
@@ -60,6 +59,7 @@ class HoldLine:
         turning_pm: k of the rover [1/m].
         limits: of its wheels.
         radius_m: of its wheels.
+        period_s: time between ticks.
     """
 
     def __init__(
@@ -70,10 +70,12 @@ class HoldLine:
         turning_pm: float,
         limits: LineLimits,
         radius_m: float,
+        period_s: float,
     ) -> None:
         self._drive, self._settings, self._sides = drive, settings, sides
-        self._turning_pm, self._limits, self._radius_m = turning_pm, limits, radius_m
+        self._turning_pm, self._limits, self._metre = turning_pm, limits, radius_m * period_s
         self._line: tuple[float, float, float] | None = (0.0, 0.0, 0.0)
+        self._bias = 0.0  # u that makes up for d
         self._last = (0.0,) * len(sides)
 
     def control(self, goal: Goal, samples: Samples, estimate: Estimate, prediction: Prediction) -> SetPoints:
@@ -103,22 +105,33 @@ class HoldLine:
         known = prediction.observed
         if known is None or not (known.pose_sd[1] <= LARGEST_SD_M and known.pose_sd[5] <= LARGEST_SD_RAD):
             return 0.0  # NaN compares false, too
+        share = self._bias
+        if not goal.pushing and not prediction.gap_m < self._settings.free_m:
+            share = self._share(speed, prediction)
+        most = max(self._limits.speed_radps - abs(speed), 0.0)
+        return min(max(share * abs(speed), -most), most)
+
+    def _share(self, speed: float, prediction: Prediction) -> float:
+        """The difference of a side as a share of the mean, u."""
         x, y, _, qx, qy, qz, qw = prediction.pose
         heading = math.atan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy * qy + qz * qz))
         if self._line is None:
             self._line = x, y, heading
-        if goal.pushing or prediction.gap_m < self._settings.free_m:
-            return 0.0
         x0, y0, heading0 = self._line
-        offset_m = (y - y0) * math.cos(heading0) - (x - x0) * math.sin(heading0)
-        off = math.remainder(heading - heading0, math.tau)
-        ahead = math.copysign(1.0, speed)  # backward, a heading to port leads to starboard
-        length_m = self._settings.length_m
-        wanted = 0.0 if prediction.gap_m < self._settings.align_m else -ahead * offset_m / length_m
-        curvature_pm = CORNER / length_m * (wanted - off)
-        share = min(max(curvature_pm / self._turning_pm, -self._settings.share), self._settings.share)
-        most = max(self._limits.speed_radps - abs(speed), 0.0)
-        return min(max(share * abs(speed), -most), most)
+        length_m, most = self._settings.length_m, self._settings.share
+        wanted = 0.0
+        if not prediction.gap_m < self._settings.align_m:
+            offset_m = (y - y0) * math.cos(heading0) - (x - x0) * math.sin(heading0)
+            wanted = (
+                math.copysign(offset_m, -offset_m * speed) / length_m
+            )  # backward, a heading to port is the way back
+        off = wanted - math.remainder(heading - heading0, math.tau)
+        gain = CORNER / (length_m * self._turning_pm)
+        share = gain * off + self._bias
+        if abs(share) > most:
+            return math.copysign(most, share)
+        self._bias += gain * INTEGRAL / length_m * off * abs(speed) * self._metre
+        return share
 
 
 def hold_line(rig: Rig, drive: Controller, settings: HoldLineConfig | None) -> Controller:
@@ -131,7 +144,9 @@ def hold_line(rig: Rig, drive: Controller, settings: HoldLineConfig | None) -> C
         OF_LIMITS * rig.limits.wheel_speed_radps, OF_LIMITS * rig.limits.wheel_acceleration_radps2 / rig.rate_hz
     )
     sides = tuple((-np.sign(places[:, 1])).tolist())
-    return HoldLine(drive, settings, sides, turning_per_metre(places), limits, rig.config.wheel_radius_m)
+    return HoldLine(
+        drive, settings, sides, turning_per_metre(places), limits, rig.config.wheel_radius_m, 1.0 / rig.rate_hz
+    )
 
 
 def turning_per_metre(places: FloatArray) -> float:

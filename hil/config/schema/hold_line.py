@@ -13,10 +13,10 @@ from hil.config.schema.experiment_section import WholeConfig
 # Instrument that knows where the rover is, and what of its readings says so.
 NEEDED = "motion"
 PLACES = ("pose", "position")
-# The corner of the loop times its delay, at most [rad]: with it the phase margin is 47 degrees or more.
-_LARGEST_DELAY = 0.5
-# The corner is this many times speed over length_m (hil.control.hold_line).
-CORNER = 4.0
+# The corner of the loop times its delay, at most [rad]: with it the phase margin is 48 degrees.
+_LARGEST_DELAY = 0.35
+# The corner is so many times speed over length_m, that of the integral so many times (hil.control.hold_line).
+CORNER, INTEGRAL = 8.0, 2.0
 # From a set-point to the turning of the rover, and the loop's own ticks [s]: servo of the drives, a tick each way.
 DRIVES_S = 0.01
 
@@ -25,7 +25,7 @@ class HoldLineConfig(Section):
     """How a rover is held on a line by its wheel speeds, where the instrument `motion` says where it is."""
 
     length_m: float = Field(
-        0.1, ge=0.02, le=10, description="way on which half of an offset is taken back; shorter: steers harder"
+        0.1, ge=0.02, le=10, description="way on which an offset falls to about a third; shorter: it steers harder"
     )
     share: float = Field(
         0.3, ge=0.01, le=0.9, description="largest difference of a side's rim speed from the mean, as a share of it"
