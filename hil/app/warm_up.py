@@ -22,7 +22,7 @@ from hil.config import Config, load_config
 from hil.config.kernel_kinds import kernel_kind
 from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
-from hil.estimation.twin import RoverTwin
+from hil.estimation.observer import make_twin
 from hil.experiments.registry import experiment_type
 from hil.messages.stages import Samples
 from hil.safety.equilibrium_checks import equilibrium_checks
@@ -87,7 +87,7 @@ def _run_all(rig: Rig, progress: Progress) -> None:
             progress("waiting for the kernels of the second process")
     samples = _run_rig(rig)
     Estimator(rig).estimate(samples)
-    RoverTwin(rig.nominal, controls_loads=rig.layout.controls_loads).warm_up()
+    make_twin(rig).warm_up()
     _ = experiment_type(rig.config)(rig, lambda *_: []).fixed_checks
 
 
@@ -137,7 +137,7 @@ def _compile_others(rig: Rig) -> None:
         compile_for(find_active, rover.chain, make_rigid_ground(rover), make_work(rover.chain))
         effective_kinetic_energy_on_ground(rover, rover.neutral(), np.zeros(rover.nv), unsettled.obstacle.angle)
     equilibrium_checks(rig)
-    RoverTwin(unsettled, controls_loads=rig.layout.controls_loads).compile()
+    make_twin(rig, unsettled).compile()
     Plant(unsettled, np.random.default_rng()).compile()
 
 

@@ -25,6 +25,7 @@ from hil.config.schema.equipment import (
     SimLatencyConfig,
     TelemetryConfig,
 )
+from hil.config.schema.estimation import EstimationConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.extensions import extension_section, installed_section
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig, WheelConfig
@@ -91,6 +92,7 @@ class UncheckedConfig(Section):
     motion: MotionConfig | None = Field(None, description="null: nothing measures the rover's place from outside")
     imu: ImuConfig | None = Field(None, description="null: the rover has no inertial measurement unit")
     joints: JointsConfig | None = Field(None, description="null: no joint has an encoder")
+    estimation: EstimationConfig = Field(default_factory=EstimationConfig)
     detector: DetectorConfig = Field(default_factory=DetectorConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     residuals: ResidualsConfig = Field(default_factory=ResidualsConfig)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
-from hil.estimation.not_observed import NotObserved
-from hil.estimation.twin import RoverTwin
+from hil.estimation.observer import make_twin
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.registry import experiment_type
 from hil.messages.check import Check
@@ -61,16 +59,7 @@ def build_cycle(
     for event in latched:
         tick_logger.log_latched(event)
 
-    twin: Any = RoverTwin(
-        rig.nominal,
-        joints=rig.layout.turning,
-        controls_loads=rig.layout.controls_loads,
-        pull_unknown=rig.config.pull_unknown,
-        longest_step_s=rig.longest_step_s,
-        tilt_deg=rig.limits.tilt_deg,
-    )
-    if rig.layout.instruments:
-        twin = NotObserved(twin, rig.layout)
+    twin = make_twin(rig)
     limiter, measured = Limiter(rig, safety), MeasuredMonitor(rig.layout, rig.limits)
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
