@@ -31,7 +31,7 @@ class HoldLineConfig(Section):
         0.3, ge=0.01, le=0.9, description="largest difference of a side's rim speed from the mean, as a share of it"
     )
     align_m: float = Field(
-        0.15,
+        0.2,
         ge=0,
         le=5,
         description="nearer to the obstacle than this it turns to the line's direction, and leaves offsets",
@@ -55,10 +55,15 @@ class HoldLineConfig(Section):
             yield Problem(path, found, allowed, ("motion",))
             return
         delay_s = delay_of_loop_s(motion.rate_hz, motion.delay_ms * 1e-3)
-        least_m = CORNER * abs(speed_mps) * delay_s / _LARGEST_DELAY
+        least_m = least_length_m(speed_mps, delay_s)
         if self.length_m < least_m:
             allowed = f"at least {least_m:.3g} at {abs(speed_mps):g} m/s: readings are {1e3 * delay_s:.0f} ms late"
             yield Problem(f"{path}.length_m", f"{self.length_m:g}", allowed, ("motion.rate_hz", "motion.delay_ms"))
+
+
+def least_length_m(speed_mps: float, delay_s: float) -> float:
+    """The shortest length_m [m] with which the loop has its margins, at a speed [m/s] and with a delay [s]."""
+    return CORNER * abs(speed_mps) * delay_s / _LARGEST_DELAY
 
 
 def delay_of_loop_s(rate_hz: float, delay_s: float) -> float:

@@ -114,7 +114,7 @@ class QualityConfig(Section):
         "them of the first hit across the plate, or of one bumper ahead of the other",
     )
     approach_deg: float = Field(
-        1.5,
+        0.2,
         ge=0,
         le=90,
         description="largest angle of the measured heading to the obstacle's normal, seen from above",
