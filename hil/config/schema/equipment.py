@@ -126,6 +126,7 @@ class SpreadConfig(Section):
     droop: float = Field(0.0, ge=0, le=0.2, description="of each channel's time constant of the AC coupling")
     heading_deg: float = Field(0.0, ge=0, le=10, description="of the rover's heading at the start")
     friction: float = Field(0.0, ge=0, le=0.3, description="of the cylinders' friction")
+    drives: float = Field(0.0, ge=0, le=0.3, description="of the drives' gains, gear friction and damping, each")
 
 
 class VibrationConfig(Section):
