@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from hil.config.model import UncheckedConfig
-from hil.config.schema.instruments import ImuConfig, InstrumentErrors, MotionConfig, Triple
+from hil.config.schema.instruments import ImuConfig, InstrumentErrors, MotionConfig
 from models.plant.instruments import InstrumentParameters
+from models.rover.tree import Vector
 
 
 def instrument_parameters(config: UncheckedConfig) -> dict[str, InstrumentParameters]:
@@ -25,11 +27,11 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
             rate_hz=section.rate_hz,
             noise=noise + (3 * (turn,) if section.measures == "pose" else ()),
             bias=(section.bias_m,) * len(noise) + (3 * (0.0,) if section.measures == "pose" else ()),
-            point=section.point_m,
-            body_turn=radians(section.body_turn_deg),
-            origin=section.origin_m,
-            turn=radians(section.turn_deg),
-            direction=(section.direction[0] / length, section.direction[1] / length, section.direction[2] / length),
+            point=vector(section.point_m),
+            body_turn=vector(map(math.radians, section.body_turn_deg)),
+            origin=vector(section.origin_m),
+            turn=vector(map(math.radians, section.turn_deg)),
+            direction=vector(part / length for part in section.direction),
             **_errors(section.errors),
         )
     if isinstance(section, ImuConfig):
@@ -38,8 +40,8 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
             rate_hz=section.rate_hz,
             noise=3 * (section.noise_mps2,) + 3 * (section.noise_radps,),
             bias=3 * (section.bias_mps2,) + 3 * (section.bias_radps,),
-            point=section.point_m,
-            body_turn=radians(section.turn_deg),
+            point=vector(section.point_m),
+            body_turn=vector(map(math.radians, section.turn_deg)),
             **_errors(section.errors),
         )
     assert config.joints is not None
@@ -56,10 +58,10 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
     )
 
 
-def radians(turns_deg: Triple) -> Triple:
-    """Roll, pitch, yaw [rad]."""
-    roll, pitch, yaw = map(math.radians, turns_deg)
-    return roll, pitch, yaw
+def vector(parts: Iterable[float]) -> Vector:
+    """Three numbers."""
+    x, y, z = parts
+    return x, y, z
 
 
 def _errors(errors: InstrumentErrors) -> dict[str, Any]:

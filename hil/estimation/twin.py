@@ -83,6 +83,7 @@ class RoverTwin:
         standing_N: sum of the wheels' normal forces at rest, at the start.
         weight_N: along the ground's normal; 0 without ground.
         energy_at_impact_J: T_c at the impact; NaN before.
+        energy_at_impact_sd_J: its standard deviation; NaN before, and where nothing measures the rover's motion.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class RoverTwin:
         self._state.drives.cut[:] = 0.0
         self._back, self._pull_unknown = nominal.drawbar.backwards(), pull_unknown
         self._pressure_Pa: Sequence[Sequence[float]] = ()
-        self.energy_at_impact_J = math.nan
+        self.energy_at_impact_J = self.energy_at_impact_sd_J = math.nan
         self._q_at_impact, self._v_at_impact = np.zeros_like(self._state.q), np.zeros_like(self._state.v)
         self._wheels = self._state.ground.vertical.size
         self._speeds_radps: ByWheel = ()

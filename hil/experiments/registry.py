@@ -11,6 +11,7 @@ from hil.config import Config, ConfigError, Problem
 from hil.experiments.base import Experiment, Finished, Summary
 from hil.experiments.drawbar.experiment import DrawbarExperiment
 from hil.experiments.drive.experiment import DriveExperiment
+from hil.experiments.estimation_summary import estimation_summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.jog.experiment import JogExperiment
@@ -76,7 +77,7 @@ def summarise(run: Finished) -> Summary:
 
     Neither residuals nor what a simulated rig knows depend on the experiment, so they count here, whatever it is.
     """
-    summary = {**run.experiment.summarise(run), **run_summary(run)}
+    summary = {**run.experiment.summarise(run), **estimation_summary(run), **run_summary(run)}
     residuals, found = residual_summary(RunEvidence(run.config, run.ticks, summary))
     more = [*truth_reasons(run.ground_truth), *(one.sentence() for one in found)]
     reasons = [*summary["reasons"], *more]

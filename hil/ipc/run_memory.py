@@ -19,8 +19,8 @@ from hil.config.text_file import read_text
 from hil.ipc.shared_types import FAULT_MESSAGE, GROUND_TRUTH, LATE, START, history_dtypes
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
 from hil.ipc.wake_up import WakeUp
-from hil.messages.link_messages import HEALTH, BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
 from hil.messages.layout import INSTRUMENTS
+from hil.messages.link_messages import HEALTH, BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
 from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING
 from hil.messages.signals import tick_dtype
 

@@ -31,9 +31,9 @@ class InstrumentParameters:
     Attributes:
         measures: place of a point on the base as distance, position or pose; imu: specific force and rates; joints.
         rate_hz: readings a second.
-        noise: (channels,) standard deviation of each value; of a pose those of the place and of the turns about x, y, z.
+        noise: (channels,) standard deviation of each value; of a pose: of its place, and of its turns about x, y, z.
         point: on the base, in its axes [m].
-        body_turn: roll, pitch, yaw of the measured body's axes in those of the base [rad]; of an imu, of its own axes.
+        body_turn: roll, pitch, yaw of the measured body's axes in those of the base [rad]; of an imu: of its axes.
         origin: of the instrument's axes in the world [m].
         turn: roll, pitch, yaw of the instrument's axes in the world [rad].
         direction: unit vector on which a distance grows, world axes.
@@ -112,7 +112,7 @@ class InstrumentOnRig:
         self._readings.append((due, t_ns, value))
 
     def since(self, sequence: int) -> Sequence[Number]:
-        """Readings after a number, oldest first: number, time of measurement [ns], values; the newest `KEPT` are kept."""
+        """Readings after a number, oldest first: number, time of measurement [ns], values; `KEPT` at most."""
         return [reading for reading in self._readings if reading[0] > sequence]
 
     def _read(self, t_ns: int) -> tuple[float, ...]:

@@ -8,12 +8,14 @@ from pydantic import Field
 
 from hil.config.schema.base import Section
 
-Triple = Annotated[tuple[float, float, float], Field(strict=False)]
+_THREE = Field(strict=False, min_length=3, max_length=3)
+Share = Annotated[float, Field(ge=-1, le=1)]
+Direction = Annotated[tuple[Share, ...], _THREE]
 Turn = Annotated[float, Field(ge=-180, le=180)]
-Turns = Annotated[tuple[Turn, Turn, Turn], Field(strict=False)]
-Place = Annotated[float, Field(ge=-100, le=100)]
-Places = Annotated[tuple[Place, Place, Place], Field(strict=False)]
-Range = Annotated[tuple[Place, Place], Field(strict=False)]
+Turns = Annotated[tuple[Turn, ...], _THREE]
+Coordinate = Annotated[float, Field(ge=-100, le=100)]
+Place = Annotated[tuple[Coordinate, ...], _THREE]
+Range = Annotated[tuple[Coordinate, ...], Field(strict=False, min_length=2, max_length=2)]
 Joint = Annotated[str, Field(max_length=100, json_schema_extra={"note": "the name of a joint of the rover"})]
 # Channels by what is measured from outside, and of an inertial measurement unit.
 POSITION = ("x_m", "y_m", "z_m")
@@ -61,18 +63,18 @@ class MotionConfig(_InstrumentConfig):
     bias_m: float = Field(
         0.0, ge=0, le=1, description="standard deviation of each coordinate's offset that calibration leaves"
     )
-    point_m: Places = Field(
+    point_m: Place = Field(
         (0.0, 0.0, 0.3), description="measured point on the main body, in its axes: x forward, y to port, z up"
     )
     body_turn_deg: Turns = Field(
         (0.0, 0.0, 0.0), description="roll, pitch, yaw of the measured body's axes in the main body's; of a pose"
     )
-    origin_m: Places = Field((0.0, 0.0, 0.0), description="origin of the instrument's axes in those of the rig")
+    origin_m: Place = Field((0.0, 0.0, 0.0), description="origin of the instrument's axes in those of the rig")
     turn_deg: Turns = Field((0.0, 0.0, 0.0), description="roll, pitch, yaw of the instrument's axes in the rig's")
-    direction: Triple = Field(
+    direction: Direction = Field(
         (1.0, 0.0, 0.0), description="way on which a distance grows, in the rig's axes; from origin_m"
     )
-    room_m: Annotated[tuple[Range, Range, Range], Field(strict=False)] = Field(
+    room_m: Annotated[tuple[Range, ...], _THREE] = Field(
         ((-20.0, 20.0), (-20.0, 20.0), (-5.0, 5.0)),
         description="where the measured point can be in the rig's axes, from and to; a reading outside is wrong",
     )
@@ -91,7 +93,7 @@ class ImuConfig(_InstrumentConfig):
     noise_radps: float = Field(0.003, ge=1e-6, le=1, description="of each rate of turn")
     bias_mps2: float = Field(0.02, ge=0, le=5, description="of each acceleration's offset that calibration leaves")
     bias_radps: float = Field(0.001, ge=0, le=1, description="of each rate's offset, likewise")
-    point_m: Places = Field((0.0, 0.0, 0.2), description="place on the main body, in its axes")
+    point_m: Place = Field((0.0, 0.0, 0.2), description="place on the main body, in its axes")
     turn_deg: Turns = Field((0.0, 0.0, 0.0), description="roll, pitch, yaw of its axes in those of the main body")
 
     @property

@@ -48,10 +48,6 @@ class ObservedTwin(RoverTwin):
     Args:
         rig: with instruments.
         nominal: other parameters than the rig's; None: the rig's.
-
-    Attributes:
-        energy_at_impact_J: T_c of the corrected rover at the impact; NaN before.
-        energy_at_impact_sd_J: its standard deviation; NaN before.
     """
 
     def __init__(self, rig: Rig, nominal: RigParameters | None = None) -> None:
@@ -65,7 +61,6 @@ class ObservedTwin(RoverTwin):
             longest_step_s=rig.longest_step_s,
             tilt_deg=rig.limits.tilt_deg,
         )
-        self.energy_at_impact_sd_J = math.nan
         rover, state, estimation = self._rover, self._state, config.estimation
         neutral = rover.neutral()
         place = rover.wheel_positions(neutral) - neutral[:3]

@@ -276,3 +276,49 @@ def test_a_server_of_lines_that_is_not_let_run_says_when_it_was_to_look_again(tm
     line.close()
     # it began at 0, had served all lines at 100, and was to look again 4 ms after that
     assert times == [(0, 100), (100 + 4_000_000, 14_000_100)]
+
+
+class Ticker(Echo):
+    """Sends a byte each ten milliseconds without being asked."""
+
+    def __init__(self):
+        super().__init__()
+        self._due_ns = None
+
+    def wake(self, now_ns):
+        self._due_ns = self._due_ns or now_ns
+        return self._due_ns
+
+    def unasked(self, now_ns):
+        sent = []
+        while self._due_ns <= now_ns:
+            sent.append((self._due_ns, b"t"))
+            self._due_ns += 10_000_000
+        return sent
+
+
+def test_a_device_sends_unasked_from_when_its_line_is_served(tmp_path):
+    line = Line(tmp_path / "port", Ticker(), 9600, TURNAROUND_NS)
+    port = os.open(line.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    start_ns = 10**9
+    line.serve(start_ns)
+    with pytest.raises(BlockingIOError):  # its line time is not over
+        os.read(port, 10)
+    line.serve(start_ns + BYTE_NS)
+    assert os.read(port, 10) == b"t"
+    line.serve(start_ns + 35_000_000)
+    assert os.read(port, 10) == b"ttt"
+    os.close(port)
+    line.close()
+
+
+def test_a_streaming_device_that_is_off_sends_nothing(tmp_path):
+    line = Line(tmp_path / "port", Ticker(), 9600, TURNAROUND_NS)
+    port = os.open(line.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    line.inject_fault(LineFault("off"))
+    line.serve(10**9)
+    line.serve(10**9 + 35_000_000)
+    with pytest.raises(BlockingIOError):
+        os.read(port, 10)
+    os.close(port)
+    line.close()

@@ -283,3 +283,28 @@ def test_drives_and_valves_without_a_command_stop_by_themselves():
     assert (rig.powered, rig.off_ns) == (False, 500 * MS)
     assert not rig.plant._state.cylinders.valve.any()
     assert (rig.plant._state.drives.cut == 1.0).all()
+
+
+def test_a_reading_of_an_instrument_arrives_after_its_delay_and_once():
+    given = ["motion={measures: distance, rate_hz: 100, delay_ms: 15}"]
+    rig = build_simulated_rig(Rig(load_config("sim_impact", given)))
+    motion = rig.instruments["motion"]
+    with pytest.raises(DeviceError, match="simulated motion: not open"):
+        motion.read(0)
+    motion.open()
+    arrived = {}
+    for tick in range(1, 61):
+        rig.advance(tick * MS)
+        if (reading := motion.read(tick * MS)) is not None:
+            arrived[tick] = (reading.sequence, reading.t_ns // MS, reading.arrived_ns // MS)
+    assert arrived == {25: (1, 10, 25), 35: (2, 20, 35), 45: (3, 30, 45), 55: (4, 40, 55)}
+
+
+def test_of_several_readings_that_have_come_the_newest_is_read():
+    rig = build_simulated_rig(Rig(load_config("sim_impact", ["imu={rate_hz: 500, delay_ms: 0}"])))
+    imu = rig.instruments["imu"]
+    imu.open()
+    for tick in range(1, 21):
+        rig.advance(tick * MS)
+    assert imu.read(20 * MS).sequence == 10
+    assert imu.read(20 * MS) is None

@@ -10,16 +10,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from drivers.messages import DriveCommand, DriveSample, PowerSample, ValveCommand, ValveSample
+from drivers.messages import DriveCommand, DriveSample, PowerSample, Reading, ValveCommand, ValveSample
 from hil.config import load_config
 from hil.messages.link_messages import DriveCommandRow, SampleRow, ValveCommandRow
 from hil.messages.loads import LoadSetPoints
 from hil.messages.packer import tick_packer
 from hil.messages.schema import Row
 from hil.messages.signals import PLAIN, ROWS, TICK, tick_dtype
-from hil.messages.stages import Command, Estimate, Prediction, Samples, Tick
+from hil.messages.stages import Command, Estimate, Observed, Prediction, Samples, Tick
 
-CONFIGS = ("sim_impact", "sim_juno", "sim_normal_force", "sim_drawbar", "sim_wire")
+CONFIGS = ("sim_impact", "sim_juno", "sim_normal_force", "sim_drawbar", "sim_wire", "sim_motion")
 numbers = itertools.count(1)
 
 
@@ -29,6 +29,23 @@ def some(count: int) -> tuple[float, ...]:
 
 def by_cylinder(layout: Any) -> tuple[Any, ...]:
     return tuple((next(numbers), next(numbers)) for _ in layout.cylinders)
+
+
+def readings(layout: Any) -> dict[str, Reading]:
+    return {
+        role: Reading(9, next(numbers), some(len(layout.instrument_channels(role))), next(numbers))
+        for role in layout.instruments
+    }
+
+
+def observed(layout: Any) -> Observed | None:
+    wheels, sources = len(layout.wheels), len(layout.instruments)
+    if not sources:
+        return None
+    return Observed(
+        next(numbers), some(wheels), some(wheels), some(wheels), some(6), some(len(layout.turning)), some(3),
+        next(numbers), next(numbers), some(sources), (1, 2, 3)[:sources],
+    )  # fmt: skip
 
 
 def stages(layout: Any) -> tuple[Any, ...]:
@@ -42,7 +59,7 @@ def stages(layout: Any) -> tuple[Any, ...]:
     drives = DriveSample(9, next(numbers), some(wheels), next(numbers), next(numbers), power)
     samples = Samples(
         1, (), next(numbers), next(numbers), drives, ValveSample(9, next(numbers), by_cylinder(layout), next(numbers)),
-        load_age_ns=next(numbers), load_sequence=next(numbers),
+        load_age_ns=next(numbers), load_sequence=next(numbers), **readings(layout),
     )  # fmt: skip
     loads = LoadSetPoints(3, some(wheels), some(cylinders), some(2 * cylinders), next(numbers))
     estimate = Estimate(
@@ -52,7 +69,7 @@ def stages(layout: Any) -> tuple[Any, ...]:
     prediction = Prediction(
         some(wheels), some(wheels), some(wheels), *some(3), True,
         way_m=next(numbers), gap_m=next(numbers), pose=some(7), joint_angle_rad=some(len(layout.turning)),
-        cylinder_torque_Nm=some(cylinders), cylinder_angle_rad=some(cylinders),
+        cylinder_torque_Nm=some(cylinders), cylinder_angle_rad=some(cylinders), observed=observed(layout),
     )  # fmt: skip
     command = Command(
         2, True, False, some(wheels), ((True, False),) * cylinders, 5, some(len(layout.regulators)), loads=loads
@@ -80,6 +97,9 @@ def test_each_number_of_a_tick_arrives_in_the_field_of_its_name(name):
         "cylinder_angle_rad": prediction.cylinder_angle_rad, "way_m": prediction.way_m, "gap_m": prediction.gap_m,
         "pose": prediction.pose, "joint_angle_rad": prediction.joint_angle_rad,
         **(msgspec.structs.asdict(samples.drives.power) if layout.supplies else {}),
+        **(msgspec.structs.asdict(prediction.observed) if prediction.observed else {}),
+        **{f"{role}_reading": getattr(samples, role).value for role in layout.instruments},
+        **{f"{role}_t_ns": getattr(samples, role).t_ns for role in layout.instruments},
     }  # fmt: skip
     for field in expected.keys() & set(found.dtype.names):
         assert np.array_equal(found[field], expected[field]), field
@@ -94,19 +114,19 @@ def test_without_duties_the_row_has_nan_where_the_speeds_hold():
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
+    ("name", "link"),
     [
-        (name, kind)
+        (name, link)
         for name in CONFIGS
-        for kind in (DriveSample, ValveSample)
-        if (name, kind) != ("sim_juno", ValveSample)
+        for link in ("drives", "valves", *load_config(name).layout.instruments)
+        if (name, link) != ("sim_juno", "valves")
     ],
 )  # Juno has no cylinders
-def test_a_sample_comes_out_of_shared_memory_and_out_of_a_record_as_it_went_in(name, kind):
+def test_a_sample_comes_out_of_shared_memory_and_out_of_a_record_as_it_went_in(name, link):
     layout = load_config(name).layout
     values = stages(layout)
-    sample = values[1].drives if kind is DriveSample else values[1].valves
-    shared = SampleRow(kind, layout)
+    sample = getattr(values[1], link)
+    shared = SampleRow(type(sample), layout, link)
     row = Row(shared.dtype)
     row.set(*shared.pack(sample, 0))
     assert shared.unpack(row.numbers()) == sample
@@ -123,6 +143,14 @@ def test_times_in_shared_memory_are_of_the_run_and_minus_one_before_it():
     assert (found.t_ns, found.acknowledged_ns, found.stopped_ns) == (-100, -1, 500)
     if found.power is not None:
         assert found.power.t_ns == -1
+
+
+def test_a_reading_that_never_came_is_nan_and_has_no_time():
+    layout = load_config("sim_motion").layout
+    shared = SampleRow(Reading, layout, "imu")
+    found = shared.unpack(shared.pack(Reading.unread(6), 0))
+    assert (found.t_ns, found.arrived_ns) == (-1, -1)
+    assert all(map(math.isnan, found.value))
 
 
 def test_currents_that_were_never_measured_are_nan():

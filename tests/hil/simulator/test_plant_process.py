@@ -1,12 +1,14 @@
 """The plant of the simulated rig at the protocol level, with a clock controlled by the test."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from drivers.modbus.protocol import Function
 from drivers.modbus.simulated.relay_board import BoardRegisters, RelayBoard
 from hil.config import Config, load_config
-from hil.simulator.memory import RESET, CylindersInMemory, SimulatorMemory, WheelsInMemory
+from hil.simulator.memory import RESET, CylindersInMemory, InstrumentInMemory, SimulatorMemory, WheelsInMemory
 from hil.simulator.plant_process import RealtimePlant
 from hil.simulator.sampled_memory import REMEMBERED, AnalogInMemory
 
@@ -141,3 +143,20 @@ def test_a_rover_put_back_stands_at_its_start_and_sampling_goes_on(rig, monkeypa
     analog.copy(990 * 30, gap)
     assert not gap.any()
     assert plant.truth_publisher._start_ns == pytest.approx(START_NS + 1000 * MS, abs=MS)
+
+
+def test_devices_read_the_instruments_of_the_plant_and_their_numbers_go_on_after_it_was_put_back(tmp_path):
+    config = load_config("sim_impact", ["motion={measures: distance, rate_hz: 100}", "trial.start_distance_m=0.1"])
+    memory, clock = SimulatorMemory(tmp_path, config), SimpleNamespace(now_ns=lambda: START_NS + 51 * MS)
+    plant = RealtimePlant(memory, START_NS, clock)
+    device = InstrumentInMemory(SimulatorMemory(tmp_path), "motion")
+    assert (device.channels, device.rate_hz) == (("distance_m",), 100.0)
+    assert not device.since(0)
+    run(plant, 0, 50)
+    readings = device.since(0)
+    assert [(number, t_ns - START_NS) for number, t_ns, _ in readings] == [(n, 10 * n * MS) for n in range(1, 6)]
+    assert [one[0] for one in device.since(4)] == [5]
+    memory.reset.write(np.array([(60.0, 3)], RESET))
+    run(plant, 50, 92)
+    assert [one[0] for one in device.since(5)] == [6, 7, 8, 9]
+    assert device.since(8)[0][1] >= START_NS + 91 * MS

@@ -1,0 +1,115 @@
+"""How good the observer was: its errors against the truth, and what became of each instrument."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.experiments.base import Finished, Summary
+from hil.experiments.summary import finite
+from hil.messages.layout import INSTRUMENTS
+from hil.messages.stages import SOURCE_STATES
+from hil.recording.stored_rows import Recorded, in_blocks
+from models.plant.motion_history import BY_WHEEL, SPEED, TIME, YAW, X
+
+# Slower than this the rover counts as standing.
+_DRIVES_MPS = 0.01
+_USED, _REJECTED, _LEFT_OUT, _STALE = (SOURCE_STATES.index(name) for name in ("used", "rejected", "left_out", "stale"))
+_FIELDS = ("t_ns", "speed_mps", "speed_sd_mps", "pose", "pose_sd", "slip", "normal_force_N")
+
+
+def estimation_summary(run: Finished) -> Summary:
+    """Key `estimation` as docs/reference/summary.md has it; empty for a rig without instruments of motion.
+
+    Errors are root mean squares over the drive until the impact, at the times of the true motion (10 a second).
+    """
+    if not run.config.layout.instruments:
+        return {}
+    errors: dict[str, float | None] = dict.fromkeys(("speed_error_mps", "slip_error", "load_error_N", "nees"))
+    truth = run.ground_truth.motion
+    if truth is not None and len(truth):
+        errors |= _errors(_driven(truth, run.ground_truth.hit_ns), run.ticks)
+    return {"estimation": {**errors, "sources": _sources(run)}}
+
+
+def _driven(truth: NDArray[np.float64], hit_ns: int | None) -> NDArray[np.float64]:
+    """Rows of the true motion while the rover drives and has not hit anything."""
+    before = np.full(len(truth), True) if hit_ns is None else truth[:, TIME] < hit_ns * 1e-9
+    rows: NDArray[np.float64] = truth[before & (np.abs(truth[:, SPEED]) > _DRIVES_MPS)]
+    return rows
+
+
+def _errors(truth: NDArray[np.float64], ticks: Recorded) -> dict[str, float | None]:
+    wanted_ns = np.rint(truth[:, TIME] * 1e9).astype(np.int64)
+    found: list[dict[str, NDArray[Any]]] = []
+    at: list[NDArray[np.int64]] = []
+    for rows in in_blocks(ticks):
+        _, which, places = np.intersect1d(wanted_ns, rows["t_ns"], return_indices=True)
+        at.append(which)
+        found.append({name: rows[name][places] for name in _FIELDS})
+    order = np.concatenate(at)
+    if not len(order):
+        return {}
+    true, of = truth[order], {name: np.concatenate([one[name] for one in found]) for name in _FIELDS}
+    wheels = of["slip"].shape[1]
+    slip, load = true[:, BY_WHEEL : BY_WHEEL + wheels], true[:, BY_WHEEL + wheels :]
+    speed_error = of["speed_mps"] - true[:, SPEED]
+    apart = of["pose"][:, :3] - true[:, X : X + 3]
+    x, y, z, w = of["pose"][:, 3:].T.astype(np.float64)
+    heading = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)) - true[:, YAW]
+    heading = (heading + np.pi) % (2.0 * np.pi) - np.pi
+    sd = np.column_stack([of["pose_sd"][:, [0, 1, 2, 5]], of["speed_sd_mps"]])
+    errors = np.column_stack([apart, heading, speed_error])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        normalised = (errors / sd) ** 2
+    return {
+        "speed_error_mps": _rms(speed_error),
+        "slip_error": _rms(of["slip"] - slip),
+        "load_error_N": _rms(of["normal_force_N"] - load),
+        "nees": finite(float(normalised.mean())),
+    }
+
+
+def _rms(errors: NDArray[np.floating[Any]]) -> float | None:
+    """Root mean square of those that are known; None: none is."""
+    known = errors[np.isfinite(errors)]
+    return finite(float(np.sqrt(np.mean(known.astype(np.float64) ** 2)))) if known.size else None
+
+
+def _sources(run: Finished) -> dict[str, Any]:
+    """Of each instrument by its role: what became of its readings, their innovation and their age."""
+    layout = run.config.layout
+    counts = {role: np.zeros(len(SOURCE_STATES), np.int64) for role in layout.instruments}
+    sums = {role: np.zeros(3) for role in layout.instruments}  # innovation, age [s], readings
+    newest = dict.fromkeys(layout.instruments, -1)
+    last = dict.fromkeys(layout.instruments, 0)
+    for rows in in_blocks(run.ticks):
+        for place, role in enumerate(layout.instruments):
+            if not len(rows):
+                continue
+            read_ns = rows[f"{role}_t_ns"]
+            fresh = (np.diff(read_ns, prepend=newest[role]) != 0) & (read_ns >= 0)
+            newest[role] = int(read_ns[-1])
+            state = rows["source"][:, place]
+            last[role] = int(state[-1])
+            counts[role] += np.bincount(state[fresh], minlength=len(SOURCE_STATES))
+            innovation = rows["innovation"][fresh, place].astype(np.float64)
+            known = np.isfinite(innovation)
+            age = (rows["t_ns"][fresh] - read_ns[fresh]) * 1e-9
+            sums[role] += innovation[known].sum(), age.sum(), fresh.sum()
+    return {role: _source(counts[role], sums[role], last[role]) for role in INSTRUMENTS if role in counts}
+
+
+def _source(counts: NDArray[np.int64], sums: NDArray[np.float64], last: int) -> Summary:
+    innovation, age_s, readings = sums.tolist()
+    return {
+        "readings": int(readings),
+        "used": int(counts[_USED]),
+        "rejected": int(counts[_REJECTED]),
+        "left_out": last == _LEFT_OUT,
+        "stale": last == _STALE,
+        "innovation": innovation / readings if readings else None,
+        "age_ms": 1e3 * age_s / readings if readings else None,
+    }
