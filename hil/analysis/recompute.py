@@ -17,6 +17,7 @@ from hil.analysis.replayable import NEVER, CannotReplayError, known_until, repla
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.base import Finished, Summary, samples_of
+from hil.experiments.impact.approach import KEYS as MEASURED
 from hil.experiments.impact.sensing import GROUSER_KEYS, KEYS, PEAK_KEYS, PEAKS
 from hil.experiments.registry import summarise
 from hil.experiments.truth_events import RecordedTruth
@@ -147,6 +148,7 @@ def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str]
     said.pop("digests", None)
     if "residuals" not in said and computed["residuals"] is None:  # of a version without them
         del computed["residuals"]
+    _drop_unmeasured(said, computed)
     earlier, former = lacking_keys(said), peaks_as_read(said)
     if former:
         computed |= {name: computed.pop(f"corrected_{name}") for name in PEAKS}
@@ -165,6 +167,18 @@ def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str]
         else:
             different.append(f"{key} is {_word(old, key)}, the record gives {_word(new, key)}")
     return different, sorted(left_out), count
+
+
+def _drop_unmeasured(said: Mapping[str, Any], computed: dict[str, Any]) -> None:
+    """Leave out what a version without instruments of motion did not write, where none measured it, either."""
+    if any(key in said for key in MEASURED):
+        return
+    for key in MEASURED:
+        if computed.get(key) is None:
+            computed.pop(key, None)
+    rules = {row.get("rule") for row in said.get("quality") or () if isinstance(row, Mapping)}
+    if isinstance(rows := computed.get("quality"), list):
+        computed["quality"] = [row for row in rows if row["rule"] in rules or row["ok"] is not None]
 
 
 def lacking_keys(said: Mapping[str, Any]) -> bool:

@@ -167,6 +167,7 @@ def spread(plant: PlantConfig, loads: LoadsConfig | None) -> Spread:
         heading=math.radians(given.heading_deg),
         loads=(errors.zero, errors.drift_per_min, errors.gain, errors.cross_talk) if errors else (0.0,) * 4,
         friction=given.friction,
+        drives=given.drives,
     )
 
 

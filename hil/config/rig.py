@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cached_property
 
@@ -50,7 +51,10 @@ class Rig:
     def simulated(self) -> RigParameters:
         """The rig that a simulated one is: the nominal one, perturbed by the config's seed."""
         config = self.config
-        askew = replace(self.nominal, veer=veer(config.plant, self.layout))
+        plant, ground = config.plant, self.nominal.ground
+        pitch, roll = math.radians(plant.ground_pitch_deg), math.radians(plant.ground_roll_deg)
+        ground = replace(ground, pitch=ground.pitch + pitch, roll=ground.roll + roll)
+        askew = replace(self.nominal, veer=veer(plant, self.layout), ground=ground)
         return askew.perturbed(spread(config.plant, config.loads), np.random.default_rng([config.seed, 0]))
 
     @cached_property

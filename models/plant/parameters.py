@@ -50,6 +50,7 @@ class Spread:
         droop: relative, time constant of each piezo channel.
         loads: of the load channels: zero, drift, gain and cross-talk as in `LoadSensors.perturbed`.
         friction: relative, of the cylinders.
+        drives: relative, gains, gear friction and damping of the drives, each independently.
     """
 
     mass: float
@@ -61,6 +62,7 @@ class Spread:
     heading: float = 0.0
     loads: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     friction: float = 0.0
+    drives: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -269,11 +271,18 @@ class RigParameters:
         if linkage is not None and spread.friction > 0.0:
             share = max(vary(1.0, spread.friction), 0.0)
             linkage = linkage._replace(static=share * linkage.static, coulomb=share * linkage.coulomb)
+        drive = self.drive
+        if spread.drives > 0.0:
+            names = "gain", "integral_gain", "gear_friction", "coast_damping", "brake_damping"
+            # a drive without any gain is a fault, not a deviation
+            varied = {name: max(vary(1.0, spread.drives), 0.1) * getattr(drive, name) for name in names}
+            drive = drive._replace(**varied)
         disturbance = None if self.disturbance is None else self.disturbance.drawn(random)
         loads = None if self.loads is None else self.loads.perturbed(*spread.loads, random)
         instruments = {role: one.perturbed(random) for role, one in self.instruments.items()}
         return replace(
             self,
+            drive=drive,
             loads=loads,
             instruments=instruments,
             disturbance=disturbance,

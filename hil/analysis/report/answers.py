@@ -33,6 +33,7 @@ _BROKEN = {
     "droop": "droop that cannot be inverted",
     "sensor_dead": "a sensor without signal",
     "veer": "the rover veered",
+    "approach": "the rover pointed askew",
 }
 _LAW_IN_DOUBT = 0.05  # of p_of_spring
 

@@ -77,6 +77,11 @@ def _obstacle_checks(config: UncheckedConfig) -> list[Problem]:
         for key in ("pitch_deg", "roll_deg")
         if getattr(ground, key) != 0.0 and config.section.obstacle
     ]
+    problems += [
+        Problem(f"plant.ground_{key}", f"{getattr(config.plant, f'ground_{key}'):g}", allowed, ("experiment",))
+        for key in ("pitch_deg", "roll_deg")
+        if getattr(config.plant, f"ground_{key}") != 0.0 and config.section.obstacle
+    ]
     if (heights := ground.wheel_height_m) is not None:
         wheels = len(config.layout.wheels)
         if config.section.obstacle:

@@ -9,6 +9,7 @@ from pydantic import Field
 from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
+from hil.config.schema.hold_line import NEEDED, HoldLineConfig
 
 
 class JogConfig(ExperimentSection):
@@ -70,11 +71,23 @@ class DriveConfig(ExperimentSection):
         max_length=1000,
         description="parts of the drive, in order",
     )
+    hold_line: HoldLineConfig | None = Field(
+        None,
+        description="straight steps are held on a line, by the measured place: the rig's x axis, after a turn the "
+        "heading of that moment; null: they are not",
+    )
+
+    def needs_instruments(self, rig: str) -> tuple[str, ...]:  # noqa: ARG002
+        """What says where the rover is, if it is held on a line."""
+        return () if self.hold_line is None else (NEEDED,)
 
     def problems(self, config: WholeConfig) -> list[Problem]:
-        """Steps, and speeds that the limits allow."""
+        """Steps, speeds that the limits allow, and instruments for a line that is held."""
         limit_mps = config.limits.wheel_speed_radps * config.wheel_radius_m
         problems = [] if self.steps else [Problem("drive.steps", "none", "one or more")]
+        if self.hold_line is not None:
+            fastest_mps = max((abs(step.speed_mps) for step in self.steps), default=0.0)
+            problems += self.hold_line.problems("drive.hold_line", fastest_mps, config)
         for number, step in enumerate(self.steps):
             fastest = abs(step.speed_mps) + abs(step.turn_mps)
             if fastest > limit_mps:

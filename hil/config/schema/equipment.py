@@ -126,6 +126,7 @@ class SpreadConfig(Section):
     droop: float = Field(0.0, ge=0, le=0.2, description="of each channel's time constant of the AC coupling")
     heading_deg: float = Field(0.0, ge=0, le=10, description="of the rover's heading at the start")
     friction: float = Field(0.0, ge=0, le=0.3, description="of the cylinders' friction")
+    drives: float = Field(0.0, ge=0, le=0.3, description="of the drives' gains, gear friction and damping, each")
 
 
 class VibrationConfig(Section):
@@ -186,6 +187,13 @@ class PlantConfig(Section):
         default_factory=ReadingNoiseConfig, description="of the pressures and speeds that the simulated devices read"
     )
     veer: VeerConfig = Field(default_factory=VeerConfig, description="a rover that stands and drives askew")
+    ground_pitch_deg: float = Field(
+        0.0,
+        ge=-10,
+        le=10,
+        description="its ground is steeper than ground.pitch_deg by this, unknown to the twin",
+    )
+    ground_roll_deg: float = Field(0.0, ge=-10, le=10, description="the same of ground.roll_deg")
     vibration: VibrationConfig = Field(
         default_factory=VibrationConfig, description="hum, vibration and footsteps on the force sensors"
     )

@@ -10,6 +10,7 @@ from pydantic import Field
 from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.experiment_section import SLIP_MARGIN, ExperimentSection, WholeConfig
+from hil.config.schema.hold_line import NEEDED, HoldLineConfig
 
 
 class TrialConfig(ExperimentSection):
@@ -50,10 +51,19 @@ class TrialConfig(ExperimentSection):
     ramp_s: float = Field(0.5, ge=0.05, le=10, description="time from rest to the set speed")
     settle_s: float = Field(2.0, ge=0.5, le=20, description="length of the trial after the impact, drives cut")
     timeout_s: float = Field(30.0, ge=1, le=2000, description="the trial is aborted if there is no impact by then")
+    hold_line: HoldLineConfig | None = Field(
+        None, description="the run-up is held on the rig's x axis, by the measured place; null: all wheels turn alike"
+    )
+
+    def needs_instruments(self, rig: str) -> tuple[str, ...]:  # noqa: ARG002
+        """What says where the rover is, if it is held on a line."""
+        return () if self.hold_line is None else (NEEDED,)
 
     def problems(self, config: WholeConfig) -> list[Problem]:
-        """Start, ramp and times against distance, speed and the limits; a release that the rig has."""
-        return _trial_problems(self, config)
+        """Start, ramp and times against distance, speed and the limits; a release and instruments that the rig has."""
+        line = self.hold_line
+        held = () if line is None else line.problems("trial.hold_line", self.speed_mps, config)
+        return [*_trial_problems(self, config), *held]
 
 
 class QualityConfig(Section):
@@ -99,7 +109,14 @@ class QualityConfig(Section):
         0.02,
         ge=0,
         le=1,
-        description="largest distance of the first hit across the plate, or of one bumper ahead of the other",
+        description="largest distance of the hit from the wheel's line, measured by instruments of motion; without "
+        "them of the first hit across the plate, or of one bumper ahead of the other",
+    )
+    approach_deg: float = Field(
+        0.2,
+        ge=0,
+        le=90,
+        description="largest angle of the measured heading to the obstacle's normal, seen from above",
     )
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hil.config.rig import Rig
 from hil.config.schema.drive import DriveConfig, DriveStepConfig
 from hil.config.schema.experiment_section import ExperimentSection
+from hil.control.base import Controller
+from hil.control.hold_line import hold_line
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.field_means import FieldMeans
 from hil.experiments.figure_form import FigureForm
@@ -96,6 +98,13 @@ class DriveExperiment(Experiment):
         """The fastest straight step ahead, and the fastest back."""
         straight = [step.speed_mps for step in self._steps if step.turn_mps == 0.0]
         return sorted({max(straight, default=0.0), min(straight, default=0.0)} - {0.0})
+
+    def controller(self) -> Controller:
+        """Wheel speeds as set; on the line, if one is to be held."""
+        section = self.rig.section
+        return hold_line(
+            self.rig, super().controller(), section.hold_line if isinstance(section, DriveConfig) else None
+        )
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """The goal of this tick."""

@@ -11,8 +11,9 @@ import numpy as np
 
 from hil.config import Config
 from hil.estimation.estimator import SATURATION, Estimator
+from hil.experiments.impact.approach import Approach
 from hil.experiments.summary import finite
-from hil.signals.impact import MeasuredImpact
+from hil.signals.impact import MeasuredImpact, UncertainValue
 from hil.signals.traces import OVER_SHARE, Traces
 from models.sensors.piezo import shares_of
 
@@ -36,6 +37,7 @@ class Evidence:
         speed_mps: measured speed at the impact; None: not known.
         impact: measured from all samples; None: they were not kept.
         largest_V: largest reading of any sensor, either sign [V]; None: not all samples were kept.
+        approach: by instruments of motion; None: there are none.
     """
 
     config: Config
@@ -45,6 +47,7 @@ class Evidence:
     speed_mps: float | None = None
     impact: MeasuredImpact | None = None
     largest_V: float | None = None
+    approach: Approach | None = None
 
     @property
     def peak_N(self) -> float:
@@ -163,9 +166,10 @@ def _speed(evidence: Evidence) -> RuleResult:
     limit, wanted, found = evidence.config.quality.speed_share, evidence.config.trial.speed_mps, evidence.speed_mps
     if found is None:
         return RuleResult(None, limit, None)
-    share = abs(found - wanted) / wanted
+    share, approach = abs(found - wanted) / wanted, evidence.approach
+    by = f"measured (sd {1e3 * approach.speed_sd_mps:.2g})" if approach and approach.measured else "by twin and wheels"
     reason = (
-        f"impact at {1e3 * found:.1f} mm/s by twin and wheels, wanted: {1e3 * wanted:g} mm/s within "
+        f"impact at {1e3 * found:.1f} mm/s {by}, wanted: {1e3 * wanted:g} mm/s within "
         f"{limit:g} of it (quality.speed_share)"
     )
     return RuleResult(share, limit, share <= limit, reason)
@@ -222,10 +226,37 @@ def _sensor_dead(evidence: Evidence) -> RuleResult:
     return RuleResult(share, limit, share >= limit, reason)
 
 
+def _known(found: UncertainValue | None, limit: float) -> float | None:
+    """What an instrument says, either way, if its standard deviation is at most the limit that it is held against."""
+    return None if found is None or not found.standard <= limit else abs(found.value)
+
+
+def _approach(evidence: Evidence) -> RuleResult:
+    """A rover that comes askew hits with one wheel before the other; only an instrument says so."""
+    limit_deg = evidence.config.quality.approach_deg
+    angle = evidence.approach and evidence.approach.angle_rad
+    if angle is None or (off := _known(angle, math.radians(limit_deg))) is None:
+        return RuleResult(None, limit_deg, None)
+    off_deg, side = math.degrees(off), "port" if angle.value > 0.0 else "starboard"
+    reason = (
+        f"the rover pointed {off_deg:.2f} deg to {side} of the obstacle's normal (sd "
+        f"{math.degrees(angle.standard):.2g}), allowed: {limit_deg:g} deg (quality.approach_deg)"
+    )
+    return RuleResult(off_deg, limit_deg, off_deg <= limit_deg, reason)
+
+
 def _veer(evidence: Evidence) -> RuleResult:
-    """A rover that runs straight hits the plate at its middle, and both bumpers at once."""
+    """A rover that runs straight hits the plate at its middle, and both bumpers at once.
+
+    An instrument of motion says where the wheel was; without one the sensors show where the force acts.
+    """
     limit, plate, impact = evidence.config.quality.veer_m, evidence.config.plate, evidence.impact
-    if plate is not None:
+    across = evidence.approach and evidence.approach.across_m
+    measured_m = _known(across or None, limit)
+    if across and measured_m is not None:
+        off_m, side = measured_m, "port" if across.value > 0.0 else "starboard"
+        what = f"hit {1e3 * off_m:.0f} mm to {side} of the wheel's line, measured (sd {1e3 * across.standard:.2g})"
+    elif plate is not None:
         first, _ = evidence.estimator.load_points_m
         off_m = abs(first[0] + float(np.mean([across for across, _ in plate.places_m])))
         what = f"first hit {1e3 * off_m:.0f} mm across the plate from the wheel's line"
@@ -253,6 +284,7 @@ RULES: dict[str, Callable[[Evidence], RuleResult]] = {
     "droop": _droop,
     "sensor_dead": _sensor_dead,
     "veer": _veer,
+    "approach": _approach,
 }
 
 

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.trial import TrialConfig
+from hil.control.base import Controller
+from hil.control.hold_line import hold_line
 from hil.control.wheel_speed import WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, refusals
+from hil.experiments.impact.approach import approach_keys, measured_approach
 from hil.experiments.impact.limits import impact_checks
 from hil.experiments.impact.release import Release
 from hil.experiments.impact.sensing import (
@@ -114,9 +117,10 @@ class ImpactExperiment(Experiment):
         """Speed, obstacle and predicted force."""
         return impact_checks(self.rig)
 
-    def controller(self) -> WheelSpeed:
-        """Forward speed, slip made up for."""
-        return WheelSpeed(self.config.wheel_radius_m, 1.0 / self.config.loop.rate_hz)
+    def controller(self) -> Controller:
+        """Forward speed, slip made up for; on the line, if one is to be held."""
+        straight = WheelSpeed(self.config.wheel_radius_m, 1.0 / self.config.loop.rate_hz)
+        return hold_line(self.rig, straight, self._trial.hold_line)
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """What is wanted in this tick. With the automatic release, in the tick of an impact that is a cut."""
@@ -189,9 +193,10 @@ class ImpactExperiment(Experiment):
         cut_ms, speed_mps = _span_ms(impact_ns, cycle.tick_logger.stopped_ns), measured_speed_mps(run)
         measured = measured_impact(run) if impact else None
         saturated = any(event.fault is Fault.ADC_SATURATED for event in cycle.safety.warnings)
+        approach = measured_approach(run) if impact else None
         evidence = Evidence(
             config, estimator, cycle.tick_logger.saturated or saturated, cut_ms, speed_mps, measured,
-            _largest(run.samples[1]) if run.samples and len(run.samples[1]) else None,
+            _largest(run.samples[1]) if run.samples and len(run.samples[1]) else None, approach,
         )  # fmt: skip
         results = judge(evidence) if impact else {}
         reasons = [*self.reasons(cycle.safety, run.beside), *refusals(results)]
@@ -201,6 +206,7 @@ class ImpactExperiment(Experiment):
             "impact_speed_mps": finite(ground_truth.hit_speed) if hit else None,
             "contact_force_peak_N": finite(ground_truth.contact_force_peak) if hit else None,
             "impact_speed_measured_mps": speed_mps,
+            **approach_keys(approach),
             **peaks,
             "impact_peak_force_N": finite(estimator.impact_peak_N) if impact else None,
             **strain_keys(run),

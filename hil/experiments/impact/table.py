@@ -36,6 +36,14 @@ _QUANTITIES = (
     ("cut latency", "cut_latency_ms", "ms", 2, 1.0),
     ("impact at", "impact_time_s", "s", 4, 1.0),
 )
+# Of a rig with instruments of motion.
+_MEASURED = (
+    ("standard deviation of the speed", "impact_speed_sd_mps", "mm/s", 2, 1e3),
+    ("standard deviation of T_c, twin", "effective_kinetic_energy_sd_J", "J", 4, 1.0),
+    ("angle of approach", "approach_angle_deg", "°", 2, 1.0),
+    ("hit across, to port", "hit_across_m", "mm", 1, 1e3),
+    ("height of the hit", "hit_height_m", "mm", 1, 1e3),
+)
 
 
 def impact_table(summary: Mapping[str, Any]) -> Table:
@@ -44,6 +52,8 @@ def impact_table(summary: Mapping[str, Any]) -> Table:
     Args:
         summary: As in `summary.json`; what is null or missing shows as a dash.
     """
-    quantities = (*_QUANTITIES, *(row for row in STRAIN_ROWS if row[1] in summary))
+    measured = _MEASURED if summary.get("judged_without") is not None else ()
+    quantities = (*_QUANTITIES, *measured, *(row for row in STRAIN_ROWS if row[1] in summary))
     rows = [(name, quantity(summary.get(key), unit, digits, scale)) for name, key, unit, digits, scale in quantities]
+    rows += [("judged without", words) for words in summary.get("judged_without") or ()]
     return summary_table("Impact trial", [*verdict_rows(summary), *rows, *loop_rows(summary)])

@@ -1,0 +1,167 @@
+"""Holds a rover on a line: the speeds of its two sides differ by what brings it back.
+
+In the rover's plane, with the offset e from the line (to port), the heading psi from the line and the way s:
+
+    de/ds = psi,    dpsi/ds = k u + d,    u = (speed of the starboard rims - that of the port rims) / (2 speed),
+
+with d what makes it veer. k follows from the wheels' places: slips along and across count alike, and their moments
+about the vertical cancel. The outer loop wants the heading w = -e / l, the inner one turns to it:
+
+    k u = 8 / l (w - psi + 2 / l * integral of (w - psi) ds),
+
+so that its poles lie at -4 / l, whatever the speed (l is length_m), and d is made up for. Near an obstacle w is 0: a
+rover whose wheels stand askew runs on its line with a heading of its own, and would hit with one wheel first. Nearer
+still only the integral is left, so that nothing turns the rover as it hits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hil.config.rig import Rig
+from hil.config.schema.hold_line import CORNER, INTEGRAL, HoldLineConfig
+from hil.control.base import Controller
+from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
+from models.kernels.compiled import FloatArray
+
+# A place and a heading known no better than this are not steered by: the first is the veer that a trial may have.
+LARGEST_SD_M = 0.02
+LARGEST_SD_RAD = math.radians(1.5)
+# Parts of the limiter's speed and acceleration that are used: a clamped command would be a command out of limit.
+OF_LIMITS = 0.95
+
+
+class LineLimits(NamedTuple):
+    """What the wheels of a rig may do.
+
+    Attributes:
+        speed_radps: largest speed of a wheel, either way.
+        step_radps: largest change of a wheel's speed from tick to tick.
+    """
+
+    speed_radps: float
+    step_radps: float
+
+
+class HoldLine:
+    """Adds the difference of the sides to the wheel speeds of another controller, while these are straight.
+
+    The line is the rig's x axis; after a turn, the heading of the moment in which it ended. Without a known place, in a
+    cut, and while the rover pushes on something, the speeds are left as they are.
+
+    Args:
+        drive: gives the wheel speeds.
+        settings: section of the config.
+        sides: (wheels,) 1 of a starboard wheel, -1 of a port wheel, 0 of one in the middle.
+        turning_pm: k of the rover [1/m].
+        limits: of its wheels.
+        radius_m: of its wheels.
+        period_s: time between ticks.
+    """
+
+    def __init__(
+        self,
+        drive: Controller,
+        settings: HoldLineConfig,
+        sides: tuple[float, ...],
+        turning_pm: float,
+        limits: LineLimits,
+        radius_m: float,
+        period_s: float,
+    ) -> None:
+        self._drive, self._settings, self._sides = drive, settings, sides
+        self._turning_pm, self._limits, self._metre = turning_pm, limits, radius_m * period_s
+        self._line: tuple[float, float, float] | None = (0.0, 0.0, 0.0)
+        self._bias = 0.0  # u that makes up for d
+        self._last = (0.0,) * len(sides)
+
+    def control(self, goal: Goal, samples: Samples, estimate: Estimate, prediction: Prediction) -> SetPoints:
+        """The set-points of this tick."""
+        drive = self._drive.control(goal, samples, estimate, prediction)
+        if drive.cut or drive.duty:
+            self._last = (0.0,) * len(self._sides)
+            return drive
+        speeds, step = drive.speed_radps, self._limits.step_radps
+        turn = self._turn_radps(goal, speeds, prediction)
+        self._last = tuple(
+            [
+                last + min(max(speed + side * turn - last, -step), step)
+                for speed, side, last in zip(speeds, self._sides, self._last, strict=True)
+            ]
+        )
+        return SetPoints(
+            drive.state, False, self._last, drive.valves, drive.regulators_Pa, drive.duty, loads=drive.loads
+        )
+
+    def _turn_radps(self, goal: Goal, speeds: tuple[float, ...], prediction: Prediction) -> float:
+        """How much faster the starboard wheels are to turn than the mean [rad/s]."""
+        speed = speeds[0]
+        if speeds.count(speed) < len(speeds):
+            self._line = None
+            return 0.0
+        known = prediction.observed
+        if known is None or not (known.pose_sd[1] <= LARGEST_SD_M and known.pose_sd[5] <= LARGEST_SD_RAD):
+            return 0.0  # NaN compares false, too
+        share = self._bias
+        if not goal.pushing and not prediction.gap_m < self._settings.free_m:
+            share = self._share(speed, prediction)
+        most = max(self._limits.speed_radps - abs(speed), 0.0)
+        return min(max(share * abs(speed), -most), most)
+
+    def _share(self, speed: float, prediction: Prediction) -> float:
+        """The difference of a side as a share of the mean, u."""
+        x, y, _, qx, qy, qz, qw = prediction.pose
+        heading = math.atan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy * qy + qz * qz))
+        if self._line is None:
+            self._line = x, y, heading
+        x0, y0, heading0 = self._line
+        length_m, most = self._settings.length_m, self._settings.share
+        wanted = 0.0
+        if not prediction.gap_m < self._settings.align_m:
+            offset_m = (y - y0) * math.cos(heading0) - (x - x0) * math.sin(heading0)
+            wanted = (
+                math.copysign(offset_m, -offset_m * speed) / length_m
+            )  # backward, a heading to port is the way back
+        off = wanted - math.remainder(heading - heading0, math.tau)
+        gain = CORNER / (length_m * self._turning_pm)
+        share = gain * off + self._bias
+        if abs(share) > most:
+            return math.copysign(most, share)
+        self._bias += gain * INTEGRAL / length_m * off * abs(speed) * self._metre
+        return share
+
+
+def hold_line(rig: Rig, drive: Controller, settings: HoldLineConfig | None) -> Controller:
+    """The controller `drive` of a rig, held on a line; itself where none is to be held."""
+    if settings is None:
+        return drive
+    rover = rig.nominal.make_rover()
+    places = rover.wheel_positions(rover.neutral())
+    limits = LineLimits(
+        OF_LIMITS * rig.limits.wheel_speed_radps, OF_LIMITS * rig.limits.wheel_acceleration_radps2 / rig.rate_hz
+    )
+    sides = tuple((-np.sign(places[:, 1])).tolist())
+    return HoldLine(
+        drive, settings, sides, turning_per_metre(places), limits, rig.config.wheel_radius_m, 1.0 / rig.rate_hz
+    )
+
+
+def turning_per_metre(places: FloatArray) -> float:
+    """Curvature of the way [1/m] when the starboard rims are faster, the port ones slower than the mean by all of it.
+
+    Each wheel's force is taken as proportional to its slip speed, alike along and across. At the yaw rate w and forward
+    speed v the slip speed of a wheel at (x, y) is (u - v + w y, -w x), with u the speed of its rim; their moments about
+    the vertical cancel where w = sum(|y|) d / sum(x^2 + y^2), with d the difference of a side from the mean.
+
+    Args:
+        places: (wheels, 3) of their centres, in the axes of the base [m].
+
+    Example:
+        >>> round(turning_per_metre(np.array([[0.0, 0.5, 0.2], [0.0, -0.5, 0.2]])), 3)  # two wheels: 1 / half the track
+        2.0
+    """
+    ahead, across = places[:, 0] - places[:, 0].mean(), places[:, 1]
+    return float(np.abs(across).sum() / (ahead * ahead + across * across).sum())

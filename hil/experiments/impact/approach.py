@@ -1,0 +1,135 @@
+"""How the rover came to the obstacle, by its instruments of motion: angle, place and height of the hit, with doubts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from hil.config.schema.hold_line import PLACES
+from hil.experiments.base import Finished, Summary
+from hil.experiments.summary import finite
+from hil.messages.stages import SOURCE_STATES
+from hil.signals.impact import UncertainValue
+from models.kernels.compiled import FloatArray
+from models.rover.rover import Rover
+
+# The obstacle that has the sensors stands before this wheel.
+WHEEL = "front_right"
+# States of a source that corrects the observer: a single reading may be rejected.
+_CORRECTS = ("used", "rejected")
+_STEP = 1e-4  # of the differences for the standard deviations [m, rad]
+KEYS = (
+    "impact_speed_sd_mps",
+    "effective_kinetic_energy_sd_J",
+    "approach_angle_deg",
+    "approach_angle_sd_deg",
+    "hit_across_m",
+    "hit_across_sd_m",
+    "hit_height_m",
+    "hit_height_sd_m",
+    "judged_without",
+)
+
+
+class Approach(NamedTuple):
+    """State of the observer in the last tick before the impact; the rules judge by it.
+
+    Attributes:
+        speed_sd_mps: standard deviation of the rover's speed.
+        energy_sd_J: of T_c.
+        measured: the rover is measured from outside, so that its speed is.
+        angle_rad: between heading and the obstacle's normal, seen from above; positive: the rover points to port. None,
+            as the next two: no instrument says it.
+        across_m: how far to port of where it hits if all is straight the wheel before the sensors was.
+        height_m: of that wheel's point of contact over the rig's origin, of a smooth wheel on the plate.
+        without: sources that did not correct the observer then, in words.
+    """
+
+    speed_sd_mps: float
+    energy_sd_J: float
+    measured: bool
+    angle_rad: UncertainValue | None
+    across_m: UncertainValue | None
+    height_m: UncertainValue | None
+    without: tuple[str, ...]
+
+
+def measured_approach(run: Finished) -> Approach | None:
+    """The approach of a trial; None: the rig has no instruments of motion, or there was no impact."""
+    impact_ns, layout, config = run.cycle.tick_logger.impact_ns, run.config.layout, run.config
+    if impact_ns is None or not layout.instruments:
+        return None
+    before = run.ticks[run.ticks["t_ns"] < impact_ns]
+    if not len(before):
+        return None
+    row = before[-1]
+    states = [SOURCE_STATES[code] for code in np.atleast_1d(row["source"]).tolist()]
+    without = tuple(
+        f"{role}: {state.replace('_', ' ')} at the impact"
+        for role, state in zip(layout.instruments, states, strict=True)
+        if state not in _CORRECTS
+    )
+    motion = config.motion
+    measured = motion is not None and states[layout.instruments.index("motion")] in _CORRECTS
+    place: dict[str, UncertainValue] = {}
+    if measured and motion is not None and motion.measures in PLACES:
+        place = _place(run.rig.nominal.make_rover(), layout.turning, row, math.radians(config.trial.angle_deg))
+    return Approach(
+        float(row["speed_sd_mps"]),
+        float(row["energy_sd_J"]),
+        measured,
+        place.get("angle"),
+        place.get("across"),
+        place.get("height"),
+        without,
+    )
+
+
+def approach_keys(approach: Approach | None) -> Summary:
+    """`KEYS` of the summary; None without instruments, and what no instrument says."""
+    if approach is None:
+        return dict.fromkeys(KEYS)
+    angle, across, height = approach.angle_rad, approach.across_m, approach.height_m
+    values: list[Any] = [finite(approach.speed_sd_mps), finite(approach.energy_sd_J)]
+    for found, scale in ((angle, math.degrees(1.0)), (across, 1.0), (height, 1.0)):
+        values += [None, None] if found is None else [finite(scale * one) for one in found]
+    return dict(zip(KEYS, (*values, list(approach.without)), strict=True))
+
+
+def _place(rover: Rover, turning: Sequence[str], row: np.void, angle: float) -> dict[str, UncertainValue]:
+    """Heading, and place of the wheel across and of its contact, from pose and joint angles of a tick."""
+    wheel = rover.wheel_names.index(WHEEL)
+    neutral = rover.neutral()
+    straight = float(rover.wheel_positions(neutral)[wheel, 1])
+    joints = [7 + rover.tree_joint_names.index(name) for name in turning]
+    radius = rover.tree.wheels[wheel].radius
+    pose, angles = np.array(row["pose"], float), np.atleast_1d(row["joint_angle_rad"]).astype(float)
+    pose[3:] /= np.linalg.norm(pose[3:])  # it is recorded in single precision
+
+    def found(off: FloatArray) -> FloatArray:
+        """Heading [rad], across and height [m] at these offsets: place, turns about the base's axes, joints."""
+        attitude = Rotation.from_quat(pose[3:]) * Rotation.from_rotvec(off[3:6])
+        q = rover.tree_configuration(neutral)
+        q[:3], q[3:7], q[joints] = pose[:3] + off[:3], attitude.as_quat(), angles + off[6:]
+        centre = rover.wheel_positions(rover.own_configuration(q))[wheel]
+        forward = attitude.apply((1.0, 0.0, 0.0))
+        return np.array(
+            [math.atan2(forward[1], forward[0]), centre[1] - straight, centre[2] - radius * math.cos(angle)]
+        )
+
+    sd = np.concatenate([np.array(row["pose_sd"], float), np.atleast_1d(row["joint_angle_sd_rad"]).astype(float)])
+    values, spread = found(np.zeros(sd.size)), np.sqrt(_variance(found, sd))
+    names = "angle", "across", "height"
+    return {name: UncertainValue(*pair) for name, *pair in zip(names, values.tolist(), spread.tolist(), strict=True)}
+
+
+def _variance(found: Callable[[FloatArray], FloatArray], sd: FloatArray) -> FloatArray:
+    """Of each value, with the errors of place, attitude and joints taken as independent."""
+    ways = _STEP * np.eye(sd.size)
+    slopes = np.array([(found(way) - found(-way)) / (2.0 * _STEP) for way in ways])
+    total: FloatArray = ((slopes * sd[:, None]) ** 2).sum(axis=0)
+    return total
