@@ -114,7 +114,8 @@ class ModbusJointsType(InstrumentType[ModbusJointsSection]):
     def _rate_problems(self, section: ModbusJointsSection, rig: RigSetup) -> Iterator[Problem]:
         """Whether all encoders can be read at the rate of the config."""
         settings, key = self.driver_settings(section, rig), "joints.rate_hz"
-        too_slow = list(load_problems("joints", section.baud, self.line_loads(section, rig), (f"{_KEY}.encoders",)))
+        loads = self.line_loads(section, rig)
+        too_slow = list(load_problems("joints", section.baud, loads, (f"{_KEY}.encoders",), rate=key))
         yield from too_slow
         if not too_slow and settings.poll_s() * settings.rate_hz > 1.0:
             most = (

@@ -16,7 +16,8 @@ from drivers.natnet import messages
 from drivers.natnet.axes import UpAxis, z_up
 from drivers.natnet.frame import Frame, read_frame
 from drivers.natnet.messages import NEWEST, VERSIONS, Kind, ServerInfo, Version, in_words
-from drivers.serial.bad_frame import DAMAGED_ALLOWED, LOOKED_AT, BadFrameError
+from drivers.serial.bad_frame import BadFrameError
+from drivers.serial.damage import DamageCount
 
 NAME = "motion capture"
 # A server is told so often that its client is there [ns].
@@ -81,7 +82,7 @@ class NatNetMotion:
         self._clock: DeviceClock | None = None
         self._first_tick = 0
         self._asked_ns = self._told_ns = self._heard_ns = 0
-        self._damaged: deque[bool] = deque(maxlen=LOOKED_AT)
+        self._damage = DamageCount(self._name, "datagrams", "is it a NatNet server, and of the version that it tells?")
         self._arrivals: deque[int] = deque(maxlen=_COUNTED)
         self._reading: Reading | None = None
         self._sequence = self._errors = 0
@@ -91,7 +92,7 @@ class NatNetMotion:
         """Open the port and find the server. Raises DeviceError."""
         self.close()
         self.server = self.frame = self._version = self._clock = self._reading = None
-        self._damaged.clear()
+        self._damage.forget()
         self._arrivals.clear()
         try:
             self._port = self._host.open_datagrams(self._settings.address)
@@ -184,7 +185,7 @@ class NatNetMotion:
             except BadFrameError as error:
                 self._note_damaged(str(error))
             else:
-                self._damaged.append(False)
+                self._damage.good()
 
     def _take(self, data: bytes, arrived_ns: int) -> None:
         """Use a message. Raises BadFrameError, DeviceError."""
@@ -242,15 +243,13 @@ class NatNetMotion:
         return z_up(body, self._settings.up_axis)[: self._settings.values]
 
     def _note_damaged(self, found: str) -> None:
-        """Count damaged datagrams. Raises DamagedError: too many."""
-        self._damaged.append(True)
+        """Count a damaged datagram. Raises DamagedError: too many."""
         self._errors += 1
-        if sum(self._damaged) > DAMAGED_ALLOWED:
+        try:
+            self._damage.damaged(found)
+        except DamagedError:
             self.close()
-            raise DamagedError(
-                f"{self._name}: {sum(self._damaged)} of the last {len(self._damaged)} datagrams damaged, allowed: "
-                f"{DAMAGED_ALLOWED} of {LOOKED_AT}; newest: {found}; is it a NatNet server, of the version it tells?"
-            )
+            raise
 
     def _detail(self) -> str:
         """What server and frames report."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import termios
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
@@ -13,7 +12,8 @@ import serial
 
 from drivers.host import BITS_PER_BYTE, COMPUTER, SLICE_S, Alive, Host, SerialPort
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
-from drivers.serial.bad_frame import DAMAGED_ALLOWED, LOOKED_AT, BadFrameError
+from drivers.serial.bad_frame import BadFrameError
+from drivers.serial.damage import DamageCount
 
 __all__ = ["BadFrameError", "OvertakenError", "SerialLink"]
 
@@ -67,7 +67,7 @@ class SerialLink:
         self.device, self.port, self.baud = device, port, baud
         self._timeout_ns, self._host, self._alive = round(timeout_s * 1e9), host, alive
         self._serial: SerialPort | None = None
-        self._damaged: deque[bool] = deque(maxlen=LOOKED_AT)
+        self._damage = DamageCount(f"{device} on {port}", "answers")
         self._answered_ns = 0
         self._posted = b""
         self._can_be_overtaken, self._overtaken = overtaken, False
@@ -79,8 +79,8 @@ class SerialLink:
     def open(self) -> None:
         """Open the port exclusively. Raises DeviceError."""
         self.close()
-        self._serial = _open(self._host, self.device, self.port, self.baud)
-        self._damaged.clear()
+        self._serial = open_port(self._host, self.device, self.port, self.baud)
+        self._damage.forget()
         self._posted = b""
         self._answered_ns = self._host.now_ns()
 
@@ -138,13 +138,14 @@ class SerialLink:
                 value = decode(self._exchange(request, missing))
             except BadFrameError as error:
                 trouble, found = DamagedError, str(error)
-                self._note(damaged=True, found=found)
+                self.errors += 1
+                self._damage.damaged(found)
                 self._settle()
             except TimeoutError as error:
                 trouble, found, late = LinkLostError, str(error), True
                 self.errors += 1
             else:
-                self._note(damaged=False)
+                self._damage.good()
                 self._answered_ns = self._host.now_ns()
                 if late:
                     self._settle()
@@ -155,16 +156,6 @@ class SerialLink:
                 self._posted = b""  # as above
                 raise OvertakenError(f"{self.device} on {self.port}: {found}")
         raise trouble(f"{self.device} on {self.port}: {found}, twice; check cable, power, address and baud rate")
-
-    def _note(self, *, damaged: bool, found: str = "") -> None:
-        """Count damaged answers; raises only at a damaged one, because a good answer is valid in any case."""
-        self._damaged.append(damaged)
-        self.errors += damaged
-        if damaged and sum(self._damaged) > DAMAGED_ALLOWED:
-            raise DamagedError(
-                f"{self.device} on {self.port}: {sum(self._damaged)} of the last {len(self._damaged)} answers damaged, "
-                f"allowed: {DAMAGED_ALLOWED} of {LOOKED_AT}; newest: {found}; check cable, ground and baud rate"
-            )
 
     def _exchange(self, request: bytes, missing: Callable[[bytes], int]) -> bytes:
         """Raises TimeoutError and LinkLostError."""
@@ -229,15 +220,20 @@ class SerialLink:
 
     def _gone(self, error: Exception) -> LinkLostError:
         self.close()
-        return LinkLostError(f"{self.device}: {self.port} is gone ({error}); is it unplugged or switched off?")
+        return gone_error(self.device, self.port, error)
 
 
-def _open(host: Host, device: str, port: str, baud: int) -> SerialPort:
+def open_port(host: Host, device: str, port: str, baud: int) -> SerialPort:
     """Open a port exclusively. Raises LinkLostError with advice."""
     try:
         return host.open_serial(port, baud)
     except GONE as error:
         raise port_error(device, port, error) from error
+
+
+def gone_error(device: str, port: str, error: Exception) -> LinkLostError:
+    """An open port is gone."""
+    return LinkLostError(f"{device}: {port} is gone ({error}); is it unplugged or switched off?")
 
 
 def port_error(device: str, port: str, error: BaseException) -> LinkLostError:

@@ -54,6 +54,12 @@ class DriverFactory:
         with _refusal_reported("devices.loads"):
             return loads_driver(loads).make(loads, self._setup, self._host, self._alive)
 
+    def instrument(self, role: str) -> InstrumentDevice:
+        """An instrument of motion, not opened yet. Raises DeviceError: it cannot work as set."""
+        section = getattr(self._devices, role)
+        with _refusal_reported(f"devices.{role}"):
+            return instrument_driver(section).make(section, self._setup, self._host, self._alive)
+
     def drives(self) -> DrivesDevice:
         """The wheel drives, not opened yet. Raises DeviceError: they cannot work as set."""
         drives = self._devices.drives
@@ -67,13 +73,6 @@ class DriverFactory:
         assert valves is not None
         with _refusal_reported("devices.valves"):
             return valves_driver(valves).make(valves, self._setup, self._host, self._alive)
-
-    def instrument(self, role: str) -> InstrumentDevice:
-        """An instrument of motion, not opened yet. Raises DeviceError: it cannot work as set."""
-        section = getattr(self._devices, role)
-        assert section is not None
-        with _refusal_reported(f"devices.{role}"):
-            return instrument_driver(section).make(section, self._setup, self._host, self._alive)
 
     def stop_frames(self) -> Mapping[str, Sequence[StopFrames]]:
         """Frames that stop each link without its driver, by the link's name."""

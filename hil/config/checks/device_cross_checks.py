@@ -55,9 +55,9 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
         allowed = "null, or left out: with loads: null the rig has no leg sensors and no load cell"
         yield Problem("devices.loads", f"a section, {devices.loads.driver}", allowed, ("loads",))
     for role in INSTRUMENTS:
-        if devices is not None and (instrument := getattr(devices, role)) is not None and role not in links:
+        if (section := getattr(devices, role, None)) is not None and role not in links:
             allowed = f"null, or left out: with {role}: null the rig has no such instrument"
-            yield Problem(f"devices.{role}", f"a section, {instrument.driver}", allowed, (role,))
+            yield Problem(f"devices.{role}", f"a section, {section.driver}", allowed, (role,))
     if config.rig == "simulated":
         return
     if config.rig == "real" and config.clock == "lockstep":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drivers.serial.bad_frame import DAMAGED_ALLOWED, LOOKED_AT
+from drivers.serial.damage import DAMAGED_ALLOWED, LOOKED_AT
 from hil.messages.fault_bounds import LINK_LOST_NS, SWITCHING_PRESSURE_RATIO, TIMEOUT_FACTOR
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow
 from hil.safety.fault_table.times import ReactionTimes

@@ -33,7 +33,7 @@ NAMES = tuple(encoder.joint for encoder in ENCODERS)
 MS = 1_000_000
 
 
-class Held:
+class FixedReadings:
     """An instrument whose newest readings a test writes: (time [ns], values)."""
 
     def __init__(self, values=ANGLES):
@@ -46,7 +46,7 @@ class Held:
 
 class Rig:
     def __init__(self, folder, line_time, encoders):
-        self.time, self.instrument = line_time, Held()
+        self.time, self.instrument = line_time, FixedReadings()
         self.bus = EncoderBus(self.instrument, encoders, BAUD)
         self.line, self.recorder = line_time.connect(folder / "encoders", self.bus, BAUD, protocol.silence_ns(BAUD))
         self.encoders = encoders
@@ -291,7 +291,7 @@ def test_the_load_of_the_line_is_that_of_its_bytes():
 
 
 def test_a_simulated_rig_serves_the_encoders_of_the_section_and_a_typical_set_without_one():
-    ports = PlantPorts(None, None, instruments={"joints": Held()})
+    ports = PlantPorts(None, None, instruments={"joints": FixedReadings()})
     for of, addresses in ((section(*zip(NAMES, (7, 8, 9), strict=True)), [7, 8, 9]), (None, [1, 2, 3])):
         found = MODBUS_JOINTS.simulated_ports(of, setup_of(), ports)
         assert list(found["encoders"].device.encoders) == addresses

@@ -14,7 +14,7 @@ from drivers.natnet.motion import NatNetMotion, NatNetSettings
 from drivers.natnet.simulated.server import MotionServer
 from drivers.sim.protocol.line import Line, LineFault
 from drivers.sim.protocol.udp import UdpTerminal
-from tests.drivers.natnet.conftest import STILL, Moves
+from tests.drivers.natnet.conftest import PLACED, Moves
 
 PATIENCE_NS = 30 * 10**9
 
@@ -22,7 +22,7 @@ PATIENCE_NS = 30 * 10**9
 @pytest.fixture
 def line():
     """A server on a UDP port; it is closed once nobody serves it any more."""
-    instrument = Moves(time.monotonic_ns, lambda t_s: STILL)
+    instrument = Moves(time.monotonic_ns, lambda t_s: PLACED)
     line = Line(Path("natnet"), MotionServer(instrument), 1, 0, UdpTerminal, network=True)
     yield line
     line.close()
@@ -50,7 +50,7 @@ def readings(line, serve):
 
 def test_our_driver_reads_poses_that_arrived_after_they_were_measured_in_their_order(readings):
     found = readings(20)
-    assert all(reading.value == pytest.approx(STILL, abs=1e-6) for reading in found)
+    assert all(reading.value == pytest.approx(PLACED, abs=1e-6) for reading in found)
     assert all(reading.t_ns < reading.arrived_ns for reading in found)
     assert all(b.t_ns > a.t_ns and b.sequence > a.sequence for a, b in pairwise(found))
 
@@ -75,7 +75,7 @@ def test_a_client_that_is_not_ours_connects_and_reads_the_same_poses(line, serve
         time.sleep(0.01)
     assert client.server_info.application_name == "Motive"
     client.shutdown()
-    x, y, z = STILL[:3]
+    x, y, z = PLACED[:3]
     assert len(frames) >= 10
     for frame in frames:
         (body,) = frame.rigid_bodies
