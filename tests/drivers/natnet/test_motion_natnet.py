@@ -125,9 +125,8 @@ def test_the_time_follows_a_server_clock_that_drifts_by_100_ppm_with_late_frames
     error_us = np.array([(reading.t_ns * 1e-9 - reading.value[0]) * 1e6 for reading in found])
     arrival_us = np.array([reading.arrived_ns * 1e-3 - 5000.0 - reading.value[0] * 1e6 for reading in found])
     assert np.ptp(arrival_us) > 3000.0
-    settled = error_us[300:]
-    assert np.max(np.abs(settled)) < 100.0
-    assert np.std(settled) < 30.0
+    assert np.max(np.abs(error_us)) < 1500.0  # until the clock's rate is known
+    assert np.max(np.abs(error_us[300:])) < 5.0
 
 
 def test_frames_that_are_lost_leave_a_gap_in_the_sequence(rig):
