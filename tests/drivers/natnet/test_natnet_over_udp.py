@@ -10,6 +10,7 @@ import pytest
 from natnet import NatNetClient
 
 from drivers.host import COMPUTER
+from drivers.natnet import motion
 from drivers.natnet.motion import NatNetMotion, NatNetSettings
 from drivers.natnet.simulated.server import MotionServer
 from drivers.sim.protocol.line import Line, LineFault
@@ -29,10 +30,11 @@ def line():
 
 
 @pytest.fixture
-def readings(line, serve):
+def readings(line, serve, monkeypatch):
     """Opens our driver; a function that returns so many more of its readings."""
+    monkeypatch.setattr(motion, "GREET_NS", PATIENCE_NS)  # this machine may be busy
     serve([line])
-    driver = NatNetMotion(NatNetSettings(line.endpoint), COMPUTER)
+    driver = NatNetMotion(NatNetSettings(line.endpoint, silent_s=PATIENCE_NS * 1e-9), COMPUTER)
     driver.open()
 
     def get(count):
