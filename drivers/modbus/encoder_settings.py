@@ -98,3 +98,9 @@ class EncodersSettings(msgspec.Struct, frozen=True):
         """Line time of the bytes of that alone [s]."""
         requests = [encoder.request() for encoder in self.encoders]
         return sum(len(request.frame) + request.length for request in requests) * BITS_PER_BYTE / self.baud
+
+    def longest_answer_s(self) -> float:
+        """Line time of a request and its answer, of the encoder with the longest [s]."""
+        requests = [encoder.request() for encoder in self.encoders]
+        longest = max((len(request.frame) + request.length for request in requests), default=0)
+        return longest * BITS_PER_BYTE / self.baud

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _KEY = "devices.joints"
 _ENDPOINT = "encoders"
+# Besides the line time an encoder needs so long, and so does an adapter.
+_ANSWERS_WITHIN_MS = 4.0
 
 
 class ModbusJointsType(InstrumentType[ModbusJointsSection]):
@@ -114,7 +116,11 @@ class ModbusJointsType(InstrumentType[ModbusJointsSection]):
     def _rate_problems(self, section: ModbusJointsSection, rig: RigSetup) -> Iterator[Problem]:
         """Whether all encoders can be read at the rate of the config."""
         settings, key = self.driver_settings(section, rig), "joints.rate_hz"
-        too_slow = list(load_problems("joints", section.baud, self.line_loads(section, rig), (f"{_KEY}.encoders",)))
+        if settings.answer_timeout_ms < (least_ms := 1e3 * settings.longest_answer_s() + _ANSWERS_WITHIN_MS):
+            found, allowed = f"{settings.answer_timeout_ms:g}", f"at least {least_ms:.0f} at {section.baud} baud"
+            yield Problem(f"{_KEY}.answer_timeout_ms", found, allowed, (f"{_KEY}.baud",))
+        loads = self.line_loads(section, rig)
+        too_slow = list(load_problems("joints", section.baud, loads, (f"{_KEY}.encoders",), rate=key))
         yield from too_slow
         if not too_slow and settings.poll_s() * settings.rate_hz > 1.0:
             most = (

@@ -82,7 +82,7 @@ class NatNetMotion:
         self._clock: DeviceClock | None = None
         self._first_tick = 0
         self._asked_ns = self._told_ns = self._heard_ns = 0
-        self._damage = DamageCount(self._name, "datagrams", "is it a NatNet server, of the version it tells?")
+        self._damage = DamageCount(self._name, "datagrams", "is it a NatNet server, and of the version that it tells?")
         self._arrivals: deque[int] = deque(maxlen=_COUNTED)
         self._reading: Reading | None = None
         self._sequence = self._errors = 0
@@ -243,7 +243,7 @@ class NatNetMotion:
         return z_up(body, self._settings.up_axis)[: self._settings.values]
 
     def _note_damaged(self, found: str) -> None:
-        """Count damaged datagrams. Raises DamagedError: too many."""
+        """Count a damaged datagram. Raises DamagedError: too many."""
         self._errors += 1
         try:
             self._damage.damaged(found)

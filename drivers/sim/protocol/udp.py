@@ -63,7 +63,7 @@ class UdpTerminal:
         try:
             while True:
                 data, sender = self._socket.recvfrom(LARGEST)
-                if sender == self._peer or is_own(*sender, DATAGRAMS):
+                if sender == self._peer or is_own(sender[0], sender[1], DATAGRAMS):
                     self._peer = sender
                     return data
         except BlockingIOError:

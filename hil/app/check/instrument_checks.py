@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Sequence
 from contextlib import closing
 
-from drivers.checks import rate_key
 from drivers.interfaces import DeviceError, Health, Source
 from drivers.messages import Reading
 from hil.app.check.access import Access
@@ -81,7 +80,7 @@ def _rate(role: str, readings: Sequence[Reading], wanted_hz: float) -> Check:
     rate_hz = (last.sequence - first.sequence) * 1e9 / max(last.t_ns - first.t_ns, 1)
     lost = last.sequence - first.sequence + 1 - len(readings)
     found = f"{rate_hz:.1f} a second, {lost} of {len(readings) + lost} lost"
-    key = rate_key(role)
+    key = f"{role}.rate_hz"
     return Check(
         f"{_WORDS[role]}: rate",
         abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF,

@@ -33,7 +33,7 @@ NAMES = tuple(encoder.joint for encoder in ENCODERS)
 MS = 1_000_000
 
 
-class Held:
+class FixedReadings:
     """An instrument whose newest readings a test writes: (time [ns], values)."""
 
     def __init__(self, values=ANGLES):
@@ -46,7 +46,7 @@ class Held:
 
 class Rig:
     def __init__(self, folder, line_time, encoders):
-        self.time, self.instrument = line_time, Held()
+        self.time, self.instrument = line_time, FixedReadings()
         self.bus = EncoderBus(self.instrument, encoders, BAUD)
         self.line, self.recorder = line_time.connect(folder / "encoders", self.bus, BAUD, protocol.silence_ns(BAUD))
         self.encoders = encoders
@@ -285,13 +285,20 @@ def test_a_rate_that_the_silences_do_not_allow_is_refused_with_the_one_that_they
     assert found == f"joints.rate_hz: found 80; allowed: at most {most:.1f}, for 3 encoders at 115200 baud"
 
 
+def test_a_time_out_shorter_than_an_answer_takes_is_refused():
+    (found,) = problems(section(*ALL, baud=9600, answer_timeout_ms=20), setup_of(rate_hz=5.0))
+    # a request of 8 bytes and an answer of 9
+    least_ms = 17 * 10 / 9600 * 1e3 + 4.0
+    assert found == f"devices.joints.answer_timeout_ms: found 20; allowed: at least {least_ms:.0f} at 9600 baud"
+
+
 def test_the_load_of_the_line_is_that_of_its_bytes():
     (load,) = MODBUS_JOINTS.line_loads(section(*ALL, port="/dev/ttyUSB0"), setup_of())
     assert load == ("/dev/ttyUSB0", pytest.approx(50 * 3 * 17 * 10 / BAUD))
 
 
 def test_a_simulated_rig_serves_the_encoders_of_the_section_and_a_typical_set_without_one():
-    ports = PlantPorts(None, None, instruments={"joints": Held()})
+    ports = PlantPorts(None, None, instruments={"joints": FixedReadings()})
     for of, addresses in ((section(*zip(NAMES, (7, 8, 9), strict=True)), [7, 8, 9]), (None, [1, 2, 3])):
         found = MODBUS_JOINTS.simulated_ports(of, setup_of(), ports)
         assert list(found["encoders"].device.encoders) == addresses

@@ -19,7 +19,7 @@ from drivers.sim.virtual.serial import VirtualLines
 
 POSE = ("x_m", "y_m", "z_m", "qx", "qy", "qz", "qw")
 PERIOD_NS = 10_000_000
-STILL = (1.0, 2.0, 3.0, 0.5, -0.5, 0.5, 0.5)
+PLACED = (1.0, 2.0, 3.0, 0.5, -0.5, 0.5, 0.5)
 
 
 class Moves:
@@ -50,7 +50,7 @@ class Rig:
     def __init__(self, options: ServerOptions, **settings: Any) -> None:
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
-        self.instrument = Moves(self.host.now_ns, lambda t_s: STILL)
+        self.instrument = Moves(self.host.now_ns, lambda t_s: PLACED)
         self.server = MotionServer(self.instrument, options)
         self.line = Line(Path("natnet"), self.server, 1, 0, self.host.network_terminal, network=True)
         VirtualLines(self.time, {"natnet": self.line}, self.host.ports)

@@ -19,7 +19,7 @@ from drivers.natnet.motion import NatNetMotion, NatNetSettings
 from drivers.natnet.simulated.server import ServerOptions
 
 PERIOD_NS = 10_000_000
-STILL = (1.0, 2.0, 3.0, 0.5, -0.5, 0.5, 0.5)
+PLACED = (1.0, 2.0, 3.0, 0.5, -0.5, 0.5, 0.5)
 # From axes with y up to axes with z up: a quarter turn about x.
 TO_Z_UP = Rotation.from_euler("x", 90, degrees=True)
 
@@ -34,7 +34,7 @@ def test_a_pose_arrives_as_it_was_measured(make_rig, natnet, up_axis):
     rig = make_rig(ServerOptions(natnet=natnet, up_axis=up_axis), up_axis=up_axis)
     rig.driver.open()
     reading = rig.reading()
-    assert reading.value == pytest.approx(STILL, abs=1e-6)
+    assert reading.value == pytest.approx(PLACED, abs=1e-6)
     assert f"NatNet {natnet[0]}.{natnet[1]}, body 1 tracked" in rig.driver.health().detail
 
 
@@ -43,8 +43,8 @@ def test_a_stream_with_y_up_is_turned_by_a_quarter_turn_about_x_as_another_libra
     rig = make_rig(ServerOptions(up_axis="z"), up_axis="y")
     rig.driver.open()
     found = np.array(rig.reading().value)
-    np.testing.assert_allclose(found[:3], TO_Z_UP.apply(STILL[:3]), atol=1e-6)
-    wanted = TO_Z_UP * Rotation.from_quat(STILL[3:]) * TO_Z_UP.inv()
+    np.testing.assert_allclose(found[:3], TO_Z_UP.apply(PLACED[:3]), atol=1e-6)
+    wanted = TO_Z_UP * Rotation.from_quat(PLACED[3:]) * TO_Z_UP.inv()
     np.testing.assert_allclose(Rotation.from_quat(found[3:]).as_matrix(), wanted.as_matrix(), atol=1e-6)
 
 
@@ -58,13 +58,13 @@ def test_a_body_that_is_level_in_motive_is_level_in_the_rig(make_rig):
 def test_of_a_position_the_first_three_values_are_given(make_rig):
     rig = make_rig(values=3)
     rig.driver.open()
-    assert rig.reading().value == pytest.approx(STILL[:3], abs=1e-6)
+    assert rig.reading().value == pytest.approx(PLACED[:3], abs=1e-6)
 
 
 def test_of_several_bodies_it_gives_the_one_that_is_set(make_rig):
     rig = make_rig(ServerOptions(body=7, bodies=(1, 2, 9)), body=7)
     rig.driver.open()
-    assert rig.reading().value == pytest.approx(STILL, abs=1e-6)
+    assert rig.reading().value == pytest.approx(PLACED, abs=1e-6)
 
 
 def test_a_body_that_is_not_streamed_gives_nan_and_the_health_names_the_others(make_rig):
@@ -75,7 +75,7 @@ def test_a_body_that_is_not_streamed_gives_nan_and_the_health_names_the_others(m
 
 
 def test_a_body_that_is_not_tracked_gives_nan_until_it_is_tracked_again(rig):
-    rig.instrument.values = lambda t_s: STILL if not 1.5 <= t_s < 1.6 else (math.nan,) * 7
+    rig.instrument.values = lambda t_s: PLACED if not 1.5 <= t_s < 1.6 else (math.nan,) * 7
     rig.driver.open()
     found = rig.step_for(1.0)
     gone = [reading for reading in found if not_tracked(reading)]
@@ -125,9 +125,8 @@ def test_the_time_follows_a_server_clock_that_drifts_by_100_ppm_with_late_frames
     error_us = np.array([(reading.t_ns * 1e-9 - reading.value[0]) * 1e6 for reading in found])
     arrival_us = np.array([reading.arrived_ns * 1e-3 - 5000.0 - reading.value[0] * 1e6 for reading in found])
     assert np.ptp(arrival_us) > 3000.0
-    settled = error_us[300:]
-    assert np.max(np.abs(settled)) < 100.0
-    assert np.std(settled) < 30.0
+    assert np.max(np.abs(error_us)) < 1500.0  # until the clock's rate is known
+    assert np.max(np.abs(error_us[300:])) < 5.0
 
 
 def test_frames_that_are_lost_leave_a_gap_in_the_sequence(rig):
@@ -186,7 +185,7 @@ def test_a_lost_link_can_be_opened_again(rig):
         rig.driver.open()
     rig.inject_fault("reconnect")
     rig.driver.open()
-    assert rig.reading().value == pytest.approx(STILL, abs=1e-6)
+    assert rig.reading().value == pytest.approx(PLACED, abs=1e-6)
 
 
 def test_a_server_clock_that_began_anew_is_mapped_anew(make_rig):
@@ -221,7 +220,7 @@ def test_a_newer_server_is_asked_for_a_version_that_is_known(make_rig, natnet):
     rig = make_rig(ServerOptions(natnet=natnet))
     rig.driver.open()
     assert rig.server.version == (4, 1)
-    assert rig.reading().value == pytest.approx(STILL, abs=1e-6)
+    assert rig.reading().value == pytest.approx(PLACED, abs=1e-6)
     assert f"NatNet {natnet[0]}.{natnet[1]} (stream 4.1)" in rig.driver.health().detail
 
 

@@ -30,7 +30,7 @@ POSE = (0.25, -1.5, 0.3, 0.0, 0.0, math.sin(0.2), math.cos(0.2))
 ANGLES = (0.1, -0.2, 0.3)
 
 
-class Held:
+class FixedReadings:
     """An instrument that does not move."""
 
     def __init__(self, host, channels, values):
@@ -71,7 +71,9 @@ def wired(tmp_path, monkeypatch):
         config = load_config("sim_wire", INSTRUMENTS)
         channels = config.layout.instrument_channels
         values = {"motion": POSE, "joints": ANGLES}
-        return PlantPorts(*parts, instruments={role: Held(host, channels(role), of) for role, of in values.items()})
+        return PlantPorts(
+            *parts, instruments={role: FixedReadings(host, channels(role), of) for role, of in values.items()}
+        )
 
     monkeypatch.setattr(serial_process, "PlantPorts", ports)
     wired = Wired(tmp_path, host)
