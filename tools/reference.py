@@ -127,7 +127,7 @@ def _kinds(schema: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]
         for name, reference in schema["discriminator"]["mapping"].items():
             yield "", f" with `{key}: {name}`", resolved({"$ref": reference})
     elif schema.get("type") == "array":
-        for _, driver, kind in _kinds(resolved(schema["items"])):
+        for _, driver, kind in _kinds(resolved(schema.get("items") or {})):  # a tuple has none: it is of numbers
             yield "[]", driver, kind
     elif "properties" in schema:
         yield "", "", dict(schema)
@@ -142,7 +142,7 @@ def _key_row(key: str, schema: dict[str, Any], needed: bool) -> Sequence[str]:
     if kind == "sections":
         takes = str(schema.get("note", "by the name of the experiment"))
     description, unit = str(schema["description"]), ""
-    if schema.get("type") in ("number", "integer"):
+    if kind != "choice" and schema.get("type") in ("number", "integer"):
         unit = unit_of(key, description)
         description = description.replace(f" [{unit}]", "")
     return f"`{key}`", kind, unit, _default(schema, needed), takes, description
