@@ -215,7 +215,7 @@ class ListeningLink:
             self.errors += 1
         raise LinkLostError(
             f"{self.device} on {self.port}: no answer to {request.decode('ascii', 'replace').strip()} within "
-            f"{self._timeout_ns * 1e-6:g} ms, twice; {self._heard()}"
+            f"{self._timeout_ns * 1e-6:g} ms, twice; {self._what_came()}"
         )
 
     def send(self, request: bytes) -> None:
@@ -227,7 +227,7 @@ class ListeningLink:
         except GONE as error:
             raise self._gone(error) from error
 
-    def _heard(self) -> str:
+    def _what_came(self) -> str:
         """What came in place of an answer, and what to do."""
         if self._newest_damage or self._data:
             found = f"damaged: {self._newest_damage}" if self._newest_damage else f"{len(self._data)} bytes, no message"

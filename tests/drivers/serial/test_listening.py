@@ -18,10 +18,10 @@ PORT = "/dev/streams"
 
 
 class Ticker:
-    """Sends `$` and a number each period, from 3 ms after the start; answers `?` with `$yes`, unless it is deaf."""
+    """Sends `$` and a number each period, from 3 ms after the start; answers `?` with `$yes`, if it answers."""
 
     def __init__(self):
-        self.sent, self.sends, self.deaf, self.pending = 0, True, False, []
+        self.sent, self.sends, self.answers, self.pending = 0, True, True, []
         self.text = "$N\n"
 
     def began_ns(self, number):
@@ -39,7 +39,7 @@ class Ticker:
         return pending
 
     def receive(self, data, began_ns, ended_ns):
-        return b"$yes\n" if data.endswith(b"?") and not self.deaf else b""
+        return b"$yes\n" if data.endswith(b"?") and self.answers else b""
 
 
 class Listener:
@@ -209,7 +209,7 @@ def test_an_answer_is_found_amid_messages_and_these_are_taken(listener):
 
 
 def test_without_an_answer_the_request_is_made_twice_and_the_error_says_what_came(listener):
-    listener.device.deaf = True
+    listener.device.answers = False
     listener.link.open()
     with pytest.raises(
         LinkLostError, match=r"no answer to are you\? within 500 ms, twice; messages came, but no answer"
@@ -219,7 +219,7 @@ def test_without_an_answer_the_request_is_made_twice_and_the_error_says_what_cam
 
 
 def test_a_silent_port_is_told_from_one_with_unreadable_bytes(listener):
-    listener.device.sends, listener.device.deaf = False, True
+    listener.device.sends = listener.device.answers = False
     listener.link.open()
     with pytest.raises(
         LinkLostError, match=r"nothing came: check its power, the cable, and the baud rate, 115200 here"

@@ -12,7 +12,7 @@ from drivers.interfaces import LinkLostError
 from drivers.sim.protocol.line import Line, LineFault
 from drivers.vectornav.imu import VectorNavImu, VectorNavSettings
 from drivers.vectornav.simulated import VectorNavDevice
-from tests.drivers.conftest import PlantInstrument
+from tests.drivers.stream_bench import PlantInstrument
 
 PATIENCE_S = 20.0
 INERTIAL = ("ax_mps2", "ay_mps2", "az_mps2", "wx_radps", "wy_radps", "wz_radps")
