@@ -12,6 +12,7 @@ from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import Reading
 from drivers.serial.listening import ListeningLink, Message, lines
+from drivers.serial.streamed_instrument import StreamedInstrument
 
 NAME = "laser distance sensor"
 
@@ -38,7 +39,7 @@ class DimetixSettings(msgspec.Struct, frozen=True):
     answer_timeout_ms: float = 500.0
 
 
-class DimetixDistance:
+class DimetixDistance(StreamedInstrument):
     """An `InstrumentDevice` with one channel, the distance. A measurement that failed is a reading with NaN.
 
     The port is one of 8N1: parity bits are the eighth bits, which this driver adds and checks.
@@ -56,7 +57,7 @@ class DimetixDistance:
         self._settings, self._where = settings, f"{NAME} on {settings.port}"
         self._to_line: Callable[[bytes], bytes] = protocol.with_parity if settings.parity else bytes
         self._from_line: Callable[[bytes], bytes] = protocol.without_parity if settings.parity else bytes
-        self._link = ListeningLink(
+        link = ListeningLink(
             NAME,
             settings.port,
             settings.baud,
@@ -68,7 +69,7 @@ class DimetixDistance:
             host=host,
             alive=alive,
         )
-        self._reading: Reading | None = None
+        super().__init__(link)
         self._firmware = self._serial_number = ""
         self.failed = self._error = 0
 
@@ -99,15 +100,6 @@ class DimetixDistance:
             f"; {self.failed} measurements failed, newest {protocol.error_words(self._error)}" if self.failed else ""
         )
         return self._link.health(f"serial number {self._serial_number}, firmware {self._firmware}{failed}")
-
-    def step(self) -> None:
-        """Rest until the next message can be there, and take what has come. Raises DeviceError."""
-        self._link.step()
-
-    def read(self, t_ns: int) -> Reading | None:  # noqa: ARG002
-        """The newest reading, once."""
-        reading, self._reading = self._reading, None
-        return reading
 
     def _take(self, message: Message) -> None:
         """Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
