@@ -101,11 +101,11 @@ class DimetixDistance(StreamedInstrument):
         )
         return self._link.health(f"serial number {self._serial_number}, firmware {self._firmware}{failed}")
 
-    def _take(self, message: Message) -> None:
-        """Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
+    def _take(self, message: Message) -> bool:
+        """See ListeningLink. Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
         reply = protocol.decode(self._from_line(message.data))
         if reply.sensor != self._settings.sensor or not (reply.error or reply.command == protocol.TRACK):
-            return  # of another sensor, a late answer, or what it says when it is switched on
+            return False  # of another sensor, a late answer, or what it says when it is switched on
         if reply.error in protocol.COMMAND_ERRORS:
             raise self._refusal(protocol.TRACK, reply)
         if reply.error:
@@ -113,6 +113,7 @@ class DimetixDistance(StreamedInstrument):
             self._error = reply.error
         began_ns = message.began_ns - self._settings.delay_ns
         self._reading = Reading(message.number, began_ns, (reply.distance_m,), message.arrived_ns)
+        return True
 
     def _ask(self, letters: str, number: int | None = None) -> Reply:
         """Raises DeviceError."""

@@ -75,7 +75,8 @@ class ListeningLink:
         port: path of the port.
         baud: its speed.
         framing: finds the first whole message in what has come.
-        take: called with each whole message that is no answer; raises BadFrameError: it is damaged.
+        take: called with each whole message that is no answer; whether it is one of those that are listened for; raises
+            BadFrameError: it is damaged.
         period_ns: of the messages [ns].
         longest: bytes of a message, at most.
         timeout_s: how long an answer may take, line time included.
@@ -93,7 +94,7 @@ class ListeningLink:
         port: str,
         baud: int,
         framing: Framing,
-        take: Callable[[Message], None],
+        take: Callable[[Message], bool],
         *,
         period_ns: int,
         longest: int,
@@ -269,13 +270,14 @@ class ListeningLink:
 
     def _pass(self, message: Message) -> None:
         try:
-            self._take(message)
+            listened_for = self._take(message)
         except BadFrameError as error:
             self._damaged(str(error))
             return
         self._damage.good()
-        self._heard_ns = message.arrived_ns
-        self._recent.append(message.began_ns)
+        if listened_for:
+            self._heard_ns = message.arrived_ns
+            self._recent.append(message.began_ns)
 
     def _damaged(self, found: str) -> None:
         self._newest_damage = found

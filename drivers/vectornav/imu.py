@@ -96,11 +96,11 @@ class VectorNavImu(StreamedInstrument):
         """State of the link; the rate is that of good messages."""
         return self._link.health(f"{self._model}, firmware {self._firmware}" if self._model else "not opened yet")
 
-    def _take(self, message: Message) -> None:
-        """Raises BadFrameError."""
+    def _take(self, message: Message) -> bool:
+        """See ListeningLink. Raises BadFrameError."""
         fields = protocol.unframe(message.data)
         if fields[0] != protocol.IMU:
-            return  # what it was set to send before, or a late answer
+            return False  # what it is set to when it starts, or a late answer
         measured = protocol.inertia(fields)
         self._reading = Reading(
             message.number,
@@ -108,6 +108,7 @@ class VectorNavImu(StreamedInstrument):
             (*measured.acceleration_mps2, *measured.rate_radps),
             message.arrived_ns,
         )
+        return True
 
     def _read(self, register: int) -> str:
         """Value of a register. Raises DeviceError."""

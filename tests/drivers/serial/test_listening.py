@@ -54,6 +54,7 @@ class Listener:
         if not message.data[1:-1].isdigit() or len(message.data) != 9:
             raise BadFrameError(f"{message.data!r} is no number")
         self.taken.append(message)
+        return True
 
     def numbers(self):
         return [int(message.data[1:-1]) for message in self.taken]

@@ -223,6 +223,18 @@ def test_a_silent_device_is_lost(rig):
         rig.streams.readings(driver, 1.0)
 
 
+def test_a_device_that_has_restarted_is_lost_though_it_sends_and_is_set_up_when_it_is_opened_again(rig):
+    """Its set-up is gone with its power: it sends $VNYMR."""
+    driver = rig.driver()
+    driver.open()
+    rig.streams.readings(driver, 0.2)
+    rig.device.registers |= {protocol.OUTPUT: "14", protocol.RATE: "40"}
+    with pytest.raises(LinkLostError, match="no message for 10"):
+        rig.streams.readings(driver, 1.0)
+    driver.open()
+    assert len(rig.streams.readings(driver, 0.5)) >= 97
+
+
 def test_unplugged_and_plugged_in_again_it_can_be_opened_and_is_set_up_anew(rig):
     driver = rig.driver()
     driver.open()
