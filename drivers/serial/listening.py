@@ -22,8 +22,8 @@ from drivers.serial.looks import Looks
 T = TypeVar("T")
 # Where the first whole message in some bytes begins and ends; None: there is none yet.
 Framing = Callable[[bytes], tuple[int, int] | None]
-# A device that is silent for so many periods, and at least so long [ns], is lost. Long before that its newest reading is
-# stale, which is for the loop to judge; a machine may stand still for 150 ms.
+# A device that is silent for so many periods, and at least so long [ns], is lost. Long before that its newest reading
+# is stale, which is for the loop to judge; a machine may stand still for 150 ms.
 SILENT_PERIODS, LEAST_SILENT_NS = 20, 500_000_000
 # Longest rest [s]: in between the worker shows that it is alive. A device that sends 200 times a second is awaited at
 # one go.
