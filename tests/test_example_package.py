@@ -118,7 +118,55 @@ def test_its_cross_check_is_made(installed):
 
 def test_its_driver_is_among_the_names_that_a_wrong_one_is_answered_with(installed):
     done = installed("-m", "hil.cli", "check", "sim_wire", "--set=devices.drives.driver=vesc", check=False)
-    assert "devices.drives.driver: found 'vesc'; allowed: roboclaw or roboteq or textline" in done.stderr
+    assert "devices.drives.driver: found 'vesc'; allowed: roboclaw or roboteq or textangles or textline" in done.stderr
+
+
+# Its driver of an instrument against its own simulated device, by a line in virtual time.
+READ_ANGLES = """
+from pathlib import Path
+from drivers.registry import instrument_driver
+from drivers.sim.protocol.line import Line
+from drivers.sim.protocol.plant_ports import PlantPorts
+from drivers.sim.virtual.host import VirtualHost
+from drivers.sim.virtual.schedule import VirtualTime
+from drivers.sim.virtual.serial import VirtualLines
+from hil.config import load_config
+from hil.config.rig_setup import rig_setup
+
+device = "devices.joints={driver: textangles, port: /dev/a}"
+config = load_config("sim_wire", ["joints={rate_hz: 50, delay_ms: 1}", device])
+section, setup, time = config.devices.joints, rig_setup(config), VirtualTime()
+joints = setup.instruments["joints"].channels
+
+class Encoders:
+    channels, rate_hz = joints, 50.0
+    def since(self, sequence):
+        return [(1, time.now_ns, tuple(0.01 * place for place in range(len(joints))))]
+
+kind, host = instrument_driver(section), VirtualHost(time)
+port = kind.simulated_ports(section, setup, PlantPorts(None, None, None, {"joints": Encoders()}))["textangles"]
+line = Line(Path("/dev/a"), port.device, port.baud, port.turnaround_ns, host.terminal)
+VirtualLines(time, {"a": line}, host.ports)
+device = kind.make(section, setup, host)
+device.open()
+found = []
+while time.now_ns < 2_000_000_000:
+    device.step()
+    found += [reading] if (reading := device.read(time.now_ns)) else []
+print(len(found), [reading.sequence for reading in found[:3]], len(joints), found[-1].value[:3])
+print({reading.arrived_ns - reading.t_ns for reading in found}, device.health().open)
+time.close()
+"""
+
+
+def test_its_driver_of_an_instrument_reads_the_joints_of_the_rig(installed):
+    said = installed("-c", READ_ANGLES).stdout.splitlines()
+    count, rest = said[0].split(maxsplit=1)
+    assert int(count) == pytest.approx(50, abs=3)  # 50 a second, each a transaction after the last
+    joints = int(rest.split("]")[1].split()[0])
+    assert joints >= 3
+    assert rest == f"[1, 2, 3] {joints} (0.0, 0.01, 0.02)"
+    assert said[1] == "{1000000} True"
 
 
 TRACTOR = ("rover.type=tractor", "rover.tractor.wheelbase_m=0.9", "drives.torque_limit_Nm=60")

@@ -142,7 +142,7 @@ def _key_row(key: str, schema: dict[str, Any], needed: bool) -> Sequence[str]:
     if kind == "sections":
         takes = str(schema.get("note", "by the name of the experiment"))
     description, unit = str(schema["description"]), ""
-    if schema.get("type") in ("number", "integer"):
+    if kind != "choice" and schema.get("type") in ("number", "integer"):
         unit = unit_of(key, description)
         description = description.replace(f" [{unit}]", "")
     return f"`{key}`", kind, unit, _default(schema, needed), takes, description

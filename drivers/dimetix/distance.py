@@ -12,6 +12,7 @@ from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import Reading
 from drivers.serial.listening import ListeningLink, Message, lines
+from drivers.serial.streamed_instrument import StreamedInstrument
 
 NAME = "laser distance sensor"
 
@@ -38,7 +39,7 @@ class DimetixSettings(msgspec.Struct, frozen=True):
     answer_timeout_ms: float = 500.0
 
 
-class DimetixDistance:
+class DimetixDistance(StreamedInstrument):
     """An `InstrumentDevice` with one channel, the distance. A measurement that failed is a reading with NaN.
 
     The port is one of 8N1: parity bits are the eighth bits, which this driver adds and checks.
@@ -56,7 +57,7 @@ class DimetixDistance:
         self._settings, self._where = settings, f"{NAME} on {settings.port}"
         self._to_line: Callable[[bytes], bytes] = protocol.with_parity if settings.parity else bytes
         self._from_line: Callable[[bytes], bytes] = protocol.without_parity if settings.parity else bytes
-        self._link = ListeningLink(
+        link = ListeningLink(
             NAME,
             settings.port,
             settings.baud,
@@ -68,7 +69,7 @@ class DimetixDistance:
             host=host,
             alive=alive,
         )
-        self._reading: Reading | None = None
+        super().__init__(link)
         self._firmware = self._serial_number = ""
         self.failed = self._error = 0
 
@@ -100,20 +101,11 @@ class DimetixDistance:
         )
         return self._link.health(f"serial number {self._serial_number}, firmware {self._firmware}{failed}")
 
-    def step(self) -> None:
-        """Rest until the next message can be there, and take what has come. Raises DeviceError."""
-        self._link.step()
-
-    def read(self, t_ns: int) -> Reading | None:  # noqa: ARG002
-        """The newest reading, once."""
-        reading, self._reading = self._reading, None
-        return reading
-
-    def _take(self, message: Message) -> None:
-        """Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
+    def _take(self, message: Message) -> bool:
+        """See ListeningLink. Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
         reply = protocol.decode(self._from_line(message.data))
         if reply.sensor != self._settings.sensor or not (reply.error or reply.command == protocol.TRACK):
-            return  # of another sensor, a late answer, or what it says when it is switched on
+            return False  # of another sensor, a late answer, or what it says when it is switched on
         if reply.error in protocol.COMMAND_ERRORS:
             raise self._refusal(protocol.TRACK, reply)
         if reply.error:
@@ -121,6 +113,7 @@ class DimetixDistance:
             self._error = reply.error
         began_ns = message.began_ns - self._settings.delay_ns
         self._reading = Reading(message.number, began_ns, (reply.distance_m,), message.arrived_ns)
+        return True
 
     def _ask(self, letters: str, number: int | None = None) -> Reply:
         """Raises DeviceError."""

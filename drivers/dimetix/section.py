@@ -14,7 +14,7 @@ class DimetixSection(MotionSection):
 
     driver: Literal["dimetix"] = Field(description="which driver")
     port: Port = Field("", description="serial port")
-    baud: Literal[9600, 19200, 115200] = Field(19200, description="as set in the sensor")
+    baud: Literal[9600, 19200, 115200] = Field(19200, description="bits a second, as set in the sensor")
     characters: Literal["7e1", "8n1"] = Field(
         "7e1", description="as set in the sensor: 7 bits and an even parity bit, or 8 bits without parity"
     )

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from drivers.dimetix import protocol
 from drivers.serial.bad_frame import BadFrameError
 from drivers.sim.protocol.plant_ports import Instrument
-from drivers.sim.protocol.reading_stream import ReadingStream
+from drivers.sim.protocol.reading_stream import StreamingDevice
 
 _COMMAND = re.compile(r"s([0-9])([a-z]{1,3})([+-][0-9]{1,8})?\r\n")
 _BETWEEN_M = (0.05, 500.0)  # its range
 _OUT_OF_RANGE, _WRONG, _TRACKS, _COMMUNICATION = 234, 203, 212, 220
 
 
-class DimetixDevice:
+class DimetixDevice(StreamingDevice):
     """A `SimulatedSerialDevice` that streams once it tracks.
 
     It knows the commands that the driver uses, and single measurements. A reading that the instrument lost, or that is
@@ -30,26 +30,11 @@ class DimetixDevice:
     """
 
     def __init__(self, instrument: Instrument, *, parity: bool, sensor: int, delay_ns: int) -> None:
-        self._stream = ReadingStream(instrument, delay_ns)
+        super().__init__(instrument, delay_ns)
         self._parity, self._sensor = parity, sensor
         self._to_line: Callable[[bytes], bytes] = protocol.with_parity if parity else bytes
         self._buffer, self._format = b"", 0
-        self._outbox: list[tuple[int, bytes]] = []
         self._tracks = False
-
-    def wake(self, now_ns: int) -> int:
-        """Collect what is to be sent; when there may be more [ns]."""
-        self._outbox += [(began_ns, self._measured(values)) for began_ns, values in self._stream.due(now_ns)]
-        return self._stream.wake_ns
-
-    def unasked(self, now_ns: int) -> list[tuple[int, bytes]]:  # noqa: ARG002
-        """What it has begun to send since the last call."""
-        outbox, self._outbox = self._outbox, []
-        return outbox
-
-    def press(self, pressed: bool) -> None:  # noqa: ARG002
-        """Raises ValueError: it reads no emergency stop."""
-        raise ValueError("this device has no emergency stop")
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:  # noqa: ARG002
         """Receive bytes of a host; the bytes sent back."""
@@ -94,6 +79,9 @@ class DimetixDevice:
         self._tracks = True
         self._stream.start(now_ns, 1e3 / period_ms)
         return b""
+
+    def _message(self, values: tuple[float, ...] | None) -> bytes:
+        return self._measured(values)
 
     def _measured(self, values: tuple[float, ...] | None, letters: str = protocol.TRACK) -> bytes:
         if values is None or not math.isfinite(values[0]):

@@ -22,8 +22,9 @@ from drivers.serial.looks import Looks
 T = TypeVar("T")
 # Where the first whole message in some bytes begins and ends; None: there is none yet.
 Framing = Callable[[bytes], tuple[int, int] | None]
-# A device that is silent for so many periods, and at least so long [ns], is lost.
-SILENT_PERIODS, LEAST_SILENT_NS = 20, 100_000_000
+# A device that is silent for so many periods, and at least so long [ns], is lost. Long before that its newest reading
+# is stale, which is for the loop to judge; a machine may stand still for 150 ms.
+SILENT_PERIODS, LEAST_SILENT_NS = 20, 500_000_000
 # Longest rest [s]: in between the worker shows that it is alive. A device that sends 200 times a second is awaited at
 # one go.
 REST_S = 0.006
@@ -75,7 +76,8 @@ class ListeningLink:
         port: path of the port.
         baud: its speed.
         framing: finds the first whole message in what has come.
-        take: called with each whole message that is no answer; raises BadFrameError: it is damaged.
+        take: called with each whole message that is no answer; whether it is one of those that are listened for; raises
+            BadFrameError: it is damaged.
         period_ns: of the messages [ns].
         longest: bytes of a message, at most.
         timeout_s: how long an answer may take, line time included.
@@ -93,7 +95,7 @@ class ListeningLink:
         port: str,
         baud: int,
         framing: Framing,
-        take: Callable[[Message], None],
+        take: Callable[[Message], bool],
         *,
         period_ns: int,
         longest: int,
@@ -215,7 +217,7 @@ class ListeningLink:
             self.errors += 1
         raise LinkLostError(
             f"{self.device} on {self.port}: no answer to {request.decode('ascii', 'replace').strip()} within "
-            f"{self._timeout_ns * 1e-6:g} ms, twice; {self._heard()}"
+            f"{self._timeout_ns * 1e-6:g} ms, twice; {self._what_came()}"
         )
 
     def send(self, request: bytes) -> None:
@@ -227,7 +229,7 @@ class ListeningLink:
         except GONE as error:
             raise self._gone(error) from error
 
-    def _heard(self) -> str:
+    def _what_came(self) -> str:
         """What came in place of an answer, and what to do."""
         if self._newest_damage or self._data:
             found = f"damaged: {self._newest_damage}" if self._newest_damage else f"{len(self._data)} bytes, no message"
@@ -269,13 +271,14 @@ class ListeningLink:
 
     def _pass(self, message: Message) -> None:
         try:
-            self._take(message)
+            listened_for = self._take(message)
         except BadFrameError as error:
             self._damaged(str(error))
             return
         self._damage.good()
-        self._heard_ns = message.arrived_ns
-        self._recent.append(message.began_ns)
+        if listened_for:
+            self._heard_ns = message.arrived_ns
+            self._recent.append(message.began_ns)
 
     def _damaged(self, found: str) -> None:
         self._newest_damage = found

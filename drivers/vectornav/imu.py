@@ -15,6 +15,7 @@ from drivers.interfaces import DeviceError, Health
 from drivers.messages import Reading
 from drivers.serial.bad_frame import BadFrameError
 from drivers.serial.listening import ListeningLink, Message, lines
+from drivers.serial.streamed_instrument import StreamedInstrument
 from drivers.vectornav import protocol
 
 NAME = "VectorNav IMU"
@@ -40,7 +41,7 @@ class VectorNavSettings(msgspec.Struct, frozen=True):
     answer_timeout_ms: float = 300.0
 
 
-class VectorNavImu:
+class VectorNavImu(StreamedInstrument):
     """An `InstrumentDevice`: accelerations, then rates of turn, in the axes on the device's case.
 
     Args:
@@ -51,7 +52,7 @@ class VectorNavImu:
 
     def __init__(self, settings: VectorNavSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
         self._settings = settings
-        self._link = ListeningLink(
+        link = ListeningLink(
             NAME,
             settings.port,
             settings.baud,
@@ -63,7 +64,7 @@ class VectorNavImu:
             host=host,
             alive=alive,
         )
-        self._reading: Reading | None = None
+        super().__init__(link)
         self._model, self._firmware = "", ""
 
     def open(self) -> None:
@@ -95,20 +96,11 @@ class VectorNavImu:
         """State of the link; the rate is that of good messages."""
         return self._link.health(f"{self._model}, firmware {self._firmware}" if self._model else "not opened yet")
 
-    def step(self) -> None:
-        """Rest until the next message can be there, and take what has come. Raises DeviceError."""
-        self._link.step()
-
-    def read(self, t_ns: int) -> Reading | None:  # noqa: ARG002
-        """The newest reading, once."""
-        reading, self._reading = self._reading, None
-        return reading
-
-    def _take(self, message: Message) -> None:
-        """Raises BadFrameError."""
+    def _take(self, message: Message) -> bool:
+        """See ListeningLink. Raises BadFrameError."""
         fields = protocol.unframe(message.data)
         if fields[0] != protocol.IMU:
-            return  # what it was set to send before, or a late answer
+            return False  # what it is set to when it starts, or a late answer
         measured = protocol.inertia(fields)
         self._reading = Reading(
             message.number,
@@ -116,6 +108,7 @@ class VectorNavImu:
             (*measured.acceleration_mps2, *measured.rate_radps),
             message.arrived_ns,
         )
+        return True
 
     def _read(self, register: int) -> str:
         """Value of a register. Raises DeviceError."""

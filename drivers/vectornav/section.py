@@ -15,5 +15,5 @@ class VectorNavSection(ImuSection):
     driver: Literal["vectornav"] = Field(description="which driver")
     port: Port = Field("", description="serial port")
     baud: Literal[9600, 19200, 38400, 57600, 115200, 128000, 230400, 460800, 921600] = Field(
-        115200, description="as set in the device"
+        115200, description="bits a second, as set in the device"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from drivers.host import BITS_PER_BYTE
 from drivers.serial.bad_frame import BadFrameError
 from drivers.sim.protocol.plant_ports import Instrument
-from drivers.sim.protocol.reading_stream import ReadingStream
+from drivers.sim.protocol.reading_stream import StreamingDevice
 from drivers.vectornav import protocol
 from drivers.vectornav.protocol import Inertia
 
@@ -18,7 +18,7 @@ _LENGTHS = {
 }
 
 
-class VectorNavDevice:
+class VectorNavDevice(StreamingDevice):
     """A `SimulatedSerialDevice` that streams: at first $VNYMR, 40 times a second or as often as its line bears.
 
     It has the registers that the driver uses. Output kinds are off, $VNYMR and $VNIMU, all others a wrong parameter. A
@@ -35,9 +35,8 @@ class VectorNavDevice:
     """
 
     def __init__(self, instrument: Instrument, baud: int, delay_ns: int, model: str = "VN-100T-CR") -> None:
-        self._stream = ReadingStream(instrument, delay_ns)
+        super().__init__(instrument, delay_ns)
         self._baud, self._buffer = baud, b""
-        self._outbox: list[tuple[int, bytes]] = []
         self._began = False
         self.registers = {
             protocol.MODEL: model,
@@ -52,25 +51,11 @@ class VectorNavDevice:
         }
 
     def wake(self, now_ns: int) -> int:
-        """Collect what is to be sent; when there may be more [ns]."""
+        """See StreamingDevice."""
         if not self._began:
             self._began = True
             self._restart(now_ns)
-        message = protocol.imu_message if self._output == protocol.OUTPUT_IMU else protocol.ymr_message
-        for began_ns, values in self._stream.due(now_ns):
-            if values is not None:
-                ax, ay, az, wx, wy, wz = values
-                self._outbox.append((began_ns, message(Inertia((ax, ay, az), (wx, wy, wz)))))
-        return self._stream.wake_ns
-
-    def unasked(self, now_ns: int) -> list[tuple[int, bytes]]:  # noqa: ARG002
-        """What it has begun to send since the last call."""
-        outbox, self._outbox = self._outbox, []
-        return outbox
-
-    def press(self, pressed: bool) -> None:  # noqa: ARG002
-        """Raises ValueError: it reads no emergency stop."""
-        raise ValueError("this device has no emergency stop")
+        return super().wake(now_ns)
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:  # noqa: ARG002
         """Receive bytes of a host; the bytes sent back."""
@@ -83,6 +68,13 @@ class VectorNavDevice:
             self._buffer = b""
             return answers + _error(2)
         return answers
+
+    def _message(self, values: tuple[float, ...] | None) -> bytes:
+        if values is None:
+            return b""
+        ax, ay, az, wx, wy, wz = values
+        write = protocol.imu_message if self._output == protocol.OUTPUT_IMU else protocol.ymr_message
+        return write(Inertia((ax, ay, az), (wx, wy, wz)))
 
     @property
     def _output(self) -> int:

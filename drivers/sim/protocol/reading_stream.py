@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 
 from drivers.sim.protocol.plant_ports import NEVER_NS, Instrument
@@ -86,3 +87,36 @@ class ReadingStream:
             self._lost, self._looks = self._lost + 1, 0
             self._expected_ns = max(self._expected_ns + self._plant_ns, now_ns)
         self._look_ns = max(self._expected_ns, now_ns + 1)
+
+
+class StreamingDevice(ABC):
+    """What simulated devices that stream the readings of one instrument have in common.
+
+    Args:
+        instrument: of the plant.
+        delay_ns: from a measurement until its message begins [ns].
+    """
+
+    def __init__(self, instrument: Instrument, delay_ns: int) -> None:
+        self._stream = ReadingStream(instrument, delay_ns)
+        self._outbox: list[tuple[int, bytes]] = []
+
+    def wake(self, now_ns: int) -> int:
+        """Collect what is to be sent; when there may be more [ns]."""
+        for began_ns, values in self._stream.due(now_ns):
+            if message := self._message(values):
+                self._outbox.append((began_ns, message))
+        return self._stream.wake_ns
+
+    def unasked(self, now_ns: int) -> list[tuple[int, bytes]]:  # noqa: ARG002
+        """What it has begun to send since the last call."""
+        outbox, self._outbox = self._outbox, []
+        return outbox
+
+    def press(self, pressed: bool) -> None:  # noqa: ARG002
+        """Raises ValueError: it reads no emergency stop."""
+        raise ValueError("this device has no emergency stop")
+
+    @abstractmethod
+    def _message(self, values: tuple[float, ...] | None) -> bytes:
+        """What it sends of a reading; None: the instrument lost it; b"": nothing."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.sim.protocol.line import Line, LineFault, serve_lines
+from drivers.sim.protocol.line import NOISE, Line, LineFault, serve_lines
 
 BYTE_NS = 10 * 10**9 // 9600
 TURNAROUND_NS = 500_000
@@ -233,6 +233,20 @@ def test_of_so_many_answers_one_is_spoiled_the_last(bench):
         found.append(bench.at(THERE_AND_BACK_NS))
         bench.now_ns += 2 * THERE_AND_BACK_NS
     assert found == [b"abcd", b"abcd", b"", b"abcd", b"abcd", b"", b"abcd", b"abcd"]
+
+
+def test_noise_comes_before_an_answer_and_takes_its_line_time(bench):
+    bench.line.inject_fault(LineFault("noise"))
+    bench.send(b"abcd")
+    later_ns = len(NOISE) * BYTE_NS
+    assert bench.at(THERE_AND_BACK_NS + later_ns - 1) == b""
+    assert bench.at(THERE_AND_BACK_NS + later_ns) == NOISE + b"abcd"
+
+
+def test_a_truncated_answer_ends_after_its_first_half(bench):
+    bench.line.inject_fault(LineFault("truncated"))
+    bench.send(b"abcd")
+    assert bench.at(10**9) == b"ab"
 
 
 def test_plugged_in_it_behaves_again(bench):
