@@ -12,7 +12,20 @@ from hil.ipc.shm.machine import functions
 from hil.ipc.shm.mapped import CONTROL_WORDS, Mapped, ShmError
 
 # loop: at the end of each good tick; loop_turn: at the beginning of any
-PROCESSES = ("loop", "loop_turn", "recorder", "simulated_rig", "watchdog", "daq", "drives", "valves", "loads", "motion", "imu", "joints")
+PROCESSES = (
+    "loop",
+    "loop_turn",
+    "recorder",
+    "simulated_rig",
+    "watchdog",
+    "daq",
+    "drives",
+    "valves",
+    "loads",
+    "motion",
+    "imu",
+    "joints",
+)
 NEVER_NS = 2**62  # age of a process without a heartbeat so far: older than any limit
 
 

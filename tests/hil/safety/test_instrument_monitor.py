@@ -9,6 +9,7 @@ import pytest
 
 from drivers.messages import DriveSample, Reading, ValveSample
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.config.schema.trial import TrialConfig
 from hil.messages.fault import Fault
 from hil.messages.schema import EVENT
@@ -284,6 +285,15 @@ def test_arming_refuses_an_instrument_that_has_not_answered():
     assert "take motion out of the config" in check.to_do
 
 
+def test_arming_takes_a_reading_at_its_largest_age_and_none_beyond():
+    watched = Watched(POSE)
+    for number in range(10):
+        watched.read(10 * number, *noisy(number))
+    assert {t_ms: watched.checks(t_ms)["motion reading age"].ok for t_ms in (170, 190, 190.1)} == {
+        170: True, 190: True, 190.1: False,
+    }  # fmt: skip
+
+
 def test_arming_passes_with_good_readings_of_a_rover_that_stands():
     for settings, role, good in (
         (POSE, "motion", noisy),
@@ -336,6 +346,17 @@ def test_arming_looks_at_the_newest_readings_and_not_at_how_somebody_pushed_the_
         pushed = 0.01 * (number % 2) if number < 150 else 0.0
         watched.read(10 * number, pushed + 1e-4 * (number % 3))
     assert watched.checks(4000)["scatter of the motion at rest"].ok
+
+
+@pytest.mark.parametrize("rate_hz", [1, 3, 100, 500])
+def test_arming_is_tried_once_an_instrument_of_any_rate_has_shown_how_much_it_scatters(rate_hz):
+    settings = f"motion={{measures: distance, rate_hz: {rate_hz}, stale_ms: {3000 / rate_hz + 10}, delay_ms: 5}}"
+    watched = Watched(settings)
+    ready_ms = Rig(watched.config).readings_ns / MS
+    assert ready_ms == pytest.approx(5 + 5000 / rate_hz)
+    for number in range(1, 6):
+        watched.read(1e3 * number / rate_hz, 1e-4 * (number % 3))
+    assert [str(check) for check in watched.checks(ready_ms).values() if not check.ok] == []
 
 
 def test_readings_of_a_rover_that_drives_are_none_at_rest():
