@@ -11,11 +11,9 @@ import numpy as np
 from hil.config.checked import Config
 from hil.config.integration import contacts_of, longest_step_s
 from hil.config.model_parameters import nominal_rig, spread, veer
+from hil.config.schema.instruments import READINGS_TO_ARM
 from models.plant import RigParameters
 from models.statics import SteadyRover
-
-# Readings of each instrument of motion that arming waits for: how much they scatter shows whether the rover stands.
-READINGS_TO_ARM = 5
 
 
 class Rig:

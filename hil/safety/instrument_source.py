@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from drivers.messages import Reading
 from hil.config.model import UncheckedConfig
+from hil.config.schema.instruments import READINGS_TO_ARM
 from hil.messages.check import Check
 from hil.messages.stages import SOURCE_STATES
 from hil.safety.instrument_values import AtRest, Finding, Value, values_of
@@ -15,7 +16,8 @@ LEFT_OUT = SOURCE_STATES.index("left_out")
 # States as a source of the observer that allow arming: one reading of a good source may be rejected, and a source may
 # not be known yet.
 _FIT = tuple(SOURCE_STATES.index(name) for name in ("none", "used", "rejected"))
-# Readings at rest are looked at over so long at least, the newest [ns], and so many of them show how much they scatter.
+# Readings at rest are looked at over so long at least, or over READINGS_TO_ARM periods, the newest [ns], and so many of
+# them show how much they scatter.
 WINDOW_NS, LEAST_AT_REST = 1_000_000_000, 3
 
 
@@ -71,6 +73,7 @@ class InstrumentSource:
         self._values = values_of(role, config)
         self._stale_ms, self._stale_ns = section.stale_ms, round(section.stale_ms * 1e6)
         self._frozen_readings = section.frozen_readings
+        self._window_ns = max(WINDOW_NS, round(READINGS_TO_ARM * 1e9 / section.rate_hz))
         self._reading = Reading.unread(len(self._channels))
         self._found = list[Finding]()  # in the newest reading
         self._whole: Value = ()  # the newest with a number of each channel; empty: none yet
@@ -192,7 +195,7 @@ class InstrumentSource:
 
     def _take_at_rest(self, t_ns: int, value: Value) -> None:
         spread = self._spread
-        if t_ns - spread.began_ns > WINDOW_NS:
+        if t_ns - spread.began_ns > self._window_ns:
             self._spread, self._spread_before = self._spread_before, spread
             self._spread.clear(t_ns)
         self._spread.add(value)

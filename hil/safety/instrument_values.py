@@ -78,7 +78,7 @@ class MotionValues:
     def __init__(self, section: MotionConfig) -> None:
         self._section = section
         self._turned, self._origin = _matrix(section.turn_deg), section.origin_m
-        self._room = section.room_m
+        self._bounds_m = section.room_m
         if section.measures == "distance":
             length = math.hypot(*section.direction)
             corners = [
@@ -95,7 +95,7 @@ class MotionValues:
                 return None
             words = f"distance {value[0]:.4g} m, allowed: {least:.4g} to {most:.4g} (motion.room_m); see its target"
             return Finding("out of its room", value[0], least if value[0] < least else most, words)
-        for axis, at_m, (least, most) in zip("xyz", self._in_rig(value), self._room, strict=True):
+        for axis, at_m, (least, most) in zip("xyz", self._in_rig(value), self._bounds_m, strict=True):
             if not least <= at_m <= most:
                 words = f"{axis} {at_m:.4g} m, allowed: {least:g} to {most:g} (motion.room_m); see its target"
                 return Finding("out of its room", at_m, least if at_m < least else most, words)
@@ -125,7 +125,7 @@ class MotionValues:
             x, y, z = self._in_rig(newest)
             found = f"x {x:.3f}, y {y:.3f}, z {z:.3f} m"
             allowed = ", ".join(
-                f"{axis} {least:g} to {most:g}" for axis, (least, most) in zip("xyz", self._room, strict=True)
+                f"{axis} {least:g} to {most:g}" for axis, (least, most) in zip("xyz", self._bounds_m, strict=True)
             )
         to_do = "look at what the instrument points at or follows, and at motion.origin_m and motion.turn_deg"
         checks = [

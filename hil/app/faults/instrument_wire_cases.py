@@ -80,8 +80,9 @@ def _expected(config: Config, role: str, bound_ms: float | None, *, optional: bo
     stop_ms = None
     if needed and bound_ms is not None:
         stop_ms = bound_ms + STOP_WRITTEN_NS * 1e-6
+    says = "" if needed else f"{role}: "  # a driver has its own words for its device
     return Expected(
-        frozenset({Fault.MEASURED_MOTION} | also), bound_ms, stop_ms, optional=optional, says=role, goes_on=not needed
+        frozenset({Fault.MEASURED_MOTION} | also), bound_ms, stop_ms, optional=optional, says=says, goes_on=not needed
     )
 
 

@@ -18,7 +18,7 @@ LEAST_FROZEN, LONGEST_FROZEN_S = 3, 10.0
 
 def instrument_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change; none of a rig whose motion is not measured, nor has to be."""
-    motion = [] if config.motion is None else [*_direction(config.motion), *_room(config.motion)]
+    motion = [] if config.motion is None else [*_direction(config.motion), *_bounds(config.motion)]
     joints = [] if config.joints is None else _joints(config, config.joints)
     return [*_times(config), *motion, *joints, *_needed(config), *_without_section(config)]
 
@@ -46,7 +46,7 @@ def _direction(motion: MotionConfig) -> Iterator[Problem]:
         yield Problem("motion.direction", "[0, 0, 0]", "a way: one of the three numbers is not 0")
 
 
-def _room(motion: MotionConfig) -> Iterator[Problem]:
+def _bounds(motion: MotionConfig) -> Iterator[Problem]:
     """A room that the rover starts in; there its axes are those of the rig."""
     for axis, (least, most), at_m in zip("xyz", motion.room_m, motion.point_m, strict=True):
         found = f"{axis} from {least:g} to {most:g}"

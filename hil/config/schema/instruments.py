@@ -27,6 +27,8 @@ Range = Annotated[tuple[Coordinate, ...], Field(strict=False, min_length=2, max_
 POSITION = ("x_m", "y_m", "z_m")
 MEASURES = {"distance": ("distance_m",), "position": POSITION, "pose": (*POSITION, "qx", "qy", "qz", "qw")}
 INERTIAL = ("ax_mps2", "ay_mps2", "az_mps2", "wx_radps", "wy_radps", "wz_radps")
+# Readings of each instrument that arming waits for: how much they scatter shows whether the rover stands.
+READINGS_TO_ARM = 5
 
 
 class InstrumentErrors(Section):

@@ -52,8 +52,8 @@ def only_marks(events: NDArray[np.void]) -> NDArray[np.bool_]:
     Args:
         events: rows of `EVENT`.
     """
-    marks: NDArray[np.bool_] = (events["id"] == Fault.MEASURED_MOTION) & (events["reaction_tick"] < 0)
-    return marks
+    which: NDArray[np.bool_] = (events["id"] == Fault.MEASURED_MOTION) & (events["reaction_tick"] < 0)
+    return which
 
 
 def row_of(text: str) -> FaultRow:

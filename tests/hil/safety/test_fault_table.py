@@ -38,7 +38,7 @@ LIMITS = ["limits.daq_age_ms=30", "limits.drives_age_ms=300", "limits.valves_age
 
 
 def test_the_table_has_its_rows_in_order():
-    assert list(FAULT_TABLE) == [row.number for row in ROWS] == [*range(1, 33), 34]
+    assert list(FAULT_TABLE) == [row.number for row in ROWS] == [*range(1, 35)]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -69,7 +69,8 @@ def test_an_unknown_fault_is_refused_with_all_that_there_are(text):
 
 def test_warnings_are_the_faults_that_do_not_latch_and_only_those():
     assert {
-        Fault.ADC_SATURATED, Fault.COMMAND_REFUSED, Fault.MEASURED_NEAR_LIMIT, Fault.IMPLAUSIBLE_VALUE
+        Fault.ADC_SATURATED, Fault.COMMAND_REFUSED, Fault.MEASURED_NEAR_LIMIT, Fault.MEASURED_MOTION,
+        Fault.IMPLAUSIBLE_VALUE,
     } == WARNINGS  # fmt: skip
     assert {row.number for row in ROWS if row.clears in (NOTHING_TO_CLEAR, NOT_ARMED)} == {
         row.number for row in ROWS if not row.latched
@@ -80,7 +81,8 @@ def test_external_faults_are_those_that_no_value_of_a_tick_shows():
     noticed_in_values = {
         Fault.SENSOR_DROPOUT, Fault.SENSOR_STALE, Fault.SAMPLE_NOT_FINITE, Fault.ADC_SATURATED, Fault.SEQUENCE_GAP,
         Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT, Fault.VALVE_STUCK, Fault.COMMAND_REFUSED,
-        Fault.MEASURED_OUT_OF_LIMIT, Fault.MEASURED_NEAR_LIMIT, Fault.OUTSIDE_MODEL, Fault.IMPLAUSIBLE_VALUE,
+        Fault.MEASURED_OUT_OF_LIMIT, Fault.MEASURED_NEAR_LIMIT, Fault.OUTSIDE_MODEL, Fault.MEASURED_MOTION,
+        Fault.IMPLAUSIBLE_VALUE,
     }  # fmt: skip
     assert set(Fault) - EXTERNAL_FAULTS == noticed_in_values
 

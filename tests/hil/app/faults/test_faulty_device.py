@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading
 from hil.app.faults.faulty_device import KINDS, DeviceFault, FaultyDevice
 
 MS = 1_000_000
@@ -137,3 +137,33 @@ def test_a_fault_that_cannot_be_is_refused(how):
 def test_a_kind_that_is_none_is_answered_with_those_there_are():
     with pytest.raises(ValueError, match="kind: 'dead', allowed: off, stuck, garbage, wrong, slow, delayed, inter"):
         DeviceFault("dead")
+
+
+class Camera(Drives):
+    """An instrument of motion, whose first channel is its time."""
+
+    def read(self, t_ns: int) -> Reading:
+        return Reading(t_ns // MS, t_ns, (t_ns / MS, 0.5, 0.25))
+
+
+@pytest.mark.parametrize(
+    ("kind", "how", "value"),
+    [
+        ("swapped", {}, (0.5, 4.0, 0.25)),
+        ("swapped", {"channels": (0, 2)}, (0.25, 0.5, 4.0)),
+        ("jump", {"offset": -3.0}, (1.0, 0.5, 0.25)),
+        ("wrong", {"factor": 2.0}, (8.0, 1.0, 0.5)),
+        ("stuck", {}, (3.0, 0.5, 0.25)),
+    ],
+)
+def test_readings_of_an_instrument_are_spoiled_and_keep_their_time(kind, how, value):
+    reading = faulty(kind, Camera(), **how).read(4 * MS)
+    assert (reading.t_ns, reading.value) == (4 * MS, value)
+
+
+def test_the_one_channel_of_a_distance_is_swapped_by_its_sign():
+    class Laser(Camera):
+        def read(self, t_ns: int) -> Reading:
+            return Reading(t_ns // MS, t_ns, (2.5,))
+
+    assert faulty("swapped", Laser()).read(4 * MS).value == (-2.5,)
