@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from scipy.spatial.transform import Rotation
 
 from hil.config.model import UncheckedConfig
-from hil.config.schema.instruments import ImuConfig, InstrumentErrors, MotionConfig, Triple
+from hil.config.schema.instruments import ImuConfig, InstrumentErrors, MotionConfig
 from models.plant.instruments import InstrumentParameters
+from models.rover.tree import Vector
 
 
 def instrument_parameters(config: UncheckedConfig) -> dict[str, InstrumentParameters]:
@@ -27,11 +29,11 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
             rate_hz=section.rate_hz,
             noise=noise + (3 * (turn,) if section.measures == "pose" else ()),
             bias=(section.bias_m,) * len(noise) + (3 * (0.0,) if section.measures == "pose" else ()),
-            point=section.point_m,
-            body_turn=radians(section.body_turn_deg),
-            origin=section.origin_m,
+            point=vector(section.point_m),
+            body_turn=vector(map(math.radians, section.body_turn_deg)),
+            origin=vector(section.origin_m),
             turn=_turned(section.turn_deg, section.errors.mounting_deg),
-            direction=(section.direction[0] / length, section.direction[1] / length, section.direction[2] / length),
+            direction=vector(part / length for part in section.direction),
             **_errors(section.errors),
         )
     if isinstance(section, ImuConfig):
@@ -40,7 +42,7 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
             rate_hz=section.rate_hz,
             noise=3 * (section.noise_mps2,) + 3 * (section.noise_radps,),
             bias=3 * (section.bias_mps2,) + 3 * (section.bias_radps,),
-            point=section.point_m,
+            point=vector(section.point_m),
             body_turn=_turned(section.turn_deg, section.errors.mounting_deg),
             **_errors(section.errors),
         )
@@ -58,24 +60,18 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
     )
 
 
-def radians(turns_deg: Triple) -> Triple:
-    """Roll, pitch, yaw [rad]."""
-    roll, pitch, yaw = map(math.radians, turns_deg)
-    return roll, pitch, yaw
+def vector(parts: Iterable[float]) -> Vector:
+    """Three numbers."""
+    x, y, z = parts
+    return x, y, z
 
 
-def _turned(turns_deg: Triple, further_deg: Triple) -> Triple:
+def _turned(turns_deg: Iterable[float], further_deg: Iterable[float]) -> Vector:
     """Roll, pitch, yaw [rad] of axes that are turned further, about their own axes."""
     if not any(further_deg):
-        return radians(turns_deg)
-    axes = turned(turns_deg) * turned(further_deg)
-    yaw, pitch, roll = axes.as_euler("ZYX").tolist()
-    return roll, pitch, yaw
-
-
-def turned(turns_deg: Triple) -> Rotation:
-    """The rotation by roll, pitch, yaw [deg], about x first, then y, then z of the axes that do not turn."""
-    return Rotation.from_euler("ZYX", turns_deg[::-1], degrees=True)
+        return vector(map(math.radians, turns_deg))
+    axes, further = (Rotation.from_euler("xyz", tuple(turns), degrees=True) for turns in (turns_deg, further_deg))
+    return vector((axes * further).as_euler("xyz"))
 
 
 def _errors(errors: InstrumentErrors) -> dict[str, Any]:
