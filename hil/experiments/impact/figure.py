@@ -85,7 +85,7 @@ def draw_trial(
     _energy(energy, record, moments, summary)
     _speeds(speeds, record, moments)
     if more:
-        _motion(*grid.ravel()[-2:], record, moments)
+        _motion(grid.flat[-2], grid.flat[-1], record, moments)
     _frame(figure, form, _headline(summary), run_line(record, summary, path), summary, taller)
     save_figure(figure, path, _headline(summary), facts_of(record, summary), form)
 
