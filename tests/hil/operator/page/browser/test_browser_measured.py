@@ -123,6 +123,8 @@ def test_what_is_not_used_says_so_and_what_is_stale_looks_stale(server, page, so
     until(lambda: state(page, "outside") == words)
     line = page.locator("#sources tr").filter(has_text="outside")
     assert ("gone" in (line.get_attribute("class") or "")) is gone
+    measured = page.locator("#compared tr").filter(has_text="x, ahead").locator("td").first
+    assert ("gone" in (measured.get_attribute("class") or "")) is (words == "STALE")
     assert ("stale" in page.locator("#side .measured-mark").get_attribute("class").split()) is (
         age_s > 1 or source == 4
     )
