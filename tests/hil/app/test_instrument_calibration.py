@@ -32,11 +32,13 @@ def calibrated(request, tmp_path_factory):
     return record, parse_config(str(record.meta["config"]), "config"), folder
 
 
-def deviations(result, key, truth):
+def deviations(result, key, expected):
     """How many standard deviations each found number of a key is from the truth."""
     found = [one for name, one in result.found.items() if name.startswith(key)]
-    assert len(found) == len(truth)
-    return [(one.value - true) / one.sd if one.sd else one.value - true for one, true in zip(found, truth, strict=True)]
+    assert len(found) == len(expected)
+    return [
+        (one.value - true) / one.sd if one.sd else one.value - true for one, true in zip(found, expected, strict=True)
+    ]
 
 
 def test_the_axes_and_the_delay_of_an_instrument_outside_are_found_within_three_standard_deviations(calibrated):
@@ -136,3 +138,44 @@ def test_a_sheet_keeps_what_another_calibration_has_written(tmp_path):
     assert (config.imu.turn_deg, config.imu.noise_mps2) == ((1.0, 2.0, 0.0), 0.1)
     with pytest.raises(SheetError, match="nothing was written"):
         update_sheet(sheet, {"turn_deg": [1.0]}, "imu")
+
+
+def test_the_command_shows_what_was_found_and_what_the_data_do_not_tell(calibrated, capsys):
+    _, _, folder = calibrated
+    assert run(["calibrate", "imu", str(folder)]) == 0
+    said = capsys.readouterr().out
+    assert "turn_deg yaw [deg]" in said
+    assert "standard deviation" in said
+    assert "nothing was written: --sheet FILE writes it, and imu.calibration in the config names the file" in said
+    assert run(["calibrate", "joints", str(folder)]) == 0
+    assert "reversed is that of the config" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--turned", "{run}"], "--turned and --angle belong together"),
+        (["--turned", "{run}", "--angle", "elbow=10"], "of an encoder: left_bogie, right_bogie"),
+        (["--turned", "{run}", "--angle", "left_bogie=0"], "allowed: JOINT=DEG, not 0"),
+        (["--turned", "{run}", "--angle", "left_bogie=10"], "its reading changed by"),
+    ],
+    ids=["alone", "unknown", "zero", "not turned"],
+)
+def test_wrong_words_about_turned_joints_are_refused(calibrated, capsys, more, words):
+    _, _, folder = calibrated
+    given = [word.format(run=folder) for word in more]
+    assert run(["calibrate", "joints", str(folder), *given]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_real_rig_is_not_moved_without_a_terminal_or_yes(capsys, monkeypatch, tmp_path):
+    from hil.cli import calibrate_instruments
+
+    real = load_config("sim_impact", ["motion={}"])
+    monkeypatch.setattr(calibrate_instruments, "config_from", lambda *_: real.model_copy(update={"rig": "real"}))
+    monkeypatch.setattr("sys.stdin", type("Closed", (), {"isatty": lambda _: False})())
+    assert run(["calibrate", "motion", "sim_impact", "--out", str(tmp_path / "run")]) == 2
+    said = capsys.readouterr().err
+    assert "the rover drives +0.50 m, -0.50 m" in said
+    assert "no terminal for the confirmation" in said
+    assert not (tmp_path / "run").exists()
