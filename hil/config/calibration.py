@@ -21,7 +21,7 @@ from drivers.calibration import Calibration
 from drivers.device_sections import INSTRUMENTS
 from hil.config.problems import Problem
 from hil.config.schema.cylinders import CylinderSheet
-from hil.config.schema.instrument_sheets import ImuSheet, JointsSheet, MotionSheet
+from hil.config.schema.instruments import ImuSheet, JointsSheet, MotionSheet
 from hil.config.schema.loads import LoadSheet
 from hil.config.schema.residuals import ResidualSheet
 from hil.config.text_file import read_text

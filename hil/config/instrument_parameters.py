@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from scipy.spatial.transform import Rotation
@@ -66,18 +66,12 @@ def vector(parts: Iterable[float]) -> Vector:
     return x, y, z
 
 
-def _turned(turns_deg: Sequence[float], further_deg: Sequence[float]) -> Vector:
+def _turned(turns_deg: Iterable[float], further_deg: Iterable[float]) -> Vector:
     """Roll, pitch, yaw [rad] of axes that are turned further, about their own axes."""
     if not any(further_deg):
         return vector(map(math.radians, turns_deg))
-    axes = turned(turns_deg) * turned(further_deg)
-    yaw, pitch, roll = axes.as_euler("ZYX").tolist()
-    return roll, pitch, yaw
-
-
-def turned(turns_deg: Sequence[float]) -> Rotation:
-    """The rotation by roll, pitch, yaw [deg], about x first, then y, then z of the axes that do not turn."""
-    return Rotation.from_euler("ZYX", turns_deg[::-1], degrees=True)
+    axes, further = (Rotation.from_euler("xyz", tuple(turns), degrees=True) for turns in (turns_deg, further_deg))
+    return vector((axes * further).as_euler("xyz"))
 
 
 def _errors(errors: InstrumentErrors) -> dict[str, Any]:

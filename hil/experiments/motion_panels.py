@@ -83,8 +83,8 @@ def speed_panel(axes: Axes, form: FigureForm, record: OpenRecord, origin_s: floa
     plot_line(axes, form, t_s, speed, color=COLOURS[0], label="estimated", zorder=3)
     if np.isfinite(speed).any():  # a band that is wide at the start hides nothing of the speeds
         low, high = np.nanmin(speed), np.nanmax(speed)
-        room = 0.25 * max(high - low, 1.0)
-        axes.set_ylim(low - room, high + room)
+        margin = 0.25 * max(high - low, 1.0)
+        axes.set_ylim(low - margin, high + margin)
 
 
 def innovation_panel(axes: Axes, form: FigureForm, record: OpenRecord, origin_s: float = 0.0) -> None:

@@ -255,12 +255,13 @@ TICK = (
     *chain.from_iterable(map(_of_instrument, INSTRUMENTS)),
     Signal(
         "innovation", "f4", "1",
-        "squared normalised innovation of each instrument's newest reading over its degrees of freedom; NaN before",
+        "squared normalised innovation of each instrument's newest reading, over its degrees of freedom; NaN before",
         "prediction.observed.innovation", "instruments", by_name=True,
     ),
     Signal(
-        "source", "u1", "1", "state of each instrument as a source of the observer: 0 nothing yet, 1 used, 2 its "
-        "newest reading rejected, 3 left out, 4 stale",
+        "source", "u1", "1",
+        "state of each instrument as a source of the observer: 0 nothing yet, 1 used, 2 its newest reading rejected, "
+        "3 left out, 4 stale",
         "prediction.observed.source", "instruments", by_name=True,
     ),
     Signal(

@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 
 from hil.signals.calibration import CalibrationError
-from hil.signals.instrument_readings import Floats, Readings, Triple, rotation, turns_deg
+from hil.signals.instrument_readings import Floats, Readings, Triple, rotation, turns_of
 
 # Wheels stand below this speed [rad/s]; a stretch begins and ends so long after and before they moved [s].
 STANDS_RADPS, SETTLES_S = 0.005, 0.3
@@ -252,4 +252,4 @@ def standing_attitude(quaternions: Floats) -> tuple[Rotation, float]:
 
 def relative_turn(outer: Rotation, inner: Rotation) -> Triple:
     """Roll, pitch, yaw [deg] of one rotation after another."""
-    return turns_deg(outer * inner)
+    return turns_of(outer * inner)

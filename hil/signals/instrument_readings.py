@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,21 +37,22 @@ def new_readings(tick: Rows, role: str) -> Readings:
     """
     t_ns: NDArray[np.int64] = tick[f"{role}_t_ns"]
     rows = np.flatnonzero((np.diff(t_ns, prepend=-1) != 0) & (t_ns >= 0))
-    return Readings(t_ns[rows] * 1e-9, np.asarray(tick[f"{role}_reading"][rows], float), rows)
+    return Readings(np.asarray(t_ns[rows] * 1e-9, float), np.asarray(tick[f"{role}_reading"][rows], float), rows)
 
 
-def rotation(turns_deg: Triple) -> Rotation:
+def rotation(turns_deg: Iterable[float]) -> Rotation:
     """The rotation by roll, pitch, yaw [deg], about x first, then y, then z of axes that do not turn."""
-    return Rotation.from_euler("ZYX", turns_deg[::-1], degrees=True)
+    roll, pitch, yaw = turns_deg
+    return Rotation.from_euler("ZYX", (yaw, pitch, roll), degrees=True)
 
 
-def turns_deg(turned: Rotation) -> Triple:
+def turns_of(turned: Rotation) -> Triple:
     """Roll, pitch, yaw of a rotation [deg]."""
     yaw, pitch, roll = turned.as_euler("ZYX", degrees=True).tolist()
     return roll, pitch, yaw
 
 
-def unit(direction: Triple) -> Floats:
+def unit(direction: Sequence[float]) -> Floats:
     """A vector of that direction, of length 1."""
     vector = np.asarray(direction, float)
     return np.asarray(vector / np.linalg.norm(vector))

@@ -14,6 +14,7 @@ import hil
 from hil.analysis.campaign import CSV, RecordedCampaign, read_campaign
 from hil.analysis.report import drawing, force_figures, grousers, trial_figures
 from hil.analysis.report.groups import Group, config_of, groups_of
+from hil.analysis.report.motion import motion_over_trials, motion_rows
 from hil.analysis.report.page import Contents, render
 from hil.analysis.report.traces import Trace, trace_of
 from hil.analysis.report.trials import Trial, doubts, trials_of
@@ -132,7 +133,7 @@ def _draw(
         "load_points": [trial_figures.load_points(groups, triangle, plate, wheel_radius_m)],
         "traces": trial_figures.small_multiples(trials, traces),
         "timing": [trial_figures.timing(trials, work_us)],
-    }
+    } | ({"motion": [motion_over_trials(measured)]} if (measured := motion_rows(trials)) else {})
 
 
 def _save(campaign: RecordedCampaign, figures: Figures, suffix: str) -> dict[str, list[dict[str, Path]]]:

@@ -20,6 +20,7 @@ from hil.analysis.campaign import CSV, JSON, RecordedCampaign
 from hil.analysis.report import answers
 from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, STRAIN, WITH, Group
 from hil.analysis.report.grousers import normalised
+from hil.analysis.report.motion import ERRORS, motion_rows, roles_of
 from hil.analysis.report.traces import Trace
 from hil.analysis.report.trials import Trial
 from hil.analysis.statistics import RankCorrelation, paired
@@ -98,6 +99,9 @@ def render(contents: Contents) -> str:
         unfinished=_unfinished(contents),
         rows=_rows(contents),
         rules=_rules(contents.trials),
+        motion=(measured := motion_rows(trials)),
+        motion_roles=roles_of(measured),
+        motion_errors=[f"{name} [{unit}]" for name, unit, _ in ERRORS.values()],
         delays={words: _quantiles(_delays(contents.trials, key)) for key, words in _DELAYS.items()},
         work=_quantiles(contents.work_us),
         shares=list(_SHARES),

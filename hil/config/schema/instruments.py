@@ -7,28 +7,21 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from hil.config.schema.base import Section
-from hil.config.schema.instrument_sheets import (
-    THREE,
-    Coordinate,
-    ImuSheet,
-    JointEncoder,
-    JointsSheet,
-    MotionSheet,
-    Place,
-    Turns,
-    with_sheet,
-)
 
-_FILE = {"note": "path of a calibration file, seen from the config's folder, or what would be in it"}
-
-Direction = Annotated[tuple[Annotated[float, Field(ge=-1, le=1)], ...], THREE]
+_THREE = Field(strict=False, min_length=3, max_length=3)
+Share = Annotated[float, Field(ge=-1, le=1)]
+Direction = Annotated[tuple[Share, ...], _THREE]
+Turn = Annotated[float, Field(ge=-180, le=180)]
+Turns = Annotated[tuple[Turn, ...], _THREE]
+Coordinate = Annotated[float, Field(ge=-100, le=100)]
+Place = Annotated[tuple[Coordinate, ...], _THREE]
 Range = Annotated[tuple[Coordinate, ...], Field(strict=False, min_length=2, max_length=2)]
+Joint = Annotated[str, Field(max_length=100, json_schema_extra={"note": "the name of a joint of the rover"})]
+_FILE: dict[str, Any] = {"note": "path of a calibration file, seen from the config's folder, or what would be in it"}
 # Channels by what is measured from outside, and of an inertial measurement unit.
 POSITION = ("x_m", "y_m", "z_m")
 MEASURES = {"distance": ("distance_m",), "position": POSITION, "pose": (*POSITION, "qx", "qy", "qz", "qw")}
 INERTIAL = ("ax_mps2", "ay_mps2", "az_mps2", "wx_radps", "wy_radps", "wz_radps")
-# Readings of each instrument that arming waits for: how much they scatter shows whether the rover stands.
-READINGS_TO_ARM = 5
 
 
 class InstrumentErrors(Section):
@@ -55,6 +48,56 @@ class MountingErrors(InstrumentErrors):
     )
 
 
+class JointEncoder(Section):
+    """The encoder of one joint."""
+
+    joint: Joint = Field(description="name of the joint")
+    zero_deg: float = Field(0.0, ge=-360, le=360, description="reading at angle 0 of the joint")
+    reversed: bool = Field(False, description="its reading falls where the joint's angle grows")
+    error_deg: float = Field(
+        0.0, ge=-360, le=360, description="how much further a simulated encoder reads than zero_deg says"
+    )
+
+
+class MotionSheet(Section):
+    """The calibration of an instrument outside the rover; its numbers win over those of `motion`."""
+
+    serial: str = Field("unknown", max_length=64, description="serial number on the instrument")
+    origin_m: Place | None = Field(None, description="as motion.origin_m")
+    turn_deg: Turns | None = Field(None, description="as motion.turn_deg")
+    body_turn_deg: Turns | None = Field(None, description="as motion.body_turn_deg")
+    delay_ms: float | None = Field(None, ge=0, le=500, description="as motion.delay_ms")
+    noise_m: float | None = Field(None, ge=1e-6, le=1, description="as motion.noise_m")
+    noise_deg: float | None = Field(None, ge=1e-3, le=20, description="as motion.noise_deg")
+
+
+class ImuSheet(Section):
+    """The calibration of an inertial measurement unit; its numbers win over those of `imu`."""
+
+    serial: str = Field("unknown", max_length=64, description="serial number on the unit")
+    turn_deg: Turns | None = Field(None, description="as imu.turn_deg")
+    noise_mps2: float | None = Field(None, ge=1e-5, le=10, description="as imu.noise_mps2")
+    noise_radps: float | None = Field(None, ge=1e-6, le=1, description="as imu.noise_radps")
+
+
+class JointsSheet(Section):
+    """The calibration of the joints' encoders; its numbers win over those of `joints`."""
+
+    serial: str = Field("unknown", max_length=64, description="of the set of encoders")
+    noise_deg: float | None = Field(None, ge=1e-4, le=10, description="as joints.noise_deg")
+    encoders: Annotated[tuple[JointEncoder, ...], Field(strict=False)] | None = Field(
+        None, max_length=64, description="as joints.encoders"
+    )
+
+
+def _with_sheet(values: Any) -> Any:
+    """The values of a section with those of its calibration, if it has one, in place of its own."""
+    sheet = values.get("calibration") if isinstance(values, dict) else None
+    if not isinstance(sheet, dict):
+        return values
+    return values | {key: value for key, value in sheet.items() if key != "serial" and value is not None}
+
+
 class _InstrumentConfig(Section):
     """What the instruments have in common."""
 
@@ -70,7 +113,7 @@ class _InstrumentConfig(Section):
     @model_validator(mode="before")
     @classmethod
     def _calibrated(cls, values: Any) -> Any:
-        return with_sheet(values)
+        return _with_sheet(values)
 
 
 class MotionConfig(_InstrumentConfig):
@@ -96,7 +139,7 @@ class MotionConfig(_InstrumentConfig):
     direction: Direction = Field(
         (1.0, 0.0, 0.0), description="way on which a distance grows, in the rig's axes; from origin_m"
     )
-    room_m: Annotated[tuple[Range, ...], THREE] = Field(
+    room_m: Annotated[tuple[Range, ...], _THREE] = Field(
         ((-20.0, 20.0), (-20.0, 20.0), (-5.0, 5.0)),
         description="where the measured point can be in the rig's axes, from and to; a reading outside is wrong",
     )
@@ -123,7 +166,6 @@ class ImuConfig(_InstrumentConfig):
     bias_radps: float = Field(0.001, ge=0, le=1, description="of each rate's offset, likewise")
     point_m: Place = Field((0.0, 0.0, 0.2), description="place on the main body, in its axes")
     turn_deg: Turns = Field((0.0, 0.0, 0.0), description="roll, pitch, yaw of its axes in those of the main body")
-
     errors: MountingErrors = Field(
         default_factory=MountingErrors, description="of the simulated instrument, drawn by the seed"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,17 +85,16 @@ def draw_trial(
     _energy(energy, record, moments, summary)
     _speeds(speeds, record, moments)
     if more:
-        _motion(grid.ravel()[-2:], record, moments)
+        _motion(grid.flat[-2], grid.flat[-1], record, moments)
     _frame(figure, form, _headline(summary), run_line(record, summary, path), summary, taller)
     save_figure(figure, path, _headline(summary), facts_of(record, summary), form)
 
 
-def _motion(panels: Sequence[Axes], record: OpenRecord, moments: Moments) -> None:
+def _motion(speed: Axes, innovation: Axes, record: OpenRecord, moments: Moments) -> None:
     """Measured motion: speed, and the innovations of the instruments."""
-    speed, innovation = panels
     speed_panel(speed, moments.form, record, moments.origin_s)
     innovation_panel(innovation, moments.form, record, moments.origin_s)
-    for axes in panels:
+    for axes in (speed, innovation):
         axes.margins(x=0.01)
         moments.mark(axes)
     _dress(speed, moments.form, "Speed of the rover, measured and estimated", moments.label, "speed [mm/s]")

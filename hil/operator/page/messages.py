@@ -11,7 +11,7 @@ from hil.messages.operator_input import EStop, OperatorRequest, Stop
 # Longest message [bytes].
 MOST_BYTES = 8192
 # Series that one viewer may subscribe to.
-MOST_SERIES = 128
+MOST_SERIES = 192
 
 
 class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -39,7 +39,7 @@ def seen(drive, turn_deg, late_s, seed, *, veer_per_m=0.0):
     """Readings of the places of that drive in axes that are turned, with noise."""
     random, t_s = np.random.default_rng(seed), np.arange(0.0, drive.t_s[-1], 1.0 / RATE_HZ)
     way = (1.0 - SLIP) * np.interp(t_s - late_s, drive.t_s, drive.way_m)
-    world = np.column_stack([way, 0.5 * veer_per_m * way**2, np.zeros(len(way))]) + [1.0, 2.0, 0.3]
+    world = np.column_stack([way, 0.5 * veer_per_m * way**2, np.zeros(len(way))]) + np.array([1.0, 2.0, 0.3])
     values = rotation(turn_deg).inv().apply(world) + NOISE_M * random.standard_normal((len(t_s), 3))
     return Readings(t_s, values, np.arange(len(t_s)))
 

@@ -137,7 +137,7 @@ class Speeds {
       dot.classList.toggle("none", i >= few.length);
       if (i < few.length) setAttributes(dot, { x1: across(few[i][0]), x2: across(few[i][0]) + 0.01, y1: up(few[i][1]), y2: up(few[i][1]) });
     });
-    setText(this.range, points.length ? `From ${low.toFixed(3)} to ${high.toFixed(3)} m/s.` : "No speed yet.");
+    setText(this.range, points.length ? `From ${plain(low, 3)} to ${plain(high, 3)} m/s.` : "No speed yet.");
   }
 }
 
@@ -156,22 +156,26 @@ class Compared {
       return pose.includes(null) ? null : turnsOfPose(pose.slice(3))[2];
     };
     const level = (i) => base().turns[i] ?? measuredLevel(config, of)[i];
+    const [outside, inertial, encoders] = ["motion", "imu", "joints"].map((role) => config.instruments.find((one) => one.role === role));
+    const levels = outside?.measures === "pose" ? outside : inertial;
+    this.old = (one) => Boolean(one) && isOld(one, of);
     this.rows = [
-      ["speed", "m/s", 4, () => speeds?.measured ?? null, () => of("speed_mps"), () => of("speed_sd_mps")],
-      ...["x, ahead", "y, to port", "z, up"].map((name, i) => [name, "m", 4, () => base().place[i], () => of(POSE[i]), () => of(`pose_sd/${"xyz"[i]}`)]),
-      ...["roll", "pitch"].map((name, i) => [`${name}, from gravity`, "deg", 2, () => level(i), () => gravity()[i], () => deg(of(`pose_sd/${name}`))]),
-      ["yaw", "deg", 2, () => base().turns[2], yaw, () => deg(of("pose_sd/yaw"))],
-      ...joints.map((name) => [name.replaceAll("_", " "), "deg", 2, () => measuredJoint(config, of, name), () => deg(of(`joint_angle_rad/${name}`)), () => deg(of(`joint_angle_sd_rad/${name}`))]),
-      ...config.rover.wheels.map(({ name }) => [`slip, ${name.replaceAll("_", " ")}`, "%", 1, () => null, () => share(of(`slip/${name}`)), () => share(of(`slip_sd/${name}`))]),
-    ].map(([name, unit, places, ...values]) => {
+      ["speed", "m/s", 4, outside, () => speeds?.measured ?? null, () => of("speed_mps"), () => of("speed_sd_mps")],
+      ...["x, ahead", "y, to port", "z, up"].map((name, i) => [name, "m", 4, outside, () => base().place[i], () => of(POSE[i]), () => of(`pose_sd/${"xyz"[i]}`)]),
+      ...["roll", "pitch"].map((name, i) => [`${name}, from gravity`, "deg", 2, levels, () => level(i), () => gravity()[i], () => deg(of(`pose_sd/${name}`))]),
+      ["yaw", "deg", 2, outside, () => base().turns[2], yaw, () => deg(of("pose_sd/yaw"))],
+      ...joints.map((name) => [name.replaceAll("_", " "), "deg", 2, encoders, () => measuredJoint(config, of, name), () => deg(of(`joint_angle_rad/${name}`)), () => deg(of(`joint_angle_sd_rad/${name}`))]),
+      ...config.rover.wheels.map(({ name }) => [`slip, ${name.replaceAll("_", " ")}`, "%", 1, null, () => null, () => share(of(`slip/${name}`)), () => share(of(`slip_sd/${name}`))]),
+    ].map(([name, unit, places, source, ...values]) => {
       const cells = values.map(() => make("td", {}, "-"));
       byId("compared").append(make("tr", {}, make("th", { scope: "row" }, name), ...cells, make("td", {}, unit)));
-      return { places, values, cells };
+      return { places, source, values, cells };
     });
   }
 
   *draw() {
-    for (const { places, values: [measured, estimated, sd], cells } of this.rows) {
+    for (const { places, source, values: [measured, estimated, sd], cells } of this.rows) {
+      cells[0].classList.toggle("gone", this.old(source));
       [measured(), estimated(), twice(sd())].forEach((value, i) => setText(cells[i], value === null ? "-" : plain(value, places)));
       yield;
     }

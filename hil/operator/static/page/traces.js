@@ -7,7 +7,7 @@ import { labelOf, questionsFor } from "./labels.js";
 import { indexAt, Plot, summary } from "./plot.js";
 
 const MOST = 20;
-const MOST_SUBSCRIBED = 128;
+const MOST_SUBSCRIBED = 192;
 const CHOSEN = ["speed_mps", "force_sum_N"];
 
 /** The series that tell where in its run the newest value is. */
