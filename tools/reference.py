@@ -127,7 +127,7 @@ def _kinds(schema: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]
         for name, reference in schema["discriminator"]["mapping"].items():
             yield "", f" with `{key}: {name}`", resolved({"$ref": reference})
     elif schema.get("type") == "array":
-        for _, driver, kind in _kinds(resolved(schema["items"])):
+        for _, driver, kind in _kinds(resolved(schema.get("items") or {})):
             yield "[]", driver, kind
     elif "properties" in schema:
         yield "", "", dict(schema)

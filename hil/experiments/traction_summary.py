@@ -67,14 +67,14 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
     }
     if measured is None:
         return found
-    truth = known or Traction(math.nan, math.nan, math.nan)
+    towed = known or Traction(math.nan, math.nan, math.nan)
     return {
         **found,
         **measured.summary(),
         "slip_from": "measured motion",
-        "true_pull_N": finite(truth.pull),
-        "true_slip": finite(truth.slip),
-        "true_speed_mps": finite(truth.speed),
+        "true_pull_N": finite(towed.pull),
+        "true_slip": finite(towed.slip),
+        "true_speed_mps": finite(towed.speed),
     }
 
 

@@ -38,7 +38,7 @@ def weak_drives(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("motion", [POSE, TAPE])
 def test_slip_speed_and_pull_are_within_their_intervals_of_what_is_true(weak_drives, motion):
-    """Of 4 seeds all: the intervals are those of 95 %, so 4 of 4 is expected in 4 of 5 such tests, and seeds are fixed."""
+    """All of 4 seeds: with intervals of just 95 % that is expected in 4 of 5 such tests; the seeds are fixed."""
     for seed in (1, 2, 3, 4):
         summary = run(load_config("sim_drawbar", [*QUICK, *OFF, motion], seed)).summary
         assert summary["accepted"], summary["reasons"]
