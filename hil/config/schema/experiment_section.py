@@ -134,9 +134,14 @@ class ExperimentSection(Section):
         """Slip at which it may have to be held, because nothing more is climbed; None: it is not held."""
         return None
 
-    @property
-    def needs_instruments(self) -> tuple[str, ...]:
-        """Roles of the instruments of motion without which the experiment does not go on."""
+    def needs_instruments(self, rig: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Roles of the instruments of motion that it needs on such a rig: a fault of one of them leads to Safe.
+
+        Those that it does not need are left out with a mark when they fail, and the run goes on.
+
+        Args:
+            rig: simulated, simulated_wire or real.
+        """
         return ()
 
     def problems(self, config: WholeConfig) -> Iterable[Problem]:  # noqa: ARG002

@@ -98,9 +98,8 @@ class FollowConfig(ExperimentSection):
         """It follows what only an instrument of motion measures."""
         return self.quantity != "wheel_speed"
 
-    @property
-    def needs_instruments(self) -> tuple[str, ...]:
-        """The one that measures the rover's way."""
+    def needs_instruments(self, rig: str) -> tuple[str, ...]:  # noqa: ARG002
+        """The one that measures the rover's way, on every rig."""
         return ("motion",) if self.measures_motion else ()
 
     @property
