@@ -25,7 +25,8 @@ def test_forward_speed_and_slip_need_an_instrument_that_measures_the_way():
     for quantity in ("forward_speed", "slip"):
         with pytest.raises(ConfigError, match=r"motion: found none, with follow\.quantity .*; allowed: an instrument"):
             load_config("sim_follow", [f"follow.quantity={quantity}", "motion=null"])
-    assert load_config("sim_follow", ["follow.quantity=wheel_speed", "motion=null"]).section.needs_instruments("real") == ()
+    freely = load_config("sim_follow", ["follow.quantity=wheel_speed", "motion=null"])
+    assert freely.section.needs_instruments("real") == ()
     assert load_config("sim_follow").section.needs_instruments("simulated") == ("motion",)
 
 
