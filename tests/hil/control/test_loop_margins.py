@@ -59,11 +59,18 @@ def test_the_loop_over_time_is_stable_up_to_its_delay_margin_and_not_beyond(gain
     assert swing(gain, integral_per_s, lag_s, delay + 1.07 * margin_s) > 1.1
 
 
-def test_the_shipped_gains_have_their_margins_with_50_and_200_ms_and_not_with_half_a_second():
-    for delay_ms in (50, 200):
-        config = load_config("sim_follow", [f"motion.delay_ms={delay_ms}"])
-        margins = margins_at(config, delay_s(config))
-        assert margins.phase_deg > LEAST_PHASE_DEG
-        assert margins.gain > LEAST_GAIN
+@pytest.mark.parametrize(
+    ("delay_ms", "rate_hz", "phase_deg", "gain"), [(5, 100, 87, 33), (50, 20, 73, 5.2), (200, 20, 47, 2.1)]
+)
+def test_the_shipped_gains_have_the_margins_of_the_page(delay_ms, rate_hz, phase_deg, gain):
+    config = load_config("sim_follow", [f"motion.delay_ms={delay_ms}", f"motion.rate_hz={rate_hz}"])
+    margins = margins_at(config, delay_s(config))
+    assert margins.phase_deg == pytest.approx(phase_deg, abs=0.5)
+    assert margins.gain == pytest.approx(gain, rel=0.03)
+    assert margins.phase_deg > LEAST_PHASE_DEG
+    assert margins.gain > LEAST_GAIN
+
+
+def test_half_a_second_is_too_much_for_the_shipped_gains():
     slow = load_config("sim_follow", ["motion.delay_ms=500", "motion.stale_ms=2000"])
     assert margins_at(slow, delay_s(slow)).phase_deg < LEAST_PHASE_DEG

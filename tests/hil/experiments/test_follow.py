@@ -68,7 +68,7 @@ def test_the_forward_speed_follows_what_holds_the_rover_back():
     assert summary["slip"] == pytest.approx(0.6, abs=0.03)  # without an outer loop the rover had 0.02 m/s
     assert summary["true_speed_mps"] == pytest.approx(0.05, abs=0.003)
     assert abs(summary["slip"] - summary["true_slip"]) <= summary["slip_u95"]
-    assert abs(summary["speed_mps"] - summary["true_speed_mps"]) <= summary["speed_u95_mps"]
+    assert abs(summary["speed_mps"] - summary["true_speed_mps"]) <= summary["speed_u95_mps"] < 0.004
     assert summary["delay_ms"] == pytest.approx(50.0, abs=1.0)
     assert summary["phase_margin_deg"] > 60.0
 
