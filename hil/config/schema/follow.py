@@ -66,7 +66,9 @@ class FollowConfig(ExperimentSection):
     most_slip: float = Field(
         0.8, ge=0.01, le=0.95, description="largest slip that the loop makes up for: it sets no faster wheels"
     )
-    loop: LoopGains = Field(default_factory=LoopGains)
+    loop: LoopGains = Field(
+        default_factory=LoopGains, description="the outer loop, closed on what is measured; all values at the rim"
+    )
     full_duty_mps: float | None = Field(
         None,
         ge=0.01,
