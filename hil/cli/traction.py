@@ -169,9 +169,10 @@ def _guide(
 def _points(curve: dict[str, Any]) -> Iterator[str]:
     """Slip and pull of each point, with the half-widths of their 95 % intervals where they are measured."""
     halves = zip(curve.get("slip_u95", ()), curve.get("pull_u95_N", ()), strict=True)
+    digits = 3 if curve.get("measured") else 2
     for slip, pull in zip(curve["slip"], curve["pull_N"], strict=True):
         slip_u95, pull_u95_N = next(halves, (None, None))
-        yield f"{slip:.2f}{_half(slip_u95, 2)}: {pull:.0f}{_half(pull_u95_N, 0)}"
+        yield f"{slip:.{digits}f}{_half(slip_u95, digits)}: {pull:.0f}{_half(pull_u95_N, 0)}"
 
 
 def _half(value: float | None, digits: int) -> str:

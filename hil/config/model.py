@@ -69,7 +69,7 @@ class UncheckedConfig(Section):
         "impact",
         pattern=r"^[a-z][a-z0-9_]*$",
         max_length=64,
-        description="impact, jog, drive, follow, normal_force, drawbar, slope, or the experiment of an installed package",
+        description="impact, jog, drive, follow, normal_force, drawbar, slope, or one of an installed package",
         json_schema_extra={"note": "the name of an experiment"},
     )
     loop: LoopConfig = Field(default_factory=LoopConfig)

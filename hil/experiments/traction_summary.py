@@ -1,7 +1,7 @@
 """What was measured of the traction of a rover: pull, slip, speed and wheel loads, means of the measurement.
 
-On a rig that measures its motion slip, speed and pull are measured, with intervals, and what a simulated rig knows stands
-beside them.
+On a rig that measures its motion, slip, speed and pull are measured, with intervals, and what a simulated rig knows
+stands beside them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
     """Keys as docs/reference/summary.md lists them, without a judgement; None for what was not measured.
 
     Pull: of the load cell, or the simulated rig's own. Slip and speed: measured, where an instrument measures the
-    rover's way, or else the simulated rig's own, or the twin's. Wheel loads: of the leg sensors, or the twin's. The twin
-    knows none of them where it does not know what pulls the rover.
+    rover's way, or else the simulated rig's own, or the twin's. Wheel loads: of the leg sensors, or the twin's. The
+    twin knows none of them where it does not know what pulls the rover.
     """
     config, layout = run.config, run.config.layout
     known = run.ground_truth.traction
@@ -67,14 +67,14 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
     }
     if measured is None:
         return found
-    truth = known or Traction(math.nan, math.nan, math.nan)
+    towed = known or Traction(math.nan, math.nan, math.nan)
     return {
         **found,
         **measured.summary(),
         "slip_from": "measured motion",
-        "true_pull_N": finite(truth.pull),
-        "true_slip": finite(truth.slip),
-        "true_speed_mps": finite(truth.speed),
+        "true_pull_N": finite(towed.pull),
+        "true_slip": finite(towed.slip),
+        "true_speed_mps": finite(towed.speed),
     }
 
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# The sum of the autocorrelations ends at so many correlation times (Sokal 1997, section 3): further ones are noise.
-_WINDOWS = 5.0
+# The sum of the autocorrelations ends at so many correlation times: further ones are noise (Sokal 1997, section 3, with
+# half of the time that is called so here).
+_WINDOWS = 2.5
 # 97.5 % points of Student's t for 1 to 30 degrees of freedom; above, a series in their number (Abramowitz and Stegun,
 # 26.7.5) is within 1e-4.
 _STUDENT = (
@@ -31,7 +32,8 @@ def window_mean(values: NDArray[np.float64]) -> WindowMean:
     """Mean of equally spaced values; its interval takes their autocorrelation into account.
 
     A series of n values with the correlation time tau = 1 + 2 sum rho_k is worth n / tau independent ones. The mean of
-    the series is taken out before rho is estimated, which makes it too small by about tau / n: that is added.
+    the series is taken out before rho is estimated, which makes it too small by about tau / n: that is added. A sum of
+    m autocorrelations has about n / (2 m + 1) degrees of freedom: Student's t is taken for as many.
 
     Args:
         values: (n,), finite.
@@ -51,13 +53,14 @@ def window_mean(values: NDArray[np.float64]) -> WindowMean:
     variance = float(rest @ rest) / count
     if variance <= 1e-24 * max(mean * mean, 1e-300):
         return WindowMean(mean, 0.0 if count > 1 else math.inf, float(count))
-    time = min(_correlation_time(rest, variance), float(count))
+    time, terms = _correlation_time(rest, variance)
+    time = min(time, float(count))
     time = time / max(1.0 - time / count, 1e-9)
     independent = count / time
     if independent < 2.0:
         return WindowMean(mean, math.inf, independent)
     deviation = math.sqrt(variance * independent / (independent - 1.0) / independent)
-    return WindowMean(mean, student(independent - 1.0) * deviation, independent)
+    return WindowMean(mean, student(min(count / (2.0 * terms + 1.0), independent - 1.0)) * deviation, independent)
 
 
 def student(freedom: float) -> float:
@@ -68,11 +71,12 @@ def student(freedom: float) -> float:
     return z + (z**3 + z) / (4.0 * freedom) + (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / (96.0 * freedom**2)
 
 
-def _correlation_time(rest: NDArray[np.float64], variance: float) -> float:
-    """Of values with mean 0, in steps; at least 1."""
+def _correlation_time(rest: NDArray[np.float64], variance: float) -> tuple[float, int]:
+    """Of values with mean 0, in steps, at least 1; and the number of autocorrelations in it."""
     count = rest.size
     transformed = np.fft.rfft(rest, 2 * count)
     products = np.fft.irfft(transformed * transformed.conj(), 2 * count)[:count]
     sums = 2.0 * np.cumsum(products / (count * variance)) - 1.0
     enough = np.arange(count) >= _WINDOWS * sums
-    return max(float(sums[int(enough.argmax())] if enough.any() else sums.max()), 1.0)
+    last = int(enough.argmax()) if enough.any() else int(sums.argmax())
+    return max(float(sums[last]), 1.0), last

@@ -66,7 +66,9 @@ class FollowConfig(ExperimentSection):
     most_slip: float = Field(
         0.8, ge=0.01, le=0.95, description="largest slip that the loop makes up for: it sets no faster wheels"
     )
-    loop: LoopGains = Field(default_factory=LoopGains)
+    loop: LoopGains = Field(
+        default_factory=LoopGains, description="the outer loop, closed on what is measured; all values at the rim"
+    )
     full_duty_mps: float | None = Field(
         None,
         ge=0.01,
@@ -99,7 +101,7 @@ class FollowConfig(ExperimentSection):
         return self.quantity != "wheel_speed"
 
     def needs_instruments(self, rig: str) -> tuple[str, ...]:  # noqa: ARG002
-        """The one that measures the rover's way."""
+        """The one that measures the rover's way, on every rig."""
         return ("motion",) if self.measures_motion else ()
 
     @property

@@ -157,7 +157,7 @@ class FollowExperiment(Experiment):
             ("speed, measured", with_interval(summary, "speed_mps", "speed_u95_mps", "m/s", 4)),
             ("slip, measured", with_interval(summary, "slip", "slip_u95", "", 3)),
             ("drawbar pull", with_interval(summary, "pull_N", "pull_u95_N", "N", 1)),
-            ("speed, slip of the simulated rig", _truth(summary)),
+            ("speed, slip of the simulated rig", _of_simulated_rig(summary)),
             ("at a limit", quantity(summary.get("saturated_share"), "%", 1, 100.0)),
             (
                 "phase margin, delay",
@@ -200,5 +200,5 @@ def margins_at(config: Config, delay: float) -> Margins:
     return loop_margins(loop.gain, loop.integral_per_s, loop.lag_s, delay)
 
 
-def _truth(summary: Summary) -> str:
+def _of_simulated_rig(summary: Summary) -> str:
     return f"{quantity(summary.get('true_speed_mps'), 'm/s', 4)}, {quantity(summary.get('true_slip'), '', 3)}"

@@ -57,7 +57,9 @@ def draw_follow(record: OpenRecord, summary: Mapping[str, Any], path: Path, form
     label = "expected" if section.quantity == "slip" else "wanted"
     plot_line(speeds, form, times + began_s, 1e3 * wanted, color="black", ls="--", label=label)
     dress_panel(speeds, form, "Speed of the rover and of the rims", "[mm/s]")
-    speeds.legend(fontsize=form.font(8.0), frameon=False, loc="lower right")
+    top = 1.1 * max(float(np.max(rims)), 1e3 * float(wanted.max()), 1.0)  # not what a cut makes of it
+    speeds.set_ylim(-0.1 * top, 1.25 * top)
+    speeds.legend(fontsize=form.font(8.0), frameon=False, loc="upper left")
     for wheel in wheels_in_order(layout):
         style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
         plot_line(sets, form, *lines["set_speed_radps"][wheel], **wheel_style(layout, wheel))

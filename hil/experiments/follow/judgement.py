@@ -93,20 +93,20 @@ class Judgement:
         delays = np.concatenate(self._delays) if self._delays else np.zeros(0)
         return float(np.median(delays)) * 1e-9 if delays.size else None
 
-    def summary(self, truth: NDArray[np.float64] | None) -> Summary:
+    def summary(self, motion: NDArray[np.float64] | None) -> Summary:
         """Keys as docs/reference/summary.md lists them.
 
         Args:
-            truth: motion of a simulated rig (`models.plant.motion_history.MotionHistory.rows`), or None.
+            motion: true one of a simulated rig (`models.plant.motion_history.MotionHistory.rows`), or None.
         """
         section, count = self._section, self._count
         found: Summary = {"measured": False, "slip": None, "slip_u95": None, "speed_mps": None, "speed_u95_mps": None}
         if self._motion is not None:
             found = self._motion.summary()
         speed, rims = math.nan, self._rims / count if count else math.nan
-        if truth is not None and count and len(truth):  # a row each 100 ms: the way between is straight enough
+        if motion is not None and count and len(motion):  # a row each 100 ms: the way between is straight enough
             ends = np.array(
-                [np.interp(np.array(self._window_ns) * 1e-9, truth[:, TIME], truth[:, i]) for i in (X, Y, Z)]
+                [np.interp(np.array(self._window_ns) * 1e-9, motion[:, TIME], motion[:, i]) for i in (X, Y, Z)]
             )
             speed = float(np.linalg.norm(ends[:, 1] - ends[:, 0])) / section.window_s
         return {

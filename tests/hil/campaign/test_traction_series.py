@@ -116,12 +116,6 @@ def test_a_run_that_is_not_accepted_counts_as_not_climbed_and_says_why():
     json.dumps(search.tried, allow_nan=False)
 
 
-@pytest.mark.parametrize("expand", [expand_drawbar, expand_slope])
-def test_a_series_on_a_real_rig_is_refused(expand):
-    with pytest.raises(ConfigError, match="rig: found real"):
-        expand("mars_dome", [], None)
-
-
 def test_the_static_limit_is_where_pull_and_weight_along_the_slope_are_equal():
     base = expand_slope("sim_slope", [], None)
     # traction N tan(30 deg) tanh(0.8/0.185), little less than the friction angle: compaction takes the rest
