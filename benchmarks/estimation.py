@@ -36,8 +36,8 @@ from models.plant import Plant
 DRIVES = 0.20
 RIG = ["telemetry.endpoint=''", "record.sensors=burst", "plant.spread.mass=0.05", "plant.spread.soil=0.10"]
 UNTIL = ["trial.timeout_s=4.6"]  # for what is looked at before the impact
-# What the observer is told of the simulated rig, beside the defaults: its ground is even, its wheels are as large as the
-# twin's, and its heading and its steering are off by so much.
+# What the observer is told of the simulated rig, beside the defaults: its ground is even, its wheels are as large as
+# the twin's, and its heading and its steering are off by so much.
 STEERING_DEG = 0.5
 EVEN = [
     "estimation.unevenness_m=0", "estimation.speed=0.001", "plant.spread.heading_deg=2", "estimation.heading_deg=2",
@@ -62,9 +62,7 @@ def drive(seed: int, settings: Sequence[str], look: Tick) -> Plant:
     """A trial with that seed; `look` is called in each tick."""
     chance = np.random.default_rng([seed, 2])
     steering = (STEERING_DEG * chance.standard_normal(6)).round(4).tolist()
-    config = load_config(
-        "sim_impact", [f"seed={seed}", f"plant.veer.steering_deg={steering}", *RIG, *settings]
-    )
+    config = load_config("sim_impact", [f"seed={seed}", f"plant.veer.steering_deg={steering}", *RIG, *settings])
     rig = Rig(config)
     nominal = rig.simulated.drive
     names = ("gain", "integral_gain", "gear_friction", "coast_damping")
@@ -146,9 +144,7 @@ def _errors(job: tuple[int, Sequence[str]]) -> np.ndarray:
             true = plant._state
             slip = np.array(prediction.slip) - true.ground.slip
             load = np.array(prediction.normal_force_N) - true.ground.vertical
-            rows.append(
-                [t_ns * 1e-9, prediction.time_to_impact_s, prediction.speed_mps - true.v[0], *slip, *load]
-            )
+            rows.append([t_ns * 1e-9, prediction.time_to_impact_s, prediction.speed_mps - true.v[0], *slip, *load])
         if plant.hit_ns is not None and not ends:
             ends.append((twin, twin.energy_at_impact_J))
 

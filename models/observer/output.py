@@ -23,7 +23,6 @@ from models.observer.model import (
     NODES,
     PITCH,
     PLACE,
-    RATE,
     ROLL,
     SHAKEN,
     SLIP,
@@ -33,7 +32,6 @@ from models.observer.model import (
     VELOCITY,
     Observer,
     X,
-    Y,
     Z,
 )
 from models.observer.ring import begin, close_step, refresh, shake, shaken_after, take_reading
@@ -101,7 +99,7 @@ class Outputs(NamedTuple):
         row: (ANGLES + joints,) of the twin.
         x: (STATES,) deviation at the tick.
         h: (3, STATES) scratch.
-        reading: (channels,) a reading to be taken.
+        reading: (ROLES, channels) of each instrument the reading to be taken; what it does not measure stays 0.
         kept: see the places above.
         values, deviations: see the places above.
     """
@@ -130,16 +128,16 @@ def make_outputs(observer: Observer, model: OutputModel, chain: Chain, state: Ve
     return Outputs(
         observer, model, chain, state, work, np.zeros((2, state.v.size)), np.zeros(state.q.size),
         np.zeros(state.v.size), np.zeros(ANGLES + joints), np.zeros(STATES), np.zeros((3, STATES)),
-        np.zeros(observer.now.last.shape[1]), kept, np.zeros(VALUES_BY_WHEEL + 3 * wheels + joints),
+        np.zeros(observer.now.last.shape), kept, np.zeros(VALUES_BY_WHEEL + 3 * wheels + joints),
         np.zeros(DEVIATIONS_BY_WHEEL + 3 * wheels + joints),
     )  # fmt: skip
 
 
 @kernel
 def put_reading(bound: BoundArguments[Outputs], t_ns: int, role: int) -> None:
-    """Put the values in `reading` into the step of their time."""
+    """Put the reading of an instrument into the step of its time."""
     outputs = unpack(bound)
-    take_reading(outputs.observer, t_ns, role, outputs.reading)
+    take_reading(outputs.observer, t_ns, role, outputs.reading[role])
 
 
 @kernel
@@ -354,7 +352,9 @@ def _look_ahead(outputs: Outputs) -> None:
         for i in range(model.joint_place.size):
             nearer += row[model.joint_place[i] - 1] * o.now.joint[i]
         gap = state.obstacle.gap[wheel] - nearer
-        gap_variance = _variance(P, h[2]) + (model.obstacle_variance + model.place_variance) * math.sin(model.angle) ** 2
+        gap_variance = (
+            _variance(P, h[2]) + (model.obstacle_variance + model.place_variance) * math.sin(model.angle) ** 2
+        )
         for i in range(STATES):
             h[2, i] = row[0] * h[0, i] + row[5] * h[1, i]
         approach_variance = _variance(P, h[2])

@@ -55,7 +55,7 @@ def take_reading(o: Observer, t_ns: int, role: int, value: FloatArray) -> None:
 
 @kernel
 def refresh(o: Observer) -> None:
-    """Run the filter again from the oldest step with a new reading; `o.now` is then the deviation at the newest node."""
+    """Run the filter again from the oldest step with a new reading; `o.now` then is the deviation at the last node."""
     ring = o.ring
     mark, nodes = ring.mark, ring.t_ns.size
     if mark[AGAIN] == 0:

@@ -57,6 +57,8 @@ BELIEVED = 0.9999
 # Of the running mean of an instrument's innovations: the share of a new one, the bound over that of a filter whose
 # noises are right, and how many of its standard deviations more. Noise that is half as large again is within.
 SHARE, MOST_MEAN, DEVIATIONS = 0.02, 2.5, 5.0
+# Of the innovations of one value with their sign, in their own standard deviations: the mean that is still believed.
+MOST_SIGNED = 1.0
 IN_ROW = 10
 DRIVES_MPS = 0.005
 
@@ -115,9 +117,7 @@ def process_model(
     sunk = np.array([deeper * math.hypot(estimation.mass, estimation.soil), *(deeper * estimation.mass * across[1:])])
     bias = np.zeros(2) if imu is None else np.array([imu.bias_radps**2, imu.bias_mps2**2])
     return ProcessModel(
-        slip=math.hypot(
-            estimation.soil, SLIP_BY_RESISTANCE * estimation.soil, SLIP_BY_RESISTANCE * estimation.mass
-        ),
+        slip=math.hypot(estimation.soil, SLIP_BY_RESISTANCE * estimation.soil, SLIP_BY_RESISTANCE * estimation.mass),
         slip_walk=estimation.soil_along,
         speed_walk=1.0 if rig.config.pull_unknown else SPEED_WALK,
         follow=estimation.drives * FOLLOW_S,
@@ -192,6 +192,7 @@ def source_limits(rig: Rig) -> SourceLimits:
     return SourceLimits(
         np.concatenate([[0.0], most]),
         np.concatenate([[0.0], MOST_MEAN + DEVIATIONS * deviation]),
+        MOST_SIGNED + DEVIATIONS * math.sqrt(SHARE / (2.0 - SHARE)),
         SHARE,
         float(IN_ROW),
         np.array(equal),

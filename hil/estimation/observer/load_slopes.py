@@ -39,9 +39,7 @@ def resting_loads(rover: Rover, q: FloatArray) -> FloatArray | None:
     moved = [_raised(rover, q, 1e-6, axis, angle) for axis, angle in _motions(angles)]
     matrix = np.array([[one[wheel] for wheel in range(wheels)] for one in moved])
     # the weight's generalised force on the same motions: of the base in its own axes
-    force = np.concatenate(
-        [[weight[:3] @ axes[2]], weight[3:6] @ axes[:2].T @ np.eye(2), weight[angles]]
-    )
+    force = np.concatenate([[weight[:3] @ axes[2]], weight[3:6] @ axes[:2].T @ np.eye(2), weight[angles]])
     loads: FloatArray = np.linalg.solve(matrix, force)
     return loads
 
