@@ -200,7 +200,7 @@ class Ring(NamedTuple):
         t_ns: time of each node [ns].
         twin: (nodes, ANGLES + joints) rows of the twin.
         before: deviation at each node before the readings of its step, with arrays of one axis more.
-        count: (nodes,) readings of the step that ends there.
+        filled: (nodes,) number of readings of the step that ends there.
         read_ns: (nodes, MOST_READINGS) times of the readings, in order [ns].
         role: (nodes, MOST_READINGS) whose they are.
         value: (nodes, MOST_READINGS, channels) what they are.
@@ -210,7 +210,7 @@ class Ring(NamedTuple):
     t_ns: IntArray
     twin: FloatArray
     before: Deviation
-    count: IntArray
+    filled: IntArray
     read_ns: IntArray
     role: IntArray
     value: FloatArray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -63,7 +64,7 @@ IN_ROW = 10
 DRIVES_MPS = 0.005
 
 
-def turn(turns_deg: tuple[float, float, float]) -> FloatArray:
+def turn(turns_deg: Sequence[float]) -> FloatArray:
     """Matrix (3, 3) of roll, pitch, yaw [deg]: outer axes from inner ones."""
     matrix: FloatArray = Rotation.from_euler("ZYX", turns_deg[::-1], degrees=True).as_matrix()
     return np.ascontiguousarray(matrix)
