@@ -12,17 +12,17 @@ from models.rover.registry import ROVERS
 from models.statics import SteadyRover
 
 
-def steady_loads(*settings: str) -> np.ndarray:
-    rig = Rig(load_config("sim_slope", ["telemetry.endpoint=''", "ground.kind=firm", *settings]))
+def standing(*settings: str):
+    """Rig, rover and equilibrium on firm ground."""
+    bare = "telemetry.endpoint=''", "experiment=drive", "ground.kind=firm"
+    rig = Rig(load_config("sim_impact", [*bare, *settings]))
     rover, vehicle, _ = rig.nominal.assemble()
-    return SteadyRover(rover, vehicle, 0.0).at().load
+    return rig, rover, SteadyRover(rover, vehicle, 0.0).at()
 
 
 @pytest.fixture(scope="module")
 def level():
-    rig = Rig(load_config("sim_slope", ["telemetry.endpoint=''", "ground.kind=firm", "ground.pitch_deg=0"]))
-    rover, vehicle, _ = rig.nominal.assemble()
-    return rig, rover, SteadyRover(rover, vehicle, 0.0).at()
+    return standing()
 
 
 def test_resting_loads_are_those_of_the_equilibrium_and_bear_the_weight(level):
@@ -33,18 +33,22 @@ def test_resting_loads_are_those_of_the_equilibrium_and_bear_the_weight(level):
     assert len(rig.layout.wheels) == loads.size
 
 
-@pytest.mark.parametrize(
-    ("key", "column", "sign"), [("ground.roll_deg", 0, 1.0), ("ground.pitch_deg", 1, -1.0)], ids=["roll", "pitch"]
-)
-def test_loads_change_with_the_tilt_as_on_a_slope(level, key, column, sign):
-    # the ground rises to port where the rover is rolled to starboard; it rises ahead where the nose is up, pitch < 0
+@pytest.mark.parametrize("axis", [0, 1], ids=["roll", "pitch"])
+def test_loads_change_with_the_tilt_as_on_ground_of_other_heights(level, axis):
+    # level ground under each wheel, at heights at which the rover is turned about one axis
     _, rover, state = level
+    place = rover.wheel_positions(rover.neutral())
+    turned = 0.01
     slopes = load_slopes(rover, state.q, ("left_bogie", "right_bogie", "rear_bogie"))
-    level_too = () if key == "ground.pitch_deg" else ("ground.pitch_deg=0",)
-    one, other = (steady_loads(*level_too, f"{key}={angle}") for angle in (1.0, -1.0))
-    expected = sign * (one - other) / np.radians(2.0)
+    heights = turned * (place[:, 1] if axis == 0 else -place[:, 0])
+    loads = []
+    for sign in (1.0, -1.0):
+        _, _, found = standing(f"ground.wheel_height_m={(sign * heights).round(6).tolist()}")
+        assert 2.0 * found.q[3 + axis] == pytest.approx(sign * turned, rel=0.02)
+        loads.append(found.load)
+    expected = (loads[0] - loads[1]) / (2.0 * turned)
     assert np.abs(expected).max() > 50.0
-    np.testing.assert_allclose(slopes[:, column], expected, atol=0.03 * np.abs(expected).max())
+    np.testing.assert_allclose(slopes[:, axis], expected, atol=0.03 * np.abs(expected).max())
 
 
 def test_a_joint_that_turns_moves_loads_between_wheels_and_adds_none(level):
