@@ -36,8 +36,8 @@ from models.plant import Plant
 DRIVES = 0.20
 RIG = ["telemetry.endpoint=''", "record.sensors=burst", "plant.spread.mass=0.05", "plant.spread.soil=0.10"]
 UNTIL = ["trial.timeout_s=4.6"]  # for what is looked at before the impact
-# What the observer is told of the simulated rig, beside the defaults: its ground is even, its wheels are as large as the
-# twin's, and its heading and its steering are off by so much.
+# What the observer is told of the simulated rig, beside the defaults: its ground is even, its wheels are as large as
+# the twin's, and its heading and its steering are off by so much.
 STEERING_DEG = 0.5
 EVEN = [
     "estimation.unevenness_m=0", "estimation.speed=0.001", "plant.spread.heading_deg=2", "estimation.heading_deg=2",
@@ -138,6 +138,7 @@ def _errors(job: tuple[int, Sequence[str]]) -> np.ndarray:
     """Errors of one run: speed, slip, loads (each rms of the run-up), T_c at impact, time to impact; shares of sd."""
     seed, settings = job
     rows: list[list[float]] = []
+    kept: list[Any] = []
 
     def look(t_ns: int, plant: Plant, twin: Any, prediction: Prediction) -> None:
         if t_ns % 50_000_000 == 0 and plant.hit_ns is None and t_ns >= 2_000_000_000:
@@ -145,12 +146,10 @@ def _errors(job: tuple[int, Sequence[str]]) -> np.ndarray:
             slip = np.array(prediction.slip) - true.ground.slip
             load = np.array(prediction.normal_force_N) - true.ground.vertical
             rows.append([t_ns * 1e-9, prediction.time_to_impact_s, prediction.speed_mps - true.v[0], *slip, *load])
-        if plant.hit_ns is not None and not ends:
-            ends.append((twin, twin.energy_at_impact_J))
+        if not kept:
+            kept.append(twin)
 
-    ends: list[Any] = []
-    kept: list[ObservedTwin] = []
-    plant = drive(seed, settings, lambda *each: (kept.append(each[2]) if not kept else None, look(*each))[1])
+    plant = drive(seed, settings, look)
     made, wheels = np.array(rows), len(plant.rover.wheel_names)
     assert plant.hit_ns is not None
     left = plant.hit_ns * 1e-9 - made[:, 0]

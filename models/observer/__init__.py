@@ -1,4 +1,4 @@
-"""A filter of the deviation of a rover from its model: what instruments of motion measure of it, each at its own time."""
+"""A filter of the deviation of a rover from its model, by readings of instruments, each at its own time."""
 
 from models.observer.model import (
     BIAS_X,

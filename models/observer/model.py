@@ -29,12 +29,14 @@ MOTION, IMU, JOINTS = 0, 1, 2
 ROLES = 3
 # What a motion instrument measures.
 NOTHING, DISTANCE, POSITION, POSE = 0, 1, 2, 3
-# Places in the state of a source: rejected in a row; running mean of the normalised innovation; numbers of readings used
-# and rejected; why it is left out, 0: it is not; equal readings in a row; normalised innovation and fate of the newest.
-IN_ROW, MEAN, USED, REJECTED, LEFT_OUT, EQUAL, NEWEST, FATE = range(8)
-SOURCE = 8
+# Places in the state of a source: rejected in a row; running mean of the normalised innovation; numbers of readings
+# used and rejected; why it is left out, 0: it is not; equal readings in a row; innovation and fate of the newest; then
+# running means of the normalised innovations of its first values, each with its sign.
+IN_ROW, MEAN, USED, REJECTED, LEFT_OUT, EQUAL, NEWEST, FATE, SIGNED = range(9)
+MOST_SIGNED = 6
+SOURCE = SIGNED + MOST_SIGNED
 NOT_YET, WAS_USED, WAS_REJECTED = 0.0, 1.0, 2.0
-BY_MEAN, BY_ROW, FROZEN = 1.0, 2.0, 3.0  # why a source is left out
+BY_MEAN, BY_ROW, FROZEN, ONE_SIDED = 1.0, 2.0, 3.0, 4.0  # why a source is left out
 # Readings of one step that are kept; an imu of 1 kHz has 5 in 5 ms, and two others of 500 Hz 3 each.
 MOST_READINGS = 12
 # Places in Ring.mark: newest node, number of nodes, newest nodes whose readings are to be applied again, readings that
@@ -155,7 +157,8 @@ class SourceLimits(NamedTuple):
     Attributes:
         most: (channels + 1,) largest squared normalised innovation of a reading with so many values.
         most_mean: (channels + 1,) largest running mean of it over its degrees of freedom.
-        share: of a new reading in the running mean.
+        most_signed: largest running mean of a value's innovation over its standard deviation, either sign.
+        share: of a new reading in the running means.
         in_row: rejected readings in a row after which a source is left out.
         equal: (ROLES,) equal readings in a row after which it is, while the rover drives; 0: not checked.
         drives: speed above which it drives [m/s].
@@ -163,6 +166,7 @@ class SourceLimits(NamedTuple):
 
     most: FloatArray
     most_mean: FloatArray
+    most_signed: float
     share: float
     in_row: float
     equal: FloatArray
@@ -196,7 +200,7 @@ class Ring(NamedTuple):
         t_ns: time of each node [ns].
         twin: (nodes, ANGLES + joints) rows of the twin.
         before: deviation at each node before the readings of its step, with arrays of one axis more.
-        count: (nodes,) readings of the step that ends there.
+        filled: (nodes,) number of readings of the step that ends there.
         read_ns: (nodes, MOST_READINGS) times of the readings, in order [ns].
         role: (nodes, MOST_READINGS) whose they are.
         value: (nodes, MOST_READINGS, channels) what they are.
@@ -206,7 +210,7 @@ class Ring(NamedTuple):
     t_ns: IntArray
     twin: FloatArray
     before: Deviation
-    count: IntArray
+    filled: IntArray
     read_ns: IntArray
     role: IntArray
     value: FloatArray
@@ -225,6 +229,7 @@ class Scratch(NamedTuple):
         gain: (STATES,).
         x, P, joint, joint_variance: kept while a reading may yet be rejected.
         x0: (STATES,) where the rows are linearised.
+        signed: (channels,) normalised innovations.
     """
 
     at: FloatArray
@@ -240,10 +245,11 @@ class Scratch(NamedTuple):
     joint: FloatArray
     joint_variance: FloatArray
     x0: FloatArray
+    signed: FloatArray
 
 
 class Observer(NamedTuple):
-    """The whole filter."""
+    """The whole filter; `start` (STATES,) holds the variances of the deviation at the start."""
 
     process: ProcessModel
     motion: MotionModel
@@ -253,6 +259,7 @@ class Observer(NamedTuple):
     ring: Ring
     now: Deviation
     scratch: Scratch
+    start: FloatArray
 
 
 def make_observer(
@@ -268,7 +275,11 @@ def make_observer(
     """Allocate a filter before its first step.
 
     Args:
-        process, motion, imu, joints, limits: see there.
+        process: how the deviation changes.
+        motion: the instrument outside the rover.
+        imu: the inertial measurement unit.
+        joints: the joints' encoders.
+        limits: when a source is not believed.
         apart: (STATES,) standard deviation of the deviation at the start; of Z, ROLL and PITCH those of `process`.
         nodes: steps that are kept.
     """
@@ -293,9 +304,9 @@ def make_observer(
     scratch = Scratch(
         np.zeros(ANGLES + count), np.eye(3), np.eye(3), np.zeros(3), np.zeros((7, STATES)), np.zeros(channels),
         np.zeros(channels), np.zeros(STATES), np.zeros(STATES), np.zeros((STATES, STATES)), np.zeros(count),
-        np.zeros(count), np.zeros(STATES),
+        np.zeros(count), np.zeros(STATES), np.zeros(channels),
     )  # fmt: skip
-    return Observer(process, motion, imu, joints, limits, ring, now, scratch)
+    return Observer(process, motion, imu, joints, limits, ring, now, scratch, np.diag(now.P).copy())
 
 
 def _deviation(joints: int, channels: int, *nodes: int) -> Deviation:

@@ -99,7 +99,7 @@ class Outputs(NamedTuple):
         row: (ANGLES + joints,) of the twin.
         x: (STATES,) deviation at the tick.
         h: (3, STATES) scratch.
-        reading: (channels,) a reading to be taken.
+        reading: (ROLES, channels) of each instrument the reading to be taken; what it does not measure stays 0.
         kept: see the places above.
         values, deviations: see the places above.
     """
@@ -128,16 +128,16 @@ def make_outputs(observer: Observer, model: OutputModel, chain: Chain, state: Ve
     return Outputs(
         observer, model, chain, state, work, np.zeros((2, state.v.size)), np.zeros(state.q.size),
         np.zeros(state.v.size), np.zeros(ANGLES + joints), np.zeros(STATES), np.zeros((3, STATES)),
-        np.zeros(observer.now.last.shape[1]), kept, np.zeros(VALUES_BY_WHEEL + 3 * wheels + joints),
+        np.zeros(observer.now.last.shape), kept, np.zeros(VALUES_BY_WHEEL + 3 * wheels + joints),
         np.zeros(DEVIATIONS_BY_WHEEL + 3 * wheels + joints),
     )  # fmt: skip
 
 
 @kernel
 def put_reading(bound: BoundArguments[Outputs], t_ns: int, role: int) -> None:
-    """Put the values in `reading` into the step of their time."""
+    """Put the reading of an instrument into the step of its time."""
     outputs = unpack(bound)
-    take_reading(outputs.observer, t_ns, role, outputs.reading)
+    take_reading(outputs.observer, t_ns, role, outputs.reading[role])
 
 
 @kernel

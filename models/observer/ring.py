@@ -35,7 +35,7 @@ def take_reading(o: Observer, t_ns: int, role: int, value: FloatArray) -> None:
     back, node = -1, (mark[HEAD] + 1) % nodes  # of the step that is not yet over
     while t_ns <= ring.t_ns[(node - 1) % nodes]:
         back, node = back + 1, (node - 1) % nodes
-    count = ring.count[node]
+    count = ring.filled[node]
     if count == MOST_READINGS:
         mark[DROPPED] += 1
         return
@@ -49,13 +49,13 @@ def take_reading(o: Observer, t_ns: int, role: int, value: FloatArray) -> None:
     read_ns[at], roles[at] = t_ns, role
     for i in range(value.size):
         values[at, i] = value[i]
-    ring.count[node] = count + 1
+    ring.filled[node] = count + 1
     mark[AGAIN] = max(mark[AGAIN], back + 1)
 
 
 @kernel
 def refresh(o: Observer) -> None:
-    """Run the filter again from the oldest step with a new reading; `o.now` is then the deviation at the newest node."""
+    """Run the filter again from the oldest step with a new reading; `o.now` then is the deviation at the last node."""
     ring = o.ring
     mark, nodes = ring.mark, ring.t_ns.size
     if mark[AGAIN] == 0:
@@ -82,7 +82,7 @@ def close_step(o: Observer, t_ns: int, row: FloatArray) -> None:
         ring.twin[node, i] = row[i]
     mark[HEAD] = node
     mark[NODES] = min(mark[NODES] + 1, nodes - 1)  # the place after the newest is that of the step to come
-    ring.count[(node + 1) % nodes] = 0
+    ring.filled[(node + 1) % nodes] = 0
     _go_on(o, node)
     _apply_all(o, node)
 
@@ -120,7 +120,7 @@ def _apply_all(o: Observer, node: int) -> None:
     ring = o.ring
     before = (node - 1) % ring.t_ns.size
     dt = (ring.t_ns[node] - ring.t_ns[before]) * 1e-9
-    for i in range(ring.count[node]):
+    for i in range(ring.filled[node]):
         behind = (ring.t_ns[node] - ring.read_ns[node, i]) * 1e-9
         apply_reading(o, ring.twin[before], ring.twin[node], dt, behind, ring.role[node, i], ring.value[node, i])
 

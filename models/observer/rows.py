@@ -171,11 +171,11 @@ def _attitude_rows(motion: MotionModel, scratch: Scratch, value: FloatArray) -> 
     # D = measured expected': its antisymmetric part is the sine of the angle, its trace gives the cosine
     d21 = d12 = d02 = d20 = d10 = d01 = trace = 0.0
     for k in range(3):
-        m = columns[k]
-        d21, d12 = d21 + m[2] * expected[1, k], d12 + m[1] * expected[2, k]
-        d02, d20 = d02 + m[0] * expected[2, k], d20 + m[2] * expected[0, k]
-        d10, d01 = d10 + m[1] * expected[0, k], d01 + m[0] * expected[1, k]
-        trace += m[0] * expected[0, k] + m[1] * expected[1, k] + m[2] * expected[2, k]
+        column = columns[k]
+        d21, d12 = d21 + column[2] * expected[1, k], d12 + column[1] * expected[2, k]
+        d02, d20 = d02 + column[0] * expected[2, k], d20 + column[2] * expected[0, k]
+        d10, d01 = d10 + column[1] * expected[0, k], d01 + column[0] * expected[1, k]
+        trace += column[0] * expected[0, k] + column[1] * expected[1, k] + column[2] * expected[2, k]
     a, b, c = 0.5 * (d21 - d12), 0.5 * (d02 - d20), 0.5 * (d10 - d01)
     sine, cosine = math.sqrt(a * a + b * b + c * c), 0.5 * (trace - 1.0)
     angle = math.atan2(sine, cosine)

@@ -110,8 +110,10 @@ def predict(process: ProcessModel, deviation: Deviation, before: FloatArray, aft
     P[CURVATURE, CURVATURE] += process.curvature_walk**2 * way
     P[CRAB, CRAB] += process.crab_walk**2 * way
     fast_speed, fast_yaw = fast_parts(process, before, after, dt)
-    P[FAST_SPEED, FAST_SPEED] += fast_speed * fast_speed * (1.0 - fade * fade)
-    P[FAST_YAW, FAST_YAW] += fast_yaw * fast_yaw * (1.0 - fade * fade)
+    # an impact changes the speed at once
+    share = 1.0 if after[SHAKEN] > before[SHAKEN] else 1.0 - fade * fade
+    P[FAST_SPEED, FAST_SPEED] += fast_speed * fast_speed * share
+    P[FAST_YAW, FAST_YAW] += fast_yaw * fast_yaw * share
     P[BIAS_YAW, BIAS_YAW] += process.bias[0] * process.bias_walk * dt
     P[BIAS_X, BIAS_X] += process.bias[1] * process.bias_walk * dt
     P[BIAS_Y, BIAS_Y] += process.bias[1] * process.bias_walk * dt

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import math
+
 from models.kernels.compiled import FloatArray, kernel
 from models.observer.model import (
     ANGLES,
+    BIAS_X,
+    BIAS_Y,
+    BIAS_YAW,
     BY_MEAN,
     BY_ROW,
     EQUAL,
+    FAST_YAW,
     FATE,
     FROZEN,
+    HEADING,
+    IMU,
     IN_ROW,
     JOINTS,
     LEFT_OUT,
     MEAN,
+    MOST_SIGNED,
     MOTION,
     NEWEST,
+    ONE_SIDED,
     REJECTED,
+    SIGNED,
     STATES,
     USED,
     VELOCITY,
@@ -26,8 +37,13 @@ from models.observer.model import (
     Observer,
     Scratch,
     SourceLimits,
+    X,
+    Y,
 )
 from models.observer.rows import imu_rows, look_back, motion_rows, place_twin, shift_row
+
+# An innovation counts at most so many standard deviations in the running means: one wrong reading is no trend.
+MOST_COUNTED = 4.0
 
 
 @kernel
@@ -40,6 +56,7 @@ def apply_reading(
     source that is left out.
     """
     scratch, now, source = o.scratch, o.now, o.now.source[role]
+    was_out = source[LEFT_OUT] != 0.0
     place_twin(before, after, 1.0 - behind / dt, scratch.at)
     _note_equal(o.limits, now, role, value, abs(scratch.at[VELOCITY]))
     for i in range(STATES):
@@ -57,26 +74,55 @@ def apply_reading(
         count, square = rows, 0.0
         for row in range(rows):
             shift_row(scratch.H[row], scratch.x0, scratch.at, behind)
-            square += _apply(now, scratch, scratch.H[row], scratch.left[row], scratch.R[row])
-    if count == 0 and role == MOTION:
-        good, count, square = False, 1, 2.0 * o.limits.most[1]
+            signed = _apply(now, scratch, scratch.H[row], scratch.left[row], scratch.R[row])
+            scratch.signed[row] = signed
+            square += signed * signed
+    if count == 0 and role == MOTION:  # out of the room
+        good, count, square, scratch.signed[0] = False, 1, 2.0 * o.limits.most[1], 0.0
     else:
         good = square <= o.limits.most[count]
     if count > 0:
-        _judge(o.limits, source, role, good, square, count)
+        _judge(o.limits, source, scratch.signed, role, good, square, count)
     if not good or source[LEFT_OUT] != 0.0:
-        for i in range(STATES):
-            now.x[i] = scratch.x[i]
-            for j in range(STATES):
-                now.P[i, j] = scratch.P[i, j]
-        if role == JOINTS:
-            for i in range(now.joint.size):
-                now.joint[i], now.joint_variance[i] = scratch.joint[i], scratch.joint_variance[i]
+        _take_back(now, scratch, role)
+    if not was_out and (source[LEFT_OUT] == ONE_SIDED or source[LEFT_OUT] == BY_MEAN):
+        _forget(o, role)
+
+
+@kernel
+def _take_back(now: Deviation, scratch: Scratch, role: int) -> None:
+    """The deviation as it was before the reading."""
+    for i in range(STATES):
+        now.x[i] = scratch.x[i]
+        for j in range(STATES):
+            now.P[i, j] = scratch.P[i, j]
+    if role == JOINTS:
+        for i in range(now.joint.size):
+            now.joint[i], now.joint_variance[i] = scratch.joint[i], scratch.joint_variance[i]
+
+
+@kernel
+def _forget(o: Observer, role: int) -> None:
+    """Forget what a source that drifted has taught: the twin alone is closer. Places stay, as uncertain as at first."""
+    now = o.now
+    if role == JOINTS:
+        for i in range(now.joint.size):
+            now.joint[i], now.joint_variance[i] = 0.0, o.process.apart[3 + i] ** 2
+        return
+    for i in range(STATES):
+        bias = i in (BIAS_YAW, BIAS_X, BIAS_Y)
+        if (role == IMU) != bias and not (role == IMU and i == FAST_YAW):
+            continue
+        for j in range(STATES):
+            now.P[i, j] = now.P[j, i] = 0.0
+        now.P[i, i] = o.start[i]
+        if i not in (X, Y, HEADING):
+            now.x[i] = 0.0
 
 
 @kernel
 def _apply(now: Deviation, scratch: Scratch, h: FloatArray, left: float, variance: float) -> float:
-    """One value: `left` is its residual where the rows are linearised. Returns its squared normalised innovation."""
+    """One value: `left` is its residual where the rows are linearised. Returns its normalised innovation."""
     x, P, gain, residual, total = now.x, now.P, scratch.gain, left, variance
     for i in range(STATES):
         gain[i] = 0.0
@@ -93,7 +139,7 @@ def _apply(now: Deviation, scratch: Scratch, h: FloatArray, left: float, varianc
         for j in range(i + 1):
             P[i, j] -= gain[i] * inverse * gain[j]
             P[j, i] = P[i, j]
-    return residual * residual * inverse
+    return residual * math.sqrt(inverse)
 
 
 @kernel
@@ -111,6 +157,7 @@ def _apply_joints(o: Observer, value: FloatArray) -> tuple[int, float]:
             gain = now.joint_variance[joint] / total
             now.joint[joint] += gain * residual
             now.joint_variance[joint] -= gain * now.joint_variance[joint]
+            scratch.signed[count] = residual / math.sqrt(total)
             count, square = count + 1, square + residual * residual / total
     return count, square
 
@@ -130,11 +177,18 @@ def _note_equal(limits: SourceLimits, now: Deviation, role: int, value: FloatArr
 
 
 @kernel
-def _judge(limits: SourceLimits, source: FloatArray, role: int, good: bool, square: float, count: int) -> None:
+def _judge(
+    limits: SourceLimits, source: FloatArray, signed: FloatArray, role: int, good: bool, square: float, count: int
+) -> None:
     """Note how a reading did; leave its source out, for good, if it cannot be believed."""
     source[NEWEST] = square / count
     counted = min(square, 2.0 * limits.most[count]) / count
     source[MEAN] += limits.share * (counted - source[MEAN])
+    largest = 0.0
+    for i in range(min(count, MOST_SIGNED)):
+        innovation = min(max(signed[i], -MOST_COUNTED), MOST_COUNTED)
+        source[SIGNED + i] += limits.share * (innovation - source[SIGNED + i])
+        largest = max(largest, abs(source[SIGNED + i]))
     if good and source[LEFT_OUT] == 0.0:
         source[IN_ROW], source[FATE] = 0.0, WAS_USED
         source[USED] += 1.0
@@ -149,3 +203,5 @@ def _judge(limits: SourceLimits, source: FloatArray, role: int, good: bool, squa
         source[LEFT_OUT] = BY_ROW
     elif source[MEAN] > limits.most_mean[count]:
         source[LEFT_OUT] = BY_MEAN
+    elif largest > limits.most_signed:
+        source[LEFT_OUT] = ONE_SIDED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -57,11 +58,13 @@ BELIEVED = 0.9999
 # Of the running mean of an instrument's innovations: the share of a new one, the bound over that of a filter whose
 # noises are right, and how many of its standard deviations more. Noise that is half as large again is within.
 SHARE, MOST_MEAN, DEVIATIONS = 0.02, 2.5, 5.0
+# Of the innovations of one value with their sign, in their own standard deviations: the mean that is still believed.
+MOST_SIGNED = 1.0
 IN_ROW = 10
 DRIVES_MPS = 0.005
 
 
-def turn(turns_deg: tuple[float, float, float]) -> FloatArray:
+def turn(turns_deg: Sequence[float]) -> FloatArray:
     """Matrix (3, 3) of roll, pitch, yaw [deg]: outer axes from inner ones."""
     matrix: FloatArray = Rotation.from_euler("ZYX", turns_deg[::-1], degrees=True).as_matrix()
     return np.ascontiguousarray(matrix)
@@ -190,6 +193,7 @@ def source_limits(rig: Rig) -> SourceLimits:
     return SourceLimits(
         np.concatenate([[0.0], most]),
         np.concatenate([[0.0], MOST_MEAN + DEVIATIONS * deviation]),
+        MOST_SIGNED + DEVIATIONS * math.sqrt(SHARE / (2.0 - SHARE)),
         SHARE,
         float(IN_ROW),
         np.array(equal),

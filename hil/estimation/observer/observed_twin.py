@@ -155,7 +155,7 @@ class ObservedTwin(RoverTwin):
                 continue
             into = self._outputs.reading
             for i, value in enumerate(reading.value):
-                into[i] = value
+                into[place, i] = value
             put_reading(self._bound_outputs, min(reading.t_ns, samples.t_ns), place)
 
     def _look_at_filter(self) -> None:
