@@ -65,8 +65,8 @@ class Hit(NamedTuple):
     heading_deg: float
     across_m: float
     peak_N: float
-    errors: tuple[float, float, float]
-    sds: tuple[float, float, float]
+    errors: tuple[float, ...]
+    sds: tuple[float, ...]
     energy_J: float
 
 
@@ -74,13 +74,13 @@ def hit(job: tuple[int, Sequence[str]]) -> Hit | None:
     """A trial with that seed; None: no wheel touched the obstacle, or the sensors saw nothing."""
     seed, settings = job
     result = run(load_config("sim_impact", [*OFF, *veer(seed), *settings], seed=seed))
-    summary, truth = result.summary, RecordedTruth(result.events)
-    if truth.hit_ns is None or summary["impact_time_s"] is None:
+    summary, ground_truth = result.summary, RecordedTruth(result.events)
+    if ground_truth.hit_ns is None or summary["impact_time_s"] is None:
         return None
-    heading, across = truth.hit_askew
-    energy = truth.effective_kinetic_energy_when_hit()
+    heading, across = ground_truth.hit_askew
+    energy = ground_truth.effective_kinetic_energy_when_hit()
     pairs = (
-        (summary["impact_speed_measured_mps"], truth.hit_speed),
+        (summary["impact_speed_measured_mps"], ground_truth.hit_speed),
         (summary["approach_angle_deg"], math.degrees(heading)),
         (summary["effective_kinetic_energy_J"], energy),
     )
@@ -94,7 +94,7 @@ def hit(job: tuple[int, Sequence[str]]) -> Hit | None:
         tuple(_NAN if found is None else found - true for found, true in pairs),
         tuple(_NAN if (sd := summary[key]) is None else sd for key in keys),
         energy,
-    )  # type: ignore[arg-type]
+    )
 
 
 def veer(seed: int) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ def test_a_summary_from_before_these_keys_still_agrees_with_its_record():
 
 @pytest.fixture(scope="module")
 def askew():
-    """A rover with 2 deg of heading and wheels that stand askew, held on its line and not: summary and truth."""
+    """A rover with 2 deg of heading and wheels that stand askew, held on its line and not: summary and ground_truth."""
     veer = "plant.veer={heading_deg: 2, track_error: 0.02, steering_deg: 1}"
     results = {
         held: run(load_config("sim_impact", [*SHORT, "motion={}", "imu={}", veer, f"trial.hold_line={held}"], seed=3))
@@ -134,13 +134,13 @@ def askew():
 
 @pytest.mark.slow
 def test_a_rover_that_veers_misses_and_one_that_is_held_hits_straight(askew):
-    (missed, _), (held, truth) = askew["null"], askew["{}"]
+    (missed, _), (held, ground_truth) = askew["null"], askew["{}"]
     broken = {row["rule"] for row in missed["quality"] if row["ok"] is False}
     assert {"veer", "approach"} <= broken
     assert any("of the wheel's line, measured" in reason for reason in missed["reasons"])
     assert held["accepted"], held["reasons"]
     assert all(row["ok"] for row in held["quality"])
-    heading, across = truth.hit_askew
+    heading, across = ground_truth.hit_askew
     assert abs(math.degrees(heading)) < 0.1
     assert abs(across) < 0.015
 
@@ -148,13 +148,13 @@ def test_a_rover_that_veers_misses_and_one_that_is_held_hits_straight(askew):
 @pytest.mark.slow
 @pytest.mark.parametrize("held", ["null", "{}"])
 def test_what_is_measured_at_the_hit_is_the_truth_within_its_errors(askew, held):
-    summary, truth = askew[held]
-    heading, across = truth.hit_askew
+    summary, ground_truth = askew[held]
+    heading, across = ground_truth.hit_askew
     # the last reading is some ticks old, and the sensors' triangle stands a millimetre off
     assert summary["approach_angle_deg"] == pytest.approx(math.degrees(heading), abs=0.05)
     assert summary["hit_across_m"] == pytest.approx(across, abs=3e-3)
-    assert summary["impact_speed_measured_mps"] == pytest.approx(truth.hit_speed, abs=4e-4)
-    energy = truth.effective_kinetic_energy_when_hit()
+    assert summary["impact_speed_measured_mps"] == pytest.approx(ground_truth.hit_speed, abs=4e-4)
+    energy = ground_truth.effective_kinetic_energy_when_hit()
     assert abs(summary["effective_kinetic_energy_J"] - energy) < 3.0 * summary["effective_kinetic_energy_sd_J"]
     assert summary["judged_without"] == []
 
