@@ -1,4 +1,4 @@
-"""The load controller on ground that is tilted otherwise than it was told: what instruments measure reaches its statics."""
+"""The load controller on ground that is tilted otherwise than it was told: what is measured reaches its statics."""
 
 from __future__ import annotations
 
