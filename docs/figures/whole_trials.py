@@ -72,6 +72,9 @@ RULES: tuple[tuple[str, str, tuple[str, ...], str, float], ...] = (
     ("droop", "`plant.spread.droop=0.2`", ("plant.spread.droop=0.2",), "", 1.0),
     ("sensor_dead", "`daq.channels.0.fault=dead`", ("daq.channels.0.fault=dead",), "", 1.0),
     ("veer", "`plant.veer.heading_deg=3`", ("plant.veer.heading_deg=3",), " mm", 1e3),
+    (
+        "approach", "`motion={} plant.veer.heading_deg=0.5`", ("motion={}", "plant.veer.heading_deg=0.5"), " deg", 1.0,
+    ),
 )  # fmt: skip
 AT_LEAST = ("first_hit", "sensor_dead")  # their limit is a lower one
 

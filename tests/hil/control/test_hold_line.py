@@ -30,7 +30,7 @@ def prediction(offset_m=0.0, heading=0.0, gap_m=math.nan, known=KNOWN, x_m=0.0):
     return Prediction(ZERO, ZERO, ZERO, 0.0, 0.0, math.inf, True, pose=pose, gap_m=gap_m, observed=known)
 
 
-def keeper(**settings) -> HoldLine:
+def holding(**settings) -> HoldLine:
     found = hold_line(RIG, DirectSetPoints(), HoldLineConfig(**settings))
     assert isinstance(found, HoldLine)
     return found
@@ -49,7 +49,7 @@ def share_of(line, speed_mps, seen, ticks=1, **others):
 
 def rolling(speed_mps, **settings) -> HoldLine:
     """A controller whose wheels have their speed already, on the line."""
-    line = keeper(**settings)
+    line = holding(**settings)
     share_of(line, speed_mps, prediction(), 1000)
     return line
 
@@ -127,7 +127,7 @@ def test_the_shortest_length_that_is_allowed_leaves_margins(speed_mps, delay_s):
     # the same in time: it settles with less gain than the margin, and swings up with more
     for gain, settles in ((0.8 * gain_margin, True), (1.25 * gain_margin, False)):
         rows = driven(
-            keeper(length_m=length_m, share=0.9), speed_mps, delay_s=delay_s, way_m=6.0 * length_m, gain=gain,
+            holding(length_m=length_m, share=0.9), speed_mps, delay_s=delay_s, way_m=6.0 * length_m, gain=gain,
             heading=1e-4,
         )  # fmt: skip
         last = np.abs(rows[-len(rows) // 6 :, 2]).max()
@@ -138,11 +138,11 @@ def test_the_shortest_length_that_is_allowed_leaves_margins(speed_mps, delay_s):
 def test_a_rover_askew_comes_back_to_its_line_and_stays_on_it(speed_mps):
     """Heading, a curvature that nobody asked for, and wheels that stand askew."""
     rows = driven(
-        keeper(), speed_mps, delay_s=0.02, way_m=2.0, offset_m=0.03, heading=math.radians(2.0), veer_pm=0.023,
+        holding(), speed_mps, delay_s=0.02, way_m=2.0, offset_m=0.03, heading=math.radians(2.0), veer_pm=0.023,
         crab=math.radians(1.0),
     )  # fmt: skip
     alone = driven(
-        keeper(share=0.01), speed_mps, delay_s=0.02, way_m=2.0, offset_m=0.03, heading=math.radians(2.0),
+        holding(share=0.01), speed_mps, delay_s=0.02, way_m=2.0, offset_m=0.03, heading=math.radians(2.0),
         veer_pm=0.023, crab=math.radians(1.0),
     )  # fmt: skip
     # with this heading, which the outer loop wants at an offset of it times length_m
@@ -153,16 +153,16 @@ def test_a_rover_askew_comes_back_to_its_line_and_stays_on_it(speed_mps):
 
 def test_before_an_obstacle_it_turns_to_the_normal_and_hits_straight():
     wall = {"delay_s": 0.02, "way_m": 1.0, "heading": math.radians(2.0), "veer_pm": 0.023, "crab": math.radians(1.0)}
-    rows = driven(keeper(), 0.07, wall_m=0.98, **wall)
+    rows = driven(holding(), 0.07, wall_m=0.98, **wall)
     hit = rows[np.flatnonzero(rows[:, 0] >= 0.979)[0]]
     assert abs(math.degrees(hit[2])) < 0.1
     assert abs(hit[1]) < 6e-3
-    never = driven(keeper(align_m=0.0), 0.07, wall_m=0.98, **wall)
+    never = driven(holding(align_m=0.0), 0.07, wall_m=0.98, **wall)
     assert math.degrees(never[-1, 2]) == pytest.approx(-1.0, abs=0.05)
 
 
 def test_the_last_of_the_way_is_driven_with_the_steering_that_keeps_it_straight():
-    line = keeper(free_m=0.02)
+    line = holding(free_m=0.02)
     kept = share_of(line, 0.07, prediction(heading=-1e-3, gap_m=0.05), 100)
     free = [share_of(line, 0.07, prediction(heading=turn, gap_m=0.0199), 50) for turn in (-1e-2, 0.0, 1e-2)]
     assert free == [pytest.approx(free[0])] * 3
@@ -172,7 +172,7 @@ def test_the_last_of_the_way_is_driven_with_the_steering_that_keeps_it_straight(
 
 
 def test_speeds_and_their_changes_stay_within_the_limits():
-    limits, line = RIG.limits, keeper(share=0.9)
+    limits, line = RIG.limits, holding(share=0.9)
     last = np.zeros(6)
     for tick in range(2000):
         fast = 0.9 * limits.wheel_speed_radps * RADIUS_M
@@ -195,13 +195,13 @@ def test_speeds_and_their_changes_stay_within_the_limits():
     ids=["no instruments", "nothing yet", "place unknown", "heading unknown"],
 )
 def test_it_does_not_steer_by_a_place_that_is_not_known(known):
-    assert share_of(keeper(), 0.07, prediction(offset_m=0.01, known=known), 100) == 0.0
+    assert share_of(holding(), 0.07, prediction(offset_m=0.01, known=known), 100) == 0.0
     at_limit = SimpleNamespace(pose_sd=(0.0, LARGEST_SD_M, 0.0, 0.0, 0.0, LARGEST_SD_RAD))
-    assert share_of(keeper(), 0.07, prediction(offset_m=0.01, known=at_limit), 100) < 0.0
+    assert share_of(holding(), 0.07, prediction(offset_m=0.01, known=at_limit), 100) < 0.0
 
 
 def test_after_a_turn_the_line_is_the_heading_of_that_moment():
-    line, turned = keeper(), prediction(offset_m=0.4, heading=0.7, x_m=1.0)
+    line, turned = holding(), prediction(offset_m=0.4, heading=0.7, x_m=1.0)
     assert share_of(line, 0.07, turned, 200) != 0.0
     turn = Goal(2, False, speed_radps=tuple((0.4 + 0.01 * SIDES).tolist()))
     for _ in range(200):
@@ -214,7 +214,7 @@ def test_after_a_turn_the_line_is_the_heading_of_that_moment():
 
 
 def test_a_cut_passes_and_speeds_begin_anew_from_rest():
-    line = keeper()
+    line = holding()
     share_of(line, 0.07, prediction(offset_m=0.01), 200)
     assert line.control(Goal(4, True, speed_radps=ZERO), None, None, prediction()).cut
     again = line.control(goal(0.07), None, None, prediction(offset_m=0.01)).speed_radps

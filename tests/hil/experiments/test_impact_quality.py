@@ -10,15 +10,19 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.experiments.impact.acceptance import RULES, Evidence, judge, quality_rows
+from hil.experiments.impact.approach import Approach
 from hil.experiments.impact.sensing import sensor_channels
 from hil.messages.stages import Samples
-from hil.signals.impact import measure_impact
+from hil.signals.impact import UncertainValue, measure_impact
 
 RATE = 10_000
 CONFIG = load_config("sim_impact", [f"daq.rate_hz={RATE}"])
 BUMPER = load_config("bumper", [f"daq.rate_hz={RATE}", "rig=simulated", "devices=null", "clock=lockstep"])
 T_S = np.arange(3 * RATE) / RATE
 SHARES = np.array([0.5, 0.25, 0.25])
+
+
+ASKEW = Approach(1e-4, 0.01, True, UncertainValue(0.02, 1e-4), None, None, ())
 
 
 def half_sine(begin_s=1.2, length_s=0.15, peak_N=100.0):
@@ -77,12 +81,14 @@ BREAKS = {
     "droop": lambda: evidence_of(split(half_sine()), droop_s=0.2),
     "sensor_dead": lambda: evidence_of(split(half_sine(), np.array([0.0, 0.5, 0.5]))),
     "veer": lambda: evidence_of(split(half_sine(), np.array([0.49, 0.5, 0.01]))),
+    "approach": lambda: evidence_of(split(half_sine()), approach=ASKEW),
 }
 
 
 def test_clean_impact_breaks_no_rule():
     verdicts = judge(evidence_of(split(half_sine())))
-    assert {name for name, found in verdicts.items() if found.ok is not True} <= {"weight"}  # none later: not judged
+    # no later force, and no instrument that knows the angle: not judged
+    assert {name for name, found in verdicts.items() if found.ok is not True} <= {"weight", "approach"}
     assert refused(evidence_of(split(half_sine()))) == set()
 
 

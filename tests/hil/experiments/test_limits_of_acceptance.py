@@ -14,6 +14,7 @@ from hil.config.rig import Rig
 from hil.experiments.base import Finished
 from hil.experiments.impact import limits as impact_limits
 from hil.experiments.impact.acceptance import Evidence, judge
+from hil.experiments.impact.approach import Approach
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.impact.limits import impact_checks
 from hil.experiments.impact.obstacle_frame import LEAST_ANGLE_DEG
@@ -27,6 +28,7 @@ from hil.messages.loads import LoadGoal, LoadMode
 from hil.messages.schema import EVENT
 from hil.messages.signals import tick_dtype
 from hil.safety.monitor import SafetyMonitor
+from hil.signals.impact import UncertainValue
 
 CONFIG = load_config("sim_impact")
 PLACES = np.array(CONFIG.triangle.places_m)
@@ -47,6 +49,12 @@ def evidence(peaks=(60.0, 30.0, 30.0), again_N=0.0, later=None, speed_mps=None, 
         traces=traces, end_s=0.1, peak_N=SimpleNamespace(value=100.0)
     )  # fmt: skip
     return Evidence(CONFIG, estimator, impact=impact, speed_mps=speed_mps, **others)
+
+
+def measured(angle_deg=0.0, across_m=0.0, sd_deg=0.01, sd_m=1e-4):
+    """The approach that an instrument outside has measured."""
+    angle = UncertainValue(math.radians(angle_deg), math.radians(sd_deg))
+    return Approach(1e-4, 0.01, True, angle, UncertainValue(across_m, sd_m), None, ())
 
 
 def with_limit(judged, key, limit):
@@ -72,6 +80,10 @@ JUDGED = {
     "sensor_dead": ("sensor_share", evidence(peaks=(60.0, 4.0, 36.0))),
     "veer, to port": ("veer_m", evidence(across_m=-MIDDLE_ACROSS_M + 0.02)),
     "veer, to starboard": ("veer_m", evidence(across_m=-MIDDLE_ACROSS_M - 0.02)),
+    "veer, measured, to port": ("veer_m", evidence(approach=measured(across_m=0.015))),
+    "veer, measured, to starboard": ("veer_m", evidence(approach=measured(across_m=-0.015))),
+    "approach, to port": ("approach_deg", evidence(approach=measured(0.13))),
+    "approach, to starboard": ("approach_deg", evidence(approach=measured(-0.13))),
 }
 
 
@@ -91,6 +103,30 @@ def test_a_trial_at_the_limit_of_a_rule_counts_and_the_next_number_beyond_does_n
 def test_the_veer_is_measured_from_the_wheels_line():
     for off_m in (0.02, -0.02):
         assert judge(evidence(across_m=off_m - MIDDLE_ACROSS_M))["veer"].value == pytest.approx(0.02)
+
+
+def test_the_veer_is_that_of_the_instrument_where_there_is_one():
+    off, on = evidence(across_m=0.03 - MIDDLE_ACROSS_M), evidence(across_m=-MIDDLE_ACROSS_M)
+    assert judge(replace(off, approach=measured(across_m=0.001)))["veer"].ok
+    assert judge(replace(on, approach=measured(across_m=0.03)))["veer"].ok is False
+    # what an instrument knows worse than the rule allows is no answer: the sensors judge
+    vague = measured(across_m=0.03, sd_m=math.nextafter(CONFIG.quality.veer_m, 1.0))
+    assert judge(replace(on, approach=vague))["veer"].ok
+    assert not judge(replace(off, approach=measured()._replace(across_m=None)))["veer"].ok
+
+
+def test_an_angle_that_is_known_worse_than_the_rule_allows_is_not_judged():
+    limit_deg = CONFIG.quality.approach_deg
+    assert judge(evidence(approach=measured(3.0, sd_deg=limit_deg)))["approach"].ok is False
+    for unknown in (measured(3.0, sd_deg=1.001 * limit_deg), measured(3.0, sd_deg=math.nan), None):
+        assert judge(evidence(approach=unknown))["approach"].ok is None
+
+
+def test_the_reason_says_who_knows_the_speed():
+    fast = evidence(speed_mps=0.09)
+    by = judge(fast)["speed"].reason, judge(replace(fast, approach=measured()))["speed"].reason
+    assert "by twin and wheels" in by[0]
+    assert "measured (sd 0.1)" in by[1]
 
 
 def test_a_later_force_may_be_as_large_as_the_peak_of_the_impact_and_no_larger():
