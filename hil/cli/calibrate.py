@@ -13,7 +13,7 @@ import typer
 
 from hil.cli.calibrate_instruments import imu, joints, motion
 from hil.cli.calibrate_residuals import residuals
-from hil.cli.calibration_run import record_of
+from hil.cli.calibration_run import Sheet, record_of
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
 
@@ -29,15 +29,6 @@ calibrate = typer.Typer(
 )
 
 
-Sheet = Annotated[
-    Path | None,
-    typer.Option(
-        "--sheet",
-        metavar="FILE",
-        help="Calibration file to write the numbers into; the former one is kept beside it.",
-        show_default=False,
-    ),
-]
 T = TypeVar("T")
 
 

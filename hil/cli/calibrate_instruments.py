@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hil.cli.calibration_run import record_of
+from hil.cli.calibration_run import Sheet, record_of
 from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Clock, Endpoints, Out, Overrides, Seed, config_from, progress, with_groups
 
@@ -36,15 +36,7 @@ class Source:
     clock: Clock = None
     out: Out = None
     endpoints: Endpoints = None
-    sheet: Annotated[
-        Path | None,
-        typer.Option(
-            "--sheet",
-            metavar="FILE",
-            help="Calibration file to write the numbers into; the former one is kept beside it.",
-            show_default=False,
-        ),
-    ] = None
+    sheet: Sheet = None
     yes: Annotated[
         bool, typer.Option("--yes", help="Do not ask: you are at the rig, with the emergency stop in reach.")
     ] = False

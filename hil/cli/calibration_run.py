@@ -1,9 +1,9 @@
-"""The run that a calibration reads."""
+"""The run that a calibration reads, and the file that it writes."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,17 @@ from hil.cli.exits import USAGE, complain, usage_errors
 if TYPE_CHECKING:
     from hil.config import Config
     from hil.recording import TrialRecord
+
+
+Sheet = Annotated[
+    Path | None,
+    typer.Option(
+        "--sheet",
+        metavar="FILE",
+        help="Calibration file to write the numbers into; the former one is kept beside it.",
+        show_default=False,
+    ),
+]
 
 
 def record_of(run: Path) -> tuple[TrialRecord, Config]:
