@@ -150,7 +150,7 @@ def motion_model(motion: MotionConfig | None) -> MotionModel:
         turn=turn(section.turn_deg),
         body_turn=turn(section.body_turn_deg),
         direction=direction / np.linalg.norm(direction),
-        room=np.array(section.room_m),
+        within=np.array(section.room_m),
         place_variance=section.noise_m**2,
         turn_variance=math.radians(section.noise_deg) ** 2,
     )
