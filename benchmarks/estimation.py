@@ -141,7 +141,7 @@ def _errors(job: tuple[int, Sequence[str]]) -> np.ndarray:
     kept: list[Any] = []
 
     def look(t_ns: int, plant: Plant, twin: Any, prediction: Prediction) -> None:
-        if t_ns % 50_000_000 == 0 and plant.hit_ns is None and t_ns >= 2_000_000_000:
+        if t_ns % 50_000_000 == 0 and plant.hit_ns is None and t_ns >= 1_000_000_000:
             true = plant._state
             slip = np.array(prediction.slip) - true.ground.slip
             load = np.array(prediction.normal_force_N) - true.ground.vertical

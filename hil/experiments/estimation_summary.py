@@ -1,4 +1,4 @@
-"""How good the observer was: its errors against the truth, and what became of each instrument."""
+"""How good the observer was: its errors against the true motion, and what became of each instrument."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def estimation_summary(run: Finished) -> Summary:
     if not run.config.layout.instruments:
         return {}
     errors: dict[str, float | None] = dict.fromkeys(("speed_error_mps", "slip_error", "load_error_N", "nees"))
-    truth = run.ground_truth.motion
-    if truth is not None and len(truth):
-        errors |= _errors(_driven(truth, run.ground_truth.hit_ns), run.ticks)
+    true_motion = run.ground_truth.motion
+    if true_motion is not None and len(true_motion):
+        errors |= _errors(_driven(true_motion, run.ground_truth.hit_ns), run.ticks)
     return {"estimation": {**errors, "sources": _sources(run)}}
 
 
-def _driven(truth: NDArray[np.float64], hit_ns: int | None) -> NDArray[np.float64]:
+def _driven(true_motion: NDArray[np.float64], hit_ns: int | None) -> NDArray[np.float64]:
     """Rows of the true motion while the rover drives and has not hit anything."""
-    before = np.full(len(truth), True) if hit_ns is None else truth[:, TIME] < hit_ns * 1e-9
-    rows: NDArray[np.float64] = truth[before & (np.abs(truth[:, SPEED]) > _DRIVES_MPS)]
+    before = np.full(len(true_motion), True) if hit_ns is None else true_motion[:, TIME] < hit_ns * 1e-9
+    rows: NDArray[np.float64] = true_motion[before & (np.abs(true_motion[:, SPEED]) > _DRIVES_MPS)]
     return rows
 
 
-def _errors(truth: NDArray[np.float64], ticks: Recorded) -> dict[str, float | None]:
-    wanted_ns = np.rint(truth[:, TIME] * 1e9).astype(np.int64)
+def _errors(true_motion: NDArray[np.float64], ticks: Recorded) -> dict[str, float | None]:
+    wanted_ns = np.rint(true_motion[:, TIME] * 1e9).astype(np.int64)
     found: list[dict[str, NDArray[Any]]] = []
     at: list[NDArray[np.int64]] = []
     for rows in in_blocks(ticks):
@@ -52,7 +52,7 @@ def _errors(truth: NDArray[np.float64], ticks: Recorded) -> dict[str, float | No
     order = np.concatenate(at)
     if not len(order):
         return {}
-    true, of = truth[order], {name: np.concatenate([one[name] for one in found]) for name in _FIELDS}
+    true, of = true_motion[order], {name: np.concatenate([one[name] for one in found]) for name in _FIELDS}
     wheels = of["slip"].shape[1]
     slip, load = true[:, BY_WHEEL : BY_WHEEL + wheels], true[:, BY_WHEEL + wheels :]
     speed_error = of["speed_mps"] - true[:, SPEED]

@@ -96,7 +96,7 @@ class MotionModel(NamedTuple):
         turn: (3, 3) world axes from those of the instrument.
         body_turn: (3, 3) base axes from those of the measured body.
         direction: (3,) unit vector on which a distance grows, world axes.
-        room: (3, 2) where the measured point can be, world axes, from and to [m].
+        within: (3, 2) where the measured point can be, world axes, from and to [m].
         place_variance: [m^2] of each coordinate.
         turn_variance: [rad^2] about each axis.
     """
@@ -107,7 +107,7 @@ class MotionModel(NamedTuple):
     turn: FloatArray
     body_turn: FloatArray
     direction: FloatArray
-    room: FloatArray
+    within: FloatArray
     place_variance: float
     turn_variance: float
 

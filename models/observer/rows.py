@@ -140,7 +140,7 @@ def motion_rows(motion: MotionModel, scratch: Scratch, value: FloatArray) -> int
             place = motion.origin[axis]
             for row in range(3):
                 place += motion.turn[axis, row] * value[row]
-            if not motion.room[axis, 0] <= place <= motion.room[axis, 1]:
+            if not motion.within[axis, 0] <= place <= motion.within[axis, 1]:
                 return 0
     if motion.kind == POSE:
         _attitude_rows(motion, scratch, value)

@@ -47,6 +47,7 @@ SLIP_BY_RESISTANCE, SINKAGE_BY_LOAD = 0.4, 0.8
 # Measured on the simulated rig at a steady speed: what is left of the speed beside its mean is less than this share.
 RIPPLE = 5e-4
 SPEED_WALK = 2e-4  # of the relative speed error [1/sqrt(m)]
+PULLED_WALK = 0.3  # the same where something pulls and nobody measures how hard
 WALK = 0.05  # of curvature and crab angle, over their standard deviations [1/sqrt(m)]
 FAST_S, FOLLOW_S = 0.1, 0.1  # of the fast parts; by which the wheels of a drive follow late
 UNEVEN_M = 0.3  # way on which the ground under a wheel is another
@@ -120,7 +121,7 @@ def process_model(
     return ProcessModel(
         slip=math.hypot(estimation.soil, SLIP_BY_RESISTANCE * estimation.soil, SLIP_BY_RESISTANCE * estimation.mass),
         slip_walk=estimation.soil_along,
-        speed_walk=1.0 if rig.config.pull_unknown else SPEED_WALK,
+        speed_walk=PULLED_WALK if rig.config.pull_unknown else SPEED_WALK,
         follow=estimation.drives * FOLLOW_S,
         ripple=RIPPLE,
         half_track=half_track,
@@ -150,7 +151,7 @@ def motion_model(motion: MotionConfig | None) -> MotionModel:
         turn=turn(section.turn_deg),
         body_turn=turn(section.body_turn_deg),
         direction=direction / np.linalg.norm(direction),
-        room=np.array(section.room_m),
+        within=np.array(section.room_m),
         place_variance=section.noise_m**2,
         turn_variance=math.radians(section.noise_deg) ** 2,
     )

@@ -149,7 +149,8 @@ def test_a_rover_pulled_by_who_knows_what_has_speed_and_slip_once_its_motion_is_
     before = drive.tick(0.4)
     assert math.isnan(before.speed_mps)
     last = drive.go(3.0)
-    assert last.speed_mps == pytest.approx(0.7 * drive.twin._state.v[0], rel=0.02)
+    error = last.speed_mps - 0.7 * drive.twin._state.v[0]
+    assert abs(error) < 4.0 * last.observed.speed_sd_mps < 0.02
     assert all(math.isnan(load) for load in last.normal_force_N)
     np.testing.assert_allclose(last.slip, 1.0 - last.speed_mps / (RADIUS * 0.4), atol=0.05)
 
