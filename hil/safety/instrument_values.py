@@ -266,7 +266,7 @@ def _turn(before: Value, after: Value) -> float:
     return 2.0 * math.acos(min(cosine, 1.0))
 
 
-def _matrix(turns_deg: tuple[float, float, float]) -> list[list[float]]:
+def _matrix(turns_deg: Sequence[float]) -> list[list[float]]:
     """(3, 3) from turned axes to those in which they have this roll, pitch and yaw: about z, then y, then x."""
     (sr, cr), (sp, cp), (sy, cy) = ((math.sin(turn), math.cos(turn)) for turn in map(math.radians, turns_deg))
     about_x = np.array([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])

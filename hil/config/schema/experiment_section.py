@@ -66,10 +66,6 @@ class WholeConfig(Protocol):
         """Force sensors."""
 
     @property
-    def motion(self) -> MotionConfig | None:
-        """The instrument that measures the rover's place."""
-
-    @property
     def record(self) -> RecordConfig:
         """What is recorded."""
 

@@ -22,6 +22,8 @@ _FILE: dict[str, Any] = {"note": "path of a calibration file, seen from the conf
 POSITION = ("x_m", "y_m", "z_m")
 MEASURES = {"distance": ("distance_m",), "position": POSITION, "pose": (*POSITION, "qx", "qy", "qz", "qw")}
 INERTIAL = ("ax_mps2", "ay_mps2", "az_mps2", "wx_radps", "wy_radps", "wz_radps")
+# Readings of each instrument that arming waits for: how much they scatter shows whether the rover stands.
+READINGS_TO_ARM = 5
 
 
 class InstrumentErrors(Section):
@@ -182,6 +184,13 @@ class ImuConfig(_InstrumentConfig):
 class JointsConfig(_InstrumentConfig):
     """Encoders of the rover's joints: bogies, rocker, steering, walking."""
 
+    frozen_readings: int = Field(
+        0,
+        ge=0,
+        le=10000,
+        description="encoders with this many equal readings in a row are frozen; 0: not checked, as those whose steps "
+        "are coarser than their noise repeat themselves wherever a joint rests",
+    )
     rate_hz: float = Field(50.0, ge=1, le=500, description="readings a second, of all encoders")
     noise_deg: float = Field(0.05, ge=1e-4, le=10, description="standard deviation of each angle")
     bias_deg: float = Field(0.0, ge=0, le=20, description="of each encoder's zero that calibration leaves")
