@@ -13,7 +13,7 @@ from hil.config.schema.instruments import JointsConfig, MotionConfig
 from hil.messages.layout import INSTRUMENTS
 
 # Equal readings in a row: fewer than the first come by chance, and what takes longer than the second [s] is no watch.
-LEAST_FROZEN, LONGEST_FROZEN_S = 3, 10.0
+LEAST_FROZEN, LONGEST_FROZEN_S = 3, 60.0
 
 
 def instrument_cross_checks(config: UncheckedConfig) -> list[Problem]:
