@@ -35,8 +35,8 @@ class Access(Protocol):
     def loads(self) -> Source[DaqBlock]:
         """The load channels. Raises DeviceError."""
 
-    def instrument(self, role: str) -> Source[Reading] | None:
-        """An instrument of motion; None: the rig has it in this process, without a driver. Raises DeviceError."""
+    def instrument(self, role: str) -> Source[Reading]:
+        """An instrument of motion. Raises DeviceError."""
 
     def go_on(self) -> int:
         """Poll the device requested last once; return the time afterwards [ns]. Raises DeviceError."""
@@ -79,9 +79,9 @@ class VirtualAccess:
         assert self._simulated_rig.loads is not None  # not called for a rig without load channels
         return self._simulated_rig.loads
 
-    def instrument(self, role: str) -> Source[Reading] | None:  # noqa: ARG002
+    def instrument(self, role: str) -> Source[Reading]:
         """See Access."""
-        return None
+        return self._simulated_rig.instruments[role]
 
     def go_on(self) -> int:
         """One tick."""

@@ -42,8 +42,6 @@ class _OfDriver:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         choices = {kind.name: handler.generate_schema(kind.settings) for kind in built_in(self._role)}
-        if not choices:  # only drivers of installed packages
-            choices = {"": handler.generate_schema(DeviceSection)}
         union = core_schema.tagged_union_schema(choices, discriminator="driver")
         as_it_is = core_schema.wrap_serializer_function_ser_schema(
             lambda section, dump: dump(section), schema=core_schema.any_schema()

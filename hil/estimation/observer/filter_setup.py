@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.spatial.transform import Rotation
-from scipy.special import gammaincinv
 
 from hil.config.rig import Rig
 from hil.config.schema.estimation import EstimationConfig
 from hil.config.schema.instruments import ImuConfig, JointsConfig, MotionConfig
 from hil.messages.layout import INSTRUMENTS
+from hil.signals.innovation import innovation_bound
 from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.observer.model import (
@@ -54,8 +54,6 @@ UNEVEN_M = 0.3  # way on which the ground under a wheel is another
 BIAS_WALK = 1e-3  # [1/s]
 # What an impact leaves uncertain: fast speed over the speed, tilt over the speed [rad s/m], and for how long.
 SHAKEN, SHAKEN_TILT, SHAKEN_S = 0.3, 0.2, 0.3
-# Probability with which a good reading is within its bound.
-BELIEVED = 0.9999
 # Of the running mean of an instrument's innovations: the share of a new one, the bound over that of a filter whose
 # noises are right, and how many of its standard deviations more. Noise that is half as large again is within.
 SHARE, MOST_MEAN, DEVIATIONS = 0.02, 2.5, 5.0
@@ -186,7 +184,7 @@ def joints_model(rig: Rig, joints: JointsConfig | None) -> JointsModel:
 def source_limits(rig: Rig) -> SourceLimits:
     """When a reading is rejected, and when its instrument is left out."""
     values = np.arange(1, max(len(rig.layout.joints_channels), 7) + 1)
-    most = 2.0 * gammaincinv(0.5 * values, BELIEVED)  # quantile of chi-square
+    most = values * [innovation_bound(count) for count in values.tolist()]
     # a running mean with weights (1 - a)^k a of values with mean 1 and variance 2/n
     deviation = np.sqrt(2.0 / values * SHARE / (2.0 - SHARE))
     sections = rig.config.instruments
