@@ -74,6 +74,14 @@ def test_the_pull_grows_no_faster_than_it_may(settled, nominal):
     assert 0.95 < pull_of(plant) / (0.5 * 200.0) <= 1.001
 
 
+def test_a_winch_with_a_speed_of_its_own_sets_that_of_the_rover(settled, nominal):
+    plant = towed(settled, nominal, cable=0.05)
+    assert plant.traction.speed == pytest.approx(0.05, rel=0.01)
+    assert plant.traction.pull > 100.0
+    with pytest.raises(ValueError, match="cable"):
+        Towing(cable=0.0)
+
+
 def test_a_winch_that_may_not_pull_only_measures(settled, nominal):
     plant = towed(settled, nominal, seconds=1.5, largest=0.0)
     assert pull_of(plant) == plant.traction.pull == 0.0
