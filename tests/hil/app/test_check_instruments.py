@@ -134,15 +134,6 @@ def test_a_silent_instrument_is_one_that_does_not_answer(rig):
     assert instrument.closed == 1
 
 
-def test_an_instrument_of_a_rig_in_this_process_has_no_driver_to_check(rig):
-    class InProcess(Instrument):
-        def instrument(self, role):
-            return None
-
-    (check,) = check_instrument("motion", rig, InProcess())
-    assert (check.ok, check.found) == (True, "simulated in this process")
-
-
 class Streamed:
     """A pose that stands still, with the real clock."""
 
