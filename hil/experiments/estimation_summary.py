@@ -12,7 +12,7 @@ from hil.experiments.summary import finite
 from hil.messages.layout import INSTRUMENTS
 from hil.messages.stages import SOURCE_STATES
 from hil.recording.stored_rows import Recorded, in_blocks
-from models.plant.motion_history import BY_WHEEL, SPEED, TIME, YAW, X
+from models.plant.motion_history import BY_WHEEL, SPEED, TIME, YAW, X, Y
 
 # Slower than this the rover counts as standing.
 _DRIVES_MPS = 0.01
@@ -23,14 +23,15 @@ _FIELDS = ("t_ns", "speed_mps", "speed_sd_mps", "pose", "pose_sd", "slip", "norm
 def estimation_summary(run: Finished) -> Summary:
     """Key `estimation` as docs/reference/summary.md has it; empty for a rig without instruments of motion.
 
-    Errors are root mean squares over the drive until the impact, at the times of the true motion (10 a second).
+    Errors are root mean squares over the drive until the impact, at the ticks next to the times of the true motion (10 a
+    second); a simulated rig at the protocol level has its own times.
     """
     if not run.config.layout.instruments:
         return {}
     errors: dict[str, float | None] = dict.fromkeys(("speed_error_mps", "slip_error", "load_error_N", "nees"))
     true_motion = run.ground_truth.motion
     if true_motion is not None and len(true_motion):
-        errors |= _errors(_driven(true_motion, run.ground_truth.hit_ns), run.ticks)
+        errors |= _errors(_driven(true_motion, run.ground_truth.hit_ns), run.ticks, run.config.loop.rate_hz)
     return {"estimation": {**errors, "sources": _sources(run)}}
 
 
@@ -41,18 +42,32 @@ def _driven(true_motion: NDArray[np.float64], hit_ns: int | None) -> NDArray[np.
     return rows
 
 
-def _errors(true_motion: NDArray[np.float64], ticks: Recorded) -> dict[str, float | None]:
+def _next_to(wanted_ns: NDArray[np.int64], t_ns: NDArray[np.int64], rate_hz: int) -> tuple[NDArray[np.intp], ...]:
+    """Which of the wanted times have a tick within half a period, and the places of these ticks."""
+    after = np.searchsorted(t_ns, wanted_ns).clip(1, len(t_ns) - 1)
+    places = after - (wanted_ns - t_ns[after - 1] < t_ns[after] - wanted_ns)
+    late_ns, period_ns = t_ns[places] - wanted_ns, 1_000_000_000 // rate_hz
+    (which,) = np.nonzero((2 * late_ns > -period_ns) & (2 * late_ns <= period_ns))
+    return which, places[which]
+
+
+def _errors(true_motion: NDArray[np.float64], ticks: Recorded, rate_hz: int) -> dict[str, float | None]:
     wanted_ns = np.rint(true_motion[:, TIME] * 1e9).astype(np.int64)
     found: list[dict[str, NDArray[Any]]] = []
     at: list[NDArray[np.int64]] = []
     for rows in in_blocks(ticks):
-        _, which, places = np.intersect1d(wanted_ns, rows["t_ns"], return_indices=True)
+        if len(rows) < 2:
+            continue
+        which, places = _next_to(wanted_ns, rows["t_ns"], rate_hz)
         at.append(which)
         found.append({name: rows[name][places] for name in _FIELDS})
-    order = np.concatenate(at)
+    order = np.concatenate(at) if at else np.zeros(0, np.int64)
     if not len(order):
         return {}
     true, of = true_motion[order], {name: np.concatenate([one[name] for one in found]) for name in _FIELDS}
+    way = true[:, SPEED] * (of["t_ns"] - wanted_ns[order]) * 1e-9  # driven from the time of the truth to the tick
+    true[:, X] += way * np.cos(true[:, YAW])
+    true[:, Y] += way * np.sin(true[:, YAW])
     wheels = of["slip"].shape[1]
     slip, load = true[:, BY_WHEEL : BY_WHEEL + wheels], true[:, BY_WHEEL + wheels :]
     speed_error = of["speed_mps"] - true[:, SPEED]
