@@ -49,7 +49,7 @@ def test_the_mailbox_and_the_control_socket_pass_it_on(shared, monkeypatch):
     publisher.publish(SimpleNamespace(ticks=1, late=0, skipped=0), 0)
     there = SharedGroundTruth(shared).outside
     assert there == LEFT._replace(t_ns=LEFT.t_ns + START_NS)
-    control = SimpleNamespace(ask=lambda _: truth_answer(shared.ground_truth, None))
+    control = SimpleNamespace(ask=lambda _: truth_answer(shared.ground_truth, {}))
     assert SimulatorGroundTruth(control, START_NS).outside == LEFT
 
 
