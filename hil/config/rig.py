@@ -62,7 +62,7 @@ class Rig:
 
     @cached_property
     def readings_ns(self) -> int:
-        """When each instrument of motion has made READINGS_TO_ARM readings since the start [ns]; 0: there is none."""
+        """When READINGS_TO_ARM readings of each instrument of motion are due since the start [ns]; 0: there is none."""
         times_s = (READINGS_TO_ARM / one.rate_hz + 1e-3 * one.delay_ms for one in self.config.instruments.values())
         return round(1e9 * max(times_s, default=0.0))
 

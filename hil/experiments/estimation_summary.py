@@ -23,8 +23,8 @@ _FIELDS = ("t_ns", "speed_mps", "speed_sd_mps", "pose", "pose_sd", "slip", "norm
 def estimation_summary(run: Finished) -> Summary:
     """Key `estimation` as docs/reference/summary.md has it; empty for a rig without instruments of motion.
 
-    Errors are root mean squares over the drive until the impact, at the ticks next to the times of the true motion (10 a
-    second); a simulated rig at the protocol level has its own times.
+    Errors are root mean squares over the drive until the impact, at the ticks next to the times of the true motion (10
+    a second); a simulated rig at the protocol level has its own times.
     """
     if not run.config.layout.instruments:
         return {}

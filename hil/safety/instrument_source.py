@@ -182,7 +182,7 @@ class InstrumentSource:
 
     def _at_rest(self) -> list[Check]:
         both = self._spread_before, self._spread  # the newer one, unless it has only begun
-        rest = max(both, key=lambda one: (one.count >= LEAST_AT_REST, one.began_ns)).at_rest()
+        rest = max(both, key=lambda one: (min(one.count, LEAST_AT_REST), one.began_ns)).at_rest()
         if not self._whole or rest.readings < LEAST_AT_REST:
             found, allowed = f"{rest.readings} readings", f"at least {LEAST_AT_REST}"
             return [Check(f"{self.role} at rest", False, found, allowed, "let the instrument send for a moment")]

@@ -82,9 +82,7 @@ def test_drawbar_pull_and_slip_are_measured(trial):
 
 
 def test_a_lost_camera_marks_the_run_and_the_trial_goes_on(trial):
-    done = trial(
-        lambda run: run.inject_fault("natnet", "off"), "experiment=impact", config="sim_motion_wire", at_s=1.5
-    )
+    done = trial(lambda run: run.inject_fault("natnet", "off"), "experiment=impact", config="sim_motion_wire", at_s=1.5)
     assert done.error is None
     assert done.faults == []  # none that led to Safe
     record = read_trial(done.folder, trusted=True)

@@ -22,8 +22,9 @@ _FILE: dict[str, Any] = {"note": "path of a calibration file, seen from the conf
 POSITION = ("x_m", "y_m", "z_m")
 MEASURES = {"distance": ("distance_m",), "position": POSITION, "pose": (*POSITION, "qx", "qy", "qz", "qw")}
 INERTIAL = ("ax_mps2", "ay_mps2", "az_mps2", "wx_radps", "wy_radps", "wz_radps")
-# Readings of each instrument that arming waits for: how much they scatter shows whether the rover stands.
-READINGS_TO_ARM = 5
+# Arming waits for the time of so many readings of each instrument: their scatter shows whether the rover stands. Three
+# are needed; of an instrument that loses 3 in 10, fewer come once in 600 times.
+READINGS_TO_ARM = 10
 
 
 class InstrumentErrors(Section):

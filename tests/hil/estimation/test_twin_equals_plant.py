@@ -30,6 +30,7 @@ EXACT = (
     *(f"plant.spread.{name}=0" for name in ("mass", "soil", "legs", "sensitivity", "start_m")),
     "plant.noise.speed_radps=0",
     "plant.noise.pressure_kPa=0",
+    "plant.veer={}",
 )
 # A load cell without error, and without the lag of its low-pass.
 EXACT_CELL = (
@@ -63,7 +64,7 @@ class Drive:
 
 
 def drive(name: str, *settings: str) -> Drive:
-    exact = EXACT_CELL if name == "sim_drawbar" else ()
+    exact = EXACT_CELL if name in ("sim_drawbar", "sim_follow") else ()
     config = load_config(name, [*IN_LOCKSTEP, *EXACT, *exact, *settings])
     rig, sink = build_simulated_rig(Rig(config)), MemorySink(config.layout)
     cycle = build_cycle(Rig(config), simulated_rig_io(config.layout, rig), sink, None)
@@ -117,7 +118,10 @@ def test_the_twin_of_each_shipped_config_drives_as_the_rig_does(name):
     run = drive(name, *(SHORT if load_config(name, IN_LOCKSTEP).section.obstacle else ()))
     check(run)
     if run.plant.hit_ns is not None:  # at the detection, some milliseconds after the touch
-        assert run.twin.energy_at_impact_J == pytest.approx(run.plant.effective_kinetic_energy_when_hit(), rel=SHARE)
+        expected_J, sd_J = run.plant.effective_kinetic_energy_when_hit(), run.twin.energy_at_impact_sd_J
+        error_J = abs(run.twin.energy_at_impact_J - expected_J)
+        # instruments have noise, and what they correct is off by as much as they say
+        assert error_J < (SHARE * expected_J if np.isnan(sd_J) else 3.0 * sd_J)
 
 
 @pytest.mark.slow
