@@ -8,6 +8,8 @@ Run: python docs/figures/architecture.py    (seconds; writes docs/images/archite
 
 from __future__ import annotations
 
+from textwrap import fill
+
 from code_reading import PROCESSES, boxes, memory_table, stages, uses
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,26 +17,31 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from outputs import outputs
 
 from hil.config.error_messages import resolved, whole_schema
+from hil.messages.layout import INSTRUMENTS
 from hil.runtime.cycle import Cycle
 
 # From top to bottom; what is not named here follows.
-ORDER = ("blocks", "drives", "drive_command", "valves", "valve_command", "healths", "fault_mailboxes", "ticks",
-         "timings", "events", "watchdog_events", "commands", "lease", "status", "ground_truth", "late")  # fmt: skip
+ORDER = ("blocks", "drives", "drive_command", "valves", "valve_command", "readings", "healths", "fault_mailboxes",
+         "ticks", "timings", "events", "watchdog_events", "commands", "lease", "status", "ground_truth",
+         "late")  # fmt: skip
 NOT_DRAWN = ("start",)  # every process reads it
-COLOURS = {"daq": "tab:blue", "drives": "tab:green", "valves": "tab:orange", "recorder": "tab:purple",
-           "watchdog": "tab:red", "command_server": "tab:brown", "simulated_rig": "teal", "loop": "black"}  # fmt: skip
+COLOURS = {"daq": "tab:blue", "drives": "tab:green", "valves": "tab:orange", "motion": "tab:olive",
+           "recorder": "tab:purple", "watchdog": "tab:red", "command_server": "tab:brown", "simulated_rig": "teal",
+           "loop": "black"}  # fmt: skip
 # Of each process but the loop: the height of its box, its title, and whether it reads or writes what is left of it.
 PLACES = {
-    "daq": (50.5, "daq worker", "-|>"),
-    "drives": (42.8, "drives worker", "<|-|>"),
-    "valves": (35.1, "valves worker", "<|-|>"),
-    "recorder": (27.4, "recorder", "<|-"),
-    "watchdog": (19.7, "watchdog", "<|-"),
-    "command_server": (12.0, "command server", "<|-|>"),
-    "simulated_rig": (4.3, "simulated rig", ""),
+    "daq": (50.9, "daq worker", "-|>"),
+    "drives": (44.2, "drives worker", "<|-|>"),
+    "valves": (37.5, "valves worker", "<|-|>"),
+    "motion": (30.8, "motion, imu, joints workers", "-|>"),
+    "recorder": (24.1, "recorder", "<|-"),
+    "watchdog": (17.4, "watchdog", "<|-"),
+    "command_server": (10.7, "command server", "<|-|>"),
+    "simulated_rig": (4.0, "simulated rig", ""),
 }
-BOX = (17, 6.2)
-LONGEST = 21  # characters of a line in the box of a stage
+BOX = (17, 5.6)
+MOST_LINES = 5  # in the box of a stage
+LONGEST, BROADEST = 21, 34  # characters of a line in the box of a stage, and in that of a device
 
 
 def box(axes: Axes, x: float, y: float, size: tuple[float, float], words: tuple[str, str], colour: str) -> None:
@@ -66,6 +73,8 @@ def draw_tick(axes: Axes) -> None:
     for place, stage in enumerate(found):
         x = step * (place + 0.5)
         calls = [call if len(call) <= LONGEST else call.replace(".", "\n.") for call in stage.calls.split("\n")]
+        if len(calls) > MOST_LINES:
+            calls = [fill(", ".join(calls), LONGEST)]
         box(axes, x, 1, (width, 9), (stage.name, "\n".join(calls)), "tab:blue")
         axes.text(x, -5.2, stage.module.replace(".", ".\n", 1), ha="center", va="center", fontsize=7, color="0.4")
         if place + 1 < len(found):
@@ -100,7 +109,7 @@ def draw_processes(axes: Axes) -> None:
         if style:
             arrow(axes, (16, y), (24.5, y), COLOURS[process], style)
             box(axes, 8, y, (16, BOX[1]), _outside(process), "0.5")
-    axes.text(8, PLACES["simulated_rig"][0], "with rig: simulated,\nin the place of the three workers",
+    axes.text(8, PLACES["simulated_rig"][0], "with rig: simulated,\nin the place of the workers",
               ha="center", va="center", fontsize=8, style="italic", color=COLOURS["simulated_rig"])  # fmt: skip
     box(axes, 92, 27, (15, 54), ("loop", "\n".join(module for module, _ in PROCESSES["loop"])), COLOURS["loop"])
     for process, found in used.items():
@@ -121,11 +130,20 @@ def _outside(process: str) -> tuple[str, str]:
             return "serial ports", "stop frames, if a worker is silent"
         case "command_server":
             return "operators' clients", "arm, start, set-points, stop, clear"
-    device = resolved(resolved(whole_schema()["properties"]["devices"])["properties"][process])
-    names = device.get("discriminator", {}).get("mapping", {}) or [device["properties"]["driver"]["const"]]
-    drivers = f"drivers: {', '.join(names)}"
-    titles = {"daq": ("force sensors", f"E-stop read back\n{drivers}"), "drives": ("wheel drives", drivers)}
+    roles = INSTRUMENTS if process in INSTRUMENTS else (process,)
+    drivers = fill(f"drivers: {', '.join(name for role in roles for name in _drivers(role))}", BROADEST)
+    titles = {
+        "daq": ("force sensors", f"E-stop read back\n{drivers}"),
+        "drives": ("wheel drives", drivers),
+        "motion": ("instruments of motion", drivers),
+    }
     return titles.get(process, (process, drivers))
+
+
+def _drivers(role: str) -> list[str]:
+    """Names of those that a config may name."""
+    device = resolved(resolved(whole_schema()["properties"]["devices"])["properties"][role])
+    return [*(device.get("discriminator", {}).get("mapping", {}) or [device["properties"]["driver"]["const"]])]
 
 
 def main() -> None:
