@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scipy.spatial.transform import Rotation
 
-from hil.config.model import UncheckedConfig
-from hil.config.schema.instruments import ImuConfig, InstrumentErrors, MotionConfig
+from hil.config.schema.instruments import ImuConfig, InstrumentErrors, JointEncoder, JointsConfig, MotionConfig
 from models.plant.instruments import InstrumentParameters
 from models.rover.tree import Vector
 
 
-def instrument_parameters(config: UncheckedConfig) -> dict[str, InstrumentParameters]:
-    """The instruments as the config describes them, by role, in the models' units."""
-    return {role: _parameters(config, section) for role, section in config.instruments.items()}
+def instrument_parameters(
+    instruments: Mapping[str, MotionConfig | ImuConfig | JointsConfig], encoders: Sequence[JointEncoder]
+) -> dict[str, InstrumentParameters]:
+    """The instruments in the models' units, by role.
+
+    Args:
+        instruments: their sections, by role.
+        encoders: of the joints, in the order of the values of a reading.
+    """
+    return {role: _parameters(section, encoders) for role, section in instruments.items()}
 
 
-def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameters:
+def _parameters(
+    section: MotionConfig | ImuConfig | JointsConfig, encoders: Sequence[JointEncoder]
+) -> InstrumentParameters:
     if isinstance(section, MotionConfig):
         turn = math.radians(section.noise_deg)
         noise = {"distance": 1, "position": 3, "pose": 3}[section.measures] * (section.noise_m,)
@@ -46,17 +54,15 @@ def _parameters(config: UncheckedConfig, section: object) -> InstrumentParameter
             body_turn=_turned(section.turn_deg, section.errors.mounting_deg),
             **_errors(section.errors),
         )
-    assert config.joints is not None
-    encoders = config.encoders
     return InstrumentParameters(
         measures="joints",
-        rate_hz=config.joints.rate_hz,
-        noise=len(encoders) * (math.radians(config.joints.noise_deg),),
-        bias=len(encoders) * (math.radians(config.joints.bias_deg),),
+        rate_hz=section.rate_hz,
+        noise=len(encoders) * (math.radians(section.noise_deg),),
+        bias=len(encoders) * (math.radians(section.bias_deg),),
         joints=tuple(encoder.joint for encoder in encoders),
         zero=tuple(math.radians(encoder.zero_deg + encoder.error_deg) for encoder in encoders),
         sign=tuple(-1.0 if encoder.reversed else 1.0 for encoder in encoders),
-        **_errors(config.joints.errors),
+        **_errors(section.errors),
     )
 
 

@@ -61,7 +61,7 @@ def nominal_rig(config: Config) -> RigParameters:
         piezo=_piezo(config.trial, config.sensitivities_mVpN, config.daq) if config.daq else None,
         cylinder_areas=cylinder_parameters.calibrated_areas(cylinders, config.layout.cylinders),
         loads=load_sensors(config),
-        instruments=instrument_parameters(config),
+        instruments=instrument_parameters(config.instruments, config.encoders),
         sample_rate_hz=config.daq.rate_hz if config.daq else 0,
         alignment=(0.0, 0.0),
         substep_ns=round(config.plant.substep_us * 1e3),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from hil.config.model import UncheckedConfig
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.stages import Prediction, Samples
@@ -22,14 +21,14 @@ class InstrumentMonitor:
     marked once for each cause: the run goes on without it.
 
     Args:
-        config: of the rig and the experiment.
+        sources: the instruments of the rig, in the order of its layout.
 
     Attributes:
         watched: whether there is any.
     """
 
-    def __init__(self, config: UncheckedConfig) -> None:
-        self._sources = [(attrgetter(role), InstrumentSource(role, config)) for role in config.layout.instruments]
+    def __init__(self, sources: Sequence[InstrumentSource]) -> None:
+        self._sources = [(attrgetter(source.role), source) for source in sources]
         self.watched = bool(self._sources)
 
     def check(self, samples: Samples, prediction: Prediction, latch: Report, mark: Report) -> None:

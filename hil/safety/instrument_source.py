@@ -189,9 +189,11 @@ class InstrumentSource:
         return self._values.checks(self._whole, rest)
 
     def _as_source(self) -> Check:
+        """Whether the observer uses it; one that the experiment can do without may have to be aligned first."""
         found = SOURCE_STATES[self._state].replace("_", " ")
-        to_do = f"look at mounting and zero of the instrument ({self.role} in the config)"
-        return Check(f"{self.role} as a source", self._state in _FIT, found, "not left out, not stale", to_do)
+        to_do = f"look at mounting and zero of the instrument ({self.role} in the config): hil calibrate {self.role}"
+        allowed = "not left out, not stale" if self.needed else "any: the run can do without it, and is marked"
+        return Check(f"{self.role} as a source", self._state in _FIT or not self.needed, found, allowed, to_do)
 
     def _take_at_rest(self, t_ns: int, value: Value) -> None:
         spread = self._spread

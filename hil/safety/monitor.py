@@ -19,6 +19,7 @@ from hil.residuals.in_tick import TickResiduals
 from hil.safety.block_monitor import BlockMonitor
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
 from hil.safety.instrument_monitor import InstrumentMonitor
+from hil.safety.instrument_source import InstrumentSource
 from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.valve_monitor import ValveMonitor
 from models.validity import VALIDITIES
@@ -65,7 +66,7 @@ class SafetyMonitor:
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
         self._valves, self._measured = ValveMonitor(rig), MeasuredMonitor(layout, limits)
         self._residuals = TickResiduals(config.residuals, layout, rig.rate_hz)
-        self.instruments = InstrumentMonitor(config)
+        self.instruments = InstrumentMonitor([InstrumentSource(role, config) for role in layout.instruments])
         self._answered_ns, self._bad_answers = -1, 0
         self._announce, self._only_recorded = announce, warnings_for(config)
         self.events: list[Event] = list(latched)

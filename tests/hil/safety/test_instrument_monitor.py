@@ -16,6 +16,7 @@ from hil.messages.schema import EVENT
 from hil.messages.stages import SOURCE_STATES, Samples
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes, warnings_for
 from hil.safety.instrument_monitor import InstrumentMonitor
+from hil.safety.instrument_source import InstrumentSource
 
 MS = 1_000_000
 POSE = "motion={measures: pose, stale_ms: 100, frozen_readings: 5}"
@@ -31,7 +32,9 @@ class Watched:
 
     def __init__(self, *settings, role="motion"):
         self.config = load_config("sim_impact", settings)
-        self.monitor, self.role, self.number, self.found = InstrumentMonitor(self.config), role, 0, []
+        self.role, self.number, self.found = role, 0, []
+        sources = [InstrumentSource(one, self.config) for one in self.config.layout.instruments]
+        self.monitor = InstrumentMonitor(sources)
         self.reading = Reading.unread(len(self.config.layout.instrument_channels(role)))
 
     def read(self, t_ms, *value):
@@ -77,7 +80,7 @@ def noisy(number):
 
 
 def test_without_instruments_nothing_is_watched():
-    assert not InstrumentMonitor(load_config("sim_impact")).watched
+    assert not InstrumentMonitor([]).watched
     assert warnings_for(load_config("sim_impact")) == warnings_for(load_config("sim_impact", [POSE]))
 
 
@@ -201,7 +204,7 @@ def test_the_room_is_that_of_the_rig_whatever_way_the_instrument_looks():
 def test_a_distance_has_the_reach_of_the_room_along_its_direction():
     """From 5 m ahead and back: the room's x from -1 to 4 is a distance of 1 to 6 m."""
     distance = (
-        "motion={measures: distance, origin_m: [5, 0, 0], direction: [-2, 0, 0], room_m: [[-1, 4], [-3, 3], [0, 1]]}"
+        "motion={measures: distance, origin_m: [5, 0, 0], direction: [-0.5, 0, 0], room_m: [[-1, 4], [-3, 3], [0, 1]]}"
     )
     for value, bad in ((0.99, True), (1.01, False), (5.99, False), (6.01, True)):
         found = Watched(distance).read(10, value)
@@ -353,8 +356,8 @@ def test_arming_is_tried_once_an_instrument_of_any_rate_has_shown_how_much_it_sc
     settings = f"motion={{measures: distance, rate_hz: {rate_hz}, stale_ms: {3000 / rate_hz + 10}, delay_ms: 5}}"
     watched = Watched(settings)
     ready_ms = Rig(watched.config).readings_ns / MS
-    assert ready_ms == pytest.approx(5 + 5000 / rate_hz)
-    for number in range(1, 6):
+    assert ready_ms == pytest.approx(5 + 10000 / rate_hz)
+    for number in range(1, 11):
         watched.read(1e3 * number / rate_hz, 1e-4 * (number % 3))
     assert [str(check) for check in watched.checks(ready_ms).values() if not check.ok] == []
 
@@ -370,16 +373,17 @@ def test_readings_of_a_rover_that_drives_are_none_at_rest():
     assert watched.checks(600)["scatter of the motion at rest"].ok
 
 
-def test_arming_refuses_a_source_that_the_observer_has_left_out():
-    watched = Watched(POSE)
+@pytest.mark.parametrize("needed", [True, False])
+def test_arming_refuses_a_needed_source_that_the_observer_has_left_out(needed):
+    """One that is not needed may have to be aligned first, by a drive."""
+    watched = Watched(POSE, *(["trial.hold_line={}"] if needed else []))
     for number in range(10):
         watched.read(10 * number, *noisy(number))
-    states = ("none", "used", "rejected", "left_out", "stale")
     found = {}
-    for state in states:
+    for state in SOURCE_STATES:
         watched.tick(91, state)
         found[state] = watched.checks(91)["motion as a source"].ok
-    assert found == {"none": True, "used": True, "rejected": True, "left_out": False, "stale": False}
+    assert found == {state: not needed or state in ("none", "used", "rejected") for state in SOURCE_STATES}
 
 
 def test_the_bound_is_the_longest_of_what_each_instrument_is_noticed_by():

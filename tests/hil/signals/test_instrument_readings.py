@@ -25,7 +25,9 @@ def read_by_the_rig(settings):
     q = rover.neutral()
     q[:3], q[3:7] = PLACE_M, Rotation.from_euler("xyz", TURNS_DEG, degrees=True).as_quat()
     state = type("State", (), {"q": q, "v": np.zeros(rover.nv)})
-    one = InstrumentOnRig(instrument_parameters(config)["motion"], rover, state, np.random.default_rng(1))
+    one = InstrumentOnRig(
+        instrument_parameters(config.instruments, config.encoders)["motion"], rover, state, np.random.default_rng(1)
+    )
     one.take(20_000_000)
     ((_, t_ns, value),) = one.since(0)
     return Readings(np.array([t_ns * 1e-9]), np.array([value]), np.array([0])), config.motion
