@@ -228,7 +228,8 @@ def _spread(work: Callable[[Any], np.ndarray], jobs: Sequence[Any], workers: int
         yield from pool.map(work, jobs)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("consistency", "errors", "cost"))
     parser.add_argument("--seeds", type=int, default=200)
@@ -239,3 +240,7 @@ if __name__ == "__main__":
         cost()
     else:
         (consistency if asked.what == "consistency" else errors)(asked.seeds, asked.workers, asked.set)
+
+
+if __name__ == "__main__":
+    main()

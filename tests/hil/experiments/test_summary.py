@@ -31,6 +31,10 @@ MEASURED = {  # need all samples
 }  # fmt: skip
 # from real_time_factor on the keys are not in the contract
 GROUSERS = {"grouser_offset_deg", "grouser_pitch_deg"}  # none of a smooth wheel
+OF_MOTION = {  # none without instruments of motion
+    "impact_speed_sd_mps", "effective_kinetic_energy_sd_J", "approach_angle_deg", "approach_angle_sd_deg",
+    "hit_across_m", "hit_across_sd_m", "hit_height_m", "hit_height_sd_m", "judged_without",
+}  # fmt: skip
 KEYS = {
     "angle_deg", "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "impact_peak_force_N",
     "sum_of_peaks_N", "corrected_peak_force_N", "corrected_sum_of_peaks_N",
@@ -39,7 +43,7 @@ KEYS = {
     "version", "real_time_factor", "cut_effective_ms", "links", "machine", "simulated_rig", "experiment",
     "release",
     "effective_kinetic_energy_on_ground_J", "effective_kinetic_energy_plant_on_ground_J",
-    "impact_speed_measured_mps", "quality", "residuals", *MEASURED, *GROUSERS,
+    "impact_speed_measured_mps", "quality", "residuals", *MEASURED, *GROUSERS, *OF_MOTION,
 }  # fmt: skip
 LOOP_KEYS = {
     "rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end", "long_ticks",
@@ -49,7 +53,7 @@ OF_A_HIT = {
     "corrected_peak_force_N", "corrected_sum_of_peaks_N", "effective_kinetic_energy_J",
     "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s", "contact_duration_s", "cut_latency_ms",
     "cut_effective_ms", "effective_kinetic_energy_on_ground_J", "effective_kinetic_energy_plant_on_ground_J",
-    "impact_speed_measured_mps", *MEASURED, *GROUSERS,
+    "impact_speed_measured_mps", *MEASURED, *GROUSERS, *OF_MOTION,
 }  # fmt: skip
 
 OF_REAL_TIME = {"links", "machine", "simulated_rig"}
@@ -119,7 +123,7 @@ def test_keys_are_exactly_those_of_the_contract(hit, refused):
 
 def test_a_hit_has_all_its_numbers(hit):
     summary = hit.summary()
-    assert {key for key in KEYS if summary[key] is None} == OF_REAL_TIME | GROUSERS
+    assert {key for key in KEYS if summary[key] is None} == OF_REAL_TIME | GROUSERS | OF_MOTION
     assert all(map(math.isfinite, numbers_in(summary)))
     assert (summary["accepted"], summary["reasons"], summary["aborted"]) == (True, [], False)
     assert summary["contact_duration_s"] > 0.0
