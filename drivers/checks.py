@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from drivers.device_sections import MovedRegulators, ValvesSection
+from drivers.device_sections import INSTRUMENTS, MovedRegulators, ValvesSection
 from drivers.driver_type import LineLoad, RigSetup
 from drivers.section import Problem
 
@@ -70,18 +70,22 @@ def each_once(
         yield Problem(key, words, f"one for each {what}: {', '.join(wanted)}", depends_on)
 
 
+def rate_key(role: str) -> str:
+    """Key of how often a device is read; that of load channels and instruments is beside what they measure."""
+    return f"{role}.rate_hz" if role in ("loads", *INSTRUMENTS) else f"devices.{role}.rate_hz"
+
+
 def load_problems(
     role: str,
     baud: int,
     loads: Iterable[LineLoad],
     depends_on: Sequence[str],
     baud_key: str = "baud",
-    rate: str = "",
 ) -> Iterator[Problem]:
-    """Check that no line is too busy; `rate` is the key of its rate, by default that of its device."""
+    """Check that no line is too busy."""
     share = max((load.share for load in loads), default=0.0)
     if share > ALLOWED_LOAD:
-        key, rate = f"devices.{role}.{baud_key}", rate or f"devices.{role}.rate_hz"
+        key, rate = f"devices.{role}.{baud_key}", rate_key(role)
         least = math.ceil(baud * share / ALLOWED_LOAD)
         allowed = f"at least {least}, {ALLOWED_LOAD:.0%} of its line time at most, or a lower {rate}"
         yield Problem(key, f"{baud}, busy for {share:.0%} of its time", allowed, (rate, *depends_on))

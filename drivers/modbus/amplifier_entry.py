@@ -50,7 +50,7 @@ class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
         except ValueError as error:
             yield Problem("devices.loads.inputs", str(error), "registers and a rate that fit", ("loads.rate_hz",))
         else:
-            yield from load_problems("loads", section.baud, [self._load(settings)], (), rate="loads.rate_hz")
+            yield from load_problems("loads", section.baud, [self._load(settings)], ())
 
     def connections(self, section: ModbusLoadsSection) -> Iterator[Connection]:
         """See DriverType."""

@@ -120,7 +120,7 @@ class ModbusJointsType(InstrumentType[ModbusJointsSection]):
             found, allowed = f"{settings.answer_timeout_ms:g}", f"at least {least_ms:.0f} at {section.baud} baud"
             yield Problem(f"{_KEY}.answer_timeout_ms", found, allowed, (f"{_KEY}.baud",))
         loads = self.line_loads(section, rig)
-        too_slow = list(load_problems("joints", section.baud, loads, (f"{_KEY}.encoders",), rate=key))
+        too_slow = list(load_problems("joints", section.baud, loads, (f"{_KEY}.encoders",)))
         yield from too_slow
         if not too_slow and settings.poll_s() * settings.rate_hz > 1.0:
             most = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from drivers.checks import ALLOWED_LOAD
-from drivers.device_sections import INSTRUMENTS, ValvesSection
+from drivers.checks import ALLOWED_LOAD, rate_key
+from drivers.device_sections import ValvesSection
 from drivers.driver_type import LineLoad, RigSetup
 from drivers.registry import driver_of, valves_driver
 from hil.config import Config
@@ -20,7 +20,7 @@ def bus_loads(devices: DevicesConfig | None, setup: RigSetup) -> list[Check]:
         driver = driver_of(section)
         checks += [_load(load) for load in driver.line_loads(section, setup)]
         if (busy := driver.busy(section, setup)) is not None:
-            checks.append(_busy(section.role, busy, _rate_key(section.role)))
+            checks.append(_busy(section.role, busy, rate_key(section.role)))
     return checks
 
 
@@ -65,8 +65,3 @@ def _busy(link: str, busy: float, key: str) -> Check:
     found = f"{busy:.0%} of its time, including the pauses of its devices"
     allowed = f"at most 100%, or it is slower than {key}"
     return Check(f"worker of the {link}", busy <= 1.0, found, allowed, f"lower {key}")
-
-
-def _rate_key(role: str) -> str:
-    """Key of how often a device is read; that of load channels and instruments is beside what they measure."""
-    return f"{role}.rate_hz" if role in ("loads", *INSTRUMENTS) else f"devices.{role}.rate_hz"

@@ -76,7 +76,7 @@ def _needed(config: UncheckedConfig) -> Iterator[Problem]:
     for role in config.needed_instruments:
         if role not in config.instruments:
             allowed = f"a section: the experiment {config.experiment} needs this instrument with rig: {config.rig}"
-            yield Problem(role, "null", allowed, ("experiment", "rig"))
+            yield Problem(role, "null", allowed, ("experiment", "rig", config.section_path))
 
 
 def _without_section(config: UncheckedConfig) -> Iterator[Problem]:

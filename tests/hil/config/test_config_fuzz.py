@@ -226,8 +226,10 @@ def test_a_wrong_value_of_a_device_is_refused_and_its_key_named(
 def _refuse(file: Path, path: tuple[Any, ...], value: Any) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(file, [f"{_dotted(path)}={_yaml(value)}"])
-    keys = [problem.key for problem in caught.value.problems]
-    assert all(key == _dotted(path) or key.startswith(_dotted(path) + ".") for key in keys), keys
+    key, wrong = f"{_dotted(path)}.", caught.value.problems
+    named = [f"{one.key}.".startswith(key) or any(key.startswith(f"{of}.") for of in one.depends_on) for one in wrong]
+    assert any(f"{one.key}.".startswith(key) for one in wrong)
+    assert all(named), [one.key for one in wrong]
 
 
 @pytest.mark.parametrize(("name", "path"), SECTIONS, ids=_word)
