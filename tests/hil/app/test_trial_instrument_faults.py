@@ -20,7 +20,7 @@ def faults(record):
     ]
 
 
-def test_a_frozen_imu_that_the_trial_does_not_need_is_marked_once_for_each_cause_and_nothing_else_comes_of_it(
+def test_a_frozen_imu_that_the_trial_does_not_need_is_marked_and_nothing_else_comes_of_it(
     short_trial,
 ):
     folder, other = short_trial(FROZEN), short_trial("imu={}")
