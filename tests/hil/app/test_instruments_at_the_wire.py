@@ -67,13 +67,12 @@ def wired(tmp_path, monkeypatch):
     time = VirtualTime()
     host = VirtualHost(time)
 
-    def ports(*parts):
+    def ports(wheels, cylinders, readings, _of_plant):
         config = load_config("sim_wire", INSTRUMENTS)
         channels = config.layout.instrument_channels
         values = {"motion": POSE, "joints": ANGLES}
-        return PlantPorts(
-            *parts, instruments={role: FixedReadings(host, channels(role), of) for role, of in values.items()}
-        )
+        instruments = {role: FixedReadings(host, channels(role), of) for role, of in values.items()}
+        return PlantPorts(wheels, cylinders, readings, instruments)
 
     monkeypatch.setattr(serial_process, "PlantPorts", ports)
     wired = Wired(tmp_path, host)
