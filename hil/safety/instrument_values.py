@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
 from hil.config.model import UncheckedConfig
 from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.messages.check import Check
 from hil.messages.fault_bounds import BEYOND_STOP_RAD, FASTEST_MPS, FASTEST_RADPS, JUMP_NOISES
+from hil.signals.instrument_readings import rotation
 from models.gravity import GRAVITY_MPS2
 
 Value = tuple[float, ...]
@@ -77,7 +76,7 @@ class MotionValues:
 
     def __init__(self, section: MotionConfig) -> None:
         self._section = section
-        self._turned, self._origin = _matrix(section.turn_deg), section.origin_m
+        self._turned, self._origin = rotation(section.turn_deg).as_matrix().tolist(), section.origin_m
         self._bounds_m = section.room_m
         if section.measures == "distance":
             length = math.hypot(*section.direction)
@@ -264,13 +263,3 @@ def _turn(before: Value, after: Value) -> float:
     """Angle between two attitudes [rad], of quaternions of any length and sign."""
     cosine = abs(sum(a * b for a, b in zip(before, after, strict=True))) / (math.hypot(*before) * math.hypot(*after))
     return 2.0 * math.acos(min(cosine, 1.0))
-
-
-def _matrix(turns_deg: Sequence[float]) -> list[list[float]]:
-    """(3, 3) from turned axes to those in which they have this roll, pitch and yaw: about z, then y, then x."""
-    (sr, cr), (sp, cp), (sy, cy) = ((math.sin(turn), math.cos(turn)) for turn in map(math.radians, turns_deg))
-    about_x = np.array([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])
-    about_y = np.array([[cp, 0.0, sp], [0.0, 1.0, 0.0], [-sp, 0.0, cp]])
-    about_z = np.array([[cy, -sy, 0.0], [sy, cy, 0.0], [0.0, 0.0, 1.0]])
-    rows: list[list[float]] = (about_z @ about_y @ about_x).tolist()
-    return rows

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from hil.config.rig import Rig
 from hil.config.schema.estimation import EstimationConfig
 from hil.config.schema.instruments import ImuConfig, JointsConfig, MotionConfig
 from hil.messages.layout import INSTRUMENTS
 from hil.signals.innovation import innovation_bound
+from hil.signals.instrument_readings import rotation, unit
 from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.observer.model import (
@@ -65,8 +65,7 @@ DRIVES_MPS = 0.005
 
 def turn(turns_deg: Sequence[float]) -> FloatArray:
     """Matrix (3, 3) of roll, pitch, yaw [deg]: outer axes from inner ones."""
-    matrix: FloatArray = Rotation.from_euler("ZYX", turns_deg[::-1], degrees=True).as_matrix()
-    return np.ascontiguousarray(matrix)
+    return np.ascontiguousarray(rotation(turns_deg).as_matrix())
 
 
 def make_filter(rig: Rig, wheel_place: FloatArray, sinkage_m: float) -> Observer:
@@ -141,14 +140,13 @@ def motion_model(motion: MotionConfig | None) -> MotionModel:
     """The instrument outside the rover; None: there is none."""
     kinds = {"distance": DISTANCE, "position": POSITION, "pose": POSE}
     section = MotionConfig() if motion is None else motion
-    direction = np.array(section.direction)
     return MotionModel(
         kind=NOTHING if motion is None else kinds[section.measures],
         point=np.array(section.point_m),
         origin=np.array(section.origin_m),
         turn=turn(section.turn_deg),
         body_turn=turn(section.body_turn_deg),
-        direction=direction / np.linalg.norm(direction),
+        direction=unit(section.direction),
         within=np.array(section.room_m),
         place_variance=section.noise_m**2,
         turn_variance=math.radians(section.noise_deg) ** 2,
