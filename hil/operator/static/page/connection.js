@@ -75,7 +75,7 @@ export class Connection {
     this.socket.close(); // a server that hangs would not answer that for long
     this.status = null;
     this.pulse();
-    for (const done of this.waiting.values()) done({ ok: false, error: "the page server is gone" });
+    for (const done of this.waiting.values()) done({ ok: false, lost: true, error: "the page server is gone" });
     this.waiting.clear();
     this.tell("closed");
     setTimeout(() => this.open(), AGAIN_MS);
@@ -99,14 +99,18 @@ export class Connection {
     return new Promise((done) => {
       const id = ++this.id;
       if (this.send({ ...message, id })) this.waiting.set(id, done);
-      else done({ ok: false, error: "there is no connection to the page server" });
+      else done({ ok: false, lost: true, error: "there is no connection to the page server" });
     });
   }
 
-  /** Send a command; a stop goes over a connection of its own when there is no WebSocket, as with too many viewers. */
-  command(command) {
-    if (command.type !== "stop" || this.socket?.readyState === WebSocket.OPEN) return this.ask({ type: "command", command });
-    return fetch("/stop", { method: "POST", body: JSON.stringify(command) }).then((answer) => answer.json())
+  /**
+   * Send a command; a stop goes over a connection of its own when there is no WebSocket, or when that one closes before
+   * it answers, as it does with too many viewers.
+   */
+  async command(command) {
+    const answer = await this.ask({ type: "command", command });
+    if (command.type !== "stop" || !answer.lost) return answer;
+    return fetch("/stop", { method: "POST", body: JSON.stringify(command) }).then((posted) => posted.json())
       .catch((error) => ({ ok: false, error: `there is no connection to the page server: ${error.message}` }));
   }
 

@@ -183,6 +183,17 @@ def test_a_page_without_a_place_among_the_viewers_stops_all_the_same(server, ope
     assert server.received == []
 
 
+def test_a_stop_whose_connection_closes_before_it_is_answered_is_sent_again(server, opened):
+    page = opened(server.url)
+    until(lambda: server.alive > 0)
+    server.deaf = server.full = True
+    page.click("#stop")
+    until(lambda: any(message.get("command", {}).get("type") == "stop" for message in server.received))
+    assert server.posted == []
+    server.disconnect()
+    until(lambda: [stop["reason"] for stop in server.posted] == ["button"])
+
+
 def test_a_motion_lasts_as_long_as_its_button_is_held(page, server):
     server.show(lease=MINE)
     button = page.get_by_text("Hold: left retract")
