@@ -102,7 +102,7 @@ class ScriptedServer:
         posted: stops that came without a WebSocket.
         alive: number of its signs of life; the status is sent again with each of them.
         full: there are too many viewers already.
-        deaf: it answers no message.
+        mute: it answers no message.
         hangs: as if it did not run any more: it sends nothing by itself.
         refuses: the error of each reply; "": none.
     """
@@ -110,7 +110,7 @@ class ScriptedServer:
     def __init__(self) -> None:
         self.received: list[dict[str, Any]] = []
         self.posted: list[dict[str, Any]] = []
-        self.alive, self.hangs, self.deaf, self.full, self.refuses = 0, False, False, False, ""
+        self.alive, self.hangs, self.mute, self.full, self.refuses = 0, False, False, False, ""
         self.answers: dict[str, Any] = {
             "config": copy.deepcopy(CONFIG),
             "check": {"source": "config", "checks": [_check("fault latch", True), _check("disk", False)]},
@@ -156,7 +156,7 @@ class ScriptedServer:
             while True:
                 message = json.loads(await socket.receive_text())
                 self.received.append(message)
-                if "id" in message and not self.deaf:
+                if "id" in message and not self.mute:
                     answer = {"ok": not self.refuses, "error": self.refuses, "cut_ms": None}
                     await socket.send_json({"type": "reply", "id": message["id"], **answer})
         except WebSocketDisconnect:

@@ -186,7 +186,7 @@ def test_a_page_without_a_place_among_the_viewers_stops_all_the_same(server, ope
 def test_a_stop_whose_connection_closes_before_it_is_answered_is_sent_again(server, opened):
     page = opened(server.url)
     until(lambda: server.alive > 0)
-    server.deaf = server.full = True
+    server.mute = server.full = True
     page.click("#stop")
     until(lambda: any(message.get("command", {}).get("type") == "stop" for message in server.received))
     assert server.posted == []
