@@ -24,7 +24,6 @@ _CORRECTS = ("used", "rejected")
 _STEP = 1e-4  # of the differences for the standard deviations [m, rad]
 KEYS = (
     "impact_speed_sd_mps",
-    "effective_kinetic_energy_sd_J",
     "approach_angle_deg",
     "approach_angle_sd_deg",
     "hit_across_m",
@@ -40,7 +39,6 @@ class Approach(NamedTuple):
 
     Attributes:
         speed_sd_mps: standard deviation of the rover's speed.
-        energy_sd_J: of T_c.
         measured: the rover is measured from outside, so that its speed is.
         angle_rad: between heading and the obstacle's normal, seen from above; positive: the rover points to port. None,
             as the next two: no instrument says it.
@@ -50,7 +48,6 @@ class Approach(NamedTuple):
     """
 
     speed_sd_mps: float
-    energy_sd_J: float
     measured: bool
     angle_rad: UncertainValue | None
     across_m: UncertainValue | None
@@ -80,7 +77,6 @@ def measured_approach(run: Finished) -> Approach | None:
         place = _place(run.rig.nominal.make_rover(), layout.turning, row, math.radians(config.trial.angle_deg))
     return Approach(
         float(row["speed_sd_mps"]),
-        float(row["energy_sd_J"]),
         measured,
         place.get("angle"),
         place.get("across"),
@@ -94,7 +90,7 @@ def approach_keys(approach: Approach | None) -> Summary:
     if approach is None:
         return dict.fromkeys(KEYS)
     angle, across, height = approach.angle_rad, approach.across_m, approach.height_m
-    values: list[Any] = [finite(approach.speed_sd_mps), finite(approach.energy_sd_J)]
+    values: list[Any] = [finite(approach.speed_sd_mps)]
     for found, scale in ((angle, math.degrees(1.0)), (across, 1.0), (height, 1.0)):
         values += [None, None] if found is None else [finite(scale * one) for one in found]
     return dict(zip(KEYS, (*values, list(approach.without)), strict=True))

@@ -213,11 +213,7 @@ class ImpactExperiment(Experiment):
             **measured_keys(measured),
             **(grouser_keys(run) if impact else dict.fromkeys(GROUSER_KEYS)),
             "effective_kinetic_energy_J": finite(cycle.twin.energy_at_impact_J),
-            **(
-                {"effective_kinetic_energy_sd_J": finite(cycle.twin.energy_at_impact_sd_J)}
-                if run.config.layout.instruments
-                else {}
-            ),
+            "effective_kinetic_energy_sd_J": finite(cycle.twin.energy_at_impact_sd_J),
             "effective_kinetic_energy_plant_J": finite(ground_truth.effective_kinetic_energy_when_hit())
             if hit
             else None,

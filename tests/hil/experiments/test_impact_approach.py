@@ -36,7 +36,7 @@ def finished(settings=ALL, source="used", angles=(0.0, 0.0, 0.0), place=(0.3, 0.
     if layout.instruments:
         row["source"] = SOURCE_STATES.index(source)
         row["pose_sd"] = (*3 * (SD["position"],), *3 * (SD["turn"],))
-        row["joint_angle_sd_rad"], row["speed_sd_mps"], row["energy_sd_J"] = SD["joint"], 4e-4, 5e-3
+        row["joint_angle_sd_rad"], row["speed_sd_mps"] = SD["joint"], 4e-4
     logger = SimpleNamespace(impact_ns=2_500_000)
     return SimpleNamespace(config=config, rig=Rig(config), ticks=ticks, cycle=SimpleNamespace(tick_logger=logger))
 
