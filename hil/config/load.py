@@ -16,7 +16,7 @@ from hil.config.checked import Config
 from hil.config.error_messages import problems_of, shown, wrong_by_themselves
 from hil.config.other_rovers import leave_out_replaced, other_rovers_problems, rover_type
 from hil.config.problems import ConfigError, Problem
-from hil.config.profile_file import profile_path, put_profile
+from hil.config.profile_file import profile_path, put_profile, put_table, table_path
 from hil.config.schema.sensors import LISTED
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
@@ -88,7 +88,8 @@ def _checked(
             problems.append(Problem("--seed", str(seed), "no seed: with rig: real there are no random numbers"))
     if folder is not None:  # the effective config of a run may be older than this check
         leave_out_replaced(raw, overrides, rover)
-        problems += [*other_rovers_problems(raw), *put_calibration(raw, folder), *put_profile(raw, folder)]
+        problems += [*other_rovers_problems(raw), *put_calibration(raw, folder)]
+        problems += [*put_profile(raw, folder), *put_table(raw, folder)]
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
@@ -115,8 +116,8 @@ def shipped_files(name: str) -> dict[str, str]:
     """A shipped config and the files it names, if any: text by path, relative to the config's folder."""
     text = shipped_configs()[name]
     files, raw = {f"{name}.yaml": text}, read_yaml(text, name)[0]
-    profile = profile_path(raw)
-    for path in [*calibration_paths(raw), *([profile] if profile else [])]:
+    over_time = [path for path in (profile_path(raw), table_path(raw)) if path]
+    for path in [*calibration_paths(raw), *over_time]:
         files[path] = (resources.files("rig_configs") / path).read_text(encoding="utf-8")
     return files
 

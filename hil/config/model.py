@@ -38,6 +38,7 @@ from hil.config.schema.operator import OperatorConfig
 from hil.config.schema.residuals import ResidualsConfig
 from hil.config.schema.rover import RoverConfig, turning_joints
 from hil.config.schema.sensors import DaqConfig, DetectorConfig
+from hil.config.schema.stimulus import StimulusConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig
 from hil.config.schema.trial import QualityConfig, TrialConfig
 from hil.config.yaml_io import write_yaml
@@ -69,7 +70,7 @@ class UncheckedConfig(Section):
         "impact",
         pattern=r"^[a-z][a-z0-9_]*$",
         max_length=64,
-        description="impact, jog, drive, follow, normal_force, drawbar, slope, or one of an installed package",
+        description="impact, jog, drive, follow, stimulus, normal_force, drawbar, slope, or one of a package",
         json_schema_extra={"note": "the name of an experiment"},
     )
     loop: LoopConfig = Field(default_factory=LoopConfig)
@@ -79,6 +80,7 @@ class UncheckedConfig(Section):
     jog: JogConfig = Field(default_factory=JogConfig)
     drive: DriveConfig = Field(default_factory=DriveConfig)
     follow: FollowConfig = Field(default_factory=FollowConfig)
+    stimulus: StimulusConfig = Field(default_factory=StimulusConfig)
     normal_force: NormalForceConfig = Field(default_factory=NormalForceConfig)
     drawbar: DrawbarConfig = Field(default_factory=DrawbarConfig)
     slope: SlopeConfig = Field(default_factory=SlopeConfig)

@@ -18,6 +18,7 @@ from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.jog.experiment import JogExperiment
 from hil.experiments.normal_force.experiment import NormalForceExperiment
 from hil.experiments.slope.experiment import SlopeExperiment
+from hil.experiments.stimulus.experiment import StimulusExperiment
 from hil.experiments.summary import run_summary, truth_reasons
 from hil.recording.run_folder import replacing
 from hil.residuals.evidence import RunEvidence
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from hil.recording import OpenRecord
 
 BUILT_IN: tuple[type[Experiment], ...] = (
-    ImpactExperiment, JogExperiment, DriveExperiment, FollowExperiment, NormalForceExperiment, DrawbarExperiment,
-    SlopeExperiment,
+    ImpactExperiment, JogExperiment, DriveExperiment, FollowExperiment, StimulusExperiment, NormalForceExperiment,
+    DrawbarExperiment, SlopeExperiment,
 )  # fmt: skip
 
 

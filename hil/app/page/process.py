@@ -17,6 +17,7 @@ from hil.operator.page.settings import PageSettings, ShownFile, read_settings
 from hil.operator.page.telemetry import Series, TelemetryReceiver
 from hil.operator.runtime_folder import RuntimeFolderError, read_token
 from hil.processes.lifecycle import WorkerLifecycle
+from hil.recording.annotation import annotate, annotation_of
 
 READ_RECORD = (sys.executable, "-P", "-m", "hil.app.page.record")
 
@@ -30,7 +31,7 @@ def make_page(settings: PageSettings, shown: ShownFile, access: PageAccess) -> P
     """
     return Page(
         access, OperatedRig(_connect(settings), _feed(settings), realtime=settings.realtime),
-        RunFolder(Path(settings.runs), READ_RECORD), shown.read,
+        RunFolder(Path(settings.runs), READ_RECORD, annotation_of, annotate), shown.read,
         [Series(row["name"], tuple(row["path"])) for row in shown.read().content["series"]],
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from hil.operator.page.access import PageAccess, Session, viewer_name
-from hil.operator.page.messages import MOST_SERIES, read_stop
+from hil.operator.page.messages import MOST_SERIES, read_note, read_stop
 from hil.operator.page.operated_rig import OperatedRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.settings import Shown
@@ -32,7 +32,7 @@ from hil.operator.page.viewer import Viewer
 STATIC = Path(__file__).parents[1] / "static"
 # Browsers at the same time.
 MOST_VIEWERS = 16
-_MOST_POST_BYTES = 1000
+_MOST_POST_BYTES, _MOST_NOTE_BYTES = 1000, 20_000
 _TRY_AGAIN_LATER = 1013
 # What another process reads from a record: shown by the page, or a file to download.
 _SHOWN, _EXPORTS = ("impact", "timing", "traces", "replay"), ("tdms", "mat", "mcap")
@@ -106,6 +106,7 @@ class Page:
             Route("/api/check", self._for_operators(self._check)),
             Route("/api/runs", self._for_operators(self._list)),
             Route("/api/runs/{name:path}/record/{what}", self._for_operators(self._record)),
+            Route("/api/runs/{name:path}/annotation", self._annotate, methods=["POST"]),
             Route("/api/runs/{name:path}/{kind}", self._for_operators(self._file)),
             Mount("/static", StaticFiles(directory=STATIC)),
             WebSocketRoute("/ws", self._socket),
@@ -183,15 +184,34 @@ class Page:
         error = await self._rig.outcome(command, session.name, self._rig.stop(command, session.name))
         return _json(msgspec.json.encode({"ok": not error, "error": error}))
 
-    async def _posted(self, request: Request) -> bytes | Response:
+    async def _annotate(self, request: Request) -> Response:
+        """A note and tags on a run: every operator may write them, without the lease, for no device is told."""
+        session, body = self._session(request.headers), await self._posted(request, _MOST_NOTE_BYTES)
+        if session is None:
+            return _log_in_first()
+        if isinstance(body, Response):
+            return body
+        name = request.path_params["name"]
+        try:
+            asked = read_note(body)
+            note, tags = await asyncio.to_thread(self._runs.annotate, name, asked.note, asked.add, asked.remove)
+        except LookupError as error:
+            return PlainTextResponse(str(error), 404)
+        except ValueError as error:
+            return PlainTextResponse(str(error), 400)
+        session.used()
+        self._rig.note(session.name, f"note and tags of {name} changed")
+        return _json(msgspec.json.encode({"note": note, "tags": tags}))
+
+    async def _posted(self, request: Request, most_bytes: int = _MOST_POST_BYTES) -> bytes | Response:
         """The body of a POST, or why it is refused."""
         if not self._access.origin_is_ours(request.headers):
             return PlainTextResponse("this was not sent by a page of this server", 403)
         body = b""
         async for part in request.stream():
             body += part
-            if len(body) > _MOST_POST_BYTES:
-                return PlainTextResponse(f"allowed: {_MOST_POST_BYTES} bytes", 413)
+            if len(body) > most_bytes:
+                return PlainTextResponse(f"allowed: {most_bytes} bytes", 413)
         return body
 
     async def _socket(self, socket: WebSocket) -> None:

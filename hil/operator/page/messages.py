@@ -48,11 +48,26 @@ class Subscribe(_Message, frozen=True, tag="subscribe"):
     series: Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=MOST_SERIES)]
 
 
+class RunNote(_Message, frozen=True):
+    """A change of the note and tags of a run.
+
+    Attributes:
+        note: takes the place of the former one; None leaves it.
+        add: tags that the run shall have.
+        remove: tags that it shall not have.
+    """
+
+    note: str | None = None
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
 FromBrowser: TypeAlias = Union[PageCommand, PageLease, Subscribe]  # noqa: UP007 - msgspec
 _DECODER: Final = msgspec.json.Decoder(FromBrowser)
 # What is sent without a WebSocket: a stop, and nothing else.
 StopRequest: TypeAlias = Union[Stop, EStop]  # noqa: UP007 - msgspec
 _STOP_DECODER: Final = msgspec.json.Decoder(StopRequest)
+_NOTE_DECODER: Final = msgspec.json.Decoder(RunNote)
 
 
 def read_message(content: str) -> FromBrowser:
@@ -73,3 +88,12 @@ def read_stop(content: bytes) -> Stop | EStop:
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"no stop: {error}") from None
     return stop
+
+
+def read_note(content: bytes) -> RunNote:
+    """Read a change of note and tags. Raises ValueError: it is none."""
+    try:
+        note: RunNote = _NOTE_DECODER.decode(content)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(f"no note: {error}") from None
+    return note

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,13 @@ import msgspec
 
 # The files that can be asked for; a figure is named after its experiment.
 FIGURE, SUMMARY, REPORT, RECORD = "figure.png", "summary.json", "report.html", "trial.h5"
+_CAMPAIGN = "campaign.json"
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 # Longest time that reading a record may take [s].
 _READS_S = 60.0
 _PLAIN = (int, float, str, bool, type(None))
+Annotation = tuple[str, tuple[str, ...]]
+Annotate = Callable[[Path, str | None, Collection[str], Collection[str]], Annotation]
 
 
 class RunFolder:
@@ -25,13 +28,22 @@ class RunFolder:
     Args:
         folder: of the runs.
         read_record: command that prints JSON from the record of a run, with its folder and what of it added.
+        annotation_of: the note and tags of a run. Raises ValueError: they cannot be read.
+        annotate: changes them: a new note or None, tags to add, tags to remove. Raises ValueError: not allowed.
 
     Attributes:
         read_record: the same command.
     """
 
-    def __init__(self, folder: Path, read_record: Sequence[str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        read_record: Sequence[str],
+        annotation_of: Callable[[Path], Annotation],
+        annotate: Annotate,
+    ) -> None:
         self._folder, self.read_record = folder.resolve(), read_record
+        self._annotation_of, self._annotate = annotation_of, annotate
         self._summaries: dict[Path, tuple[int, dict[str, Any] | None]] = {}
 
     def listed(self, running: str) -> list[dict[str, Any]]:
@@ -41,8 +53,8 @@ class RunFolder:
             running: folder of the run that is on; empty: none is.
         """
         place = Path(running).resolve() if running else None
-        folders = sorted(((folder.stat().st_mtime_ns, folder) for folder in self._folders()), reverse=True)
-        return [self._described(folder, folder == place) for _, folder in folders]
+        folders = sorted(((_time_ns(folder), folder) for folder in self._folders()), reverse=True)
+        return [self._described(folder, time_ns, folder == place) for time_ns, folder in folders]
 
     def file(self, name: str, kind: str) -> Path:
         """A file of a run.
@@ -81,6 +93,24 @@ class RunFolder:
             raise LookupError(f"{name}: {last or 'the record cannot be read'}")
         return done.stdout
 
+    def annotate(self, name: str, note: str | None, add: Collection[str], remove: Collection[str]) -> Annotation:
+        """Change the note and tags of a run; they stand beside its record, which stays as it is.
+
+        Args:
+            name: of the run, as listed.
+            note: takes the place of the former one; None leaves it.
+            add: tags that it shall have.
+            remove: tags that it shall not have.
+
+        Returns:
+            Note and tags now.
+
+        Raises:
+            LookupError: there is no such run.
+            ValueError: they are not allowed, or cannot be written.
+        """
+        return self._annotate(self._run(name), note, add, remove)
+
     def _run(self, name: str) -> Path:
         """The folder of a run. Raises LookupError: there is none of that name inside the folder of the runs."""
         parts = name.split("/")
@@ -98,11 +128,12 @@ class RunFolder:
             # beside its trials a campaign has folders of pictures
             yield from (trial for trial in _inside(folder) if any((trial / one).is_file() for one in (RECORD, SUMMARY)))
 
-    def _described(self, folder: Path, running: bool) -> dict[str, Any]:
+    def _described(self, folder: Path, time_ns: int, running: bool) -> dict[str, Any]:
         summary = self._summary(folder)
         of_campaign = not (folder / RECORD).is_file() and summary is None
         state = "running" if running else "campaign" if of_campaign else "done" if summary else "no summary"
         known = summary or {}
+        note, tags = self._written_on(folder)
         return {
             "name": folder.relative_to(self._folder).as_posix(),
             "state": state,
@@ -111,9 +142,18 @@ class RunFolder:
             "accepted": known.get("accepted"),
             "reasons": known.get("reasons", []),
             "numbers": {key: value for key, value in known.items() if isinstance(value, _PLAIN)},
+            "note": note,
+            "tags": tags,
             "files": sorted(_files(folder)),
-            "time": datetime.fromtimestamp(folder.stat().st_mtime, UTC).isoformat(timespec="seconds"),
+            "time": datetime.fromtimestamp(time_ns * 1e-9, UTC).isoformat(timespec="seconds"),
         }
+
+    def _written_on(self, folder: Path) -> Annotation:
+        """Note and tags; what cannot be read is said in the place of the note, and hides no run."""
+        try:
+            return self._annotation_of(folder)
+        except ValueError as error:
+            return str(error), ()
 
     def _summary(self, folder: Path) -> dict[str, Any] | None:
         """The summary of a run, read once for each time that it is written."""
@@ -135,6 +175,16 @@ def _inside(folder: Path) -> Iterator[Path]:
     for entry in folder.iterdir():
         if _PART.fullmatch(entry.name) and entry.is_dir() and not entry.is_symlink():
             yield entry
+
+
+def _time_ns(folder: Path) -> int:
+    """When a run or campaign was over; a note that is written later changes the time of its folder, and not this."""
+    for name in (SUMMARY, RECORD, _CAMPAIGN):
+        try:
+            return (folder / name).stat().st_mtime_ns
+        except OSError:
+            continue
+    return folder.stat().st_mtime_ns
 
 
 def _files(folder: Path) -> dict[str, Path]:

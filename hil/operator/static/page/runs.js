@@ -1,6 +1,7 @@
 /** Runs that are over: list, figure, summary, exports, comparison, and the force sensors around the impact. */
 
 import { axisStyle, bodyColours, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
+import { annotationForm } from "./annotation.js";
 import { byId, digits, make, read, recordOf, row, runOf } from "./dom.js";
 import { drawEvery } from "./draw.js";
 
@@ -11,7 +12,7 @@ export function startRuns(connection, config, onList, onShow, replay) {
   let [before, all, drawn, opened] = ["", [], true, null];
   const open = (run) => {
     opened = run;
-    show(run, all, replay);
+    show(run, all, replay, draw);
     onShow(run);
   };
   const draw = () => { drawn = false; };
@@ -45,6 +46,7 @@ function* drawList(all, open, main) {
       make("button", { type: "button", onclick: () => open(run) }, run.name),
       run.experiment ?? run.state,
       run.accepted === null || run.accepted === undefined ? run.state : run.accepted ? "accepted" : `not accepted: ${(run.reasons ?? []).join("; ")}`,
+      make("span", { class: "note-of-run" }, ...(run.tags ?? []).map((tag) => make("span", { class: "tag" }, tag)), run.note ?? ""),
       make("ul", { class: "numbers-of-run" }, ...shortOf(run, main[run.experiment] ?? [])),
     ));
     yield;
@@ -64,14 +66,14 @@ function shortOf(run, main) {
     .map(([key, value]) => make("li", {}, ...key.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]), ` ${digits(value)}`));
 }
 
-async function show(run, all, replay) {
+async function show(run, all, replay, changed) {
   const address = runOf(run.name);
   const place = byId("one-run");
   place.replaceChildren(make("h3", {}, run.name));
   const files = [["figure.png", "Figure"], ["summary.json", "Summary"], ["report.html", "Report"]].filter(([file]) => run.files.includes(file));
   const links = files.map(([file, text]) => make("a", { href: `${address}/${file}`, target: "_blank", rel: "noopener" }, text));
   const exports = run.state === "done" ? EXPORTS.map((to) => make("a", { href: `${recordOf(run.name)}/${to}` }, `Export ${to}`)) : [];
-  place.append(make("p", { class: "row" }, ...links, ...exports));
+  place.append(make("p", { class: "row" }, ...links, ...exports), annotationForm(run, changed));
   if (run.state === "done") place.append(make("button", { type: "button", onclick: () => replay.show(run.name) }, "Replay"));
   if (run.files.includes("figure.png")) place.append(make("img", { src: `${address}/figure.png`, alt: `Figure of ${run.name}` }));
   if (run.state === "done") place.append(comparison(run, all));

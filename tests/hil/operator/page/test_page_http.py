@@ -135,3 +135,30 @@ def test_the_scripts_of_a_report_run_as_those_of_nobody(browser, runs):
     policy = browser.get("/api/runs/campaign_1/report.html").headers["content-security-policy"]
     assert policy.startswith("sandbox allow-scripts;")
     assert "allow-same-origin" not in policy
+
+
+def test_an_operator_writes_a_note_and_tags_on_a_run_without_the_lease(browser, runs, rig):
+    (runs / "run_1").mkdir()
+    (runs / "run_1" / "trial.h5").write_bytes(b"record")
+    path = "/api/runs/run_1/annotation"
+    answer = browser.request("POST", path, json.dumps({"note": "slipped", "add": ["good", "bad"]}))
+    assert json.loads(answer.body) == {"note": "slipped", "tags": ["bad", "good"]}
+    answer = browser.request("POST", path, json.dumps({"remove": ["bad"]}))
+    assert json.loads(answer.body) == {"note": "slipped", "tags": ["good"]}
+    (listed,) = browser.json("/api/runs")
+    assert (listed["note"], listed["tags"]) == ("slipped", ["good"])
+    assert (runs / "run_1" / "trial.h5").read_bytes() == b"record"
+    assert (rig.commands(), rig.lease()) == ([], None)
+
+
+def test_a_note_of_a_stranger_from_elsewhere_or_of_no_run_is_refused(browser, browsers, runs):
+    (runs / "run_1").mkdir()
+    (runs / "run_1" / "trial.h5").touch()
+    path, note = "/api/runs/run_1/annotation", json.dumps({"note": "x"})
+    assert browsers().request("POST", path, note).status == 401
+    assert browser.request("POST", path, note, Origin="http://rig.example").status == 403
+    assert browser.request("POST", "/api/runs/run_2/annotation", note).status == 404
+    for body in ("{", '{"tags": ["x"]}', '{"add": ["a,b"]}', json.dumps({"note": "x" * 2001})):
+        assert browser.request("POST", path, body).status == 400, body
+    assert browser.request("POST", path, json.dumps({"note": "x" * 20_001})).status == 413
+    assert not (runs / "run_1" / "annotation.json").exists()

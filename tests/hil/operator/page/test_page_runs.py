@@ -9,9 +9,14 @@ import sys
 import pytest
 
 from hil.operator.page.runs import RunFolder
+from hil.recording.annotation import annotate, annotation_of
 
 PRINTS = (sys.executable, "-c", "import sys; print(*sys.argv[1:])")
 FAILS = (sys.executable, "-c", "import sys; sys.exit('no impact there')")
+
+
+def runs_in(folder, read_record=PRINTS):
+    return RunFolder(folder, read_record, annotation_of, annotate)
 
 
 def run_of(folder, age_s=0, **summary):
@@ -19,7 +24,8 @@ def run_of(folder, age_s=0, **summary):
     (folder / "trial.h5").touch()
     if summary:
         (folder / "summary.json").write_text(json.dumps(summary))
-    os.utime(folder, (10**9 - age_s, 10**9 - age_s))
+    for place in (*folder.iterdir(), folder):
+        os.utime(place, (10**9 - age_s, 10**9 - age_s))
     return folder
 
 
@@ -42,7 +48,7 @@ def out(tmp_path):
 
 
 def test_runs_and_campaigns_are_listed_newest_first(out):
-    listed = RunFolder(out, PRINTS).listed(str(out / "run_2"))
+    listed = runs_in(out).listed(str(out / "run_2"))
     assert [(one["name"], one["state"]) for one in listed] == [
         ("campaign_1", "campaign"), ("campaign_1/trial_0001", "done"), ("run_2", "running"), ("run_1", "done"),
     ]  # fmt: skip
@@ -52,7 +58,7 @@ def test_runs_and_campaigns_are_listed_newest_first(out):
 
 
 def test_a_summary_that_is_written_later_is_shown_and_a_damaged_one_harms_nothing(out):
-    folder = RunFolder(out, PRINTS)
+    folder = runs_in(out)
     states = {one["name"]: one["state"] for one in folder.listed("")}
     assert states["run_2"] == "no summary"
     (out / "run_2" / "summary.json").write_text('{"accepted": true}')
@@ -70,7 +76,7 @@ def test_a_summary_that_is_written_later_is_shown_and_a_damaged_one_harms_nothin
     ],
 )  # fmt: skip
 def test_a_name_that_leads_elsewhere_is_no_run(out, name):
-    folder = RunFolder(out, PRINTS)
+    folder = runs_in(out)
     for ask in (lambda: folder.file(name, "summary.json"), lambda: folder.read(name, "impact")):
         with pytest.raises(LookupError, match="no run"):
             ask()
@@ -79,18 +85,36 @@ def test_a_name_that_leads_elsewhere_is_no_run(out, name):
 @pytest.mark.parametrize("kind", ["trial.h5", "../run_2/summary.json", "figure.png", "", "report.html"])
 def test_only_figure_summary_and_report_can_be_asked_for_and_only_if_there(out, kind):
     with pytest.raises(LookupError):
-        RunFolder(out, PRINTS).file("run_1", kind)
+        runs_in(out).file("run_1", kind)
 
 
 def test_a_file_that_is_a_link_is_not_served(out, tmp_path):
     (out / "run_1" / "report.html").symlink_to(tmp_path / "secret" / "summary.json")
     with pytest.raises(LookupError):
-        RunFolder(out, PRINTS).file("run_1", "report.html")
+        runs_in(out).file("run_1", "report.html")
 
 
 def test_a_record_is_read_by_another_process(out):
-    found = RunFolder(out, PRINTS).read("campaign_1/trial_0001", "traces", "speed_mps").decode().split()
+    found = runs_in(out).read("campaign_1/trial_0001", "traces", "speed_mps").decode().split()
     assert found[0].endswith("out/campaign_1/trial_0001")
     assert found[1:] == ["traces", "speed_mps"]
     with pytest.raises(LookupError, match="run_1: no impact there"):
-        RunFolder(out, FAILS).read("run_1", "impact")
+        runs_in(out, FAILS).read("run_1", "impact")
+
+
+def test_a_run_is_listed_with_its_note_and_tags_in_its_old_place(out):
+    folder = runs_in(out)
+    before = [(one["name"], one["time"]) for one in folder.listed("")]
+    assert folder.annotate("run_1", "wheel slipped", ["good"], []) == ("wheel slipped", ("good",))
+    listed = folder.listed("")
+    assert [(one["name"], one["time"]) for one in listed] == before
+    assert [(one["note"], one["tags"]) for one in listed if one["name"] == "run_1"] == [("wheel slipped", ("good",))]
+    with pytest.raises(LookupError, match="no run"):
+        folder.annotate("../secret", "x", [], [])
+
+
+def test_a_note_that_cannot_be_read_hides_no_run(out):
+    (out / "run_1" / "annotation.json").write_text("[]")
+    assert "annotation.json cannot be read" in next(
+        one["note"] for one in runs_in(out).listed("") if one["name"] == "run_1"
+    )

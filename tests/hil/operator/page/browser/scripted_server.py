@@ -99,7 +99,7 @@ class ScriptedServer:
         url: of the page.
         answers: to GET /api/..., by what follows that; others are 404.
         received: messages of the page but its signs of life, oldest first.
-        posted: stops that came without a WebSocket.
+        posted: stops that came without a WebSocket, and notes on runs.
         alive: number of its signs of life; the status is sent again with each of them.
         full: there are too many viewers already.
         mute: it answers no message.
@@ -122,6 +122,7 @@ class ScriptedServer:
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
         routes = [
             Route("/", lambda _: FileResponse(STATIC / "page" / "index.html", headers=HEADERS)),
+            Route("/api/{what:path}/annotation", self._annotate, methods=["POST"]),
             Route("/api/{what:path}", self._answer),
             Mount("/static", StaticFiles(directory=STATIC)),
             Route("/stop", self._stop, methods=["POST"]),
@@ -145,6 +146,15 @@ class ScriptedServer:
         if what not in self.answers:
             return Response(status_code=404, headers=HEADERS)
         return JSONResponse(self.answers[what], headers=HEADERS)
+
+    async def _annotate(self, request: Request) -> Response:
+        """As the page server: note and tags of the run now."""
+        asked = await request.json()
+        self.posted.append(asked)
+        (run,) = [one for one in self.answers["runs"] if f"runs/{one['name']}" == request.path_params["what"]]
+        run["tags"] = sorted({*run.get("tags", []), *asked["add"]} - {*asked["remove"]})
+        run["note"] = run.get("note", "") if asked["note"] is None else asked["note"].strip()
+        return JSONResponse({"note": run["note"], "tags": run["tags"]}, headers=HEADERS)
 
     async def _socket(self, socket: WebSocket) -> None:
         await socket.accept()

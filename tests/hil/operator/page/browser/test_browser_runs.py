@@ -139,6 +139,21 @@ def test_runs_are_filtered_by_any_of_their_words(runs_page):
     until(lambda: runs_page.locator("#run-list tr").count() == 0)
 
 
+def test_a_note_and_tags_are_written_on_a_run_and_found_by_the_filter(server, runs_page):
+    server.answers["runs"][1]["tags"] = ["old", "dry"]  # a terminal added one after the page was read
+    runs_page.get_by_role("button", name="run_1", exact=True).click()
+    runs_page.get_by_label("Note", exact=True).fill("wheel slipped")
+    runs_page.get_by_label("Tags, with commas between them").fill("good, soft sand")
+    runs_page.get_by_role("button", name="Save the note").click()
+    runs_page.get_by_text("Saved.").wait_for()
+    assert server.posted == [{"note": "wheel slipped", "add": ["good", "soft sand"], "remove": []}]
+    assert runs_page.get_by_label("Tags, with commas between them").input_value() == "dry, good, old, soft sand"
+    runs_page.fill("#find-run", "soft sand")
+    until(lambda: runs_page.locator("#run-list tr").count() == 1)
+    assert "wheel slipped" in runs_page.locator("#run-list tr").inner_text()
+    assert runs_page.problems == []
+
+
 def test_the_last_trials_of_a_campaign_are_small_multiples_to_the_same_scale(server, opened):
     forces = {"campaign_1/trial_0002": [0.0, 80.0, 40.0], "campaign_1/trial_0001": [0.0, 40.0, 20.0]}
     server.answers["runs"] = [*map(run_of, forces), run_of("run_1")]

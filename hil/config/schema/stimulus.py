@@ -1,0 +1,111 @@
+"""The section of the experiment stimulus: wheel speeds and valves over time, from a table."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from hil.config.problems import Problem
+from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
+from hil.config.stimulus_table import ALL_WHEELS, MOST_CHARACTERS, TIME, StimulusTable, read_table
+from hil.messages.layout import Layout
+
+_KEY = "stimulus.table"
+# Part of the acceleration limit that a table may take: a loop that lost ticks can catch up before the limiter clamps.
+OF_ACCELERATION = 0.5
+
+
+class StimulusConfig(ExperimentSection):
+    """Set-points over time from a table: speeds of the rims, and valves."""
+
+    between_runs = ("interpolation",)
+
+    table: str = Field(
+        "time_s,speed_mps\n0,0\n1,0.05\n4,0.05\n5,0\n",
+        max_length=MOST_CHARACTERS,
+        description="columns time_s [s]; speed_mps, of all rims, or NAME_mps, of a wheel's [m/s]; CYLINDER_extend and "
+        "CYLINDER_retract, 1: powered",
+        json_schema_extra={
+            "note": "CSV text with a header, or the path of a CSV file, seen from the config's folder; the wheels "
+            "stand in its first and last row"
+        },
+    )
+    interpolation: Literal["linear", "held"] = Field(
+        "linear",
+        description="speeds between two rows: on a straight line; or held until the next row, and then reached by a "
+        "ramp of half limits.wheel_acceleration_radps2. Valves are always held",
+    )
+
+    @field_validator("table")
+    @classmethod
+    def _is_a_table(cls, text: str) -> str:
+        read_table(text)
+        return text
+
+    @property
+    def content(self) -> StimulusTable:
+        """The table as numbers."""
+        return read_table(self.table)
+
+    @property
+    def length_s(self) -> float:
+        """How long it lasts."""
+        return self.content.times_s[-1]
+
+    def speeds_mps(self, layout: Layout) -> list[tuple[float, ...]]:
+        """Speeds of the rims at each row, by wheel; empty: the table has no speeds, and the drives stay cut."""
+        columns = self.content.columns
+        zeros = (0.0,) * len(self.content.times_s)
+        named = [columns.get(f"{wheel}_mps", columns.get(ALL_WHEELS)) for wheel in layout.wheels]
+        return list(zip(*(column or zeros for column in named), strict=True)) if any(named) else []
+
+    def problems(self, config: WholeConfig) -> list[Problem]:
+        """Columns that the rig has, speeds and accelerations within its limits, at rest at both ends."""
+        layout, (times, columns) = config.layout, self.content
+        wheels, valves = [f"{name}_mps" for name in layout.wheels], list(layout.valves)
+        known = [ALL_WHEELS, *wheels, *valves]
+        unknown = [name for name in columns if name not in known]
+        if unknown:
+            allowed = f"{TIME} and {', '.join(known)}"
+            return [Problem(_KEY, f"a column {', '.join(unknown)}", allowed, ("rover", "cylinders"))]
+        problems = []
+        for name, values in columns.items():
+            found = (
+                _valve_problem(values)
+                if name in valves
+                else self._speed_problem(times, values, config)
+            )  # fmt: skip
+            problems += [Problem(_KEY, f"{name}: {found[0]}", found[1], found[2])] if found else []
+        for cylinder in layout.cylinders:
+            both = [columns.get(f"{cylinder}_{way}", (0.0,) * len(times)) for way in ("extend", "retract")]
+            if any(one and other for one, other in zip(*both, strict=True)):
+                problems.append(Problem(_KEY, f"{cylinder}: both ways powered at once", "one way at a time"))
+        return problems
+
+    def _speed_problem(
+        self, times: tuple[float, ...], values: tuple[float, ...], config: WholeConfig
+    ) -> tuple[str, str, tuple[str, ...]] | None:
+        """What was found, what is allowed, and what that depends on."""
+        radius_m, limits = config.wheel_radius_m, config.limits
+        if values[0] or values[-1]:
+            return f"{values[0]:g} m/s first and {values[-1]:g} m/s last", "0 in both: it begins and ends at rest", ()
+        most_mps = limits.wheel_speed_radps * radius_m
+        if (fastest := max(map(abs, values))) > most_mps:
+            depends_on = ("limits.wheel_speed_radps",)
+            return f"{fastest:g} m/s", f"at most {most_mps:.3g} m/s (limits.wheel_speed_radps at the rim)", depends_on
+        most_mps2 = OF_ACCELERATION * limits.wheel_acceleration_radps2 * radius_m
+        rates = [(later - one) / (end - begin) for (one, later), (begin, end) in zip(
+            pairwise(values), pairwise(times), strict=True)]  # fmt: skip
+        if self.interpolation == "linear" and (steepest := max(map(abs, rates))) > most_mps2:
+            place = times[[abs(rate) for rate in rates].index(steepest)]
+            allowed = f"at most {most_mps2:.3g} m/s in a second, half of limits.wheel_acceleration_radps2 at the rim"
+            return f"{steepest:.3g} m/s in a second from {place:g} s on", allowed, ("limits.wheel_acceleration_radps2",)
+        return None
+
+
+def _valve_problem(values: tuple[float, ...]) -> tuple[str, str, tuple[str, ...]] | None:
+    if other := [value for value in values if value not in (0.0, 1.0)]:
+        return f"{other[0]:g}", "0, off, or 1, powered", ()
+    return ("1 in its last row", "0 there: no valve is powered at the end", ()) if values[-1] else None

@@ -1,0 +1,88 @@
+"""A stimulus as CSV text: a column of times, and one for each thing that is set; read once, refused in words."""
+
+from __future__ import annotations
+
+import csv
+import math
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+TIME, ALL_WHEELS = "time_s", "speed_mps"
+LONGEST_S = 3600.0
+# With the rest of a config it stays below the largest YAML file that is read.
+MOST_CHARACTERS = 150_000
+
+
+class StimulusTable(NamedTuple):
+    """A table over time.
+
+    Attributes:
+        times_s: (rows,) strictly increasing, from 0 [s].
+        columns: the others by name, (rows,) each.
+    """
+
+    times_s: tuple[float, ...]
+    columns: dict[str, tuple[float, ...]]
+
+
+@lru_cache(8)
+def read_table(text: str) -> StimulusTable:
+    r"""Read the text of a CSV file: a header with `time_s` and other names, then rows of numbers.
+
+    Args:
+        text: its lines; empty ones, and those that begin with #, do not count.
+
+    Raises:
+        ValueError: it is no such table; the message names the row, as a text editor counts it.
+
+    Example:
+        >>> read_table("time_s,speed_mps\n0,0\n1,0.05\n2,0").columns["speed_mps"]
+        (0.0, 0.05, 0.0)
+        >>> read_table("time_s,speed_mps\n0,0\n1,\n2,0")
+        Traceback (most recent call last):
+            ...
+        ValueError: row 3: speed_mps is empty; a number in each column
+    """
+    lines = [
+        (number, next(csv.reader([line])))
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    if not lines:
+        raise ValueError("no rows")
+    names = [name.strip() for name in lines[0][1]]
+    if TIME not in names or len(names) < 2 or len(set(names)) < len(names) or "" in names:
+        found = ",".join(names)[:80]
+        raise ValueError(f"the header is {found!r}; it is needed, with {TIME} and one column or more, each named once")
+    rows = [_numbers(number, cells, names) for number, cells in lines[1:]]
+    if len(rows) < 2:
+        raise ValueError(f"{len(rows)} rows of numbers; two or more")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    times = columns.pop(TIME)
+    if times[0] != 0.0:
+        raise ValueError(f"the first time is {times[0]:g} s; 0")
+    for (number, _), (one, later) in zip(lines[2:], pairwise(times), strict=True):
+        if later <= one:
+            raise ValueError(f"row {number}: {TIME} {later:g} follows {one:g}; each later than the one before")
+    if times[-1] > LONGEST_S:
+        raise ValueError(f"it lasts {times[-1]:g} s; at most {LONGEST_S:g} s")
+    return StimulusTable(times, columns)
+
+
+def _numbers(number: int, cells: list[str], names: list[str]) -> list[float]:
+    if len(cells) != len(names):
+        raise ValueError(f"row {number} has {len(cells)} columns; {len(names)}, as the header")
+    values = []
+    for name, cell in zip(names, cells, strict=True):
+        text = cell.strip()
+        if not text:
+            raise ValueError(f"row {number}: {name} is empty; a number in each column")
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise ValueError(f"row {number}: {name} is {text[:40]!r}; a finite number")
+        values.append(value)
+    return values

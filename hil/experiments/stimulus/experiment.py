@@ -1,0 +1,176 @@
+"""Plays the table of the config: speeds of the rims and valves over time, over open ground."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.messages import ValveSet
+from hil.config.rig import Rig
+from hil.config.schema.stimulus import OF_ACCELERATION, StimulusConfig
+from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.figure_form import FigureForm
+from hil.experiments.summary import finite
+from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
+from hil.recording.stored_rows import in_blocks
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hil.recording import OpenRecord
+
+# Time recorded after the table, drives cut.
+AFTER_NS = 500_000_000
+
+
+class StimulusState(IntEnum):
+    """State of a stimulus; numbers as for the states of an impact trial where they are alike."""
+
+    IDLE = 0
+    ARMED = 1
+    PLAY = 2
+    SETTLE = 4
+    DONE = 5
+    ABORTED = 6
+
+
+IDLE, ARMED, PLAY, SETTLE, DONE, ABORTED = StimulusState  # faster in a tick, see hil.experiments.base
+
+
+class StimulusExperiment(Experiment):
+    """Idle until armed, then the table, then cut.
+
+    Args: as `Experiment`.
+    """
+
+    name = "stimulus"
+    section = StimulusConfig
+    states = StimulusState
+    figure = "stimulus.png"
+    main_numbers = (("error_rms_mps", "error", "m/s", 4), ("way_m", "way", "m", 3))
+
+    def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
+        super().__init__(rig, checks, attended=attended)
+        section, layout = rig.config.stimulus, rig.layout
+        radius_m = rig.config.wheel_radius_m
+        self._times_ns = [round(time * 1e9) for time in section.content.times_s]
+        self._speeds = [tuple([speed / radius_m for speed in row]) for row in section.speeds_mps(layout)]
+        self._valves = _valves(section, layout.cylinders)
+        self._held = section.interpolation == "held"
+        self._change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.config.loop.rate_hz
+        self._set = self._zeros = layout.zero_speeds
+        self._next = 1
+
+    def headline(self) -> str:
+        """What is played."""
+        columns = ", ".join(name.replace("_", " ") for name in self.config.stimulus.content.columns)
+        return f"{columns} from a table, {self.config.stimulus.length_s:g} s"
+
+    def drive_speeds_mps(self) -> Sequence[float]:
+        """The fastest straight rows, ahead and back."""
+        straight = [row[0] for row in self.config.stimulus.speeds_mps(self.rig.layout) if len(set(row)) == 1]
+        return sorted({max(straight, default=0.0), min(straight, default=0.0)} - {0.0})
+
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
+        """The goal of this tick."""
+        t_ns = samples.t_ns
+        if self._begin_or_end(samples, estimate, safe):
+            pass
+        elif self.state == ARMED and self._may_start(samples):
+            self._enter(PLAY, t_ns)
+        elif self.state == PLAY and t_ns - self._since_ns >= self._times_ns[-1]:
+            self._enter(SETTLE, t_ns)
+        elif self.state == SETTLE and t_ns - self._since_ns >= AFTER_NS:
+            self._enter(DONE, t_ns)
+        if self.state != PLAY:
+            self._set = self._zeros
+            return Goal(self.state, True, speed_radps=self._zeros)
+        elapsed_ns, last = t_ns - self._since_ns, len(self._times_ns) - 1
+        while self._next < last and self._times_ns[self._next] <= elapsed_ns:
+            self._next += 1
+        if self._speeds:
+            self._set = self._speeds_at(elapsed_ns)
+        valves = self._valves[self._next - 1] if self._valves else ()
+        return Goal(self.state, not self._speeds, speed_radps=self._set, valves=valves)
+
+    def _speeds_at(self, elapsed_ns: int) -> ByWheel:
+        """Between the rows around a time; held ones are reached by a ramp."""
+        before, after = self._speeds[self._next - 1], self._speeds[self._next]
+        if self._held:
+            change = self._change
+            pairs = zip(before, self._set, strict=True)
+            return tuple([last + min(max(new - last, -change), change) for new, last in pairs])
+        begin_ns, end_ns = self._times_ns[self._next - 1], self._times_ns[self._next]
+        part = min(max((elapsed_ns - begin_ns) / (end_ns - begin_ns), 0.0), 1.0)
+        return tuple([one + (later - one) * part for one, later in zip(before, after, strict=True)])
+
+    def summarise(self, run: Finished) -> Summary:
+        """Keys as docs/reference/summary.md lists them."""
+        section, radius_m = run.config.stimulus, run.config.wheel_radius_m
+        squares: NDArray[np.float64] = np.zeros(len(run.config.layout.wheels))
+        largest, way, count = np.zeros_like(squares), 0.0, 0
+        for block in in_blocks(run.ticks):
+            rows = block[block["state"] == PLAY]
+            if not len(rows):
+                continue
+            error = radius_m * (rows["set_speed_radps"] - rows["wheel_speed_radps"])
+            squares += (error**2).sum(axis=0)
+            largest = np.maximum(largest, np.abs(error).max(axis=0))
+            way += float(rows["speed_mps"].sum()) / run.config.loop.rate_hz
+            count += len(rows)
+        driven = bool(section.speeds_mps(run.config.layout)) and count
+        by_wheel = [finite(float(one)) for one in np.sqrt(squares / max(count, 1))]
+        return {
+            "wheels": list(run.config.layout.wheels),
+            "columns": list(section.content.columns),
+            "rows": len(section.content.times_s),
+            "length_s": section.length_s,
+            "interpolation": section.interpolation,
+            "played_s": count / run.config.loop.rate_hz,
+            "way_m": finite(way),
+            "error_rms_mps": finite(float(np.sqrt(squares.sum() / (squares.size * count)))) if driven else None,
+            "error_rms_by_wheel_mps": by_wheel if driven else None,
+            "error_largest_mps": finite(float(largest.max())) if driven else None,
+            **super().summarise(run),
+        }
+
+    @classmethod
+    def table(cls, summary: Summary) -> Table:
+        """What was played, and how the wheels followed, the verdict first."""
+        rows: list[tuple[str, Any]] = [
+            ("columns", ", ".join(summary.get("columns") or [])),
+            ("rows, interpolation", f"{summary.get('rows')}, {summary.get('interpolation')}"),
+            ("played", f"{quantity(summary.get('played_s'), '', 2)} of {quantity(summary.get('length_s'), 's', 2)}"),
+            ("way, twin", quantity(summary.get("way_m"), "m", 3)),
+            (
+                "speed set less speed measured, root mean square, largest",
+                quantity([summary.get("error_rms_mps"), summary.get("error_largest_mps")], "m/s", 4),
+            ),
+            ("root mean square of each wheel", quantity(summary.get("error_rms_by_wheel_mps"), "m/s", 4)),
+            ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
+        ]
+        return summary_table("Stimulus", [*verdict_rows(summary), *rows, *loop_rows(summary)])
+
+    @classmethod
+    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+        """What was set and measured over time."""
+        from hil.experiments.stimulus.figure import draw_stimulus  # matplotlib takes half a second to import
+
+        draw_stimulus(record, summary, path, form)
+
+
+def _valves(section: StimulusConfig, cylinders: Sequence[str]) -> list[ValveSet]:
+    """The valves at each row; empty: the table has none."""
+    columns, count = section.content.columns, len(section.content.times_s)
+    names = [(f"{cylinder}_extend", f"{cylinder}_retract") for cylinder in cylinders]
+    if not any(name in columns for pair in names for name in pair):
+        return []
+    off = (0.0,) * count
+    by_valve = [(columns.get(extend, off), columns.get(retract, off)) for extend, retract in names]
+    return [tuple([(bool(one[row]), bool(other[row])) for one, other in by_valve]) for row in range(count)]

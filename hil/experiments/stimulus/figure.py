@@ -1,0 +1,80 @@
+"""The figure of a stimulus: `stimulus.png`, or as PDF or SVG, in the width of a journal's column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from hil.config.load import parse_config
+from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
+from hil.experiments.figure_file import facts_of, save_figure
+from hil.experiments.figure_form import FigureForm
+from hil.messages.layout import Layout
+from hil.recording import OpenRecord
+
+_SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
+_PLAY = 2
+
+
+def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, form: FigureForm) -> None:
+    """Draw speeds of the rims set and measured, their difference, slip, speed of the rover, and valves if any.
+
+    Args:
+        record: of the run.
+        summary: as in `summary.json`.
+        path: of the file to write; its ending is the format.
+        form: its width.
+    """
+    config = parse_config(str(record.meta["config"]), "/meta/config")
+    layout, section, to_mmps = (
+        Layout.from_json(str(record.meta["layout"])),
+        config.stimulus,
+        1e3 * config.wheel_radius_m,
+    )
+    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
+    speeds, errors, slips, last = grid.ravel()
+    lines = over_time(
+        record.tick,
+        {"state": 1.0, "wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps, "slip": 1.0, "speed_mps": 1e3},
+    )
+    t_state, states = lines["state"][0]
+    began_s = float(t_state[np.asarray(states) == _PLAY][:1].sum())
+    for wheel in wheels_in_order(layout):
+        style = wheel_style(layout, wheel)
+        t_s, measured = lines["wheel_speed_radps"][wheel]
+        plot_line(speeds, form, t_s, measured, **style, label=layout.wheels[wheel].replace("_", " "))
+        plot_line(errors, form, t_s, np.interp(t_s, *lines["set_speed_radps"][wheel]) - measured, **style)
+        plot_line(slips, form, *lines["slip"][wheel], **style)
+    for wheel in range(len(layout.wheels)):
+        label = None if wheel else "set"
+        plot_line(speeds, form, *lines["set_speed_radps"][wheel], color="black", ls="--", label=label)
+    speeds.legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
+    dress_panel(speeds, form, "Speed of the rims: measured and set", "[mm/s]")
+    dress_panel(errors, form, "Speed of the rims: set less measured", "[mm/s]")
+    dress_panel(slips, form, "Slip, twin", "[-]")
+    low, high = slips.get_ylim()  # at rest slip may be anything
+    slips.set_ylim(max(low, -1.05), min(high, 1.05))
+    powered = [name for name in layout.valves if name in section.content.columns]
+    if powered:
+        times = np.array(section.content.times_s) + began_s
+        for place, name in enumerate(powered):
+            values = np.array(section.content.columns[name])
+            last.fill_between(times, place, place + 0.8 * values, step="post", color="#004488", lw=0.0)
+        last.set_yticks(np.arange(len(powered)) + 0.4, [name.replace("_", " ") for name in powered])
+        dress_panel(last, form, "Valves powered, as in the table", "")
+    else:
+        plot_line(last, form, *lines["speed_mps"][0], color="black")
+        dress_panel(last, form, "Forward speed of the rover, twin", "[mm/s]")
+    for axes in grid[1][2 - form.columns :]:
+        axes.set_xlabel("time [s]", fontsize=form.font(9.0))
+    verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
+    title = f"Stimulus, {len(section.content.times_s)} rows, {section.length_s:g} s: {verdict}"
+    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
+    save_figure(figure, path, title, facts_of(record, summary), form)

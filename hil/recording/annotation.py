@@ -1,0 +1,140 @@
+"""A note and tags on a run, in a file beside its record: written at any time, covered by no digest.
+
+Record and summary are never written for it, so that `hil verify` finds them as they were.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hil.config.json_io import read_json
+from hil.recording.run_folder import FolderError, file_in
+
+FILE_NAME = "annotation.json"
+# What a folder of a run or campaign holds at least one of.
+_OF_A_RUN = ("trial.h5", "summary.json", "campaign.json", "campaign.csv")
+MOST_NOTE, MOST_TAG, MOST_TAGS = 2000, 40, 32
+_MOST_BYTES = 2**16
+
+
+class Annotation(NamedTuple):
+    """What people wrote on a run.
+
+    Attributes:
+        note: a text, which may have several lines; "": none.
+        tags: without repeats, in alphabetical order.
+    """
+
+    note: str = ""
+    tags: tuple[str, ...] = ()
+
+
+def annotation_of(folder: Path) -> Annotation:
+    """The note and tags of a run or campaign; empty ones if nobody wrote any.
+
+    Args:
+        folder: of the run or campaign.
+
+    Raises:
+        FolderError: the file is a link, or holds something else.
+    """
+    place = file_in(folder, FILE_NAME)
+    try:
+        found = read_json(place, _MOST_BYTES)
+        return _checked(found)
+    except FileNotFoundError:
+        return Annotation()
+    except (OSError, ValueError) as error:
+        raise FolderError(f"{place} cannot be read: {error}: correct it, or remove it") from None
+
+
+def annotate(folder: Path, note: str | None = None, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Annotation:
+    """Change the note and tags of a run or campaign; record and summary stay as they are.
+
+    Args:
+        folder: of the run or campaign.
+        note: takes the place of the former one; "" removes it, None leaves it.
+        add: tags that it shall have.
+        remove: tags that it shall not have; one that it has not is no error.
+
+    Returns:
+        What is in the file now.
+
+    Raises:
+        FolderError: the folder holds no run, or cannot be written to.
+        ValueError: a note or tag is not allowed; nothing is changed.
+    """
+    if not any(file_in(folder, name).is_file() for name in _OF_A_RUN):
+        raise FolderError(f"{folder} holds no run: give a folder with {' or '.join(_OF_A_RUN[:2])}, or a campaign's")
+    added, removed = [_tag(one) for one in add], {_tag(one) for one in remove}
+    written = None if note is None else _note(note)
+    try:
+        with _locked(folder):
+            before = annotation_of(folder)
+            tags = tuple(sorted({*before.tags, *added} - removed))
+            if len(tags) > MOST_TAGS:
+                raise ValueError(f"{len(tags)} tags, allowed: {MOST_TAGS}")
+            after = Annotation(before.note if written is None else written, tags)
+            if after != before:
+                _replace(folder, after)
+    except OSError as error:
+        raise FolderError(f"{folder / FILE_NAME} cannot be written: {error.strerror}") from None
+    return after
+
+
+def _checked(found: Any) -> Annotation:
+    """Raises ValueError: it is none."""
+    if not isinstance(found, dict) or not found.keys() <= {"note", "tags"}:
+        raise ValueError("allowed: an object with note and tags")
+    note, tags = found.get("note", ""), found.get("tags", [])
+    if not isinstance(note, str) or not isinstance(tags, list) or len(tags) > MOST_TAGS:
+        raise ValueError(f"note: allowed is a text; tags: allowed is a list of at most {MOST_TAGS}")
+    return Annotation(_note(note), tuple(sorted({_tag(one) for one in tags})))
+
+
+def _note(text: str) -> str:
+    text = text.strip()
+    if len(text) > MOST_NOTE or not all(one.isprintable() or one in "\n\t" for one in text):
+        raise ValueError(f"a note of {len(text)} characters; allowed: {MOST_NOTE}, and no control characters")
+    return text
+
+
+def _tag(text: Any) -> str:
+    tag = text.strip() if isinstance(text, str) else ""
+    if not 0 < len(tag) <= MOST_TAG or not tag.isprintable() or "," in tag:
+        raise ValueError(f"tag {str(text)[:60]!r}: allowed: 1 to {MOST_TAG} characters on one line, without commas")
+    return tag
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One writer at a time: the page and a terminal may add a tag in the same moment."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _replace(folder: Path, content: Annotation) -> None:
+    """Readers see the file before or after, never a part of it, also if the power fails."""
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{FILE_NAME}.")
+    unfinished = Path(name)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"note": content.note, "tags": content.tags}, file, ensure_ascii=False, indent=1)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.chmod(0o644)  # whoever may read the run may read this
+        unfinished.replace(folder / FILE_NAME)
+    finally:
+        unfinished.unlink(missing_ok=True)
