@@ -94,5 +94,3 @@ class LineDevice:
 
     def __repr__(self) -> str:
         return f"<simulated {self.name} at {self.path}>"
-
-

@@ -115,5 +115,3 @@ class MisreadStream(Misread):
 def misread(device: SimulatedSerialDevice, measured: Measured) -> Misread:
     """The device, with readings that can be wrong."""
     return (MisreadStream if isinstance(device, Streaming) else Misread)(device, measured)
-
-

@@ -23,7 +23,13 @@ class StreamingInstrument(LineDevice):
     """
 
     def __init__(
-        self, name: str, channels: Sequence[str], rate_hz: float, values: Sequence[float], baud: int, bench: Place | None
+        self,
+        name: str,
+        channels: Sequence[str],
+        rate_hz: float,
+        values: Sequence[float],
+        baud: int,
+        bench: Place | None,
     ) -> None:
         super().__init__(baud, bench)
         self.name, self.channels = name, tuple(channels)

@@ -215,9 +215,7 @@ def amplifier(
     return LoadAmplifier(registers, address, baud, bench)
 
 
-def encoders(
-    *, addresses: Sequence[int] = (1, 2), baud: int = 115200, bench: Place | None = None
-) -> JointEncoders:
+def encoders(*, addresses: Sequence[int] = (1, 2), baud: int = 115200, bench: Place | None = None) -> JointEncoders:
     """Simulated encoders of joints on one Modbus RTU line, until they are closed. Function 4.
 
     Args:

@@ -60,6 +60,7 @@ class NiChassis:
     @property
     def outputs(self) -> Mapping[str, float]:
         """Voltages of the analog outputs [V], by physical name."""
+        self._chassis.wake(self._bench.now_ns())
         return dict(self._chassis.outputs)
 
     @property
@@ -127,11 +128,9 @@ def ni_chassis(
 
     Args:
         channels: inputs of cDAQ1Mod1.
-        rate_hz: samples a second of these; a task that sets another rate gets samples at that rate.
+        rate_hz: samples a second of these until a task sets another rate.
         range_V: full scale of the inputs, either sign [V].
         outputs: analog outputs of cDAQ1Mod3.
         bench: where it is; None: this computer, in real time.
     """
     return NiChassis(channels, rate_hz, range_V, outputs, bench)
-
-

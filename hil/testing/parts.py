@@ -84,9 +84,9 @@ class Voltages:
         reading_error: added to each sample [V]: a wrong sensor.
     """
 
-    def __init__(self, now_ns: Callable[[], int], channels: int, rate_hz: int = 25_600) -> None:
+    def __init__(self, now_ns: Callable[[], int], channels: int, rate_hz: float = 25_600) -> None:
         self.channels, self.rate_hz, self.reading_error = channels, rate_hz, 0.0
-        self._now_ns, self._began_ns = now_ns, now_ns()
+        self._now_ns, self._began_ns, self._passed_s = now_ns, now_ns(), 0.0
         self._constant = [0.0] * channels
         self._since: deque[tuple[int, int, float]] = deque(maxlen=4096)  # from which sample, channel, volts before
         self._functions: dict[int, Callable[[npt.NDArray[np.float64]], npt.ArrayLike]] = {}
@@ -115,16 +115,24 @@ class Voltages:
             place = range(self.channels)[channel]
             if (function := self._functions.get(place)) is None:
                 return self._constant[place] + self.reading_error
-            now_s = (self._now_ns() - self._began_ns) * 1e-9
+            now_s = self._passed_s + (self._now_ns() - self._began_ns) * 1e-9
             return float(np.asarray(function(np.array([now_s])), dtype=float).reshape(-1)[0]) + self.reading_error
+
+    def pace(self, rate_hz: float) -> None:
+        """Take so many samples a second from now on, counted from 0; functions of the time go on."""
+        with self._lock:
+            now_ns = self._now_ns()
+            self._passed_s += (now_ns - self._began_ns) * 1e-9
+            self._began_ns, self.rate_hz = now_ns, rate_hz
+            self._since.clear()
 
     def taken(self) -> int:
         """Samples of each channel so far."""
-        return (self._now_ns() - self._began_ns) * self.rate_hz // 1_000_000_000
+        return int((self._now_ns() - self._began_ns) * self.rate_hz // 1_000_000_000)
 
     def at_ns(self, sample: int) -> int:
         """When a sample is taken [ns]."""
-        return self._began_ns + -(-sample * 1_000_000_000 // self.rate_hz)
+        return self._began_ns + int(-(-sample * 1_000_000_000 // self.rate_hz))
 
     def due_ns(self, count: int) -> int:
         """When so many samples are there [ns]."""
@@ -141,7 +149,7 @@ class Voltages:
             volts[:] = self._constant
             for sample, channel, before in reversed(self._since):
                 volts[: max(sample - first, 0), channel] = before
-            times_s = (first + np.arange(len(volts))) / self.rate_hz
+            times_s = self._passed_s + (first + np.arange(len(volts))) / self.rate_hz
             for channel, function in self._functions.items():
                 volts[:, channel] = function(times_s)
         volts += self.reading_error
