@@ -45,7 +45,6 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_typehints_format = "short"
-autodoc_default_options = {"show-inheritance": True}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
@@ -70,17 +69,19 @@ html_domain_indices = False
 html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["versions.html", "theme-switcher"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "primary_sidebar_end": [],
     "show_toc_level": 2,
-    "navigation_depth": 3,
+    "navigation_depth": 2,
+    "collapse_navigation": True,
     "back_to_top_button": True,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_context = {"default_mode": "auto"}
 html_sidebars: dict[str, list[str]] = {"index": []}
 
 # Docstrings are plain text with code in backticks: a bar means a bar to them, and a substitution to reStructuredText.

@@ -26,7 +26,6 @@ OF_THE_DOCS = {
     "run_a_trial": ("trial.png", "The figure that `hil trial` draws of this run"),
 }
 PAGE = re.compile(r"\bdocs/([\w./-]+\.md)\b")
-PROGRAM = re.compile(r"(?<![\w/])(?:tests/example_package)(?![\w/])")
 
 
 def draw(folder: Path) -> None:
@@ -67,17 +66,17 @@ def gallery_page(program: Path, pictures: Path) -> str:
 
 def gallery_index(pictures: Path) -> str:
     """The first page of the gallery: a picture and a line of each program."""
-    cards = []
+    cards, names = [], []
     for program in sorted((ROOT / "examples").glob("*.py")):
         title, _, printed = _docstring(program.read_text(encoding="utf-8"))
         picture = _picture(program.stem, pictures)
         shown = f"![{picture[1]}]({picture[0]})" if picture else f"```text\n{printed}\n```" if printed else ""
-        name = program.stem.replace("_", " ")
-        cards.append(f"::::{{container}}\n**[{name[0].upper()}{name[1:]}]({program.stem}.md)**\n\n{title}\n\n{shown}\n::::\n")
-    names = "".join(f"{program.stem}\n" for program in sorted((ROOT / "examples").glob("*.py")))
+        name = program.stem.replace("_", " ").capitalize()
+        names.append(f"{name} <{program.stem}>\n")
+        cards.append(f"::::{{container}}\n**[{name}]({program.stem}.md)**\n\n{title}\n\n{shown}\n::::\n")
     return (
         "# Examples\n\nShort programs. Each page says how to run one, and what it prints; a test runs each of them.\n\n"
-        f":::::{{container}} gallery\n{''.join(cards)}:::::\n\n```{{toctree}}\n:hidden:\n\n{names}```\n"
+        f":::::{{container}} gallery\n{''.join(cards)}:::::\n\n```{{toctree}}\n:hidden:\n\n{''.join(names)}```\n"
     )
 
 

@@ -7,7 +7,6 @@ nobody's way: the pages of docs/ stay plain Markdown, whose links work in the re
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -20,7 +19,6 @@ from site_gallery import gallery_index, gallery_page
 
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
-FIRST_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 # Pages that stand outside docs/, or are folders there, by their path in the repository.
 ELSEWHERE = {
     "README.md": "project/readme.md",
@@ -44,13 +42,18 @@ class Section(NamedTuple):
 
 SECTIONS = (
     Section("tutorial", "Tutorials", "Learn by doing, on the simulated rig. No hardware is needed.", ("first-trial",)),
-    Section("how-to", "How-to guides", "Each page does one thing.", ("bring-up", "operate", "run-a-campaign")),
+    Section("how-to", "How-to", "Each page does one thing.", ("bring-up", "operate", "run-a-campaign")),
     Section("explanation", "Explanation", "How it works, and why.", ("architecture", "rover", "wheel", "contact")),
     Section("reference", "Reference", "Look something up.", ("words", "command-line", "config", "record", "summary")),
     Section("notebooks", "Notebooks", "Python, step by step. The build of this site has run each of them."),
     Section("decisions", "Decisions", "What was decided, why, and what was tried. A number is never used again."),
+    Section("project", "Project", "The files at the top of the repository.", ("readme", "changelog")),
 )
-PROJECT = Section("project", "Project", "The files at the top of the repository.", ("readme", "changelog"))
+# What hangs below the first page, in this order: six in the head of each page, the others in a menu there.
+FIRST_PAGES = (
+    "tutorial/index", "how-to/index", "explanation/index", "reference/index", "api/index", "gallery/index",
+    "notebooks/index", "reproduce/macmahon", "benchmarks", "decisions/index", "project/index",
+)  # fmt: skip
 
 
 class Module(NamedTuple):
@@ -153,18 +156,17 @@ def _write(target: Path, name: str, text: str) -> None:
 
 def _write_api(target: Path) -> None:
     """A page of each module of the stable surface: what stands in its `__all__`."""
-    modules = [module for module in MODULES if importlib.util.find_spec(module.name)]
-    for name, words, examples in modules:
+    for name, words, examples in MODULES:
         links = ", ".join(f"[{one.replace('_', ' ')}](../gallery/{one}.md)" for one in examples)
         used = f"Programs that use it: {links}.\n\n" if links else ""
-        directive = f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n   :show-inheritance:\n```\n"
-        _write(target, f"api/{name}.md", f"# `{name}`\n\n{words}\n\n{used}{directive}")
-    rows = "".join(f"| [`{one.name}`]({one.name}.md) | {one.words} |\n" for one in modules)
+        directive = f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n"
+        _write(target, f"api/{name}.md", f"# {name}\n\n{words}\n\n{used}{directive}")
+    rows = "".join(f"| [`{one.name}`]({one.name}.md) | {one.words} |\n" for one in MODULES)
     _write(
         target,
         "api/index.md",
-        "# Python interface\n\nThese modules are the stable surface. What else can be imported may change.\n\n"
-        f"| module | what it is for |\n|---|---|\n{rows}\n{toctree([one.name for one in modules], hidden=True)}",
+        "# Python\n\nThese modules are the stable surface. What else can be imported may change.\n\n"
+        f"| module | what it is for |\n|---|---|\n{rows}\n{toctree([one.name for one in MODULES], hidden=True)}",
     )
 
 
@@ -182,15 +184,16 @@ def _write_files(target: Path, linked: set[str]) -> None:
     for folder in folders:
         parent = Path(folder).parent
         lines = [
-            f"- [{file}]({os.path.relpath(file, parent)}.md)" for file in sorted(inside) if file.startswith(f"{folder}/")
+            f"- [{file}]({os.path.relpath(file, parent)}.md)"
+            for file in sorted(inside)
+            if file.startswith(f"{folder}/")
         ]
         _write(target, f"files/{folder}.md", f"---\norphan: true\n---\n# `{folder}`\n\n" + "\n".join(lines) + "\n")
 
 
 def _write_lists(target: Path) -> None:
     """The first page of each section, and what hangs below the first page of all."""
-    sections = [section for section in (*SECTIONS, PROJECT) if (target / section.folder).is_dir()]
-    for folder, title, words, first in sections:
+    for folder, title, words, first in SECTIONS:
         names = sorted(path.stem for path in (target / folder).glob("*.md") if path.stem != "index")
         ordered = [*first, *(name for name in names if name not in first)]
         page = target / folder / "index.md"
@@ -200,13 +203,7 @@ def _write_lists(target: Path) -> None:
     names = sorted(f"benchmarks/{path.stem}" for path in (target / "benchmarks").glob("*.md"))
     figures.write_text(figures.read_text(encoding="utf-8") + "\n" + toctree(names, hidden=True), encoding="utf-8")
     index = target / "index.md"
-    learn, others = [one for one in sections[:4]], sections[4:]
-    top = [
-        *(f"{one.folder}/index" for one in learn), "api/index", "gallery/index", "notebooks/index",
-        "reproduce/macmahon", "benchmarks", *(f"{one.folder}/index" for one in others if one.folder != "notebooks"),
-    ]  # fmt: skip
-    top = [one for one in top if (target / f"{one}.md").is_file()]
-    index.write_text(index.read_text(encoding="utf-8") + "\n" + toctree(top, hidden=True), encoding="utf-8")
+    index.write_text(index.read_text(encoding="utf-8") + "\n" + toctree(FIRST_PAGES, hidden=True), encoding="utf-8")
 
 
 def toctree(names: Sequence[str], *, hidden: bool) -> str:

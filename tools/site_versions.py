@@ -56,7 +56,11 @@ def write_all(folder: Path) -> list[str]:
 def _newness(name: str) -> tuple[int, list[int], str]:
     """Releases by their number, before what has no number, as `main`; a pre-release before its release."""
     numbers = re.match(r"v?(\d+(?:\.\d+)*)", name)
-    return (1, [int(part) for part in numbers[1].split(".")], "" if numbers[0] != name else "~") if numbers else (0, [], name)
+    return (
+        (1, [int(part) for part in numbers[1].split(".")], "" if numbers[0] != name else "~")
+        if numbers
+        else (0, [], name)
+    )
 
 
 def _write(site: Path, versions: list[dict[str, object]]) -> None:
