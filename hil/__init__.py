@@ -1,3 +1,57 @@
-"""The controller of a rover test rig: a fixed-step loop between measured samples and gated commands."""
+"""The controller of a rover test rig: a fixed-step loop between measured samples and gated commands.
+
+From Python: `hil.load` a config, `hil.run` it, `hil.sweep` over its keys, `hil.open` what was recorded
+(docs/how-to/use-from-python.md). These names are imported when they are used, so that `import hil` takes no time.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from hil.api.configs import load
+    from hil.api.recorded import Runs, open, runs
+    from hil.api.result import Result
+    from hil.api.running import run
+    from hil.api.sweeping import Sweep, sweep
+    from hil.config.checked import Config
+    from hil.config.problems import ConfigError
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "Result",
+    "Runs",
+    "Sweep",
+    "__version__",
+    "load",
+    "open",
+    "run",
+    "runs",
+    "sweep",
+]
+# Module of each of these names.
+_PLACES = {
+    "Config": "hil.config.checked",
+    "ConfigError": "hil.config.problems",
+    "Result": "hil.api.result",
+    "Runs": "hil.api.recorded",
+    "Sweep": "hil.api.sweeping",
+    "load": "hil.api.configs",
+    "open": "hil.api.recorded",
+    "run": "hil.api.running",
+    "runs": "hil.api.recorded",
+    "sweep": "hil.api.sweeping",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'hil' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = globals()[name] = getattr(importlib.import_module(_PLACES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
