@@ -15,8 +15,8 @@ def load(source: str | Path, values: Mapping[str, Any] | None = None) -> Config:
     Args:
         source: path of a YAML file, or the name of a shipped config (`hil configs` lists them); a file comes first.
         values: replace those of the file, by dotted key: {"trial.angle_deg": 70}. A whole section may be a mapping:
-            {"trial": {"angle_deg": 70}}; the keys that it does not name stay as they are, and {} turns on a section that
-            is null. Numbers may be of numpy.
+            {"trial": {"angle_deg": 70}}; the keys that it does not name stay as they are, and {} turns on a section
+            that is null. Numbers may be of numpy.
 
     Raises:
         ConfigError: with all problems at once: key, value found, values allowed.
@@ -30,6 +30,6 @@ def load(source: str | Path, values: Mapping[str, Any] | None = None) -> Config:
         Traceback (most recent call last):
             ...
         hil.config.problems.ConfigError: config sim_impact: 1 problem
-          trial.angle_deg: found 500; allowed: a number above 5, at most 90
+          trial.angle_deg: found 500; allowed: a number 10 to 90
     """
     return load_config(source, {} if values is None else values)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
-def open(run: str | Path, *, unverified: bool = False) -> Result:  # noqa: A001  hil.open, as open of other libraries
+def open(run: str | Path, *, unverified: bool = False) -> Result:
     """A recorded run.
 
     Args:

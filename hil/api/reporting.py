@@ -26,7 +26,12 @@ def lines_to(progress: Progress) -> Iterator[Callable[[str], None]]:
         with show as line:
             yield line
     else:
-        yield lambda line: print(line, file=sys.stderr, flush=True)
+        yield _to_terminal
+
+
+def _to_terminal(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
 def _void(_: object) -> None:

@@ -108,6 +108,24 @@ class Result:
 
         return ticks_of(self._folder, unverified=self._unverified)
 
+    def plot(self) -> Figure:
+        """The experiment's figure, as a run leaves it beside its record; a notebook shows it.
+
+        Raises:
+            RecordError: the record is damaged.
+            ValueError: the experiment has no figure.
+        """
+        from hil.experiments.figure_form import FigureForm
+        from hil.experiments.registry import experiment_named
+
+        with open_trial(self._folder, trusted=self._removal is not None) as record:
+            kind = experiment_named(str(record.meta["experiment"]))
+            if kind.figure is None:
+                raise ValueError(
+                    f"the experiment {kind.name} has no figure; to_dataframe() has its quantities over time"
+                )
+            return kind.plot(record, self.summary, "" if self._removal else self._folder.absolute().name, FigureForm())
+
     def save(self, path: str | Path) -> Path:
         """Keep the run in a folder, as `hil run --out` leaves it: record, summary and figure.
 

@@ -79,7 +79,7 @@ class _Process(ForkServerProcess):
     """A process that does not import the caller's program again: a script would run a second time in each of them."""
 
     @staticmethod
-    def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802  overrides
+    def _Popen(process_obj: BaseProcess) -> Any:
         program = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")  # what a trial needs is not in it
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, model_validator
@@ -46,6 +47,19 @@ class Config(UncheckedConfig):
         if problems:
             raise CrossCheckError(problems)
         return self
+
+    def __repr__(self) -> str:
+        return f"<Config {self.name}: {self._told()}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """The config in a notebook: a line, and all keys behind it."""
+        line, keys = escape(f"{self.name}: {self._told()}"), escape(self.to_yaml())
+        return f"<details><summary>config {line}</summary><pre>{keys}</pre></details>"
+
+    def _told(self) -> str:
+        return f"{self.experiment}, rover {self.rover.type}, rig {self.rig}, {self.clock}, seed {self.seed}"
 
     def replace(self, values: Mapping[str, Any]) -> Config:
         """A config with other values, checked as a file is; this one stays as it is.

@@ -21,7 +21,6 @@ from hil.config.profile_file import profile_path, put_profile
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
-
 Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
 
 
@@ -122,11 +121,11 @@ def _checked_values(
         problems += put(raw, change)
     if seed is not None:
         raw["seed"] = seed
-    if (given := seed is not None) or (isinstance(overrides, Mapping) and "seed" in overrides):
-        if raw.get("rig") == "real":
-            problems.append(Problem("--seed" if given else "seed", str(raw["seed"]), SEED_ON_RIG))
+    chosen = "--seed" if seed is not None else "seed" if isinstance(overrides, Mapping) and "seed" in overrides else ""
+    if chosen and raw.get("rig") == "real":
+        problems.append(Problem(chosen, str(raw["seed"]), SEED_ON_RIG))
     if folder is not None:  # the effective config of a run may be older than this check
-        leave_out_replaced(raw, [key for change in changes for key in change.keys()], rover)
+        leave_out_replaced(raw, [key for change in changes for key in change.keys_set()], rover)
         problems += [*other_rovers_problems(raw), *put_calibration(raw, folder), *put_profile(raw, folder)]
     try:
         config = Config.model_validate(raw)

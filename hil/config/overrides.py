@@ -33,7 +33,7 @@ class Change(NamedTuple):
     value: Any
     merges: bool
 
-    def keys(self) -> Iterator[str]:
+    def keys_set(self) -> Iterator[str]:
         """Paths of the keys that get a value."""
         return _leaves(self.path, self.value) if self.merges else iter([self.path])
 
