@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from drivers.modbus import protocol
 from drivers.modbus.encoder_settings import Encoder
@@ -15,6 +16,23 @@ from drivers.modbus.simulated.rtu import RtuBus
 from hil.testing.bench import Place
 from hil.testing.device import LineDevice
 from hil.testing.parts import Angles, Cylinders, Voltages
+
+
+class _Coils(list[bool]):
+    """States of the coils when it was made; one that is set is switched."""
+
+    def __init__(self, board: RelayBoard, now_ns: Callable[[], int]) -> None:
+        super().__init__(board.on)
+        self._board, self._now_ns = board, now_ns
+
+    def __setitem__(self, coil: Any, on: Any) -> None:
+        super().__setitem__(coil, bool(on))
+        self._board.switch(range(len(self))[coil], bool(on), self._now_ns())
+
+
+def _check_address(device: str, address: int) -> None:
+    if not 1 <= address <= 247:
+        raise ValueError(f"{device}: address {address} found; allowed: 1 to 247")
 
 
 class ModbusRelayBoard(LineDevice):
@@ -35,6 +53,7 @@ class ModbusRelayBoard(LineDevice):
         super().__init__(baud, bench)
         if not 1 <= coils <= 64:
             raise ValueError(f"relay_board: {coils} coils found; allowed: 1 to 64")
+        _check_address(self.name, address)
         self.address = address
         self.cylinders = Cylinders(self._bench.now_ns, min(coils, 4))
         registers = tuple(pressure_registers) if pressure_registers is not None else None
@@ -47,8 +66,8 @@ class ModbusRelayBoard(LineDevice):
 
     @property
     def coils(self) -> list[bool]:
-        """(coils,) which are on; set one, as somebody at the board would: `board.coils[0] = True`."""
-        return self._board.on
+        """(coils,) which are on; set one, as a hand at the board would: `board.coils[0] = True`."""
+        return _Coils(self._board, self._bench.now_ns)
 
     @property
     def switched(self) -> list[tuple[int, int, bool]]:
@@ -77,6 +96,7 @@ class PressureRegulators(LineDevice):
         super().__init__(baud, bench)
         if not registers or len(set(registers)) != len(registers) or timeout_register in registers:
             raise ValueError(f"regulators: registers {list(registers)} found; allowed: one or more different ones")
+        _check_address(self.name, address)
         self.address = address
         self.cylinders = Cylinders(self._bench.now_ns, 0, len(registers))
         self._outputs = AnalogOutputs(
@@ -115,6 +135,7 @@ class LoadAmplifier(LineDevice):
 
     def __init__(self, registers: Sequence[int], address: int, baud: int, bench: Place | None) -> None:
         super().__init__(baud, bench)
+        _check_address(self.name, address)
         self.address = address
         self.volts = Voltages(self._bench.now_ns, len(registers))
         amplifier = Amplifier(self.volts, tuple(registers), address=address, baud=baud)

@@ -65,11 +65,11 @@ class NiChassis:
 
     @property
     def e_stop(self) -> bool:
-        """The emergency stop is pressed; set it."""
+        """The emergency stop is pressed."""
         return self._chassis.e_stop
 
-    @e_stop.setter
-    def e_stop(self, pressed: bool) -> None:
+    def press_e_stop(self, pressed: bool = True) -> None:
+        """Press the emergency stop, or release it."""
         self._chassis.e_stop = pressed
 
     def inject_fault(

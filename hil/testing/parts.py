@@ -84,7 +84,7 @@ class Voltages:
         reading_error: added to each sample [V]: a wrong sensor.
     """
 
-    def __init__(self, now_ns: Callable[[], int], channels: int, rate_hz: float = 25_600) -> None:
+    def __init__(self, now_ns: Callable[[], int], channels: int, rate_hz: int = 25_600) -> None:
         self.channels, self.rate_hz, self.reading_error = channels, rate_hz, 0.0
         self._now_ns, self._began_ns, self._passed_s = now_ns, now_ns(), 0.0
         self._constant = [0.0] * channels
@@ -119,20 +119,20 @@ class Voltages:
             return float(np.asarray(function(np.array([now_s])), dtype=float).reshape(-1)[0]) + self.reading_error
 
     def pace(self, rate_hz: float) -> None:
-        """Take so many samples a second from now on, counted from 0; functions of the time go on."""
+        """Take so many samples a second, rounded, from now on, counted from 0; functions of the time go on."""
         with self._lock:
             now_ns = self._now_ns()
             self._passed_s += (now_ns - self._began_ns) * 1e-9
-            self._began_ns, self.rate_hz = now_ns, rate_hz
+            self._began_ns, self.rate_hz = now_ns, max(round(rate_hz), 1)
             self._since.clear()
 
     def taken(self) -> int:
         """Samples of each channel so far."""
-        return int((self._now_ns() - self._began_ns) * self.rate_hz // 1_000_000_000)
+        return (self._now_ns() - self._began_ns) * self.rate_hz // 1_000_000_000
 
     def at_ns(self, sample: int) -> int:
         """When a sample is taken [ns]."""
-        return self._began_ns + int(-(-sample * 1_000_000_000 // self.rate_hz))
+        return self._began_ns + -(-sample * 1_000_000_000 // self.rate_hz)
 
     def due_ns(self, count: int) -> int:
         """When so many samples are there [ns]."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from threading import RLock
-from typing import Literal
 
 # Steps of a wheel that moves [ns].
 STEP_NS = 1_000_000
@@ -14,7 +13,8 @@ SETTLED_RADPS = 1e-6
 # With so much of a speed held: time constant of a controller's loop [s].
 HOLD_S = 0.02
 
-_Mode = Literal["cut", "hold", "drive"]
+# Settings of a wheel.
+WHEEL_SETTINGS = ("inertia_kgm2", "friction_Nm", "no_load_radps", "stall_Nm", "torque_per_A")
 
 
 class Wheel:

@@ -167,8 +167,10 @@ class Chassis:
 
     def rate_hz(self, task: Task) -> float:
         """Of the sample clock of a task [Hz]: as asked for, where that can be."""
-        if task.kind == "ao" or isinstance(self.sampled(task), Paced):
+        if task.kind == "ao":
             return task.rate_hz
+        if isinstance(self.sampled(task), Paced):
+            return float(max(round(task.rate_hz), 1))
         return float(self.sampled(task).rate_hz)
 
     def start(self, task: Task, *, automatic: bool = False) -> None:
@@ -243,7 +245,9 @@ class Chassis:
         """The next samples of all channels in their units, (channels, count); waits for them. Raises DaqmxError."""
         self.start(task, automatic=True)
         if not task.timed:
-            return self._on_demand(task, count)
+            values = self._on_demand(task, count)
+            self._end_automatic(task)
+            return values
         if not task.continuous and task.position + count > task.buffer:
             raise DaqmxError(-200278, "Attempted to read a sample beyond the final sample acquired.", 0)
         analog, begin, asked_ns = self.sampled(task), task.first + task.position, self._host.now_ns()
@@ -266,8 +270,8 @@ class Chassis:
             task.position += count
             for channel, (sample, added) in self._steps.items() if analog is self.analog else ():
                 volts[max(sample - begin, 0) :, channel] += added
-        if not task.continuous and task.automatic and task.position >= task.buffer:
-            self.stop(task)
+        if not task.continuous and task.position >= task.buffer:
+            self._end_automatic(task)
         return self._converted(task, volts)
 
     def _converted(self, task: Task, volts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -317,6 +321,8 @@ class Chassis:
         self.start(task, automatic=True)
         stop = self.modules[f"{CHASSIS}Mod4"].di[0]
         states = {**self.lines, stop: not self.e_stop}
+        if task.kind == "di":
+            self._end_automatic(task)
         return [tuple(states.get(line, False) for line in channel.lines) for channel in task.channels]
 
     def watch(self, task: Task, device: str, timeout_s: float) -> None:
@@ -372,6 +378,11 @@ class Chassis:
                 raise DaqmxError(-200284, "Some or all of the samples requested have not yet been acquired.", 0)
             due_ns = analog.due_ns(until) + _LATE_NS - now_ns
             self._host.sleep(min(max(due_ns * 1e-9, LOOK_S), (until_ns - now_ns) * 1e-9))
+
+    def _end_automatic(self, task: Task) -> None:
+        """End a task that a read has started; others may have its resources then."""
+        if task.automatic:
+            self.stop(task)
 
     def _on_demand(self, task: Task, count: int) -> npt.NDArray[np.float64]:
         """The present values of all channels, (channels, count)."""

@@ -75,6 +75,19 @@ def transfers(
         ordered = repeated if request.fill_mode_raw == FillMode.GROUP_BY_CHANNEL.value else repeated.T
         return {"read_array": ordered.ravel().tolist(), "samps_per_chan_read": count}
 
+    return {
+        "ReadAnalogF64": read_analog,
+        "ReadAnalogScalarF64": lambda r: {"value": float(read(r, 1)[0, 0])},
+        "ReadDigitalLines": read_lines,
+        "ReadDigitalU32": read_u32,
+        "ReadDigitalScalarU32": lambda r: {"value": read_ports(r)[0]},
+        **_writes(chassis, task),
+    }
+
+
+def _writes(chassis: Chassis, task: Callable[[Any], Task]) -> Mapping[str, Call]:
+    """What the calls that write do."""
+
     def write(request: Any, values: Sequence[float], count: int) -> Fields:
         asked = task(request)
         if not asked.channels or len(values) != count * len(asked.channels):
@@ -122,11 +135,6 @@ def transfers(
         return fields
 
     return {
-        "ReadAnalogF64": read_analog,
-        "ReadAnalogScalarF64": lambda r: {"value": float(read(r, 1)[0, 0])},
-        "ReadDigitalLines": read_lines,
-        "ReadDigitalU32": read_u32,
-        "ReadDigitalScalarU32": lambda r: {"value": read_ports(r)[0]},
         "WriteAnalogF64": lambda r: write(r, r.write_array, r.num_samps_per_chan),
         "WriteAnalogScalarF64": scalar(write),
         "WriteDigitalLines": write_lines,
