@@ -39,7 +39,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-all test-loaded soak soak-deadlines soak-faults soak-endurance soak-page soak-cluster mutants limits fuzz bench lint docs figures format lock clean
+.PHONY: help install install-dev trial test test-all test-loaded soak soak-deadlines soak-faults soak-endurance soak-page soak-cluster mutants limits fuzz bench lint docs site figures format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -120,9 +120,13 @@ lint: $(DEV_STAMP) ## style, types, import direction, tree rules, names, links a
 	$(BIN)/python tools/check_names.py
 	$(BIN)/python tools/reference.py --check
 
-docs: $(STAMP) ## write the tables of docs/reference, and the picture of the architecture, from the code
+docs: $(DEV_STAMP) ## write the tables of docs/reference, and the picture of the architecture, from the code; then build the site
 	$(BIN)/python tools/reference.py --write
 	$(BIN)/python docs/figures/architecture.py
+	$(BIN)/python tools/build_site.py $(ARGS)
+
+site: $(DEV_STAMP) ## build the site into build/site, run its notebooks, look at every link of it; 1 min, no network
+	$(BIN)/python tools/build_site.py $(ARGS)
 
 figures: $(STAMP) ## make every picture and table of the docs again that a script computes, about half an hour with nothing else to do
 	for script in $(FIGURES); do echo $$script; $(BIN)/python $$script || exit 1; done

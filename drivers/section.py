@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -33,6 +34,23 @@ class Section(BaseModel):
         validate_default=True,
         revalidate_instances="always",
     )
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy; with other values it is checked like a new section. `Config.replace` takes dotted keys.
+
+        Raises:
+            pydantic.ValidationError: a value that is not allowed.
+        """
+        if not update:
+            return super().model_copy(deep=deep)
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self).model_validate({**given, **update})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in type(self).model_fields:
+            changed = f"config.replace({{'....{name}': {value!r}}})"
+            raise AttributeError(f"{name}: a config does not change; {changed} makes another one, and checks it")
+        super().__setattr__(name, value)
 
 
 class Problem(NamedTuple):

@@ -1,3 +1,88 @@
-"""The controller of a rover test rig: a fixed-step loop between measured samples and gated commands."""
+"""The controller of a rover test rig: a fixed-step loop between measured samples and gated commands.
+
+From Python: `hil.load` a config, `hil.run` it, `hil.sweep` over its keys, `hil.open` what was recorded, `hil.operate` a
+rig (docs/how-to/use-from-python.md). These names are imported when they are used, so that `import hil` takes no time.
+"""
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from hil.api.configs import load
+    from hil.api.operated import OperatedRig, operate
+    from hil.api.recorded import Runs, open, runs
+    from hil.api.result import Result
+    from hil.api.running import run
+    from hil.api.sweeping import Sweep, sweep
+    from hil.config.checked import Config
+    from hil.config.problems import ConfigError
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "OperatedRig",
+    "Result",
+    "Runs",
+    "Sweep",
+    "__version__",
+    "load",
+    "open",
+    "operate",
+    "run",
+    "runs",
+    "sweep",
+]
+# Module of each of these names.
+_PLACES = {
+    "Config": "hil.config.checked",
+    "ConfigError": "hil.config.problems",
+    "OperatedRig": "hil.api.operated",
+    "Result": "hil.api.result",
+    "Runs": "hil.api.recorded",
+    "Sweep": "hil.api.sweeping",
+    "load": "hil.api.configs",
+    "open": "hil.api.recorded",
+    "operate": "hil.api.operated",
+    "run": "hil.api.running",
+    "runs": "hil.api.recorded",
+    "sweep": "hil.api.sweeping",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'hil' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = globals()[name] = getattr(importlib.import_module(_PLACES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def _misplaced() -> Iterator[str]:
+    """What is wrong with our other packages, a sentence each: a folder or file of the same name may stand before them."""
+    root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    for name in ("models", "drivers", "rig_configs"):
+        ours, loaded = os.path.join(root, name), sys.modules.get(name)
+        spec = loaded.__spec__ if loaded is not None else importlib.util.find_spec(name)
+        if spec is None:
+            yield f"the package {name} is missing: expected {ours}; install rover-hil again"
+            continue
+        place = os.path.realpath(next(iter(spec.submodule_search_locations or ()), spec.origin or ""))
+        if place != ours:
+            yield (
+                f"the package {name} would come from {place} but belongs to {ours}: rename {place}, start from another "
+                f"folder, or remove {os.path.dirname(place)} from PYTHONPATH"
+            )
+
+
+# The program `hil` says it itself.
+if os.path.basename(sys.argv[0] if sys.argv else "") not in ("hil", "-m") and (_WRONG := "; ".join(_misplaced())):
+    raise ImportError(_WRONG)

@@ -171,7 +171,7 @@ def write_page(found: Sequence[tuple[BrokenLimit, str]]) -> None:
     for one in broken_limits():
         if one.file != file:
             file = one.file
-            parts.append(f"\n### {file}\n\n| limit | broken | noticed by |\n| --- | --- | --- |\n")
+            parts.append(f"\n## {file}\n\n| limit | broken | noticed by |\n| --- | --- | --- |\n")
         parts.append(f"{_row(one)}{rows.get(_row(one), 'not run yet')} |\n")
     PAGE.write_text("".join(parts), encoding="utf-8")
 

@@ -53,7 +53,8 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
     Coordinates: `time` of the ticks and `sample_time` of the sensor samples [s], `wheel`, `channel`, `valve`; of leg
     sensors and load cell `load_sample_time` and `load_channel`. Variables: the fields of `/tick`, `raw_V` (sample_time,
     channel), and `load_raw_V` (load_sample_time, load_channel). Each has `units` and `description`; the Dataset's own
-    attributes are those of `/meta` and, as `summary_<key>`, the numbers of the summary.
+    attributes are those of `/meta` and, as `summary_<key>`, numbers, texts and flags of the summary. Flags are true or
+    false, in variables too.
 
     Args:
         run: its folder.
@@ -92,6 +93,8 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
             continue
         field, values = fields[name], record.tick[name]
         last = dimensions.get(field.elements, name + "_element")
+        if field.flag:
+            values = values.astype(bool)
         if field.elements:
             values = flat(values)
             coordinates.setdefault(last, (last, list(field.names(layout))))
@@ -103,7 +106,9 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
             coordinates[f"{prefix}sample_time"] = (f"{prefix}sample_time", samples.t_ns * 1e-9, times)
             place = f"{prefix}sample_time", f"{prefix}channel"
             variables[f"{prefix}raw_V"] = (place, samples.raw, _attributes(PLAIN[f"{group}/raw"]))
-    attributes = dict(record.meta) | {f"summary_{key}": value for key, value in scalars(summary)}
+    attributes: dict[str, Any] = dict(record.meta) | {f"summary_{key}": value for key, value in scalars(summary)}
+    if "attended" in attributes:
+        attributes["attended"] = bool(attributes["attended"])
     return xarray.Dataset(variables, coordinates, attributes | ({"unverified": wrong} if wrong else {}))
 
 
@@ -126,10 +131,9 @@ def layout_of(record: OpenRecord) -> Layout:
     return layout
 
 
-def scalars(summary: dict[str, Any]) -> list[tuple[str, str | float]]:
-    """Numbers and texts of a summary that are no groups; what is null is left out."""
-    plain = {key: value for key, value in summary.items() if isinstance(value, (str, int, float))}
-    return [(key, float(value) if isinstance(value, (bool, np.bool_)) else value) for key, value in plain.items()]
+def scalars(summary: dict[str, Any]) -> list[tuple[str, str | float | bool]]:
+    """Numbers, texts and flags of a summary that are no groups; what is null is left out."""
+    return [(key, value) for key, value in summary.items() if isinstance(value, (str, int, float))]
 
 
 def _attributes(field: Signal) -> dict[str, str]:

@@ -151,12 +151,15 @@ def run_experiment(
     return run_repeatedly(config, 1, lambda _: folder, progress, endpoints, figure=figure, console=console)
 
 
-def run_in_virtual_time(config: Config, folder: Path, *, figure: bool) -> RunOutcome:
-    """Run the experiment with its files, as one of many: nothing is said or published, and signals are the caller's.
+def run_in_virtual_time(
+    config: Config, folder: Path, progress: Progress = lambda _: None, *, figure: bool
+) -> RunOutcome:
+    """Run the experiment with its files, as one of many whose kernels are warm; signals are the caller's.
 
     Args:
         config: of the rig and the experiment, in lockstep.
         folder: of the run; exists and is empty.
+        progress: called with what is going on, a line at a time.
         figure: whether one is drawn.
 
     Raises:
@@ -165,14 +168,10 @@ def run_in_virtual_time(config: Config, folder: Path, *, figure: bool) -> RunOut
     """
     with ExitStack() as stack:
         if config.rig == "simulated":
-            backend: Backend = LockstepBackend(config, folder, _silent, stack, one_of_many=True)
+            backend: Backend = LockstepBackend(config, folder, progress, stack, one_of_many=True)
         else:
-            backend = open_backend(config, folder, _silent, stack)
-        return Resident(config, backend, Signals(), _silent).run(folder, figure=figure)
-
-
-def _silent(_: str) -> None:
-    """Nobody wants to know."""
+            backend = open_backend(config, folder, progress, stack)
+        return Resident(config, backend, Signals(), progress).run(folder, figure=figure)
 
 
 def run_repeatedly(
@@ -278,7 +277,7 @@ def run(config: Config, *, timed: bool = True) -> RunResult:
         True
     """
     if config.clock == "realtime" or config.rig != "simulated":
-        quiet = config.model_copy(update={"telemetry": config.telemetry.model_copy(update={"endpoint": ""})})
+        quiet = config.replace({"telemetry.endpoint": ""})
         with tempfile.TemporaryDirectory(prefix="hil-run-") as folder:
             outcome = run_experiment(quiet, Path(folder), progress=lambda _: None, figure=False)
             record = read_trial(Path(folder), trusted=True)

@@ -21,7 +21,6 @@ from hil.campaign.workers import Workers, WorkersError, run_jobs
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.error_messages import shown
 from hil.config.model import fingerprint
-from hil.config.schema.base import Section
 from hil.config.value_ranges import is_range, range_values
 from hil.config.yaml_io import read_yaml
 from hil.recording.run_folder import replacing
@@ -89,26 +88,56 @@ def expand_sweep(source: str, over: Sequence[str], overrides: Sequence[str], see
         ConfigError: the problems of all runs, each once.
     """
     values_of, problems = parse_over(over)
+    seeded = None if "seed" in values_of else seed
+
+    def load(changes: Mapping[str, Any]) -> Config:
+        return load_config(
+            source, [*overrides, *(f"{key}={json.dumps(value)}" for key, value in changes.items())], seeded
+        )
+
+    return expand(load_config(source, overrides, seed), values_of, load, source, "--over", problems)
+
+
+def expand(
+    base: Config,
+    values_of: Mapping[str, Sequence[Any]],
+    load: Callable[[Mapping[str, Any]], Config],
+    source: str,
+    over: str,
+    problems: Sequence[Problem] = (),
+) -> list[SweepRun]:
+    """The runs of a sweep over values by key, the last key changing first.
+
+    Args:
+        base: config without them.
+        values_of: of each key.
+        load: makes the config with these values; raises ConfigError.
+        source: name of the config, for messages.
+        over: name of the values, for messages.
+        problems: found so far.
+
+    Raises:
+        ConfigError: the problems of all runs, each once.
+    """
+    problems = [*problems]
     count = math.prod(len(values) for values in values_of.values())
     if count > MOST_RUNS:
-        raise ConfigError(source, [Problem("--over", f"{count} runs", f"at most {MOST_RUNS}")], "sweep of config")
-    base = load_config(source, overrides, seed)
+        raise ConfigError(source, [Problem(over, f"{count} runs", f"at most {MOST_RUNS}")], "sweep of config")
     if base.rig == "real":
         raise ConfigError(source, [Problem("rig", "real", "a simulated rig: a sweep runs through")], "sweep of config")
     runs: list[SweepRun] = []
     for combination in itertools.product(*([(key, value) for value in values] for key, values in values_of.items())):
-        changes = [f"{key}={json.dumps(value)}" for key, value in combination]
         try:
-            config = load_config(source, [*overrides, *changes], None if "seed" in values_of else seed)
+            config = load(dict(combination))
         except ConfigError as error:
             problems += error.problems
             continue
-        runs.append(SweepRun(len(runs) + 1, dict(combination), _sharing(config, base)))
+        runs.append(SweepRun(len(runs) + 1, dict(combination), config.sharing(base)))
     if problems:
         once = list(dict.fromkeys(problems))
         if len(once) > _MOST_PROBLEMS:
             rest = f"{len(once) - _MOST_PROBLEMS} more problems"
-            once = [*once[:_MOST_PROBLEMS], Problem("--over", rest, "values that the config takes")]
+            once = [*once[:_MOST_PROBLEMS], Problem(over, rest, "values that the config takes")]
         raise ConfigError(source, once, "sweep of config")
     return runs
 
@@ -195,20 +224,6 @@ def _one_type(values: list[Any]) -> list[Any]:
     if len(kinds) > 1 or kinds & {list, dict}:
         return [None if value is None else value if isinstance(value, str) else json.dumps(value) for value in values]
     return values
-
-
-def _sharing(config: Config, base: Config) -> Config:
-    """The config, of which the base's sections are those that are equal: ten thousand whole ones take half a GB."""
-    equal = {
-        name: section
-        for name, section in base
-        if isinstance(section, Section) and section.model_dump_json() == _json_of(getattr(config, name))
-    }
-    return config.model_copy(update=equal)
-
-
-def _json_of(section: Section | None) -> str | None:
-    return None if section is None else section.model_dump_json()
 
 
 def _values_of(item: Any) -> list[Any]:

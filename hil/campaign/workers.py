@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
@@ -17,7 +18,10 @@ from concurrent.futures import (
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from multiprocessing.forkserver import ensure_running
+from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any
 
 from drivers.interfaces import DeviceError
@@ -71,6 +75,23 @@ def this_process(kinds: Sequence[Config], progress: Progress) -> Iterator[Worker
     yield Workers(InThisProcess(), 1, shares_folders=True)
 
 
+class _Process(ForkServerProcess):
+    """A process that does not import the caller's program again: a script would run a second time in each of them."""
+
+    @staticmethod
+    def _Popen(process_obj: BaseProcess) -> Any:
+        program = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")  # what a trial needs is not in it
+        try:
+            return ForkServerProcess._Popen(process_obj)  # type: ignore[attr-defined]
+        finally:
+            sys.modules["__main__"] = program
+
+
+class _ForkServer(ForkServerContext):
+    Process = _Process
+
+
 @contextmanager
 def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Iterator[Workers]:
     """Trials in so many processes of this computer.
@@ -84,7 +105,7 @@ def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Ite
         kinds: configs that between them need every kernel.
         progress: called with what is compiled.
     """
-    context = multiprocessing.get_context("forkserver")
+    context = _ForkServer()
     context.set_forkserver_preload(["hil.campaign.preload"])
     ensure_running()
     _warm_here(kinds, progress)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -15,20 +15,24 @@ from hil.config.calibration import calibration_paths, put_calibration
 from hil.config.checked import Config
 from hil.config.error_messages import problems_of, shown, wrong_by_themselves
 from hil.config.other_rovers import leave_out_replaced, other_rovers_problems, rover_type
+from hil.config.overrides import SEED_ON_RIG, changes_of, put
 from hil.config.problems import ConfigError, Problem
 from hil.config.profile_file import profile_path, put_profile, put_table, table_path
-from hil.config.schema.sensors import LISTED
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
+Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
 
-def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Config:
+
+def load_config(source: str | Path, overrides: Overrides = (), seed: int | None = None) -> Config:
     """Read, override and check a config.
 
     Args:
         source: path of a YAML file, or the name of a shipped config, with or without `rig_configs/` and `.yaml`; an
             existing file comes first.
-        overrides: `a.b=VALUE` each, VALUE in YAML, applied in order before the check; `a.0.b` reaches into a list.
+        overrides: applied in order before the check; `a.0.b` reaches into a list. Texts `a.b=VALUE`, VALUE in YAML, as
+            the command line takes them; or values by key, of Python or numpy. There a section may be a mapping: the
+            keys that it does not name stay as they are.
         seed: replaces the seed of the config.
 
     Raises:
@@ -46,21 +50,40 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
           trial.colour: ...
     """
     text, folder = _found(source)
-    config = _checked(text, str(source), overrides, seed, folder)
+    return possible(_checked(text, str(source), overrides, seed, folder), str(source))
+
+
+def change_config(config: Config, values: Mapping[str, Any]) -> Config:
+    """A config with other values, checked as `load_config` checks them; the config itself stays as it is.
+
+    Args:
+        config: as loaded.
+        values: by key, as `load_config` takes them; paths of files are relative to the current folder.
+
+    Raises:
+        ConfigError: with all problems at once.
+    """
+    # what was not given is left out: its default may depend on what changes
+    raw = config.model_dump(mode="json", exclude_unset=True)
+    return possible(_checked_values(raw, [], config.name, values, None, Path()), config.name)
+
+
+def possible(config: Config, source: str) -> Config:
+    """The config, if the models can be made of it. Raises ConfigError."""
     try:
         config.rover.parameters()
     except ValueError as error:
-        raise ConfigError(str(source), [Problem(config.rover.path, "an impossible rover", str(error))]) from None
+        raise ConfigError(source, [Problem(config.rover.path, "an impossible rover", str(error))]) from None
     from hil.config.integration import contacts_of, step_problems  # imports numba, as the rover above
 
     if problems := step_problems(contacts_of(config), config.plant.substep_us):
-        raise ConfigError(str(source), problems)
+        raise ConfigError(source, problems)
     if config.layout.controls_loads:
         from hil.config.resting_loads import limit_problems  # imports kernels, which other configs do not need
         from hil.config.rig import Rig
 
         if problems := limit_problems(Rig(config)):
-            raise ConfigError(str(source), problems)
+            raise ConfigError(source, problems)
     return config
 
 
@@ -70,7 +93,7 @@ def parse_config(text: str, source: str) -> Config:
 
 
 def _checked(
-    text: str, source: str, overrides: Sequence[str] = (), seed: int | None = None, folder: Traversable | None = None
+    text: str, source: str, overrides: Overrides = (), seed: int | None = None, folder: Traversable | None = None
 ) -> Config:
     """Override and check a config; `folder` is the folder of its files; None: the config must contain everything."""
     raw, problems = read_yaml(text, "(file)")
@@ -79,15 +102,30 @@ def _checked(
     if not isinstance(raw, dict):
         found = Problem("(file)", shown(raw), "sections and keys, as in the shipped configs (hil configs)")
         raise ConfigError(source, problems or [found])
+    return _checked_values(raw, problems, source, overrides, seed, folder)
+
+
+def _checked_values(
+    raw: dict[str, Any],
+    problems: list[Problem],
+    source: str,
+    overrides: Overrides,
+    seed: int | None,
+    folder: Traversable | None,
+) -> Config:
+    """The same of the values of a config, which are changed; `problems`: of its text."""
     rover = rover_type(raw)
-    for override in overrides:
-        problems += _override(raw, override)
+    changes, wrong = changes_of(overrides)
+    problems += wrong
+    for change in changes:
+        problems += put(raw, change)
     if seed is not None:
         raw["seed"] = seed
-        if raw.get("rig") == "real":
-            problems.append(Problem("--seed", str(seed), "no seed: with rig: real there are no random numbers"))
+    chosen = "--seed" if seed is not None else "seed" if isinstance(overrides, Mapping) and "seed" in overrides else ""
+    if chosen and raw.get("rig") == "real":
+        problems.append(Problem(chosen, str(raw["seed"]), SEED_ON_RIG))
     if folder is not None:  # the effective config of a run may be older than this check
-        leave_out_replaced(raw, overrides, rover)
+        leave_out_replaced(raw, [key for change in changes for key in change.keys_set()], rover)
         problems += [*other_rovers_problems(raw), *put_calibration(raw, folder)]
         problems += [*put_profile(raw, folder), *put_table(raw, folder)]
     try:
@@ -151,49 +189,6 @@ def _what_is_there(path: Path) -> str:
         return error.strerror or str(error)
     except ValueError:
         return "not a file name"
-
-
-def _override(raw: dict[str, Any], override: str) -> list[Problem]:
-    """Put one `a.b=VALUE` into the raw config; return a problem if that is not possible."""
-    path, equals, text = override.partition("=")
-    path = path.strip()
-    keys = path.split(".")
-    if not equals or not all(keys):
-        return [Problem(f"--set {override}", "no key and value", "a.b=VALUE, for example trial.angle_deg=70")]
-    # the shell passes `a.b=""` on as `a.b=`: that is an empty text, and null is written as null
-    value, problems = read_yaml(text, f"--set {path}") if text.strip() else ("", [])
-    if problems:
-        return problems
-    node: Any = raw
-    for depth, key in enumerate(keys):
-        last = depth == len(keys) - 1
-        where = ".".join(keys[:depth])
-        if isinstance(node, list):
-            if not (key.isascii() and key.isdigit() and len(key) < 6 and int(key) < len(node)):
-                return [Problem(f"--set {path}", f"{key!r} in {where}", f"a place in that list, 0 to {len(node) - 1}")]
-            place: Any = int(key)
-        elif isinstance(node, dict):
-            place = key
-            if not last and key not in node:
-                node[key] = _default(raw, keys[: depth + 1])
-        else:
-            return [Problem(f"--set {path}", f"{where} is {shown(node)}", "a section before each dot")]
-        if last:
-            node[place] = value
-        else:
-            node = node[place]
-    return []
-
-
-def _default(raw: dict[str, Any], keys: list[str]) -> Any:
-    """The default of a missing list; a missing section starts empty and gets its defaults later."""
-    daq = raw.get("daq")
-    given = daq.get("layout") if isinstance(daq, dict) else None
-    layout = {"layout": given} if given in LISTED else {}
-    node: Any = Config.model_validate({"name": "default", "rig": "simulated", "daq": layout}).model_dump(mode="json")
-    for key in keys:
-        node = node.get(key) if isinstance(node, dict) else None
-    return copy.deepcopy(node) if isinstance(node, list) else {}
 
 
 def _cross_checks_of_the_rest(raw: dict[str, Any], problems: Sequence[Problem]) -> list[Problem]:

@@ -24,17 +24,17 @@ def rover_type(raw: dict[str, Any]) -> str:
     return str(rover.get("type", "rcp")) if isinstance(rover, dict) else "rcp"
 
 
-def leave_out_replaced(raw: dict[str, Any], overrides: Sequence[str], before: str) -> None:
+def leave_out_replaced(raw: dict[str, Any], changed: Sequence[str], before: str) -> None:
     """Remove what a file says of its rover alone, where an override names another.
 
     Args:
         raw: the config after its overrides; changed.
-        overrides: `a.b=VALUE` each.
+        changed: keys of the overrides.
         before: type of the rover in the file.
     """
     if rover_type(raw) == before:
         return
-    given = [f"{override.partition('=')[0].strip()}." for override in overrides]
+    given = [f"{key}." for key in changed]
     for path in _foreign(raw):
         if not any(f"{path}.".startswith(key) for key in given):
             _, *section, last = path.split(".")

@@ -28,6 +28,7 @@ from hil.safety.validity import validity_checks
 from hil.simulator.ground_truth import GroundTruth
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
     from rich.table import Table
 
@@ -79,7 +80,7 @@ class Experiment(ABC):
         name: as the config names it.
         section: class of its section of the config, which says what it needs of the rig.
         states: all of its states.
-        figure: name of the file that `draw` makes; None: it has no figure.
+        figure: name of the file that its figure goes to; None: it has no figure.
         set_points: that an operator may change while it runs: unit by name.
         main_numbers: of its summary, which a verdict and a list of runs show: key, name, unit, digits after the point.
         steady: it needs a steady drive at these speeds; others measure traction at its limit, or end before.
@@ -128,9 +129,24 @@ class Experiment(ABC):
         return summary_table(title, [*verdict_rows(summary), *loop_rows(summary)])
 
     @classmethod
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
+        """The figure of a run, with its title as label (`Figure.set_label`); needed where `figure` names a file.
+
+        Args:
+            record: of the run.
+            summary: as in `summary.json`.
+            run: name of the run's folder.
+            form: width of the figure.
+        """
+        raise NotImplementedError(f"{cls.__name__} has figure {cls.figure} and no plot")
+
+    @classmethod
     def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
-        """Draw the figure in the format that the path ends with, and `form.notice` across it (`figure_file`)."""
-        raise NotImplementedError(f"{cls.__name__} has figure {cls.figure} and no draw")
+        """Write the figure in the format that the path ends with, and `form.notice` across it (`figure_file`)."""
+        from hil.experiments.figure_file import facts_of, save_figure  # matplotlib takes half a second to import
+
+        figure = cls.plot(record, summary, path.absolute().parent.name, form)
+        save_figure(figure, path, str(figure.get_label()), facts_of(record, summary), form)
 
     @property
     def over(self) -> bool:

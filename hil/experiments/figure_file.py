@@ -42,12 +42,12 @@ def setting_of(record: OpenRecord, key: str) -> str | None:
     return found and found[1].strip("\"' ")
 
 
-def run_line(record: OpenRecord, summary: Mapping[str, Any], path: Path) -> str:
+def run_line(record: OpenRecord, summary: Mapping[str, Any], run: str) -> str:
     """Which run a figure is of, in a line: its folder, seed, time and config, and whether anything real moved."""
     facts, day = facts_of(record, summary), str(record.meta.get("wall_time", ""))
     rig = setting_of(record, "rig")
     parts = [
-        f"run {path.absolute().parent.name}",
+        f"run {run}" if run else "run not saved",
         f"seed {facts['seed']}",
         f"{day[:10]} {day[11:19]} UTC" if day else "date unknown",
         f"config {facts['config']}",

@@ -36,6 +36,7 @@ class Signal(NamedTuple):
         elements: if it is an array, its elements in order: what of `Layout` names them, or their names.
         needs: what of `Layout` a rig must have, or else it has no such field; "" for any rig.
         by_name: telemetry publishes its elements by name, and not as a list.
+        flag: 1 is true and 0 false.
 
     Example:
         >>> slip = Signal("slip", "f8", "1", "slip of each wheel", "prediction.slip", "wheels")
@@ -52,6 +53,7 @@ class Signal(NamedTuple):
     elements: str = ""
     needs: str = ""
     by_name: bool = False
+    flag: bool = False
 
     def names(self, layout: Layout) -> tuple[str, ...]:
         """Names of its elements in order; empty if it is one number."""
@@ -105,13 +107,14 @@ TICK = (
     Signal("tick", "i8", "1", "number of the tick; a gap: ticks were skipped", "tick.number"),
     Signal("t_ns", "i8", "ns", "time of the tick on the monotonic clock, 0 at the start of the run", "tick.t_ns"),
     Signal("state", "u1", "1", "state of the experiment, by number; /meta/states names them", "command.state"),
-    Signal("safe", "u1", "1", "1 while Safe is latched", "command.safe"),
-    Signal("cut", "u1", "1", "1 where a cut is commanded", "command.cut"),
+    Signal("safe", "u1", "1", "1 while Safe is latched", "command.safe", flag=True),
+    Signal("cut", "u1", "1", "1 where a cut is commanded", "command.cut", flag=True),
     Signal(
-        "impact", "u1", "1", "1 from the tick in which the impact was detected", "estimate.impact_ns is not None"
-    ),
+        "impact", "u1", "1", "1 from the tick in which the impact was detected", "estimate.impact_ns is not None",
+        flag=True,
+    ),  # fmt: skip
     Signal("clamped", "u4", "1", "number of commands clamped so far", "command.clamped"),
-    Signal("valves", "u1", "1", "1 where a valve is commanded to be powered", "flat(command.valves)", "chambers"),
+    Signal("valves", "u1", "1", "1 where a valve is commanded to be powered", "flat(command.valves)", "chambers", flag=True),
     Signal("daq_age_ns", "i8", "ns", "age of the newest sensor sample", "samples.daq_age_ns"),
     Signal(
         "daq_sequence", "i8", "1", "number of the newest block of sensor samples read, 0 before the first",
@@ -324,7 +327,7 @@ def _blocks(channels: str) -> tuple[Signal, ...]:
         Signal("sequence", "i8", "1", "number of the block, without gaps if no block is lost"),
         Signal("t_ns", "i8", "ns", "time of its first sample, 0 at the start of the run"),
         Signal("samples", "i8", "1", "number of samples of each channel"),
-        Signal("overload", "u1", "1", "1 where the device flagged the channel", elements=channels),
+        Signal("overload", "u1", "1", "1 where the device flagged the channel", elements=channels, flag=True),
         Signal("arrived_ns", "i8", "ns", "when the driver received the block, -1 if that is not measured"),
     )
 

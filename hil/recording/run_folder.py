@@ -31,7 +31,7 @@ def run_folder(out: Path | None, config_name: str, what: str) -> Path:
         FolderError: there is something in it, or it cannot be made.
     """
     if out is not None:
-        return _create(out)
+        return empty_folder(out, "give an empty or a new one with --out")
     now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = f"{now}_{config_name}_{what}"
     folder = Path("runs") / name
@@ -39,7 +39,7 @@ def run_folder(out: Path | None, config_name: str, what: str) -> Path:
     while folder.exists() or folder.is_symlink():  # two runs within a second
         folder = Path("runs") / f"{name}_{again}"
         again += 1
-    return _create(folder)
+    return empty_folder(folder, "give another with --out")
 
 
 def finished_run(run: Path) -> Path:
@@ -129,15 +129,24 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _create(folder: Path) -> Path:
+def empty_folder(folder: Path, otherwise: str = "give another") -> Path:
+    """A folder that is made, or is there and empty.
+
+    Args:
+        folder: its path.
+        otherwise: what to do if it cannot be had, for the message.
+
+    Raises:
+        FolderError: there is something in it, or it cannot be made or written to.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         held = next(folder.iterdir(), None)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise FolderError(f"run folder {folder} cannot be made: {reason}: give another with --out") from None
+        raise FolderError(f"run folder {folder} cannot be made: {reason}: {otherwise}") from None
     if held is not None:
-        raise FolderError(f"run folder {folder} is not empty ({held.name}): give an empty or a new one with --out")
+        raise FolderError(f"run folder {folder} is not empty ({held.name}): {otherwise}")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise FolderError(f"run folder {folder} cannot be written to: give another with --out")
+        raise FolderError(f"run folder {folder} cannot be written to: {otherwise}")
     return folder

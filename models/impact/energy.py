@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
@@ -14,6 +16,18 @@ from models.rover.reduction import Chain
 
 # Rows count as dependent where an eigenvalue of their mobility, scaled to a unit diagonal, is below this.
 DEPENDENT = 1e-10
+
+
+class Projectors(NamedTuple):
+    """Projectors of generalised velocities; their sum is 1.
+
+    Attributes:
+        constrained: P_c (nv, nv), onto the motion that the contacts stop.
+        admissible: P_a (nv, nv), onto the motion that they allow.
+    """
+
+    constrained: FloatArray
+    admissible: FloatArray
 
 
 def effective_kinetic_energy(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike, velocity: npt.ArrayLike) -> float:
@@ -45,7 +59,7 @@ def effective_kinetic_energy(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike
     return float(0.5 * along @ along)
 
 
-def projectors(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def projectors(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike) -> Projectors:
     """P_c and P_a (nv, nv) onto constrained and admissible motion, MacMahon 2016 (3.28)-(3.29), redundant rows allowed.
 
     With M = L^T L, P_c = L^-1 (J L^-1)^+ J: orthogonal in the metric M, P_c + P_a = 1.
@@ -65,7 +79,7 @@ def projectors(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike) -> tuple[Flo
     M, J = (np.asarray(value, dtype=np.float64) for value in (mass_matrix, jacobian))
     C, basis = _constrained(M, J, np.zeros(M.shape[:1]))
     constrained: FloatArray = solve_triangular(C, basis.T, lower=True, trans="T") @ (basis @ C.T)
-    return constrained, np.eye(len(M)) - constrained
+    return Projectors(constrained, np.eye(len(M)) - constrained)
 
 
 def _constrained(M: FloatArray, J: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:

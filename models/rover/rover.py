@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,18 @@ from models.rover.dynamics import Work, make_work
 from models.rover.reduction import Chain, reduce
 from models.rover.tree import Tree
 from models.rover.urdf import to_urdf
+
+
+class DrivenDynamics(NamedTuple):
+    """Motion of a rover whose wheels turn at prescribed speeds.
+
+    Attributes:
+        acceleration: (nv,) [m/s^2, rad/s^2].
+        torque: (wheels,) of each drive about its axle [N m].
+    """
+
+    acceleration: FloatArray
+    torque: FloatArray
 
 
 class Rover:
@@ -48,6 +61,14 @@ class Rover:
         self.nq: int = self.nv + 1
         self.wheel_names: tuple[str, ...] = tuple(wheel.name for wheel in tree.wheels)
         self._work: Work = make_work(self.chain)
+
+    @property
+    def mass(self) -> float:
+        """Of all its bodies [kg]."""
+        return math.fsum(body.mass for body in self.tree.bodies)
+
+    def __repr__(self) -> str:
+        return f"<Rover {self.tree.name}: {self.mass:.1f} kg, {len(self.wheel_names)} wheels, {self.nv} speeds>"
 
     def neutral(self) -> FloatArray:
         """Configuration (nq,) with the base frame on the world frame and every joint at zero."""
@@ -157,7 +178,7 @@ class Rover:
         wheel_acceleration: npt.ArrayLike,
         wrenches: npt.ArrayLike | None = None,
         gravity: Sequence[float] = EARTH_GRAVITY,
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> DrivenDynamics:
         """Acceleration with the wheels driven at prescribed speeds, and the required drive torques.
 
         Args:
@@ -192,7 +213,7 @@ class Rover:
             out,
             torque,
         )
-        return out, torque
+        return DrivenDynamics(out, torque)
 
     def wheel_positions(self, q: npt.ArrayLike) -> FloatArray:
         """Wheel centres (wheels, 3) [m] in the world frame."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.wheel import kernels, many, packed, rut, traction
+from models.wheel.forces import DriftForces, NormalForce, WheelForces
 from models.wheel.soil import Soil
 
 # Wider than any wheel, and narrow enough that no power of a length under- or overflows.
@@ -34,7 +35,7 @@ def _xu_problems(soil: Soil) -> list[str | None]:
     return problems
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RigidWheel:
     """A rigid cylindrical wheel of constant width on a soil, Petersen 2012 chapters 3 and 4.
 
@@ -58,8 +59,10 @@ class RigidWheel:
         >>> from models.wheel import Soil
         >>> sand = Soil(1.783e6, 0.75, friction_angle=0.52, rebound=0.07, slip_modulus=0.185)
         >>> wheel = RigidWheel(radius=0.175, width=0.15, soil=sand)
-        >>> vertical, resistance = wheel.normal_force(0.006)
-        >>> print(f"{vertical:.1f} N up, {resistance:.1f} N against the motion")
+        >>> wheel
+        RigidWheel(0.175, 0.15, Soil(1783000.0, 0.75, friction_angle=0.52, rebound=0.07, slip_modulus=0.185))
+        >>> force = wheel.normal_force(0.006)
+        >>> print(f"{force.vertical:.1f} N up, {force.resistance:.1f} N against the motion")
         235.4 N up, 18.6 N against the motion
     """
 
@@ -88,6 +91,11 @@ class RigidWheel:
         object.__setattr__(self, "_packed", packed.pack(radius, self.width, self.soil, self.variant))
         object.__setattr__(self, "_allowed", Range(-math.inf, radius, "m (up to the radius)"))
 
+    def __repr__(self) -> str:
+        variant = "" if self.variant == "exact" else f", {self.variant!r}"
+        grousers = f", grouser_height={self.grouser_height!r}" if self.grouser_height else ""
+        return f"RigidWheel({self.radius!r}, {self.width!r}, {self.soil!r}{variant}{grousers})"
+
     @property
     def effective_radius(self) -> float:
         """Radius to the grousers' tips [m], which counts for forces and slip and is the largest sinkage."""
@@ -115,7 +123,7 @@ class RigidWheel:
             return float(kernels.hypervolume_symmetric(self._packed, float(z)))
         return self._many(many.hypervolumes, 1, sinkage=z)[0]
 
-    def normal_force(self, sinkage: ArrayLike) -> tuple[Any, Any]:
+    def normal_force(self, sinkage: ArrayLike) -> NormalForce:
         """Returns the resultants of the normal pressure, Petersen 2012 (4.17), (4.19), (4.26), or Xu 2021 (26).
 
         Args:
@@ -130,12 +138,10 @@ class RigidWheel:
         """
         z = self._sinkage(sinkage)
         if z.ndim == 0:
-            vertical, horizontal = kernels.normal_resultants(self._packed, float(z))
-            return float(vertical), float(horizontal)
-        vertical, horizontal = self._many(many.normal_forces, 2, sinkage=z)
-        return vertical, horizontal
+            return NormalForce(*map(float, kernels.normal_resultants(self._packed, float(z))))
+        return NormalForce(*self._many(many.normal_forces, 2, sinkage=z))
 
-    def normal_force_in_rut(self, sinkage: ArrayLike, deepest: ArrayLike) -> tuple[Any, Any]:
+    def normal_force_in_rut(self, sinkage: ArrayLike, deepest: ArrayLike) -> NormalForce:
         """Returns the resultants of the normal pressure in the rut of earlier wheels, see `models.wheel.rut`.
 
         Args:
@@ -151,12 +157,10 @@ class RigidWheel:
         self._only("exact")
         z, deep = self._sinkage(sinkage), finite_array("RigidWheel", "deepest", deepest, self._allowed)
         if z.ndim == 0 and deep.ndim == 0:
-            vertical, horizontal = rut.normal_resultants(self._packed, float(z), float(deep))
-            return float(vertical), float(horizontal)
-        vertical, horizontal = self._many(many.normal_forces_in_rut, 2, sinkage=z, deepest=deep)
-        return vertical, horizontal
+            return NormalForce(*map(float, rut.normal_resultants(self._packed, float(z), float(deep))))
+        return NormalForce(*self._many(many.normal_forces_in_rut, 2, sinkage=z, deepest=deep))
 
-    def forces(self, sinkage: ArrayLike, slip: ArrayLike) -> tuple[Any, Any, Any]:
+    def forces(self, sinkage: ArrayLike, slip: ArrayLike) -> WheelForces:
         """Returns the soil's force on the wheel and its torque about the axle, Petersen 2012 (4.30)-(4.32).
 
         Args:
@@ -174,18 +178,16 @@ class RigidWheel:
         Example:
             >>> from models.wheel import Soil
             >>> sand = Soil(1.783e6, 0.75, friction_angle=0.52, rebound=0.07, slip_modulus=0.185)
-            >>> pull, _, _ = RigidWheel(0.175, 0.15, sand).forces(0.006, [0.0, 0.2, 0.4])
-            >>> pull.round(1).tolist()
+            >>> forces = RigidWheel(0.175, 0.15, sand).forces(0.006, [0.0, 0.2, 0.4])
+            >>> forces.longitudinal.round(1).tolist()
             [-18.6, 88.4, 112.7]
         """
         z, s = self._sinkage(sinkage), self._slip(slip)
         if z.ndim == 0 and s.ndim == 0:
-            longitudinal, vertical, torque = kernels.wheel_forces(self._packed, float(z), float(s))
-            return float(longitudinal), float(vertical), float(torque)
-        longitudinal, vertical, torque = self._many(many.forces, 3, sinkage=z, slip=s)
-        return longitudinal, vertical, torque
+            return WheelForces(*map(float, kernels.wheel_forces(self._packed, float(z), float(s))))
+        return WheelForces(*self._many(many.forces, 3, sinkage=z, slip=s))
 
-    def forces_at_angle(self, sinkage: ArrayLike, slip: ArrayLike, slip_angle: ArrayLike) -> tuple[Any, Any, Any, Any]:
+    def forces_at_angle(self, sinkage: ArrayLike, slip: ArrayLike, slip_angle: ArrayLike) -> DriftForces:
         """Returns the forces of a wheel that drifts sideways, see `models.wheel.traction.forces_at_angle`.
 
         Args:
@@ -215,7 +217,7 @@ class RigidWheel:
         sideways_speed: ArrayLike = 0.0,
         *,
         slip_speed: float = 1e-3,
-    ) -> tuple[Any, Any, Any, Any]:
+    ) -> DriftForces:
         """Returns the forces of a driving, braking, standing or reversing wheel, smooth through rest.
 
         See `models.wheel.traction.moving_forces`. Speeds lie within 1e6 m/s.
@@ -243,11 +245,11 @@ class RigidWheel:
         }
         return self._four(traction.moving_forces, many.moving_forces, sinkage=self._sinkage(sinkage), **speeds)
 
-    def _four(self, one: Callable[..., Any], loop: Callable[..., None], **inputs: FloatArray) -> tuple[Any, ...]:
+    def _four(self, one: Callable[..., Any], loop: Callable[..., None], **inputs: FloatArray) -> DriftForces:
         """Calls a kernel of four components on scalars, or its loop on arrays."""
         if all(value.ndim == 0 for value in inputs.values()):
-            return tuple(float(force) for force in one(self._packed, *(float(value) for value in inputs.values())))
-        return tuple(self._many(loop, 4, **inputs))
+            return DriftForces(*map(float, one(self._packed, *map(float, inputs.values()))))
+        return DriftForces(*self._many(loop, 4, **inputs))
 
     def _many(self, loop: Callable[..., None], rows: int, **inputs: FloatArray) -> FloatArray:
         """Broadcasts the inputs, runs a kernel over them and returns its components, shape (rows, *broadcast shape)."""

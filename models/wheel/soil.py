@@ -1,7 +1,7 @@
 """The soil under a wheel: parameters of the hypervolumetric model, of Mohr-Coulomb shear, and of other models."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from models.checks import Range, problem, refuse
 
@@ -26,7 +26,7 @@ ALLOWED = {
 OPTIONAL = frozenset({"shear_modulus", "peak_offset", "peak_slope", "lateral_rate"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Soil:
     """A soil of pressure stiffness * depth^exponent in compression, relaxing linearly behind the wheel's lowest point.
 
@@ -72,3 +72,12 @@ class Soil:
         refuse("Soil", [problem(name, value, ALLOWED[name]) for name, value in given.items()])
         for name, value in given.items():  # an int or a numpy scalar becomes a plain float, so equal soils print alike
             object.__setattr__(self, name, float(value))
+
+    def __repr__(self) -> str:
+        others = [one for one in fields(self)[2:] if getattr(self, one.name) != one.default]
+        values = [
+            repr(self.stiffness),
+            repr(self.exponent),
+            *(f"{one.name}={getattr(self, one.name)!r}" for one in others),
+        ]
+        return f"Soil({', '.join(values)})"

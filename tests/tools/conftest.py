@@ -45,3 +45,22 @@ def check_tree() -> ModuleType:
 def code_reading() -> ModuleType:
     """docs/figures/code_reading.py."""
     return script("docs/figures/code_reading.py")
+
+
+@pytest.fixture(scope="session")
+def check_site() -> ModuleType:
+    """tools/check_site.py."""
+    return script("tools/check_site.py")
+
+
+@pytest.fixture(scope="session")
+def site_versions() -> ModuleType:
+    """tools/site_versions.py."""
+    return script("tools/site_versions.py")
+
+
+@pytest.fixture(scope="session")
+def site_pages(check_tree) -> ModuleType:
+    """tools/site_pages.py, which imports its neighbours by their names."""
+    script("tools/site_gallery.py")
+    return script("tools/site_pages.py")

@@ -73,13 +73,14 @@ class RelayBoard:
         """Switch off coils whose time is over; see `Slave`."""
         for coil, until_ns in list(self._until_ns.items()):
             if until_ns <= now_ns:
-                self._switch(coil, False, until_ns)
+                self.switch(coil, False, until_ns)
         return min(self._until_ns.values(), default=NEVER_NS)
 
     def note_addressed(self, t_ns: int) -> None:
         """It has no time-out but those of its coils."""
 
-    def _switch(self, coil: int, on: bool, t_ns: int, until_ns: int | None = None) -> None:
+    def switch(self, coil: int, on: bool, t_ns: int, until_ns: int | None = None) -> None:
+        """Switch a coil at a time [ns], until another one if there is one; no wake before that."""
         self._until_ns.pop(coil, None)
         if until_ns is not None:
             self._until_ns[coil] = until_ns
@@ -105,14 +106,14 @@ class RelayBoard:
         if self._flash and 0 <= flashed < len(self.on):
             if value not in FLASH_STEPS:
                 raise ModbusExceptionError(Code.VALUE)
-            self._switch(flashed, True, t_ns, t_ns + round(value * FLASH_STEP_S * 1e9))
+            self.switch(flashed, True, t_ns, t_ns + round(value * FLASH_STEP_S * 1e9))
             return asked
         if coil != ALL_COILS and coil >= len(self.on):
             raise ModbusExceptionError(Code.ADDRESS)
         if value not in (protocol.ON, protocol.OFF):
             raise ModbusExceptionError(Code.VALUE)
         for switched in range(len(self.on)) if coil == ALL_COILS else (coil,):
-            self._switch(switched, value == protocol.ON, t_ns)
+            self.switch(switched, value == protocol.ON, t_ns)
         return asked
 
     def _write_coils(self, asked: bytes, t_ns: int) -> bytes:
@@ -121,7 +122,7 @@ class RelayBoard:
             raise ModbusExceptionError(Code.VALUE)
         self._within(first, count)
         for place, on in enumerate(protocol.unpack(asked[5:], count)):
-            self._switch(first + place, on, t_ns)
+            self.switch(first + place, on, t_ns)
         return asked[:4]
 
     def _read_input(self, asked: bytes, t_ns: int) -> bytes:  # noqa: ARG002

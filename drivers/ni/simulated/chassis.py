@@ -20,21 +20,25 @@ from drivers.host import COMPUTER, Host
 from drivers.ni.simulated.parts import (
     CHASSIS,
     LOADS_MODULE,
+    PRESSURES_MODULE,
     ChassisWatchdog,
     DaqmxError,
     Task,
     TaskKind,
     VirtualChannel,
     converted,
+    line_number,
     modules,
     resources,
     unsupported,
     watchdog_of,
 )
-from drivers.sim.protocol.plant_ports import Analog, Cylinders, TakesTimes
+from drivers.sim.protocol.plant_ports import Analog, Cylinders, Paced, TakesTimes
 
 # Once the plant's next samples are due, a reader that waits for them looks at this period [s].
 LOOK_S = 0.0002
+# Between two looks whether a task is done [s].
+WAIT_S = 0.001
 # A plant's rounds differ by so much: later than due by it, the samples are there at the first look [ns].
 _LATE_NS = 50_000
 
@@ -46,7 +50,7 @@ class Chassis:
         analog: the sampled channels.
         cylinders: the valves and pressures; None for none.
         range_V: converters' full scale, either sign [V].
-        max_rate_hz: reported limit of the converters; they support no rate but that of `analog`.
+        max_rate_hz: reported limit of the converters; those of an `analog` that is not `Paced` support no rate but its.
         filter_delay_s: of the converters' filters, as reported [s]; not in the samples' times.
         pressure_VpkPa: sensitivity of pressure sensors, and of regulators [V/kPa].
         delivered: called with the due time of requested samples and the time of their delivery.
@@ -105,8 +109,9 @@ class Chassis:
             self._steps.clear()
 
     def wake(self, now_ns: int) -> None:
-        """Advance to now_ns: the watchdog may expire."""
+        """Advance to now_ns: outputs with a clock change, and the watchdog may expire."""
         with self._lock:
+            self._generate(now_ns)
             dog = self.watchdog
             if dog is None or dog.due_ns is None or now_ns < dog.due_ns:
                 return
@@ -135,13 +140,13 @@ class Chassis:
             if task.kind == "watchdog" and self.watchdog is not None:
                 self._rest(self.watchdog)  # an expired watchdog stays expired
 
-    def add(
-        self, task: Task, kind: TaskKind, channels: list[VirtualChannel], full: tuple[float, float] = (0.0, 0.0)
-    ) -> None:
-        """Add channels to a task; `full` are the limits asked for, in the channels' unit. Raises DaqmxError."""
+    def add(self, task: Task, kind: TaskKind, channels: list[VirtualChannel]) -> None:
+        """Add channels to a task. Raises DaqmxError."""
         for channel in channels:
-            self._known(channel.physical, kind)
-            if any(channel.physical == other.physical for other in task.channels):
+            for line in channel.lines:
+                self._known(line, kind)
+            full = channel.limits
+            if any(set(channel.lines) & set(other.lines) for other in task.channels):
                 raise DaqmxError(-200489, f"Specified channel cannot be added to the task. Channel: {channel.physical}")
             if task.kind not in ("", kind):
                 raise DaqmxError(-200559, "Task cannot contain a channel of the specified type.")
@@ -155,10 +160,21 @@ class Chassis:
         """Set the sample clock of a task. Raises DaqmxError."""
         if not 0 < rate_hz <= self.max_rate_hz:
             raise unsupported("DAQmx_SampClk_Rate", rate_hz, self.max_rate_hz)
-        task.buffer, task.continuous = samples, continuous
+        if task.running and not task.automatic:
+            raise DaqmxError(-200479, "Specified operation cannot be performed while the task is running.")
+        self.stop(task)
+        task.rate_hz, task.buffer, task.continuous, task.timed = rate_hz, samples, continuous, True
 
-    def start(self, task: Task) -> None:
-        """Reserve what the task needs and run it. Raises DaqmxError."""
+    def rate_hz(self, task: Task) -> float:
+        """Of the sample clock of a task [Hz]: as asked for, where that can be."""
+        if task.kind == "ao":
+            return task.rate_hz
+        if isinstance(self.sampled(task), Paced):
+            return float(max(round(task.rate_hz), 1))
+        return float(self.sampled(task).rate_hz)
+
+    def start(self, task: Task, *, automatic: bool = False) -> None:
+        """Reserve what the task needs and run it; `automatic`: for a read or a write. Raises DaqmxError."""
         with self._lock:
             if task.running:
                 return
@@ -170,20 +186,56 @@ class Chassis:
                 if any(other.running and other.kind in ("do", "ao") for other in self._tasks):
                     raise DaqmxError(-201477, "Watchdog task cannot be reserved while other tasks are reserved.")
                 self.feed()
-            task.running = True
-            task.first = self.sampled(task).taken()
+            task.running, task.automatic, task.began_ns = True, automatic, self._host.now_ns()
+            analog = self.sampled(task)
+            if task.timed and task.kind == "ai" and isinstance(analog, Paced):
+                analog.pace(task.rate_hz)
+            task.first = analog.taken()
             task.position = 0
 
     def stop(self, task: Task) -> None:
         """Stop a task."""
         with self._lock:
+            self._generate(self._host.now_ns())
             task.running = False
             if task.kind == "watchdog" and self.watchdog is not None:
                 self._rest(self.watchdog)
 
     def available(self, task: Task) -> int:
         """Number of unread samples."""
-        return self.sampled(task).taken() - task.first - task.position if task.running else 0
+        return self.acquired(task) - task.position if task.running else 0
+
+    def acquired(self, task: Task) -> int:
+        """Samples of each channel since the start."""
+        if not task.running:
+            return 0
+        taken = self.sampled(task).taken() - task.first
+        return taken if task.continuous else min(taken, task.buffer)
+
+    def generated(self, task: Task) -> int:
+        """Samples of each output since the start."""
+        if task.wave is None or not task.running:
+            return 0
+        done = round((self._host.now_ns() - task.began_ns) * 1e-9 * task.rate_hz)
+        return done if task.continuous else min(done, task.wave.shape[1])
+
+    def is_done(self, task: Task) -> bool:
+        """It does not run, or has taken or generated all its samples; on demand there is nothing to wait for."""
+        if not task.running or not task.timed:
+            return True
+        if task.continuous:
+            return False
+        if task.kind == "ao":
+            return task.wave is None or self.generated(task) >= task.wave.shape[1]
+        return self.acquired(task) >= task.buffer
+
+    def wait_until_done(self, task: Task, timeout_s: float) -> None:
+        """Wait for all samples. Raises DaqmxError: not within that time; negative: wait for ever."""
+        until_ns = self._host.now_ns() + round(timeout_s * 1e9)
+        while not self.is_done(task):
+            if (timeout_s >= 0 and self._host.now_ns() >= until_ns) or not self.goes_on:
+                raise DaqmxError(-200560, "Wait Until Done did not indicate that the task was done within the timeout.")
+            self._host.sleep(WAIT_S)
 
     def sampled(self, task: Task) -> Analog:
         """The sampled channels whose clock a task uses."""
@@ -191,9 +243,13 @@ class Chassis:
 
     def read(self, task: Task, count: int, timeout_s: float) -> npt.NDArray[np.float64]:
         """The next samples of all channels in their units, (channels, count); waits for them. Raises DaqmxError."""
-        self.start(task)
-        if not task.continuous:
-            return self._now(task)
+        self.start(task, automatic=True)
+        if not task.timed:
+            values = self._on_demand(task, count)
+            self._end_automatic(task)
+            return values
+        if not task.continuous and task.position + count > task.buffer:
+            raise DaqmxError(-200278, "Attempted to read a sample beyond the final sample acquired.", 0)
         analog, begin, asked_ns = self.sampled(task), task.first + task.position, self._host.now_ns()
         analog.read_in_blocks(begin, count)
         self._wait(analog, begin + count, timeout_s)
@@ -214,6 +270,11 @@ class Chassis:
             task.position += count
             for channel, (sample, added) in self._steps.items() if analog is self.analog else ():
                 volts[max(sample - begin, 0) :, channel] += added
+        if not task.continuous and task.position >= task.buffer:
+            self._end_automatic(task)
+        return self._converted(task, volts)
+
+    def _converted(self, task: Task, volts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         values, overloaded = converted(volts, task.channels, self._range_V[task.module])
         self._overloaded |= overloaded
         return values
@@ -225,21 +286,44 @@ class Chassis:
             self._overloaded.difference_update(self.overloaded)
         return bool(self.overloaded)
 
-    def write(self, task: Task, values: list[float]) -> None:
-        """Set the lines or outputs of a task. Raises DaqmxError."""
+    def write(self, task: Task, values: npt.NDArray[np.float64], *, start: bool = True) -> None:
+        """Set the lines or outputs of a task, or what it generates with its clock. Raises DaqmxError.
+
+        Args:
+            task: of lines or outputs.
+            values: (channels, samples); of a channel of several lines, a number with a bit for each line of its port.
+            start: start the task if it does not run.
+        """
         self.wake(self._host.now_ns())
         with self._lock:
             if self.watchdog is not None and self.watchdog.expired:
                 raise DaqmxError(-200678, "Write failed, because the watchdog timer has expired.")
-            self.start(task)
-            for channel, value in zip(task.channels, values, strict=True):
-                self._set(channel.physical, value)
+            for channel, samples in zip(task.channels, values, strict=True):
+                if task.kind == "ao" and not channel.limits[0] <= samples.min() <= samples.max() <= channel.limits[1]:
+                    raise DaqmxError(-200561, f"Value is outside the limits of the channel. Channel: {channel.name}")
+            if task.timed and task.kind == "ao":
+                task.wave = values
+                if start:
+                    self.start(task, automatic=True)
+                return
+            if not start and not task.running:
+                raise DaqmxError(-200846, "Write cannot be performed when the task is not started and not buffered.")
+            self.start(task, automatic=True)
+            for channel, samples in zip(task.channels, values, strict=True):
+                value = float(samples[-1])
+                if not channel.more:
+                    self._set(channel.physical, value)
+                for line in channel.lines if channel.more else ():
+                    self._set(line, float(int(value) >> line_number(line) & 1))
 
-    def read_lines(self, task: Task) -> list[bool]:
-        """States of the lines of a task; the E-stop's is the first of its module."""
-        self.start(task)
+    def read_lines(self, task: Task) -> list[tuple[bool, ...]]:
+        """States of the lines of each channel of a task; the E-stop's is the first of its module."""
+        self.start(task, automatic=True)
         stop = self.modules[f"{CHASSIS}Mod4"].di[0]
-        return [channel.physical == stop and not self.e_stop for channel in task.channels]
+        states = {**self.lines, stop: not self.e_stop}
+        if task.kind == "di":
+            self._end_automatic(task)
+        return [tuple(states.get(line, False) for line in channel.lines) for channel in task.channels]
 
     def watch(self, task: Task, device: str, timeout_s: float) -> None:
         """Make a task that of the watchdog. Raises DaqmxError."""
@@ -295,11 +379,32 @@ class Chassis:
             due_ns = analog.due_ns(until) + _LATE_NS - now_ns
             self._host.sleep(min(max(due_ns * 1e-9, LOOK_S), (until_ns - now_ns) * 1e-9))
 
-    def _now(self, task: Task) -> npt.NDArray[np.float64]:
-        """One sample on demand: the pressures."""
-        assert self._cylinders is not None  # otherwise the channel does not exist
-        valves = [int(channel.physical.rpartition("/ai")[2]) for channel in task.channels]
-        return np.array([[self._cylinders.pressure_Pa(valve) * 1e-3 * self._pressure_VpkPa] for valve in valves])
+    def _end_automatic(self, task: Task) -> None:
+        """End a task that a read has started; others may have its resources then."""
+        if task.automatic:
+            self.stop(task)
+
+    def _on_demand(self, task: Task, count: int) -> npt.NDArray[np.float64]:
+        """The present values of all channels, (channels, count)."""
+        if task.module == PRESSURES_MODULE:
+            assert self._cylinders is not None  # otherwise the channel does not exist
+            valves = [int(channel.physical.rpartition("/ai")[2]) for channel in task.channels]
+            now = [self._cylinders.pressure_Pa(valve) * 1e-3 * self._pressure_VpkPa for valve in valves]
+            return np.repeat(np.array(now)[:, None], count, axis=1)
+        analog = self.sampled(task)
+        self._wait(analog, 1, 1.0)
+        volts = np.empty((1, analog.channels))
+        analog.copy(max(analog.taken() - 1, 0), volts)
+        return np.repeat(self._converted(task, volts), count, axis=1)
+
+    def _generate(self, now_ns: int) -> None:
+        """The outputs of tasks that generate samples with their clock."""
+        for task in self._tasks:
+            if task.running and task.kind == "ao" and task.wave is not None and now_ns >= task.began_ns:
+                number, samples = self.generated(task), task.wave.shape[1]
+                place = number % samples if task.continuous else min(number, samples - 1)
+                for channel, values in zip(task.channels, task.wave, strict=True):
+                    self._set(channel.physical, float(values[place]))
 
     def _set(self, physical: str, value: float) -> None:
         cylinders = self._cylinders

@@ -12,8 +12,10 @@ from nidaqmx.utils import unflatten_channel_string
 TaskKind = Literal["", "ai", "ao", "di", "do", "watchdog"]
 CHASSIS = "cDAQ1"
 LOADS_MODULE = f"{CHASSIS}Mod6"
+PRESSURES_MODULE = f"{CHASSIS}Mod5"
 LINES = 8
 BITS = 24  # of its converters
+VOLTAGE = 10322  # a kind of analog channel
 
 
 class DaqmxError(Exception):
@@ -53,24 +55,57 @@ class Module(NamedTuple):
 
 
 class VirtualChannel(NamedTuple):
-    """A virtual channel: name, physical channel, and units of it per volt."""
+    """A virtual channel.
+
+    Attributes:
+        name: of it.
+        physical: the physical channel; of several lines the first.
+        per_volt: units of it for each volt.
+        more: the other lines of a digital channel of several.
+        measures: what an analog one measures, as `ai_meas_type` or `ao_output_type` has it.
+        limits: smallest and largest value asked for, in its unit.
+    """
 
     name: str
     physical: str
     per_volt: float = 1.0
+    more: tuple[str, ...] = ()
+    measures: int = VOLTAGE
+    limits: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All lines of a digital channel."""
+        return (self.physical, *self.more)
 
 
 class Task(msgspec.Struct, eq=False):
-    """A task; `first` is the sample of the rig that is its own sample 0, `position` the next to be read."""
+    """A task.
+
+    Attributes:
+        buffer: samples of its buffer; of a finite task, those that it takes or generates.
+        timed: it has a sample clock; otherwise it reads and writes on demand.
+        rate_hz: asked of that clock.
+        automatic: started by a read or a write: it ends by itself.
+        first: the sample of the rig that is its own sample 0.
+        position: the next to be read.
+        wave: (channels, samples) to be generated with its clock.
+        began_ns: when it was started.
+    """
 
     name: str
     kind: TaskKind = ""
     channels: list[VirtualChannel] = []
     buffer: int = 0
+    timed: bool = False
     continuous: bool = False
+    rate_hz: float = 0.0
     running: bool = False
+    automatic: bool = False
     first: int = 0
     position: int = 0
+    wave: npt.NDArray[np.float64] | None = None
+    began_ns: int = 0
 
     @property
     def module(self) -> str:
@@ -91,9 +126,9 @@ def resources(task: Task) -> set[str]:
     """Resources that only one running task may reserve: a module's sample clock, or each line."""
     if task.kind == "watchdog":
         return {CHASSIS}
-    if task.continuous:
+    if task.timed:
         return {channel.physical.partition("/")[0] for channel in task.channels}
-    return {channel.physical for channel in task.channels}
+    return {line for channel in task.channels for line in channel.lines}
 
 
 def converted(
@@ -130,11 +165,38 @@ def per_volt(volts: float) -> float:
     return 1 / volts
 
 
-def named_channels(physical: str, name: str, units_per_volt: float) -> list[VirtualChannel]:
+def named_channels(
+    physical: str,
+    name: str,
+    units_per_volt: float,
+    measures: int = VOLTAGE,
+    limits: tuple[float, float] = (0.0, 0.0),
+) -> list[VirtualChannel]:
     """Virtual channels of a list or range of physical ones, numbered where several share one name."""
     each = unflatten_channel_string(physical)
     given = [name] if name and len(each) == 1 else [f"{name}{i}" if name else channel for i, channel in enumerate(each)]
-    return [VirtualChannel(called, channel, units_per_volt) for called, channel in zip(given, each, strict=True)]
+    return [
+        VirtualChannel(called, channel, units_per_volt, (), measures, limits)
+        for called, channel in zip(given, each, strict=True)
+    ]
+
+
+def digital_channels(lines: str, name: str, *, together: bool) -> list[VirtualChannel]:
+    """Channels of a list or range of lines or whole ports: one each, or one of all of them `together`."""
+    each = [line for item in unflatten_channel_string(lines) for line in _lines_of(item)]
+    if not together or len(each) == 1:
+        return named_channels(", ".join(each), name, 1.0)
+    return [VirtualChannel(name or f"{each[0]}...", each[0], 1.0, tuple(each[1:]))]
+
+
+def line_number(line: str) -> int:
+    """Number of a line in its port: its bit in the port's value."""
+    return int(line.rpartition("/line")[2])
+
+
+def _lines_of(item: str) -> list[str]:
+    """A line, or all lines of a port."""
+    return [item] if "/line" in item else [f"{item}/line{number}" for number in range(LINES)]
 
 
 def modules(channels: int, valves: int, regulators: int, loads: int) -> dict[str, Module]:
@@ -158,7 +220,7 @@ def modules(channels: int, valves: int, regulators: int, loads: int) -> dict[str
         f"{CHASSIS}Mod4": Module("simulated digital input", 0x5100004, di=named(4, "port0/line", LINES)),
     }
     if valves:
-        chassis[f"{CHASSIS}Mod5"] = Module("simulated voltage input", 0x5100005, ai=named(5, "ai", valves))
+        chassis[PRESSURES_MODULE] = Module("simulated voltage input", 0x5100005, ai=named(5, "ai", valves))
     if loads:
         chassis[LOADS_MODULE] = Module("simulated slow input", 0x5100006, ai=named(6, "ai", loads))
     return chassis

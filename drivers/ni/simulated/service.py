@@ -12,39 +12,46 @@ from enum import Enum
 from typing import Any
 
 import grpc
+import msgspec
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 from nidaqmx._stubs import nidaqmx_pb2 as stubs
 from nidaqmx.constants import (
+    AcquisitionType,
     BridgeUnits,
     ChargeUnits,
     ForceIEPESensorSensitivityUnits,
     ForceUnits,
     Level,
+    LineGrouping,
+    TaskMode,
+    UsageTypeAI,
     VoltageUnits,
 )
 from nidaqmx.utils import unflatten_channel_string
 
 from drivers.host import COMPUTER, Host
+from drivers.ni.simulated.attributes import ATTRIBUTES, value_of
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.parts import (
+    VOLTAGE,
     DaqmxError,
     Module,
     ServerFault,
     Task,
     TaskKind,
     attribute_text,
+    digital_channels,
     named_channels,
     per_volt,
     unsupported,
 )
+from drivers.ni.simulated.transfers import transfers
 from drivers.rpc.server import Handler
 from drivers.rpc.status import CallError
 
 SERVICE = stubs.DESCRIPTOR.services_by_name["NiDAQmx"]
 VERSION = {0x1272: 25, 0x1923: 3, 0x2F22: 0}
-_TIMED_OUT = -200284
-_AVAILABLE = (0x1223, 0x31E8)  # available samples; the only other attribute in use is the number of channels
 _NEW, _ATTACH = 1, 2  # how a session may be initialized; 0: either way
 
 Fields = dict[str, Any]
@@ -95,7 +102,12 @@ class NiService:
                 self.serve(host, int(port))
         else:
             with self._lock:
-                self._faults += [how] * how.count
+                self._faults.append(how)
+
+    def clear_faults(self) -> None:
+        """End the faults of reads."""
+        with self._lock:
+            self._faults.clear()
 
     def switch_off(self) -> None:
         """Stop serving and drop all tasks."""
@@ -152,33 +164,30 @@ class NiService:
             "StopTask": done(lambda r: chassis.stop(task(r))),
             "ClearTask": done(self._clear),
             "CreateAIForceIEPEChan": done(self._add_force),
-            "CreateAIVoltageChan": done(lambda r: self._add_ai(r, 1.0, VoltageUnits.VOLTS)),
-            "CreateAIChargeChan": done(lambda r: self._add_ai(r, 1e-9, ChargeUnits.COULOMBS)),
+            "CreateAIVoltageChan": done(lambda r: self._add_ai(r, 1.0, VoltageUnits.VOLTS, UsageTypeAI.VOLTAGE)),
+            "CreateAIChargeChan": done(lambda r: self._add_ai(r, 1e-9, ChargeUnits.COULOMBS, UsageTypeAI.CHARGE)),
             "CreateAIBridgeChan": done(
-                lambda r: self._add_ai(r, per_volt(r.voltage_excit_val), BridgeUnits.VOLTS_PER_VOLT)
+                lambda r: self._add_ai(r, per_volt(r.voltage_excit_val), BridgeUnits.VOLTS_PER_VOLT, UsageTypeAI.BRIDGE)
             ),
-            "CreateDOChan": done(lambda r: self._add(r, "do", r.lines)),
-            "CreateDIChan": done(lambda r: self._add(r, "di", r.lines)),
-            "CreateAOVoltageChan": done(lambda r: self._add(r, "ao", r.physical_channel)),
+            "CreateDOChan": done(lambda r: self._add_lines(r, "do")),
+            "CreateDIChan": done(lambda r: self._add_lines(r, "di")),
+            "CreateAOVoltageChan": done(self._add_ao),
             "CfgSampClkTiming": done(
-                lambda r: chassis.time(task(r), r.rate, r.samps_per_chan, continuous=r.sample_mode_raw == 10123)
+                lambda r: chassis.time(
+                    task(r), r.rate, r.samps_per_chan, continuous=r.sample_mode_raw == AcquisitionType.CONTINUOUS.value
+                )
             ),
+            "IsTaskDone": lambda r: {"is_task_done": chassis.is_done(task(r))},
+            "WaitUntilTaskDone": done(lambda r: chassis.wait_until_done(task(r), r.time_to_wait)),
+            "TaskControl": done(self._control),
             "SetBufferAttributeUInt32": done(lambda r: setattr(task(r), "buffer", r.value)),
-            "ReadAnalogF64": self._read,
-            "ReadDigitalLines": lambda r: {"read_array": bytes(chassis.read_lines(task(r))), "samps_per_chan_read": 1},
-            "WriteDigitalLines": lambda r: self._write(r, [float(level) for level in r.write_array]),
-            "WriteAnalogF64": lambda r: self._write(r, list(r.write_array)),
+            "SetTimingAttributeDouble": done(lambda r: self._set_timing(r, rate_hz=r.value)),
+            "SetTimingAttributeUInt64": done(lambda r: self._set_timing(r, buffer=r.value)),
+            **transfers(self.chassis, self.host, task, self.misbehaviour),
             "CfgWatchdogDOExpirStates": done(self._expire_lines),
             "CfgWatchdogAOExpirStates": done(self._expire_outputs),
             "ControlWatchdogTask": done(lambda r: chassis.clear_expiration() if r.action_raw else chassis.feed()),
-            "GetTaskAttributeString": valued(self._task_names),
-            "GetTaskAttributeUInt32": valued(lambda r: len(task(r).channels)),
-            "GetReadAttributeUInt32": valued(self._read_state),
-            "GetReadAttributeUInt64": valued(lambda r: task(r).position),
-            "GetReadAttributeBool": valued(lambda r: chassis.overload_exists(task(r))),
-            "GetReadAttributeString": valued(lambda _: ", ".join(chassis.overloaded)),
-            "GetTimingAttributeDouble": valued(lambda r: float(chassis.sampled(task(r)).rate_hz)),
-            "GetChanAttributeDouble": valued(lambda _: chassis.filter_delay_s),
+            **{call: self._attribute(call) for call in ATTRIBUTES},
             "SetChanAttributeInt32": done(task),
             "GetWatchdogAttributeBool": valued(lambda _: chassis.watchdog is not None and chassis.watchdog.expired),
             "GetSystemInfoAttributeUInt32": valued(lambda r: VERSION.get(r.attribute_raw, 0)),
@@ -188,6 +197,17 @@ class NiService:
             "GetDeviceAttributeString": valued(lambda r: attribute_text(self._module(r.device_name), r.attribute_raw)),
             "GetErrorString": lambda r: {"error_string": f"NI-DAQmx error {r.error_code}"},
         }
+
+    def _attribute(self, call: str) -> Callable[[Any], Fields]:
+        """What a call that reads an attribute does. A number is of the type of the answer."""
+        field = GetMessageClass(SERVICE.methods_by_name[call].output_type).DESCRIPTOR.fields_by_name
+        key = "value_raw" if "value_raw" in field else "value"
+
+        def fields(request: Any) -> Fields:
+            named = getattr(request, "channel", "")
+            return {key: value_of(call, request.attribute_raw, self.chassis, self._task(request), named)}
+
+        return fields
 
     def _task(self, request: Any) -> Task:
         try:
@@ -226,38 +246,50 @@ class NiService:
     def _add_force(self, request: Any) -> None:
         if request.sensitivity_units_raw != ForceIEPESensorSensitivityUnits.MILLIVOLTS_PER_NEWTON.value:
             raise unsupported("DAQmx_AI_Force_IEPESensor_SensitivityUnits", request.sensitivity_units_raw)
-        self._add_ai(request, per_volt(request.sensitivity * 1e-3), ForceUnits.NEWTONS)
+        sensitivity = per_volt(request.sensitivity * 1e-3)
+        self._add_ai(request, sensitivity, ForceUnits.NEWTONS, UsageTypeAI.FORCE_IEPE_SENSOR)
 
-    def _add_ai(self, request: Any, units_per_volt: float, units: Enum) -> None:
+    def _add_ai(self, request: Any, units_per_volt: float, units: Enum, measures: UsageTypeAI) -> None:
         if request.units_raw != units.value:  # the only simulated ones
             raise unsupported("DAQmx_AI units", request.units_raw)
-        channels = named_channels(request.physical_channel, request.name_to_assign_to_channel, units_per_volt)
-        self.chassis.add(self._task(request), "ai", channels, (request.min_val, request.max_val))
+        physical, name, limits = request.physical_channel, request.name_to_assign_to_channel, _limits(request)
+        channels = named_channels(physical, name, units_per_volt, measures.value, limits)
+        self.chassis.add(self._task(request), "ai", channels)
 
-    def _add(self, request: Any, kind: TaskKind, physical: str) -> None:
-        self.chassis.add(self._task(request), kind, named_channels(physical, "", 1.0))
+    def _add_ao(self, request: Any) -> None:
+        physical, name = request.physical_channel, request.name_to_assign_to_channel
+        channels = named_channels(physical, name, 1.0, VOLTAGE, _limits(request))
+        self.chassis.add(self._task(request), "ao", channels)
 
-    def _read(self, request: Any) -> Fields:
-        how = self._misbehaviour()
-        if how is not None and how.kind == "error":
-            raise DaqmxError(how.code, "Injected fault.", 0)
-        try:
-            values = self.chassis.read(self._task(request), request.num_samps_per_chan, request.timeout)
-        except DaqmxError as error:
-            if error.code == _TIMED_OUT:
-                return {"status": error.code, "samps_per_chan_read": 0}
-            raise
-        if how is not None:
-            self.host.sleep(how.ms * 1e-3)
-        return {"read_array": values.ravel().tolist(), "samps_per_chan_read": request.num_samps_per_chan}
+    def _add_lines(self, request: Any, kind: TaskKind) -> None:
+        together = request.line_grouping_raw == LineGrouping.CHAN_FOR_ALL_LINES.value
+        channels = digital_channels(request.lines, request.name_to_assign_to_lines, together=together)
+        self.chassis.add(self._task(request), kind, channels)
 
-    def _misbehaviour(self) -> ServerFault | None:
+    def _control(self, request: Any) -> None:
+        """Verify, reserve and commit need nothing here; start and stop as their own calls."""
+        action, task = TaskMode(request.action_raw), self._task(request)
+        if action is TaskMode.TASK_START:
+            self.chassis.start(task)
+        elif action in (TaskMode.TASK_STOP, TaskMode.TASK_ABORT, TaskMode.TASK_UNRESERVE):
+            self.chassis.stop(task)
+
+    def _set_timing(self, request: Any, **changes: float) -> None:
+        """Set the rate of a task's clock, or its samples."""
+        for name, value in changes.items():
+            wanted = {"rate_hz": 0x1344, "buffer": 0x1310}[name]
+            if request.attribute_raw != wanted:
+                raise DaqmxError(-200197, f"Attribute 0x{request.attribute_raw:X} is not supported.")
+            setattr(self._task(request), name, value)
+
+    def misbehaviour(self) -> ServerFault | None:
+        """The fault of the next read."""
         with self._lock:
-            return self._faults.pop(0) if self._faults else None
-
-    def _write(self, request: Any, values: list[float]) -> Fields:
-        self.chassis.write(self._task(request), values)
-        return {"samps_per_chan_written": 1}
+            if not self._faults:
+                return None
+            how = self._faults[0]
+            self._faults[:1] = [msgspec.structs.replace(how, count=how.count - 1)] if how.count > 1 else []
+            return how
 
     def _expire_lines(self, request: Any) -> None:
         names = unflatten_channel_string(request.channel_names)
@@ -268,15 +300,11 @@ class NiService:
         names = unflatten_channel_string(request.channel_names)
         self.chassis.expire_to(dict(zip(names, request.expir_state_array, strict=True)))
 
-    def _task_names(self, request: Any) -> str:
-        task = self._task(request)
-        return task.name if request.attribute_raw == 0x1276 else ", ".join(channel.name for channel in task.channels)
-
-    def _read_state(self, request: Any) -> int:
-        task = self._task(request)
-        return self.chassis.available(task) if request.attribute_raw in _AVAILABLE else len(task.channels)
-
     def _module(self, device: str) -> Module:
         if device not in self.chassis.modules:
             raise DaqmxError(-200220, f"Device identifier is invalid. Device Specified: {device}")
         return self.chassis.modules[device]
+
+
+def _limits(request: Any) -> tuple[float, float]:
+    return request.min_val, request.max_val

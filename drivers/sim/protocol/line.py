@@ -94,6 +94,7 @@ class LineFault(msgspec.Struct, frozen=True):
         count: number of answers.
         every: the last one of so many.
         ms: delay of a delayed answer, or of the second half of a split one [ms].
+        until_ns: it ends at this time at the latest [ns of CLOCK_MONOTONIC].
         requests: the fault applies to bytes to the device instead of its answers.
     """
 
@@ -102,6 +103,7 @@ class LineFault(msgspec.Struct, frozen=True):
     every: int = 1
     ms: float = 100.0
     requests: bool = False
+    until_ns: int = NEVER_NS
 
 
 class Terminal(Protocol):
@@ -291,6 +293,7 @@ class Line:
 
     def _spoiled(self, data: bytes, at_ns: int, *, requests: bool) -> Iterable[tuple[int, bytes]]:
         """Apply the faults to bytes that would begin at a time: parts and their times."""
+        self._faults = [item for item in self._faults if at_ns < item.until_ns]
         how = next((item for item in self._faults if item.requests == requests), None)
         if how is None:
             return [(at_ns, data)]

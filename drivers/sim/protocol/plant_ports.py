@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +85,14 @@ class Analog(Protocol):
 
     def read_in_blocks(self, first: int, count: int) -> None:
         """From a sample on, so many are read at a time: the rig may make them in this rhythm."""
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """Sampled channels whose rate a reader chooses."""
+
+    def pace(self, rate_hz: float) -> None:
+        """Take so many samples a second from now on, counted from 0."""
 
 
 class Sampled(Protocol):

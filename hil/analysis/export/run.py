@@ -96,7 +96,9 @@ def export(
 def _run(folder: Path, made: Format, path: Path, unverified: bool, progress: Progress = lambda *_: None) -> None:
     summary, wrong = verified_summary(folder, unverified=unverified)
     with open_trial(folder) as record, _making(path) as unfinished:
-        facts: dict[str, Any] = dict(record.meta) | {f"summary_{key}": value for key, value in scalars(summary)}
+        facts: dict[str, Any] = dict(record.meta)
+        # formats differ in what they have for true and false
+        facts |= {f"summary_{key}": float(one) if isinstance(one, bool) else one for key, one in scalars(summary)}
         if wrong:
             facts["unverified"] = wrong
         tables = tables_of(record, progress)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hil.config import Config
@@ -15,6 +14,7 @@ from hil.experiments.throttle import ThrottleExperiment
 from hil.experiments.traction_summary import traction_of, traction_rows
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.table import Table
 
     from hil.recording import OpenRecord
@@ -53,10 +53,10 @@ class DrawbarExperiment(ThrottleExperiment):
         return summary_table("Drawbar pull", traction_rows(summary))
 
     @classmethod
-    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
         """The run over time."""
-        from hil.experiments.drive.figure import draw_over_time  # matplotlib takes half a second to import
+        from hil.experiments.drive.figure import plot_over_time  # matplotlib takes half a second to import
 
         pull = summary.get("pull_N")
         title = f"Drawbar pull{'' if pull is None else f' {pull:.0f} N'} at slip {summary.get('slip') or 0.0:.3f}"
-        draw_over_time(record, summary, path, form, title)
+        return plot_over_time(record, summary, form, title)

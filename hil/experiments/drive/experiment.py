@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 from itertools import accumulate
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,6 +23,7 @@ from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.stored_rows import in_blocks
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.table import Table
 
     from hil.recording import OpenRecord
@@ -183,11 +183,11 @@ class DriveExperiment(Experiment):
         return summary_table("Drive", [*verdict_rows(summary), *rows, *loop_rows(summary)])
 
     @classmethod
-    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
         """Speeds, slip, sinkage and loads over time."""
-        from hil.experiments.drive.figure import draw_over_time  # matplotlib takes half a second to import
+        from hil.experiments.drive.figure import plot_over_time  # matplotlib takes half a second to import
 
-        draw_over_time(record, summary, path, form, f"Drive, {summary.get('way_m') or 0.0:.3f} m")
+        return plot_over_time(record, summary, form, f"Drive, {summary.get('way_m') or 0.0:.3f} m")
 
 
 def _means(found: FieldMeans) -> dict[str, Any]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
-from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_panels import innovation_panel, speed_panel
 from hil.messages.layout import Layout
@@ -19,13 +17,12 @@ from hil.recording import OpenRecord
 _SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
 
 
-def draw_over_time(record: OpenRecord, summary: Mapping[str, Any], path: Path, form: FigureForm, what: str) -> None:
+def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm, what: str) -> Figure:
     """Draw wheel speeds set and measured, slip, normal forces, sinkage and rover speed over time.
 
     Args:
         record: of the run.
         summary: as in `summary.json`.
-        path: of the file to write; its ending is the format.
         form: its width.
         what: has been driven, for the title.
     """
@@ -66,4 +63,5 @@ def draw_over_time(record: OpenRecord, summary: Mapping[str, Any], path: Path, f
     verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
     title = f"{what}: {verdict}"
     figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
-    save_figure(figure, path, title, facts_of(record, summary), form)
+    figure.set_label(title)
+    return figure

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hil.config import Config
@@ -24,6 +23,7 @@ from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.stored_rows import in_blocks
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.table import Table
 
     from hil.recording import OpenRecord
@@ -168,11 +168,11 @@ class FollowExperiment(Experiment):
         return summary_table("Follow", [*verdict_rows(summary), *rows, *loop_rows(summary)])
 
     @classmethod
-    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
         """Speeds and slip over time."""
-        from hil.experiments.follow.figure import draw_follow  # matplotlib takes half a second to import
+        from hil.experiments.follow.figure import plot_follow  # matplotlib takes half a second to import
 
-        draw_follow(record, summary, path, form)
+        return plot_follow(record, summary, form)
 
 
 def closes_loop(section: FollowConfig) -> bool:

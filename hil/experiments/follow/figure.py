@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from matplotlib.figure import Figure
 
 from hil.config.load import parse_config
 from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
-from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.measured_motion import with_interval
 from hil.messages.layout import Layout
@@ -23,13 +21,12 @@ _BLUE, _RED, _GREY = "#004488", "#bb5566", "#888888"
 _FOLLOW = 2
 
 
-def draw_follow(record: OpenRecord, summary: Mapping[str, Any], path: Path, form: FigureForm) -> None:
+def plot_follow(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) -> Figure:
     """Draw speeds of rover and rims, their error, slip and what the loop sets, over time; the window is shaded.
 
     Args:
         record: of the run.
         summary: as in `summary.json`.
-        path: of the file to write; its ending is the format.
         form: its width.
     """
     config = parse_config(str(record.meta["config"]), "/meta/config")
@@ -87,7 +84,8 @@ def draw_follow(record: OpenRecord, summary: Mapping[str, Any], path: Path, form
     )
     title = f"{what}: {verdict}"
     figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
-    save_figure(figure, path, title, facts_of(record, summary), form)
+    figure.set_label(title)
+    return figure
 
 
 def _at(lines: list[tuple[Any, Any]], t_s: Any) -> list[tuple[Any, Any]]:

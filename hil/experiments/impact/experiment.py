@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hil.config import Config
@@ -39,6 +38,7 @@ from hil.recording.stored_rows import Recorded, in_blocks
 from hil.safety.monitor import SafetyMonitor
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.table import Table
 
     from hil.recording import OpenRecord
@@ -240,11 +240,11 @@ class ImpactExperiment(Experiment):
         return impact_table(summary)
 
     @classmethod
-    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """Force, speed and pose over time."""
-        from hil.experiments.impact.figure import draw_trial  # matplotlib takes half a second to import
+        from hil.experiments.impact.figure import plot_trial  # matplotlib takes half a second to import
 
-        draw_trial(record, summary, path, form)
+        return plot_trial(record, summary, run, form)
 
 
 def destress_s(trial: TrialConfig) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hil.experiments.drawing import COLOURS, decimated, wheel_style, wheels_in_order
-from hil.experiments.figure_file import facts_of, run_line, save_figure, setting_of
+from hil.experiments.figure_file import run_line, setting_of
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.moments import BOX, DETECTED, Moments
 from hil.experiments.motion_panels import innovation_panel, instruments_of, speed_panel
@@ -50,19 +49,19 @@ _BEFORE_S, _AFTER_S = 0.1, 1.0
 _LATEST_MS = 600.0  # of a cut that the second panel still shows
 
 
-def draw_trial(
+def plot_trial(
     record: OpenRecord,
     summary: Summary,
-    path: Path,
+    run: str,
     form: FigureForm = FigureForm(),  # noqa: B008
-) -> None:
+) -> Figure:
     """Draws a trial: sensor forces, gap, kinetic energy, wheel loads and speeds; on the screen 1400 x 1000 px.
 
     Args:
         record: The record; what is missing in it is left out of the figure. `sensitivity_VpN` in its meta, numbers
             with commas between them [V/N], makes newtons of the sensors' volts.
         summary: As in `summary.json`.
-        path: The file to write; its ending is the format. Twice the same gives the same bytes.
+        run: name of the run's folder.
         form: Its width. A single column leaves out the gap and the wheels' normal forces.
     """
     more = (2 // form.columns) * bool(instruments_of(record))
@@ -86,8 +85,9 @@ def draw_trial(
     _speeds(speeds, record, moments)
     if more:
         _motion(grid.flat[-2], grid.flat[-1], record, moments)
-    _frame(figure, form, _headline(summary), run_line(record, summary, path), summary, taller)
-    save_figure(figure, path, _headline(summary), facts_of(record, summary), form)
+    _frame(figure, form, _headline(summary), run_line(record, summary, run), summary, taller)
+    figure.set_label(_headline(summary))
+    return figure
 
 
 def _motion(speed: Axes, innovation: Axes, record: OpenRecord, moments: Moments) -> None:

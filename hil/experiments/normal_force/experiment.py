@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,6 +24,7 @@ from hil.messages.operator_input import OperatorCommand, SetLoads
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.table import Table
 
     from hil.recording import OpenRecord
@@ -94,8 +94,8 @@ class NormalForceExperiment(DriveExperiment):
         return normal_force_table(summary)
 
     @classmethod
-    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """Loads, torques and spread over time."""
-        from hil.experiments.normal_force.figure import draw_normal_force  # matplotlib takes half a second to import
+        from hil.experiments.normal_force.figure import plot_normal_force  # matplotlib takes half a second to import
 
-        draw_normal_force(record, summary, path, form)
+        return plot_normal_force(record, summary, run, form)

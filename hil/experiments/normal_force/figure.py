@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from hil.experiments.drawing import dress_panel, plot_line, wheel_style, wheels_in_order
-from hil.experiments.figure_file import facts_of, run_line, save_figure
+from hil.experiments.figure_file import run_line
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.normal_force.segments import Loads, loads_of
 from hil.experiments.normal_force.spread import WINDOW_S, running_mean
@@ -39,18 +38,18 @@ _LEVEL = 0.35  # half the height of a valve's bar
 _TRANSIENT = 0.02
 
 
-def draw_normal_force(
+def plot_normal_force(
     record: OpenRecord,
     summary: Mapping[str, Any],
-    path: Path,
+    run: str,
     form: FigureForm = FigureForm(),  # noqa: B008
-) -> None:
+) -> Figure:
     """Draw wheel loads and what is wanted, spread, torques, pressures and valves over time.
 
     Args:
         record: of the run.
         summary: as in `summary.json`.
-        path: of the file to write; its ending is the format.
+        run: name of the run's folder.
         form: its width.
     """
     layout = Layout.from_json(str(record.meta["layout"]))
@@ -75,10 +74,11 @@ def draw_normal_force(
     verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
     title = f"Wheel loads, spread {numbers}: {verdict}"
     figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
-    words = run_line(record, summary, path)
+    words = run_line(record, summary, run)
     figure.text(0.01, 0.0, words, fontsize=form.font(8.5), color="#404040", va="bottom", parse_math=False)
     figure.get_layout_engine().set(rect=(0.0, 0.025, 1.0, 0.975))  # type: ignore[union-attr,call-arg]
-    save_figure(figure, path, title, facts_of(record, summary), form)
+    figure.set_label(title)
+    return figure
 
 
 def _mark_steps(panels: Sequence[Axes], form: FigureForm, steps: Sequence[Mapping[str, Any]]) -> None:

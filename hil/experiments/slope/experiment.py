@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hil.config import Config
@@ -16,6 +15,7 @@ from hil.experiments.throttle import ThrottleExperiment
 from hil.experiments.traction_summary import traction_of, traction_rows
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.table import Table
 
     from hil.recording import OpenRecord
@@ -58,12 +58,12 @@ class SlopeExperiment(ThrottleExperiment):
         return summary_table("Slope", [slope, climbed, *traction_rows(summary)])
 
     @classmethod
-    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
         """The run over time."""
-        from hil.experiments.drive.figure import draw_over_time  # matplotlib takes half a second to import
+        from hil.experiments.drive.figure import plot_over_time  # matplotlib takes half a second to import
 
         climbed = "climbed" if summary.get("climbed") else "not climbed"
         title = (
             f"Slope of {summary.get('pitch_deg') or 0.0:g} degrees, {climbed}, slip {summary.get('slip') or 0.0:.3f}"
         )
-        draw_over_time(record, summary, path, form, title)
+        return plot_over_time(record, summary, form, title)

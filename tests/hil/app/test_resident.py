@@ -17,8 +17,7 @@ from hil.app.resident import Resident
 from hil.app.run import open_backend, run_experiment, run_repeatedly
 from hil.app.run_loop import Signals
 from hil.config import load_config
-from hil.experiments.impact import figure
-from hil.experiments.impact.experiment import ImpactState
+from hil.experiments.impact.experiment import ImpactExperiment, ImpactState
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.recording import read_trial
@@ -34,7 +33,7 @@ QUICK = (
 
 @pytest.fixture(autouse=True)
 def _no_figure(monkeypatch):
-    monkeypatch.setattr(figure, "draw_trial", lambda *_: None)
+    monkeypatch.setattr(ImpactExperiment, "draw", lambda *_: None)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from hil.app.backends import SimulatedRigLateError
 from hil.app.build import record_meta
 from hil.app.faults.process_cases import processes_of
 from hil.config import load_config
-from hil.experiments.impact import figure
+from hil.experiments.impact.experiment import ImpactExperiment
 from hil.ipc.lateness import Late
 from hil.recording import open_writer, read_trial
 from hil.recording.run_folder import summary_of
@@ -38,7 +38,7 @@ def make_empty_record(config, folder):
 def begin(tmp_path, monkeypatch):
     """Run a trial whose first starts fail; progress lines, number of starts, and its outcome or exception."""
     monkeypatch.setattr(app, "PAUSE_S", 0.0)
-    monkeypatch.setattr(figure, "draw_trial", lambda *_: None)
+    monkeypatch.setattr(ImpactExperiment, "draw", lambda *_: None)
     opened, build, said = [], app.open_backend, []
 
     def begin(*failures):

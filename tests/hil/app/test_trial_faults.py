@@ -17,8 +17,7 @@ from drivers.interfaces import DeviceError
 from hil.app import run as app
 from hil.app.faults.lockstep_cases import METHODS
 from hil.config import load_config
-from hil.experiments.impact import figure
-from hil.experiments.impact.experiment import ImpactState
+from hil.experiments.impact.experiment import ImpactExperiment, ImpactState
 from hil.recording import TrialRecord, read_trial
 from hil.runtime.loop import TICKS_AFTER_FAULT
 
@@ -86,7 +85,7 @@ def run(tmp_path, monkeypatch):
     def start(tamper=lambda _: None, *overrides, folder=tmp_path / "run", drawn=False) -> Run:
         folder.mkdir(exist_ok=True)
         if not drawn:  # saves half the time
-            monkeypatch.setattr(figure, "draw_trial", lambda *_: None)
+            monkeypatch.setattr(ImpactExperiment, "draw", lambda *_: None)
         run = Run(folder)
         build = app.open_backend
 

@@ -16,7 +16,7 @@ import zmq
 
 from hil.app import run as app
 from hil.config import load_config
-from hil.experiments.impact import figure
+from hil.experiments.impact.experiment import ImpactExperiment
 from hil.messages.signals import tick_dtype
 from models.rover.assembly import WHEELS
 
@@ -94,7 +94,7 @@ def watch_a_trial(folder: Path, reason: str | None) -> tuple[Messages, dict[str,
         config = load_config("sim_impact", [*QUICK, f"telemetry.endpoint=ipc://{folder}.socket"])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(app, "open_backend", stopped_on_the_way)
-            patch.setattr(figure, "draw_trial", lambda *_: None)  # saves half the time
+            patch.setattr(ImpactExperiment, "draw", lambda *_: None)  # saves half the time
             outcome = app.run_experiment(config, folder, progress=lambda _: None)
     finally:
         viewer.stop()

@@ -16,7 +16,7 @@ from hil.app.run import run_experiment
 from hil.cli import run
 from hil.config import load_config
 from hil.config.yaml_io import read_yaml
-from hil.experiments.impact import figure
+from hil.experiments.impact.experiment import ImpactExperiment
 
 # The trial as a press and release: the sensors' couplings have a time constant that the sheet does not know.
 QUICK = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=1.5", "record.after_s=0.5")
@@ -26,7 +26,7 @@ QUICK = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=1.5"
 def pressed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pressed")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figure, "draw_trial", lambda *_: None)
+        patch.setattr(ImpactExperiment, "draw", lambda *_: None)
         config = load_config("sim_impact", [*QUICK, "daq.droop_s=0.4", "telemetry.endpoint=''"], 3)
         run_experiment(config, folder, progress=lambda _: None)
     return folder

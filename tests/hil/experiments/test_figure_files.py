@@ -15,7 +15,7 @@ from PIL import Image
 from hil.experiments.drawing import wheel_style, wheels_in_order
 from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FORMATS, FigureForm
-from hil.experiments.impact.figure import draw_trial
+from hil.experiments.impact.experiment import ImpactExperiment
 from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
@@ -70,7 +70,7 @@ def facts_in(path):
 def test_seed_config_version_and_digest_stand_in_the_file_and_bytes_repeat(tmp_path, kind):
     made = [tmp_path / f"{name}.{kind}" for name in ("one", "two")]
     for path in made:
-        draw_trial(record(), SUMMARY, path, FigureForm("single"))
+        ImpactExperiment.draw(record(), SUMMARY, path, FigureForm("single"))
     assert facts_in(made[0]) == FACTS
     assert made[0].read_bytes() == made[1].read_bytes()
     assert b"Date" not in re.sub(rb"(?s)stream.*?endstream", b"", made[0].read_bytes())
@@ -80,7 +80,7 @@ def test_seed_config_version_and_digest_stand_in_the_file_and_bytes_repeat(tmp_p
 @pytest.mark.parametrize(("width", "mm"), [("single", 85.0), ("double", 180.0)])
 def test_a_figure_has_the_width_of_a_journals_column(tmp_path, width, mm):
     path = tmp_path / "trial.pdf"
-    draw_trial(record(), SUMMARY, path, FigureForm(width))
+    ImpactExperiment.draw(record(), SUMMARY, path, FigureForm(width))
     box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", path.read_bytes())
     assert float(box[1]) / 72.0 * 25.4 == pytest.approx(mm, abs=0.1)
     assert float(box[2]) / 72.0 * 25.4 < 240.0  # fits an A4 page
@@ -95,8 +95,8 @@ def test_a_record_that_says_nothing_gives_unknown():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_notice_is_written_across_the_figure_in_every_format(tmp_path, kind):
     plain, stamped = tmp_path / f"plain.{kind}", tmp_path / f"stamped.{kind}"
-    draw_trial(record(), SUMMARY, plain, FigureForm())
-    draw_trial(record(), SUMMARY, stamped, FigureForm(notice="it was changed"))
+    ImpactExperiment.draw(record(), SUMMARY, plain, FigureForm())
+    ImpactExperiment.draw(record(), SUMMARY, stamped, FigureForm(notice="it was changed"))
 
     def red(path):
         data = path.read_bytes()

@@ -12,7 +12,8 @@ from rich.console import Console
 from hil.experiments import drawing
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact import figure
-from hil.experiments.impact.figure import draw_trial
+from hil.experiments.impact.experiment import ImpactExperiment
+from hil.experiments.impact.figure import plot_trial
 from hil.experiments.impact.table import impact_table
 from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import EVENT, TIMING
@@ -104,7 +105,7 @@ def no_impact():
     ids=["whole", "no sensitivity", "bad sensitivity", "no summary", "slow cut", "no impact", "no data", "nothing"],
 )
 def test_every_record_gives_a_figure_of_1400_by_1000(tmp_path, record, summary):
-    draw_trial(record, summary, tmp_path / "trial.png")
+    ImpactExperiment.draw(record, summary, tmp_path / "trial.png", FigureForm())
     pixels = image.imread(tmp_path / "trial.png")
     assert pixels.shape[:2] == (1000, 1400)
     assert pixels[..., :3].min() < 0.5  # the figure is not empty
@@ -117,11 +118,7 @@ def drawn(tmp_path_factory):
     folder.mkdir()
 
     def draw(record, summary, form=FigureForm()):  # noqa: B008
-        figures = []
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(figure, "save_figure", lambda one, *_: figures.append(one))
-            draw_trial(record, summary, folder / "trial.png", form)
-        return figures[0]
+        return plot_trial(record, summary, folder.name, form)
 
     return draw
 
@@ -287,7 +284,7 @@ def test_no_line_of_the_figure_is_drawn_at_full_rate(tmp_path, monkeypatch):
         return plot(self, *args, **more)
 
     monkeypatch.setattr(figure.Axes, "plot", counting)
-    draw_trial(trial(), SUMMARY, tmp_path / "trial.png")
+    plot_trial(trial(), SUMMARY, tmp_path.name)
     assert len(sizes) > 30
     assert max(sizes) <= 2 * drawing._BINS
 

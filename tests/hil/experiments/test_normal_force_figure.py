@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.normal_force import figure
-from hil.experiments.normal_force.figure import draw_normal_force
+from hil.experiments.normal_force.figure import plot_normal_force
 from hil.messages.layout import Layout
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
@@ -50,13 +49,10 @@ def record():
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    folder, figures = tmp_path_factory.mktemp("run_8"), []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figure, "save_figure", lambda one, *_: figures.append(one))
-        for width in ("screen", "single"):
-            draw_normal_force(record(), SUMMARY, folder / "normal_force.png", FigureForm(width))
-            figures[-1].draw_without_rendering()
+def drawn():
+    figures = [plot_normal_force(record(), SUMMARY, "run_8", FigureForm(width)) for width in ("screen", "single")]
+    for figure in figures:
+        figure.draw_without_rendering()
     return figures
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from pydantic import BaseModel
 from rich.console import Console
 
 from hil.config import load_config
@@ -26,7 +27,8 @@ class HoldStill(Experiment):
 
 @pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.name)
 def test_each_experiment_names_the_class_of_its_section_of_the_config(kind):
-    assert type(CONFIG.model_copy(update={"experiment": kind.name}).section) is kind.section
+    unchecked = BaseModel.model_copy(CONFIG, update={"experiment": kind.name})  # some need instruments
+    assert type(unchecked.section) is kind.section
 
 
 def test_an_experiment_of_a_name_and_decide_has_a_headline_a_label_a_summary_and_a_table():

@@ -1,0 +1,241 @@
+"""`hil.operate`: a rig that stays open, started from Python and operated from there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import IO, Any
+
+from hil.api.live_plot import FIELDS, LivePlot
+from hil.api.recorded import open as open_run
+from hil.api.reporting import Progress, lines_to
+from hil.api.result import Result
+from hil.config import Config, ConfigError, Problem
+from hil.operator.client import CommandClient, CommandError
+from hil.operator.runtime_folder import read_token
+
+# How long the process may take to end a run and close the rig, before it is killed [s].
+_CLOSE_S = 30.0
+# Lines of the process that are kept for a message.
+_KEPT_LINES = 20
+
+
+class OperatedRig(CommandClient):
+    """A rig that this program has opened (`hil.operate`), and holds the operator lease of.
+
+    Beside what is here it has all of `hil.operator.client.CommandClient`: `status`, `stop`, `e_stop`, `clear`, `set`,
+    `set_point`, `wait_until`. The lease is kept by a thread: a program that keeps the interpreter for half a second
+    loses it, and the run ends as `operator.console_lost` says.
+
+    Args:
+        process: that has opened the rig (`hil operate`).
+        doors: what it has printed: `command_endpoint` and `token_file`.
+        config: of the rig.
+        folder: with the config's file; it is removed at the end.
+    """
+
+    def __init__(self, process: _Process, doors: dict[str, Any], config: Config, folder: Path) -> None:
+        self._process, self._rig_config, self._files = process, config, folder
+        self._started_after = 0
+        self._plots: list[LivePlot] = []
+        super().__init__(doors["command_endpoint"], token=read_token(Path(doors["token_file"])))
+
+    def arm(self, within_s: float = 60.0) -> None:
+        """Arm the rig, and wait until it is armed.
+
+        Args:
+            within_s: how long that may take [s].
+
+        Raises:
+            CommandError: arming was refused, or a fault is latched: its words say why.
+        """
+        super().arm()
+        found = self.wait_until(lambda status: status["armed"] or status["refused"] or status["faults"], within_s)
+        if not found["armed"]:
+            why = "; ".join(map(str, found["refused"])) or str(found["message"])
+            raise CommandError(f"not armed: {why}", "refused")
+
+    def start(self) -> None:
+        """Start the run. Raises CommandError: it is not armed."""
+        self._started_after = int(self.status()["runs"])
+        super().start()
+
+    def result(self, within_s: float = 600.0) -> Result:
+        """The run that was started, once it is over.
+
+        Args:
+            within_s: how long to wait for its end [s].
+
+        Raises:
+            CommandError: it is not over in time.
+        """
+        found = self.wait_until(lambda status: status["runs"] > self._started_after, within_s)
+        return open_run(Path(str(found["run"])).absolute())
+
+    def live_plot(self, fields: Sequence[str] = FIELDS, seconds: float = 10.0) -> LivePlot:
+        """A plot that follows what the rig measures, in a notebook or as a figure.
+
+        Args:
+            fields: of `/tick` (docs/reference/record.md), a panel each; a quantity of each wheel has a line for each.
+            seconds: how long a time it shows [s].
+
+        Raises:
+            ValueError: the config publishes no telemetry, or only to viewers with keys.
+        """
+        telemetry = self._rig_config.telemetry
+        if not telemetry.endpoint or telemetry.keys is not None:
+            found = "keys" if telemetry.endpoint else "no endpoint"
+            raise ValueError(
+                f"live_plot: telemetry has {found}; allowed: telemetry.endpoint tcp://127.0.0.1:PORT, no keys"
+            )
+        self._plots.append(LivePlot(telemetry.endpoint, fields, seconds))
+        return self._plots[-1]
+
+    def close(self) -> None:
+        """End a run in Safe, close the rig and its process; may be called twice."""
+        for plot in self._plots:
+            plot.stop()
+        super().close()
+        self._process.end()
+        shutil.rmtree(self._files, ignore_errors=True)
+
+    def __repr__(self) -> str:
+        state = (self._process.alive and self.status().get("state")) or "closed"
+        return f"<OperatedRig {self._rig_config.name}: {state}>"
+
+
+def operate(config: Config, out: str | Path | None = None, progress: Progress = False) -> OperatedRig:
+    """Open a rig in a process of its own (`hil operate`), take the operator lease, and hand back what operates it.
+
+    Software is not the emergency stop.
+
+    Args:
+        config: of the rig and the experiment. Where another program uses its telemetry port, a simulated rig publishes
+            at a free one.
+        out: folder of the runs, made or empty; None: `runs/<UTC>_<config>_operate/`.
+        progress: see `hil.run`; lines come from another thread.
+
+    Returns:
+        The open rig, idle; `close` it, or use it as a context.
+
+    Raises:
+        ConfigError: the config asks for keys.
+        CommandError: the process ended, with what it said.
+
+    Example:
+        with hil.operate(hil.load("sim_impact")) as rig:
+            rig.arm()
+            rig.start()
+            rig.live_plot()
+            result = rig.result()
+    """
+    if config.operator.keys is not None:
+        raise ConfigError(
+            config.name, [Problem("operator.keys", "keys", "null: this program and the rig share a token")]
+        )
+    if config.rig != "real" and config.telemetry.endpoint:
+        config = config.replace({"telemetry.endpoint": _free(config.telemetry.endpoint)})
+    folder = Path(mkdtemp(prefix="hil-operate-"))
+    file = folder / f"{config.name}.yaml"
+    file.write_text(config.to_yaml(), encoding="utf-8")
+    where = [] if out is None else ["--out", str(Path(out).absolute())]
+    process = _Process([sys.executable, "-P", "-m", "hil.cli", "operate", str(file), "--json", *where], progress)
+    try:
+        rig = OperatedRig(process, process.doors(), config, folder)
+    except BaseException:
+        process.end()
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    try:
+        rig.wait_until(lambda status: process.check() and status["state"] == "idle", within_s=600.0)
+        rig.take_lease()
+    except BaseException:
+        rig.close()
+        raise
+    return rig
+
+
+def _free(endpoint: str) -> str:
+    """The endpoint, or one of this computer with a free port where its own is used, or is not said."""
+    host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
+    if not endpoint.startswith("tcp://"):
+        return endpoint
+    with socket.socket() as probe:
+        try:
+            if port.isdigit():
+                probe.bind((host.strip("[]"), int(port)))
+                return endpoint
+        except OSError:
+            pass
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+
+
+class _Process:
+    """`hil operate`, and what it says."""
+
+    def __init__(self, command: list[str], progress: Progress) -> None:
+        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        # a session of its own: Ctrl-C is for this program, which then closes the rig
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        assert self._process.stderr is not None
+        self._listener = threading.Thread(target=self._listen, args=(self._process.stderr, progress), daemon=True)
+        self._listener.start()
+
+    @property
+    def alive(self) -> bool:
+        """It has not ended."""
+        return self._process.poll() is None
+
+    def doors(self) -> dict[str, Any]:
+        """Where its clients connect. Raises CommandError: it ended before it said so."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self._process.wait()
+            self.check()
+        doors: dict[str, Any] = json.loads(line)
+        return doors
+
+    def check(self) -> bool:
+        """True. Raises CommandError: it has ended, with what it said."""
+        if self.alive:
+            return True
+        self._listener.join(timeout=1.0)
+        raise CommandError("hil operate has ended: " + "\n".join(self._lines))
+
+    def end(self) -> None:
+        """Ask it to end, as Ctrl-C does, and wait; it is killed if it does not. May be called twice."""
+        if self.alive:
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(_CLOSE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._listener.join(timeout=1.0)
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def _listen(self, stream: IO[str], progress: Progress) -> None:
+        with lines_to(progress) as say:
+            for line in stream:
+                self._hear(line.rstrip("\n"), say)
+
+    def _hear(self, line: str, say: Callable[[str], None]) -> None:
+        self._lines.append(line)
+        say(line)

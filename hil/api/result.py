@@ -1,0 +1,168 @@
+"""`hil.Result`: a run that is over, made a moment ago or opened from its folder."""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.api.shown import html_table, numbers_shown
+from hil.config import Config, parse_config
+from hil.recording import FILE_NAME, TrialRecord, open_trial, read_trial
+from hil.recording.run_folder import empty_folder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+    from xarray import Dataset
+
+
+class Result:
+    """A run that is over: its summary, its record, its figure.
+
+    Its files are in `folder`: record and summary of a run that `hil.run` made are in a temporary folder, which is gone
+    with the result unless `save` keeps them.
+
+    Args:
+        folder: of record and summary.
+        summary: as `summary.json` has it.
+        exit_code: as the command's.
+        temporary: the folder goes with the result.
+        unverified: record and summary are taken though they do not match their digests.
+
+    Attributes:
+        summary: numbers, texts and flags of the run (docs/reference/summary.md).
+        exit_code: 0: it came to its end, accepted or not; 1: fault, abort or no impact in time; 3: arming refused.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        summary: dict[str, Any],
+        exit_code: int,
+        *,
+        temporary: bool = False,
+        unverified: bool = False,
+    ) -> None:
+        self._folder, self._unverified = folder, unverified
+        self._removal = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True) if temporary else None
+        self.summary, self.exit_code = summary, exit_code
+
+    @property
+    def folder(self) -> Path:
+        """Where record and summary are."""
+        return self._folder
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the run counts; `summary["reasons"]` says why not."""
+        return bool(self.summary.get("accepted"))
+
+    @cached_property
+    def record(self) -> TrialRecord:
+        """The whole record, in arrays: ticks, events, timing, samples, meta (docs/reference/record.md).
+
+        Raises:
+            RecordError: it is damaged.
+        """
+        return read_trial(self._folder, trusted=self._removal is not None)
+
+    @property
+    def ticks(self) -> NDArray[np.void]:
+        """A row for each tick, as `/tick` of the record has it: `ticks["force_sum_N"]`, shape (ticks,)."""
+        return self.record.tick
+
+    @cached_property
+    def config(self) -> Config:
+        """The config that ran. Raises ConfigError: it is of another version."""
+        with open_trial(self._folder, trusted=self._removal is not None) as record:
+            return parse_config(str(record.meta.get("config", "")), f"{self._folder / FILE_NAME}")
+
+    def to_xarray(self) -> Dataset:
+        """The record as an xarray Dataset: time [s], wheels and channels by name, units, all samples.
+
+        See `hil.analysis.open_run`, which makes it.
+
+        Raises:
+            RecordError: the record is damaged.
+            UnverifiedRunError: record and summary do not match their digests.
+            MissingPackageError: xarray is not installed.
+        """
+        from hil.analysis.dataset import open_run
+
+        return open_run(self._folder, unverified=self._unverified)
+
+    def to_dataframe(self) -> DataFrame:
+        """The ticks as a pandas DataFrame: a row each, index time [s], a column for each quantity of each wheel.
+
+        `attrs["units"]` has the unit of each column.
+
+        Raises: as `to_xarray`.
+        """
+        from hil.analysis.dataframe import ticks_of
+
+        return ticks_of(self._folder, unverified=self._unverified)
+
+    def plot(self) -> Figure:
+        """The experiment's figure, as a run leaves it beside its record; a notebook shows it.
+
+        Raises:
+            RecordError: the record is damaged.
+            ValueError: the experiment has no figure.
+        """
+        from hil.experiments.figure_form import FigureForm
+        from hil.experiments.registry import experiment_named
+
+        with open_trial(self._folder, trusted=self._removal is not None) as record:
+            kind = experiment_named(str(record.meta["experiment"]))
+            if kind.figure is None:
+                raise ValueError(
+                    f"the experiment {kind.name} has no figure; to_dataframe() has its quantities over time"
+                )
+            return kind.plot(record, self.summary, "" if self._removal else self._folder.absolute().name, FigureForm())
+
+    def save(self, path: str | Path) -> Path:
+        """Keep the run in a folder, as `hil run --out` leaves it: record, summary and figure.
+
+        Args:
+            path: of the folder; it is made, or empty.
+
+        Returns:
+            It, absolute; from now on it is `folder`.
+
+        Raises:
+            FolderError: there is something in it, or it cannot be made.
+        """
+        from hil.experiments.registry import draw, experiment_named
+
+        place = empty_folder(Path(path).absolute())
+        for file in sorted(self._folder.iterdir()):
+            if file.is_file():
+                shutil.copyfile(file, place / file.name)
+        removal, self._folder, self._removal = self._removal, place, None
+        if removal is not None:
+            removal()
+            with open_trial(place, trusted=True) as record:
+                draw(experiment_named(str(record.meta["experiment"])), record, self.summary, place)
+        return place
+
+    def __repr__(self) -> str:
+        name = self.summary.get("experiment", "run")
+        where = "not saved" if self._removal else str(self._folder)
+        return f"<Result of {name}: {self._verdict()}; {where}>"
+
+    def _repr_html_(self) -> str:
+        where = "not saved" if self._removal else str(self._folder)
+        rows = [("run", where), ("accepted", self._verdict()), *numbers_shown(self.summary)]
+        return html_table(f"{self.summary.get('experiment', 'run')}", rows)
+
+    def _verdict(self) -> str:
+        if self.accepted:
+            return "accepted"
+        reasons = [str(reason) for reason in self.summary.get("reasons") or ()]
+        return "not accepted" + (f": {reasons[0]}" if reasons else "")

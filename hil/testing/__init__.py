@@ -1,0 +1,60 @@
+"""Simulated devices for tests of anybody's rig code, without hardware.
+
+Each function here makes a device that any program can use over the path of a serial port or over HOST:PORT; use it in a
+`with`. As a pytest plug-in, which pytest finds by itself, the package has a fixture for each (`simulated_roboclaw`,
+...; `pytest --fixtures`). What is made is simulated to the byte; what it turns and measures is simple, and a test sets
+it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hil.testing.bench import VirtualBench
+    from hil.testing.drives import roboclaw, roboteq
+    from hil.testing.instruments import distance_sensor, imu, motion_capture
+    from hil.testing.modbus import amplifier, encoders, regulators, relay_board
+    from hil.testing.ni import ni_chassis
+    from hil.testing.whole_rig import rig
+
+__all__ = [
+    "VirtualBench",
+    "amplifier",
+    "distance_sensor",
+    "encoders",
+    "imu",
+    "motion_capture",
+    "ni_chassis",
+    "regulators",
+    "relay_board",
+    "rig",
+    "roboclaw",
+    "roboteq",
+]
+# For `pytest -p hil.testing`; the entry point names the plug-in itself.
+pytest_plugins = ("hil.testing.plugin",)
+# Module of each name, imported when the name is used first.
+_MODULES = {
+    "VirtualBench": "bench",
+    "amplifier": "modbus",
+    "distance_sensor": "instruments",
+    "encoders": "modbus",
+    "imu": "instruments",
+    "motion_capture": "instruments",
+    "ni_chassis": "ni",
+    "regulators": "modbus",
+    "relay_board": "modbus",
+    "rig": "whole_rig",
+    "roboclaw": "drives",
+    "roboteq": "drives",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is used. Raises AttributeError; ImportError: the extra `ni` is not installed."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

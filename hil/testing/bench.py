@@ -1,0 +1,152 @@
+"""Where simulated devices are: on this computer in real time, or on one in virtual time."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+from drivers.sim.protocol.line import Line, SimulatedPort, serve_lines
+from drivers.sim.protocol.udp import UdpTerminal
+
+if TYPE_CHECKING:
+    from drivers.host import Host
+
+# A driver that does not get there within so long has failed [s of virtual time].
+PATIENCE_S = 10.0
+
+Sample = TypeVar("Sample")
+
+
+class Place(Protocol):
+    """What a simulated device needs of the computer that it is connected to."""
+
+    @property
+    def host(self) -> Host:
+        """The computer, for drivers and servers."""
+
+    def now_ns(self) -> int:
+        """The clock [ns]."""
+
+    def connect(self, name: str, port: SimulatedPort, stack: ExitStack) -> Line:
+        """Connect a device; `stack` disconnects it."""
+
+
+class Computer:
+    """This computer: a device has a thread, and a pseudo-terminal or a UDP port."""
+
+    now_ns = staticmethod(time.monotonic_ns)
+
+    @property
+    def host(self) -> Host:
+        """This computer."""
+        from drivers.host import COMPUTER
+
+        return COMPUTER
+
+    def connect(self, name: str, port: SimulatedPort, stack: ExitStack) -> Line:
+        """See Place."""
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rover-hil-")))
+        if port.network:
+            line = Line(folder / name, port.device, port.baud, port.turnaround_ns, UdpTerminal, network=True)
+        else:
+            line = Line(folder / name, port.device, port.baud, port.turnaround_ns)
+        going = threading.Event()
+        serves = threading.Thread(
+            target=serve_lines, args=([line], time.monotonic_ns, lambda: not going.is_set()), name=name, daemon=True
+        )
+        stack.callback(line.close)
+        stack.callback(serves.join)
+        stack.callback(going.set)
+        serves.start()
+        return line
+
+
+class VirtualBench:
+    """A computer in virtual time, for drivers that read the clock, wait and open ports through `host`.
+
+    Time passes only while a driver waits, and in `run_for`. So a test with time-outs of seconds takes milliseconds,
+    and its result is the same to the bit on every machine. Only drivers of rover-hil and of its packages can be used:
+    a foreign program has the clock of this computer. Usable as a context manager.
+
+    Attributes:
+        host: the `drivers.host.Host` that a driver is made with.
+
+    Example:
+        >>> with VirtualBench() as bench:
+        ...     began_ns = bench.now_ns()
+        ...     bench.run_for(3600.0)
+        ...     (bench.now_ns() - began_ns) / 1e9
+        3600.0
+    """
+
+    def __init__(self) -> None:
+        from drivers.sim.virtual.host import VirtualHost
+        from drivers.sim.virtual.schedule import VirtualTime
+
+        self._time, self._numbers = VirtualTime(), itertools.count()
+        self.host = VirtualHost(self._time)
+
+    def now_ns(self) -> int:
+        """The time [ns]; it begins at 1 s."""
+        return self._time.now_ns
+
+    def connect(self, name: str, port: SimulatedPort, stack: ExitStack) -> Line:
+        """See Place."""
+        from drivers.sim.virtual.serial import VirtualLines
+
+        terminal: Any = self.host.network_terminal if port.network else self.host.terminal
+        path = Path(f"/virtual/{name}{next(self._numbers)}")
+        line = Line(path, port.device, port.baud, port.turnaround_ns, terminal, network=port.network)
+        stack.callback(line.close)
+        VirtualLines(self._time, {name: line}, self.host.ports)
+        return line
+
+    def run_for(self, seconds: float) -> None:
+        """Let time pass [s]: devices act, and no driver does."""
+        self.host.sleep(seconds)
+
+    def step_for(self, driver: Any, seconds: float) -> None:
+        """Let a driver work for so long [s], as its worker does: `driver.step()` again and again."""
+        until_ns = self.now_ns() + round(seconds * 1e9)
+        while self.now_ns() < until_ns:
+            self._step(driver)
+
+    def step_until(self, driver: Any, done: Callable[[], Sample], within_s: float = PATIENCE_S) -> Sample:
+        """Let a driver work until `done` returns something true; that is returned.
+
+        Args:
+            driver: with a `step`.
+            done: looked at after each step.
+            within_s: how long at the most [s of virtual time].
+
+        Raises:
+            TimeoutError: it was not so within that time.
+        """
+        until_ns = self.now_ns() + round(within_s * 1e9)
+        while not (found := done()):
+            if self.now_ns() >= until_ns:
+                raise TimeoutError(f"not so within {within_s:g} s of virtual time")
+            self._step(driver)
+        return found
+
+    def close(self) -> None:
+        """End everything that runs in it."""
+        self._time.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _step(self, driver: Any) -> None:
+        before_ns = self.now_ns()
+        driver.step()
+        if self.now_ns() == before_ns:  # a step that waited for nothing would stop the time
+            self.host.sleep(1e-4)
