@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from hil import __version__
+import hil
 from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
 from hil.cli.calibrate import calibrate
@@ -64,7 +64,7 @@ app.add_typer(keys, name="keys")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"hil {__version__}")
+        print(f"hil {hil.__version__}")
         raise typer.Exit
 
 
