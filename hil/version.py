@@ -19,8 +19,8 @@ _BEFORE = "0.0"
 def version() -> str:
     """The version that records, summaries and messages name; it is read once a process.
 
-    Of a wheel it is the version that the wheel was built with. A checkout is asked in each process, for what was written
-    down when it was installed is out of date after the next commit.
+    Of a wheel it is the version that the wheel was built with. A checkout is asked in each process, for what was
+    written down when it was installed is out of date after the next commit.
 
     Returns:
         As PEP 440 writes it: `0.1.0` of a release; `0.1.1.dev12+g1a2b3c4d5` twelve commits after it. At its end stands

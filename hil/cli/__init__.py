@@ -31,6 +31,7 @@ from hil.cli.operate import operate
 from hil.cli.output import OutputError, guard_streams
 from hil.cli.recover import recover
 from hil.cli.render import render
+from hil.cli.selftest import selftest
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
 from hil.cli.sweep import sweep
@@ -54,7 +55,7 @@ app = typer.Typer(
 app.command("run")(run_config)
 for _command in (trial, campaign, sweep, energy, drawbar, slope, check, devices, jog, valve, operate, sim):
     app.command()(_command)
-for _command in (report, compare, export, render, recover, verify, replay, faults, explain, configs):
+for _command in (report, compare, export, render, recover, verify, replay, faults, explain, configs, selftest):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 app.add_typer(calibrate, name="calibrate")
