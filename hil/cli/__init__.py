@@ -18,6 +18,7 @@ from hil.cli.campaign import campaign
 from hil.cli.check import check
 from hil.cli.command import command
 from hil.cli.compare import compare
+from hil.cli.computer import computer
 from hil.cli.configs import configs
 from hil.cli.devices import devices
 from hil.cli.energy import energy
@@ -55,7 +56,20 @@ app = typer.Typer(
 app.command("run")(run_config)
 for _command in (trial, campaign, sweep, energy, drawbar, slope, check, devices, jog, valve, operate, sim):
     app.command()(_command)
-for _command in (report, compare, export, render, recover, verify, replay, faults, explain, configs, selftest):
+for _command in (
+    report,
+    compare,
+    export,
+    render,
+    recover,
+    verify,
+    replay,
+    faults,
+    explain,
+    configs,
+    computer,
+    selftest,
+):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 app.add_typer(calibrate, name="calibrate")
