@@ -39,7 +39,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-all test-loaded soak soak-deadlines soak-faults soak-endurance soak-page soak-cluster mutants limits fuzz bench lint docs site figures format lock clean
+.PHONY: help install install-dev trial test test-all wheel-check test-loaded soak soak-deadlines soak-faults soak-endurance soak-page soak-cluster mutants limits fuzz bench lint docs site figures format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -134,6 +134,9 @@ figures: $(STAMP) ## make every picture and table of the docs again that a scrip
 format: $(DEV_STAMP) ## fix what ruff can fix by itself
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
+
+wheel-check: $(DEV_STAMP) ## build wheel and sdist into build/dist, and try the wheel in an empty environment of each of PYTHONS="python3.12 ..." (default: that of .venv); 3 min each
+	$(BIN)/python tools/wheel_check.py $(PYTHONS)
 
 lock: ## write the lock files again, keeping their pins where they fit (ARGS=--upgrade: newest)
 	@$(CHECK_PYTHON)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__: str  # of hil.version, which asks git in a checkout: when it is first wanted
 
 if TYPE_CHECKING:
     from hil.api.configs import load
@@ -56,6 +56,10 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from hil.version import version
+
+        return version()
     if name not in _PLACES:
         raise AttributeError(f"module 'hil' has no attribute {name!r}; it has {', '.join(__all__)}")
     value = globals()[name] = getattr(importlib.import_module(_PLACES[name]), name)

@@ -146,6 +146,10 @@ class Installer:
         """Install this project, editable. Raises as `install`, which comes first."""
         self._install(["--no-deps", "--no-build-isolation", "--editable", str(ROOT)], "rover-hil itself, editable,")
 
+    def install_wheel(self, wheel: Path) -> None:
+        """Install a wheel of this project. Raises as `install`, which comes first."""
+        self._install(["--no-deps", str(wheel)], wheel.name)
+
     def _install(self, what: list[str], words: str) -> None:
         if self._uv:
             progress(f"installing {words} with {self._uv}")

@@ -16,6 +16,7 @@ import hil
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.realtime.processor import processor_name
+from hil.version import same_commit
 
 Keep = Literal["folder", "files", "summary"]
 # A worker with several threads runs one trial at a time: their ticks would only take turns.
@@ -42,7 +43,7 @@ class Job:
     keep: Keep
     folder: str = ""
     figure: bool = False
-    version: str = hil.__version__
+    version: str = field(default_factory=lambda: hil.__version__)
 
     def by_files(self) -> Job:
         """The same for a worker that does not see the caller's folders."""
@@ -67,7 +68,7 @@ def run_trial(job: Job) -> Result:
     """
     from hil.app.run import run  # compiles kernels, or loads them
 
-    if job.version != hil.__version__:
+    if not same_commit(job.version, hil.__version__):
         raise OtherVersionError(
             f"a worker has rover-hil {hil.__version__}; allowed: {job.version}, as here: install the same everywhere"
         )

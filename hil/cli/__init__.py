@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from hil import __version__
+import hil
 from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
 from hil.cli.calibrate import calibrate
@@ -18,6 +18,7 @@ from hil.cli.campaign import campaign
 from hil.cli.check import check
 from hil.cli.command import command
 from hil.cli.compare import compare
+from hil.cli.computer import computer
 from hil.cli.configs import configs
 from hil.cli.devices import devices
 from hil.cli.energy import energy
@@ -32,6 +33,7 @@ from hil.cli.output import OutputError, guard_streams
 from hil.cli.recover import recover
 from hil.cli.render import render
 from hil.cli.runs import note, runs
+from hil.cli.selftest import selftest
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
 from hil.cli.sweep import sweep
@@ -55,7 +57,22 @@ app = typer.Typer(
 app.command("run")(run_config)
 for _command in (trial, campaign, sweep, energy, drawbar, slope, check, devices, jog, valve, operate, sim):
     app.command()(_command)
-for _command in (report, compare, export, render, recover, verify, replay, runs, note, faults, explain, configs):
+for _command in (
+    report,
+    compare,
+    export,
+    render,
+    recover,
+    verify,
+    replay,
+    runs,
+    note,
+    faults,
+    explain,
+    configs,
+    computer,
+    selftest,
+):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 app.add_typer(calibrate, name="calibrate")
@@ -65,7 +82,7 @@ app.add_typer(keys, name="keys")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"hil {__version__}")
+        print(f"hil {hil.__version__}")
         raise typer.Exit
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hil.app.build import rights_wanted
+from hil.app.computer import computer_checks
 from hil.config import Config
 from hil.config.schema.operator import OperatorConfig
 from hil.messages.check import Check
@@ -23,7 +24,7 @@ def check_host(config: Config) -> list[Check]:
             Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (optional: late ticks are counted)")
             for item in granted
         ]
-    return checks
+    return [*checks, *computer_checks(config)]
 
 
 def _telemetry(config: Config) -> Check:
