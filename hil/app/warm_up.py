@@ -43,9 +43,11 @@ ABOUT = 180
 _WARM: set[str] = set()
 
 
-def report_compiling(progress: Progress) -> None:
+def report_compiling(progress: Progress) -> _Progress:
     """From now on, report which kernel is being compiled; kernels from the cache are not reported."""
-    on_compiling(_Progress(progress))
+    reporter = _Progress(progress)
+    on_compiling(reporter)
+    return reporter
 
 
 class _Progress:
@@ -62,6 +64,12 @@ class _Progress:
             self._reported = now
             self._progress(f"compiling kernels: number {self._count} after {now - self._began:.0f} s, {name}")
 
+    def done(self) -> None:
+        """All that was needed is there: without this line the last number looks like one that compiling stopped at."""
+        if self._count:
+            took_s = time.monotonic() - self._began
+            self._progress(f"all kernels are compiled: {self._count} by this process, in {took_s:.0f} s")
+
 
 def warm_up(rig: Rig, progress: Progress = lambda _: None) -> None:
     """Run every kernel once, so that no tick and no worker has to compile one, and report what is compiled.
@@ -71,9 +79,10 @@ def warm_up(rig: Rig, progress: Progress = lambda _: None) -> None:
     kind = kernel_kind(rig.config)
     if kind in _WARM:
         return
-    report_compiling(progress)
+    reporter = report_compiling(progress)
     try:
         _run_all(rig, progress)
+        reporter.done()
     finally:
         on_compiling(None)  # whoever received it may be gone by the next kernel
     _WARM.add(kind)

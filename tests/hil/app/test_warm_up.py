@@ -38,6 +38,27 @@ def test_what_is_compiled_afterwards_is_not_reported_to_whoever_warmed_up(monkey
     assert compiled._COMPILATIONS.callback is None
 
 
+def test_the_last_line_of_compiling_says_that_all_is_compiled(monkeypatch):
+    said = []
+
+    def compiles_two(*_):
+        for name in ("bias", "axes"):
+            compiled._COMPILATIONS.callback(name)
+
+    monkeypatch.setattr(warm_up_module, "_WARM", set())
+    monkeypatch.setattr(warm_up_module, "_run_all", compiles_two)
+    warm_up(Rig(load_config("sim_impact")), said.append)
+    assert said[-1].startswith("all kernels are compiled: 2 by this process")
+
+
+def test_nothing_is_said_of_compiling_where_all_was_in_the_cache(monkeypatch):
+    said = []
+    monkeypatch.setattr(warm_up_module, "_WARM", set())
+    monkeypatch.setattr(warm_up_module, "_run_all", lambda *_: None)
+    warm_up(Rig(load_config("sim_impact")), said.append)
+    assert not said
+
+
 def test_kernels_run_once_in_a_process_for_all_configs_that_need_the_same(monkeypatch):
     run = []
     monkeypatch.setattr(warm_up_module, "_WARM", set())
