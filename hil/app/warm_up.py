@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import typer
@@ -29,7 +31,7 @@ from hil.safety.equilibrium_checks import equilibrium_checks
 from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
 from models.contact.active_set import find_active, make_rigid_ground
 from models.contact.constraints import effective_kinetic_energy_on_ground
-from models.kernels.compiled import CACHE_FOLDER, compile_for, on_compiling
+from models.kernels.compiled import compile_for, on_compiling
 from models.plant import Plant
 from models.rover.dynamics import fill_mass_matrix, make_work
 from models.vehicle.step import address_of_run, step_parts
@@ -89,7 +91,7 @@ def warm_up(rig: Rig, progress: Progress = lambda _: None) -> None:
 
 
 def _run_all(rig: Rig, progress: Progress) -> None:
-    if next(CACHE_FOLDER.rglob("*.nbi"), None) is None:
+    if not _cached():
         progress(f"compiling some {ABOUT} kernels in two processes, once for this version")
         with _second_process(rig.config.model_dump_json()), _without_collector():
             _compile_step(rig)
@@ -98,6 +100,12 @@ def _run_all(rig: Rig, progress: Progress) -> None:
     Estimator(rig).estimate(samples)
     make_twin(rig).warm_up()
     _ = experiment_type(rig.config)(rig, lambda *_: []).fixed_checks
+
+
+def _cached() -> bool:
+    """Whether this installation has kernels in the cache, where another clone of the same source has its own."""
+    folder = Path(cast(Any, fill_mass_matrix).inlined.stats.cache_path)
+    return next(folder.glob("*.nbi"), None) is not None
 
 
 @contextmanager
