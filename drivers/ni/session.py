@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
+from drivers.extras import install_command
 from drivers.host import COMPUTER, SLICE_S, Alive, Host
 from drivers.interfaces import DeviceError, IoDevice, LinkLostError, SamplesLostError
 
@@ -76,7 +77,7 @@ class NiSession:
             import nidaqmx.errors  # noqa: F401
         except ImportError as error:
             raise DeviceError(
-                f"{self.where}: the Python package nidaqmx cannot be imported ({error}); pip install 'rover-hil[ni]'"
+                f"{self.where}: the Python package nidaqmx cannot be imported ({error}); {install_command('ni')}"
             ) from error
         if not self.server:
             return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from drivers.extras import install_command
 from hil.analysis.digests import mismatch
 from hil.messages.layout import Layout
 from hil.messages.signals import PLAIN, Signal, flat, signals_of
@@ -16,8 +17,6 @@ from hil.recording.run_folder import recorded_run, summary_of
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-INSTALL = "pip install 'rover-hil[export]'"
 
 
 class MissingPackageError(RuntimeError):
@@ -78,7 +77,9 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
     try:
         import xarray
     except ImportError:
-        raise MissingPackageError(f"open_run needs xarray, which is not installed: {INSTALL}") from None
+        raise MissingPackageError(
+            f"open_run needs xarray, which is not installed: {install_command('export')}"
+        ) from None
     summary, wrong = verified_summary(Path(run), unverified=unverified)
     record = read_trial(Path(run))
     layout, fields = layout_of(record), signals_of("tick")

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import typer
@@ -29,7 +31,7 @@ from hil.safety.equilibrium_checks import equilibrium_checks
 from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
 from models.contact.active_set import find_active, make_rigid_ground
 from models.contact.constraints import effective_kinetic_energy_on_ground
-from models.kernels.compiled import CACHE_FOLDER, compile_for, on_compiling
+from models.kernels.compiled import compile_for, on_compiling
 from models.plant import Plant
 from models.rover.dynamics import fill_mass_matrix, make_work
 from models.vehicle.step import address_of_run, step_parts
@@ -43,9 +45,11 @@ ABOUT = 180
 _WARM: set[str] = set()
 
 
-def report_compiling(progress: Progress) -> None:
+def report_compiling(progress: Progress) -> _Progress:
     """From now on, report which kernel is being compiled; kernels from the cache are not reported."""
-    on_compiling(_Progress(progress))
+    reporter = _Progress(progress)
+    on_compiling(reporter)
+    return reporter
 
 
 class _Progress:
@@ -62,6 +66,12 @@ class _Progress:
             self._reported = now
             self._progress(f"compiling kernels: number {self._count} after {now - self._began:.0f} s, {name}")
 
+    def done(self) -> None:
+        """All that was needed is there: without this line the last number looks like one that compiling stopped at."""
+        if self._count:
+            took_s = time.monotonic() - self._began
+            self._progress(f"all kernels are compiled: {self._count} by this process, in {took_s:.0f} s")
+
 
 def warm_up(rig: Rig, progress: Progress = lambda _: None) -> None:
     """Run every kernel once, so that no tick and no worker has to compile one, and report what is compiled.
@@ -71,16 +81,17 @@ def warm_up(rig: Rig, progress: Progress = lambda _: None) -> None:
     kind = kernel_kind(rig.config)
     if kind in _WARM:
         return
-    report_compiling(progress)
+    reporter = report_compiling(progress)
     try:
         _run_all(rig, progress)
+        reporter.done()
     finally:
         on_compiling(None)  # whoever received it may be gone by the next kernel
     _WARM.add(kind)
 
 
 def _run_all(rig: Rig, progress: Progress) -> None:
-    if next(CACHE_FOLDER.rglob("*.nbi"), None) is None:
+    if not _cached():
         progress(f"compiling some {ABOUT} kernels in two processes, once for this version")
         with _second_process(rig.config.model_dump_json()), _without_collector():
             _compile_step(rig)
@@ -89,6 +100,12 @@ def _run_all(rig: Rig, progress: Progress) -> None:
     Estimator(rig).estimate(samples)
     make_twin(rig).warm_up()
     _ = experiment_type(rig.config)(rig, lambda *_: []).fixed_checks
+
+
+def _cached() -> bool:
+    """Whether this installation has kernels in the cache, where another clone of the same source has its own."""
+    folder = Path(cast(Any, fill_mass_matrix).inlined.stats.cache_path)
+    return next(folder.glob("*.nbi"), None) is not None
 
 
 @contextmanager

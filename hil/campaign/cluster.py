@@ -8,6 +8,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, wait
 from contextlib import contextmanager
 from typing import Any
 
+from drivers.extras import install_command
 from hil.campaign.trial import warm
 from hil.campaign.workers import Workers, WorkersError
 from hil.config import Config
@@ -108,7 +109,7 @@ def _client(address: str) -> Any:
         from distributed import Client
         from distributed.comm.addressing import get_address_host_port
     except ImportError:
-        raise WorkersError("--cluster needs the extra cluster: pip install 'rover-hil[cluster]'") from None
+        raise WorkersError(f"--cluster needs the extra cluster: {install_command('cluster')}") from None
     allowed = "the address that `dask scheduler` prints, for example tcp://127.0.0.1:8786"
     try:
         get_address_host_port(address, strict=True)

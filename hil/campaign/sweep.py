@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import hil
+from drivers.extras import install_command
 from hil.analysis.campaign import columns_of, numbers_of, table_text
 from hil.campaign.run import ProgressReporter
 from hil.campaign.sweep_rows import SweepRows
@@ -213,7 +214,7 @@ def parquet_writer() -> tuple[Any, Any]:
     try:
         return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError:
-        raise WorkersError("--format parquet needs the extra export: pip install 'rover-hil[export]'") from None
+        raise WorkersError(f"--format parquet needs the extra export: {install_command('export')}") from None
 
 
 def _one_type(values: list[Any]) -> list[Any]:

@@ -40,6 +40,7 @@ from hil.cli.sweep import sweep
 from hil.cli.traction import drawbar, slope
 from hil.cli.trial import report, trial
 from hil.cli.trial import run as run_config
+from hil.cli.waiting import LINE
 
 app = typer.Typer(
     name="hil",
@@ -138,7 +139,9 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> None:
     """The program `hil`."""
     guard_streams()
+    LINE.start(next(iter(sys.argv[1:]), ""))
     status = run(sys.argv[1:])
+    LINE.stop()
     try:
         sys.stdout.flush()
     except OutputError as error:

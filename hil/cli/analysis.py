@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hil.analysis.differences import Difference
     from hil.analysis.replay import Replay
 
+# Of the table of `hil verify` without a terminal: its sentences would make it 200 wide.
+_WIDEST = 120
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 
 
@@ -37,7 +39,7 @@ def verify(run: Run, as_json: AsJson = False) -> None:
     report_compiling(progress)
     with usage_errors(), ProgressBar("ticks run again") as bar:
         checks = verify_run(run, bar.done)
-    show_checks(checks, f"{run}: verified", as_json)
+    show_checks(checks, f"{run}: verified", as_json, widest=_WIDEST)
     if not all(check.ok for check in checks):
         raise typer.Exit(FAULT)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,8 +46,12 @@ def check(options: ConfigOptions, endpoints: Endpoints = None, quick: Quick = Fa
         raise typer.Exit(REFUSED)
 
 
-def show_checks(checks: Sequence[Check], title: str, as_json: bool) -> None:
-    """Print checks as a table, or as JSON."""
+# A digest in a table is as long as one needs to tell it from another; `--json` has all of it.
+_DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
+
+
+def show_checks(checks: Sequence[Check], title: str, as_json: bool, widest: int = 10_000) -> None:
+    """Print checks as a table, or as JSON. `widest`: see `show`."""
     if as_json:
         import msgspec
 
@@ -55,8 +60,12 @@ def show_checks(checks: Sequence[Check], title: str, as_json: bool) -> None:
     table = Table("item", "ok", "found", "allowed", title=title)
     for check in checks:
         verdict = Text("yes", "green") if check.ok else Text("NO", "bold red")
-        allowed = Text(check.allowed)
+        allowed = Text(_short(check.allowed))
         if check.to_do:
             allowed.append(f"\n{check.to_do}", "bold")
-        table.add_row(Text(check.item), verdict, Text(check.found), allowed)
-    show(table)
+        table.add_row(Text(check.item), verdict, Text(_short(check.found)), allowed)
+    show(table, widest)
+
+
+def _short(text: str) -> str:
+    return _DIGEST.sub(r"\1...", text)

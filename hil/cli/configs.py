@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import takewhile
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -10,7 +14,6 @@ import typer
 from hil.cli.exits import USAGE, complain
 
 # By the value of `rig` in a config.
-
 _NEEDS = {
     "simulated": "no hardware needed",
     "simulated_wire": "no hardware needed",
@@ -33,12 +36,10 @@ def configs(
     shipped = shipped_configs()
     if copy is None:
         for name, text in shipped.items():
-            first_line = text.partition("\n")[0].lstrip("# ")
             rig = read_yaml(text, name)[0]["rig"]
-            print(f"{name} ({_NEEDS[rig]}): {first_line}")
+            _list(f"{name} ({_NEEDS[rig]}): {_first_sentence(text)}")
         for name, text in shipped_plans().items():
-            first_line = text.partition("\n")[0].lstrip("# ")
-            print(f"--plan {name} (for `hil campaign`): {first_line}")
+            _list(f"--plan {name} (for `hil campaign`): {_first_sentence(text)}")
         for text in broken_extensions():
             complain(f"warning: {text}")
         return
@@ -60,6 +61,28 @@ def configs(
             complain(f"{target} cannot be written: {error.strerror}")
             raise typer.Exit(USAGE) from None
     config, *others = files
-    print(f"copied to {config}: edit it, then for example `hil trial {config}`")
+    print(f"copied to {config}: edit it, then for example `hil {_first_command(shipped[name], name)} {config}`")
     for target in others:
         print(f"it reads {target}, which is copied too")
+
+
+def _first_sentence(text: str) -> str:
+    """That of the comment which a config or a plan begins with."""
+    lines = [line.lstrip("# ") for line in takewhile(lambda line: line.startswith("#"), text.splitlines())]
+    return " ".join(lines).partition(". ")[0].removesuffix(".") + "."
+
+
+def _list(text: str) -> None:
+    """Print an entry: on one line in a pipe, and with its further lines indented in a terminal."""
+    width = get_terminal_size().columns if sys.stdout.isatty() else len(text)
+    print(fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+
+
+def _first_command(text: str, name: str) -> str:
+    """The command that a reader of a config gives first: a rig is checked before it moves."""
+    from hil.config.yaml_io import read_yaml
+
+    raw = read_yaml(text, name)[0]
+    if raw["rig"] == "real":
+        return "check"
+    return "trial" if raw.get("experiment", "impact") == "impact" else "run"

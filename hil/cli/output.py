@@ -6,6 +6,8 @@ import os
 import sys
 from typing import Any, TextIO
 
+from hil.cli.waiting import LINE
+
 
 class OutputError(Exception):
     """Standard output cannot be written."""
@@ -23,6 +25,7 @@ class _Stream:
 
     def write(self, text: str) -> int:
         """See TextIO."""
+        LINE.written()
         try:
             return self._stream.write(text)
         except OSError as error:

@@ -14,6 +14,7 @@ from hil.cli.campaign_report import is_campaign, report_campaign
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Repeat, RunOptions, Unverified, progress, with_groups
+from hil.cli.waiting import LINE
 
 if TYPE_CHECKING:
     from hil.app.resident import RunOutcome
@@ -63,6 +64,8 @@ def run_and_show(config: Config, options: RunOptions, repeat: int = 1) -> None:
     with usage_errors():
         kind = experiment_type(config)
 
+    if config.rig != "simulated" or config.clock == "realtime":
+        LINE.only_until_output()
     out = options.out
 
     def folder_of(number: int) -> Path:

@@ -57,7 +57,7 @@ def arming_checks(rig: Rig, samples: Samples, estimate: Estimate, faults: Sequen
     return [
         *checks,
         *sensor_checks(limits, rig.layout.channels, estimate),
-        standing_check(estimate.wheel_speed_radps),
+        standing_check(rig, estimate.wheel_speed_radps),
         *pressure_checks(rig, valves),
     ]
 
@@ -114,10 +114,15 @@ def pressure_checks(rig: Rig, valves: ValveSample) -> list[Check]:
     ]
 
 
-def standing_check(speed_radps: ByWheel) -> Check:
-    """Whether all wheels stand still."""
+def standing_check(rig: Rig, speed_radps: ByWheel) -> Check:
+    """Whether all wheels stand still. On a simulated slope, keys of the config say whether they do."""
     quickest = float(np.abs(speed_radps).max())  # NaN if one is, unlike max()
-    to_do = "wait until all wheels stand still, and keep the rover from rolling"
+    to_do, ground = "wait until all wheels stand still, and keep the rover from rolling", rig.config.ground
+    if rig.config.rig != "real" and (ground.pitch_deg or ground.roll_deg):
+        to_do = (
+            "the rover rolls down the slope (ground.pitch_deg, ground.roll_deg), for its gears do not hold it: raise "
+            "drives.gear_friction_Nm, as in sim_juno, and lower drives.friction_speed_radps if it creeps"
+        )
     return _at_most("wheel speed before the start", quickest, STANDING_RADPS, "rad/s", "standing still", to_do)
 
 

@@ -5,15 +5,35 @@ from __future__ import annotations
 import re
 
 import pytest
+from rich.console import Console
 
 from hil.app.run import run
-from hil.config import load_config
+from hil.config import load_config, shipped_configs
+from hil.experiments.impact.table import impact_table
 
 pytestmark = pytest.mark.slow
+NO_WEIGHTS = "rover.added_mass_kg=0"
 
 
 def summary(*overrides, seed=None):
     return run(load_config("sim_impact", ["telemetry.endpoint=''", *overrides], seed)).summary
+
+
+def printed(of):
+    """Lines of the table of a trial, as a terminal shows it."""
+    console = Console(width=80)
+    with console.capture() as said:
+        console.print(impact_table(of))
+    return said.get().splitlines()
+
+
+def test_masses_of_the_shipped_config_are_those_that_its_comment_says():
+    text = shipped_configs()["sim_impact"]
+    rover, bare = (load_config("sim_impact", change).rover.parameters().build() for change in ([], [NO_WEIGHTS]))
+    masses = [one.mass_matrix(one.neutral())[0, 0] for one in (bare, rover)]
+    found = re.search(r"# (\d+) kg in total, and ([\d.]+) kg with the added weights", text)
+    assert found
+    assert [float(number) for number in found.groups()] == pytest.approx(masses)
 
 
 def test_numbers_of_the_tutorial_are_those_of_its_commands(pages):
@@ -27,6 +47,15 @@ def test_numbers_of_the_tutorial_are_those_of_its_commands(pages):
     assert f"At 90 degrees the peak force is smaller: {upright['peak_force_N']:.1f} N." in page
     assert f"is smaller too: {upright['effective_kinetic_energy_J']:.2f} J." in page
     assert f"is now {late['peak_force_N']:.1f} N." in page
+    assert f"hits: {first['peak_force_N']:.1f} N, `peak_force_N`" in page
+    assert f"about twice as large: {first['contact_force_peak_N']:.1f} N, the row" in page
+    for row in ("cut latency", "drives cut, simulated rig"):
+        (line,) = (" ".join(line.split()) for line in printed(late) if row in line)  # as wide as its other rows
+        assert line in " ".join(page.split())
+    assert f"only {late['cut_effective_ms']:.2f} ms after that sample" in page
+    one, both = (round(first[key]) for key in ("peak_force_N", "contact_force_peak_N"))
+    said = f"{one} N (`peak_force_N`). The simulated rig also knows the force on both front wheels, {both} N"
+    assert said in pages["README.md"].replace("\n", " ")
 
 
 def test_peak_forces_of_the_readme_are_those_of_the_first_five_seeds(pages):

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hil.analysis.dataset import INSTALL, MissingPackageError, UnverifiedRunError, scalars, verified_summary
+from drivers.extras import install_command
+from hil.analysis.dataset import MissingPackageError, UnverifiedRunError, scalars, verified_summary
 from hil.analysis.export.mat_file import write_mat
 from hil.analysis.export.mcap_file import write_mcap
 from hil.analysis.export.table_files import write_csv, write_parquet
@@ -85,7 +86,9 @@ def export(
     """
     made = FORMATS[to]
     if made.package and importlib.util.find_spec(made.package) is None:
-        raise MissingPackageError(f"--to {to} needs {made.package}, which is not installed: {INSTALL}")
+        raise MissingPackageError(
+            f"--to {to} needs {made.package}, which is not installed: {install_command('export')}"
+        )
     if (source / CAMPAIGN).is_file():
         return _campaign(source, to, out or source / f"export_{to}", unverified)
     path = out or source / (to if made.folder else f"trial.{to}")

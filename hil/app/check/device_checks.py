@@ -82,7 +82,7 @@ def check_drives(rig: Rig, access: Access) -> list[Check]:
     checks = [
         opened(health, f"{len(states)} controllers" if states else health.detail),
         _confirmed("drives cut", confirmed, "confirmed", "confirmed by all of them"),
-        standing_check(sample.speed_radps),
+        standing_check(rig, sample.speed_radps),
         *MeasuredMonitor(rig.layout, rig.limits).power_checks(sample.power),
         *map(_controller, states),
     ]

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 import hil.operator
+from drivers.extras import install_command
 from hil.analysis.film.files import FilmError, Picture
 from hil.analysis.film.moments import Filmed
 from hil.analysis.film.view import caption, headline
@@ -117,7 +118,7 @@ def _browser(address: str) -> Iterator[Callable[[str], Any]]:
             "--view side or top, which need none"
         )
     if find_spec("websockets") is None:
-        raise FilmError("--view 3d needs websockets: pip install 'rover-hil[page]'; --view side or top does without")
+        raise FilmError(f"--view 3d needs websockets: {install_command('page')}; --view side or top does without")
     from websockets.sync.client import connect
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

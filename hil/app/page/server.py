@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from drivers.extras import install_command
 from drivers.interfaces import DeviceError
 from hil.app.page.content import fixed_checks, page_content
 from hil.app.server_process import ServerProcess
@@ -24,7 +25,7 @@ _NEEDED = ("starlette", "uvicorn", "websockets")
 def missing_parts() -> str:
     """What to do, if the packages that serve the page are not installed; "": they are."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
-    return f"--page needs {', '.join(missing)}: pip install 'rover-hil[page]'" if missing else ""
+    return f"--page needs {', '.join(missing)}: {install_command('page')}" if missing else ""
 
 
 class PageServer(ServerProcess):

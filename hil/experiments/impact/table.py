@@ -34,6 +34,7 @@ _QUANTITIES = (
     ("speed by twin and wheels", "impact_speed_measured_mps", "mm/s", 1, 1e3),
     ("onset at", "onset_s", "s", 4, 1.0),
     ("cut latency", "cut_latency_ms", "ms", 2, 1.0),
+    ("drives cut, simulated rig", "cut_effective_ms", "ms", 2, 1.0),
     ("impact at", "impact_time_s", "s", 4, 1.0),
 )
 # Of a rig with instruments of motion.

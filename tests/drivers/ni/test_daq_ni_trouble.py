@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import re
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ import pytest
 from nidaqmx._stubs.nidaqmx_pb2_grpc import NiDAQmxStub
 from nidaqmx.constants import AcquisitionType
 
+from drivers.extras import install_command
 from drivers.interfaces import DeviceError, LinkLostError, SamplesLostError
 from drivers.ni import session as ni_session
 from drivers.ni.simulated.parts import ServerFault
@@ -204,7 +206,7 @@ def test_without_the_package_one_sentence_says_what_to_install(make_daq, monkeyp
     for name in [name for name in sys.modules if name.partition(".")[0] == "nidaqmx"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "nidaqmx", None)
-    with pytest.raises(DeviceError, match=r"pip install 'rover-hil\[ni\]'"):
+    with pytest.raises(DeviceError, match=re.escape(install_command("ni"))):
         make_daq().open()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -36,6 +37,44 @@ def test_what_is_compiled_afterwards_is_not_reported_to_whoever_warmed_up(monkey
     monkeypatch.setattr(warm_up_module, "_WARM", set())
     warm_up(Rig(load_config("sim_impact")), lambda _: None)
     assert compiled._COMPILATIONS.callback is None
+
+
+def test_the_last_line_of_compiling_says_that_all_is_compiled(monkeypatch):
+    said = []
+
+    def compiles_two(*_):
+        for name in ("bias", "axes"):
+            compiled._COMPILATIONS.callback(name)
+
+    monkeypatch.setattr(warm_up_module, "_WARM", set())
+    monkeypatch.setattr(warm_up_module, "_run_all", compiles_two)
+    warm_up(Rig(load_config("sim_impact")), said.append)
+    assert said[-1].startswith("all kernels are compiled: 2 by this process")
+
+
+def test_kernels_of_another_clone_are_not_taken_for_those_of_this_one(monkeypatch, tmp_path):
+    here, other = tmp_path / "rover_here", tmp_path / "rover_other"
+    for folder in (here, other):
+        folder.mkdir()
+    (other / "dynamics.bias.nbi").touch()
+    stats = SimpleNamespace(cache_path=str(here))
+    monkeypatch.setattr(warm_up_module, "fill_mass_matrix", SimpleNamespace(inlined=SimpleNamespace(stats=stats)))
+    assert not warm_up_module._cached()
+    (here / "dynamics.bias.nbi").touch()
+    assert warm_up_module._cached()
+
+
+def test_this_process_finds_what_it_has_compiled():
+    warm_up(Rig(load_config("sim_impact")))
+    assert warm_up_module._cached()
+
+
+def test_nothing_is_said_of_compiling_where_all_was_in_the_cache(monkeypatch):
+    said = []
+    monkeypatch.setattr(warm_up_module, "_WARM", set())
+    monkeypatch.setattr(warm_up_module, "_run_all", lambda *_: None)
+    warm_up(Rig(load_config("sim_impact")), said.append)
+    assert not said
 
 
 def test_kernels_run_once_in_a_process_for_all_configs_that_need_the_same(monkeypatch):

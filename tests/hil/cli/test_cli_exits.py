@@ -214,6 +214,36 @@ def test_configs_copies_one_to_edit_and_never_over_another(capsys: pytest.Captur
     assert run(["configs", "--copy", "no_such"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("sim_impact", "trial"), ("sim_juno", "run"), ("sim_drawbar", "run"), ("mars_dome", "check")],
+)
+def test_a_copied_config_is_named_with_the_command_that_takes_it(
+    name: str, first: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["configs", "--copy", name]) == 0
+    assert f"for example `hil {first} {name}.yaml`" in capsys.readouterr().out
+
+
+def test_configs_says_a_whole_sentence_of_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["configs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line.endswith(".") for line in lines)
+    assert sum("four wheels, no obstacle, no force sensors." in line for line in lines) == 1
+
+
+def test_a_table_in_a_narrow_terminal_breaks_no_word_that_has_room(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    table = Table("item", "found", "allowed")
+    table.add_row("cylinder torque", "59 N m, of all of the cylinders together", "60 N m (limits.bogie_torque_Nm)")
+    show(table)
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 60
+    assert "(limits.bogie_torque_Nm)" in printed
+
+
 def test_a_config_is_copied_with_its_calibration_file_and_neither_over_another(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

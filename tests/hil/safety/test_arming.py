@@ -58,6 +58,16 @@ def refused(found: list[Check]) -> Check:
     return check
 
 
+@pytest.mark.parametrize("key", ["ground.pitch_deg=10", "ground.roll_deg=-5"])
+def test_a_rover_that_rolls_down_a_simulated_slope_is_refused_with_the_keys_that_hold_it(tmp_path, key):
+    config = load_config("sim_impact", ["experiment=drive", key])
+    check = refused(checks(tmp_path, wheels=one(0.9, 2, of=6), config=config))
+    for named in ("ground.pitch_deg", "drives.gear_friction_Nm", "drives.friction_speed_radps"):
+        assert named in check.to_do
+    level = refused(checks(tmp_path, wheels=one(0.9, 2, of=6)))
+    assert "drives." not in level.to_do
+
+
 def one(value: float, place: int, others: float = 0.0, of: int = 3) -> tuple[float, ...]:
     return tuple(value if i == place else others for i in range(of))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import stat
 from contextlib import suppress
 from urllib.parse import urlencode, urlsplit
@@ -11,6 +12,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from drivers.extras import install_command
 from drivers.interfaces import DeviceError
 from hil.app.command_server import CommandServer
 from hil.app.page import server as server_module
@@ -124,7 +126,7 @@ def test_a_port_in_use_is_an_error_in_a_sentence_and_leaves_nothing(page, root):
 
 def test_without_the_packages_it_says_how_to_install_them(tmp_path, monkeypatch):
     monkeypatch.setattr(server_module, "_NEEDED", ("starlette", "no_such_package"))
-    with pytest.raises(DeviceError, match=r"--page needs no_such_package: pip install 'rover-hil\[page\]'"):
+    with pytest.raises(DeviceError, match=re.escape(f"--page needs no_such_package: {install_command('page')}")):
         PageServer(load_config("sim_impact"), "tcp://127.0.0.1:1", None, tmp_path)
 
 
