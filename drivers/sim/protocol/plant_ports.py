@@ -93,12 +93,12 @@ class Sampled(Protocol):
     Attributes:
         channels: how many there are.
         rate_hz: samples a second.
-        range_V: full scale, either sign [V].
+        full_scale: of all channels, or (channels,) of each, either sign, in the unit of their readings.
     """
 
     channels: int
     rate_hz: int
-    range_V: float
+    full_scale: float | npt.NDArray[np.float64]
 
     @property
     def samples(self) -> int:
@@ -106,13 +106,6 @@ class Sampled(Protocol):
 
     def copy_samples(self, first: int, volts: npt.NDArray[np.float64]) -> None:
         """Copy samples first, first + 1, ... [V] into volts (n, channels). Raises OverflowError: overwritten."""
-
-
-class Readings(Protocol):
-    """The newest readings of the load channels, in the order of their names."""
-
-    def volts(self, channel: int) -> float:
-        """Newest sample of a channel [V]."""
 
 
 class Instrument(Protocol):
@@ -131,6 +124,16 @@ class Instrument(Protocol):
 
         Those that are too old are no longer there, and one that the instrument lost never is: numbers have gaps.
         """
+
+
+class Readings(Instrument, Protocol):
+    """The load channels, in the order of their names; a reading is a sample of all.
+
+    Values are in the unit that `drivers.driver_type.LoadChannelSetup` has.
+    """
+
+    def newest(self, channel: int) -> float:
+        """Newest sample of a channel."""
 
 
 class PlantPorts(NamedTuple):
