@@ -53,11 +53,12 @@ class Module(NamedTuple):
 
 
 class VirtualChannel(NamedTuple):
-    """A virtual channel: name, physical channel, and units of it per volt."""
+    """A virtual channel: name, physical channel, units of it per volt, and whether it is a bridge."""
 
     name: str
     physical: str
     per_volt: float = 1.0
+    bridge: bool = False
 
 
 class Task(msgspec.Struct, eq=False):
@@ -71,6 +72,7 @@ class Task(msgspec.Struct, eq=False):
     running: bool = False
     first: int = 0
     position: int = 0
+    gains: dict[str, float] = {}  # of shunt calibrations, by the channel's name
 
     @property
     def module(self) -> str:

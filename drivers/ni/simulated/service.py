@@ -178,7 +178,11 @@ class NiService:
             "GetReadAttributeBool": valued(lambda r: chassis.overload_exists(task(r))),
             "GetReadAttributeString": valued(lambda _: ", ".join(chassis.overloaded)),
             "GetTimingAttributeDouble": valued(lambda r: float(chassis.sampled(task(r)).rate_hz)),
-            "GetChanAttributeDouble": valued(lambda _: chassis.filter_delay_s),
+            "GetChanAttributeDouble": valued(
+                lambda r: chassis.sensors.channel_number(task(r), r, chassis.filter_delay_s)
+            ),
+            "PerformBridgeShuntCalEx": done(lambda r: chassis.sensors.perform_shunt(task(r), r)),
+            **chassis.sensors.calls(),
             "SetChanAttributeInt32": done(task),
             "GetWatchdogAttributeBool": valued(lambda _: chassis.watchdog is not None and chassis.watchdog.expired),
             "GetSystemInfoAttributeUInt32": valued(lambda r: VERSION.get(r.attribute_raw, 0)),
@@ -232,6 +236,8 @@ class NiService:
         if request.units_raw != units.value:  # the only simulated ones
             raise unsupported("DAQmx_AI units", request.units_raw)
         channels = named_channels(request.physical_channel, request.name_to_assign_to_channel, units_per_volt)
+        if units is BridgeUnits.VOLTS_PER_VOLT:
+            channels = [channel._replace(bridge=True) for channel in channels]
         self.chassis.add(self._task(request), "ai", channels, (request.min_val, request.max_val))
 
     def _add(self, request: Any, kind: TaskKind, physical: str) -> None:
