@@ -141,7 +141,7 @@ class AnalogInMemory:
 
 
 class ReadingsInMemory:
-    """`drivers.sim.protocol.plant_ports.Readings`, for processes other than the plant's.
+    """`drivers.sim.protocol.plant_ports.LoadReadings`, for processes other than the plant's.
 
     Args:
         memory: of the samples.
@@ -153,8 +153,8 @@ class ReadingsInMemory:
         self._memory, self._row, self._clock = memory, np.zeros(1, TAKEN), np.zeros(1, CLOCK)
         self.channels, self.rate_hz = channels, rate_hz
 
-    def newest(self, channel: int) -> float:
-        """See `Readings`."""
+    def volts(self, channel: int) -> float:
+        """Newest sample of a channel [V], where the driver reads volts."""
         self._memory.taken.read(self._row)
         return float(self._memory.volts[(int(self._row["samples"][0]) - 1) % REMEMBERED, channel])
 

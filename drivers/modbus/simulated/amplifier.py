@@ -88,7 +88,7 @@ class Amplifier:
     def _words(self) -> dict[int, int]:
         """What each register holds now."""
         if not self.frozen:
-            volts = [self._readings.newest(channel) for channel in range(len(self._registers))]
+            volts = [self._readings.volts(channel) for channel in range(len(self._registers))]
             self._counts = [min(max(round(volt / self._V_per_count), -_MOST - 1), _MOST) for volt in volts]
         words = {}
         for register, counts in zip(self._registers, self._counts, strict=True):

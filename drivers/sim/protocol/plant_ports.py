@@ -126,14 +126,18 @@ class Instrument(Protocol):
         """
 
 
-class Readings(Instrument, Protocol):
-    """The load channels, in the order of their names; a reading is a sample of all.
+class Readings(Protocol):
+    """The newest readings of channels that an amplifier reads."""
 
-    Values are in the unit that `drivers.driver_type.LoadChannelSetup` has.
+    def volts(self, channel: int) -> float:
+        """Newest sample of a channel [V]."""
+
+
+class LoadReadings(Readings, Instrument, Protocol):
+    """The load channels, in the order of their names: for an amplifier that is asked, or for a device that streams.
+
+    As of an instrument, a reading is a sample of all channels, in the unit that `drivers.driver_type.LoadChannelSetup` has.
     """
-
-    def newest(self, channel: int) -> float:
-        """Newest sample of a channel."""
 
 
 class PlantPorts(NamedTuple):
@@ -141,5 +145,5 @@ class PlantPorts(NamedTuple):
 
     wheels: Wheels
     cylinders: Cylinders
-    readings: Readings | None = None
+    readings: LoadReadings | None = None
     instruments: Mapping[str, Instrument] = {}

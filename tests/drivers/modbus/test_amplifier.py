@@ -22,7 +22,7 @@ class Fixed:
     def __init__(self) -> None:
         self.now = list(VOLTS)
 
-    def newest(self, channel: int) -> float:
+    def volts(self, channel: int) -> float:
         return self.now[channel]
 
 
