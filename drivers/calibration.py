@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from drivers.section import Section
@@ -13,6 +15,11 @@ SENSITIVITY = {
     "bridge": "sensitivity_mVpVpN",
     "charge": "sensitivity_pCpN",
 }
+
+
+CalibrationDate = Annotated[
+    str, Field(pattern=r"^[0-9]{4}-[0-1][0-9]-[0-3][0-9]$", json_schema_extra={"note": "YYYY-MM-DD"})
+]
 
 
 class CalibratedSensor(Section):
@@ -28,6 +35,13 @@ class CalibratedSensor(Section):
     sensitivity_mVpVpN: float | None = Field(
         None, ge=1e-6, le=10, description="of a bridge, for each volt of excitation"
     )
+    shunt_gain: float | None = Field(
+        None,
+        ge=0.5,
+        le=2,
+        description="of a bridge, by what its readings are to be multiplied for what its leads lose; of `hil calibrate "
+        "shunt`; null: 1",
+    )
     sensitivity_pCpN: float | None = Field(None, ge=1e-3, le=1000, description="of a charge sensor")
     sensitivity_u95: float | None = Field(
         None, ge=0, le=1, description="half-width of its 95 % interval, relative; null: daq.sensitivity_u95"
@@ -40,12 +54,7 @@ class CalibratedSensor(Section):
     )
     offset_V: float | None = Field(None, ge=-50, le=50, description="reading without force; null: not stated")
     range_N: float | None = Field(None, ge=0.1, le=1e6, description="largest force it measures; null: not stated")
-    date: str | None = Field(
-        None,
-        pattern=r"^[0-9]{4}-[0-1][0-9]-[0-3][0-9]$",
-        description="of the calibration; null: not stated",
-        json_schema_extra={"note": "YYYY-MM-DD"},
-    )
+    date: CalibrationDate | None = Field(None, description="of the calibration; null: not stated")
 
 
 class Calibration(Section):
@@ -66,4 +75,6 @@ def sensitivity_mVpN(sheet: CalibratedSensor, kind: str, excitation_V: float) ->
     A bridge is recorded as its output at the set excitation, a charge as 1 mV per pC.
     """
     value: float | None = getattr(sheet, SENSITIVITY[kind])
-    return value * excitation_V if value is not None and kind == "bridge" else value
+    if value is None or kind != "bridge":
+        return value
+    return value * excitation_V / (sheet.shunt_gain or 1.0)

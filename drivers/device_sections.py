@@ -122,10 +122,19 @@ class DaqSection(DeviceSection):
         return None if sheet is None else sensitivity_mVpN(sheet, self.kind(sensor), self.excitation_V)
 
 
+# What a value of a load channel is: volts at the sensor, or the load itself.
+LoadReading = Literal["V", "N"]
+
+
 class LoadsSection(DeviceSection):
     """The data acquisition of leg sensors and load cell."""
 
     role: ClassVar[Role] = "loads"
+
+    @property
+    def reads(self) -> LoadReading:
+        """Unit of what the driver hands out: V, volts at the sensor; N, the load itself, a moment in N m."""
+        return "V"
 
 
 class MotionSection(DeviceSection):

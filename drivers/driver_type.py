@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
+from drivers.channel_calibration import ChannelCalibration
 from drivers.device_sections import DeviceSection, Role
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DaqDevice, DrivesDevice, InstrumentDevice, IoDevice, PolledDevice, ValvesDevice
@@ -32,20 +33,37 @@ class SensorSetup(NamedTuple):
     sensitivity_mVpN: float
 
 
+class LoadChannelSetup(NamedTuple):
+    """A load channel.
+
+    Attributes:
+        name: a wheel and an axis, like front_left_fz; or pull, the load cell; or frame, the strain gauges.
+        unit: of the values that the driver hands out: V, or, where its section `reads` loads, N or N m.
+        full_scale: in this unit, either sign: `loads.range_V`, or the load of full scale.
+    """
+
+    name: str
+    unit: Literal["V", "N", "N m"]
+    full_scale: float
+
+
 class LoadSetup(NamedTuple):
     """The load channels of a rig.
 
     Attributes:
-        channels: names, in the order of the channels of a block.
-        range_V: full scale, either sign [V].
+        cells: the channels, in the order of a block's columns.
         rate_hz: samples a second and channel.
         block_samples: samples of a channel in a block.
     """
 
-    channels: tuple[str, ...]
-    range_V: float
+    cells: tuple[LoadChannelSetup, ...]
     rate_hz: int
     block_samples: int
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the channels."""
+        return tuple(cell.name for cell in self.cells)
 
 
 class InstrumentSetup(NamedTuple):
@@ -156,7 +174,8 @@ class DriverType(ABC, Generic[S]):
         A driver of wheel drives, as a package brings it; `make` imports the device itself:
 
         >>> from typing import Literal
-        >>> from drivers.device_sections import DrivesSection
+        >>> from drivers.channel_calibration import ChannelCalibration
+    from drivers.device_sections import DrivesSection
         >>> class Section(DrivesSection):
         ...     driver: Literal["wheels"]
         ...     timeout_ms: int = 100
@@ -283,7 +302,7 @@ class ValvesType(DriverType[S]):
         return None
 
 
-class DaqType(DriverType[S]):
+class DaqType(ChannelCalibration, DriverType[S]):
     """A driver of the data acquisition."""
 
     role = "daq"
@@ -297,7 +316,7 @@ class DaqType(DriverType[S]):
         raise ValueError(f"the driver {self.name} has no simulated device")
 
 
-class LoadsType(DriverType[S]):
+class LoadsType(ChannelCalibration, DriverType[S]):
     """A driver of the data acquisition of leg sensors and load cell.
 
     Attributes:

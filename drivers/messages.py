@@ -24,14 +24,14 @@ class DaqBlock(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         sequence: counts blocks; without gaps while no block is lost.
         t_ns: (n,) time of each sample [ns].
-        volts: (n, channels) [V].
+        values: (n, channels) readings [V]; of load channels in the unit of each.
         overload: (channels,) whether the device flagged the channel.
         arrived_ns: when the driver received it [ns], -1 where not measured.
     """
 
     sequence: int
     t_ns: npt.NDArray[np.int64]
-    volts: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]
     overload: tuple[bool, ...]
     arrived_ns: int = -1
 

@@ -118,7 +118,41 @@ def test_its_cross_check_is_made(installed):
 
 def test_its_driver_is_among_the_names_that_a_wrong_one_is_answered_with(installed):
     done = installed("-m", "hil.cli", "check", "sim_wire", "--set=devices.drives.driver=vesc", check=False)
-    assert "devices.drives.driver: found 'vesc'; allowed: roboclaw or roboteq or textangles or textline" in done.stderr
+    names = "roboclaw or roboteq or textangles or textcells or textline"
+    assert f"devices.drives.driver: found 'vesc'; allowed: {names}" in done.stderr
+
+
+CELLS = (
+    "clock=lockstep",
+    "loads={rate_hz: 100, block_ms: 10, load_cell: {force_N: 500, noise_V: 0}}",
+    "loads.errors={zero: 0, drift_per_min: 0, gain: 0, cross_talk: 0}",
+    "devices.loads={driver: textcells}",
+    "drive.steps=[{for_s: 0.5, speed_mps: 0.05}]",
+    "rover.drawbar.pull_N=60",
+)
+
+
+@pytest.mark.slow
+def test_its_load_cell_sends_newtons_through_a_whole_run_into_the_record_and_what_is_exported(installed, tmp_path):
+    summary = lockstep(installed, tmp_path / "run", "sim_juno_wire", *CELLS)
+    assert (summary["accepted"], summary["reasons"], summary["links"]["loads"]["errors"]) == (True, [], 0)
+    asked = "import sys; from hil.analysis.dataset import open_run; run = open_run(sys.argv[1])['load_raw_N'];"
+    asked += (
+        "import json; pull = run.sel(load_channel='pull'); steps = run['load_sample_time'].diff('load_sample_time')"
+    )
+    asked += "; print(json.dumps([run.attrs['units'], float(pull.min()), float(pull.max()), float(steps.max())]))"
+    unit, least, most, step_s = json.loads(installed("-c", asked, str(tmp_path / "run")).stdout)
+    assert unit == "N"
+    assert least == pytest.approx(60.0, abs=0.05)
+    assert most == pytest.approx(60.0, abs=0.05)
+    assert step_s == pytest.approx(0.01, abs=0.001)
+
+
+def test_too_slow_a_line_for_its_load_cell_is_refused(installed):
+    settings = [f"--set={item}" for item in (*CELLS, "devices.loads.baud=9600")]
+    done = installed("-m", "hil.cli", "check", "sim_juno_wire", *settings, check=False)
+    assert done.returncode == 2
+    assert "devices.loads.baud: found 9600, busy for" in done.stderr
 
 
 # Its driver of an instrument against its own simulated device, by a line in virtual time.

@@ -100,7 +100,7 @@ class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
             address=section.address,
             high_first=section.word_order == "high_first",
             V_per_count=section.V_per_count,
-            range_V=rig.loads.range_V,
+            range_V=rig.loads.cells[0].full_scale,  # of readings in volts all are equal
         )
 
     @staticmethod

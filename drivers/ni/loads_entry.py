@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from drivers.channel_calibration import Shunt, Teds
 from drivers.checks import channel_problems
 from drivers.driver_type import Connection, LoadsType, RigSetup
 from drivers.host import COMPUTER, Alive, Host
@@ -52,15 +53,37 @@ class NiLoadsType(LoadsType[NiLoadsSection]):
         """See DriverType."""
         return list_devices(server)
 
+    def shunt_gains(
+        self,
+        section: NiLoadsSection,
+        rig: RigSetup,
+        channels: tuple[str, ...],
+        shunt: Shunt,
+        host: Host = COMPUTER,
+        alive: Alive = lambda: None,
+    ) -> dict[str, float]:
+        """See ChannelCalibration."""
+        from drivers.ni.channel_calibration import shunt_gains
+
+        return shunt_gains(self.driver_settings(section, rig), channels, shunt, host, alive)
+
+    def teds(
+        self, section: NiLoadsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> dict[str, Teds | None]:
+        """See ChannelCalibration."""
+        from drivers.ni.channel_calibration import read_teds
+
+        return read_teds(self.driver_settings(section, rig), host, alive)
+
     def driver_settings(self, section: NiLoadsSection, rig: RigSetup) -> NiDaqSettings:
         """The same in the driver's units."""
         from drivers.ni.channels import NiChannel, NiDaqSettings
 
         assert rig.loads is not None  # else the section would have been refused
         places = {item.channel: item for item in section.inputs}
-        inputs = [(name, places[name]) for name in rig.loads.channels]
         # a reading is volts at the sensor whatever the sensitivity, which the estimator applies
-        channels = [NiChannel(name, item.input, item.kind, 1.0, rig.loads.range_V) for name, item in inputs]
+        inputs = [(cell, places[cell.name]) for cell in rig.loads.cells]
+        channels = [NiChannel(cell.name, item.input, item.kind, 1.0, cell.full_scale) for cell, item in inputs]
         return NiDaqSettings(
             channels=tuple(channels),
             rate_hz=rig.loads.rate_hz,

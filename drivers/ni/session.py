@@ -113,6 +113,12 @@ class NiSession:
             task.close()
         raise DeviceError(f"{self.where}: the device server does not release the task {name}; restart it")
 
+    def physical_channel(self, name: str) -> Any:
+        """A physical channel, by NI's name; nidaqmx's object."""
+        from nidaqmx.system.physical_channel import PhysicalChannel
+
+        return PhysicalChannel(name, grpc_options=self._options(""))
+
     def watchdog(self, module: str, name: str, timeout_s: float) -> Any:
         """A new watchdog task of a device; a leftover one is cleared."""
         from nidaqmx.system import WatchdogTask

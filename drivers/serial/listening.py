@@ -51,8 +51,8 @@ class Message(NamedTuple):
     arrived_ns: int
 
 
-def lines(start: bytes, end: bytes = b"\n") -> Framing:
-    r"""Messages that end with a byte, and begin with the last byte of another kind before that.
+def lines(start: bytes = b"", end: bytes = b"\n") -> Framing:
+    r"""Messages that end with a byte, and begin with the last byte of another kind before that; b"": where one ended.
 
     Example:
         >>> lines(b"$")(b"+0.1$VNIMU,1*2A\r\n$VN")
@@ -63,7 +63,7 @@ def lines(start: bytes, end: bytes = b"\n") -> Framing:
 
     def first(data: bytes) -> tuple[int, int] | None:
         ends = data.find(end) + 1
-        return (max(data.rfind(start, 0, ends), 0), ends) if ends else None
+        return (max(data.rfind(start, 0, ends), 0) if start else 0, ends) if ends else None
 
     return first
 

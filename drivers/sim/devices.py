@@ -53,7 +53,7 @@ class SimDaq(_Device):
         super().__init__()
         self.name, self._sampled = name, sampled
         self._block_samples, self._delay_ns = block_samples, delay_ns
-        self._rate_hz, self._overload_V = sampled.rate_hz, OVERLOAD * sampled.range_V
+        self._rate_hz, self._overload_at = sampled.rate_hz, OVERLOAD * sampled.full_scale
         self._no_overload = (False,) * sampled.channels
         self._offsets_ns: dict[int, npt.NDArray[np.int64]] = {}
         self._taken = 0
@@ -95,7 +95,7 @@ class SimDaq(_Device):
 
     def _overload(self, volts: npt.NDArray[np.float64]) -> tuple[bool, ...]:
         """Whether each channel has reached the end of its range; almost always none has."""
-        reached = abs(volts) >= self._overload_V
+        reached = abs(volts) >= self._overload_at
         if not reached.item(reached.argmax()):  # the first that has, or any
             return self._no_overload
         return tuple([bool(channel.any()) for channel in reached.T])

@@ -51,7 +51,8 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
 
     Coordinates: `time` of the ticks and `sample_time` of the sensor samples [s], `wheel`, `channel`, `valve`; of leg
     sensors and load cell `load_sample_time` and `load_channel`. Variables: the fields of `/tick`, `raw_V` (sample_time,
-    channel), and `load_raw_V` (load_sample_time, load_channel). Each has `units` and `description`; the Dataset's own
+    channel), and `load_raw_V` (load_sample_time, load_channel); of a driver that reads loads, `load_raw_N` with the
+    coordinate `load_unit`, where a moment has N m. Each has `units` and `description`; the Dataset's own
     attributes are those of `/meta` and, as `summary_<key>`, numbers, texts and flags of the summary. Flags are true or
     false, in variables too.
 
@@ -106,7 +107,10 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
             coordinates[f"{prefix}channel"] = (f"{prefix}channel", list(channels))
             coordinates[f"{prefix}sample_time"] = (f"{prefix}sample_time", samples.t_ns * 1e-9, times)
             place = f"{prefix}sample_time", f"{prefix}channel"
-            variables[f"{prefix}raw_V"] = (place, samples.raw, _attributes(PLAIN[f"{group}/raw"]))
+            if reads_loads := group == "loads" and layout.reads_loads:
+                coordinates["load_unit"] = (f"{prefix}channel", list(layout.units_of(group)))
+            field = PLAIN[f"{group}/raw"]._replace(unit="N" if reads_loads else "V")
+            variables[f"{prefix}raw_{field.unit}"] = (place, samples.raw, _attributes(field))
     attributes: dict[str, Any] = dict(record.meta) | {f"summary_{key}": value for key, value in scalars(summary)}
     if "attended" in attributes:
         attributes["attended"] = bool(attributes["attended"])

@@ -56,4 +56,4 @@ def live_samples(
     if not blocks or lost:
         found = f"{lost} blocks of samples lost" if lost else f"no samples in {seconds:g} s"
         raise DeviceError(f"{device}: {found}; all are needed: is it connected, and the computer idle?")
-    return np.concatenate([block.volts for block in blocks])
+    return np.concatenate([block.values for block in blocks])

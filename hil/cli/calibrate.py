@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
 
+from hil.cli.calibrate_bridges import shunt, teds
 from hil.cli.calibrate_instruments import imu, joints, motion
 from hil.cli.calibrate_residuals import residuals
-from hil.cli.calibration_run import Sheet, record_of
+from hil.cli.calibration_run import Sheet, date_of, record_of
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
 
@@ -99,7 +100,9 @@ def force(
 
     named = ", ".join(f"{value:g} N" for value in weight)
     fitted = _fit(sensor, f"now put on, for a second each, and take off: {named}", fit)
-    _finish(sensor, {"sensitivity_mVpN": 1e3 * fitted.value, "sensitivity_u95": fitted.u95 / fitted.value})
+    numbers = {"sensitivity_mVpN": 1e3 * fitted.value, "sensitivity_u95": fitted.u95 / fitted.value}
+    run = Path(sensor.source)
+    _finish(sensor, numbers, date_of(record_of(run)[0]) if run.is_dir() else date_of(None))
 
 
 @calibrate.command()
@@ -126,7 +129,7 @@ def cylinder(
         complain(f"{run}: --cylinder {name}: no such cylinder, allowed: {allowed}")
         raise typer.Exit(USAGE)
     numbers = _fitted(run, lambda: calibrate_cylinder(record, config, name, force_N or ()))
-    _finish_all({name: numbers}, sheet, "cylinders", as_json=as_json)
+    _finish_all({name: numbers}, sheet, "cylinders", as_json=as_json, date=date_of(record))
 
 
 @calibrate.command()
@@ -150,7 +153,7 @@ def zero(sensor: Sensor) -> None:
     _finish(sensor, {"offset_V": _fit(sensor, "", fit).value})
 
 
-for command in (residuals, motion, imu, joints):
+for command in (residuals, motion, imu, joints, shunt, teds):
     calibrate.command()(command)
 
 
@@ -181,11 +184,12 @@ def _hanging_offsets(sensor: Sensor) -> dict[str, dict[str, float]] | None:
     if not names or (sensor.name != "loads" and sensor.name not in names):
         return None
     wanted = names if sensor.name == "loads" else (sensor.name,)
-    return {name: {"offset_V": _fitted(run, partial(_hanging, name, record, config))} for name in wanted}
+    key = f"offset_{config.load_reading}"
+    return {name: {key: _fitted(run, partial(_hanging, name, record, config))} for name in wanted}
 
 
 def _hanging(name: str, record: TrialRecord, config: Config) -> float:
-    """Reading of a load channel over the run [V]."""
+    """Reading of a load channel over the run, in the unit of its readings."""
     from hil.signals.calibration import CalibrationError, fit_offset
 
     assert config.loads is not None
@@ -228,19 +232,21 @@ def _column(sensor: Sensor, layout: Layout) -> int:
     return names.index(sensor.name)
 
 
-def _finish(sensor: Sensor, found: dict[str, float]) -> None:
+def _finish(sensor: Sensor, found: dict[str, float], date: str | None = None) -> None:
     """Show the numbers of a force sensor, and write them into the sheet, if one is given."""
-    _finish_all({sensor.name: found}, sensor.sheet, "daq", as_json=sensor.as_json)
+    _finish_all({sensor.name: found}, sensor.sheet, "daq", as_json=sensor.as_json, date=date)
 
 
-def _finish_all(found: dict[str, dict[str, float]], sheet: Path | None, kind: str, *, as_json: bool) -> None:
-    """The same of several sensors, or of a cylinder."""
+def _finish_all(
+    found: dict[str, dict[str, float]], sheet: Path | None, kind: str, *, as_json: bool, date: str | None = None
+) -> None:
+    """The same of several sensors, or of a cylinder; `date` is that of the calibration, for the sheet."""
     sheets = {name: {key: float(f"{value:.5g}") for key, value in one.items()} for name, one in found.items()}
     if sheet is not None:
         from hil.config.calibration import SheetError, update_sheets
 
         try:
-            former = update_sheets(sheet, sheets, kind)
+            former = update_sheets(sheet, sheets, kind, date)
         except SheetError as error:
             complain(str(error))
             raise typer.Exit(USAGE) from None

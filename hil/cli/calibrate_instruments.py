@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hil.cli.calibration_run import Sheet, record_of
+from hil.cli.calibration_run import Sheet, date_of, record_of
 from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Clock, Endpoints, Out, Overrides, Seed, config_from, progress, with_groups
 
@@ -136,7 +136,11 @@ def _align(
     record, config = record_of(run)
     try:
         result = fit(record, config)
-        former = None if source.sheet is None else update_sheet(source.sheet, result.sheet, role)
+        former = (
+            None
+            if source.sheet is None
+            else update_sheet(source.sheet, {**result.sheet, "date": date_of(record)}, role)
+        )
     except (CalibrationError, SheetError) as error:
         complain(f"{run}: {error}")
         raise typer.Exit(USAGE) from None

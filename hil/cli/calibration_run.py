@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,3 +40,9 @@ def record_of(run: Path) -> tuple[TrialRecord, Config]:
             complain(str(error))
             raise typer.Exit(USAGE) from None
         return record, parse_config(str(record.meta.get("config", "")), "/meta/config")
+
+
+def date_of(record: TrialRecord | None) -> str:
+    """Date of a calibration, YYYY-MM-DD: that of its run, or today (UTC)."""
+    made = "" if record is None else str(record.meta.get("wall_time", ""))[:10]
+    return made or datetime.now(UTC).date().isoformat()

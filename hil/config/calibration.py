@@ -87,7 +87,7 @@ def _put(raw: dict[str, Any], folder: Traversable, key: tuple[str, ...]) -> list
     return problems
 
 
-Sheets = Mapping[str, Mapping[str, float]]
+Sheets = Mapping[str, Mapping[str, float | str]]
 # Checks of the contents of a calibration file, by what it calibrates.
 CHECKED: dict[str, TypeAdapter[Any]] = {
     "daq": TypeAdapter(Calibration),
@@ -100,7 +100,7 @@ CHECKED: dict[str, TypeAdapter[Any]] = {
 }
 
 
-def update_sheets(file: Path, sheets: Sheets, kind: str) -> Path | None:
+def update_sheets(file: Path, sheets: Sheets, kind: str, date: str | None = None) -> Path | None:
     """Write numbers of sensors into a calibration file, which is made if there is none.
 
     What the file has of other keys and sensors stays; its comments do not, so the former file is kept.
@@ -109,6 +109,7 @@ def update_sheets(file: Path, sheets: Sheets, kind: str) -> Path | None:
         file: to be written.
         sheets: numbers by the key of the sheet, by sensor.
         kind: of `CHECKED`.
+        date: of the calibration, YYYY-MM-DD; None: the numbers are none of those that a calibration is dated by.
 
     Returns:
         Where the former file is; None: there was none.
@@ -116,6 +117,7 @@ def update_sheets(file: Path, sheets: Sheets, kind: str) -> Path | None:
     Raises:
         SheetError: nothing was written.
     """
+    dated = {} if date is None else {"date": date}
     with _refused(file):
         content: Any = {}
         if file.is_file():
@@ -124,7 +126,7 @@ def update_sheets(file: Path, sheets: Sheets, kind: str) -> Path | None:
                 raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
         for sensor, numbers in sheets.items():
             sheet = content.get(sensor) or {}
-            content[sensor] = {"serial": "unknown", **(sheet if isinstance(sheet, dict) else {}), **numbers}
+            content[sensor] = {"serial": "unknown", **(sheet if isinstance(sheet, dict) else {}), **numbers, **dated}
         return _write(file, content, kind)
 
 

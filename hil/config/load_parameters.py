@@ -9,11 +9,13 @@ import numpy as np
 
 from hil.config.load_channels import (
     full_loads,
+    full_scales,
     leg_matrix,
-    links_newton_per_volt,
+    links_gain,
+    noises,
     nominal_gain,
     normal_force_rows,
-    offsets_V,
+    offsets,
 )
 from hil.config.model import UncheckedConfig
 from hil.config.schema.loads import AXES, PULL, LegSensorsConfig
@@ -29,12 +31,12 @@ def load_sensors(config: UncheckedConfig) -> LoadSensors | None:
     legs, gauges = loads.leg_sensors, loads.strain_gauges
     axes = legs.axes if legs else ()
     places = [(number, AXES.index(axis)) for number, axis in product(range(len(layout.wheels)), axes)]
-    gain = np.zeros((len(layout.loads), 6))
+    gain, reading, scales = np.zeros((len(layout.loads), 6)), config.load_reading, full_scales(config)
     if legs is not None:
         used = [AXES.index(axis) for axis in axes]
         for number, wheel in enumerate(layout.wheels):
-            block = nominal_gain(loads, legs)[used]
-            block[:, used] = np.linalg.inv(leg_matrix(loads, legs, wheel))
+            block = nominal_gain(loads, legs, reading)[used]
+            block[:, used] = np.linalg.inv(leg_matrix(loads, legs, wheel, reading))
             gain[number * len(used) : (number + 1) * len(used)] = block
     if loads.load_cell is not None:
         gain[len(places), 0] = 1.0 / normal_force_rows(config)[-1, layout.loads.index(PULL)]
@@ -43,18 +45,18 @@ def load_sensors(config: UncheckedConfig) -> LoadSensors | None:
         angle = math.radians(config.trial.angle_deg)
         share = link_share(gauges.link, angle)
         gain[-1, :3] = share.at_foot, share.turn / rear_link_reach(angle), share.grip
-        gain[-1] /= links_newton_per_volt(loads)
+        gain[-1] /= links_gain(config)
         places.append((FRAME, 0))
     return LoadSensors(
         wheel=np.array([wheel for wheel, _ in places]),
         axis=np.array([axis for _, axis in places]),
         full=full_loads(legs or LegSensorsConfig()),
         gain=gain,
-        bias=offsets_V(config),
+        bias=offsets(config),
         drift=np.zeros(len(places)),
-        noise=np.array(loads.noises_V(layout.wheels)),
-        range=loads.range_V,
-        step=2.0 * loads.range_V / 2**loads.bits,
+        noise=noises(config),
+        range=scales,
+        step=2.0 * scales / 2**loads.bits,
         height=legs.height_m if legs else 0.0,
         lifted=loads.lifted_s,
         rate_hz=loads.rate_hz,

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from msgspec.structs import replace
 from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator
 
+from drivers.device_sections import LoadReading
 from hil.config.power import watched_supplies
 from hil.config.schema.base import Section
 from hil.config.schema.cylinders import CylindersConfig
@@ -150,7 +151,14 @@ class UncheckedConfig(Section):
             loads=loads.channels(layout.wheels),
             leg_sensors=loads.leg_sensors is not None,
             load_cell=loads.load_cell is not None,
+            reads_loads=self.load_reading == "N",
         )
+
+    @property
+    def load_reading(self) -> LoadReading:
+        """Unit of the load channels' readings: V; or N, the load itself, a moment in N m. The driver says which."""
+        device = self.devices.loads if self.devices else None
+        return device.reads if device else "V"
 
     @property
     def encoders(self) -> tuple[JointEncoder, ...]:

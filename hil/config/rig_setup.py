@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from drivers.driver_type import InstrumentSetup, LoadSetup, RigSetup, SensorSetup
+from drivers.driver_type import InstrumentSetup, LoadChannelSetup, LoadSetup, RigSetup, SensorSetup
+from hil.config.load_channels import full_scales
 from hil.config.model import UncheckedConfig
 
 # How often motor currents and supply voltages are read [1/s]: where limits watch them, and where they are only shown.
@@ -25,7 +26,7 @@ def rig_setup(config: UncheckedConfig) -> RigSetup:
         sample_rate_hz=daq.rate_hz if daq else 0,
         block_samples=daq.block_samples if daq else 0,
         open_loop=config.layout.open_loop,
-        loads=LoadSetup(config.layout.loads, loads.range_V, loads.rate_hz, loads.block_samples) if loads else None,
+        loads=LoadSetup(_cells(config), loads.rate_hz, loads.block_samples) if loads else None,
         instruments={
             role: InstrumentSetup(
                 config.layout.instrument_channels(role), section.rate_hz, round(section.delay_ms * 1e6)
@@ -34,3 +35,9 @@ def rig_setup(config: UncheckedConfig) -> RigSetup:
         },
         power_hz=WATCHED_POWER_HZ if config.layout.supplies else READ_POWER_HZ,
     )
+
+
+def _cells(config: UncheckedConfig) -> tuple[LoadChannelSetup, ...]:
+    """The load channels, with the unit and the full scale of what their driver hands out."""
+    scales, layout = full_scales(config).tolist(), config.layout
+    return tuple(map(LoadChannelSetup, layout.loads, layout.units_of("loads"), scales))

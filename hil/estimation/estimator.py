@@ -72,7 +72,7 @@ class Estimator:
         if samples.blocks:
             bad = int(self._state.whole[BAD])
             for block in samples.blocks:
-                digest(self._bound, block.t_ns, block.volts)
+                digest(self._bound, block.t_ns, block.values)
             self._latest = self._evaluate(speed_radps, bad)
         elif not self._latest.finite or speed_radps is not self._latest.wheel_speed_radps:
             self._latest = replace(self._latest, finite=True, wheel_speed_radps=speed_radps)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from drivers.messages import DaqBlock
-from hil.config.load_channels import normal_force_rows, offsets_V
+from hil.config.load_channels import full_scales, normal_force_rows, offsets
 from hil.config.rig import Rig
 from hil.messages.stages import ByWheel, LoadState
 from models.kernels.bound import BoundArguments, unpack
@@ -24,13 +24,13 @@ COUNT, BAD, SATURATED, ZERO_COUNT = range(4)
 
 
 class _Loads(NamedTuple):
-    """Constants and state.
+    """Constants and state; readings are in V or, where the driver reads loads, in N and N m.
 
     Attributes:
         rows: (outputs, channels) loads from readings [N/V].
         bias: (channels,) [V].
         share: of a new sample in the low-pass.
-        full_scale: [V] at which a channel counts as saturated.
+        full_scale: (channels,) [V] from which a channel counts as saturated.
         lifted_ns: samples before this time [ns] are averaged for the bias.
         load: (outputs,) filtered [N].
         whole: counters, see the slots above.
@@ -41,7 +41,7 @@ class _Loads(NamedTuple):
     rows: FloatArray
     bias: FloatArray
     share: float
-    full_scale: float
+    full_scale: FloatArray
     lifted_ns: int
     load: FloatArray
     whole: IntArray
@@ -67,7 +67,7 @@ def _digest(loads: BoundArguments[_Loads], t_ns: IntArray, volts: FloatArray) ->
         for c in range(p.bias.size):
             p.still[c] = p.still[c] + 1 if volts[i, c] == p.last[c] else 1
             p.last[c] = volts[i, c]
-            if abs(volts[i, c]) >= p.full_scale:
+            if abs(volts[i, c]) >= p.full_scale[c]:
                 p.whole[SATURATED], p.still[c] = 1, 0
         if t_ns[i] < p.lifted_ns:
             p.whole[ZERO_COUNT] += 1
@@ -97,16 +97,16 @@ class LoadEstimator:
     def __init__(self, rig: Rig) -> None:
         loads, layout = rig.config.loads, rig.layout
         assert loads is not None
-        self._offset_V = offsets_V(rig.config)
+        self._offset = offsets(rig.config)
         rows, channels = normal_force_rows(rig.config), len(layout.loads)
         self._wheels = len(layout.wheels) * layout.leg_sensors
         self._settled = math.ceil(SETTLED * loads.rate_hz / (2.0 * math.pi * loads.filter_hz))
         self._lifted = loads.lifted_s > 0.0
         self._loads = _Loads(
             rows=rows,
-            bias=self._offset_V.copy(),
+            bias=self._offset.copy(),
             share=1.0 - math.exp(-2.0 * math.pi * loads.filter_hz / loads.rate_hz),
-            full_scale=SATURATION * loads.range_V,
+            full_scale=SATURATION * full_scales(rig.config),
             lifted_ns=round(loads.lifted_s * 1e9),
             load=np.zeros(len(rows)),
             whole=np.zeros(4, np.int64),
@@ -130,7 +130,7 @@ class LoadEstimator:
         loads = self._loads
         bad = int(loads.whole[BAD])
         for block in blocks:
-            _digest(self._bound, block.t_ns, block.volts)
+            _digest(self._bound, block.t_ns, block.values)
         self._evaluate(finite=int(loads.whole[BAD]) == bad)
 
     def rest(self) -> None:
@@ -141,7 +141,7 @@ class LoadEstimator:
     def reset(self) -> None:
         """Forget all samples."""
         loads = self._loads
-        loads.bias[:] = 0.0 if self._lifted else self._offset_V
+        loads.bias[:] = 0.0 if self._lifted else self._offset
         loads.load[:], loads.last[:] = math.nan, math.nan
         loads.whole[:], loads.still[:] = 0, 0
         self._evaluate(finite=True)

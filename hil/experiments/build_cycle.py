@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from hil.recording.tick_logger import TickLogger
 from hil.runtime.cycle import Cycle
 from hil.runtime.rig_io import RigIO
 from hil.safety.arming import arming_checks, disk_check, load_checks
+from hil.safety.calibration_dates import calibration_checks
 from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.limiter import Limiter
 from hil.safety.measured_monitor import MeasuredMonitor
@@ -62,12 +64,15 @@ def build_cycle(
     twin = make_twin(rig)
     limiter, measured = Limiter(rig, safety), MeasuredMonitor(rig.layout, rig.limits)
 
+    limited = folder is not None and rig.limits.calibration_days is not None
+    dated = calibration_checks(rig.config, datetime.now(UTC).date()) if limited else []
+
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(rig, samples, estimate, safety.faults)
         found += [*load_checks(rig.limits, samples, estimate, twin.standing_N), *cylinder_checks(rig)]
         found += [*rest_checks(twin.standing_N, twin.weight_N), *measured.arming_checks(samples)]
         found += safety.instruments.arming_checks(samples)
-        return found if folder is None else [*found, disk_check(folder)]
+        return found if folder is None else [*found, *dated, disk_check(folder)]
 
     make = make or partial(experiment_type(rig.config), attended=attended)
     experiment = make(rig, checks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ SENSORS: dict[str, tuple[SensorName, ...]] = {
 }
 _BOGIE = "_bogie"
 T = TypeVar("T")
+LoadUnit = Literal["V", "N", "N m"]
 # Groups of a record with samples, each with datasets blocks, raw and t_ns; they are named as the links.
 SAMPLED = ("daq", "loads")
 # Instruments that measure the rover's motion, named as their links; each has its newest reading in `Samples`.
@@ -38,6 +39,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         loads: names of the slow load channels: those of the leg sensors, and of a load cell.
         leg_sensors: the wheels' normal forces are measured.
         load_cell: the drawbar pull is measured.
+        reads_loads: the load channels' readings are loads [N, N m]; otherwise volts.
         controls_loads: a controller distributes the wheels' loads; a row has its set-points.
         open_loop: the wheels may be driven by duty instead of speed.
         ways: in which each cylinder can be pushed; a chamber of another way has no valve, and is open to atmosphere.
@@ -72,6 +74,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     motion_channels: tuple[str, ...] = ()
     imu_channels: tuple[str, ...] = ()
     joints_channels: tuple[str, ...] = ()
+    reads_loads: bool = False
 
     @cached_property
     def valves(self) -> tuple[str, ...]:
@@ -119,6 +122,13 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     def of_group(self, group: str) -> tuple[str, ...]:
         """Names of the channels whose samples are in that group of a record (SAMPLED)."""
         return {"daq": self.channels, "loads": self.loads}[group]
+
+    def units_of(self, group: str) -> tuple[LoadUnit, ...]:
+        """Unit of the samples of each of these channels."""
+        units: list[LoadUnit] = ["V"] * len(self.of_group(group))
+        if group == "loads" and self.reads_loads:
+            units = ["N m" if name.rpartition("_")[2] in ("mx", "my", "mz") else "N" for name in self.loads]
+        return tuple(units)
 
     @cached_property
     def zero_speeds(self) -> tuple[float, ...]:
@@ -178,6 +188,7 @@ def layout_of(
         joints: those with a cylinder, NAME_bogie each.
         ways: in which the valves can push: both, extend or retract.
         regulators: moved during a run: none, common (one for all cylinders) or each (one for each).
+        reads_loads: the load channels' readings are loads [N, N m]; otherwise volts.
         controls_loads: a controller distributes the wheels' loads, where there are cylinders.
         open_loop: the wheels are driven by duty.
     """

@@ -184,7 +184,7 @@ class BlockRow:
             sequence: its number in the run.
             start_ns: t = 0 of the run on the clock of its times [ns].
         """
-        row["sequence"], row["overload"], row["volts"] = sequence, block.overload, block.volts
+        row["sequence"], row["overload"], row["volts"] = sequence, block.overload, block.values
         row["t_ns"] = block.t_ns - start_ns if start_ns else block.t_ns
         row["arrived_ns"] = since(block.arrived_ns, start_ns)
 

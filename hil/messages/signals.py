@@ -353,6 +353,15 @@ PLAIN = {
     ),
     "loads/t_ns": Signal("t_ns", "i8", "ns", "times of these samples, 0 at the start of the run"),
 }
+
+
+def raw_signals(group: str, layout: Layout) -> list[tuple[str, Signal]]:
+    """Signal of each channel of a group of samples, in its unit, and the name of such values: raw_V, raw_N, raw_Nm."""
+    plain = PLAIN[f"{group}/raw"]
+    units = layout.units_of(group)
+    return [(f"raw_{unit.replace(' ', '')}", plain._replace(unit=unit)) for unit in units]
+
+
 # Signal of a tick with the number of the newest block read, by the group of samples.
 SEQUENCE = {"daq": "daq_sequence", "loads": "load_sequence"}
 assert set(SEQUENCE) == set(SAMPLED)

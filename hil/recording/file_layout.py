@@ -60,6 +60,9 @@ def _describe(file: h5py.File, layout: Layout) -> None:
         attributes["description"], attributes["unit"] = np.bytes_(field.description), np.bytes_(field.unit)
         if names := field.names(layout):
             attributes["elements"] = text(names)
+        if path == "loads/raw" and layout.reads_loads:
+            units = layout.units_of("loads")
+            attributes["unit"], attributes["units"] = np.bytes_("N"), text(units)
 
 
 def create_datasets(

@@ -79,7 +79,7 @@ class SampleWriter:
         """Take a block. Raises ValueError: times do not increase, or the shapes do not fit."""
         if len(block.t_ns):
             self._row.set(block.sequence, block.t_ns.item(0), len(block.t_ns), *block.overload, block.arrived_ns)
-        self._add(block.t_ns, block.volts, self._row.array[: bool(len(block.t_ns))])
+        self._add(block.t_ns, block.values, self._row.array[: bool(len(block.t_ns))])
 
     def blocks(self, rows: Rows) -> None:
         """Take rows of `hil.messages.link_messages.BlockRow`. Raises ValueError as `block`."""

@@ -121,11 +121,11 @@ class MemorySink:
 
     def load_block(self, block: DaqBlock) -> None:
         """Keep its samples."""
-        self._samples["loads"].append((block.t_ns, block.volts))
+        self._samples["loads"].append((block.t_ns, block.values))
 
     def block(self, block: DaqBlock) -> None:
         """Keep its samples."""
-        self._samples["daq"].append((block.t_ns, block.volts))
+        self._samples["daq"].append((block.t_ns, block.values))
 
 
 def _joined(parts: list[bytes]) -> bytes:

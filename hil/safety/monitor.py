@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hil.config.load_channels import full_scales, noises
 from hil.config.schema.equipment import LimitsConfig
-from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.messages.fault import Event, Fault
 from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
-from hil.messages.layout import Layout
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import Command, Estimate, LoadState, Prediction, Samples
 from hil.residuals.in_tick import TickResiduals
@@ -25,6 +24,7 @@ from hil.safety.valve_monitor import ValveMonitor
 from models.validity import VALIDITIES
 
 if TYPE_CHECKING:
+    from hil.config import Config
     from hil.config.rig import Rig
 
 # A channel with less noise than this many converter steps may stay constant without a fault.
@@ -57,10 +57,7 @@ class SafetyMonitor:
             _still_allowed(config.daq, config.rig, limits),
             "limits.frozen_samples",
         )
-        frozen, load_setting = (
-            _loads_still_allowed(config.loads, config.rig, limits, layout),
-            "limits.loads_frozen_samples",
-        )
+        frozen, load_setting = _loads_still_allowed(config), "limits.loads_frozen_samples"
         self._loads = BlockMonitor("load channels", limits.loads_age_ms, layout.loads, frozen, load_setting)
         valves_age_ms = limits.valves_age_ms if layout.valves else math.inf
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
@@ -205,12 +202,13 @@ def _still_allowed(daq: DaqConfig | None, kind: str, limits: LimitsConfig) -> li
     return _frozen_from(kind, limits.frozen_samples, noise_V, 2.0 * daq.range_V / 2**daq.bits)
 
 
-def _loads_still_allowed(loads: LoadsConfig | None, kind: str, limits: LimitsConfig, layout: Layout) -> list[float]:
+def _loads_still_allowed(config: Config) -> list[float]:
     """The same of each load channel."""
+    loads = config.loads
     if loads is None:
         return []
-    noise_V, step_V = loads.noises_V(layout.wheels), 2.0 * loads.range_V / 2**loads.bits
-    return _frozen_from(kind, limits.loads_frozen_samples, noise_V, step_V)
+    steps = (noises(config) / (2.0 * full_scales(config) / 2**loads.bits)).tolist()
+    return _frozen_from(config.rig, config.limits.loads_frozen_samples, steps, 1.0)
 
 
 def _frozen_from(kind: str, count: int, noise_V: Sequence[float], step_V: float) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ REMEMBERED = 2**17
 CLOCK = np.dtype([("start_ns", "<i8"), ("rate_hz", "<i8")])  # of the first sample, on CLOCK_MONOTONIC; 0: none
 # How many samples there are, when the newest came into the memory [ns of CLOCK_MONOTONIC], and when the next ones will.
 TAKEN = np.dtype([("samples", "<i8"), ("at_ns", "<i8"), ("next_ns", "<i8")])
+# Newest samples that a device which streams can send late.
+STREAMED = 1000
 # Which samples are read together: `every` of them, of which one block begins with sample `first`; 0: none yet.
 BLOCKS = np.dtype([("first", "<i8"), ("every", "<i8")])
 
@@ -31,7 +34,7 @@ class SampledMemory:
         create: make the files, or open them.
 
     Attributes:
-        volts: (REMEMBERED, channels) [V]; sample n lies in row n % REMEMBERED.
+        volts: (REMEMBERED, channels) [V], of load channels in the unit of each; sample n lies in row n % REMEMBERED.
     """
 
     def __init__(self, folder: Path, prefix: str, channels: int, *, create: bool) -> None:
@@ -138,15 +141,32 @@ class AnalogInMemory:
 
 
 class ReadingsInMemory:
-    """`drivers.sim.protocol.plant_ports.Readings`, for processes other than the plant's."""
+    """`drivers.sim.protocol.plant_ports.LoadReadings`, for processes other than the plant's.
 
-    def __init__(self, memory: SampledMemory) -> None:
-        self._memory, self._row = memory, np.zeros(1, TAKEN)
+    Args:
+        memory: of the samples.
+        channels: their names.
+        rate_hz: samples a second.
+    """
+
+    def __init__(self, memory: SampledMemory, channels: tuple[str, ...], rate_hz: float) -> None:
+        self._memory, self._row, self._clock = memory, np.zeros(1, TAKEN), np.zeros(1, CLOCK)
+        self.channels, self.rate_hz = channels, rate_hz
 
     def volts(self, channel: int) -> float:
-        """Newest sample of a channel [V]."""
+        """Newest sample of a channel [V], where the driver reads volts."""
         self._memory.taken.read(self._row)
         return float(self._memory.volts[(int(self._row["samples"][0]) - 1) % REMEMBERED, channel])
+
+    def since(self, sequence: int) -> Sequence[tuple[int, int, tuple[float, ...]]]:
+        """See `Instrument`: sample n has the number n + 1."""
+        self._memory.taken.read(self._row)
+        self._memory.clock.read(self._clock)
+        taken, (start_ns, rate_hz) = int(self._row["samples"][0]), self._clock[0].tolist()
+        return [
+            (n + 1, start_ns + n * 1_000_000_000 // rate_hz, tuple(self._memory.volts[n % REMEMBERED].tolist()))
+            for n in range(max(sequence, taken - STREAMED, 0), taken)
+        ]
 
 
 def _mapped(path: Path, channels: int, create: bool) -> NDArray[np.float64]:

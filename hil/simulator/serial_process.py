@@ -50,7 +50,12 @@ class SerialLines:
         network: Callable[[Path], Terminal] = UdpTerminal,
     ) -> None:
         loads = memory.sampled.get("loads")
-        readings = None if loads is None else ReadingsInMemory(loads)
+        config = memory.config
+        readings = (
+            None
+            if loads is None or config.loads is None
+            else ReadingsInMemory(loads, config.layout.loads, config.loads.rate_hz)
+        )
         instruments = {role: InstrumentInMemory(memory, role) for role in memory.readings}
         ports = PlantPorts(WheelsInMemory(memory, host), CylindersInMemory(memory, host), readings, instruments)
         peers = serial_peers(memory.config, ports)

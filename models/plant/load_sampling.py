@@ -24,7 +24,7 @@ class LoadSampling:
     Attributes:
         channels: how many there are.
         rate_hz: samples a second.
-        range_V: full scale, either sign [V].
+        full_scale: (channels,) either sign, in the unit of each channel's readings.
         samples: how many of each channel have been taken.
     """
 
@@ -37,7 +37,7 @@ class LoadSampling:
         random: np.random.Generator,
     ) -> None:
         self._random, self._pull = random, state.pull
-        self.channels, self.rate_hz, self.range_V = len(sensors.wheel), sensors.rate_hz, sensors.range
+        self.channels, self.rate_hz, self.full_scale = len(sensors.wheel), sensors.rate_hz, sensors.range
         self.samples = 0
         parts = make_load_parts(rover, vehicle, state, sensors)
         self._volts, self._parts = parts.volts, BoundArguments(parts)
@@ -50,7 +50,7 @@ class LoadSampling:
         self.samples += count
 
     def copy_samples(self, first: int, volts: FloatArray) -> None:
-        """Copy samples first, first + 1, ... [V] into volts (n, channels).
+        """Copy samples first, first + 1, ... into volts (n, channels), in the unit of the readings.
 
         Raises:
             OverflowError: they have been overwritten.

@@ -54,7 +54,7 @@ class Plant:
     Attributes:
         channels: of the sensors; 0: there are none.
         rate_hz: of their samples [1/s]; 0 without sensors.
-        range_V: full scale of the channels, either sign [V]; infinity without sensors.
+        full_scale: of the channels, either sign [V]; infinity without sensors.
         load_sampling: the slow load channels; None: there are none.
         instruments: of motion, by role.
         parts: what it steps, in the form of kernels.
@@ -77,7 +77,7 @@ class Plant:
         piezo = parameters.piezo
         self.channels = 0 if piezo is None else len(piezo.sensitivity)
         self.rate_hz = 0 if piezo is None else parameters.sample_rate_hz
-        self.range_V = math.inf if piezo is None else piezo.range
+        self.full_scale = math.inf if piezo is None else piezo.range
         self.rover, vehicle, self._state = parameters.build()
         factors = parameters.veer.speed_factors(self.rover.wheel_names)
         self._drives = DriveCommands(self._state.drives, parameters.drive.motor, factors)

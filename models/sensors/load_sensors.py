@@ -29,6 +29,8 @@ RING = 1 << 12  # samples kept
 class LoadSensors(NamedTuple):
     """Channels of leg sensors (MacMahon 2016, 4.1: force and moment about the axes of the leg), load cell and frame.
 
+    A reading is in volts, or in newtons and newton metres where the device itself converts; V stands for either below.
+
     Attributes:
         wheel: (channels,) index of the wheel under the leg; DRAWBAR for the load cell, FRAME for the strain gauges.
         axis: (channels,) index of fx, fy, fz, mx, my, mz; 0 of the load cell and of the strain gauges.
@@ -39,8 +41,8 @@ class LoadSensors(NamedTuple):
         bias: (channels,) [V] reading without load.
         drift: (channels,) [V/s] at which the bias moves.
         noise: (channels,) standard deviation of each sample [V].
-        range: [V] full scale, either sign.
-        step: [V] one count of the converter.
+        range: (channels,) [V] full scale, either sign.
+        step: (channels,) [V] one count of the converter.
         height: [m] of a sensor over the contact of its wheel.
         lifted: [s] the rover is lifted, and its legs hang, for so long from the start.
         rate_hz: samples a second.
@@ -54,8 +56,8 @@ class LoadSensors(NamedTuple):
     bias: FloatArray
     drift: FloatArray
     noise: FloatArray
-    range: float
-    step: float
+    range: FloatArray
+    step: FloatArray
     height: float
     lifted: float
     rate_hz: int
@@ -76,7 +78,7 @@ class LoadSensors(NamedTuple):
         own = np.arange(6) == self.axis[:, None]
         scale = np.where(own, 1.0 + gain * random.standard_normal(self.gain.shape), 1.0)
         scale = np.where(self.wheel[:, None] == FRAME, scale[:, :1], scale)  # one bridge, one gain
-        others = np.where(own | (self.wheel[:, None] < 0), 0.0, self.range / self.full)
+        others = np.where(own | (self.wheel[:, None] < 0), 0.0, self.range[:, None] / self.full)
         talk = cross_talk * others * random.standard_normal(self.gain.shape)
         return self._replace(
             gain=self.gain * scale + talk,
@@ -89,8 +91,9 @@ def check_load_sensors(sensors: LoadSensors, wheels: int) -> None:
     """Raises ValueError with what is out of range for a rover with so many wheels."""
     channels, any_number = len(sensors.wheel), Range(-math.inf, math.inf, "")
     not_negative, positive = Range(0.0, math.inf, ""), Range(0.0, math.inf, "", open_low=True)
-    shapes = {"gain": (channels, 6), **dict.fromkeys(("bias", "drift", "noise"), (channels,))}
-    for name, allowed in {**dict.fromkeys(shapes, any_number), "noise": not_negative}.items():
+    shapes = {"gain": (channels, 6), **dict.fromkeys(("bias", "drift", "noise", "range", "step"), (channels,))}
+    limits = {**dict.fromkeys(shapes, any_number), "noise": not_negative, "range": positive, "step": positive}
+    for name, allowed in limits.items():
         shape = finite_array("load sensors", name, getattr(sensors, name), allowed).shape
         refuse(
             "load sensors", [None if shape == shapes[name] else f"{name} has shape {shape}, allowed: {shapes[name]}"]
@@ -99,7 +102,7 @@ def check_load_sensors(sensors: LoadSensors, wheels: int) -> None:
     refuse(
         "load sensors",
         [
-            *(problem(name, getattr(sensors, name), positive) for name in ("range", "step", "rate_hz", "bandwidth")),
+            *(problem(name, getattr(sensors, name), positive) for name in ("rate_hz", "bandwidth")),
             *(problem(name, getattr(sensors, name), not_negative) for name in ("height", "lifted")),
             None if known else f"wheel is {sensors.wheel.tolist()}, allowed: {FRAME} to {wheels - 1}",
         ],
@@ -183,8 +186,8 @@ def take_load_samples(
             if t < sensors.lifted:
                 load = 0.0
             reading = load + sensors.bias[c] + sensors.drift[c] * t + sensors.noise[c] * noise[n, c]
-            reading = min(max(reading, -sensors.range), sensors.range)
-            row[c] = sensors.step * np.rint(reading / sensors.step)
+            reading = min(max(reading, -sensors.range[c]), sensors.range[c])
+            row[c] = sensors.step[c] * np.rint(reading / sensors.step[c])
 
 
 @kernel

@@ -108,6 +108,7 @@ ATTRIBUTES: Mapping[str, Mapping[int, Attribute]] = {
         0x17DE: Attribute("ai_min", lambda a: a.one.limits[0]),
         0x1186: Attribute("ao_max", lambda a: a.one.limits[1]),
         0x1187: Attribute("ao_min", lambda a: a.one.limits[0]),
+        0x193F: Attribute("ai_bridge_shunt_cal_gain_adjust", lambda a: a.task.gains.get(a.one.name, 1.0)),
         0x2FED: Attribute("ai_filter_delay", lambda a: a.chassis.filter_delay_s),
     },
     "GetChanAttributeString": {

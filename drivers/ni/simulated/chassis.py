@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drivers.host import COMPUTER, Host
+from drivers.ni.simulated.calibration import Sensors
 from drivers.ni.simulated.parts import (
     CHASSIS,
     LOADS_MODULE,
@@ -63,6 +64,7 @@ class Chassis:
         goes_on: when cleared, all calls that wait for samples end.
         outputs: volts of the analog outputs.
         lines: states of the digital outputs, which stay when the task that set them is cleared.
+        sensors: behind the channels, for shunt calibration and TEDS.
         watched: set while the watchdog's time runs.
     """
 
@@ -85,7 +87,7 @@ class Chassis:
         self._cylinders, self._pressure_VpkPa, self._host, self._delivered = cylinders, pressure_VpkPa, host, delivered
         valves, regulators = (cylinders.valves, cylinders.regulators) if cylinders else (0, 0)
         self.modules = modules(analog.channels, valves, regulators, loads.channels if loads else 0)
-        self.e_stop = False
+        self.e_stop, self.sensors = False, Sensors()
         self.lines = dict.fromkeys(self.modules[f"{CHASSIS}Mod2"].do, False)
         self.outputs = dict.fromkeys(self.modules[f"{CHASSIS}Mod3"].ao, 0.0)
         self.watchdog: ChassisWatchdog | None = None
@@ -268,6 +270,10 @@ class Chassis:
                     0,
                 ) from None
             task.position += count
+            for one in task.channels:
+                if one.bridge:
+                    gain = self.sensors.wires.get(one.physical, 1.0) * task.gains.get(one.name, 1.0)
+                    volts[:, int(one.physical.rpartition("/ai")[2])] *= gain
             for channel, (sample, added) in self._steps.items() if analog is self.analog else ():
                 volts[max(sample - begin, 0) :, channel] += added
         if not task.continuous and task.position >= task.buffer:

@@ -78,6 +78,11 @@ class VirtualChannel(NamedTuple):
         """All lines of a digital channel."""
         return (self.physical, *self.more)
 
+    @property
+    def bridge(self) -> bool:
+        """Whether it measures a bridge."""
+        return self.measures == BRIDGE
+
 
 class Task(msgspec.Struct, eq=False):
     """A task.
@@ -106,6 +111,7 @@ class Task(msgspec.Struct, eq=False):
     position: int = 0
     wave: npt.NDArray[np.float64] | None = None
     began_ns: int = 0
+    gains: dict[str, float] = {}  # of shunt calibrations, by the channel's name
 
     @property
     def module(self) -> str:

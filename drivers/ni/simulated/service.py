@@ -188,6 +188,8 @@ class NiService:
             "CfgWatchdogAOExpirStates": done(self._expire_outputs),
             "ControlWatchdogTask": done(lambda r: chassis.clear_expiration() if r.action_raw else chassis.feed()),
             **{call: self._attribute(call) for call in ATTRIBUTES},
+            "PerformBridgeShuntCalEx": done(lambda r: chassis.sensors.perform_shunt(task(r), r)),
+            **chassis.sensors.calls(),
             "SetChanAttributeInt32": done(task),
             "GetWatchdogAttributeBool": valued(lambda _: chassis.watchdog is not None and chassis.watchdog.expired),
             "GetSystemInfoAttributeUInt32": valued(lambda r: VERSION.get(r.attribute_raw, 0)),

@@ -101,12 +101,12 @@ class Sampled(Protocol):
     Attributes:
         channels: how many there are.
         rate_hz: samples a second.
-        range_V: full scale, either sign [V].
+        full_scale: of all channels, or (channels,) of each, either sign, in the unit of their readings.
     """
 
     channels: int
     rate_hz: int
-    range_V: float
+    full_scale: float | npt.NDArray[np.float64]
 
     @property
     def samples(self) -> int:
@@ -114,13 +114,6 @@ class Sampled(Protocol):
 
     def copy_samples(self, first: int, volts: npt.NDArray[np.float64]) -> None:
         """Copy samples first, first + 1, ... [V] into volts (n, channels). Raises OverflowError: overwritten."""
-
-
-class Readings(Protocol):
-    """The newest readings of the load channels, in the order of their names."""
-
-    def volts(self, channel: int) -> float:
-        """Newest sample of a channel [V]."""
 
 
 class Instrument(Protocol):
@@ -141,10 +134,24 @@ class Instrument(Protocol):
         """
 
 
+class Readings(Protocol):
+    """The newest readings of channels that an amplifier reads."""
+
+    def volts(self, channel: int) -> float:
+        """Newest sample of a channel [V]."""
+
+
+class LoadReadings(Readings, Instrument, Protocol):
+    """The load channels, in the order of their names: for an amplifier that is asked, or for a device that streams.
+
+    As of an instrument, a reading is a sample of all channels, in the unit that `drivers.driver_type.LoadChannelSetup` has.
+    """
+
+
 class PlantPorts(NamedTuple):
     """Plant of the serial devices; a rig without load channels has no readings."""
 
     wheels: Wheels
     cylinders: Cylinders
-    readings: Readings | None = None
+    readings: LoadReadings | None = None
     instruments: Mapping[str, Instrument] = {}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hil.analysis.dataset import layout_of
 from hil.messages.layout import SAMPLED, Layout
-from hil.messages.signals import PLAIN, ROWS, Signal, flat, signals_of
+from hil.messages.signals import PLAIN, ROWS, Signal, flat, raw_signals, signals_of
 from hil.recording import OpenRecord
 from hil.recording.stored_rows import Recorded
 
@@ -159,14 +159,16 @@ def _values(field: Signal, values: NDArray[Any], layout: Layout) -> Iterator[NDA
 
 
 def _samples(record: OpenRecord, layout: Layout, group: str) -> Table:
-    times, raw, names = PLAIN[f"{group}/t_ns"], PLAIN[f"{group}/raw"], layout.of_group(group)
+    times, raw, names = PLAIN[f"{group}/t_ns"], raw_signals(group, layout), layout.of_group(group)
     samples = record.samples(group)
     columns = [Column("t_ns", times.unit, times.description, "i")]
-    columns += [Column(f"raw_V.{name}", raw.unit, raw.description, "f") for name in names]
+    columns += [
+        Column(f"{kind}.{name}", one.unit, one.description, "f") for (kind, one), name in zip(raw, names, strict=True)
+    ]
     return Table(
         _PREFIX[group] + "samples",
-        raw.description,
+        PLAIN[f"{group}/raw"].description,
         tuple(columns),
         (samples.t_ns, samples.raw),
-        lambda t_ns, volts: [t_ns, *volts.T],
+        lambda t_ns, values: [t_ns, *values.T],
     )

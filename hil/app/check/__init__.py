@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from hil.config.rig_setup import rig_setup
 from hil.experiments.registry import experiment_type
 from hil.messages.check import Check
 from hil.safety.arming import NO_ANSWER
+from hil.safety.calibration_dates import calibration_checks
 from hil.safety.cylinder_limits import cylinder_checks
 
 Progress = Callable[[str], None]
@@ -75,6 +77,7 @@ def check_rig(
             except DeviceError as error:
                 missing.append(str(error))
                 checks.append(Check(name, False, str(error), "a device that answers as in the config", NO_ANSWER))
+        checks += calibration_checks(config, datetime.now(UTC).date())
         if config.rig != "simulated":
             devices, setup = config.devices, rig_setup(config)
             checks += [*bus_loads(devices, setup), *actuation(devices.valves if devices else None, setup)]

@@ -168,7 +168,7 @@ class FaultyDevice(Generic[S, C]):
 def _stuck(old: S, new: S) -> S:
     """What a stuck device returns instead of a new sample: a block of the last volts, or the drives' last answer."""
     if isinstance(new, DaqBlock) and isinstance(old, DaqBlock):
-        return msgspec.structs.replace(new, volts=np.tile(old.volts[-1], (len(new.volts), 1)))
+        return msgspec.structs.replace(new, values=np.tile(old.values[-1], (len(new.values), 1)))
     if isinstance(new, ValveSample) and isinstance(old, ValveSample):
         return msgspec.structs.replace(new, pressure_Pa=old.pressure_Pa)
     if isinstance(new, Reading) and isinstance(old, Reading):
@@ -179,7 +179,7 @@ def _stuck(old: S, new: S) -> S:
 def _scaled(sample: S, factor: float) -> S:
     """The sample with all readings times a factor; a channel that leaves its range is not flagged."""
     if isinstance(sample, DaqBlock):
-        return msgspec.structs.replace(sample, volts=sample.volts * factor)
+        return msgspec.structs.replace(sample, values=sample.values * factor)
     if isinstance(sample, DriveSample):
         return msgspec.structs.replace(sample, speed_radps=tuple([each * factor for each in sample.speed_radps]))
     if isinstance(sample, Reading):

@@ -56,12 +56,18 @@ def _sheets(config: UncheckedConfig, loads: LoadsConfig) -> Iterator[Problem]:
             keys = "loads.leg_sensors", "loads.load_cell", "loads.strain_gauges", "rover.type"
             yield Problem(key, "a calibration", allowed, keys)
             continue
-        columns = (name,) if name in (PULL, FRAME) else axes
-        if sheet.load_per_V is not None and len(sheet.load_per_V) != len(columns):
+        columns, reading = (name,) if name in (PULL, FRAME) else axes, config.load_reading
+        if (wrong := sheet.of_other_unit(reading)) is not None:
+            own, other = ("V", "N") if reading == "V" else ("N", "V")
+            allowed = f"not set: the driver reads {'volts' if own == 'V' else 'loads'}; write {wrong[:-1]}{own}"
+            yield Problem(f"{key}.{wrong}", f"a number for readings in {other}", allowed, ("devices.loads.driver",))
+            continue
+        gains, field = sheet.gains(reading), f"{key}.load_per_{reading}"
+        if gains is not None and len(gains) != len(columns):
             allowed = f"{len(columns)}, for {', '.join(columns)}"
-            yield Problem(f"{key}.load_per_V", f"{len(sheet.load_per_V)} numbers", allowed, ("loads.leg_sensors.axes",))
-        elif sheet.load_per_V is not None and not any(sheet.load_per_V):
-            yield Problem(f"{key}.load_per_V", "all 0", "a number other than 0")
+            yield Problem(field, f"{len(gains)} numbers", allowed, ("loads.leg_sensors.axes",))
+        elif gains is not None and not any(gains):
+            yield Problem(field, "all 0", "a number other than 0")
 
 
 def _gauges(config: UncheckedConfig, loads: LoadsConfig, gauges: StrainGaugesConfig) -> Iterator[Problem]:
@@ -83,7 +89,7 @@ def _legs(config: UncheckedConfig, loads: LoadsConfig, wrong: bool) -> Iterator[
     full = full_loads(legs)[[AXES.index(axis) for axis in legs.axes]]
     for wheel in config.layout.wheels:
         try:
-            condition = float(np.linalg.cond(leg_matrix(loads, legs, wheel) / full[:, None]))
+            condition = float(np.linalg.cond(leg_matrix(loads, legs, wheel, config.load_reading) / full[:, None]))
         except np.linalg.LinAlgError:
             condition = np.inf
         if not condition < WORST_CONDITION:

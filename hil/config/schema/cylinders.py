@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from drivers.calibration import CalibrationDate
 from hil.config.schema.base import Section
 
 
@@ -72,6 +73,7 @@ class CylinderSheet(Section):
     """
 
     serial: str = Field("unknown", max_length=64, description="serial number on the cylinder")
+    date: CalibrationDate | None = Field(None, description="of the calibration; null: not stated")
     torque_NmpkPa: float | None = Field(None, description="on its joint, by the pressure difference [N m/kPa]")
     force_NpkPa: float | None = Field(None, description="of its rod, by the pressure difference [N/kPa]")
     u95: float = Field(ge=0, le=1, description="half-width of the 95 % interval of either, relative")

@@ -63,6 +63,13 @@ class LimitsConfig(Section):
     loads_weight: float = Field(
         0.15, ge=0.01, le=1, description="share by which the measured wheel loads may differ from the weight at arming"
     )
+    calibration_days: int | None = Field(
+        None,
+        ge=1,
+        le=36500,
+        description="largest age of a calibration at arming, by the date in its sheet; a sheet without one is refused, "
+        "too; null: not checked",
+    )
     tilt_deg: float = Field(
         45.0,
         ge=5,

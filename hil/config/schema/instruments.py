@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from drivers.calibration import CalibrationDate
 from hil.config.schema.base import Section
 
 _THREE = Field(strict=False, min_length=3, max_length=3)
@@ -66,6 +67,7 @@ class MotionSheet(Section):
     """The calibration of an instrument outside the rover; its numbers win over those of `motion`."""
 
     serial: str = Field("unknown", max_length=64, description="serial number on the instrument")
+    date: CalibrationDate | None = Field(None, description="of the calibration; null: not stated")
     origin_m: Place | None = Field(None, description="as motion.origin_m")
     turn_deg: Turns | None = Field(None, description="as motion.turn_deg")
     body_turn_deg: Turns | None = Field(None, description="as motion.body_turn_deg")
@@ -78,6 +80,7 @@ class ImuSheet(Section):
     """The calibration of an inertial measurement unit; its numbers win over those of `imu`."""
 
     serial: str = Field("unknown", max_length=64, description="serial number on the unit")
+    date: CalibrationDate | None = Field(None, description="of the calibration; null: not stated")
     turn_deg: Turns | None = Field(None, description="as imu.turn_deg")
     noise_mps2: float | None = Field(None, ge=1e-5, le=10, description="as imu.noise_mps2")
     noise_radps: float | None = Field(None, ge=1e-6, le=1, description="as imu.noise_radps")
@@ -87,6 +90,7 @@ class JointsSheet(Section):
     """The calibration of the joints' encoders; its numbers win over those of `joints`."""
 
     serial: str = Field("unknown", max_length=64, description="of the set of encoders")
+    date: CalibrationDate | None = Field(None, description="of the calibration; null: not stated")
     noise_deg: float | None = Field(None, ge=1e-4, le=10, description="as joints.noise_deg")
     encoders: Annotated[tuple[JointEncoder, ...], Field(strict=False)] | None = Field(
         None, max_length=64, description="as joints.encoders"
@@ -98,7 +102,7 @@ def _with_sheet(values: Any) -> Any:
     sheet = values.get("calibration") if isinstance(values, dict) else None
     if not isinstance(sheet, dict):
         return values
-    return values | {key: value for key, value in sheet.items() if key != "serial" and value is not None}
+    return values | {key: value for key, value in sheet.items() if key not in ("serial", "date") and value is not None}
 
 
 class _InstrumentConfig(Section):

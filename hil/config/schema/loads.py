@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from drivers.calibration import CalibrationDate
+from drivers.device_sections import LoadReading
 from hil.config.schema.base import Section
 
 AXES = ("fx", "fy", "fz", "mx", "my", "mz")
@@ -82,6 +84,7 @@ class LoadSheet(Section):
     """The calibration of one load channel."""
 
     serial: str = Field("unknown", max_length=64, description="serial number on the sensor")
+    date: CalibrationDate | None = Field(None, description="of the calibration; null: not stated")
     offset_V: float = Field(0.0, ge=-50, le=50, description="reading with the rover lifted; of `hil calibrate zero`")
     load_per_V: Annotated[tuple[Coefficient, ...], Field(strict=False)] | None = Field(
         None,
@@ -91,6 +94,34 @@ class LoadSheet(Section):
         "loads.leg_sensors.axes [N/V or N m/V]; of the frame: compression of both links; null: from full scale and "
         "cross-talk",
     )
+    shunt_gain: float | None = Field(
+        None,
+        ge=0.5,
+        le=2,
+        description="by what its readings, less the offset, are multiplied, for what the leads of a bridge lose; "
+        "of `hil calibrate shunt`; null: 1",
+    )
+    offset_N: float = Field(
+        0.0, ge=-1e6, le=1e6, description="as offset_V, of a driver that reads loads; of a moment in N m"
+    )
+    load_per_N: Annotated[tuple[Coefficient, ...], Field(strict=False)] | None = Field(
+        None, min_length=1, max_length=6, description="as load_per_V, of a driver that reads loads"
+    )
+
+    def offset(self, reading: LoadReading) -> float:
+        """Reading without load, in the unit of the readings."""
+        return self.offset_V if reading == "V" else self.offset_N
+
+    def gains(self, reading: LoadReading) -> tuple[float, ...] | None:
+        """Load of this axis from the readings, where the sheet states it."""
+        return self.load_per_V if reading == "V" else self.load_per_N
+
+    def of_other_unit(self, reading: LoadReading) -> str | None:
+        """Name of a number that is for readings of the other unit; None: there is none."""
+        other: LoadReading = "N" if reading == "V" else "V"
+        if self.gains(other) is not None:
+            return f"load_per_{other}"
+        return f"offset_{other}" if self.offset(other) else None
 
 
 class LoadsConfig(Section):
@@ -98,7 +129,13 @@ class LoadsConfig(Section):
 
     rate_hz: int = Field(1000, ge=10, le=10000, description="samples a second and channel")
     block_ms: float = Field(5.0, ge=1, le=100, description="samples arrive in blocks of this length")
-    range_V: float = Field(10.0, ge=1e-3, le=50, description="full scale, either sign")
+    range_V: float = Field(
+        10.0,
+        ge=1e-3,
+        le=50,
+        description="full scale, either sign, of readings in volts; where the driver reads loads, full scale is the "
+        "load of each sensor, and noise_V counts as a share of this",
+    )
     bits: int = Field(16, ge=8, le=32, description="resolution of the converter")
     filter_hz: float = Field(5.0, ge=0.1, le=1000, description="corner of the low-pass on the measured loads")
     lifted_s: float = Field(
@@ -133,6 +170,12 @@ class LoadsConfig(Section):
         axes = self.leg_sensors.axes if self.leg_sensors else ()
         alone = (PULL,) * (self.load_cell is not None) + (FRAME,) * (self.strain_gauges is not None)
         return (*(f"{wheel}_{axis}" for wheel in wheels for axis in axes), *alone)
+
+    def loads_at_full_scale(self, wheels: tuple[str, ...]) -> list[float]:
+        """Load at full scale of each of them [N, N m]."""
+        legs = self.leg_sensors
+        each = [legs.force_N if axis.startswith("f") else legs.moment_Nm for axis in legs.axes] if legs else []
+        return each * len(wheels) + [one.force_N for one in (self.load_cell, self.strain_gauges) if one is not None]
 
     def noises_V(self, wheels: tuple[str, ...]) -> list[float]:
         """Noise of each of them [V]."""

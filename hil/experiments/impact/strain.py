@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hil.config.load_channels import links_newton_per_volt
+from hil.config.load_channels import links_gain
 from hil.config.schema.loads import FRAME
 from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import finite
@@ -29,7 +29,7 @@ def strain_keys(run: Finished) -> Summary:
     part, part_u95 = config.frame_part(gauges.link)
     if impact_ns is not None and run.load_samples is not None:
         t_ns, volts = map(np.asarray, run.load_samples)
-        force = volts[:, config.layout.loads.index(FRAME)] * links_newton_per_volt(loads) / part
+        force = volts[:, config.layout.loads.index(FRAME)] * links_gain(config) / part
         relative_u95 = math.hypot(gauges.sensitivity_u95, part_u95)
         found = strain_peak(t_ns, force, impact_ns, bandwidth_hz=gauges.bandwidth_hz, relative_u95=relative_u95)
     values = (None, None) if found is None else (finite(found.value), finite(half_width(found.standard)))

@@ -56,7 +56,7 @@ def test_readings_of_32_bits_arrive_to_the_count_in_either_word_order(tmp_path, 
     driver = Rig(tmp_path, line_time, high_first=high_first).driver(high_first=high_first)
     driver.open()
     (block,) = samples(driver, 1)
-    np.testing.assert_allclose(block.volts[0], VOLTS, atol=0.5e-6)
+    np.testing.assert_allclose(block.values[0], VOLTS, atol=0.5e-6)
     assert block.overload == (False,) * 4
 
 

@@ -129,7 +129,7 @@ def test_our_amplifier_driver_reads_32_bits_from_a_server_of_another_maker(serve
     amplifier.open()
     while (block := amplifier.read(0)) is None:
         amplifier.step()
-    assert block.volts.tolist() == [[6000 * 65536 + 1, -10 * 65536 + 32767]]
+    assert block.values.tolist() == [[6000 * 65536 + 1, -10 * 65536 + 32767]]
     assert amplifier.health().errors == 0
     amplifier.close()
 

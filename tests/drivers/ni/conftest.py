@@ -78,7 +78,7 @@ class Ramps:
 
     def numbers(self, blocks):
         """Of the samples, modulo the period."""
-        return np.rint((np.concatenate([block.volts[:, 0] for block in blocks]) + 1) / 5e-4).astype(int)
+        return np.rint((np.concatenate([block.values[:, 0] for block in blocks]) + 1) / 5e-4).astype(int)
 
     def follow(self, blocks):
         """Whether no sample is missing, and none twice."""

@@ -21,7 +21,7 @@ def test_blocks_follow_each_other_without_a_gap(daq, analog):
     found = daq.blocks(40)
     assert [block.sequence for block in found] == list(range(1, 41))
     assert analog.follow(found)
-    assert all(block.volts.shape == (BLOCK, 3) and block.volts.flags.c_contiguous for block in found)
+    assert all(block.values.shape == (BLOCK, 3) and block.values.flags.c_contiguous for block in found)
     assert not any(any(block.overload) for block in found)
 
 
@@ -47,7 +47,7 @@ def test_who_has_fallen_behind_catches_up_in_few_reads_with_whole_blocks(daq, an
     assert len(reads) < 30
     assert analog.follow(found)
     assert [block.sequence for block in found] == list(range(3, 3 + len(found)))
-    assert {block.volts.shape for block in found} == {(BLOCK, 3)}
+    assert {block.values.shape for block in found} == {(BLOCK, 3)}
     assert np.diff(np.concatenate([block.t_ns for block in found])) == pytest.approx(1e9 / RATE, rel=0.003)
 
 
@@ -61,8 +61,8 @@ def test_every_kind_comes_back_as_volts_of_the_sensor_within_half_a_step_of_the_
     daq.open()
     (block,) = daq.blocks(1)
     ground_truth = analog.volts(analog.numbers([block]))
-    assert np.abs(block.volts - ground_truth).max() < LEAST_V / 2 * (1 + 1e-6)
-    assert np.abs(block.volts - ground_truth).max() > 0  # a converter has steps
+    assert np.abs(block.values - ground_truth).max() < LEAST_V / 2 * (1 + 1e-6)
+    assert np.abs(block.values - ground_truth).max() > 0  # a converter has steps
 
 
 def test_a_step_is_in_the_sample_that_was_told_and_at_its_time(daq, chassis, analog):
@@ -70,7 +70,7 @@ def test_a_step_is_in_the_sample_that_was_told_and_at_its_time(daq, chassis, ana
     sample, at_ns = chassis.step(1, 2.5)
 
     def jumped(block):
-        return np.abs(block.volts[:, 1] + 2 * block.volts[:, 0] - 2.5) < 1e-5
+        return np.abs(block.values[:, 1] + 2 * block.values[:, 0] - 2.5) < 1e-5
 
     block = daq.until(lambda block: jumped(block).any())
     first = int(np.argmax(jumped(block)))

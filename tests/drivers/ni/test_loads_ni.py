@@ -59,7 +59,7 @@ def test_blocks_of_the_slow_task_follow_while_the_fast_one_runs(loads, make_daq,
     fast.open()
     slow.open()
     found, others = slow.blocks(8), fast.blocks(8)
-    volts = np.concatenate([block.volts for block in found])
+    volts = np.concatenate([block.values for block in found])
     np.testing.assert_allclose(np.diff(volts[:, 0]), 1e-4, atol=2e-6)
     np.testing.assert_allclose(volts[:, 1], -volts[:, 0], atol=2e-6)
     times = np.concatenate([block.t_ns for block in found])
@@ -71,7 +71,7 @@ def test_blocks_of_the_slow_task_follow_while_the_fast_one_runs(loads, make_daq,
 def test_a_bridge_is_recorded_as_volts_at_its_excitation(loads):
     slow = loads(kind="bridge", bridge_V=5.0)
     slow.open()
-    volts = np.concatenate([block.volts for block in slow.blocks(4)])
+    volts = np.concatenate([block.values for block in slow.blocks(4)])
     np.testing.assert_allclose(np.diff(volts[:, 0]), 1e-4, atol=2e-6)
 
 

@@ -77,12 +77,12 @@ def test_every_sample_arrives_once_in_order_in_whole_blocks_and_as_soon_as_it_ma
             assert last_ns(len(blocks) - 1, block_samples) + delay_ns <= t_ns
         assert last_ns(len(blocks), block_samples) + delay_ns > t_ns  # the next one is not due yet
     assert [block.sequence for block in blocks] == list(range(1, len(blocks) + 1))
-    assert all(len(block.t_ns) == len(block.volts) == block_samples for block in blocks)
+    assert all(len(block.t_ns) == len(block.values) == block_samples for block in blocks)
     count = len(blocks) * block_samples
     taken, stamps = np.empty((count, 3)), np.arange(count, dtype=np.int64) * 1_000_000_000 // RATE
     rig.plant.copy_samples(0, taken)
     np.testing.assert_array_equal(np.concatenate([np.empty(0, np.int64), *(b.t_ns for b in blocks)]), stamps)
-    np.testing.assert_array_equal(np.concatenate([np.empty((0, 3)), *(b.volts for b in blocks)]), taken)
+    np.testing.assert_array_equal(np.concatenate([np.empty((0, 3)), *(b.values for b in blocks)]), taken)
 
 
 def test_a_block_is_not_readable_a_nanosecond_before_its_delay_is_over():
@@ -118,12 +118,12 @@ def test_a_sample_is_frozen_and_stays_what_it_was():
     rig = simulated_rig()
     rig.advance(10 * MS)
     block, drives, valves = rig.daq.read(10 * MS), rig.drives.read(10 * MS), rig.valves.read(10 * MS)
-    before = msgspec.to_builtins((block.sequence, block.t_ns.tolist(), block.volts.tolist(), drives, valves))
+    before = msgspec.to_builtins((block.sequence, block.t_ns.tolist(), block.values.tolist(), drives, valves))
     rig.drives.write(DriveCommand(10 * MS, False, SPEEDS))
     for ms in range(20, 1000, 100):  # the sample ring wraps around
         rig.advance(ms * MS)
         read_all(rig, ms * MS)
-    assert msgspec.to_builtins((block.sequence, block.t_ns.tolist(), block.volts.tolist(), drives, valves)) == before
+    assert msgspec.to_builtins((block.sequence, block.t_ns.tolist(), block.values.tolist(), drives, valves)) == before
     for sample, field in ((block, "sequence"), (drives, "speed_radps"), (valves, "t_ns")):
         with pytest.raises(AttributeError):
             setattr(sample, field, 0)
@@ -258,7 +258,7 @@ def samples_of(seed: int):
     rig.drives.write(DriveCommand(0, False, SPEEDS))
     rig.advance(100 * MS)
     speeds = rig.drives.read(100 * MS).speed_radps
-    return np.concatenate([block.volts for block in read_all(rig, 100 * MS)]), speeds
+    return np.concatenate([block.values for block in read_all(rig, 100 * MS)]), speeds
 
 
 def test_the_same_seed_gives_the_same_samples_and_another_seed_others():

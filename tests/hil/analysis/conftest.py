@@ -79,7 +79,7 @@ def not_finite(rig: Any) -> None:
         block = read(t_ns)
         if block is None or t_ns < RUN_UP_NS:
             return block
-        return msgspec.structs.replace(block, volts=block.volts * np.array([1.0, np.nan, 1.0]))
+        return msgspec.structs.replace(block, values=block.values * np.array([1.0, np.nan, 1.0]))
 
     rig.simulated_rig.daq.read = spoilt
 

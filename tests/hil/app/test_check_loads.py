@@ -7,7 +7,7 @@ from drivers.interfaces import DeviceError, Health
 from drivers.messages import DaqBlock
 from hil.app.check.load_checks import check_loads
 from hil.config import load_config
-from hil.config.load_channels import normal_force_rows, offsets_V
+from hil.config.load_channels import normal_force_rows, offsets
 from hil.config.rig import Rig
 
 CONFIG = load_config("sim_drawbar", ["loads.leg_sensors={}"])
@@ -21,7 +21,7 @@ class Loads:
 
     def __init__(self):
         self.rate_hz, self.silent = float(CONFIG.loads.rate_hz), False
-        self.volts = offsets_V(CONFIG).copy()
+        self.volts = offsets(CONFIG).copy()
         self.t_ns, self.taken, self.closed = 0, 0, 0
 
     def loads(self):
@@ -82,7 +82,7 @@ def test_a_broken_wire_is_found_at_its_channel(loads, end):
 
 def test_the_load_of_each_wheel_is_shown_in_newtons(loads):
     wanted = 100.0 + 10.0 * np.arange(len(normal_force_rows(CONFIG)))
-    loads.volts = offsets_V(CONFIG) + np.linalg.pinv(normal_force_rows(CONFIG)) @ wanted
+    loads.volts = offsets(CONFIG) + np.linalg.pinv(normal_force_rows(CONFIG)) @ wanted
     (check,) = [check for check in check_loads(Rig(CONFIG), loads) if check.item == "loads"]
     assert check.found.startswith(f"{CONFIG.layout.wheels[0]} 100 N, {CONFIG.layout.wheels[1]} 110 N")
 

@@ -82,12 +82,12 @@ def silent(t_ns, block):
 
 
 def spoilt(t_ns, block):
-    return block if block is None or t_ns < AT_NS else msgspec.structs.replace(block, volts=block.volts * np.nan)
+    return block if block is None or t_ns < AT_NS else msgspec.structs.replace(block, values=block.values * np.nan)
 
 
 def frozen(t_ns, block):
     if block is not None and t_ns >= AT_NS:
-        return msgspec.structs.replace(block, volts=block.volts * 0.0 + np.arange(1.0, 10.0))
+        return msgspec.structs.replace(block, values=block.values * 0.0 + np.arange(1.0, 10.0))
     return block
 
 

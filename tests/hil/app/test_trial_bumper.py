@@ -63,7 +63,7 @@ def test_a_replay_hands_out_blocks_of_two_channels(folder: Path) -> None:
     recorded_inputs = RecordedInputs(record, record.tick, CONFIG.layout)
     recorded_inputs.seek(len(record.tick) - 1)
     block = recorded_inputs.devices.sample(0).blocks[0]
-    assert block.volts.shape == (CONFIG.daq.block_samples, 2)
+    assert block.values.shape == (CONFIG.daq.block_samples, 2)
     assert block.overload == (False, False)
 
 

@@ -240,9 +240,9 @@ def spoil(run: Run, channel: int, value: float, blocks: int) -> None:
             return block
         left[0] -= 1
         run.raised_ns.append(run.plant.t_ns)
-        volts = block.volts.copy()
+        volts = block.values.copy()
         volts[7, channel] = value
-        return msgspec.structs.replace(block, volts=volts)
+        return msgspec.structs.replace(block, values=volts)
 
     run.rig.simulated_rig.daq.read = spoilt
 

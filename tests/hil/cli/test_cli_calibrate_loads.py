@@ -14,7 +14,7 @@ import pytest
 from hil.cli import run
 from hil.cli.calibrate import zero
 from hil.config import load_config
-from hil.config.load_channels import offsets_V
+from hil.config.load_channels import offsets
 from hil.config.yaml_io import read_yaml
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording.content import SampleSet
@@ -25,6 +25,7 @@ class Recorded(NamedTuple):
 
     tick: np.ndarray
     loads: SampleSet
+    meta: dict[str, str]
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def legs(monkeypatch):
     offsets = np.linspace(-0.5, 0.5, 12)
     raw = offsets + 0.002 * np.random.default_rng(2).normal(size=(1000, 12))
     samples = SampleSet(np.zeros(0, block_dtype(config.layout, "loads")), raw, np.arange(1000) * 1_000_000)
-    recorded = Recorded(tick, samples)
+    recorded = Recorded(tick, samples, {"wall_time": "2026-03-04T05:06:07Z"})
     monkeypatch.setattr(sys.modules["hil.cli.calibrate"], "record_of", lambda _: (recorded, config))
     return recorded
 
@@ -57,7 +58,7 @@ def test_offsets_of_all_load_channels_go_into_a_sheet_that_zeroes_them(legs, tmp
     np.testing.assert_allclose(found, np.linspace(-0.5, 0.5, 12), atol=3e-4)
     content, _ = read_yaml(sheet.read_text(encoding="utf-8"), "(file)")
     config = load_config("sim_impact", ["loads={leg_sensors: {axes: [fx, fz]}}", f"loads.calibration={content}"])
-    np.testing.assert_allclose(offsets_V(config), found)
+    np.testing.assert_allclose(offsets(config), found)
 
 
 def test_a_rover_whose_legs_sway_is_not_zeroed(legs, tmp_path, capsys):
@@ -75,6 +76,7 @@ def test_torque_of_a_cylinder_is_that_of_its_bore_and_lever(legs, tmp_path, caps
     assert 0.0 < found["u95"] < 0.02
     content, _ = read_yaml(sheet.read_text(encoding="utf-8"), "(file)")
     assert content["left"]["torque_NmpkPa"] == found["torque_NmpkPa"]
+    assert content["left"]["date"] == "2026-03-04"  # of the run
 
 
 def test_force_of_a_cylinder_is_fitted_to_known_forces_one_a_step(legs, tmp_path, capsys):

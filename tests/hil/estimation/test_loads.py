@@ -34,7 +34,7 @@ def take(made: Estimator, volts: np.ndarray, first: int = 0, sequence: int = 1, 
 
 def test_cross_talk_of_all_axes_is_undone():
     made, config = estimator(SIX, f"loads.leg_sensors.cross_talk={TALK}")
-    gain = nominal_gain(config.loads, config.loads.leg_sensors)
+    gain = nominal_gain(config.loads, config.loads.leg_sensors, "V")
     wrench = np.random.default_rng(2).normal(size=(4, 6)) * [100, 100, 400, 20, 20, 20]
     volts = np.append((wrench @ gain.T).ravel(), 1.5)
     found = take(made, np.tile(volts, (3, 1)))

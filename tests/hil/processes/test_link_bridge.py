@@ -144,7 +144,7 @@ def test_samples_arrive_as_the_devices_gave_them(rig, shared):
         block = rig.loop_daq.read(0)
         assert (block.sequence, block.overload) == (i, (0, i == 2, 0))
         np.testing.assert_array_equal(block.t_ns, t_ns + i)
-        np.testing.assert_array_equal(block.volts, volts * i)
+        np.testing.assert_array_equal(block.values, volts * i)
     assert rig.loop_daq.read(0) is None
     drive, valve = rig.loop_drives.read(0), rig.loop_valves.read(0)
     assert (drive.sequence, drive.t_ns, drive.speed_radps, drive.acknowledged_ns) == (5, 6, SPEEDS, 4)

@@ -25,7 +25,9 @@ def sensors(**changes) -> LoadSensors:
     axis = np.append(np.tile(np.arange(6), WHEELS), 0)
     gain = np.where(np.arange(6) == axis[:, None], 10.0 / FULL, 0.0)
     nothing = np.zeros(len(wheel))
-    made = LoadSensors(wheel, axis, FULL, gain, nothing, nothing, nothing, 10.0, 1e-6, 0.3, 0.0, 1000)
+    made = LoadSensors(
+        wheel, axis, FULL, gain, nothing, nothing, nothing, nothing + 10.0, nothing + 1e-6, 0.3, 0.0, 1000
+    )
     return made._replace(**changes)
 
 
@@ -76,7 +78,7 @@ def test_a_lifted_rover_shows_bias_and_drift_alone():
 
 
 def test_a_reading_ends_at_full_scale_and_has_whole_counts():
-    small = sensors(range=2.0, step=0.25)
+    small = sensors(range=np.full(25, 2.0), step=np.full(25, 0.25))
     plant = Plant(replace(JUNO, loads=small), np.random.default_rng(1))
     plant.advance(20 * MS)
     volts = np.zeros((1, 25))

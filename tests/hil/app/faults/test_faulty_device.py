@@ -92,12 +92,12 @@ def test_stuck_drives_answer_with_their_last_sample_and_obey_nothing():
 
 def test_a_stuck_sensor_gives_its_last_volts_under_new_times():
     block = faulty("stuck", Daq()).read(9 * MS)
-    assert (block.sequence, block.t_ns.tolist(), block.volts.tolist()) == (9, [9 * MS], [[3.0] * 3] * 2)
+    assert (block.sequence, block.t_ns.tolist(), block.values.tolist()) == (9, [9 * MS], [[3.0] * 3] * 2)
 
 
 def test_garbage_is_not_finite_and_wrong_is_off_by_a_factor():
     assert math.isnan(faulty("garbage").read(4 * MS).speed_radps[0])
-    assert np.isnan(faulty("garbage", Daq()).read(4 * MS).volts).all()
+    assert np.isnan(faulty("garbage", Daq()).read(4 * MS).values).all()
     assert faulty("wrong", factor=-2.0).read(4 * MS).speed_radps == (-8.0,)
 
 

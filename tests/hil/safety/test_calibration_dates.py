@@ -1,0 +1,65 @@
+"""Dates of calibrations: shown always, and refused at arming where the config sets a largest age."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from hil.config import load_config
+from hil.safety.calibration_dates import calibration_checks
+
+TODAY = date(2026, 7, 1)
+SENSORS = ("top", "lower_left", "lower_right")
+SHEET = "{serial: a, sensitivity_mVpN: 11.24, date: 2026-06-28}"
+
+
+def checks(dated: str, *settings: str):
+    sheet = "" if dated == "none" else f", date: {dated}"
+    loads = f"loads={{load_cell: {{}}, calibration: {{pull: {{offset_V: 0.01{sheet}}}}}}}"
+    return calibration_checks(load_config("sim_juno", [loads, *settings]), TODAY)
+
+
+def test_without_a_limit_the_date_and_the_age_are_shown():
+    (one,) = checks("2020-07-01")
+    assert (one.ok, one.item) == (True, "date of loads.calibration.pull")
+    assert one.found == "2020-07-01, 2191 days ago"
+
+
+@pytest.mark.parametrize(
+    ("dated", "ok", "found"),
+    [
+        ("2026-06-01", True, "2026-06-01, 30 days ago"),
+        ("2026-07-01", True, "2026-07-01, 0 days ago"),
+        ("2026-05-31", False, "2026-05-31, 31 days ago"),
+        ("2026-07-02", False, "2026-07-02, -1 days ago"),
+        ("2026-02-30", False, "2026-02-30, which is no day"),
+        ("none", False, "no date"),
+    ],
+)
+def test_with_a_limit_an_older_one_and_one_without_a_date_are_refused_with_what_to_do(dated, ok, found):
+    (one,) = checks(dated, "limits.calibration_days=30")
+    assert (one.ok, one.found) == (ok, found)
+    assert "at most 30 days ago (limits.calibration_days)" in str(one.allowed)
+    assert ok or "calibrate it again" in one.to_do
+
+
+def test_a_rig_without_a_calibration_has_none_to_check():
+    assert calibration_checks(load_config("sim_juno", ["limits.calibration_days=30"]), TODAY) == []
+
+
+def test_every_kind_of_sheet_is_checked():
+    config = load_config(
+        "sim_wire",
+        [
+            "imu={rate_hz: 50, calibration: {date: 2026-06-30}}",
+            "devices.imu={driver: vectornav, port: ''}",
+            "cylinders.calibration={left: {u95: 0.02, force_NpkPa: 1.1, date: 2026-06-29}}",
+            f"devices.daq.calibration={{{', '.join(f'{name}: {SHEET}' for name in SENSORS)}}}",
+        ],
+    )
+    assert [(one.item, one.found[:10]) for one in calibration_checks(config, TODAY)] == [
+        *((f"date of devices.daq.calibration.{name}", "2026-06-28") for name in SENSORS),
+        ("date of cylinders.calibration.left", "2026-06-29"),
+        ("date of imu.calibration", "2026-06-30"),
+    ]
