@@ -270,10 +270,6 @@ class Chassis:
                     0,
                 ) from None
             task.position += count
-            for one in task.channels:
-                if one.bridge:
-                    gain = self.sensors.wires.get(one.physical, 1.0) * task.gains.get(one.name, 1.0)
-                    volts[:, int(one.physical.rpartition("/ai")[2])] *= gain
             for channel, (sample, added) in self._steps.items() if analog is self.analog else ():
                 volts[max(sample - begin, 0) :, channel] += added
         if not task.continuous and task.position >= task.buffer:
@@ -281,6 +277,10 @@ class Chassis:
         return self._converted(task, volts)
 
     def _converted(self, task: Task, volts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        for one in task.channels:
+            if one.bridge:
+                gain = self.sensors.wires.get(one.physical, 1.0) * task.gains.get(one.name, 1.0)
+                volts[:, int(one.physical.rpartition("/ai")[2])] *= gain
         values, overloaded = converted(volts, task.channels, self._range_V[task.module])
         self._overloaded |= overloaded
         return values

@@ -15,7 +15,7 @@ LOADS_MODULE = f"{CHASSIS}Mod6"
 PRESSURES_MODULE = f"{CHASSIS}Mod5"
 LINES = 8
 BITS = 24  # of its converters
-VOLTAGE = 10322  # a kind of analog channel
+VOLTAGE, BRIDGE = 10322, 15908  # kinds of analog channels
 
 
 class DaqmxError(Exception):
@@ -96,6 +96,7 @@ class Task(msgspec.Struct, eq=False):
         position: the next to be read.
         wave: (channels, samples) to be generated with its clock.
         began_ns: when it was started.
+        gains: of shunt calibrations, by the channel's name.
     """
 
     name: str
@@ -111,7 +112,7 @@ class Task(msgspec.Struct, eq=False):
     position: int = 0
     wave: npt.NDArray[np.float64] | None = None
     began_ns: int = 0
-    gains: dict[str, float] = {}  # of shunt calibrations, by the channel's name
+    gains: dict[str, float] = {}
 
     @property
     def module(self) -> str:
