@@ -17,7 +17,10 @@ from hil.recording.run_folder import recorded_run, summary_of
 if TYPE_CHECKING:
     from xarray import Dataset
 
-INSTALL = "pip install 'rover-hil[export]'"
+
+def install_command(extra: str) -> str:
+    """What installs the packages of an extra of this distribution."""
+    return f"pip install 'rover-hil[{extra}]'"
 
 
 class MissingPackageError(RuntimeError):
@@ -77,7 +80,9 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
     try:
         import xarray
     except ImportError:
-        raise MissingPackageError(f"open_run needs xarray, which is not installed: {INSTALL}") from None
+        raise MissingPackageError(
+            f"open_run needs xarray, which is not installed: {install_command('export')}"
+        ) from None
     summary, wrong = verified_summary(Path(run), unverified=unverified)
     record = read_trial(Path(run))
     layout, fields = layout_of(record), signals_of("tick")

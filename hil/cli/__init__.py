@@ -37,6 +37,7 @@ from hil.cli.sweep import sweep
 from hil.cli.traction import drawbar, slope
 from hil.cli.trial import report, trial
 from hil.cli.trial import run as run_config
+from hil.cli.view import view
 
 app = typer.Typer(
     name="hil",
@@ -54,7 +55,7 @@ app = typer.Typer(
 app.command("run")(run_config)
 for _command in (trial, campaign, sweep, energy, drawbar, slope, check, devices, jog, valve, operate, sim):
     app.command()(_command)
-for _command in (report, compare, export, render, recover, verify, replay, faults, explain, configs):
+for _command in (report, compare, export, render, view, recover, verify, replay, faults, explain, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 app.add_typer(calibrate, name="calibrate")
