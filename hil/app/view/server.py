@@ -43,19 +43,19 @@ class ViewServer:
             )
         import foxglove
 
-        context = foxglove.Context()
+        self._context = foxglove.Context()  # closes its channels when it goes
         self._channels = {
             channel.topic: foxglove.Channel(
                 channel.topic,
                 schema=foxglove.Schema(name=channel.schema, encoding=channel.schema_encoding, data=channel.data),
                 message_encoding=channel.encoding,
-                context=context,
+                context=self._context,
             )
             for channel in channels
         }
         self._solids, self._scene_ns = solids, -SCENE_EVERY_NS
         try:
-            self._server: Any = foxglove.start_server(name=name, host=host, port=port, context=context)
+            self._server: Any = foxglove.start_server(name=name, host=host, port=port, context=self._context)
         except Exception as error:  # the package has no class of its own for it
             raise ViewServerError(
                 f"hil view cannot listen on {host}:{port}: {error}; allowed: an address of this computer and a port "
