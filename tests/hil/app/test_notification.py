@@ -23,8 +23,13 @@ QUICK = (
 
 
 @pytest.fixture(autouse=True)
-def _nothing_started_before(monkeypatch):
-    monkeypatch.setattr("hil.app.notification._started", [])
+def _nothing_started_before_or_left_running(monkeypatch):
+    started = []
+    monkeypatch.setattr("hil.app.notification._started", started)
+    yield
+    for process in started:
+        if process is not None:  # of a test in which nothing is started
+            process.wait(WAIT_S)
 
 
 @pytest.fixture
