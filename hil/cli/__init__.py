@@ -40,6 +40,7 @@ from hil.cli.sweep import sweep
 from hil.cli.traction import drawbar, slope
 from hil.cli.trial import report, trial
 from hil.cli.trial import run as run_config
+from hil.cli.view import view
 from hil.cli.waiting import LINE
 
 app = typer.Typer(
@@ -63,6 +64,7 @@ for _command in (
     compare,
     export,
     render,
+    view,
     recover,
     verify,
     replay,

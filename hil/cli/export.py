@@ -21,6 +21,7 @@ class ExportFormat(StrEnum):
     parquet = "parquet"
     mat = "mat"
     mcap = "mcap"
+    rrd = "rrd"
 
 
 def export(

@@ -12,7 +12,8 @@ from hil.config.schema.experiment_section import ExperimentSection
 
 # Of no influence on a good run: who and where, what is recorded and published, what ends it, and how it is judged.
 _IGNORED = (
-    "name", "seed", "realtime", "quality", "limits", "record", "telemetry", "operator", "devices", "residuals",
+    "name", "seed", "realtime", "quality", "limits", "record", "telemetry", "operator", "notify", "devices",
+    "residuals",
 )  # fmt: skip
 # How a simulated rig differs from its model: a real rig does so too, and nobody knows how.
 _UNKNOWN = ("plant.spread", "plant.substep_us")

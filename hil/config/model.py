@@ -35,6 +35,7 @@ from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig,
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.loop import LoopConfig, RealtimeConfig
 from hil.config.schema.normal_force import NormalForceConfig
+from hil.config.schema.notify import NotifyConfig
 from hil.config.schema.operator import OperatorConfig
 from hil.config.schema.residuals import ResidualsConfig
 from hil.config.schema.rover import RoverConfig, turning_joints
@@ -106,6 +107,7 @@ class UncheckedConfig(Section):
     record: RecordConfig = Field(default_factory=RecordConfig)
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     operator: OperatorConfig = Field(default_factory=OperatorConfig)
+    notify: NotifyConfig = Field(default_factory=NotifyConfig)
     extensions: dict[str, SerializeAsAny[Section]] = Field(
         default_factory=dict, max_length=100, description="sections of experiments from installed packages"
     )

@@ -13,6 +13,8 @@ from drivers.extras import install_command
 from hil.analysis.dataset import MissingPackageError, UnverifiedRunError, scalars, verified_summary
 from hil.analysis.export.mat_file import write_mat
 from hil.analysis.export.mcap_file import write_mcap
+from hil.analysis.export.motion import motion_of
+from hil.analysis.export.rrd_file import write_rrd
 from hil.analysis.export.table_files import write_csv, write_parquet
 from hil.analysis.export.tables import Progress, tables_of
 from hil.analysis.export.tdms_file import write_tdms
@@ -21,28 +23,35 @@ from hil.recording.run_folder import FolderError
 
 CAMPAIGN = "campaign.csv"
 _UNFINISHED = ".unfinished"
+# What brings a package, where it has another name.
+_DISTRIBUTIONS = {"nptdms": "npTDMS", "foxglove": "foxglove-sdk", "rerun": "rerun-sdk"}
 
 
 class Format(NamedTuple):
     """One format.
 
     Attributes:
-        write: takes tables, facts and the path.
-        package: that it needs, if any, as it is imported.
+        write: takes tables, facts, the path and, where it shows it, the motion.
+        packages: that it needs, as they are imported.
         folder: whether it makes a folder with a file for each dataset.
+        motion: whether it shows the rover in three dimensions.
+        extra: of this distribution, that brings its packages.
     """
 
     write: Callable[..., None]
-    package: str
-    folder: bool
+    packages: tuple[str, ...] = ()
+    folder: bool = False
+    motion: bool = False
+    extra: str = "export"
 
 
 FORMATS = {
-    "tdms": Format(write_tdms, "nptdms", folder=False),
-    "csv": Format(write_csv, "", folder=True),
-    "parquet": Format(write_parquet, "pyarrow", folder=True),
-    "mat": Format(write_mat, "", folder=False),
-    "mcap": Format(write_mcap, "mcap", folder=False),
+    "tdms": Format(write_tdms, ("nptdms",)),
+    "csv": Format(write_csv, folder=True),
+    "parquet": Format(write_parquet, ("pyarrow",), folder=True),
+    "mat": Format(write_mat),
+    "mcap": Format(write_mcap, ("mcap", "foxglove"), motion=True),
+    "rrd": Format(write_rrd, ("rerun",), motion=True, extra="rerun"),
 }
 
 
@@ -85,10 +94,10 @@ def export(
         MissingPackageError: the format's package is not installed.
     """
     made = FORMATS[to]
-    if made.package and importlib.util.find_spec(made.package) is None:
-        raise MissingPackageError(
-            f"--to {to} needs {made.package}, which is not installed: {install_command('export')}"
-        )
+    if missing := [package for package in made.packages if importlib.util.find_spec(package) is None]:
+        named = " and ".join(_DISTRIBUTIONS.get(package, package) for package in missing)
+        are = "is" if len(missing) == 1 else "are"
+        raise MissingPackageError(f"--to {to} needs {named}, which {are} not installed: {install_command(made.extra)}")
     if (source / CAMPAIGN).is_file():
         return _campaign(source, to, out or source / f"export_{to}", unverified)
     path = out or source / (to if made.folder else f"trial.{to}")
@@ -107,7 +116,7 @@ def _run(folder: Path, made: Format, path: Path, unverified: bool, progress: Pro
         tables = tables_of(record, progress)
         if made.folder:
             unfinished.mkdir()
-        made.write(tables, facts, unfinished)
+        made.write(tables, facts, unfinished, *([motion_of(record, facts)] if made.motion else []))
 
 
 def _campaign(source: Path, to: str, out: Path, unverified: bool) -> Exported:

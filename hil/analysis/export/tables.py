@@ -135,7 +135,7 @@ def tables_of(record: OpenRecord, progress: Progress = lambda *_: None) -> list[
 def _compound(name: str, path: str, rows: Recorded, layout: Layout) -> Table:
     description, fields = ROWS[path][0], signals_of(path)
     names = rows.dtype.names or ()
-    columns = [column for key in names for column in _columns(fields[key], rows.dtype[key], layout)]
+    columns = [column for key in names for column in columns_of(fields[key], rows.dtype[key], layout)]
 
     def values(rows: NDArray[np.void]) -> list[NDArray[Any]]:
         return [column for key in names for column in _values(fields[key], rows[key], layout)]
@@ -143,7 +143,14 @@ def _compound(name: str, path: str, rows: Recorded, layout: Layout) -> Table:
     return Table(name, description, tuple(columns), (rows,), values)
 
 
-def _columns(field: Signal, dtype: np.dtype[Any], layout: Layout) -> Iterator[Column]:
+def columns_of(field: Signal, dtype: np.dtype[Any], layout: Layout) -> Iterator[Column]:
+    """The columns of a field.
+
+    Args:
+        field: of a row.
+        dtype: of the field.
+        layout: of the rig.
+    """
     kind = "O" if dtype.base.kind == "S" else dtype.base.kind
     for element in field.names(layout) or ("",):
         yield Column(

@@ -1,0 +1,219 @@
+"""The channels of Foxglove, in a file and from the live server alike: topics, schemas and messages.
+
+scene       what is drawn, each part in a frame of its own
+transforms  where the frames are
+log         events, as lines for people
+tick, events, samples, trial   numbers by name, in JSON, with units in the schema
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hil.analysis.export.tables import Column
+from hil.analysis.film.solids import WORLD, Box, Cylinder, Frames, Lines, Solid
+
+SCENE, TRANSFORMS, LOG, TRIAL = "/scene", "/tf", "/log", "trial"
+_AXLE = (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))  # turns the axis of their cylinder, z, to that of a wheel, y
+_SECOND_NS = 1_000_000_000
+
+
+class Channel(NamedTuple):
+    """A channel.
+
+    Attributes:
+        topic: its name.
+        encoding: of its messages: json or protobuf.
+        schema: name of its schema.
+        schema_encoding: jsonschema or protobuf.
+        data: the schema.
+    """
+
+    topic: str
+    encoding: str
+    schema: str
+    schema_encoding: str
+    data: bytes
+
+
+def scene_channels() -> tuple[Channel, ...]:
+    """Scene, transforms and log, with the schemas of Foxglove. Raises ImportError: foxglove-sdk is not installed."""
+    from foxglove.messages import FrameTransforms, Log, SceneUpdate
+
+    made: dict[str, Any] = {SCENE: SceneUpdate, TRANSFORMS: FrameTransforms, LOG: Log}
+    schemas = [(topic, kind.get_schema()) for topic, kind in made.items()]
+    return tuple(Channel(topic, "protobuf", one.name, one.encoding, one.data) for topic, one in schemas)
+
+
+def number_channel(name: str, columns: Sequence[Column]) -> Channel:
+    """A channel of numbers and text in JSON: an array field is an object by element; units stand in the schema."""
+    properties: dict[str, Any] = {}
+    for column in columns:
+        kind = {"f": "number", "O": "string"}.get(column.kind, "integer")
+        about = {"type": kind, "description": f"[{column.unit}] {column.description}" if column.unit else ""}
+        about["description"] = about["description"] or column.description
+        field, element = halves(column.name)
+        if not element:
+            properties[field] = about
+        else:
+            properties.setdefault(field, {"type": "object", "properties": {}})["properties"][element] = about
+    schema = {"type": "object", "title": name, "properties": properties}
+    return Channel(name, "json", f"rover_hil.{name}", "jsonschema", json.dumps(schema).encode())
+
+
+def trial_channel() -> Channel:
+    """The numbers of a run's summary, once, at its end; which ones depends on the experiment."""
+    schema = {"type": "object", "title": TRIAL, "properties": {"accepted": {"type": "number"}}}
+    return Channel(TRIAL, "json", f"rover_hil.{TRIAL}", "jsonschema", json.dumps(schema).encode())
+
+
+def halves(name: str) -> tuple[str, str]:
+    """Field and element of a column's name; element "": the field is one value."""
+    field, _, element = name.partition(".")
+    return field, element
+
+
+def numbers(names: Iterable[tuple[str, str]], values: Iterable[Any], *, text: bool = True) -> bytes:
+    """A message of numbers and text.
+
+    NaN and infinity, which JSON does not have, are left out: Foxglove takes no schema in which a number may be null.
+
+    Args:
+        names: field and element of each value; element "": the field is one value.
+        values: as Python has them.
+        text: not only numbers.
+    """
+    message: dict[str, Any] = {}
+    for (field, element), value in zip(names, values, strict=True):
+        if (isinstance(value, float) and not math.isfinite(value)) or not (text or isinstance(value, int | float)):
+            continue
+        if not element:
+            message[field] = value
+        else:
+            message.setdefault(field, {})[element] = value
+    return json.dumps(message, allow_nan=False).encode()
+
+
+def scene(solids: Sequence[Solid], t_ns: int) -> bytes:
+    """A message of all that is drawn: an entity for each frame, which moves with it until the next message.
+
+    Args:
+        solids: that are drawn.
+        t_ns: since 1970, or since the start of the run [ns].
+    """
+    from foxglove.messages import SceneEntity, SceneUpdate
+
+    entities = []
+    for frame in dict.fromkeys(solid.frame for solid in solids):
+        mine = [solid for solid in solids if solid.frame == frame]
+        entities.append(
+            SceneEntity(
+                timestamp=_timestamp(t_ns),
+                frame_id=frame,
+                id=frame,
+                frame_locked=True,
+                cubes=[_cube(one) for one in mine if isinstance(one, Box)],
+                cylinders=[_cylinder(one) for one in mine if isinstance(one, Cylinder)],
+                lines=[_lines(one) for one in mine if isinstance(one, Lines)],
+            )
+        )
+    return SceneUpdate(entities=entities).encode()
+
+
+def transforms(frames: Frames, t_ns: int) -> bytes:
+    """A message of where all frames are, each from the world; time as for `scene`."""
+    from foxglove.messages import FrameTransform, FrameTransforms
+
+    time = _timestamp(t_ns)
+    made = [
+        FrameTransform(
+            timestamp=time,
+            parent_frame_id=WORLD,
+            child_frame_id=name,
+            translation=_vector(origin),
+            rotation=_quaternion(turn),
+        )
+        for name, origin, turn in zip(frames.names, frames.origins.tolist(), frames.quaternions.tolist(), strict=True)
+    ]
+    return FrameTransforms(transforms=made).encode()
+
+
+def log_line(event: Mapping[str, Any], t_ns: int) -> bytes:
+    """A message of an event; a fault is an error, everything else is information. Time as for `scene`.
+
+    Args:
+        event: `id`, `name`, `value`, `limit` and, from a record, `detail`.
+        t_ns: of the event.
+    """
+    from foxglove.messages import Log, LogLevel
+
+    level = LogLevel.Error if event["id"] else LogLevel.Info
+    return Log(timestamp=_timestamp(t_ns), level=level, message=event_words(event), name="rover-hil").encode()
+
+
+def event_words(event: Mapping[str, Any]) -> str:
+    """An event as a line for people; arguments as for `log_line`. A fault is named by its number, too."""
+    figures = {key: float(event.get(key, math.nan)) for key in ("value", "limit")}
+    told = [f"{key} {figure:.6g}" for key, figure in figures.items() if math.isfinite(figure) and figure]
+    words = ", ".join([*told, *filter(None, [str(event.get("detail", ""))])])
+    named = f"fault {int(event['id'])}, {event['name']}" if event["id"] else str(event["name"])
+    return f"{named}: {words}" if words else named
+
+
+def _timestamp(t_ns: int) -> Any:
+    from foxglove.messages import Timestamp
+
+    return Timestamp(t_ns // _SECOND_NS, t_ns % _SECOND_NS)
+
+
+def _vector(place: Sequence[float]) -> Any:
+    from foxglove.messages import Vector3
+
+    return Vector3(x=place[0], y=place[1], z=place[2])
+
+
+def _quaternion(turn: Sequence[float]) -> Any:
+    from foxglove.messages import Quaternion
+
+    return Quaternion(x=turn[0], y=turn[1], z=turn[2], w=turn[3])
+
+
+def _pose(place: Sequence[float], turn: Sequence[float] = (0.0, 0.0, 0.0, 1.0)) -> Any:
+    from foxglove.messages import Pose
+
+    return Pose(position=_vector(place), orientation=_quaternion(turn))
+
+
+def _colour(rgba: Sequence[float]) -> Any:
+    from foxglove.messages import Color
+
+    return Color(r=rgba[0], g=rgba[1], b=rgba[2], a=rgba[3])
+
+
+def _cube(box: Box) -> Any:
+    from foxglove.messages import CubePrimitive
+
+    return CubePrimitive(pose=_pose(box.centre), size=_vector(box.sides), color=_colour(box.colour))
+
+
+def _cylinder(one: Cylinder) -> Any:
+    from foxglove.messages import CylinderPrimitive
+
+    size = _vector((2.0 * one.radius, 2.0 * one.radius, one.width))
+    pose = _pose((0.0, 0.0, 0.0), _AXLE)
+    return CylinderPrimitive(pose=pose, size=size, bottom_scale=1.0, top_scale=1.0, color=_colour(one.colour))
+
+
+def _lines(one: Lines) -> Any:
+    from foxglove.messages import LinePrimitive, LinePrimitiveLineType, Point3
+
+    return LinePrimitive(
+        type=LinePrimitiveLineType.LineList,
+        pose=_pose((0.0, 0.0, 0.0)),
+        thickness=one.thickness,
+        points=[Point3(x=x, y=y, z=z) for x, y, z in one.points.tolist()],
+        color=_colour(one.colour),
+    )

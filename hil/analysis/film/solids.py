@@ -1,0 +1,225 @@
+"""What a viewer in three dimensions draws of a rig: boxes, cylinders and lines, each fixed in a frame that moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from hil.analysis.film.moments import HITTING
+from hil.analysis.film.outlines import box_of
+from hil.analysis.film.skeleton import Floats, Skeleton, foot_of
+from hil.config import Config
+from hil.config.model_parameters import nominal_rig
+from hil.config.schema.rover import tree_on_rig
+from models.rover.tree import WheelMount
+from models.terrain import slope_of
+from models.terrain.surface import quaternion_of
+
+WORLD, GROUND, OBSTACLE = "world", "ground", "obstacle"
+Colour = tuple[float, float, float, float]
+_BODY: Colour = (0.87, 0.67, 0.20, 0.85)
+_WHEEL: Colour = (0.0, 0.27, 0.53, 1.0)
+_LINK: Colour = (0.20, 0.20, 0.20, 1.0)
+_MARK: Colour = (0.0, 0.11, 0.24, 1.0)
+_GROUND: Colour = (0.94, 0.90, 0.85, 1.0)
+_LINES: Colour = (0.60, 0.56, 0.49, 1.0)
+_PLATE: Colour = (0.73, 0.33, 0.40, 0.6)
+_BEHIND_M, _AHEAD_M, _ASIDE_M = 5.0, 45.0, 5.0  # of the ground
+_THICK_M, _GRID_M = 0.01, 0.5
+_PLATE_M = 0.6  # length and width of a plate whose size the config does not say
+_SMOOTH_MARKS = 12  # on a wheel without grousers, so that it is seen to turn
+_LEVEL = (0.0, 0.0, 0.0, 1.0)
+
+
+class Box(NamedTuple):
+    """A box: the middle [m] in its frame, its sides [m]."""
+
+    frame: str
+    centre: tuple[float, float, float]
+    sides: tuple[float, float, float]
+    colour: Colour
+
+
+class Cylinder(NamedTuple):
+    """A cylinder around the y axis of its frame, whose middle is the frame's origin; lengths in m."""
+
+    frame: str
+    radius: float
+    width: float
+    colour: Colour
+
+
+class Lines(NamedTuple):
+    """Lines in a frame: pairs of points (2 n, 3) [m], and how thick they are [m]."""
+
+    frame: str
+    points: Floats
+    thickness: float
+    colour: Colour
+
+
+Solid = Box | Cylinder | Lines
+
+
+class Frames(NamedTuple):
+    """Where the frames are in the world: names, origins (n, 3) [m], quaternions x y z w (n, 4)."""
+
+    names: tuple[str, ...]
+    origins: Floats
+    quaternions: Floats
+
+
+class ShownRig:
+    """A rig as a viewer in three dimensions shows it.
+
+    Each body of the rover is a frame of its own name; `ground` and `obstacle` are two more.
+
+    Args:
+        config: of the rig.
+
+    Attributes:
+        skeleton: of its rover.
+        radius_m: of the wheels, grousers included.
+        angle_rad: of the obstacle to the ground; None: there is none.
+
+    Example:
+        >>> from hil.config import load_config
+        >>> rig = ShownRig(load_config("sim_impact"))
+        >>> sorted({solid.frame for solid in rig.solids()} - {"ground", "obstacle"})[:2]
+        ['front_left_arm', 'front_left_leg']
+    """
+
+    def __init__(self, config: Config) -> None:
+        nominal = nominal_rig(config)
+        self._config, tree = config, tree_on_rig(nominal.rover)
+        self.skeleton = Skeleton(tree, config.layout.turning)
+        self.radius_m = tree.wheels[0].radius + nominal.grouser_height
+        self._grouser_m = nominal.grouser_height if config.wheel.grousers else 0.0
+        self.angle_rad = math.radians(config.trial.angle_deg) if config.section.obstacle else None
+        slope = slope_of(math.radians(config.ground.pitch_deg), math.radians(config.ground.roll_deg))
+        self._ground = _LEVEL if slope is None else tuple(quaternion_of(slope).tolist())
+        bodies = [body.name for body in tree.bodies]
+        self._bodies = tuple(bodies)
+        self.names = (*bodies, GROUND, *([OBSTACLE] if self.angle_rad is not None else []))
+
+    def frames(
+        self,
+        pose: Sequence[float],
+        joint_angle_rad: Sequence[float],
+        wheel_angle_rad: Sequence[float] | Floats,
+        foot_m: float,
+    ) -> Frames:
+        """Where everything is.
+
+        Args:
+            pose: (7,) of the base: position [m] and quaternion x y z w in the world.
+            joint_angle_rad: (turning joints,).
+            wheel_angle_rad: (wheels,) turned so far, forwards.
+            foot_m: where the obstacle meets the ground, world x.
+        """
+        placed = self.skeleton.place(pose, joint_angle_rad, np.asarray(wheel_angle_rad, float).tolist())
+        turned = Rotation.from_matrix(np.array([placed.axes[name] for name in self._bodies])).as_quat()
+        origins = [placed.origin[name] for name in self._bodies] + [np.zeros(3)]
+        quaternions = [*turned, np.asarray(self._ground)]
+        if self.angle_rad is not None:
+            half = 0.5 * self.angle_rad
+            origins.append(np.array([foot_m, 0.0, 0.0]))
+            quaternions.append(np.array([0.0, -math.sin(half), 0.0, math.cos(half)]))
+        return Frames(self.names, np.array(origins), np.array(quaternions))
+
+    def foot_m(self, pose: Sequence[float], joint_angle_rad: Sequence[float], gap_m: float) -> float | None:
+        """Where the obstacle meets the ground, world x [m], by the gap of a tick; None: there is none, or no gap."""
+        if self.angle_rad is None or not math.isfinite(gap_m):
+            return None
+        placed = self.skeleton.place(pose, joint_angle_rad, (0.0,) * len(self.skeleton.wheels))
+        centres = np.array([placed.origin[wheel] for wheel in self.skeleton.wheels[:HITTING]])
+        return foot_of(gap_m, centres, self.radius_m, self.angle_rad)
+
+    def solids(self) -> list[Solid]:
+        """What is drawn, each part in its frame."""
+        return [*self._of_rover(), *self._of_ground(), *self._of_obstacle()]
+
+    def _of_rover(self) -> Iterator[Solid]:
+        skeleton, wheels = self.skeleton, set(self.skeleton.wheels)
+        for body in skeleton.tree.bodies:
+            if body.name not in wheels:
+                x, y, z = body.com
+                yield Box(body.name, (x, y, z), box_of(body), _BODY)
+        base = skeleton.tree.bodies[0]
+        for joint in skeleton.joints:
+            start = base.com if joint.parent == base.name else (0.0, 0.0, 0.0)
+            yield Lines(joint.parent, np.array([start, joint.origin], float), 0.015, _LINK)
+        for wheel in skeleton.tree.wheels:
+            rim_m = self.radius_m - self._grouser_m
+            yield Cylinder(wheel.body, rim_m, wheel.width, _WHEEL)
+            yield Lines(wheel.body, self._marks(wheel, rim_m), 0.006, _MARK)
+
+    def _marks(self, wheel: WheelMount, rim_m: float) -> Floats:
+        """Grousers, or marks across a smooth rim; and one spoke on each side, by which turns are counted."""
+        count, half = (self._config.wheel.grousers if self._grouser_m else 0) or _SMOOTH_MARKS, 0.5 * wheel.width
+        points = []
+        for number in range(count):
+            angle = 2.0 * math.pi * number / count
+            x, z = self.radius_m * math.sin(angle), self.radius_m * math.cos(angle)
+            points += [(x, -half, z), (x, half, z)]
+        for side in (-half, half):
+            points += [(0.0, side, 0.0), (0.0, side, rim_m)]
+        return np.array(points)
+
+    def _of_ground(self) -> Iterator[Solid]:
+        length = _BEHIND_M + _AHEAD_M
+        middle = 0.5 * (_AHEAD_M - _BEHIND_M)
+        yield Box(GROUND, (middle, 0.0, -0.5 * _THICK_M), (length, 2.0 * _ASIDE_M, _THICK_M), _GROUND)
+        across = np.arange(-_BEHIND_M, _AHEAD_M + _GRID_M / 2, _GRID_M)
+        yield Lines(GROUND, np.array([(x, y, 0.0) for x in across for y in (-_ASIDE_M, _ASIDE_M)]), 0.004, _LINES)
+
+    def _of_obstacle(self) -> Iterator[Solid]:
+        """A plate under each wheel that hits it; its frame has x up the plane, and z towards the rover."""
+        if self.angle_rad is None:
+            return
+        size, placed = (
+            self._config.obstacle.plate,
+            self.skeleton.place((0.0,) * 6 + (1.0,), self._zeros(), self._still()),
+        )
+        up, width, height = (
+            (0.5 * _PLATE_M, _PLATE_M, _PLATE_M) if size is None else (size.centre_up_m, size.width_m, size.height_m)
+        )
+        for wheel in self.skeleton.wheels[:HITTING]:
+            aside = float(placed.origin[wheel][1])
+            yield Box(OBSTACLE, (up, aside, -0.5 * _THICK_M), (height, width, _THICK_M), _PLATE)
+
+    def _zeros(self) -> tuple[float, ...]:
+        return (0.0,) * len(self._config.layout.turning)
+
+    def _still(self) -> tuple[float, ...]:
+        return (0.0,) * len(self.skeleton.wheels)
+
+
+class Turning:
+    """The angle by which each wheel has turned since the first tick, from its speed, one tick after the other.
+
+    Args:
+        wheels: how many.
+
+    Example:
+        >>> turning = Turning(1)
+        >>> [turning.add(t_ns, [2.0]).tolist() for t_ns in (0, 500_000_000)]
+        [[0.0], [1.0]]
+    """
+
+    def __init__(self, wheels: int) -> None:
+        self._turned, self._last_ns = np.zeros(wheels), -1
+
+    def add(self, t_ns: int, wheel_speed_radps: Sequence[float]) -> Floats:
+        """The angles (wheels,) [rad] at a tick. A time before that of the last one begins anew: another run."""
+        if self._last_ns < 0 or t_ns < self._last_ns:
+            self._turned = np.zeros(len(self._turned))
+        else:
+            step_s = (t_ns - self._last_ns) * 1e-9
+            self._turned = self._turned + np.nan_to_num(np.asarray(wheel_speed_radps, float)) * step_s
+        self._last_ns = t_ns
+        return self._turned

@@ -1,0 +1,173 @@
+"""What a running rig publishes, shown live by the server of a viewer."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+import zmq
+
+from hil.analysis.export.channels import (
+    LOG,
+    TRANSFORMS,
+    TRIAL,
+    Channel,
+    log_line,
+    number_channel,
+    numbers,
+    scene_channels,
+    transforms,
+    trial_channel,
+)
+from hil.analysis.export.tables import columns_of
+from hil.analysis.film.solids import ShownRig, Turning
+from hil.app.view.server import ViewServer
+from hil.config import Config
+from hil.messages.layout import Layout
+from hil.messages.schema import EVENT
+from hil.messages.signals import TICK, Signal, signals_of, tick_dtype
+from hil.messages.stages import UPRIGHT
+from hil.operator.curve import KeyPair, prove
+
+TOPICS = (b"tick", b"event", b"trial")
+# Without telemetry the newest place is shown again so often [s], for who has just connected.
+_QUIET_S = 0.5
+_QUEUE = 1000
+
+
+class OtherRigError(Exception):
+    """Telemetry is not of the rig of the config."""
+
+
+def live_channels(layout: Layout) -> tuple[Channel, ...]:
+    """The channels of a live view: those of an exported record, without samples.
+
+    Args:
+        layout: of the rig.
+    """
+    rows, fields = {"tick": tick_dtype(layout), "events": EVENT}, {}
+    for name, dtype in rows.items():
+        signals = signals_of(name)
+        fields[name] = [c for key in dtype.names or () for c in columns_of(signals[key], dtype[key], layout)]
+    made = tuple(number_channel(name, columns) for name, columns in fields.items())
+    return (*scene_channels(), *made, trial_channel())
+
+
+class LiveView:
+    """Turns messages of telemetry into those of a server.
+
+    Args:
+        config: of the rig that publishes.
+        server: with the `live_channels` of its layout.
+        rig: as it is drawn.
+    """
+
+    def __init__(self, config: Config, server: ViewServer, rig: ShownRig) -> None:
+        self._layout, self._server, self._rig = config.layout, server, rig
+        self._signals = [signal for signal in TICK if signal.present(config.layout)]
+        wheels = len(rig.skeleton.wheels)
+        self._turning, self._newest_ns = Turning(wheels), -1
+        # until the first tick the rover stands at the start of a trial
+        still, distance_m = (0.0,) * len(config.layout.turning), config.trial.start_distance_m
+        foot_m = rig.foot_m(UPRIGHT, still, distance_m * math.sin(rig.angle_rad or 0.0))
+        self._foot_m = 0.0 if foot_m is None else foot_m
+        self._frames = rig.frames(UPRIGHT, still, (0.0,) * wheels, self._foot_m)
+
+    def take(self, topic: bytes, content: bytes) -> None:
+        """Show one message of the publisher; what is none is left out. Raises OtherRigError."""
+        try:
+            payload = msgspec.msgpack.decode(content, type=dict[str, Any])
+            t_ns = round(float(payload.pop("timestamp")) * 1e9)
+        except (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError):
+            return
+        self._newest_ns = t_ns
+        if topic == b"tick":
+            self._tick(payload, t_ns)
+        elif topic == b"event":
+            for name, found in payload.items():
+                self._event({"name": name, **found}, t_ns)
+        else:
+            self._trial(payload, t_ns)
+
+    def quiet(self) -> None:
+        """Show the newest place again: nothing came for a while."""
+        t_ns = time.time_ns() if self._newest_ns < 0 else self._newest_ns
+        self._server.show_scene(t_ns)
+        self._server.send(TRANSFORMS, transforms(self._frames, t_ns), t_ns)
+
+    def _tick(self, payload: Mapping[str, Any], t_ns: int) -> None:
+        names, values = [], []
+        for signal in self._signals:
+            for element, value in self._elements(signal, payload):
+                names.append((signal.name, element))
+                values.append(value)
+        self._server.send("tick", numbers(names, values), t_ns)
+        pose, joints = payload.get("pose", ()), payload.get("joint_angle_rad", ())
+        speeds = [*payload["wheel_speed_radps"].values()]
+        turned = self._turning.add(int(payload.get("t_ns", 0)), speeds)
+        if len(pose) == len(UPRIGHT) and np.isfinite(pose).all():
+            angles = [*joints.values()] if isinstance(joints, Mapping) else joints
+            foot_m = self._rig.foot_m(pose, angles, float(payload.get("gap_m", math.nan)))
+            self._foot_m = self._foot_m if foot_m is None else foot_m
+            self._frames = self._rig.frames(pose, angles, turned, self._foot_m)
+            self._server.send(TRANSFORMS, transforms(self._frames, t_ns), t_ns)
+
+    def _elements(self, signal: Signal, payload: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Names and values of the elements of a field of a tick."""
+        names, found = signal.names(self._layout), payload.get(signal.name)
+        if not names:
+            return iter([("", found)] if isinstance(found, int | float) else [])
+        values = [*found.values()] if isinstance(found, Mapping) else np.ravel(found or ()).tolist()
+        of_others = isinstance(found, Mapping) and tuple(found) != names
+        if of_others or len(values) != len(names):
+            has = ", ".join(found) if isinstance(found, Mapping) else f"{len(values)} numbers"
+            raise OtherRigError(
+                f"telemetry is of another rig than the config: {signal.name} has {has}, "
+                f"allowed: {', '.join(names)}; name the config with which the rig runs, and its --set"
+            )
+        return zip(names, values, strict=True)
+
+    def _event(self, event: Mapping[str, Any], t_ns: int) -> None:
+        self._server.send("events", numbers([(key, "") for key in event], event.values()), t_ns)
+        self._server.send(LOG, log_line(event, t_ns), t_ns)
+
+    def _trial(self, summary: Mapping[str, Any], t_ns: int) -> None:
+        found = {key: value for key, value in summary.items() if isinstance(value, int | float)}
+        self._server.send(TRIAL, numbers([(key, "") for key in found], found.values()), t_ns)
+        judged = {1: "the run is over: accepted", 0: "the run is over: not accepted"}.get(
+            int(found.get("accepted", -1))
+        )
+        self._server.send(LOG, log_line({"id": 0, "name": judged or "the run is over"}, t_ns), t_ns)
+
+
+def follow(endpoint: str, view: LiveView, going: Callable[[], bool], keys: tuple[KeyPair, bytes] | None = None) -> None:
+    """Show what is published, until it is told to end. The publisher may start later, and again.
+
+    Args:
+        endpoint: of the telemetry.
+        view: that shows it.
+        going: whether to go on.
+        keys: of this client, and the publisher's public key; None: it has none.
+
+    Raises:
+        OtherRigError: telemetry is not of the rig of the config.
+    """
+    with zmq.Context(io_threads=1) as context, context.socket(zmq.SUB) as socket:
+        socket.setsockopt(zmq.LINGER, 0)
+        socket.setsockopt(zmq.RCVHWM, _QUEUE)
+        if keys is not None:
+            prove(socket, *keys)
+        for topic in TOPICS:
+            socket.subscribe(topic)
+        socket.connect(endpoint)
+        while going():
+            if socket.poll(round(_QUIET_S * 1e3)):
+                message = socket.recv_multipart()
+                if len(message) == 2:
+                    view.take(*message)
+            else:
+                view.quiet()

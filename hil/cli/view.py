@@ -1,0 +1,131 @@
+"""`hil view`: a running rig or a record in a viewer outside this program."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hil.cli.exits import USAGE, complain, usage_errors
+from hil.cli.options import Overrides, Unverified, config_from, progress
+
+if TYPE_CHECKING:
+    from hil.config import Config
+    from hil.operator.curve import KeyPair
+
+
+def view(
+    target: Annotated[
+        str,
+        typer.Argument(metavar="CONFIG|RUN", help="Config of the rig that runs; or folder of a run, to play it back."),
+    ],
+    foxglove: Annotated[
+        bool, typer.Option("--foxglove", help="Serve Foxglove's WebSocket, for Foxglove or Lichtblick.")
+    ] = False,
+    print_layout: Annotated[
+        bool, typer.Option("--print-layout", help="Print a layout with panels for this rig, which a viewer imports.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Where viewers connect; nobody is asked who they are.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="0 takes a free one.")] = 8765,
+    endpoint: Annotated[
+        str | None,
+        typer.Option("--endpoint", metavar="tcp://ADDRESS:PORT", help="Telemetry, if not telemetry.endpoint."),
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", metavar="FILE", help="Own secret key, where telemetry has keys.")
+    ] = None,
+    server_key: Annotated[
+        Path | None, typer.Option("--server-key", metavar="FILE", help="Public key of the rig's computer.")
+    ] = None,
+    overrides: Overrides = None,
+    unverified: Unverified = False,
+) -> None:
+    """Show a running rig live, or play a record back: scene, transforms, plots and log."""
+    from hil.analysis.dataset import MissingPackageError, UnverifiedRunError
+    from hil.app.view.follow import OtherRigError
+    from hil.app.view.layout import layout_file
+    from hil.app.view.server import ViewServerError
+    from hil.operator.curve import KeysError
+    from hil.recording import RecordError
+
+    if not foxglove and not print_layout:
+        raise typer.BadParameter("name what shows it: --foxglove; or --print-layout")
+    if (key is None) != (server_key is None):
+        raise typer.BadParameter("--key and --server-key go together")
+    recorded = Path(target).is_dir()
+    if recorded and (overrides or endpoint or key):
+        raise typer.BadParameter(f"{target} is the folder of a run: --set, --endpoint and --key go with a CONFIG")
+    try:
+        with usage_errors():
+            config = _config_of_run(Path(target)) if recorded else config_from(target, overrides, None, None)
+            if print_layout:
+                print(json.dumps(layout_file(config), indent=1))
+            elif recorded:
+                _play(Path(target), config, host, port, unverified)
+            else:
+                _follow(config, host, port, endpoint, _keys(key, server_key))
+    except (
+        MissingPackageError, UnverifiedRunError, OtherRigError, ViewServerError, KeysError, RecordError, OSError,
+    ) as error:  # fmt: skip
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
+
+
+def _follow(config: Config, host: str, port: int, endpoint: str | None, keys: tuple[KeyPair, bytes] | None) -> None:
+    from hil.analysis.film.solids import ShownRig
+    from hil.app.view.follow import LiveView, follow, live_channels
+    from hil.app.view.server import ViewServer
+
+    endpoint = endpoint or config.telemetry.endpoint
+    if not endpoint:
+        raise typer.BadParameter("telemetry.endpoint is empty, so the rig publishes nothing: set one")
+    rig = ShownRig(config)
+    with ViewServer(config.name, live_channels(config.layout), rig.solids(), host, port) as server:
+        _say(server.url, f"follows the telemetry at {endpoint}")
+        follow(endpoint, LiveView(config, server, rig), _until_stopped(), keys)
+
+
+def _play(run: Path, config: Config, host: str, port: int, unverified: bool) -> None:
+    from hil.app.view.follow import live_channels
+    from hil.app.view.play_back import play_back, played
+    from hil.app.view.server import ViewServer
+
+    with (
+        played(run, unverified=unverified) as shown,
+        ViewServer(run.resolve().name, live_channels(config.layout), shown.motion.rig.solids(), host, port) as server,
+    ):
+        _say(server.url, f"plays {run} back while a viewer is connected")
+        play_back(shown, server, _until_stopped())
+
+
+def _config_of_run(run: Path) -> Config:
+    from hil.analysis.film.moments import config_of
+    from hil.recording import open_trial
+
+    with open_trial(run) as record:
+        return config_of(record)
+
+
+def _keys(key: Path | None, server_key: Path | None) -> tuple[KeyPair, bytes] | None:
+    from hil.operator.curve import read_key_pair, read_public_key
+
+    return None if key is None or server_key is None else (read_key_pair(key), read_public_key(server_key))
+
+
+def _say(url: str, what: str) -> None:
+    print(url, flush=True)
+    progress(f"{what}; in Foxglove or Lichtblick: Open connection, Foxglove WebSocket, {url}. Ctrl-C ends")
+
+
+def _until_stopped() -> Callable[[], bool]:
+    """Whether Ctrl-C, SIGHUP or SIGTERM has not come yet."""
+    stopped: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda found, _frame: stopped.append(found))
+    return lambda: not stopped
