@@ -32,7 +32,8 @@ PLACEHOLDER = re.compile(r"^[A-Z]+$|[A-Z]{3,}=|^\[|\]$|\||\.\.\.|^runs/")
 # Where commands begin to work: what comes before is read, loaded and checked.
 DOORS = (
     "hil.app.check:check_rig", "hil.app.command_server:CommandServer", "hil.app.discovery:find_devices",
-    "hil.app.faults.table:inject_all", "hil.app.run:run_repeatedly", "hil.app.selftest:selftest", "hil.app.view.server:ViewServer",
+    "hil.app.faults.table:inject_all", "hil.app.run:run_repeatedly", "hil.app.selftest:selftest",
+    "hil.app.view.server:ViewServer",
     "hil.app.warm_up:warm_up", "hil.analysis.energy:energy_curve", "hil.bench.bench_loop:bench_loop",
     "hil.bench.bench_models:bench_models", "hil.bench.bench_rig:bench_rig", "hil.bench.bench_rig:bench_virtual_cuts",
     "hil.campaign.cluster:check_cluster", "hil.campaign.folder:locked", "hil.cli.jog:_confirm",
