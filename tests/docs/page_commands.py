@@ -27,11 +27,12 @@ PROGRAMS = ("hil", "make", "python", "bash")
 OTHERS = ("dask", "export", "kill", "pre-commit", "pytest")
 SETTING = re.compile(r"^(?:[A-Z_]+=\S+ )+")
 # Words of a reader: CONFIG, RUN, N; KEY=VALUE; [ARGS]; a file of the reader's.
-OF_A_READER = ("textline", "textcells")  # drivers that docs/how-to/add-a-driver.md writes; tests/example_package has them
+OF_A_READER = ("textline", "textcells")  # drivers of docs/how-to/add-a-driver.md, in tests/example_package
 PLACEHOLDER = re.compile(r"^[A-Z]+$|[A-Z]{3,}=|^\[|\]$|\||\.\.\.|^runs/")
 # Where commands begin to work: what comes before is read, loaded and checked.
 DOORS = (
-    "hil.app.channel_calibration:read_teds", "hil.app.check:check_rig", "hil.app.command_server:CommandServer", "hil.app.discovery:find_devices",
+    "hil.app.channel_calibration:read_teds",
+    "hil.app.check:check_rig", "hil.app.command_server:CommandServer", "hil.app.discovery:find_devices",
     "hil.app.faults.table:inject_all", "hil.app.run:run_repeatedly", "hil.app.warm_up:warm_up",
     "hil.analysis.energy:energy_curve", "hil.bench.bench_loop:bench_loop", "hil.bench.bench_models:bench_models",
     "hil.bench.bench_rig:bench_rig", "hil.bench.bench_rig:bench_virtual_cuts", "hil.campaign.cluster:check_cluster",

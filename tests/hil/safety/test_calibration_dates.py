@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 
 import pytest
@@ -67,9 +68,11 @@ def test_every_kind_of_sheet_is_checked():
 
 
 @pytest.mark.slow
-def test_a_run_over_a_calibration_without_a_date_is_not_armed(tmp_path, capsys):
+def test_a_run_over_a_calibration_without_a_date_is_not_armed(tmp_path):
     loads = "loads={load_cell: {}, calibration: {pull: {offset_V: 0.001}}}"
     settings = ["--set", loads, "--set", "limits.calibration_days=365", "--set", "telemetry.endpoint=''"]
     assert run(["run", "sim_juno", "--out", str(tmp_path / "run"), *settings]) == 3
-    said = " ".join(capsys.readouterr().err.split())
-    assert "date of loads.calibration.pull: no date; allowed: a date, at most 365 days ago" in said
+    (reason,) = json.loads((tmp_path / "run" / "summary.json").read_text())["reasons"]
+    assert reason.startswith("not armed: date of loads.calibration.pull")
+    assert "at most 365 days ago (limits.calibration_days)" in reason
+    assert "calibrate it again" in reason
