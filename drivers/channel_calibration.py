@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from drivers.host import COMPUTER, Alive, Host
-
-if TYPE_CHECKING:
-    from drivers.driver_type import RigSetup
 
 
 class Shunt(NamedTuple):
@@ -48,7 +45,7 @@ class ChannelCalibration:
     def shunt_gains(
         self,
         section: Any,  # noqa: ARG002
-        rig: RigSetup,  # noqa: ARG002
+        rig: Any,  # noqa: ARG002
         channels: tuple[str, ...],  # noqa: ARG002
         shunt: Shunt,  # noqa: ARG002
         host: Host = COMPUTER,  # noqa: ARG002
@@ -60,7 +57,7 @@ class ChannelCalibration:
 
         Args:
             section: checked.
-            rig: the rig that it is part of.
+            rig: the rig that it is part of, a `RigSetup`.
             channels: names of channels, bridges all.
             shunt: that the device has.
             host: computer whose clock and ports are used.
@@ -75,7 +72,7 @@ class ChannelCalibration:
     def teds(
         self,
         section: Any,  # noqa: ARG002
-        rig: RigSetup,  # noqa: ARG002
+        rig: Any,  # noqa: ARG002
         host: Host = COMPUTER,  # noqa: ARG002
         alive: Alive = lambda: None,  # noqa: ARG002
     ) -> dict[str, Teds | None]:

@@ -174,8 +174,7 @@ class DriverType(ABC, Generic[S]):
         A driver of wheel drives, as a package brings it; `make` imports the device itself:
 
         >>> from typing import Literal
-        >>> from drivers.channel_calibration import ChannelCalibration
-    from drivers.device_sections import DrivesSection
+        >>> from drivers.device_sections import DrivesSection
         >>> class Section(DrivesSection):
         ...     driver: Literal["wheels"]
         ...     timeout_ms: int = 100

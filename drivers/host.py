@@ -15,13 +15,37 @@ from typing import Any, Protocol
 # A read of a port returns after so long without a byte, and a wait for a device server is divided into such pieces
 # [s], so that the waiting process can report in between that it is alive.
 SLICE_S = 0.004
-BITS_PER_BYTE = 10  # 8N1
+_BITS_PER_BYTE = 10  # 8N1: a start bit, 8 data bits, a stop bit
 # A device calls it every few ms while it waits: its process is alive.
 Alive = Callable[[], None]
 # Between two looks at a serial port whose bytes are awaited [s].
 LOOK_S = 0.0003
 # A port that takes no byte for so long is gone [s].
 WRITE_S = 1.0
+
+
+def line_time_s(count: float, baud: int) -> float:
+    """How long bytes are on a serial line, one right after the other, 8N1 [s].
+
+    Args:
+        count: of bytes; or bytes a second, then it is the share of its time that the line carries them.
+        baud: of the line.
+
+    Example:
+        >>> line_time_s(96, 9600)
+        0.1
+    """
+    return count * _BITS_PER_BYTE / baud
+
+
+def line_time_ns(count: int, baud: int) -> int:
+    """The same in whole ns, rounded down.
+
+    Example:
+        >>> line_time_ns(1, 115200)
+        86805
+    """
+    return count * _BITS_PER_BYTE * 1_000_000_000 // baud
 
 
 class SerialPort(Protocol):

@@ -13,7 +13,7 @@ from drivers.checks import load_problems
 from drivers.dimetix.protocol import LEAST_MS, MESSAGE_BYTES
 from drivers.dimetix.section import DimetixSection
 from drivers.driver_type import Connection, InstrumentSetup, InstrumentType, LineLoad, RigSetup
-from drivers.host import BITS_PER_BYTE, COMPUTER, Alive, Host
+from drivers.host import COMPUTER, Alive, Host, line_time_s
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class DimetixType(InstrumentType[DimetixSection]):
         """See DriverType."""
         if (motion := rig.instruments.get(self.role)) is None:
             return ()
-        return (LineLoad(section.port, MESSAGE_BYTES * BITS_PER_BYTE * motion.rate_hz / section.baud),)
+        return (LineLoad(section.port, line_time_s(MESSAGE_BYTES * motion.rate_hz, section.baud)),)
 
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         """See DriverType."""

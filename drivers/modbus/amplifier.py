@@ -8,7 +8,7 @@ from collections import deque
 import msgspec
 import numpy as np
 
-from drivers.host import BITS_PER_BYTE, COMPUTER, SLICE_S, Alive, Host
+from drivers.host import COMPUTER, SLICE_S, Alive, Host, line_time_s
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import DaqBlock
 from drivers.modbus import protocol
@@ -67,7 +67,7 @@ class AmplifierSettings(msgspec.Struct, frozen=True):
         """Line time of reading all channels once, with the silences after each frame [s]."""
         bytes_ = sum(len(request.frame) + request.length for request in self.requests())
         silences = 2 * len(self.spans()) * protocol.silence_ns(self.baud) * 1e-9
-        return bytes_ * BITS_PER_BYTE / self.baud + silences
+        return line_time_s(bytes_, self.baud) + silences
 
 
 def check(settings: AmplifierSettings) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from drivers.checks import channel_problems, load_problems
 from drivers.driver_type import Connection, LineLoad, LoadsType, RigSetup
-from drivers.host import BITS_PER_BYTE, COMPUTER, Alive, Host
+from drivers.host import COMPUTER, Alive, Host, line_time_s
 from drivers.modbus.section import ModbusLoadsSection
 from drivers.section import Problem
 
@@ -107,7 +107,7 @@ class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
     def _load(settings: AmplifierSettings) -> LineLoad:
         """Share of its time that the line carries bytes."""
         bytes_ = sum(len(request.frame) + request.length for request in settings.requests())
-        return LineLoad(settings.port, bytes_ * BITS_PER_BYTE * settings.rate_hz / settings.baud)
+        return LineLoad(settings.port, line_time_s(bytes_ * settings.rate_hz, settings.baud))
 
 
 MODBUS_LOADS = ModbusLoadsType()

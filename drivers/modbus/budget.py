@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from drivers.host import BITS_PER_BYTE
+from drivers.host import line_time_s
 from drivers.modbus import protocol
 from drivers.modbus.settings import REFRESH_AT, ModbusValvesSettings, runs
 
@@ -23,7 +23,7 @@ class Load(NamedTuple):
 
 def exchange_s(request: protocol.ModbusRequest[Any], baud: int) -> float:
     """Line time of a request, its answer and the silences after both [s]."""
-    return (len(request.frame) + request.length) * BITS_PER_BYTE / baud + 2e-9 * protocol.silence_ns(baud)
+    return line_time_s(len(request.frame) + request.length, baud) + 2e-9 * protocol.silence_ns(baud)
 
 
 def load(settings: ModbusValvesSettings) -> Load:

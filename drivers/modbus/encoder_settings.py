@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from drivers.host import BITS_PER_BYTE
+from drivers.host import line_time_s
 from drivers.modbus import protocol
 from drivers.modbus.budget import exchange_s
 from drivers.modbus.protocol import Function
@@ -97,10 +97,10 @@ class EncodersSettings(msgspec.Struct, frozen=True):
     def bytes_s(self) -> float:
         """Line time of the bytes of that alone [s]."""
         requests = [encoder.request() for encoder in self.encoders]
-        return sum(len(request.frame) + request.length for request in requests) * BITS_PER_BYTE / self.baud
+        return line_time_s(sum(len(request.frame) + request.length for request in requests), self.baud)
 
     def longest_answer_s(self) -> float:
         """Line time of a request and its answer, of the encoder with the longest [s]."""
         requests = [encoder.request() for encoder in self.encoders]
         longest = max((len(request.frame) + request.length for request in requests), default=0)
-        return longest * BITS_PER_BYTE / self.baud
+        return line_time_s(longest, self.baud)

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from drivers.device_sections import Baud, DrivesSection, Port, Wheel
-from drivers.host import BITS_PER_BYTE
+from drivers.host import line_time_s
 from drivers.roboclaw.protocol import READINGS, SLOW
 from drivers.section import Listed, Section
 
@@ -60,4 +60,4 @@ class RoboClawDrivesSection(DrivesSection):
         speeds = _SPEEDS_RAMPED if self.acceleration_radps2 > 0.0 else _SPEEDS
         each = (speeds + 2 * _ENCODER_SPEED) * self.rate_hz + _STATUS + power_hz * _POWER
         on_bus = [sum(controller.bus == bus for controller in self.controllers) for bus in range(len(self.ports))]
-        return [count * each * BITS_PER_BYTE / self.baud for count in on_bus]
+        return [line_time_s(count * each, self.baud) for count in on_bus]

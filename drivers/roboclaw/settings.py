@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from drivers.host import BITS_PER_BYTE
+from drivers.host import line_time_s
 from drivers.roboclaw.protocol import (
     ADDRESSES,
     READINGS,
@@ -168,7 +168,7 @@ def speed_commands(settings: RoboClawSettings) -> tuple[CommandCode, ...]:
 def answer_s(settings: RoboClawSettings, bus: Bus) -> float:
     """How long an answer may take, with the line time of the longest transaction [s]."""
     stop_together = len(settings.controllers) * _size(CommandCode.DUTY)
-    return settings.answer_timeout_ms * 1e-3 + max(stop_together, 4 + VERSION_BYTES) * BITS_PER_BYTE / bus.baud
+    return settings.answer_timeout_ms * 1e-3 + line_time_s(max(stop_together, 4 + VERSION_BYTES), bus.baud)
 
 
 def budget(settings: RoboClawSettings) -> float:
@@ -186,9 +186,9 @@ def in_flight_s(settings: RoboClawSettings) -> float:
     """
     run = CommandCode.RUN_ACCELERATING if settings.acceleration_qpps2 else CommandCode.RUN
     if settings.stop_together:
-        return max((2 + SETTINGS[run].size + 2) * BITS_PER_BYTE / bus.baud for bus in settings.buses)
+        return max(line_time_s(2 + SETTINGS[run].size + 2, bus.baud) for bus in settings.buses)
     longest = max(_size(command) for command in (run, *speed_commands(settings), *SLOW))
-    return max(longest * BITS_PER_BYTE / bus.baud + bus.turnaround_us * 1e-6 for bus in settings.buses)
+    return max(line_time_s(longest, bus.baud) + bus.turnaround_us * 1e-6 for bus in settings.buses)
 
 
 def cut_s(settings: RoboClawSettings) -> float:
@@ -196,7 +196,7 @@ def cut_s(settings: RoboClawSettings) -> float:
     frame = 2 + SETTINGS[CommandCode.DUTY].size + 2
     times_s = []
     for place, bus in enumerate(settings.buses):
-        count, line_s = len(settings.on(place)), BITS_PER_BYTE / bus.baud
+        count, line_s = len(settings.on(place)), line_time_s(1, bus.baud)
         # one by one: each stop waits for the previous answer, and the buses wait for each other
         answers_s = 0.0 if settings.stop_together else (count - 1) * (line_s + bus.turnaround_us * 1e-6)
         times_s.append(count * frame * line_s + answers_s)
@@ -211,7 +211,7 @@ def _controller_s(settings: RoboClawSettings, controller: RoboClawControllerSett
         (CommandCode.STATUS, STATUS_HZ),
         *((command, settings.slow_hz) for command in SLOW),
     ]
-    line_s = BITS_PER_BYTE / bus.baud
+    line_s = line_time_s(1, bus.baud)
     return sum(rate * (_size(command) * line_s + bus.turnaround_us * 1e-6) for command, rate in rates)
 
 

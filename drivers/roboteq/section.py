@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from drivers.device_sections import Baud, DrivesSection, Port, Wheel
-from drivers.host import BITS_PER_BYTE
+from drivers.host import line_time_s
 from drivers.section import Listed, Section
 
 CONTROLLERS = 8
@@ -41,4 +41,4 @@ class RoboteqDrivesSection(DrivesSection):
 
     def port_load(self) -> float:
         """Share of its time that each port carries bytes."""
-        return (2 * (_GO + _SPEED) * self.rate_hz + _SLOW) * BITS_PER_BYTE / self.baud
+        return line_time_s(2 * (_GO + _SPEED) * self.rate_hz + _SLOW, self.baud)

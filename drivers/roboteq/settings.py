@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from drivers.host import BITS_PER_BYTE
+from drivers.host import line_time_s
 from drivers.roboteq import protocol
 from drivers.roboteq.protocol import Exchange
 
@@ -98,7 +98,7 @@ class RoboteqSettings(msgspec.Struct, frozen=True):
     def exchange_s(self, exchange: Exchange) -> float:
         """Longest time of a request and its answer [s]."""
         size = len(exchange.frame) + exchange.longest_answer
-        return size * BITS_PER_BYTE / self.baud + self.turnaround_us * 1e-6
+        return line_time_s(size, self.baud) + self.turnaround_us * 1e-6
 
 
 def check(settings: RoboteqSettings) -> None:
@@ -149,4 +149,4 @@ def in_flight_s(settings: RoboteqSettings) -> float:
 
 def cut_s(settings: RoboteqSettings) -> float:
     """Time from the first byte of a cut to the last byte of its stop [s]; on all ports at the same time."""
-    return len(STOP.frame) * BITS_PER_BYTE / settings.baud
+    return line_time_s(len(STOP.frame), settings.baud)

@@ -11,7 +11,7 @@ from typing import TypeVar
 import serial
 
 from drivers.damage import DamageCount
-from drivers.host import BITS_PER_BYTE, COMPUTER, SLICE_S, Alive, Host, SerialPort
+from drivers.host import COMPUTER, SLICE_S, Alive, Host, SerialPort, line_time_ns
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
 from drivers.serial.bad_frame import BadFrameError
 
@@ -98,7 +98,7 @@ class SerialLink:
 
     def line_ns(self, count: int) -> int:
         """Line time of so many bytes [ns]."""
-        return count * BITS_PER_BYTE * 1_000_000_000 // self.baud
+        return line_time_ns(count, self.baud)
 
     def post(self, request: bytes) -> None:
         """Write a request now, unless it is posted already; the next `ask` with the same bytes only awaits its answer.

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from drivers.damage import DamageCount
-from drivers.host import BITS_PER_BYTE, COMPUTER, LOOK_S, Alive, Host, SerialPort
+from drivers.host import COMPUTER, LOOK_S, Alive, Host, SerialPort, line_time_ns
 from drivers.interfaces import Health, LinkLostError
 from drivers.serial.bad_frame import BadFrameError
 from drivers.serial.link import GONE, gone_error, open_port
@@ -106,7 +106,7 @@ class ListeningLink:
         self.device, self.port, self.baud = device, port, baud
         self._framing, self._take, self._longest = framing, take, longest
         self._timeout_ns, self._host, self._alive = round(timeout_s * 1e9), host, alive
-        self._byte_ns = BITS_PER_BYTE * 1_000_000_000 // baud
+        self._byte_ns = line_time_ns(1, baud)
         self._silent_ns = max(SILENT_PERIODS * period_ns, LEAST_SILENT_NS)
         self._looks = Looks(period_ns)
         self._damage = DamageCount(f"{device} on {port}", "messages")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from contextlib import suppress
 
-from drivers.host import BITS_PER_BYTE, COMPUTER, Host, SharedPort
+from drivers.host import COMPUTER, Host, SharedPort, line_time_ns
 from drivers.interfaces import LinkLostError, StopFrames
 from drivers.serial.link import GONE, port_error
 
@@ -72,7 +72,7 @@ class StopPort:
         if written < len(self._frames[0]):
             self._frames[0] = self._frames[0][written:]
             return False
-        on_line_ns = len(self._frames.popleft()) * BITS_PER_BYTE * 1_000_000_000 // self.stop.baud
+        on_line_ns = line_time_ns(len(self._frames.popleft()), self.stop.baud)
         self.due_ns = now_ns + on_line_ns + round(self.stop.pause_s * 1e9)
         return True
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from drivers.checks import load_problems
 from drivers.driver_type import Connection, InstrumentType, LineLoad, RigSetup
-from drivers.host import BITS_PER_BYTE, COMPUTER, Alive, Host
+from drivers.host import COMPUTER, Alive, Host, line_time_s
 from drivers.section import Problem
 from drivers.vectornav.protocol import IMU_BYTES, RATES_HZ
 from drivers.vectornav.section import VectorNavSection
@@ -61,7 +61,7 @@ class VectorNavType(InstrumentType[VectorNavSection]):
         """See DriverType."""
         if (imu := rig.instruments.get(self.role)) is None:
             return ()
-        return (LineLoad(section.port, IMU_BYTES * BITS_PER_BYTE * imu.rate_hz / section.baud),)
+        return (LineLoad(section.port, line_time_s(IMU_BYTES * imu.rate_hz, section.baud)),)
 
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         """See DriverType."""

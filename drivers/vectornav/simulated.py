@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drivers.host import BITS_PER_BYTE
+from drivers.host import line_time_s
 from drivers.serial.bad_frame import BadFrameError
 from drivers.sim.protocol.plant_ports import Instrument
 from drivers.sim.protocol.reading_stream import StreamingDevice
@@ -121,7 +121,7 @@ class VectorNavDevice(StreamingDevice):
         return 0
 
     def _fits(self, output: int, rate_hz: int) -> bool:
-        return _LENGTHS[output] * BITS_PER_BYTE * rate_hz <= self._baud
+        return line_time_s(_LENGTHS[output] * rate_hz, self._baud) <= 1.0
 
     def _restart(self, now_ns: int) -> None:
         if self._output == protocol.OUTPUT_OFF:

@@ -27,10 +27,11 @@ PROGRAMS = ("hil", "make", "python", "bash")
 OTHERS = ("dask", "export", "kill", "pre-commit", "pytest")
 SETTING = re.compile(r"^(?:[A-Z_]+=\S+ )+")
 # Words of a reader: CONFIG, RUN, N; KEY=VALUE; [ARGS]; a file of the reader's.
-OF_A_READER = "textline"  # the driver that docs/how-to/add-a-driver.md writes; tests/example_package has it
+OF_A_READER = ("textline", "textcells")  # drivers of docs/how-to/add-a-driver.md, in tests/example_package
 PLACEHOLDER = re.compile(r"^[A-Z]+$|[A-Z]{3,}=|^\[|\]$|\||\.\.\.|^runs/")
 # Where commands begin to work: what comes before is read, loaded and checked.
 DOORS = (
+    "hil.app.channel_calibration:read_teds",
     "hil.app.check:check_rig", "hil.app.command_server:CommandServer", "hil.app.discovery:find_devices",
     "hil.app.faults.table:inject_all", "hil.app.run:run_repeatedly", "hil.app.selftest:selftest",
     "hil.app.view.server:ViewServer",
@@ -71,7 +72,7 @@ def _begins(line: str, programs: tuple[str, ...]) -> bool:
 
 def complete(words: list[str]) -> bool:
     """Whether a command of `hil` can be given as it stands: nothing is left to the reader, and no argument missing."""
-    if any(PLACEHOLDER.search(word) or OF_A_READER in word for word in words):
+    if any(PLACEHOLDER.search(word) or any(name in word for name in OF_A_READER) for word in words):
         return False
     command, rest = _command(words[1:])
     if isinstance(command, TyperGroup):

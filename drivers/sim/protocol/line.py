@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from drivers.host import BITS_PER_BYTE
+from drivers.host import line_time_ns
 from drivers.sim.protocol.plant_ports import NEVER_NS, TakesTimes
 
 Kind = Literal[
@@ -208,7 +208,7 @@ class Line:
         network: bool = False,
     ) -> None:
         self.path, self.device, self._answered, self._network = path, device, answered, network
-        self._byte_ns = 0 if network else BITS_PER_BYTE * 1_000_000_000 // baud
+        self._byte_ns = 0 if network else line_time_ns(1, baud)
         self._turnaround_ns = turnaround_ns
         self._inbound: deque[tuple[int, int, bytes]] = deque()  # began, ended, bytes
         self._outbound: deque[tuple[int, bytes]] = deque()  # due, bytes

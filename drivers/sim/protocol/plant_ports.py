@@ -101,12 +101,14 @@ class Sampled(Protocol):
     Attributes:
         channels: how many there are.
         rate_hz: samples a second.
-        full_scale: of all channels, or (channels,) of each, either sign, in the unit of their readings.
     """
 
     channels: int
     rate_hz: int
-    full_scale: float | npt.NDArray[np.float64]
+
+    @property
+    def full_scale(self) -> float | npt.NDArray[np.float64]:
+        """Of all channels, or (channels,) of each, either sign, in the unit of their readings."""
 
     @property
     def samples(self) -> int:
@@ -144,7 +146,7 @@ class Readings(Protocol):
 class LoadReadings(Readings, Instrument, Protocol):
     """The load channels, in the order of their names: for an amplifier that is asked, or for a device that streams.
 
-    As of an instrument, a reading is a sample of all channels, in the unit that `drivers.driver_type.LoadChannelSetup` has.
+    As of an instrument, a reading is a sample of all channels, in the unit that `LoadChannelSetup` of the rig has.
     """
 
 

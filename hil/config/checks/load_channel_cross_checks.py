@@ -58,9 +58,8 @@ def _sheets(config: UncheckedConfig, loads: LoadsConfig) -> Iterator[Problem]:
             continue
         columns, reading = (name,) if name in (PULL, FRAME) else axes, config.load_reading
         if (wrong := sheet.of_other_unit(reading)) is not None:
-            own, other = ("V", "N") if reading == "V" else ("N", "V")
-            allowed = f"not set: the driver reads {'volts' if own == 'V' else 'loads'}; write {wrong[:-1]}{own}"
-            yield Problem(f"{key}.{wrong}", f"a number for readings in {other}", allowed, ("devices.loads.driver",))
+            allowed = f"not set: the driver reads {'volts' if reading == 'V' else 'loads'}; write {wrong[:-1]}{reading}"
+            yield Problem(f"{key}.{wrong}", f"a number for readings in {wrong[-1]}", allowed, ("devices.loads.driver",))
             continue
         gains, field = sheet.gains(reading), f"{key}.load_per_{reading}"
         if gains is not None and len(gains) != len(columns):

@@ -11,7 +11,7 @@ from pydantic import Field
 from drivers.checks import load_problems
 from drivers.device_sections import Baud, LoadReading, LoadsSection, Port
 from drivers.driver_type import Connection, LineLoad, LoadSetup, LoadsType, RigSetup
-from drivers.host import BITS_PER_BYTE, COMPUTER, Alive, Host
+from drivers.host import COMPUTER, Alive, Host, line_time_s
 from drivers.interfaces import DeviceError, Health
 from drivers.serial.bad_frame import BadFrameError
 from drivers.serial.listening import ListeningLink, Message, lines
@@ -55,7 +55,7 @@ class CellsType(LoadsType[CellsSection]):
 
     def line_loads(self, section: CellsSection, rig: RigSetup):
         longest = framed([cell.full_scale for cell in rig.loads.cells])
-        return [LineLoad(section.port, len(longest) * BITS_PER_BYTE * rig.loads.rate_hz / section.baud)]
+        return [LineLoad(section.port, line_time_s(len(longest) * rig.loads.rate_hz, section.baud))]
 
     def at_endpoints(self, values, endpoints):
         values["port"] = endpoints["textcells"]

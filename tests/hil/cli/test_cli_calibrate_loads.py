@@ -67,6 +67,12 @@ def test_a_rover_whose_legs_sway_is_not_zeroed(legs, tmp_path, capsys):
     assert "front_right_fz: the reading moves" in capsys.readouterr().err
 
 
+def test_offsets_of_a_driver_that_reads_loads_are_newtons(legs, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("hil.config.model.UncheckedConfig.load_reading", property(lambda _: "N"))
+    assert run(["calibrate", "zero", str(tmp_path), "--sensor", "front_left_fz", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"sensor", "offset_N"}
+
+
 def test_torque_of_a_cylinder_is_that_of_its_bore_and_lever(legs, tmp_path, capsys):
     sheet = tmp_path / "cylinders.yaml"
     assert run(["calibrate", "cylinder", str(tmp_path), "--cylinder", "left", "--sheet", str(sheet), "--json"]) == 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 
 import pytest
 
+from hil.cli import run
 from hil.config import load_config
 from hil.safety.calibration_dates import calibration_checks
 
@@ -63,3 +65,14 @@ def test_every_kind_of_sheet_is_checked():
         ("date of cylinders.calibration.left", "2026-06-29"),
         ("date of imu.calibration", "2026-06-30"),
     ]
+
+
+@pytest.mark.slow
+def test_a_run_over_a_calibration_without_a_date_is_not_armed(tmp_path):
+    loads = "loads={load_cell: {}, calibration: {pull: {offset_V: 0.001}}}"
+    settings = ["--set", loads, "--set", "limits.calibration_days=365", "--set", "telemetry.endpoint=''"]
+    assert run(["run", "sim_juno", "--out", str(tmp_path / "run"), *settings]) == 3
+    (reason,) = json.loads((tmp_path / "run" / "summary.json").read_text())["reasons"]
+    assert reason.startswith("not armed: date of loads.calibration.pull")
+    assert "at most 365 days ago (limits.calibration_days)" in reason
+    assert "calibrate it again" in reason
