@@ -6,6 +6,8 @@ with `pytest test_relay_board.py`, or here with `.venv/bin/pytest examples/test_
 needs `pip install 'rover-hil[testing]' 'pymodbus[serial]'`.
 """
 
+from contextlib import closing
+
 import pytest
 from pymodbus.client import ModbusSerialClient
 
@@ -23,13 +25,11 @@ def extend(port: str, baud: int) -> float:
     client = ModbusSerialClient(port, baudrate=baud, timeout=0.2, retries=2)
     if not client.connect():
         raise ConnectionError(f"no relay board at {port}")
-    try:
+    with closing(client):
         client.write_coils(EXTEND, [True, False], device_id=1)
         if client.read_coils(EXTEND, count=2, device_id=1).bits[:2] != [True, False]:
             raise RuntimeError("the relay board did not switch")
         return float(client.read_input_registers(10, device_id=1).registers[0]) * 100.0
-    finally:
-        client.close()
 
 
 # ---- its tests ----
