@@ -24,8 +24,8 @@ def steps(valves, count=12):
 
 
 def test_opening_switches_off_what_a_dead_host_has_left_on(rig):
-    rig.board._switch(1, True, 0)
-    rig.board._switch(6, True, 0)
+    rig.board.switch(1, True, 0)
+    rig.board.switch(6, True, 0)
     rig.valves().open()
     assert rig.board.on == [False] * 6 + [True, False]  # coil 6 is not ours
 
@@ -90,7 +90,7 @@ def test_between_an_answer_and_the_next_request_the_line_is_silent_for_long_enou
 def test_coils_that_are_nobody_s_neighbours_are_never_touched(make_rig, powered, step_until):
     rig = make_rig(coils=(0, 2, 4, 5))
     for coil in (1, 3, 6, 7):
-        rig.board._switch(coil, True, 0)
+        rig.board.switch(coil, True, 0)
     valves = rig.valves(coils=(0, 2, 4, 5), flash_on=False)
     powered(valves)
     valves.write(ValveCommand(3, VALVES_OFF))
@@ -208,7 +208,7 @@ def test_a_port_that_is_gone_is_a_lost_link_and_after_opening_again_nothing_is_p
 def test_a_coil_that_somebody_else_switches_is_an_error_and_is_switched_off(rig, powered, step_until):
     valves = rig.valves()
     powered(valves)
-    rig.board._switch(1, True, 0)
+    rig.board.switch(1, True, 0)
     with pytest.raises(DeviceError, match=r"coil 1 \(left_retract\) reads on and was switched off"):
         steps(valves, 200)
     step_until(valves, lambda: rig.cylinders.powered == ALL_OFF)
@@ -250,7 +250,7 @@ def test_the_supply_is_set_when_the_link_is_opened(rig):
 def test_stop_frames_switch_all_valves_off_and_nothing_else(make_rig, coils, send_stop):
     rig = make_rig(coils=coils)
     for coil in range(8):
-        rig.board._switch(coil, True, 0)
+        rig.board.switch(coil, True, 0)
     (stop,) = rig.valves(coils=coils).stop_frames()
     send_stop(stop)
     rig.time.sleep(0.05)
