@@ -207,7 +207,7 @@ def _run(command: list[str], **options: Any) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     if done.returncode != 0:
         raise CheckError(f"{' '.join(command)} ended with status {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return str(done.stdout)
 
 
 def main(pythons: list[str]) -> int:
