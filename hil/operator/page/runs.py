@@ -15,6 +15,7 @@ import msgspec
 FIGURE, SUMMARY, REPORT, RECORD = "figure.png", "summary.json", "report.html", "trial.h5"
 _CAMPAIGN = "campaign.json"
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_OF_A_CAMERA = re.compile(r"frames\.csv|[0-9]{6,9}\.jpg")
 # Longest time that reading a record may take [s].
 _READS_S = 60.0
 _PLAIN = (int, float, str, bool, type(None))
@@ -70,6 +71,22 @@ class RunFolder:
         path = _files(folder).get(kind)
         if path is None:
             raise LookupError(f"{name} has no {kind[:40]}")
+        return path
+
+    def camera_file(self, name: str, file: str) -> Path:
+        """A frame of a run's camera, or their table.
+
+        Args:
+            name: of the run, as listed.
+            file: its name.
+
+        Raises:
+            LookupError: there is none.
+        """
+        path = self._run(name) / "camera" / file
+        links = path.parent.is_symlink() or path.is_symlink()
+        if not _OF_A_CAMERA.fullmatch(file) or links or not path.is_file():
+            raise LookupError(f"{name} has no {file[:40]} of a camera")
         return path
 
     def read(self, name: str, what: str, *series: str) -> bytes:
