@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
 
 from hil.analysis.film.moments import config_of, turned_rad
 from hil.analysis.film.outlines import body_outline, rim_outline, spoke_lines
-from hil.analysis.film.skeleton import Skeleton
+from hil.analysis.film.skeleton import Floats, Placed, Skeleton
 from hil.config.model_parameters import nominal_rig
 from hil.config.schema.camera import CameraConfig
 from hil.config.schema.rover import tree_on_rig
@@ -22,8 +20,8 @@ from hil.recording.camera_frames import FOLDER, Frame, frame_name, write_frames
 from hil.recording.stored_rows import packed
 
 _SIDE = (0, 2)
-# What the camera sees: so much ahead of and behind the rover's start [m]; its height follows from the frame's.
-_SEEN_M = 2.4
+# Beside the way of the rover's base the camera sees so much at each end, for the rest of the rover [m].
+_BESIDE_M = 0.9
 _GROUND = 0.8  # of the frame's height
 _GREY, _DARK, _BROWN, _ORANGE = (235, 235, 235), (40, 40, 40), (150, 120, 90), (210, 140, 60)
 _FIELDS = ("t_ns", "pose", "joint_angle_rad", "wheel_speed_radps")
@@ -50,6 +48,8 @@ def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
     turned = turned_rad(rows)
     end_ns, period_ns = int(rows["t_ns"][-1]), 1e9 / config.rate_hz
     (run / FOLDER).mkdir(exist_ok=True)
+    ways = rows["pose"][:, 0]
+    seen_m = float(ways.min()) - _BESIDE_M, float(ways.max()) + _BESIDE_M
     frames = []
     for number in range(math.floor(end_ns / period_ns) + 1):
         t_ns = round(number * period_ns)
@@ -57,21 +57,23 @@ def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
         row = rows[place]
         placed = skeleton.place(row["pose"], row["joint_angle_rad"], turned[place])
         name = frame_name(number)
-        (run / FOLDER / name).write_bytes(_drawn(skeleton, placed, config, f"{t_ns * 1e-9:.3f} s"))
+        (run / FOLDER / name).write_bytes(_drawn(skeleton, placed, config, seen_m, f"{t_ns * 1e-9:.3f} s"))
         frames.append(Frame(t_ns, number, name, "simulated"))
     write_frames(run, frames)
     return frames
 
 
-def _drawn(skeleton: Skeleton, placed: Any, config: CameraConfig, caption: str) -> bytes:
+def _drawn(
+    skeleton: Skeleton, placed: Placed, config: CameraConfig, seen_m: tuple[float, float], caption: str
+) -> bytes:
     """One frame as JPEG."""
     width, height = config.width_px, config.height_px
-    scale = width / _SEEN_M
+    scale = width / (seen_m[1] - seen_m[0])
     image = Image.new("RGB", (width, height), _GREY)
     pen = ImageDraw.Draw(image)
 
-    def on_frame(points: Sequence[Any]) -> list[tuple[float, float]]:
-        return [(0.5 * width + scale * float(x), _GROUND * height - scale * float(z)) for x, z in points]
+    def on_frame(points: Floats) -> list[tuple[float, float]]:
+        return [(scale * (float(x) - seen_m[0]), _GROUND * height - scale * float(z)) for x, z in points]
 
     pen.rectangle((0, _GROUND * height, width, height), fill=_BROWN)
     for body in skeleton.tree.bodies:

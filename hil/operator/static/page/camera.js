@@ -1,6 +1,6 @@
 /** Frames of the camera that filmed a run, beside its replay: the newest one at the cursor. */
 
-import { make, runOf, setText } from "./dom.js";
+import { make, read, runOf, setText } from "./dom.js";
 
 export class Frames {
   /** Of a run; its place stays empty if nothing has filmed it. */
@@ -11,12 +11,10 @@ export class Frames {
   }
 
   async read() {
-    const answer = await fetch(`${this.address}/frames.csv`);
-    if (!answer.ok) return;
-    const rows = (await answer.text()).trim().split("\n").slice(1).map((line) => line.split(","));
-    this.times = rows.map(([t]) => Number(t) * 1e-9);
-    this.files = rows.map(([, , file]) => file);
+    const rows = await read(`${this.address}/frames`) ?? [];
     if (!rows.length) return;
+    this.times = rows.map(([t]) => t);
+    this.files = rows.map(([, file]) => file);
     this.image = make("img", { alt: "Frame of the camera" });
     this.words = make("figcaption");
     this.place.replaceChildren(this.image, this.words);
