@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ class Trial:
     folder: Path | None
     summary: Mapping[str, Any]
     wrong: str
-    annotation: Annotation = Annotation()
+    annotation: Annotation = field(default_factory=Annotation)
 
     @property
     def kept(self) -> bool:
