@@ -21,6 +21,7 @@ from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.schema.camera import CameraConfig
 from hil.recording import read_trial
+from hil.recording.annotation import annotate
 from hil.recording.camera_frames import FOLDER, TABLE, Frame, frames_of
 from hil.recording.run_folder import FolderError
 
@@ -214,7 +215,7 @@ def test_a_camera_that_the_rig_cannot_have_is_refused(source, overrides, found):
         load_config(source, overrides)
 
 
-def test_a_simulated_camera_draws_the_rover_after_the_run_and_the_record_holds(tmp_path):
+def test_a_simulated_camera_draws_the_rover_after_the_run_and_with_frames_and_a_note_the_record_holds(tmp_path):
     config = load_config("sim_impact", [*SHORT, "camera={rate_hz: 5, width_px: 160, height_px: 120}"])
     assert run_experiment(config, tmp_path, progress=lambda _: None, figure=False).exit_code == 0
     found = frames_of(tmp_path)
@@ -223,6 +224,7 @@ def test_a_simulated_camera_draws_the_rover_after_the_run_and_the_record_holds(t
     pictures = [Image.open(io.BytesIO((tmp_path / FOLDER / frame.file).read_bytes())) for frame in found]
     assert {(picture.format, picture.size) for picture in pictures} == {("JPEG", (160, 120))}
     assert np.asarray(pictures[0]).std() > 10.0
+    annotate(tmp_path, "a note", add=["good"])
     assert [str(check) for check in verify(tmp_path) if not check.ok] == []
 
 
