@@ -11,15 +11,20 @@ import msgspec
 
 from hil.app.backend import Backend
 from hil.app.build import rights_wanted
+from hil.app.camera.capture import Capture
+from hil.app.camera.silence import silence
+from hil.app.camera.simulated import film
 from hil.app.pace_check import refuse_without_pace
 from hil.app.run_loop import Signals, run_loop
 from hil.config import Config
 from hil.config.rig import Rig
+from hil.config.schema.camera import CameraConfig
 from hil.experiments.base import Experiment, Finished, Summary, samples_of
 from hil.experiments.registry import draw, experiment_type, summarise
 from hil.experiments.summary import with_digests, write_summary
 from hil.messages.fault import Event
-from hil.recording import open_trial
+from hil.recording import RecordError, open_trial
+from hil.recording.camera_frames import Frame
 from hil.recording.writer import add_events
 from hil.residuals.judgement import mark_events
 
@@ -112,16 +117,25 @@ class Resident:
         assert isinstance(experiment, Experiment)
         what = f"{experiment.name}, {experiment.headline()}, {config.loop.rate_hz} Hz, {config.clock}"
         wanted, refuse = rights_wanted(config), partial(refuse_without_pace, config)
-        wall_s = run_loop(rig, self._signals, self._progress, what, wanted=wanted, refuse=refuse)
-        return self.conclude(folder, wall_s, figure=figure)
+        camera = Capture(folder, config.camera) if config.camera and config.camera.device else None
+        if camera and camera.problem:
+            self._progress(f"{camera.problem}: the run is not filmed, or not from its start")
+        try:
+            wall_s = run_loop(rig, self._signals, self._progress, what, wanted=wanted, refuse=refuse)
+        finally:
+            frames = camera.end(getattr(rig.loop.clock, "start_ns", None)) if camera else []
+        return self.conclude(folder, wall_s, figure=figure, filmed=(camera, frames) if camera else None)
 
-    def conclude(self, folder: Path, wall_s: float, *, figure: bool = True) -> RunOutcome:
+    def conclude(
+        self, folder: Path, wall_s: float, *, figure: bool = True, filmed: tuple[Capture, list[Frame]] | None = None
+    ) -> RunOutcome:
         """Write the summary of a run whose loop has ended, publish it, draw the figure.
 
         Args:
             folder: of the run; its record is closed.
             wall_s: how long the loop ran [s].
             figure: whether one is drawn.
+            filmed: the camera of the run, and its frames; None: none has filmed it.
         """
         config, rig, kind = self._config, self.rig, experiment_type(self._config)
         with open_trial(folder, trusted=True) as record:
@@ -131,7 +145,11 @@ class Resident:
             )  # fmt: skip
             summary = summarise(finished)
             last, meta = record.tick[-1:], record.meta
-        if len(last) and (marks := mark_events(summary, *last[["tick", "t_ns"]][0].tolist())):
+        marks = [*mark_events(summary, *last[["tick", "t_ns"]][0].tolist())] if len(last) else []
+        if filmed and config.camera and len(last):
+            camera, frames = filmed
+            marks += silence(frames, int(last["t_ns"][0]), config.camera.rate_hz, camera.problem)
+        if marks:
             add_events(folder, marks)
         summary = with_digests(summary, folder, meta, trusted=True)
         write_summary(folder, summary)
@@ -140,7 +158,18 @@ class Resident:
             self._progress(f"drawing {kind.figure}")
             with open_trial(folder, trusted=True) as record:
                 draw(kind, record, summary, folder)
+        if config.camera and not config.camera.device:
+            self._draw_frames(folder, config.camera)
         return RunOutcome(exit_code(finished), summary, folder)
+
+    def _draw_frames(self, folder: Path, camera: CameraConfig) -> None:
+        """The frames of a simulated camera; a run without them is a run all the same."""
+        self._progress("drawing the frames of the simulated camera")
+        try:
+            with open_trial(folder, trusted=True) as record:
+                film(record, folder, camera)
+        except (OSError, RecordError) as error:
+            self._progress(f"camera: no frames: {error}")
 
 
 def exit_code(run: Finished) -> int:

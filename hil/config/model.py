@@ -15,6 +15,7 @@ from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_
 from drivers.device_sections import LoadReading
 from hil.config.power import watched_supplies
 from hil.config.schema.base import Section
+from hil.config.schema.camera import CameraConfig
 from hil.config.schema.cylinders import CylindersConfig
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.drive import DriveConfig, JogConfig
@@ -98,6 +99,7 @@ class UncheckedConfig(Section):
     motion: MotionConfig | None = Field(None, description="null: nothing measures the rover's place from outside")
     imu: ImuConfig | None = Field(None, description="null: the rover has no inertial measurement unit")
     joints: JointsConfig | None = Field(None, description="null: no joint has an encoder")
+    camera: CameraConfig | None = Field(None, description="null: no camera films the runs")
     estimation: EstimationConfig = Field(default_factory=EstimationConfig)
     detector: DetectorConfig = Field(default_factory=DetectorConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)

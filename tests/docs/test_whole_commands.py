@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 # What a reader has in the place of these words.
 FILLED = {
     "RUN": "made/run", "runs/YOUR_RUN": "made/run", "RUN|CAMPAIGN": "made/run", "CAMPAIGN": "made/campaign",
-    "A": "made/campaign", "B": "made/campaign", "N": "3", "DIR": "made/compared",
+    "A": "made/campaign", "B": "made/campaign", "N": "3", "DIR": "made/compared", "FOLDER": "made",
 }  # fmt: skip
 PLAN = (
     "name: two\nangles_deg: [60, 70]\nrepeats: 2\n"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hil.analysis.campaign import CSV, JSON, RecordedCampaign, contradictions, other_cell, status_of
 from hil.analysis.digests import digests_of, mismatch
+from hil.recording.annotation import Annotation, annotation_of
 from hil.recording.digests import file_sha256
 from hil.recording.run_folder import FolderError, file_in, summary_of
 
@@ -28,12 +29,14 @@ class Trial:
         folder: with its record; None where the campaign keeps none.
         summary: summary.json; empty without a folder.
         wrong: why row, summary and record are not those of one trial, as it left them; empty if they are.
+        annotation: note and tags that people wrote on it.
     """
 
     row: Mapping[str, Any]
     folder: Path | None
     summary: Mapping[str, Any]
     wrong: str
+    annotation: Annotation = field(default_factory=Annotation)
 
     @property
     def kept(self) -> bool:
@@ -83,7 +86,11 @@ def _trial(folder: Path, row: Mapping[str, Any]) -> Trial:
     if not wrong:
         changed = next(_changed(row, summary), None)
         wrong = f"{JSON} has {changed[0]} {changed[1]!r}, summary.json {changed[2]!r}" if changed else ""
-    return Trial(row, run, summary, f"{name}: {wrong}" if wrong and not wrong.startswith(name) else wrong)
+    try:
+        written = annotation_of(run)
+    except FolderError as error:
+        written = Annotation(str(error))
+    return Trial(row, run, summary, f"{name}: {wrong}" if wrong and not wrong.startswith(name) else wrong, written)
 
 
 def _changed(row: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:

@@ -18,6 +18,7 @@ from hil.operator.page.telemetry import Series, TelemetryReceiver
 from hil.operator.runtime_folder import RuntimeFolderError, read_token
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.recording.annotation import annotate, annotation_of
+from hil.recording.camera_frames import frames_of
 
 READ_RECORD = (sys.executable, "-P", "-m", "hil.app.page.record")
 
@@ -31,7 +32,7 @@ def make_page(settings: PageSettings, shown: ShownFile, access: PageAccess) -> P
     """
     return Page(
         access, OperatedRig(_connect(settings), _feed(settings), realtime=settings.realtime),
-        RunFolder(Path(settings.runs), READ_RECORD, annotation_of, annotate), shown.read,
+        RunFolder(Path(settings.runs), READ_RECORD, annotation_of, annotate, frames_of), shown.read,
         [Series(row["name"], tuple(row["path"])) for row in shown.read().content["series"]],
     )  # fmt: skip
 

@@ -58,6 +58,13 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
         if (section := getattr(devices, role, None)) is not None and role not in links:
             allowed = f"null, or left out: with {role}: null the rig has no such instrument"
             yield Problem(f"devices.{role}", f"a section, {section.driver}", allowed, (role,))
+    if (camera := config.camera) is not None:
+        if camera.device and config.clock == "lockstep":
+            allowed = '"", a simulated camera: a real one has no virtual time (clock: lockstep)'
+            yield Problem("camera.device", camera.device, allowed, ("clock",))
+        if not camera.device and config.rig == "real":
+            allowed = "a V4L2 device, as /dev/v4l/by-id/...: a real rig has no simulated camera (rig: real)"
+            yield Problem("camera.device", '""', allowed, ("rig",))
     if config.rig == "simulated":
         return
     if config.rig == "real" and config.clock == "lockstep":

@@ -107,6 +107,7 @@ class Page:
             Route("/api/runs", self._for_operators(self._list)),
             Route("/api/runs/{name:path}/record/{what}", self._for_operators(self._record)),
             Route("/api/runs/{name:path}/annotation", self._annotate, methods=["POST"]),
+            Route("/api/runs/{name:path}/camera/{file}", self._for_operators(self._camera)),
             Route("/api/runs/{name:path}/{kind}", self._for_operators(self._file)),
             Mount("/static", StaticFiles(directory=STATIC)),
             WebSocketRoute("/ws", self._socket),
@@ -265,6 +266,15 @@ class Page:
         except LookupError as error:
             return PlainTextResponse(str(error), 404)
         return FileResponse(file, headers={"Content-Security-Policy": _REPORT} if kind == "report.html" else None)
+
+    def _camera(self, request: Request) -> Response:
+        name, file = request.path_params["name"], request.path_params["file"]
+        try:
+            if file == "frames":
+                return _json(msgspec.json.encode(self._runs.frames(name)))
+            return FileResponse(self._runs.frame(name, file))
+        except LookupError as error:
+            return PlainTextResponse(str(error), 404)
 
     def _record(self, request: Request) -> Response:
         what, series = request.path_params["what"], request.query_params.getlist("series")

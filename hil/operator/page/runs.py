@@ -15,6 +15,7 @@ import msgspec
 FIGURE, SUMMARY, REPORT, RECORD = "figure.png", "summary.json", "report.html", "trial.h5"
 _CAMPAIGN = "campaign.json"
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_FRAME = re.compile(r"[0-9]{6,9}\.jpg")
 # Longest time that reading a record may take [s].
 _READS_S = 60.0
 _PLAIN = (int, float, str, bool, type(None))
@@ -30,6 +31,8 @@ class RunFolder:
         read_record: command that prints JSON from the record of a run, with its folder and what of it added.
         annotation_of: the note and tags of a run. Raises ValueError: they cannot be read.
         annotate: changes them: a new note or None, tags to add, tags to remove. Raises ValueError: not allowed.
+        frames_of: frames of a run's camera: time [ns], sequence, name of the file, where the time is from. Raises
+            ValueError: their table cannot be read.
 
     Attributes:
         read_record: the same command.
@@ -41,9 +44,10 @@ class RunFolder:
         read_record: Sequence[str],
         annotation_of: Callable[[Path], Annotation],
         annotate: Annotate,
+        frames_of: Callable[[Path], Sequence[tuple[int, int, str, str]]],
     ) -> None:
         self._folder, self.read_record = folder.resolve(), read_record
-        self._annotation_of, self._annotate = annotation_of, annotate
+        self._annotation_of, self._annotate, self._frames_of = annotation_of, annotate, frames_of
         self._summaries: dict[Path, tuple[int, dict[str, Any] | None]] = {}
 
     def listed(self, running: str) -> list[dict[str, Any]]:
@@ -70,6 +74,36 @@ class RunFolder:
         path = _files(folder).get(kind)
         if path is None:
             raise LookupError(f"{name} has no {kind[:40]}")
+        return path
+
+    def frames(self, name: str) -> list[tuple[float, str]]:
+        """Time [s] and name of each frame of a run's camera; none if nothing has filmed it.
+
+        Args:
+            name: of the run, as listed.
+
+        Raises:
+            LookupError: there is no such run, or the table cannot be read.
+        """
+        try:
+            return [(t_ns * 1e-9, file) for t_ns, _, file, _ in self._frames_of(self._run(name))]
+        except ValueError as error:
+            raise LookupError(str(error)) from None
+
+    def frame(self, name: str, file: str) -> Path:
+        """A frame of a run's camera.
+
+        Args:
+            name: of the run, as listed.
+            file: its name.
+
+        Raises:
+            LookupError: there is none.
+        """
+        path = self._run(name) / "camera" / file
+        links = path.parent.is_symlink() or path.is_symlink()
+        if not _FRAME.fullmatch(file) or links or not path.is_file():
+            raise LookupError(f"{name} has no frame {file[:40]}")
         return path
 
     def read(self, name: str, what: str, *series: str) -> bytes:

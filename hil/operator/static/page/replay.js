@@ -1,6 +1,7 @@
 /** Replays a run that is over: its record drives the drawings, and its traces have the same cursor. */
 
 import { axisStyle, bodyColours, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
+import { Frames } from "./camera.js";
 import { byId, make, read, recordOf, setText } from "./dom.js";
 
 const SPEEDS = [["1", "as it was"], ["0.1", "1/10"], ["0.01", "1/100"]];
@@ -27,7 +28,10 @@ export class Replay {
     }
     const [first, another] = [this.name !== name || !this.on, data.t_s[0]];
     Object.assign(this, { name, data, on: true, playing: false, time: another });
-    if (first) this.build(data);
+    if (first) {
+      this.build(data);
+      this.frames = new Frames(name);
+    }
     this.list();
     this.place.scrollIntoView({ block: "nearest" });
   }
@@ -65,7 +69,7 @@ export class Replay {
       make("div", { class: "row" }, this.play, button("Back to live", () => this.end()), button("Whole run", () => this.show(this.name)),
         ...(hit === null ? [] : [button("Around the impact", () => this.show(this.name, [Math.max(0, hit - AROUND_S[0]), hit + AROUND_S[1]]))]),
         make("label", {}, "Speed ", this.speed), make("label", {}, "Trace ", this.series)),
-      make("label", { class: "wide" }, "Time ", this.slider), this.words, this.box,
+      make("label", { class: "wide" }, "Time ", this.slider), this.words, this.box, this.frames.place,
     );
     this.drawChart();
   }
@@ -106,6 +110,7 @@ export class Replay {
     setText(this.words, `t = ${this.time.toFixed(4)} s${from}; ${this.series.value} ${value === null ? "-" : value.toFixed(4)}`);
     setText(this.play, this.playing ? "Pause" : "Play");
     this.chart.redraw(false);
+    this.frames.show(this.time);
   }
 
   /** Number of the tick at the cursor, or the last before it. */

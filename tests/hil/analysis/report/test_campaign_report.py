@@ -18,6 +18,7 @@ from hil.analysis.report.traces import trace_of
 from hil.analysis.report.trials import trials_of
 from hil.cli import run
 from hil.recording import read_trial
+from hil.recording.annotation import annotate
 from hil.recording.run_folder import FolderError, summary_of
 
 pytestmark = pytest.mark.slow
@@ -59,6 +60,7 @@ def reported(campaign_folder, tmp_path_factory):
     folder = campaign_folder(
         tmp_path_factory.mktemp("reported"), name=HOSTILE, operator_word=HOSTILE, variant="rcp $x^$ & co"
     )
+    annotate(folder / "trial_0001", HOSTILE, add=["soft sand"])
     return report_campaign(folder)
 
 
@@ -92,6 +94,10 @@ def test_what_people_typed_is_shown_and_does_nothing(page):
     assert all("alert" not in text for _, text in page.of("script"))
     assert page.of("h1")[0][1] == HOSTILE
     assert sum(HOSTILE in text for _, text in page.of("td")) >= 4
+
+
+def test_notes_and_tags_of_trials_are_in_the_table(page):
+    assert [text for _, text in page.of("td") if "soft sand" in text] == [f"{HOSTILE}; soft sand"]
 
 
 def test_the_page_begins_with_what_was_done_and_how_many_count(page, reported):

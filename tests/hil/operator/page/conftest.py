@@ -25,6 +25,7 @@ from hil.operator.page.server import bind, make_server, serve
 from hil.operator.page.settings import Shown
 from hil.operator.page.telemetry import Series, TelemetryReceiver
 from hil.recording.annotation import annotate, annotation_of
+from hil.recording.camera_frames import frames_of
 
 TOKEN, PAGE_TOKEN, TICKET = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
 CONTENT = {"name": "sim_impact", "series": []}
@@ -131,7 +132,7 @@ class Served:
         ticket = runs.parent / "ticket"
         ticket.write_text(TICKET.hex() + "\n")
         access = PageAccess(PAGE_TOKEN, self.address, encrypted=False, ticket=ticket)
-        self._runs = RunFolder(runs, ("false",), annotation_of, annotate)
+        self._runs = RunFolder(runs, ("false",), annotation_of, annotate, frames_of)
         page = Page(access, self.rig, self._runs, lambda: Shown(CONTENT, CHECKS), series)
         self.server = make_server(page.app(), None, None)
         self.thread = threading.Thread(target=serve, args=(self.server, listening))

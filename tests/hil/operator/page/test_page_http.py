@@ -162,3 +162,19 @@ def test_a_note_of_a_stranger_from_elsewhere_or_of_no_run_is_refused(browser, br
         assert browser.request("POST", path, body).status == 400, body
     assert browser.request("POST", path, json.dumps({"note": "x" * 20_001})).status == 413
     assert not (runs / "run_1" / "annotation.json").exists()
+
+
+def test_frames_of_a_camera_are_listed_and_served_and_nothing_else_of_their_folder(browser, browsers, runs):
+    folder = runs / "run_1" / "camera"
+    folder.mkdir(parents=True)
+    (runs / "run_1" / "trial.h5").touch()
+    assert browser.json("/api/runs/run_1/camera/frames") == []
+    (folder / "frames.csv").write_text("t_ns,sequence,file,time_from\n250000000,7,000000.jpg,camera\n")
+    (folder / "000000.jpg").write_bytes(b"frame")
+    (folder / "secret").write_text("secret")
+    (folder / "000001.jpg").symlink_to(folder / "secret")
+    assert browser.json("/api/runs/run_1/camera/frames") == [[0.25, "000000.jpg"]]
+    assert browser.get("/api/runs/run_1/camera/000000.jpg").body == b"frame"
+    for file in ("secret", "000001.jpg", "000002.jpg", "..%2ftrial.h5"):
+        assert browser.get(f"/api/runs/run_1/camera/{file}").status == 404, file
+    assert browsers().get("/api/runs/run_1/camera/000000.jpg").status == 401

@@ -10,13 +10,14 @@ import pytest
 
 from hil.operator.page.runs import RunFolder
 from hil.recording.annotation import annotate, annotation_of
+from hil.recording.camera_frames import frames_of
 
 PRINTS = (sys.executable, "-c", "import sys; print(*sys.argv[1:])")
 FAILS = (sys.executable, "-c", "import sys; sys.exit('no impact there')")
 
 
 def runs_in(folder, read_record=PRINTS):
-    return RunFolder(folder, read_record, annotation_of, annotate)
+    return RunFolder(folder, read_record, annotation_of, annotate, frames_of)
 
 
 def run_of(folder, age_s=0, **summary):

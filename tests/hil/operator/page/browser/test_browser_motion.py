@@ -167,6 +167,18 @@ def test_a_replay_shows_the_rover_and_the_traces_at_one_cursor_and_says_that_it_
     assert [one for one in replayed.problems if "/record/" not in one] == []  # it has no force samples
 
 
+def test_a_replay_shows_the_newest_frame_of_the_camera_at_the_cursor(server, replayed):
+    assert replayed.locator("figure.camera").is_hidden()  # nothing has filmed it
+    replayed.get_by_role("button", name="Back to live").click()
+    server.answers["runs/run_1/camera/frames"] = [[4.005, "000000.jpg"], [4.015, "000001.jpg"], [4.035, "000002.jpg"]]
+    replayed.get_by_role("button", name="Replay", exact=True).click()
+    shown = "document.querySelector('figure.camera')?.innerText"
+    until(lambda: replayed.evaluate(shown) == "Camera, frame 1 of 3, taken at 4.005 s")
+    scrub(replayed, 4.0301)
+    until(lambda: replayed.evaluate(shown) == "Camera, frame 2 of 3, taken at 4.015 s")
+    assert replayed.locator("figure.camera img").get_attribute("src") == "/api/runs/run_1/camera/000001.jpg"
+
+
 def test_a_replay_plays_a_hundred_times_slower_and_stops_at_the_end(replayed):
     replayed.select_option("#replay-speed", "0.01")
     replayed.get_by_role("button", name="Play", exact=True).click()

@@ -1,0 +1,89 @@
+"""A simulated camera: after the run the rover is drawn from the side, as it was at the time of each frame."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from hil.analysis.film.moments import config_of, turned_rad
+from hil.analysis.film.outlines import body_outline, rim_outline, spoke_lines
+from hil.analysis.film.skeleton import Floats, Placed, Skeleton
+from hil.config.model_parameters import nominal_rig
+from hil.config.schema.camera import CameraConfig
+from hil.config.schema.rover import tree_on_rig
+from hil.recording import OpenRecord, RecordError
+from hil.recording.camera_frames import FOLDER, Frame, frame_name, write_frames
+from hil.recording.stored_rows import packed
+
+_SIDE = (0, 2)
+# Beside the way of the rover's base the camera sees so much at each end, for the rest of the rover [m].
+_BESIDE_M = 0.9
+_GROUND = 0.8  # of the frame's height
+_GREY, _DARK, _BROWN, _ORANGE = (235, 235, 235), (40, 40, 40), (150, 120, 90), (210, 140, 60)
+_FIELDS = ("t_ns", "pose", "joint_angle_rad", "wheel_speed_radps")
+
+
+def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
+    """Draw the frames of a run, and write them with their table.
+
+    Args:
+        record: of the run.
+        run: its folder.
+        config: section `camera`.
+
+    Raises:
+        OSError: they cannot be written.
+        RecordError: the record does not say how the rover moved.
+    """
+    whole = config_of(record)
+    rows = packed(record.tick[: len(record.tick)], list(_FIELDS))
+    if not len(rows) or not np.isfinite(rows["pose"]).all():
+        raise RecordError("the record does not say how the rover moved")
+    tree = tree_on_rig(nominal_rig(whole).rover)
+    skeleton = Skeleton(tree, whole.layout.turning)
+    turned = turned_rad(rows)
+    end_ns, period_ns = int(rows["t_ns"][-1]), 1e9 / config.rate_hz
+    (run / FOLDER).mkdir(exist_ok=True)
+    ways = rows["pose"][:, 0]
+    seen_m = float(ways.min()) - _BESIDE_M, float(ways.max()) + _BESIDE_M
+    frames = []
+    for number in range(math.floor(end_ns / period_ns) + 1):
+        t_ns = round(number * period_ns)
+        place = max(int(np.searchsorted(rows["t_ns"], t_ns, "right")) - 1, 0)
+        row = rows[place]
+        placed = skeleton.place(row["pose"], row["joint_angle_rad"], turned[place])
+        name = frame_name(number)
+        (run / FOLDER / name).write_bytes(_drawn(skeleton, placed, config, seen_m, f"{t_ns * 1e-9:.3f} s"))
+        frames.append(Frame(t_ns, number, name, "simulated"))
+    write_frames(run, frames)
+    return frames
+
+
+def _drawn(
+    skeleton: Skeleton, placed: Placed, config: CameraConfig, seen_m: tuple[float, float], caption: str
+) -> bytes:
+    """One frame as JPEG."""
+    width, height = config.width_px, config.height_px
+    scale = width / (seen_m[1] - seen_m[0])
+    image = Image.new("RGB", (width, height), _GREY)
+    pen = ImageDraw.Draw(image)
+
+    def on_frame(points: Floats) -> list[tuple[float, float]]:
+        return [(scale * (float(x) - seen_m[0]), _GROUND * height - scale * float(z)) for x, z in points]
+
+    pen.rectangle((0, _GROUND * height, width, height), fill=_BROWN)
+    for body in skeleton.tree.bodies:
+        if body.name not in skeleton.wheels:
+            pen.polygon(on_frame(body_outline(body, placed, _SIDE)), fill=_ORANGE, outline=_DARK)
+    for wheel in skeleton.tree.wheels:
+        pen.polygon(on_frame(rim_outline(wheel, wheel.radius, placed, side=True)), fill=_GREY, outline=_DARK)
+        for line in spoke_lines(wheel, wheel.radius, placed, _SIDE, side=True):
+            pen.line(on_frame(line), fill=_DARK)
+    pen.text((8, 8), caption, fill=_DARK)
+    content = io.BytesIO()
+    image.save(content, "JPEG", quality=80)
+    return content.getvalue()
