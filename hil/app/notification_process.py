@@ -23,14 +23,8 @@ FAILED = "notification.txt"
 _MOST_BYTES, _SHOWN_BYTES = 1_000_000, 300
 
 
-def run_program(timeout_s: float, program: Path, arguments: Sequence[str]) -> str:
-    """Run the program; in words why it failed, empty if it did not.
-
-    Args:
-        timeout_s: after which it is killed.
-        program: its file; of this user or root, and nobody else may write it.
-        arguments: of it.
-    """
+def program_problem(program: Path) -> str:
+    """Why a program may not be started, in words; empty: it may. Nobody but this user and root may write it."""
     try:
         status = program.stat()
     except OSError as error:
@@ -39,6 +33,19 @@ def run_program(timeout_s: float, program: Path, arguments: Sequence[str]) -> st
         return f"{program}: not a program; allowed: a file with the right to execute it (chmod u+x)"
     if status.st_uid not in (0, os.getuid()) or status.st_mode & 0o022:
         return f"{program}: other users can change it; allowed: a file of this user that nobody else may write"
+    return ""
+
+
+def run_program(timeout_s: float, program: Path, arguments: Sequence[str]) -> str:
+    """Run the program; in words why it failed, empty if it did not.
+
+    Args:
+        timeout_s: after which it is killed.
+        program: its file.
+        arguments: of it.
+    """
+    if problem := program_problem(program):
+        return problem
     with tempfile.TemporaryFile() as printed:
         try:
             running = subprocess.Popen(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hil.app import run as app
+from hil.app.check.host import check_host
 from hil.app.notification import notify, notify_end
 from hil.app.notification_process import FAILED, run_program
 from hil.app.notification_process import main as tell
@@ -170,6 +171,18 @@ def test_what_is_wrong_with_the_program_is_said_with_what_is_allowed(programs, t
     assert "chmod u+x" in run_program(1.0, plain, [])
     plain.chmod(0o777)
     assert "other users can change it" in run_program(1.0, plain, [])
+
+
+def test_the_check_of_a_rig_names_a_program_that_is_missing(programs):
+    def notification():
+        return [check for check in check_host(with_command("later")) if check.item == "notification"]
+
+    (check,) = notification()
+    assert not check.ok
+    assert "No such file" in check.found
+    programs("later", "")
+    assert notification()[0].ok
+    assert not [check for check in check_host(with_command()) if check.item == "notification"]
 
 
 @pytest.mark.slow
