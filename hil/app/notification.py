@@ -52,10 +52,10 @@ def notify(config: Config, folder: Path, state: str, words: str, progress: Progr
     """
     if not config.notify.command:
         return
-    told = dict(zip(PLACEHOLDERS, (str(folder.resolve()), config.name, state, words[:_MOST_WORDS]), strict=True))
+    values = dict(zip(PLACEHOLDERS, (str(folder.resolve()), config.name, state, words[:_MOST_WORDS]), strict=True))
     name, *arguments = config.notify.command
     command = [sys.executable, "-m", "hil.app.notification_process", str(config.notify.timeout_s), str(folder)]
-    command += [str(programs_folder() / name), *(_filled(argument, told) for argument in arguments)]
+    command += [str(programs_folder() / name), *(_filled(argument, values) for argument in arguments)]
     _started[:] = [process for process in _started if process.poll() is None]  # the others are gone from the system
     try:
         # of a session of its own, so that Ctrl-C in this terminal does not end it
@@ -66,6 +66,6 @@ def notify(config: Config, folder: Path, state: str, words: str, progress: Progr
         progress(f"notify.command cannot be started: {error}")
 
 
-def _filled(argument: str, told: Mapping[str, str]) -> str:
+def _filled(argument: str, values: Mapping[str, str]) -> str:
     """Placeholders replaced, in one go: what a run says is not looked through for more of them."""
-    return re.sub(r"\{(\w+)\}", lambda found: told[found[1]], argument)
+    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], argument)

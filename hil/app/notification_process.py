@@ -20,17 +20,11 @@ from pathlib import Path
 
 FAILED = "notification.txt"
 # Of what the program prints [bytes]: kept at all, and told.
-_MOST_BYTES, _TOLD_BYTES = 1_000_000, 300
+_MOST_BYTES, _SHOWN_BYTES = 1_000_000, 300
 
 
-def told(timeout_s: float, program: Path, arguments: Sequence[str]) -> str:
-    """Run the program; in words why it failed, empty if it did not.
-
-    Args:
-        timeout_s: after which it is killed.
-        program: its file; of this user or root, and nobody else may write it.
-        arguments: of it.
-    """
+def program_problem(program: Path) -> str:
+    """Why a program may not be started, in words; empty: it may. Nobody but this user and root may write it."""
     try:
         status = program.stat()
     except OSError as error:
@@ -39,6 +33,19 @@ def told(timeout_s: float, program: Path, arguments: Sequence[str]) -> str:
         return f"{program}: not a program; allowed: a file with the right to execute it (chmod u+x)"
     if status.st_uid not in (0, os.getuid()) or status.st_mode & 0o022:
         return f"{program}: other users can change it; allowed: a file of this user that nobody else may write"
+    return ""
+
+
+def run_program(timeout_s: float, program: Path, arguments: Sequence[str]) -> str:
+    """Run the program; in words why it failed, empty if it did not.
+
+    Args:
+        timeout_s: after which it is killed.
+        program: its file.
+        arguments: of it.
+    """
+    if problem := program_problem(program):
+        return problem
     with tempfile.TemporaryFile() as printed:
         try:
             running = subprocess.Popen(
@@ -60,7 +67,7 @@ def told(timeout_s: float, program: Path, arguments: Sequence[str]) -> str:
         if not ended:
             return ""
         printed.seek(0)
-        words = " ".join(printed.read(_TOLD_BYTES).decode(errors="replace").split())
+        words = " ".join(printed.read(_SHOWN_BYTES).decode(errors="replace").split())
         plain = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in words)
         return f"{program}: ended with status {ended}{f', it says: {plain}' if plain else ''}"
 
@@ -73,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, 19)
     resource.setrlimit(resource.RLIMIT_FSIZE, (_MOST_BYTES, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-    if why := told(float(timeout_s), Path(program), rest):
+    if why := run_program(float(timeout_s), Path(program), rest):
         line = f"notify.command failed: {why}"
         with suppress(OSError):
             print(f"hil: {line}", file=sys.stderr)  # noqa: T201

@@ -87,7 +87,7 @@ def _follow(config: Config, host: str, port: int, endpoint: str | None, keys: tu
         raise typer.BadParameter("telemetry.endpoint is empty, so the rig publishes nothing: set one")
     rig = ShownRig(config)
     with ViewServer(config.name, live_channels(config.layout), rig.solids(), host, port) as server:
-        _say(server.url, f"follows the telemetry at {endpoint}")
+        _report(server.url, f"follows the telemetry at {endpoint}")
         follow(endpoint, LiveView(config, server, rig), _until_stopped(), keys)
 
 
@@ -100,7 +100,7 @@ def _play(run: Path, config: Config, host: str, port: int, unverified: bool) -> 
         played(run, unverified=unverified) as shown,
         ViewServer(run.resolve().name, live_channels(config.layout), shown.motion.rig.solids(), host, port) as server,
     ):
-        _say(server.url, f"plays {run} back while a viewer is connected")
+        _report(server.url, f"plays {run} back while a viewer is connected")
         play_back(shown, server, _until_stopped())
 
 
@@ -118,7 +118,7 @@ def _keys(key: Path | None, server_key: Path | None) -> tuple[KeyPair, bytes] | 
     return None if key is None or server_key is None else (read_key_pair(key), read_public_key(server_key))
 
 
-def _say(url: str, what: str) -> None:
+def _report(url: str, what: str) -> None:
     print(url, flush=True)
     progress(f"{what}; in Foxglove or Lichtblick: Open connection, Foxglove WebSocket, {url}. Ctrl-C ends")
 

@@ -157,8 +157,8 @@ def log_line(event: Mapping[str, Any], t_ns: int) -> bytes:
 def event_words(event: Mapping[str, Any]) -> str:
     """An event as a line for people; arguments as for `log_line`. A fault is named by its number, too."""
     figures = {key: float(event.get(key, math.nan)) for key in ("value", "limit")}
-    told = [f"{key} {figure:.6g}" for key, figure in figures.items() if math.isfinite(figure) and figure]
-    words = ", ".join([*told, *filter(None, [str(event.get("detail", ""))])])
+    given = [f"{key} {figure:.6g}" for key, figure in figures.items() if math.isfinite(figure) and figure]
+    words = ", ".join([*given, *filter(None, [str(event.get("detail", ""))])])
     named = f"fault {int(event['id'])}, {event['name']}" if event["id"] else str(event["name"])
     return f"{named}: {words}" if words else named
 

@@ -36,8 +36,8 @@ def write_rrd(
         "rover-hil", recording_id=uuid.uuid5(uuid.NAMESPACE_OID, known), send_properties=False
     )
     recording.save(path)
-    told: dict[str, Any] = {key: str(value) for key, value in facts.items()}
-    recording.send_property("run", rerun.AnyValues(**told))
+    details: dict[str, Any] = {key: str(value) for key, value in facts.items()}
+    recording.send_property("run", rerun.AnyValues(**details))
     for table in tables:
         if table.name in _SERIES:
             _series(recording, table)

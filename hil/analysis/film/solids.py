@@ -15,6 +15,7 @@ from hil.analysis.film.skeleton import Floats, Skeleton, foot_of
 from hil.config import Config
 from hil.config.model_parameters import nominal_rig
 from hil.config.schema.rover import tree_on_rig
+from hil.messages.stages import UPRIGHT
 from models.rover.tree import WheelMount
 from models.terrain import slope_of
 from models.terrain.surface import quaternion_of
@@ -85,6 +86,7 @@ class ShownRig:
         skeleton: of its rover.
         radius_m: of the wheels, grousers included.
         angle_rad: of the obstacle to the ground; None: there is none.
+        names: of all frames: those of the bodies, then `ground` and `obstacle`.
 
     Example:
         >>> from hil.config import load_config
@@ -181,22 +183,14 @@ class ShownRig:
         """A plate under each wheel that hits it; its frame has x up the plane, and z towards the rover."""
         if self.angle_rad is None:
             return
-        size, placed = (
-            self._config.obstacle.plate,
-            self.skeleton.place((0.0,) * 6 + (1.0,), self._zeros(), self._still()),
-        )
+        size, still = self._config.obstacle.plate, (0.0,) * len(self.skeleton.wheels)
+        placed = self.skeleton.place(UPRIGHT, (0.0,) * len(self._config.layout.turning), still)
         up, width, height = (
             (0.5 * _PLATE_M, _PLATE_M, _PLATE_M) if size is None else (size.centre_up_m, size.width_m, size.height_m)
         )
         for wheel in self.skeleton.wheels[:HITTING]:
             aside = float(placed.origin[wheel][1])
             yield Box(OBSTACLE, (up, aside, -0.5 * _THICK_M), (height, width, _THICK_M), _PLATE)
-
-    def _zeros(self) -> tuple[float, ...]:
-        return (0.0,) * len(self._config.layout.turning)
-
-    def _still(self) -> tuple[float, ...]:
-        return (0.0,) * len(self.skeleton.wheels)
 
 
 class Turning:

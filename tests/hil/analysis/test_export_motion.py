@@ -264,9 +264,10 @@ def test_any_rover_is_drawn_with_a_part_for_each_body_and_a_cylinder_for_each_wh
 
 
 def test_the_ground_of_a_slope_rises_ahead_as_its_config_says():
-    rig = ShownRig(load_config("sim_impact", ["experiment=drive", "ground.pitch_deg=10"]))
+    config = load_config("sim_impact", ["experiment=drive", "ground.pitch_deg=10"])
+    rig = ShownRig(config)
     still = (0.0,) * len(rig.skeleton.wheels)
-    frames = rig.frames(UPRIGHT, (0.0,) * len(rig._config.layout.turning), still, 0.0)
+    frames = rig.frames(UPRIGHT, (0.0,) * len(config.layout.turning), still, 0.0)
     turn = Rotation.from_quat(frames.quaternions[frames.names.index("ground")])
     ahead = turn.apply([1.0, 0.0, 0.0])
     assert np.degrees(np.arctan2(ahead[2], ahead[0])) == pytest.approx(10.0)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from hil.app import run as app
+from hil.app.check.host import check_host
 from hil.app.notification import notify, notify_end
-from hil.app.notification_process import FAILED, told
+from hil.app.notification_process import FAILED, run_program
 from hil.app.notification_process import main as tell
 from hil.config import Config, ConfigError, load_config
 
@@ -164,12 +165,24 @@ def test_an_unknown_placeholder_is_refused_with_those_there_are():
 
 def test_what_is_wrong_with_the_program_is_said_with_what_is_allowed(programs, tmp_path):
     missing = tmp_path / "user" / "rover-hil" / "notify" / "missing"
-    assert "No such file" in told(1.0, missing, [])
+    assert "No such file" in run_program(1.0, missing, [])
     plain = programs("plain", "")
     plain.chmod(0o600)
-    assert "chmod u+x" in told(1.0, plain, [])
+    assert "chmod u+x" in run_program(1.0, plain, [])
     plain.chmod(0o777)
-    assert "other users can change it" in told(1.0, plain, [])
+    assert "other users can change it" in run_program(1.0, plain, [])
+
+
+def test_the_check_of_a_rig_names_a_program_that_is_missing(programs):
+    def notification():
+        return [check for check in check_host(with_command("later")) if check.item == "notification"]
+
+    (check,) = notification()
+    assert not check.ok
+    assert "No such file" in check.found
+    programs("later", "")
+    assert notification()[0].ok
+    assert not [check for check in check_host(with_command()) if check.item == "notification"]
 
 
 @pytest.mark.slow
@@ -182,4 +195,4 @@ def test_a_program_that_fails_is_said_on_stderr_and_beside_the_record(programs, 
     assert "ended with status 3, it says: no \\x1b[31m network" in said
     assert "status 3" in (tmp_path / FAILED).read_text()
     good = programs("good", "")
-    assert told(30.0, good, []) == ""
+    assert run_program(30.0, good, []) == ""
