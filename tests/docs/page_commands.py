@@ -26,9 +26,9 @@ ANY_BLOCK = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 PROGRAMS = ("hil", "make", "python", "bash")
 OTHERS = ("dask", "export", "kill", "pre-commit", "pytest")
 SETTING = re.compile(r"^(?:[A-Z_]+=\S+ )+")
-# Words of a reader: CONFIG, RUN, N; KEY=VALUE; [ARGS]; a file of the reader's.
+# Words of a reader: CONFIG, RUN, N; KEY=VALUE; [ARGS]; a file of the reader's. A list of a config is none: a.b=[c, d].
 OF_A_READER = "textline"  # the driver that docs/how-to/add-a-driver.md writes; tests/example_package has it
-PLACEHOLDER = re.compile(r"^[A-Z]+$|[A-Z]{3,}=|^\[|\]$|\||\.\.\.|^runs/")
+PLACEHOLDER = re.compile(r"^[A-Z]+$|[A-Z]{3,}=|^\[|^[^=]*\]$|\||\.\.\.|^runs/")
 # Where commands begin to work: what comes before is read, loaded and checked.
 DOORS = (
     "hil.app.check:check_rig", "hil.app.command_server:CommandServer", "hil.app.discovery:find_devices",
