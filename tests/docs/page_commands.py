@@ -27,7 +27,9 @@ PROGRAMS = ("hil", "make", "python", "bash")
 OTHERS = ("dask", "export", "kill", "pre-commit", "pytest")
 SETTING = re.compile(r"^(?:[A-Z_]+=\S+ )+")
 # Words of a reader: CONFIG, RUN, N; KEY=VALUE; [ARGS]; a file of the reader's. A list of a config is none: a.b=[c, d].
-OF_A_READER = "textline"  # the driver that docs/how-to/add-a-driver.md writes; tests/example_package has it
+# the driver that docs/how-to/add-a-driver.md writes, which tests/example_package has, and the rover of add-a-rover.md,
+# whose Python test_rover_of_the_docs.py runs
+OF_A_READER = ("textline", "wagon")
 PLACEHOLDER = re.compile(r"^[A-Z]+$|[A-Z]{3,}=|^\[|^[^=]*\]$|\||\.\.\.|^runs/")
 # Where commands begin to work: what comes before is read, loaded and checked.
 DOORS = (
@@ -70,7 +72,7 @@ def _begins(line: str, programs: tuple[str, ...]) -> bool:
 
 def complete(words: list[str]) -> bool:
     """Whether a command of `hil` can be given as it stands: nothing is left to the reader, and no argument missing."""
-    if any(PLACEHOLDER.search(word) or OF_A_READER in word for word in words):
+    if any(PLACEHOLDER.search(word) or any(one in word for one in OF_A_READER) for word in words):
         return False
     command, rest = _command(words[1:])
     if isinstance(command, TyperGroup):
