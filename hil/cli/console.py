@@ -8,6 +8,7 @@ import sys
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 # Width without a terminal and without COLUMNS: a table is then as wide as its content.
 _WIDE = 10_000
@@ -22,6 +23,8 @@ def show(table: Table, widest: int = _WIDE) -> None:
     """
     for column in table.columns:
         column.overflow, column.no_wrap = "fold", False
+        if isinstance(column.header, str):
+            column.header = Text(column.header)  # a unit, [deg], is no markup
     console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else widest)
     _fit(console, table)
     console.print(table)

@@ -78,6 +78,8 @@ def energy(
     from hil.app.warm_up import report_compiling
 
     report_compiling(progress)
+    if not as_json:
+        progress(f"computing T_c at {len(angles_deg)} angles, and its peak with other masses")
     curve, masses = energy_curve(effective, angles_deg), peak_over_masses(effective)
     parts: dict[str, Any] = {}
     if with_compliance:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shutil import get_terminal_size
+from textwrap import fill
 
 import typer
 
@@ -14,14 +16,27 @@ REFUSED = 3
 
 
 def complain(text: str) -> None:
-    """Print the text on stderr without markup or wrapping.
+    """Print the text on stderr without markup; a line that is longer than the terminal is broken between words.
 
     Control characters, which a file may have put there to command the terminal, are written as escapes.
     """
     plain = "".join(
         character if character.isprintable() or character == "\n" else ascii(character)[1:-1] for character in text
     )
-    print(f"hil: {plain}", file=sys.stderr)
+    print(wrapped(f"hil: {plain}"), file=sys.stderr)
+
+
+def wrapped(text: str) -> str:
+    """A text for stderr, its lines as wide as the terminal and continued with an indent; unchanged without one."""
+    if not sys.stderr.isatty():
+        return text
+    width = get_terminal_size().columns
+    return "\n".join(
+        line
+        if len(line) <= width
+        else fill(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
 
 
 @contextmanager

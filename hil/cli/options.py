@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from hil.cli.exits import wrapped
+
 if TYPE_CHECKING:
     from hil.config import Config
 
@@ -125,4 +127,4 @@ def config_from(source: str, overrides: list[str] | None, seed: int | None, cloc
 
 def progress(text: str) -> None:
     """Print a progress line on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    print(wrapped(text), file=sys.stderr, flush=True)

@@ -16,6 +16,10 @@ from hil.config.problems import Problem
 MOST_BYTES = 2**18
 MOST_VALUES = 10_000
 DEEPEST = 20
+_FORM = (
+    "YAML: a key, a colon, a space and a value on a line of their own, those of a section indented by spaces, no tabs"
+)
+_SHOWN = 60  # characters of a line that is wrong
 _ALLOWED = f"YAML of at most {MOST_BYTES} bytes and {MOST_VALUES} values, nested at most {DEEPEST} deep"
 
 
@@ -142,10 +146,21 @@ def _read_once(text: str, key: str) -> tuple[Any, tuple[Problem, ...]]:
         finally:
             reader.dispose()
     except yaml.MarkedYAMLError as error:
-        place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        allowed = _ALLOWED if isinstance(error, _LimitError) else "YAML"
-        return None, (Problem(key, f"{place}{error.problem}", allowed),)
+        allowed = _ALLOWED if isinstance(error, _LimitError) else _FORM
+        return None, (Problem(key, f"{_place(text, error)}{error.problem}", allowed),)
     except (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError) as error:
         # the last three: errors that PyYAML raises for an explicit tag that does not fit, like `!!bool maybe`
         return None, (Problem(key, f"{error}".partition("\n")[0], "YAML"),)
     return value, tuple(reader.problems)
+
+
+def _place(text: str, error: yaml.MarkedYAMLError) -> str:
+    """The line that is wrong, with its number. That of a key without a colon is noticed on the next one only."""
+    mark = error.context_mark if "expected ':'" in f"{error.problem}" else error.problem_mark
+    if mark is None:
+        return ""
+    lines, number = text.splitlines(), mark.line
+    if "mapping values" in f"{error.problem}" and number and lines[number].count(": ") < 2:
+        number -= 1
+    found = lines[number].expandtabs(4).strip() if number < len(lines) else ""
+    return f"line {number + 1}{f', {found[:_SHOWN]!r}' if found else ''}: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,52 +13,72 @@ import pytest
 from hil.cli import run
 from hil.config import load_config
 
-from .page_commands import commands, complete, copy_configs, done, pages_of_users
+from .page_commands import ROOT, commands, complete, copy_configs, done, pages_of_users
 
 pytestmark = pytest.mark.slow
 # What a reader has in the place of these words.
 FILLED = {
     "RUN": "made/run", "runs/YOUR_RUN": "made/run", "RUN|CAMPAIGN": "made/run", "CAMPAIGN": "made/campaign",
-    "A": "made/campaign", "B": "made/campaign", "N": "3", "DIR": "made/compared", "FOLDER": "made",
+    "A": "made/campaign", "B": "made/campaign", "N": "3", "DIR": "made/compared", "CONFIG": "short.yaml",
+    "PLAN": "plan.yaml", "NAME": "sim_juno", "FOLDER": "made",
 }  # fmt: skip
 PLAN = (
     "name: two\nangles_deg: [60, 70]\nrepeats: 2\n"
     "set: {trial.start_distance_m: 0.03, trial.ramp_s: 0.1, trial.settle_s: 0.5, record.after_s: 0.5}\n"
 )
-# Commands that are not run here; they come to their work in test_commands.py all the same.
-ELSEWHERE = {
-    "bench": "measures a machine that does nothing else: tests/hil/cli/test_cli_bench.py",
-    "campaign": "51 trials: tests/hil/campaign",
-    "command": "needs a running hil operate: tests/hil/cli/test_cli_command.py",
-    "devices": "shows what this computer has: tests/hil/cli/test_cli_devices.py",
-    "drawbar": "a hundred runs: tests/hil/campaign",
-    "faults": "a hundred runs: tests/hil/app/faults",
-    "jog": "asks who sits at the terminal: tests/hil/cli/test_cli_jog.py",
-    "recover": "needs a run that was killed: tests/hil/analysis/test_afterwards.py",
-    "sim": "serves until it is ended: tests/hil/cli/test_cli_sim.py",
-    "slope": "a hundred runs: tests/hil/campaign",
-    "sweep": "a hundred runs: tests/hil/campaign",
-    "valve": "asks who sits at the terminal: tests/hil/cli/test_cli_jog.py",
+# Trials as those of the plan, for the commands whose config is the reader's.
+SHORT = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5")
+# Every command of the pages that is not run here, by all of its words, and what runs it or why nothing does. They come
+# to their work in test_commands.py all the same.
+NOT_RUN = {
+    r"hil bench .*": "measures a machine that does nothing else: tests/hil/cli/test_cli_bench.py, _models.py",
+    r"hil campaign .*": "51 trials each: tests/hil/campaign, tests/hil/cli/test_cli_campaign.py",
+    r"hil calibrate .*": "needs weights, pressures or drives of the reader: tests/hil/cli/test_cli_calibrate*.py",
+    r"hil command .*": "needs a running hil operate: tests/hil/cli/test_cli_command.py, tests/hil/operator",
+    r"hil devices .*": "shows what this computer has: tests/hil/cli/test_cli_devices.py",
+    r"hil (drawbar|slope) .*": "a hundred runs each: tests/hil/campaign/test_traction_*.py",
+    r"hil faults .*": "a hundred runs each: tests/hil/app/faults, tests/hil/cli/test_cli_faults.py",
+    r"hil (jog|valve) .*": "asks who sits at the terminal: tests/hil/cli/test_cli_jog.py",
+    r"hil recover .*": "needs a run that was killed: tests/hil/analysis/test_recovery.py",
+    r"hil run .* --repeat .*": "ten runs: tests/hil/cli/test_cli_trial.py has two",
+    r"hil sim .*": "serves until it is ended: tests/hil/cli/test_cli_sim.py",
+    r"hil sweep .*": "a hundred runs each: tests/hil/campaign/test_sweep.py",
+    r"hil (check|operate|trial) mars_dome.*": "needs that rig: its devices at the protocol level in tests/protocol",
+    r"hil (check|trial) sim_wire.*": "in real time: tests/protocol_realtime",
+    r"hil check sim_normal_force_wire": "in real time: tests/protocol/test_protocol_normal_force.py",
+    r"hil run sim_juno_wire": "in real time: tests/protocol/test_protocol_drive.py",
+    r"hil trial sim_impact --clock realtime": "in real time: tests/hil/realtime/test_realtime_trial.py",
+    r"make (trial|install|install-dev|test|test-all|lint|docs)( ARGS=.*)?": "what installs and tests this: .ci/run",
+    r"make (lock|format|figures|mutants|limits)( ARGS=.*)?": "changes this tree: tests/tools",
+    r"make (bench|fuzz|soak|test-loaded)( .*)?": "takes minutes to hours: tests/soak has small parts of them",
+    r"python docs/(figures|reproduce)/.*": "small parts of them: tests/docs/test_scripts.py, test_reproduction.py",
+    r"python (benchmarks|tests/soak)/.*": "takes minutes: its options in test_commands.py, parts in tests/soak",
+    r"python look\.py": "the Python of its page: test_python_of_the_pages.py",
+    r"python -m pip install .*": "changes this environment: tests/test_example_package.py",
+    r"(bash|dask|export|kill|pre-commit) .*": "other programs: tests/hil/campaign/test_cluster.py starts dask",
 }
 
 
-def in_virtual_time(words):
-    """Whether a command needs neither a real rig nor a machine that holds real time."""
-    if words[1] not in ("run", "trial", "check", "operate"):
-        return True
-    config = load_config(words[2].removesuffix(".yaml"))
-    clock = words[words.index("--clock") + 1] if "--clock" in words else config.clock
-    return config.rig != "real" and clock == "lockstep"
+def excused(text):
+    """The row of NOT_RUN that a command falls under, if any."""
+    return next((row for row in NOT_RUN if re.fullmatch(row, text)), None)
 
 
 def whole(text):
-    """Commands of a text that can be run here, each as a reader gives it."""
-    filled = ([FILLED.get(word, word) for word in words] for words in commands(text) if words[0] == "hil")
-    return [words for words in filled if len(words) > 1 and complete(words) and in_virtual_time(words)]
+    """Commands of a text that a reader can give, each as it is given; others are names of commands, or their form."""
+    given = [words for words in commands(text) if words[0] == "hil"]
+    # a run that is made goes into a new folder, one that is read is there
+    filled = [
+        ["made/next" if before == "--out" and word == "RUN" else FILLED.get(word, word)
+         for before, word in zip(["", *words], words, strict=False)]
+        for words in given
+    ]  # fmt: skip
+    return [words for words in filled if len(words) > 1 and complete(words)]
 
 
-FOUND = {" ".join(words): words for text in pages_of_users().values() for words in whole(text)}
-RUN_HERE = {text: words for text, words in FOUND.items() if words[1] not in ELSEWHERE}
+FOUND = {" ".join(words): words for text in pages_of_users().values() for words in commands(text)}
+WHOLE = {" ".join(words): words for text in pages_of_users().values() for words in whole(text)}
+RUN_HERE = {text: words for text, words in WHOLE.items() if excused(text) is None}
 OPERATED = [text for text, words in RUN_HERE.items() if words[1] == "operate"]
 
 
@@ -67,6 +88,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("reader")
     copy_configs(place)
     (place / "plan.yaml").write_text(PLAN)
+    (place / "short.yaml").write_text(load_config("sim_impact", SHORT).to_yaml())
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         assert run(["trial", "sim_impact", "--out", "made/run"]) == 0
@@ -81,11 +103,11 @@ def test_a_command_of_the_pages_is_done(folder, monkeypatch, command):
 
 
 @pytest.mark.parametrize("command", sorted(OPERATED))
-def test_a_rig_of_the_pages_is_opened_and_named_until_it_is_ended(tmp_path, command):
+def test_a_rig_of_the_pages_is_opened_and_named_until_it_is_ended(folder, tmp_path, command):
     """The first command of the tutorial of the page is one of them, word for word."""
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "hil.cli", *RUN_HERE[command][1:]], cwd=tmp_path, env=environment, text=True,
+        [sys.executable, "-P", "-m", "hil.cli", *RUN_HERE[command][1:]], cwd=folder, env=environment, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None
@@ -96,7 +118,18 @@ def test_a_rig_of_the_pages_is_opened_and_named_until_it_is_ended(tmp_path, comm
     assert ("page http://127.0.0.1:" in doors) == ("--page" in command)
 
 
-def test_what_is_not_run_here_is_on_the_pages():
-    assert {words[1] for words in FOUND.values()} >= ELSEWHERE.keys()
-    assert len(RUN_HERE) > 30
+def test_every_command_that_can_be_given_is_run_here_or_stands_in_the_table_with_its_reason():
+    left = [text for text, words in FOUND.items() if words[0] != "hil" and excused(text) is None]
+    assert not left
+    assert set(WHOLE) == set(RUN_HERE) | {text for text in WHOLE if excused(text)}
+    assert len(RUN_HERE) > 75
     assert "hil operate sim_impact --page --set trial.start_distance_m=1.5" in OPERATED
+
+
+def test_every_row_of_the_table_is_of_a_command_of_the_pages_and_names_what_there_is():
+    used = {row for text in (*FOUND, *WHOLE) for row in NOT_RUN if re.fullmatch(row, text)}
+    assert used == NOT_RUN.keys()
+    places = [place for why in NOT_RUN.values() for place in re.findall(r"tests/[\w/.*]*[\w*]", why)]
+    missing = [place for place in places if not list(ROOT.glob(place))]
+    assert places
+    assert not missing

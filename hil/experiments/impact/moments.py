@@ -28,8 +28,9 @@ class Moments:
         self.label = "time after impact [s]" if self.impact else "time [s]"
         onset_s = summary.get("onset_s") if self.impact else None
         self.onset = None if onset_s is None else float(onset_s) - self.origin_s
-        latency_ms = summary.get("cut_latency_ms") if self.impact else None
-        self.cut = None if latency_ms is None else float(latency_ms) * 1e-3
+        # where it is known when the drives obeyed, a delay of their link is in it
+        cuts_ms = [summary.get(key) for key in ("cut_effective_ms", "cut_latency_ms")] if self.impact else []
+        self.cut = next((float(cut_ms) * 1e-3 for cut_ms in cuts_ms if cut_ms is not None), None)
         self.t_daq = record.daq_t_ns * 1e-9 - self.origin_s
         self.t_tick = tick["t_ns"] * 1e-9 - self.origin_s
 

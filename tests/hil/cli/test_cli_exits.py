@@ -232,6 +232,15 @@ def test_configs_says_a_whole_sentence_of_each(capsys: pytest.CaptureFixture[str
     assert sum("four wheels, no obstacle, no force sensors." in line for line in lines) == 1
 
 
+def test_units_in_the_heading_of_a_table_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("angle [deg]", "total [kg]")
+    table.add_column("T_c [J]")
+    show(table)
+    printed = capsys.readouterr().out
+    for heading in ("angle [deg]", "total [kg]", "T_c [J]"):
+        assert heading in printed
+
+
 def test_a_table_in_a_narrow_terminal_breaks_no_word_that_has_room(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -324,3 +324,10 @@ def test_abort_is_shown():
 def test_import_brings_no_pyplot():
     code = "import sys, hil.experiments.impact.figure; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_cut_that_comes_late_over_its_link_is_drawn_when_the_drives_obeyed(drawn):
+    figure = drawn(trial(), ONSET | {"cut_effective_ms": 202.31})
+    axes = panel(figure, "Contact")
+    assert "drives cut\n202.31 ms later" in {text.get_text() for text in axes.texts}
+    assert axes.get_xlim()[1] > 202.31

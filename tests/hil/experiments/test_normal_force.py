@@ -135,7 +135,7 @@ def test_the_controller_goes_to_the_best_spread_where_twin_and_plant_are_equal(j
 
 @pytest.mark.slow
 def test_max_traction_finds_less_slip_than_uniform_and_stays_there():
-    steps = "normal_force.steps=[{{for_s: 1, mode: passive}}, {{for_s: 5, mode: {}}}]"
+    steps = "normal_force.steps=[{{for_s: 0.5, mode: passive}}, {{for_s: 3.5, mode: {}}}]"
     slips, changes, torques = {}, {}, {}
     for mode in ("uniform", "max_traction"):
         result = run(load_config("sim_normal_force", [*EXACT, steps.format(mode)]))
