@@ -1,69 +1,81 @@
-"""Simulated devices in a test of your own: the valves' driver against a relay board, to the byte.
+"""A test of your own rig code without hardware: a small program for a relay board, and its tests.
 
-The board is simulated as its manual describes it, and the serial line takes as long as its baud rate says, in virtual
-time: the test is the same on every machine, and waits for nothing. Run it with
-`.venv/bin/pytest examples/test_relay_board.py`; one test passes.
+The functions at the top stand for your program; they use pymodbus, or any other client. The tests give it the path of a
+simulated relay board, look at what it switched, and let the board fail. Copy the file into any folder, and run it there
+with `pytest test_relay_board.py`, or here with `.venv/bin/pytest examples/test_relay_board.py`; five tests pass. It
+needs `pip install 'rover-hil[testing]' 'pymodbus[serial]'`.
 """
 
-from pathlib import Path
+import pytest
+from pymodbus.client import ModbusSerialClient
 
+import hil.testing
 from drivers.messages import ValveCommand
-from drivers.modbus.protocol import silence_ns
 from drivers.modbus.settings import ModbusValvesSettings
-from drivers.modbus.simulated.relay_board import RelayBoard
-from drivers.modbus.simulated.rtu import RtuBus
 from drivers.modbus.valves import ModbusValves
-from drivers.sim.protocol.line import Line
-from drivers.sim.virtual.host import VirtualHost
-from drivers.sim.virtual.schedule import VirtualTime
-from drivers.sim.virtual.serial import VirtualLines
 
-BAUD = 19200
-OFF, LEFT_EXTENDS = ((False, False), (False, False)), ((True, False), (False, False))
+EXTEND, RETRACT = 0, 1  # coils
 
 
-class Cylinders:
-    """Two cylinders with two valves each, and no pressure sensors."""
-
-    def __init__(self) -> None:
-        self.valves, self.regulators, self.powered = 4, 0, [False] * 4
-
-    def power(self, valve: int, on: bool) -> None:
-        """The board switches a valve."""
-        self.powered[valve] = on
-
-    def pressure_Pa(self, valve: int) -> float:  # noqa: ARG002
-        """Not measured."""
-        return 0.0
-
-    def regulate(self, regulator: int, pressure_Pa: float) -> None:
-        """There is no regulator."""
+# ---- your program ----
+def extend(port: str, baud: int) -> float:
+    """Power the valve that extends the cylinder, and no other; the pressure of its chamber [Pa]."""
+    client = ModbusSerialClient(port, baudrate=baud, timeout=0.2, retries=2)
+    if not client.connect():
+        raise ConnectionError(f"no relay board at {port}")
+    try:
+        client.write_coils(EXTEND, [True, False], device_id=1)
+        if client.read_coils(EXTEND, count=2, device_id=1).bits[:2] != [True, False]:
+            raise RuntimeError("the relay board did not switch")
+        return float(client.read_input_registers(10, device_id=1).registers[0]) * 100.0
+    finally:
+        client.close()
 
 
-class HeardBus(RtuBus):
-    """A Modbus line that keeps what it has received."""
+# ---- its tests ----
+def test_it_powers_one_valve(simulated_relay_board: "hil.testing.modbus.ModbusRelayBoard") -> None:
+    """The fixture is a board at a path; a test looks at its coils."""
+    board = simulated_relay_board
+    board.coils[RETRACT] = True  # somebody left it on
+    extend(board.path, board.baud)
+    assert board.coils == [True] + [False] * 7
+    assert board.cylinders.powered[EXTEND]
 
-    received: tuple[str, ...] = ()
 
-    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
-        """Bytes of the driver, with the time when they were on the line; the answer."""
-        self.received += (data.hex(" "),)
-        return super().receive(data, began_ns, ended_ns)
+def test_it_reads_the_pressure(simulated_relay_board: "hil.testing.modbus.ModbusRelayBoard") -> None:
+    """A test sets what there is to be measured."""
+    board = simulated_relay_board
+    board.cylinders.supply_Pa, board.cylinders.fill_s = 4.0e5, 1e-6
+    assert extend(board.path, board.baud) == 4.0e5
 
 
-def test_a_valve_is_powered_for_half_a_second_and_goes_off_by_itself_when_nobody_renews_it() -> None:
-    """Flash-on of coil 0 for 5 x 0.1 s is one frame of 8 bytes; without another one the board switches the coil off."""
-    time, cylinders = VirtualTime(), Cylinders()
-    host, bus = VirtualHost(time), HeardBus([RelayBoard(cylinders)], BAUD)
-    VirtualLines(time, {"relays": Line(Path("relays"), bus, BAUD, silence_ns(BAUD), host.terminal)}, host.ports)
-    valves = ModbusValves(ModbusValvesSettings(port="relays", coils=(0, 1, 2, 3), baud=BAUD, flash_s=0.5), host)
-    valves.open()
-    for number, powered in enumerate((OFF, LEFT_EXTENDS), start=1):  # it powers nothing before it was told to be off
-        valves.write(ValveCommand(number, powered))
-        while (sample := valves.read(0)) is None or sample.acknowledged_ns < number:
-            valves.step()
-    assert "01 05 02 00 00 05 0c 71" in bus.received
-    assert cylinders.powered == [True, False, False, False]
-    host.sleep(0.6)
-    assert cylinders.powered == [False, False, False, False]
-    time.close()
+def test_it_asks_again_when_an_answer_is_damaged(
+    simulated_relay_board: "hil.testing.modbus.ModbusRelayBoard",
+) -> None:
+    """One bit of one answer is wrong: the client sees it by the check sum."""
+    simulated_relay_board.inject_fault("damaged", answers=1)
+    extend(simulated_relay_board.path, simulated_relay_board.baud)
+    assert simulated_relay_board.coils[EXTEND]
+
+
+def test_it_gives_up_when_the_board_is_unplugged() -> None:
+    """Settings other than those of the fixture: use the function of the same name in a `with`."""
+    with hil.testing.relay_board(coils=16, baud=19200) as board:
+        board.inject_fault("unplugged")
+        with pytest.raises(ConnectionError):
+            extend(board.path, board.baud)
+
+
+def test_a_driver_of_rover_hil_in_virtual_time(virtual_bench: "hil.testing.VirtualBench") -> None:
+    """A valve that nobody renews goes off by itself: half a second of virtual time, which takes none of yours."""
+    with hil.testing.relay_board(baud=19200, bench=virtual_bench) as board:
+        settings = ModbusValvesSettings(port=board.path, coils=(0, 1, 2, 3), baud=board.baud, flash_s=0.5)
+        valves = ModbusValves(settings, virtual_bench.host)
+        valves.open()
+        off, on = ((False, False), (False, False)), ((True, False), (False, False))
+        for number, powered in enumerate((off, on), start=1):
+            valves.write(ValveCommand(number, powered))
+            virtual_bench.step_for(valves, 0.2)
+        assert board.coils[EXTEND]
+        virtual_bench.run_for(0.6)
+        assert not board.coils[EXTEND]

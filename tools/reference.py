@@ -205,11 +205,30 @@ def validity_tables() -> str:
     return table(head, rows)
 
 
+# ---- calls of the simulated NI device server ----
+def ni_call_tables() -> str:
+    """Each call, and of those that read an attribute which ones."""
+    from drivers.ni.simulated.attributes import ATTRIBUTES
+    from drivers.ni.simulated.chassis import Chassis
+    from drivers.ni.simulated.service import NiService
+    from hil.testing.parts import Voltages
+
+    served = NiService(Chassis(Voltages(lambda: 0, 1))).handlers()
+    plain = sorted(set(served) - set(ATTRIBUTES))
+    rows = (
+        (f"`{call}`", ", ".join(f"`{one.name}`" for one in known.values()))
+        for call, known in sorted(ATTRIBUTES.items())
+    )
+    calls = ", ".join(f"`{call}`" for call in plain)
+    return f"{calls}.\n\n{table(('call', 'properties of nidaqmx that it reads'), rows)}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "record": record_tables,
     "config": config_tables,
     "faults": fault_tables,
     "validity": validity_tables,
+    "ni_calls": ni_call_tables,
 }
 
 

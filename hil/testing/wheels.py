@@ -112,7 +112,13 @@ class Wheel:
         if self.commanded_radps is None:
             return 0.0
         held = self.inertia_kgm2 * (self.commanded_radps - speed) / HOLD_S + self.load_Nm + self._friction(speed)
-        return min(max(held, -self.stall_Nm), self.stall_Nm)
+        least, most = self._reach_Nm()
+        return min(max(held, least), most)
+
+    def _reach_Nm(self) -> tuple[float, float]:
+        """Torques of the motor at full duty, backward and forward."""
+        share = self._speed_radps / self.no_load_radps
+        return self.stall_Nm * (-1.0 - share), self.stall_Nm * (1.0 - share)
 
     def _friction(self, speed: float) -> float:
         return math.copysign(self.friction_Nm, speed) if speed else 0.0
@@ -134,7 +140,8 @@ class Wheel:
             self._speed_radps = 0.0
             return True
         if self.commanded_radps is not None and abs(self._speed_radps - self.commanded_radps) < SETTLED_RADPS:
-            return abs(self.load_Nm) + self.friction_Nm <= self.stall_Nm
+            least, most = self._reach_Nm()
+            return least < self.load_Nm + self._friction(self._speed_radps) < most
         return self._speed_radps == 0.0 and abs(self._torque_Nm() - self.load_Nm) <= self.friction_Nm
 
     def _step(self, dt_s: float) -> None:
@@ -142,12 +149,14 @@ class Wheel:
         speed, drop = self._speed_radps, 0.0
         if self.duty is not None:
             drop = self.stall_Nm / self.no_load_radps
-        elif self.commanded_radps is not None and abs(self._torque_Nm()) < self.stall_Nm:
-            drop = self.inertia_kgm2 / HOLD_S
+        elif self.commanded_radps is not None:
+            least, most = self._reach_Nm()
+            free = least < self._torque_Nm() < most
+            drop = self.inertia_kgm2 / HOLD_S if free else self.stall_Nm / self.no_load_radps
         push = (self._torque_Nm() - self.load_Nm) * dt_s / (self.inertia_kgm2 + drop * dt_s)
-        free = speed + push
+        pushed = speed + push
         rub = self.friction_Nm * dt_s / (self.inertia_kgm2 + drop * dt_s)
-        after = math.copysign(max(abs(free) - rub, 0.0), free)
+        after = math.copysign(max(abs(pushed) - rub, 0.0), pushed)
         self._angle_rad += 0.5 * (speed + after) * dt_s
         self._speed_radps = after
 

@@ -36,7 +36,7 @@ DOORS = (
     "hil.analysis.energy:energy_curve", "hil.bench.bench_loop:bench_loop", "hil.bench.bench_models:bench_models",
     "hil.bench.bench_rig:bench_rig", "hil.bench.bench_rig:bench_virtual_cuts", "hil.campaign.cluster:check_cluster",
     "hil.campaign.folder:locked", "hil.cli.jog:_confirm", "hil.operator.client:CommandClient",
-    "hil.simulator.connection:read_endpoints",
+    "hil.simulator.connection:read_endpoints", "hil.testing.serving:make",
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ PROGRAMS = {
     "wheel_curves": "wheel_curves.png",
 }
 SLOW = {"own_experiment", "own_rover", "read_a_record", "run_a_trial", "sweep_angles"}
-# Run elsewhere: the one by pytest, below; the other against a command socket, in tests/hil/operator.
+# Run elsewhere: the one by pytest, in tests/hil/testing; the other against a command socket, in tests/hil/operator.
 RUN_OTHERWISE = {"test_relay_board", "operate_a_rig"}
 
 
@@ -59,15 +59,6 @@ def test_a_program_prints_what_its_docstring_says_and_draws_its_picture(
     assert made == [PROGRAMS[name]] * bool(PROGRAMS[name])
     for picture in made:
         assert matplotlib.image.imread(tmp_path / picture)[..., :3].std() > 0.01, "it is empty"
-
-
-def test_the_test_with_a_simulated_relay_board_passes(examples):
-    tests = [
-        item for name, item in runpy.run_path(str(examples / "test_relay_board.py")).items() if name[:5] == "test_"
-    ]
-    for test in tests:
-        test()
-    assert len(tests) == 1
 
 
 def test_every_program_is_run_and_the_index_of_the_docs_names_it(examples, pytestconfig):

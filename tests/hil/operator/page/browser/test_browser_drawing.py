@@ -157,7 +157,9 @@ def test_a_question_chooses_the_series_that_answer_it(page, server):
     page.select_option("#question", label="How are the wheels loaded?")
     chosen = page.locator("#series label").filter(has=page.locator("input:checked"))
     assert len(chosen.all()) == 6
-    until(lambda: chosen.first.inner_text().strip() == "normal force, front left")  # empty until its section is laid out
+    until(
+        lambda: chosen.first.inner_text().strip() == "normal force, front left"
+    )  # empty until its section is laid out
     until(lambda: "normal_force_N/rear_right" in server.received[-1]["series"])
 
 
