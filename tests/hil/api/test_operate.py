@@ -19,7 +19,7 @@ def test_a_rig_is_opened_runs_is_followed_by_a_plot_and_is_closed(tmp_path):
         rig.start()
         result = rig.result()
         assert (result.accepted, result.folder.parent) == (True, tmp_path / "runs")
-        rig.set({"jog.speed_mps": 0.01})
+        rig.set({"seed": 2})
         plot.stop()
     assert repr(rig) == "<OperatedRig sim_impact: closed>"
     assert len(plot.figure.axes) == 2
