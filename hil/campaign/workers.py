@@ -96,7 +96,7 @@ class _Process(ForkServerProcess):
         program = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")  # what a trial needs is not in it
         try:
-            return ForkServerProcess._Popen(process_obj)  # type: ignore[attr-defined]
+            return ForkServerProcess._Popen(process_obj)
         finally:
             sys.modules["__main__"] = program
 
