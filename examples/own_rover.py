@@ -15,21 +15,18 @@ from math import radians
 
 import numpy as np
 
-from hil.app.run import run
-from hil.config import load_config
+import hil
 from models.impact import effective_kinetic_energy
-from models.rover.assembly import TreeBuilder, box
-from models.rover.parameters import Parameters, quantity
-from models.rover.tree import Body, Tree
+from models.rover import Body, Parameters, Tree, TreeBuilder, box, quantity
 
 # 1. The parametric rover: sizes in the config.
-sizes = ["rover.type=parametric", "rover.parametric.wheelbase_m=1.25", "rover.body_mass_kg=45", "rover.added_mass_kg=0"]
-config = load_config("sim_impact", [*sizes, "telemetry.endpoint=''"])
-rover = config.rover.parameters().build()
+sizes = {"type": "parametric", "parametric": {"wheelbase_m": 1.25}, "body_mass_kg": 45, "added_mass_kg": 0}
+config = hil.load("sim_impact", {"rover": sizes, "telemetry.endpoint": ""})
+rover = config.rover_model()
 wheels = dict(zip(rover.wheel_names, rover.wheel_positions(rover.neutral()), strict=True))
-mass, wheelbase = rover.mass_matrix(rover.neutral())[0, 0], wheels["front_left"][0] - wheels["rear_left"][0]
-print(f"parametric rover: {mass:.0f} kg, front to rear wheels {wheelbase:.2f} m")
-summary = run(config).summary
+wheelbase = wheels["front_left"][0] - wheels["rear_left"][0]
+print(f"parametric rover: {rover.mass:.0f} kg, front to rear wheels {wheelbase:.2f} m")
+summary = hil.run(config).summary
 print(f"its trial: accepted {summary['accepted']}, peak contact force {summary['contact_force_peak_N']:.0f} N")
 
 
@@ -62,7 +59,6 @@ class Cart(Parameters):
 cart = Cart(wheelbase=0.7).build()
 q, velocity = cart.neutral(), np.zeros(cart.nv)
 velocity[0] = 0.07
-matrix = cart.mass_matrix(q)
-energy = effective_kinetic_energy(matrix, cart.impact_jacobian(q, radians(60.0)), velocity)
-print(f"cart: {matrix[0, 0]:.0f} kg, {cart.nv} speeds: 6 of the base, {', '.join(cart.joint_names)}")
+energy = effective_kinetic_energy(cart.mass_matrix(q), cart.impact_jacobian(q, radians(60.0)), velocity)
+print(f"cart: {cart.mass:.0f} kg, {cart.nv} speeds: 6 of the base, {', '.join(cart.joint_names)}")
 print(f"cart at 70 mm/s against a plane at 60 degrees: {energy:.3f} J")

@@ -20,7 +20,7 @@ from pathlib import Path
 import h5py
 from matplotlib.figure import Figure
 
-from hil.analysis import open_run
+import hil
 
 folder = Path(sys.argv[1])
 
@@ -32,9 +32,10 @@ print(f"{len(ticks)} ticks in {ticks['t_ns'][-1] * 1e-9:.2f} s")
 print(f"largest sum of the forces: {ticks['force_sum_N'].max():.1f} {units[fields.index('force_sum_N')]}")
 
 # With names of wheels and channels, and checked against its digests: an xarray Dataset (the extra `export`).
-run = open_run(folder)
-impact_s = run.attrs["summary_impact_time_s"]
-print(f"impact at {impact_s:.3f} s, trial accepted: {'yes' if run.attrs['summary_accepted'] else 'no'}")
+result = hil.open(folder)
+run = result.to_xarray()
+impact_s = result.summary["impact_time_s"]
+print(f"impact at {impact_s:.3f} s, trial accepted: {'yes' if result.accepted else 'no'}")
 print(f"largest normal force of front_left: {run['normal_force_N'].sel(wheel='front_left').max().item():.0f} N")
 print(f"samples of the sensors: {run.sizes['sample_time']} of {', '.join(run['channel'].values)}")
 

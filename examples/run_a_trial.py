@@ -1,7 +1,8 @@
 """Run one impact trial on the simulated rig, and read its summary.
 
 Run it with `.venv/bin/python examples/run_a_trial.py`. It takes a few seconds, the first time a minute: models are
-compiled once. It leaves no files; `hil trial` does (record, summary and figure). It prints:
+compiled once. It leaves no files;
+`result.save("runs/a")` would (record, summary and figure). It prints:
 
     accepted: True
     peak contact force of both wheels: 172 N
@@ -10,12 +11,11 @@ compiled once. It leaves no files; `hil trial` does (record, summary and figure)
     the sensors' sum is largest 40 ms after the impact
 """
 
-from hil.app.run import run
-from hil.config import load_config
+import hil
 
 # A shipped config, with two of its values changed. Every key is in docs/reference/config.md.
-config = load_config("sim_impact", ["trial.angle_deg=60", "telemetry.endpoint=''"])
-result = run(config)
+config = hil.load("sim_impact", {"trial.angle_deg": 60, "telemetry.endpoint": ""})
+result = hil.run(config, progress=True)  # what is going on is told on standard error
 
 summary = result.summary  # as summary.json has it: docs/reference/summary.md
 print(f"accepted: {summary['accepted']}", *summary["reasons"])

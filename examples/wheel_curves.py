@@ -23,7 +23,7 @@ slips = np.linspace(0.0, 0.6, 61)
 
 def sinkage_under(load_N: float) -> float:
     """The sinkage [m] at which the soil bears a load."""
-    return float(brentq(lambda sinkage: wheel.normal_force(sinkage)[0] - load_N, 1e-6, 0.5 * wheel.radius))
+    return float(brentq(lambda sinkage: wheel.normal_force(sinkage).vertical - load_N, 1e-6, 0.5 * wheel.radius))
 
 
 figure = Figure(figsize=(9.0, 4.0))
@@ -34,7 +34,7 @@ left.set(xlabel="load [N]", ylabel="sinkage [mm]")
 print("load [N]  sinkage [mm]  pull at slip 0.1  0.2  0.4 [N]")
 for load_N in (100.0, 200.0, 300.0):
     sinkage = sinkage_under(load_N)
-    pull, _, _ = wheel.forces(sinkage, slips)  # arrays in, arrays out
+    pull = wheel.forces(sinkage, slips).longitudinal  # arrays in, arrays out
     right.plot(slips, pull, label=f"{load_N:.0f} N")
     few = "  ".join(f"{pull[slips.searchsorted(slip - 1e-9)]:.1f}" for slip in (0.1, 0.2, 0.4))
     print(f"{load_N:<9.0f} {sinkage * 1e3:<13.2f} {few}")

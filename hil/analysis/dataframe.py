@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hil.analysis.dataset import INSTALL, MissingPackageError, scalars, verified_summary
 from hil.analysis.export.tables import tables_of
+from hil.messages.signals import signals_of
 from hil.recording import open_trial
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def ticks_of(folder: Path, *, unverified: bool = False) -> DataFrame:
     with open_trial(folder) as record:
         table = tables_of(record)[0]
         values = dict(zip((column.name for column in table.columns), table.whole(), strict=True))
+    fields = signals_of("tick")
+    values = {name: one.astype(bool) if fields[name.partition(".")[0]].flag else one for name, one in values.items()}
     time_s = pandas.Index(values.pop("t_ns") * 1e-9, name="time")
     frame = pandas.DataFrame(values, index=time_s)
     shown = [column for column in table.columns if column.name in values]

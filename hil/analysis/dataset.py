@@ -6,8 +6,6 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hil.analysis.digests import mismatch
 from hil.messages.layout import Layout
 from hil.messages.signals import PLAIN, Signal, flat, signals_of

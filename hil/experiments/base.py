@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from hil.runtime.cycle import Cycle
     from hil.safety.monitor import SafetyMonitor
 
+__all__ = ["Experiment", "Finished", "State", "Summary"]
+
 # How long the rig stands armed before it moves by itself [ns].
 ARMED_NS = 50_000_000
 # What the devices get to confirm that they are safe: before arming is tried, where there are no sensors that have to be
