@@ -41,9 +41,10 @@ def api_index() -> str:
     """The first page of the Python interface."""
     rows = "".join(f"| [`{one.name}`]({one.name}.md) | {one.words} |\n" for one in MODULES)
     names = "".join(f"{one.name}\n" for one in MODULES)
+    words = "These modules are [the stable surface](../reference/stable-surface.md). The rest may change."
     return (
-        "# Python\n\nThese modules are [the stable surface](../reference/stable-surface.md). "
-        f"All else that can be imported may change.\n\n| module | what it is for |\n|---|---|\n{rows}\n```{{toctree}}\n:hidden:\n\n{names}```\n"
+        f"# Python\n\n{words}\n\n| module | what it is for |\n|---|---|\n{rows}\n"
+        f"```{{toctree}}\n:hidden:\n\n{names}```\n"
     )
 
 
@@ -61,6 +62,6 @@ def _entry(module: str, name: str) -> str:
     if inspect.isclass(value):
         kind = "exception" if issubclass(value, BaseException) else "class"
         return f".. auto{kind}:: {module}.{name}\n   :members:\n   :exclude-members: model_config\n"
-    if callable(value):
+    if inspect.isroutine(value):  # what an alias as `dict[str, float]` is not, though it can be called
         return f".. autofunction:: {module}.{name}\n"
     return f".. autodata:: {module}.{name}\n   :no-value:\n"

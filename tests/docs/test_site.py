@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from ..chromium import chromium  # noqa: F401  the fixture
+from tests.chromium import chromium  # noqa: F401  the fixture
+
 from .page_commands import ROOT
 
 pytestmark = pytest.mark.slow
@@ -40,10 +41,12 @@ def test_a_site_on_a_disk_has_versions_dark_mode_search_and_fits_a_phone_without
 
     with subtests.test("the same page of another version, or its first one"):
         page.goto((sites / "0.2.0" / "index.html").as_uri())
-        page.locator("select#versions").first.select_option(label="0.1.0")
+        page.locator(".versions select").first.select_option(label="0.1.0")
         page.wait_for_url("**/0.1.0/index.html")
+        page.locator(".versions select").first.select_option(label="0.2.0")
+        page.wait_for_url("**/0.2.0/index.html")
         page.goto((sites / "0.2.0" / "second.html").as_uri())
-        page.locator("select#versions").first.select_option(label="0.1.0")
+        page.locator(".versions select").first.select_option(label="0.1.0")
         page.wait_for_url("**/0.1.0/index.html")
 
     with subtests.test("dark when the computer is"):
