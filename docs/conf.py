@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
+
 import hil
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "rover-hil"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_js_files = ["wide_tables.js"]
+html_js_files = ["versions_menu.js", "wide_tables.js"]
 templates_path = ["_templates"]
 html_copy_source = False
 html_show_sourcelink = False
@@ -82,20 +84,31 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars: dict[str, list[str]] = {"index": []}
+html_sidebars: dict[str, list[str]] = {"index": [], "decisions/0*": []}  # a list of 70 on 70 pages costs time
 
 # Docstrings are plain text with code in backticks: a bar means a bar to them, and a substitution to reStructuredText.
-BAR_OUTSIDE_CODE = re.compile(r"(`+[^`]*`+)|([|*](?=\S))")
+MARK_OUTSIDE_CODE = re.compile(r"(`+[^`]*`+)|([|*](?=\S))")
+PAGE = re.compile(r"\bdocs/([\w/-]+)\.md\b")
 
 
-def _escape(_app: Sphinx, _what: str, _name: str, _object: object, _options: object, lines: list[str]) -> None:
-    """Escape what reStructuredText takes for marks of its own, before the sections of a docstring are read."""
-    lines[:] = [
-        line if line.lstrip().startswith((">>>", "...")) else BAR_OUTSIDE_CODE.sub(lambda m: m[1] or f"\\{m[2]}", line)
-        for line in lines
-    ]
+def _as_markup(_app: Sphinx, what: str, _name: str, _object: object, _options: object, lines: list[str]) -> None:
+    """Escape what reStructuredText takes for marks, and link pages, before the sections of a docstring are read."""
+    if what == "data":  # has none of its own: this is that of `dict`
+        lines.clear()
+    for place, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            escaped = MARK_OUTSIDE_CODE.sub(lambda found: found[1] or f"\\{found[2]}", line)
+            lines[place] = PAGE.sub(r":doc:`\1 </\1>`", escaped)
+
+
+def _without_keys(
+    _app: Sphinx, _what: str, _name: str, shown: object, _options: object, signature: str, returned: str
+) -> tuple[str, str]:
+    """A class of config keys is made from a file, never by its forty arguments."""
+    return ("" if isinstance(shown, type) and issubclass(shown, BaseModel) else signature), returned
 
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    app.connect("autodoc-process-docstring", _escape, priority=100)
+    app.connect("autodoc-process-docstring", _as_markup, priority=100)
+    app.connect("autodoc-process-signature", _without_keys)

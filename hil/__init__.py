@@ -71,7 +71,7 @@ def __dir__() -> list[str]:
 
 
 def _misplaced() -> Iterator[str]:
-    """What is wrong with our other packages, a sentence each: a folder or file of the same name may stand before them."""
+    """What is wrong with our other packages, a sentence each: another folder or file may stand before them."""
     root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     for name in ("models", "drivers", "rig_configs"):
         ours, loaded = os.path.join(root, name), sys.modules.get(name)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from check_tree import ROOT, tree_files
+from site_api import MODULES, api_index, api_page
 from site_gallery import gallery_index, gallery_page
 
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
@@ -56,26 +57,6 @@ FIRST_PAGES = (
 )  # fmt: skip
 
 
-class Module(NamedTuple):
-    """A module of the stable surface: a word on it, and the programs that use it."""
-
-    name: str
-    words: str
-    examples: tuple[str, ...] = ()
-
-
-MODULES = (
-    Module("hil", "Load a config, run it, sweep it, open what was recorded.", ("run_a_trial", "sweep_angles")),
-    Module("models", "Physics: arrays in, arrays out. Its parts have a page each."),
-    Module("models.wheel", "A rigid wheel on soil.", ("wheel_curves",)),
-    Module("models.rover", "Rovers as reduced multibody systems.", ("own_rover",)),
-    Module("models.impact", "The energy that an impact can spend.", ("energy_over_angle",)),
-    Module("drivers.interfaces", "What a driver of your own has to do.", ("own_driver",)),
-    Module("hil.experiments.base", "What an experiment of your own derives from.", ("own_experiment",)),
-    Module("hil.testing", "Simulated devices in the tests of your own programs.", ("test_relay_board",)),
-)
-
-
 def stage(target: Path, pictures: Path) -> None:
     """Write the pages that Sphinx reads into a folder, which is emptied first.
 
@@ -99,7 +80,9 @@ def stage(target: Path, pictures: Path) -> None:
     for program in sorted((ROOT / "examples").glob("*.py")):
         name = f"gallery/{program.stem}.md"
         _write(target, name, relinked(gallery_page(program, pictures), f"docs/{name}", name, linked))
-    _write_api(target)
+    _write(target, "api/index.md", api_index())
+    for module in MODULES:
+        _write(target, f"api/{module.name}.md", api_page(module))
     _write_files(target, linked)
     _write_lists(target)
 
@@ -152,22 +135,6 @@ def _write(target: Path, name: str, text: str) -> None:
     path = target / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-
-
-def _write_api(target: Path) -> None:
-    """A page of each module of the stable surface: what stands in its `__all__`."""
-    for name, words, examples in MODULES:
-        links = ", ".join(f"[{one.replace('_', ' ')}](../gallery/{one}.md)" for one in examples)
-        used = f"Programs that use it: {links}.\n\n" if links else ""
-        directive = f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n"
-        _write(target, f"api/{name}.md", f"# {name}\n\n{words}\n\n{used}{directive}")
-    rows = "".join(f"| [`{one.name}`]({one.name}.md) | {one.words} |\n" for one in MODULES)
-    _write(
-        target,
-        "api/index.md",
-        "# Python\n\nThese modules are the stable surface. What else can be imported may change.\n\n"
-        f"| module | what it is for |\n|---|---|\n{rows}\n{toctree([one.name for one in MODULES], hidden=True)}",
-    )
 
 
 def _write_files(target: Path, linked: set[str]) -> None:

@@ -1,8 +1,9 @@
-// Fills the menus of versions from versions.js. A version that has no such page is opened at its first one.
-(() => {
+// Fills the menus of versions (in the head of a page, and in its menu on a phone) from versions.js.
+// A version that has no such page is opened at its first one.
+document.addEventListener("DOMContentLoaded", () => {
   const known = window.ROVER_HIL_VERSIONS;
   if (!known) return;
-  document.querySelectorAll("select#versions").forEach((menu) => {
+  document.querySelectorAll(".versions select").forEach((menu) => {
     const { root, page } = menu.dataset;
     menu.replaceChildren(
       ...known.versions.map(({ name, path, pages }) => {
@@ -14,4 +15,4 @@
     );
     menu.addEventListener("change", () => window.location.assign(menu.value));
   });
-})();
+});

@@ -6,8 +6,6 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from drivers.extras import install_command
 from hil.analysis.digests import mismatch
 from hil.messages.layout import Layout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections import deque
@@ -13,6 +12,7 @@ import msgspec
 import zmq
 from matplotlib.figure import Figure
 
+from hil.api.notebook import shown_in_cell
 from hil.config.units import unit_of
 
 FIELDS = ("force_sum_N", "speed_mps")
@@ -40,7 +40,7 @@ class LivePlot:
         self.figure = Figure(figsize=(8.0, 1.2 + 1.6 * len(self._fields)), layout="constrained")
         panels = self.figure.subplots(len(self._fields), 1, sharex=True, squeeze=False)[:, 0]
         self._axes = dict(zip(self._fields, panels, strict=True))
-        self._shown = self._display()
+        self._shown = shown_in_cell(self.figure)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="live plot", daemon=True)
         self._thread.start()
@@ -52,15 +52,6 @@ class LivePlot:
 
     def __repr__(self) -> str:
         return f"<LivePlot of {', '.join(self._fields)}: {sum(map(len, self._lines.values()))} points>"
-
-    def _display(self) -> Any:
-        """What shows the figure in the cell of a notebook; None: this is no notebook."""
-        shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-        if shell is None or not hasattr(shell, "kernel"):
-            return None
-        from IPython.display import display
-
-        return display(self.figure, display_id=True)
 
     def _follow(self) -> None:
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=1)

@@ -83,6 +83,8 @@ class Runs:
             ValueError: it is no condition, or names a column that no run has.
             MissingPackageError: pandas is not installed.
         """
+        if not self.rows:
+            return self
         frame = self.to_dataframe()
         try:
             kept = set(frame.query(condition).index)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+from hil.api.notebook import shown_in_cell
 
 Progress: TypeAlias = bool | Callable[[str], object]
 
@@ -22,9 +24,11 @@ def lines_to(progress: Progress) -> Iterator[Callable[[str], None]]:
         yield lambda line: _void(progress(line))
     elif not progress:
         yield lambda _: None
-    elif (show := _in_notebook()) is not None:
-        with show as line:
-            yield line
+    elif (cell := shown_in_cell({"text/plain": ""}, raw=True)) is not None:
+        try:
+            yield lambda line: cell.update({"text/plain": line}, raw=True)
+        finally:
+            cell.update({"text/plain": ""}, raw=True)
     else:
         yield _to_terminal
 
@@ -36,25 +40,3 @@ def _to_terminal(line: str) -> None:
 
 def _void(_: object) -> None:
     """Whatever a function of the caller returns."""
-
-
-def _in_notebook() -> Any:
-    """A line in the output of a notebook's cell, as a context; None: this is no notebook."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    return _line_of_a_cell() if shell is not None and hasattr(shell, "kernel") else None
-
-
-@contextmanager
-def _line_of_a_cell() -> Iterator[Callable[[str], None]]:
-    """The line that says what is going on now; it is empty at the end."""
-    from IPython.display import display
-
-    shown: Any = display({"text/plain": ""}, raw=True, display_id=True)
-
-    def show(line: str) -> None:
-        shown.update({"text/plain": line}, raw=True)
-
-    try:
-        yield show
-    finally:
-        show("")

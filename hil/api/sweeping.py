@@ -84,7 +84,7 @@ def sweep(
         >>> runs, [row["accepted"] for row in runs.rows]
         (<Sweep of sim_impact: 2 runs over jog.speed_mps, 2 accepted>, [True, True])
     """
-    runs = _expanded(config, over)
+    values, runs = _expanded(config, over)
     if config.clock != "lockstep" and (workers or 1) > 1:
         raise ConfigError(config.name, [Problem("workers", str(workers), "1, or clock: lockstep")], "sweep of config")
     count = 1 if config.clock != "lockstep" else workers or len(os.sched_getaffinity(0))
@@ -102,12 +102,11 @@ def sweep(
         jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in runs)
         place = partial(this_process, kinds, say) if count == 1 else partial(process_pool, count, kinds, say)
         run_jobs(place, jobs, take, lambda: False)
-    values = {key: [*dict.fromkeys(run.values[key] for run in runs)] for key in over}
     return Sweep(config.name, values, [rows[number] for number in sorted(rows)])
 
 
-def _expanded(config: Config, over: Mapping[str, Iterable[Any]]) -> list[SweepRun]:
-    """The runs. Raises ConfigError."""
+def _expanded(config: Config, over: Mapping[str, Iterable[Any]]) -> tuple[dict[str, list[Any]], list[SweepRun]]:
+    """Values by key, and the runs. Raises ConfigError."""
     values: dict[str, list[Any]] = {}
     problems = [] if over else [Problem("over", "no key", "a mapping: {'trial.angle_deg': range(40, 91, 5)}")]
     for key, given in over.items():
@@ -122,4 +121,4 @@ def _expanded(config: Config, over: Mapping[str, Iterable[Any]]) -> list[SweepRu
             problems.append(Problem(str(key), "no values", "a list or range of values"))
     if problems:
         raise ConfigError(config.name, problems, "sweep of config")
-    return expand(config, values, config.replace, config.name, "over")
+    return values, expand(config, values, config.replace, config.name, "over")

@@ -63,10 +63,10 @@ class PlannedTrial:
         if self.random_offset:
             pitch_deg = 360.0 / config.wheel.grousers
             offset_deg = round((float(words[1] >> np.uint64(11)) * 2.0**-53 - 0.5) * pitch_deg, 3)
-            changed["wheel"] = config.wheel.model_copy(update={"grouser_offset_deg": offset_deg})
+            changed["wheel.grouser_offset_deg"] = offset_deg
             settings[OFFSET] = offset_deg
         settings["seed"] = seed
-        return settings, config.model_copy(update=changed)
+        return settings, config.replace(changed)
 
 
 def expand(plan: Plan, source: str, overrides: Sequence[str] = (), seed: int | None = None) -> list[PlannedTrial]:

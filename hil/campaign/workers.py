@@ -75,6 +75,19 @@ def this_process(kinds: Sequence[Config], progress: Progress) -> Iterator[Worker
     yield Workers(InThisProcess(), 1, shares_folders=True)
 
 
+@contextmanager
+def _one_thread_for_blas() -> Iterator[None]:
+    """For processes that start meanwhile, unless the user has said otherwise: the same sums, and no contention."""
+    key = "OPENBLAS_NUM_THREADS"
+    said = key in os.environ
+    os.environ.setdefault(key, "1")
+    try:
+        yield
+    finally:
+        if not said:
+            del os.environ[key]
+
+
 class _Process(ForkServerProcess):
     """A process that does not import the caller's program again: a script would run a second time in each of them."""
 
@@ -83,7 +96,7 @@ class _Process(ForkServerProcess):
         program = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")  # what a trial needs is not in it
         try:
-            return ForkServerProcess._Popen(process_obj)  # type: ignore[attr-defined]
+            return ForkServerProcess._Popen(process_obj)
         finally:
             sys.modules["__main__"] = program
 
@@ -107,7 +120,8 @@ def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Ite
     """
     context = _ForkServer()
     context.set_forkserver_preload(["hil.campaign.preload"])
-    ensure_running()
+    with _one_thread_for_blas():
+        ensure_running()
     _warm_here(kinds, progress)
     executor = ProcessPoolExecutor(count, context, initializer=_begin_worker)
     try:

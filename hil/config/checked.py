@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Config(UncheckedConfig):
-    """A rig and a trial on it. Immutable; `load_config` makes one from a file, `replace` one with other values."""
+    """A rig and a trial on it. Immutable; `load_config` makes one from a file."""
 
     @model_validator(mode="after")
     def _cross_checks(self) -> Config:

@@ -196,7 +196,7 @@ class UncheckedConfig(Section):
     @property
     def section(self) -> ExperimentSection:
         """Section of the experiment that runs, which says what it needs of the rig."""
-        # not kept: a copy with another section (`model_copy`) would have the old one
+        # not kept: a copy would have the old one
         section = getattr(self, _SECTIONS.get(self.experiment, self.experiment), None)
         if not isinstance(section, ExperimentSection):
             section = self.extensions.get(self.experiment)

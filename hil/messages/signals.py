@@ -112,9 +112,12 @@ TICK = (
     Signal(
         "impact", "u1", "1", "1 from the tick in which the impact was detected", "estimate.impact_ns is not None",
         flag=True,
-    ),  # fmt: skip
+    ),
     Signal("clamped", "u4", "1", "number of commands clamped so far", "command.clamped"),
-    Signal("valves", "u1", "1", "1 where a valve is commanded to be powered", "flat(command.valves)", "chambers", flag=True),
+    Signal(
+        "valves", "u1", "1", "1 where a valve is commanded to be powered", "flat(command.valves)", "chambers",
+        flag=True,
+    ),
     Signal("daq_age_ns", "i8", "ns", "age of the newest sensor sample", "samples.daq_age_ns"),
     Signal(
         "daq_sequence", "i8", "1", "number of the newest block of sensor samples read, 0 before the first",

@@ -145,13 +145,10 @@ class RealtimePlant:
     def _begin_to_put_back(self) -> Future[Plant]:
         """Build the rover at its start, with the requested seed and obstacle angle."""
         angle, seed = self._reset_command[0].tolist()
-        trial = self._config.trial.model_copy(update={"angle_deg": angle})
-        self._config = self._config.model_copy(update={"trial": trial, "seed": int(seed)})
-        config = self._config
 
         def build() -> Plant:
             with _ordinary():
-                return build_plant(Rig(config))
+                return build_plant(Rig(self._config.replace({"trial.angle_deg": angle, "seed": int(seed)})))
 
         return self._aside(build)
 

@@ -62,5 +62,6 @@ def site_versions() -> ModuleType:
 @pytest.fixture(scope="session")
 def site_pages(check_tree) -> ModuleType:
     """tools/site_pages.py, which imports its neighbours by their names."""
-    script("tools/site_gallery.py")
+    for neighbour in ("site_api", "site_gallery"):
+        script(f"tools/{neighbour}.py")
     return script("tools/site_pages.py")

@@ -41,6 +41,7 @@ def test_every_page_and_example_is_staged_and_hangs_somewhere(site_pages, root, 
     assert staged >= docs | {f"gallery/{path.stem}" for path in (root / "examples").glob("*.py")}
     assert staged >= {"project/readme", "project/changelog", "project/contributing", "files/LICENSE"}
     assert staged >= {f"api/{module.name}" for module in site_pages.MODULES}
+    assert ".. autofunction:: hil.run\n" in (pages / "api" / "hil.md").read_text(encoding="utf-8")
     assert "own_rover.md" in (pages / "gallery" / "index.md").read_text(encoding="utf-8")
 
 

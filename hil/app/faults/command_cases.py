@@ -142,9 +142,9 @@ def _forged_at_gate(kind: str) -> tuple[str, str]:
 
 def _forged_at_socket(config: Config, kind: str) -> tuple[str, str]:
     """Send forged commands to a command server, and look at what it has handed to the loop."""
-    operator = config.operator.model_copy(update={"endpoint": ANYWHERE, "keys": None})
+    open_to_token = config.replace({"operator.endpoint": ANYWHERE, "operator.keys": None})
     with ExitStack() as stack:
-        server = stack.enter_context(CommandServer(config.model_copy(update={"operator": operator})))
+        server = stack.enter_context(CommandServer(open_to_token))
         assert server.token_file is not None
         token, chance = read_token(server.token_file), random.Random(1)
         context = stack.enter_context(zmq.Context())

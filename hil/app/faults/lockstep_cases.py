@@ -172,8 +172,8 @@ class LockstepCases:
         """
         config, row = self._config, Fault.CONSOLE_LOST
         for setting in ("stop", "finish"):
-            operator = config.operator.model_copy(update={"console_lost": setting})
-            effective, kind = config.model_copy(update={"operator": operator}), f"no heartbeat, console_lost: {setting}"
+            effective = config.replace({"operator.console_lost": setting})
+            kind = f"no heartbeat, console_lost: {setting}"
             expected = self._expect.of_the_table(row)
             if setting == "finish":
                 expected = Expected(expected.rows, expected.detect_ms)

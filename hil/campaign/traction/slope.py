@@ -69,8 +69,7 @@ def expand_slope(source: str, overrides: Sequence[str], seed: int | None) -> Con
 
 def on_slope(base: Config, mode: str, slope_deg: float) -> Config:
     """The config of one run."""
-    ground = base.ground.model_copy(update={"pitch_deg": slope_deg})
-    return base.model_copy(update={"ground": ground, "slope": base.slope.model_copy(update={"mode": mode})})
+    return base.replace({"ground.pitch_deg": slope_deg, "slope.mode": mode})
 
 
 def run_slopes(

@@ -25,7 +25,7 @@ def test_import_hil_imports_nothing_that_takes_time(tmp_path):
 
 
 def test_a_name_that_is_not_there_is_answered_by_those_that_are():
-    with pytest.raises(AttributeError, match="no attribute 'lode'; it has .*load"):
+    with pytest.raises(AttributeError, match=r"no attribute 'lode'; it has .*load"):
         _ = hil.lode
 
 
