@@ -53,7 +53,11 @@ def methods(path, kind):
     # what a rig inherits from the client of a running one is its own; elsewhere the base class has its lines
     own = vars(kind) if path != "hil.OperatedRig" else {**vars(kind.__base__), **vars(kind)}
     for name, value in sorted(own.items()):
-        if name.startswith(("_", "model_")) or (path == "hil.Config" and name not in OF_A_CONFIG):
+        if (
+            name.startswith(("_", "model_"))
+            or f"{path}.{name}" == "hil.OperatedRig.running"
+            or (path == "hil.Config" and name not in OF_A_CONFIG)
+        ):
             continue
         if isinstance(value, classmethod | staticmethod):
             yield f"{path}.{name}{called(getattr(kind, name))}"
