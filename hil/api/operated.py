@@ -237,10 +237,10 @@ class _Process:
                 stream.close()
 
     def _listen(self, stream: IO[str], progress: Progress) -> None:
-        with lines_to(progress) as say:
+        with lines_to(progress) as report:
             for line in stream:
-                self._hear(line.rstrip("\n"), say)
+                self._receive(line.rstrip("\n"), report)
 
-    def _hear(self, line: str, say: Callable[[str], None]) -> None:
+    def _receive(self, line: str, report: Callable[[str], None]) -> None:
         self._lines.append(line)
-        say(line)
+        report(line)

@@ -68,10 +68,10 @@ def methods(path, kind):
 
 
 def test_the_page_has_every_public_name_as_it_is_called_and_no_other(pages):
-    told = [line for block in BLOCK.findall(pages[PAGE]) for line in block.splitlines()]
+    listed = [line for block in BLOCK.findall(pages[PAGE]) for line in block.splitlines()]
     there = list(surface())
     assert len(there) > 150
-    missing, gone = [line for line in there if line not in told], [line for line in told if line not in there]
+    missing, gone = [line for line in there if line not in listed], [line for line in listed if line not in there]
     assert not missing, f"not on {PAGE}, and a new name or another call:\n" + "\n".join(missing)
     assert not gone, f"on {PAGE}, and not in the code:\n" + "\n".join(gone)
 
