@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from hil.api.live_plot import FIELDS, LivePlot
 from hil.api.recorded import open as open_run
@@ -48,6 +48,11 @@ class OperatedRig(CommandClient):
         self._started_after = 0
         self._plots: list[LivePlot] = []
         super().__init__(doors["command_endpoint"], token=read_token(Path(doors["token_file"])))
+
+    @classmethod
+    def running(cls, name: str | None = None) -> NoReturn:  # noqa: ARG003
+        """There is none to be found: `hil.operate` opens one. Raises TypeError."""
+        raise TypeError("OperatedRig: hil.operate opens one; CommandClient.running finds the one that is running")
 
     def arm(self, within_s: float = 60.0) -> None:
         """Arm the rig, and wait until it is armed.
@@ -232,10 +237,10 @@ class _Process:
                 stream.close()
 
     def _listen(self, stream: IO[str], progress: Progress) -> None:
-        with lines_to(progress) as say:
+        with lines_to(progress) as report:
             for line in stream:
-                self._hear(line.rstrip("\n"), say)
+                self._receive(line.rstrip("\n"), report)
 
-    def _hear(self, line: str, say: Callable[[str], None]) -> None:
+    def _receive(self, line: str, report: Callable[[str], None]) -> None:
         self._lines.append(line)
-        say(line)
+        report(line)

@@ -104,14 +104,14 @@ class Runs:
         return (self[place] for place in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"<Runs of {self._folder}: {self._told()}>"
+        return f"<Runs of {self._folder}: {self._in_words()}>"
 
     def _repr_html_(self) -> str:
         shown = self.rows[-_SHOWN:]
         rows = [(row["run"], "accepted" if row["accepted"] else f"not accepted {row['reasons']}") for row in shown]
-        return html_table(f"{self._folder}: {self._told()}", rows)
+        return html_table(f"{self._folder}: {self._in_words()}", rows)
 
-    def _told(self) -> str:
+    def _in_words(self) -> str:
         return f"{len(self)} runs, {sum(row['accepted'] for row in self.rows)} accepted"
 
 

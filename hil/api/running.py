@@ -55,10 +55,10 @@ def run(config: Config, progress: Progress = False) -> Result:
 
 def _run_in(folder: Path, config: Config, progress: Progress) -> tuple[dict[str, Any], int]:
     """Summary and exit status of a run with its files."""
-    with lines_to(progress) as say:
+    with lines_to(progress) as report:
         if config.clock == "lockstep":
-            warm_up(Rig(config), say)
-            outcome = run_in_virtual_time(config, folder, say, figure=False)
+            warm_up(Rig(config), report)
+            outcome = run_in_virtual_time(config, folder, report, figure=False)
         else:
-            outcome = run_experiment(config, folder, say, figure=config.rig == "real")
+            outcome = run_experiment(config, folder, report, figure=config.rig == "real")
     return outcome.summary, outcome.exit_code

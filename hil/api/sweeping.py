@@ -22,7 +22,7 @@ from hil.config.overrides import plain_value
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# Shortest time between two lines that say how far it has come [s].
+# Shortest time between two lines that report how far it has come [s].
 _EVERY_S = 2.0
 
 
@@ -50,13 +50,13 @@ class Sweep:
         return frame_of(self.rows, "number")
 
     def __repr__(self) -> str:
-        return f"<Sweep of {self._name}: {self._told()}>"
+        return f"<Sweep of {self._name}: {self._in_words()}>"
 
     def _repr_html_(self) -> str:
         rows = [(key, ", ".join(map(str, values))) for key, values in self.over.items()]
-        return html_table(f"sweep of {self._name}", [*rows, ("runs", self._told())])
+        return html_table(f"sweep of {self._name}", [*rows, ("runs", self._in_words())])
 
-    def _told(self) -> str:
+    def _in_words(self) -> str:
         accepted = sum(bool(row["accepted"]) for row in self.rows)
         return f"{len(self.rows)} runs over {', '.join(self.over)}, {accepted} accepted"
 
@@ -89,7 +89,7 @@ def sweep(
         raise ConfigError(config.name, [Problem("workers", str(workers), "1, or clock: lockstep")], "sweep of config")
     count = 1 if config.clock != "lockstep" else workers or len(os.sched_getaffinity(0))
     rows: dict[int, dict[str, Any]] = {}
-    with lines_to(progress) as say:
+    with lines_to(progress) as report:
         kinds, said = one_of_each_kind([run.config for run in runs]), time.monotonic()
 
         def take(run: SweepRun, result: RunOfMany) -> None:
@@ -97,10 +97,10 @@ def sweep(
             rows[run.number] = sweep_row(run, result.summary)
             if (now := time.monotonic()) - said >= _EVERY_S or len(rows) == len(runs):
                 said = now
-                say(f"{len(rows)} of {len(runs)} runs")
+                report(f"{len(rows)} of {len(runs)} runs")
 
         jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in runs)
-        place = partial(this_process, kinds, say) if count == 1 else partial(process_pool, count, kinds, say)
+        place = partial(this_process, kinds, report) if count == 1 else partial(process_pool, count, kinds, report)
         run_jobs(place, jobs, take, lambda: False)
     return Sweep(config.name, values, [rows[number] for number in sorted(rows)])
 

@@ -73,7 +73,7 @@ def drawbar(options: BatchOptions, ask: Ask = False, commands: Commands = False)
 @with_groups
 def slope(options: BatchOptions, ask: Ask = False, commands: Commands = False) -> None:
     """The steepest slope that the rover climbs, for each load distribution: table, figure, JSON."""
-    from hil.campaign.traction.slope import expand_slope, on_slope, run_slopes
+    from hil.campaign.traction.slope import expand_slope, kinds_of, run_slopes
     from hil.config import ConfigError, Problem
 
     with usage_errors():
@@ -90,9 +90,7 @@ def slope(options: BatchOptions, ask: Ask = False, commands: Commands = False) -
             with _guide(base, folder, report, stop, commands=commands) as guide:
                 searches = by_operator.run_slopes(base, guide)
         else:
-            slopes_deg = (base.slope.from_deg, base.slope.to_deg)
-            configs = [on_slope(base, mode, search) for mode in base.slope.modes for search in slopes_deg]
-            searches = run_slopes(base, options.place(configs, report), report, stop.now)
+            searches = run_slopes(base, options.place(kinds_of(base), report), report, stop.now)
     from hil.campaign.traction.figures import draw_slopes  # matplotlib takes half a second to import
     from hil.config.rig import Rig
     from hil.experiments.slope.limit import limit_at_even_loads_deg

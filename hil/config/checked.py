@@ -49,16 +49,16 @@ class Config(UncheckedConfig):
         return self
 
     def __repr__(self) -> str:
-        return f"<Config {self.name}: {self._told()}>"
+        return f"<Config {self.name}: {self._in_words()}>"
 
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
         """The config in a notebook: a line, and all keys behind it."""
-        line, keys = escape(f"{self.name}: {self._told()}"), escape(self.to_yaml())
+        line, keys = escape(f"{self.name}: {self._in_words()}"), escape(self.to_yaml())
         return f"<details><summary>config {line}</summary><pre>{keys}</pre></details>"
 
-    def _told(self) -> str:
+    def _in_words(self) -> str:
         return f"{self.experiment}, rover {self.rover.type}, rig {self.rig}, {self.clock}, seed {self.seed}"
 
     def replace(self, values: Mapping[str, Any]) -> Config:

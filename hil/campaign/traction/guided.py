@@ -20,8 +20,6 @@ from hil.campaign.sweep import SweepRun, sweep_head, sweep_row, write_table
 from hil.campaign.sweep_rows import SweepRows
 from hil.campaign.traction.slope import Search, on_slope
 from hil.config import Config, ConfigError, Problem
-from hil.config.resting_loads import limit_problems
-from hil.config.rig import Rig
 from hil.config.schema.measured_way import along_way_problems
 from hil.recording.run_folder import replacing, run_folder
 
@@ -163,10 +161,12 @@ def run_slopes(base: Config, guide: Guide) -> list[Search]:
                 if guide.stop.wanted:
                     return searches
                 number += 1
-                config = on_slope(base, search.mode, _tilted(guide, deg, number))
-                slope_deg, refused = config.ground.pitch_deg, limit_problems(Rig(config))
-                if refused:
-                    search.take(slope_deg, {"accepted": False, "climbed": False, "reasons": list(map(str, refused))})
+                slope_deg = _tilted(guide, deg, number)
+                try:
+                    config = on_slope(base, search.mode, slope_deg)
+                except ConfigError as error:
+                    refused = list(map(str, error.problems))
+                    search.take(slope_deg, {"accepted": False, "climbed": False, "reasons": refused})
                     guide.report.text(f"{slope_deg:g} degrees: {search.tried[-1]['reasons']}")
                     continue
                 summary = guide.one(config, number, slope_to_set(search.mode, slope_deg), name)

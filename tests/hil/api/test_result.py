@@ -104,10 +104,9 @@ def test_progress_goes_to_a_function_or_to_standard_error_or_nowhere(capsys):
 
 
 def test_a_run_that_is_refused_ends_with_3_also_once_it_is_opened_again(tmp_path):
-    steep = {"experiment": "drive", "limits.tilt_deg": 5.0, "ground.pitch_deg": 10.0, "telemetry.endpoint": ""}
-    result = hil.run(hil.load("sim_impact", steep))
+    result = hil.run(hil.load("sim_impact", JOG | {"limits.noise_V": 0.0}))
     assert (result.exit_code, result.accepted) == (3, False)
-    assert repr(result).startswith("<Result of drive: not accepted: not armed")
+    assert repr(result).startswith("<Result of jog: not accepted: not armed")
     assert hil.open(result.save(tmp_path / "refused")).exit_code == 3
 
 
