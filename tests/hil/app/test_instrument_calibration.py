@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pydantic import BaseModel
 
 from hil.app.instrument_calibration import calibrate_imu, calibrate_joints, calibrate_motion
 from hil.cli import run
@@ -172,7 +173,8 @@ def test_a_real_rig_is_not_moved_without_a_terminal_or_yes(capsys, monkeypatch, 
     from hil.cli import calibrate_instruments
 
     real = load_config("sim_impact", ["motion={}"])
-    monkeypatch.setattr(calibrate_instruments, "config_from", lambda *_: real.model_copy(update={"rig": "real"}))
+    real = BaseModel.model_copy(real, update={"rig": "real"})  # unchecked: it has no devices
+    monkeypatch.setattr(calibrate_instruments, "config_from", lambda *_: real)
     monkeypatch.setattr("sys.stdin", type("Closed", (), {"isatty": lambda _: False})())
     assert run(["calibrate", "motion", "sim_impact", "--out", str(tmp_path / "run")]) == 2
     said = capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Whether the machine holds the loop's rate: before a run without real-time rights, and for `hil check`."""
 
 import pytest
+from pydantic import BaseModel
 
 import hil.app.pace_check
 from hil.app.pace_check import check_pace, refuse_without_pace
@@ -119,6 +120,6 @@ def test_check_proposes_a_rate_where_the_machine_does_not_hold_that_of_the_confi
 def test_a_stall_that_would_end_a_run_fails_the_check_of_a_real_rig_and_is_named_for_a_simulated_one(machine):
     machine(10.0, 20.0, Stall(0, 31_000_000))
     for rig, ok in (("simulated_wire", True), ("real", False)):
-        config = load_config("sim_wire", ["telemetry.endpoint=''"]).model_copy(update={"rig": rig})
+        config = BaseModel.model_copy(load_config("sim_wire", ["telemetry.endpoint=''"]), update={"rig": rig})
         check = next(check for check in check_pace(config, progress) if check.item == "machine stalls")
         assert (check.ok, check.found) == (ok, "1, longest 31 ms")

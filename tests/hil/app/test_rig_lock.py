@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 import hil
 from drivers.interfaces import DeviceError
@@ -140,4 +141,4 @@ def test_load_channels_on_a_device_server_in_common_are_enough(holder, ports):
     loads = NI_LOADS.settings(driver="ni", server=HERE, inputs=[{"channel": "pull", "input": "cDAQ1Mod4/ai0"}])
     with_loads = config.devices.model_copy(update={"loads": loads})
     with pytest.raises(DeviceError, match=rf"cdaq1 on {HERE}: process {holder.pid} "):
-        RigLock(config.model_copy(update={"devices": with_loads}))
+        RigLock(BaseModel.model_copy(config, update={"devices": with_loads}))
