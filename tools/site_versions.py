@@ -12,6 +12,7 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 FILE = "versions.js"
@@ -63,7 +64,7 @@ def _newness(name: str) -> tuple[int, list[int], str]:
     )
 
 
-def _write(site: Path, versions: list[dict[str, object]]) -> None:
+def _write(site: Path, versions: Sequence[Mapping[str, object]]) -> None:
     known = json.dumps({"versions": versions}, indent=1)
     (site / FILE).write_text(f"window.ROVER_HIL_VERSIONS = {known};\n", encoding="utf-8")
 

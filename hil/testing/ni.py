@@ -124,7 +124,7 @@ class NiChassis:
 def ni_chassis(
     *, channels: int = 4, rate_hz: int = 25_600, range_V: float = 10.0, outputs: int = 2, bench: Place | None = None
 ) -> NiChassis:
-    """A simulated NI chassis, until it is closed. Needs the extra `ni` (`pip install 'rover-hil[ni]'`).
+    """A simulated NI chassis, until it is closed. Needs the extra `ni`.
 
     Args:
         channels: inputs of cDAQ1Mod1.

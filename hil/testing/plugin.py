@@ -82,7 +82,9 @@ def simulated_encoders() -> Iterator[JointEncoders]:
 @pytest.fixture
 def simulated_ni_chassis() -> Iterator[NiChassis]:
     """An NI chassis behind a gRPC device server; needs the extra `ni`."""
-    pytest.importorskip("nidaqmx", reason="simulated_ni_chassis needs nidaqmx: pip install 'rover-hil[ni]'")
+    from drivers.extras import install_command
+
+    pytest.importorskip("nidaqmx", reason=f"simulated_ni_chassis needs nidaqmx: {install_command('ni')}")
     from hil.testing.ni import ni_chassis
 
     with ni_chassis() as device:

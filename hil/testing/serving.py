@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import hil.testing
+from drivers.extras import install_command
 from hil.simulator.commands import dispatch
 
 # Devices that `hil sim` serves, by the name of the function that makes them.
@@ -48,7 +49,7 @@ def make(name: str, settings: Mapping[str, Any]) -> Any:
         function = getattr(hil.testing, name)
     except ModuleNotFoundError as error:
         raise SettingError(
-            f"{name}: the package {error.name} is missing; install the extra ni: pip install 'rover-hil[ni]'"
+            f"{name}: the package {error.name} is missing; install the extra ni: {install_command('ni')}"
         ) from None
     known = [one for one, how in inspect.signature(function).parameters.items() if how.kind is not how.VAR_KEYWORD]
     if name in ("roboclaw", "roboteq"):

@@ -90,8 +90,8 @@ def exports(bench: Bench) -> Finding:
 
     made, missing = [], []
     for name, kind in FORMATS.items():
-        if kind.package and util.find_spec(kind.package) is None:
-            missing.append(kind.package)
+        if lacking := [package for package in kind.packages if util.find_spec(package) is None]:
+            missing += lacking
             continue
         export(bench.run, name, bench.folder / f"export_{name}")
         made.append(name)
