@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hil.analysis.campaign import numbers_of
 from hil.analysis.dataset import verified_summary
+from hil.analysis.listed_runs import chosen, listed_runs
 from hil.api.frames import frame_of
 from hil.api.result import Result
 from hil.api.shown import html_table
-from hil.experiments.summary import FILE_NAME as SUMMARY
-from hil.recording.run_folder import FolderError, summary_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -62,8 +58,8 @@ class Runs:
         rows: of each run, `run` its folder relative to that.
 
     Attributes:
-        rows: of each run, oldest first: folder, experiment, whether it is accepted and why not, and the numbers of its
-            summary by flat key.
+        rows: of each run, oldest first: folder, experiment, whether it is accepted and why not, note, tags, and the
+            numbers of its summary by flat key.
     """
 
     def __init__(self, folder: Path, rows: list[dict[str, Any]]) -> None:
@@ -73,25 +69,17 @@ class Runs:
         """A row for each run, index its folder. Raises MissingPackageError: pandas is not installed."""
         return frame_of(self.rows, "run")
 
-    def query(self, condition: str) -> Runs:
-        """Those runs that a condition holds of: "accepted and angle_deg > 60".
+    def query(self, condition: str = "", tags: Iterable[str] = ()) -> Runs:
+        """Those runs that a condition holds of, as "accepted and angle_deg > 60", and that have all of the tags.
 
         Args:
-            condition: on the columns of `to_dataframe`, as `pandas.DataFrame.query` takes it.
+            condition: on the columns of `to_dataframe`, as `hil runs --where` takes it; "": none.
+            tags: which a run must have.
 
         Raises:
-            ValueError: it is no condition, or names a column that no run has.
-            MissingPackageError: pandas is not installed.
+            FilterError: a ValueError: it is no condition, or names a value that no run has.
         """
-        if not self.rows:
-            return self
-        frame = self.to_dataframe()
-        try:
-            kept = set(frame.query(condition).index)
-        except Exception as error:  # whatever the expression makes of the columns
-            columns = ", ".join(map(str, frame.columns[:12]))
-            raise ValueError(f"{condition!r}: {error}; allowed: a condition on columns as {columns}, ...") from None
-        return Runs(self._folder, [row for row in self.rows if row["run"] in kept])
+        return Runs(self._folder, chosen(self.rows, condition, tags))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -125,28 +113,4 @@ def runs(folder: str | Path = "runs") -> Runs:
         FolderError: there is no such folder.
     """
     place = Path(folder)
-    if not place.is_dir():
-        raise FolderError(f"{place} is no folder: give the one that your runs are in")
-    return Runs(place, sorted(_rows(place), key=lambda row: str(row["run"])))
-
-
-def _rows(folder: Path) -> Iterator[dict[str, Any]]:
-    """A row of each run whose summary can be read."""
-    for root, _, files in os.walk(folder):
-        if SUMMARY in files:
-            run = Path(root)
-            with suppress(FolderError):
-                if summary := summary_of(run):
-                    yield _row(run.relative_to(folder).as_posix(), summary)
-
-
-def _row(run: str, summary: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "run": run,
-        "experiment": summary.get("experiment"),
-        "accepted": bool(summary.get("accepted")),
-        "aborted": bool(summary.get("aborted", True)),
-        "reasons": "; ".join(map(str, summary.get("reasons") or ())),
-        **{key: summary[key] for key in ("seed", "angle_deg") if key in summary},
-        **numbers_of(summary),
-    }
+    return Runs(place, [row for row in listed_runs(place) if "accepted" in row])

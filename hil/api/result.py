@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import weakref
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from hil.api.shown import html_table, numbers_shown
 from hil.config import Config, parse_config
 from hil.recording import FILE_NAME, TrialRecord, open_trial, read_trial
+from hil.recording.annotation import Annotation, annotate
 from hil.recording.run_folder import empty_folder
 
 if TYPE_CHECKING:
@@ -141,15 +143,30 @@ class Result:
         from hil.experiments.registry import draw, experiment_named
 
         place = empty_folder(Path(path).absolute())
-        for file in sorted(self._folder.iterdir()):
-            if file.is_file():
-                shutil.copyfile(file, place / file.name)
+        shutil.copytree(self._folder, place, dirs_exist_ok=True)
         removal, self._folder, self._removal = self._removal, place, None
         if removal is not None:
             removal()
             with open_trial(place, trusted=True) as record:
                 draw(experiment_named(str(record.meta["experiment"])), record, self.summary, place)
         return place
+
+    def annotate(self, note: str | None = None, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Annotation:
+        """Change note and tags of the run, beside its record, which stays as it is; without arguments: read them.
+
+        Args:
+            note: takes the place of the former one; "" removes it, None leaves it.
+            add: tags that it shall have.
+            remove: tags that it shall not have.
+
+        Returns:
+            `note` and `tags` as they are now.
+
+        Raises:
+            FolderError: the folder cannot be written to.
+            ValueError: a note or tag is not allowed; nothing is changed.
+        """
+        return annotate(self._folder, note, add, remove)
 
     def __repr__(self) -> str:
         name = self.summary.get("experiment", "run")

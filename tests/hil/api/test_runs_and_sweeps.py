@@ -52,9 +52,17 @@ def test_a_query_chooses_runs_and_goes_on_being_runs(folder):
     assert jog.summary["experiment"] == "jog"
 
 
-def test_a_query_of_a_column_that_is_not_there_says_which_are(folder):
-    with pytest.raises(ValueError, match=r"'angle > 3': name 'angle' is not defined; allowed: .*experiment, accepted"):
+def test_a_query_of_a_value_that_no_run_has_names_those_like_it(folder):
+    with pytest.raises(ValueError, match="no run has a value 'angle': did you mean angle_deg"):
         hil.runs(folder).query("angle > 3")
+
+
+def test_a_note_is_written_from_python_and_its_tags_choose_runs(folder):
+    (jog,) = hil.runs(folder).query("experiment == 'jog'")
+    assert jog.annotate("smooth", add=["good"]) == ("smooth", ("good",)) == jog.annotate()
+    (found,) = hil.runs(folder).query(tags=["good"])
+    assert found.folder == jog.folder
+    assert jog.annotate("", remove=["good"]) == ("", ())
 
 
 def test_what_is_no_folder_is_refused(tmp_path):
