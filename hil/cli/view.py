@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
 def view(
     target: Annotated[
-        str,
-        typer.Argument(metavar="CONFIG|RUN", help="Config of the rig that runs; or folder of a run, to play it back."),
-    ],
+        str | None,
+        typer.Argument(
+            metavar="CONFIG|RUN",
+            help="Config of the rig that runs; or folder of a run, to play it back. Without it, the newest of runs/: "
+            "live while it is being recorded, played back afterwards.",
+        ),
+    ] = None,
     foxglove: Annotated[
         bool, typer.Option("--foxglove", help="Serve Foxglove's WebSocket, for Foxglove or Lichtblick.")
     ] = False,
@@ -58,6 +62,8 @@ def view(
         raise typer.BadParameter("name what shows it: --foxglove; or --print-layout")
     if (key is None) != (server_key is None):
         raise typer.BadParameter("--key and --server-key go together")
+    if target is None:
+        target = str(_newest_run())
     recorded = Path(target).is_dir()
     if recorded and (overrides or endpoint or key):
         raise typer.BadParameter(f"{target} is the folder of a run: --set, --endpoint and --key go with a CONFIG")
@@ -66,7 +72,7 @@ def view(
             config = _config_of_run(Path(target)) if recorded else config_from(target, overrides, None, None)
             if print_layout:
                 print(json.dumps(layout_file(config), indent=1))
-            elif recorded:
+            elif recorded and _is_over(Path(target)):
                 _play(Path(target), config, host, port, unverified)
             else:
                 _follow(config, host, port, endpoint, _keys(key, server_key))
@@ -75,6 +81,26 @@ def view(
     ) as error:  # fmt: skip
         complain(str(error))
         raise typer.Exit(USAGE) from None
+
+
+def _newest_run() -> Path:
+    """The run of the folder runs/ that was begun last. Raises BadParameter: there is none."""
+    from hil.recording import FILE_NAME
+
+    records = sorted(Path("runs").glob(f"*/{FILE_NAME}"))  # a folder's name begins with the time of its run
+    if not records:
+        raise typer.BadParameter(
+            "no run is in runs/ under this folder: name the config of the rig, or the folder of a run"
+        )
+    return records[-1].parent
+
+
+def _is_over(run: Path) -> bool:
+    """Whether a run has its summary, or nobody records it any more."""
+    from hil.experiments.summary import FILE_NAME as SUMMARY
+    from hil.ipc.run_memory import FOLDER
+
+    return (run / SUMMARY).is_file() or not (run / FOLDER).is_dir()
 
 
 def _follow(config: Config, host: str, port: int, endpoint: str | None, keys: tuple[KeyPair, bytes] | None) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 import struct
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -256,3 +258,21 @@ def test_wrong_usage_ends_with_status_two_and_what_to_do(arguments, said, capsys
 def test_the_layout_is_printed_as_json(capsys):
     assert hil(["view", "sim_impact", "--print-layout"]) == 0
     assert json.loads(capsys.readouterr().out) == layout_file(load_config("sim_impact"))
+
+
+def test_without_a_name_it_shows_the_newest_run_live_while_it_is_recorded(run, tmp_path, monkeypatch, capsys):
+    shown: list[tuple[str, str]] = []
+    command = sys.modules["hil.cli.view"]  # `hil.cli.view` is the command itself
+    monkeypatch.setattr(command, "_play", lambda folder, *_: shown.append(("played", folder.name)))
+    monkeypatch.setattr(command, "_follow", lambda config, *_: shown.append(("followed", config.name)))
+    monkeypatch.chdir(tmp_path)
+    assert hil(["view", "--foxglove"]) == 2
+    assert "no run is in runs/" in capsys.readouterr().err
+    for name in ("20260101T000000Z_old", "20260102T000000Z_new"):
+        shutil.copytree(run, tmp_path / "runs" / name)
+    assert hil(["view", "--foxglove"]) == 0
+    newest = tmp_path / "runs" / "20260102T000000Z_new"
+    (newest / "summary.json").unlink(missing_ok=True)
+    (newest / "shm").mkdir()
+    assert hil(["view", "--foxglove"]) == 0
+    assert shown == [("played", newest.name), ("followed", "sim_impact")]
