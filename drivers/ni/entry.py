@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from drivers.channel_calibration import Shunt, Teds
 from drivers.checks import regulator_problems, valve_problems
 from drivers.driver_type import Connection, DaqType, RigSetup, ValvesType
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import IoDevice
+from drivers.ni.calibrated_type import NiCalibratedType
 from drivers.ni.section import NiDaqSection, NiValvesSection
 from drivers.section import Problem
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from drivers.sim.server import ServerSetup, SimulatedServer
 
 
-class NiDaqType(DaqType[NiDaqSection]):
+class NiDaqType(NiCalibratedType, DaqType[NiDaqSection]):
     """Force sensors on NI devices."""
 
     name = "ni"
@@ -57,28 +57,6 @@ class NiDaqType(DaqType[NiDaqSection]):
         from drivers.ni.simulated.rig_part import NiRigPart
 
         return NiRigPart(setup)
-
-    def shunt_gains(
-        self,
-        section: NiDaqSection,
-        rig: RigSetup,
-        channels: tuple[str, ...],
-        shunt: Shunt,
-        host: Host = COMPUTER,
-        alive: Alive = lambda: None,
-    ) -> dict[str, float]:
-        """See ChannelCalibration."""
-        from drivers.ni.channel_calibration import shunt_gains
-
-        return shunt_gains(self.driver_settings(section, rig), channels, shunt, host, alive)
-
-    def teds(
-        self, section: NiDaqSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> dict[str, Teds | None]:
-        """See ChannelCalibration."""
-        from drivers.ni.channel_calibration import read_teds
-
-        return read_teds(self.driver_settings(section, rig), host, alive)
 
     def driver_settings(self, section: NiDaqSection, rig: RigSetup) -> NiDaqSettings:
         """The same in the driver's units."""

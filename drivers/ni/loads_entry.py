@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from drivers.channel_calibration import Shunt, Teds
 from drivers.checks import channel_problems
 from drivers.driver_type import Connection, LoadsType, RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import IoDevice
+from drivers.ni.calibrated_type import NiCalibratedType
 from drivers.ni.entry import list_devices, physical_channel
 from drivers.ni.section import NiLoadsSection
 from drivers.section import Problem
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from drivers.ni.daq import NiDaq
 
 
-class NiLoadsType(LoadsType[NiLoadsSection]):
+class NiLoadsType(NiCalibratedType, LoadsType[NiLoadsSection]):
     """Leg sensors and load cell on NI devices."""
 
     name = "ni"
@@ -52,28 +52,6 @@ class NiLoadsType(LoadsType[NiLoadsSection]):
     def list_devices(self, server: str) -> tuple[IoDevice, ...]:
         """See DriverType."""
         return list_devices(server)
-
-    def shunt_gains(
-        self,
-        section: NiLoadsSection,
-        rig: RigSetup,
-        channels: tuple[str, ...],
-        shunt: Shunt,
-        host: Host = COMPUTER,
-        alive: Alive = lambda: None,
-    ) -> dict[str, float]:
-        """See ChannelCalibration."""
-        from drivers.ni.channel_calibration import shunt_gains
-
-        return shunt_gains(self.driver_settings(section, rig), channels, shunt, host, alive)
-
-    def teds(
-        self, section: NiLoadsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> dict[str, Teds | None]:
-        """See ChannelCalibration."""
-        from drivers.ni.channel_calibration import read_teds
-
-        return read_teds(self.driver_settings(section, rig), host, alive)
 
     def driver_settings(self, section: NiLoadsSection, rig: RigSetup) -> NiDaqSettings:
         """The same in the driver's units."""

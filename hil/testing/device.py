@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from typing import Self
-
 from drivers.sim.protocol.line import LineFault, SimulatedPort, SimulatedSerialDevice
 from drivers.sim.protocol.plant_ports import NEVER_NS
 from hil.testing.bench import Computer, Place
 from hil.testing.faults import ALWAYS, KINDS, FaultKind, Measured, check_fault, line_fault, misread
+from hil.testing.served import Served
 
 # From the last byte of a request to the first of its answer [ns].
 TURNAROUND_NS = 100_000
 
 
-class LineDevice:
+class LineDevice(Served):
     """A simulated device on a serial line, or on a UDP port of this computer; a context manager.
 
     Attributes:
@@ -26,9 +24,9 @@ class LineDevice:
     name = "device"
 
     def __init__(self, baud: int, bench: Place | None) -> None:
+        super().__init__()
         self.baud = baud
         self._bench: Place = bench if bench is not None else Computer()
-        self._stack = ExitStack()
 
     def _connect(
         self,
@@ -81,16 +79,6 @@ class LineDevice:
         """End all faults; it is plugged in again."""
         self._device.misread(0.0, 0, 0)
         self._line.inject_fault(LineFault("reconnect"))
-
-    def close(self) -> None:
-        """Remove its port; may be called twice."""
-        self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<simulated {self.name} at {self.path}>"

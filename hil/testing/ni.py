@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
-from typing import Self
 
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.parts import ServerFault
@@ -13,6 +11,7 @@ from drivers.ni.simulated.virtual import VirtualNiServer
 from hil.testing.bench import Computer, Place, VirtualBench
 from hil.testing.faults import ALWAYS, check_fault
 from hil.testing.parts import Cylinders, Voltages
+from hil.testing.served import Served
 
 KINDS = ("late", "error", "silent", "wrong_value")
 # Number of a server in virtual time, so that each has its own address.
@@ -21,7 +20,7 @@ _FIRST_PORT = 31763
 LOST = -201003
 
 
-class NiChassis:
+class NiChassis(Served):
     """A simulated cDAQ chassis; a context manager.
 
     Its modules: cDAQ1Mod1 inputs ai0, ai1, ... (`inputs`); cDAQ1Mod2 digital outputs port0/line0, ...; cDAQ1Mod3
@@ -37,8 +36,9 @@ class NiChassis:
     name = "ni_chassis"
 
     def __init__(self, channels: int, rate_hz: int, range_V: float, outputs: int, bench: Place | None) -> None:
+        super().__init__()
         place: Place = bench if bench is not None else Computer()
-        self._bench, self._stack = place, ExitStack()
+        self._bench = place
         self.inputs = Voltages(place.now_ns, channels, rate_hz)
         self.cylinders = Cylinders(place.now_ns, 4, outputs)
         self._chassis = Chassis(self.inputs, self.cylinders, range_V=range_V, host=place.host)
@@ -106,16 +106,6 @@ class NiChassis:
         self.inputs.reading_error = 0.0
         self._server.clear_faults()
         self._server.inject_fault(ServerFault("reconnect"))
-
-    def close(self) -> None:
-        """Stop serving; may be called twice."""
-        self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<simulated {self.name} at {self.address}>"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from hil.config import load_config
 from hil.config.rig import Rig as ConfiguredRig
 from hil.simulator.connection import connect
 from hil.simulator.control_socket import ControlClient
+from hil.testing.served import Served
 
 
-class SimulatedRig:
+class SimulatedRig(Served):
     """A simulated rig in real time, in processes of its own, as `hil sim CONFIG` serves it; a context manager.
 
     Attributes:
@@ -21,13 +21,11 @@ class SimulatedRig:
     """
 
     def __init__(self, config: str | Path, overrides: Mapping[str, Any]) -> None:
-        import json
-
         from hil.app.warm_up import warm_up
 
-        effective = load_config(str(config), [f"{key}={json.dumps(value)}" for key, value in overrides.items()])
+        super().__init__()
+        effective = load_config(str(config), overrides)
         warm_up(ConfiguredRig(effective), lambda _text: None)
-        self._stack = ExitStack()
         self._control: ControlClient
         endpoints, self._control = connect(effective, None, self._stack)
         self.endpoints = dict(endpoints)
@@ -39,16 +37,6 @@ class SimulatedRig:
             DeviceError: refused, or the rig is gone.
         """
         return self._control.ask(do, **command)
-
-    def close(self) -> None:
-        """Stop its processes; may be called twice."""
-        self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def rig(config: str | Path = "sim_wire", overrides: Mapping[str, Any] | None = None) -> SimulatedRig:
