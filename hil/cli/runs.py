@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,8 @@ from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson
 
+# Characters of a verdict: --json has all of its reasons.
+_VERDICT = 60
 # What a condition names and the table shows anyway.
 _SHOWN = ("run", "experiment", "angle_deg", "accepted", "aborted", "reasons", "tags", "note")
 
@@ -94,7 +97,9 @@ def _table(rows: Iterable[Mapping[str, Any]], more: Iterable[str]) -> Table:
 def _verdict(row: Mapping[str, Any]) -> str:
     if row.get("accepted") is None:
         return "no summary" if "experiment" not in row else "-"
-    return "accepted" if row["accepted"] else f"not accepted: {row.get('reasons', '')}"
+    if row["accepted"]:
+        return "accepted"
+    return textwrap.shorten(f"not accepted: {row.get('reasons', '')}", _VERDICT, placeholder=" ...")
 
 
 def _cell(value: Any) -> str:

@@ -72,7 +72,7 @@ def trial(bench: Bench) -> Finding:
     outcome = run_in_virtual_time(load_config(CONFIG), bench.run, figure=True)
     summary = outcome.summary
     verdict = "accepted" if summary["accepted"] else f"not accepted: {'; '.join(summary['reasons'])}"
-    found = f"exit status {outcome.exit_code}, peak force {summary['peak_force_N']:.1f} N, {verdict}"
+    found = f"exit status {outcome.exit_code}, peak force of the sensors {summary['peak_force_N']:.1f} N, {verdict}"
     return Finding(outcome.exit_code == 0 and summary["accepted"], found, f"run it: hil trial {CONFIG}")
 
 
