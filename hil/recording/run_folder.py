@@ -19,6 +19,10 @@ class FolderError(ValueError):
     """A folder that cannot take, or does not hold, a run."""
 
 
+# What to do about a folder that the command line named, or chose.
+_ANOTHER = "give another with --out"
+
+
 def run_folder(out: Path | None, config_name: str, what: str) -> Path:
     """Create the folder of a new run.
 
@@ -31,7 +35,7 @@ def run_folder(out: Path | None, config_name: str, what: str) -> Path:
         FolderError: there is something in it, or it cannot be made.
     """
     if out is not None:
-        return empty_folder(out, "give an empty or a new one with --out")
+        return empty_folder(out, _ANOTHER)
     now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = f"{now}_{config_name}_{what}"
     folder = Path("runs") / name
@@ -39,7 +43,7 @@ def run_folder(out: Path | None, config_name: str, what: str) -> Path:
     while folder.exists() or folder.is_symlink():  # two runs within a second
         folder = Path("runs") / f"{name}_{again}"
         again += 1
-    return empty_folder(folder, "give another with --out")
+    return empty_folder(folder, _ANOTHER)
 
 
 def finished_run(run: Path) -> Path:
