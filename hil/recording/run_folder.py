@@ -13,14 +13,12 @@ from hil.config.json_io import read_json
 
 # The summary of a trial has 5 kB.
 MOST_SUMMARY_BYTES = 2**20
+# What to do about a folder that the command line named, or chose.
+_ANOTHER = "give another with --out"
 
 
 class FolderError(ValueError):
     """A folder that cannot take, or does not hold, a run."""
-
-
-# What to do about a folder that the command line named, or chose.
-_ANOTHER = "give another with --out"
 
 
 def run_folder(out: Path | None, config_name: str, what: str) -> Path:
