@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -164,6 +165,8 @@ def _shown(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {_shown(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_shown, value)) + "]"
+    if isinstance(value, str) and "\n" in value:
+        return json.dumps(value)
     return f"{value:.10g}" if isinstance(value, float | int) else value or '""'
 
 
