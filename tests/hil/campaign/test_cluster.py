@@ -84,5 +84,5 @@ def test_a_cluster_that_is_not_there_is_a_sentence_and_nothing_is_written(addres
 
 def test_a_program_without_dask_names_the_extra(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(WorkersError, match=r"rover-hil\[cluster\]"):
+    with pytest.raises(WorkersError, match=r"\[cluster\]"):
         check_cluster("tcp://127.0.0.1:1")
