@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hil.config import Config
-from hil.config.schema.notify import PLACEHOLDERS
+from hil.config.schema.notify import PLACEHOLDERS, NotifyConfig
 
 Progress = Callable[[str], None]
 # Of the words that are told; a command line is limited.
@@ -25,11 +24,14 @@ def programs_folder() -> Path:
     return (Path(given) if given else Path("~/.config").expanduser()) / "rover-hil" / "notify"
 
 
-def notify_end(config: Config, folder: Path, exit_code: int, summary: Mapping[str, Any], progress: Progress) -> None:
+def notify_end(
+    settings: NotifyConfig, rig: str, folder: Path, exit_code: int, summary: Mapping[str, Any], progress: Progress
+) -> None:
     """Tell how a run has ended: `done` (accepted or not), `fault` or `refused`, and its reasons.
 
     Args:
-        config: of the run.
+        settings: of the program; none by default.
+        rig: name of the config.
         folder: of the run; its files are written.
         exit_code: of the run.
         summary: of the run.
@@ -37,24 +39,25 @@ def notify_end(config: Config, folder: Path, exit_code: int, summary: Mapping[st
     """
     state = {0: "done", 3: "refused"}.get(exit_code, "fault")
     judged = "accepted" if summary.get("accepted") else "not accepted"
-    notify(config, folder, state, "; ".join([judged, *map(str, summary.get("reasons", ()))]), progress)
+    notify(settings, rig, folder, state, "; ".join([judged, *map(str, summary.get("reasons", ()))]), progress)
 
 
-def notify(config: Config, folder: Path, state: str, words: str, progress: Progress) -> None:
+def notify(settings: NotifyConfig, rig: str, folder: Path, state: str, words: str, progress: Progress) -> None:
     """Start the program of a config, if it names one, and do not wait for it.
 
     Args:
-        config: of the run.
+        settings: of the program; none by default.
+        rig: name of the config.
         folder: of the run.
         state: done, fault, refused or failed.
         words: for people.
         progress: called if it cannot be started.
     """
-    if not config.notify.command:
+    if not settings.command:
         return
-    values = dict(zip(PLACEHOLDERS, (str(folder.resolve()), config.name, state, words[:_MOST_WORDS]), strict=True))
-    name, *arguments = config.notify.command
-    command = [sys.executable, "-m", "hil.app.notification_process", str(config.notify.timeout_s), str(folder)]
+    values = dict(zip(PLACEHOLDERS, (str(folder.resolve()), rig, state, words[:_MOST_WORDS]), strict=True))
+    name, *arguments = settings.command
+    command = [sys.executable, "-m", "hil.app.notification_process", str(settings.timeout_s), str(folder)]
     command += [str(programs_folder() / name), *(_filled(argument, values) for argument in arguments)]
     _started[:] = [process for process in _started if process.poll() is None]  # the others are gone from the system
     try:

@@ -214,10 +214,10 @@ class ResidentProcess:
             self._console.finished(self.last.summary)
             self._console.show("idle")
             self._progress(f"{folder.name} is over: {_verdict(self.last.summary)}")
-            notify_end(config, folder, self.last.exit_code, self.last.summary, self._progress)
+            notify_end(config.notify, config.name, folder, self.last.exit_code, self.last.summary, self._progress)
         except (DeviceError, NotArmedError, RecordError, OSError) as error:
             self._fail(folder, error)
-            notify(config, folder, "failed", str(error), self._progress)
+            notify(config.notify, config.name, folder, "failed", str(error), self._progress)
         except KeyboardInterrupt as error:
             self._close()
             summarise_what_there_is(folder, error, self._report)
@@ -239,7 +239,8 @@ class ResidentProcess:
         if self._resident is not None and (lost := self._resident.lost):
             self._close()
             self._show_closed(f"{lost}, between two runs")
-            notify(self._settings.config, self._out, "failed", f"{lost}, between two runs", self._progress)
+            now = self._settings.config
+            notify(now.notify, now.name, self._out, "failed", f"{lost}, between two runs", self._progress)
 
     def _show_closed(self, why: str) -> None:
         self._console.show("closed")

@@ -212,7 +212,7 @@ def run_repeatedly(
     def make(resident: Resident) -> None:
         done.append(outcome := resident.run(begun[-1], figure=figure))
         if notifies:
-            notify_end(config, outcome.folder, outcome.exit_code, outcome.summary, progress)
+            notify_end(config.notify, config.name, outcome.folder, outcome.exit_code, outcome.summary, progress)
 
     def begin() -> None:
         (begun[0] / FILE_NAME).unlink(missing_ok=True)  # a record of nothing, of the start before
@@ -233,7 +233,7 @@ def run_repeatedly(
     except BaseException as error:
         summarise_what_there_is(begun[-1], error, progress)
         if notifies and len(done) < len(begun):
-            notify(config, begun[-1], "failed", str(error) or type(error).__name__, progress)
+            notify(config.notify, config.name, begun[-1], "failed", str(error) or type(error).__name__, progress)
         raise
     return done[-1]
 

@@ -24,7 +24,6 @@ from hil.safety.valve_monitor import ValveMonitor
 from models.validity import VALIDITIES
 
 if TYPE_CHECKING:
-    from hil.config import Config
     from hil.config.rig import Rig
 
 # A channel with less noise than this many converter steps may stay constant without a fault.
@@ -57,7 +56,7 @@ class SafetyMonitor:
             _still_allowed(config.daq, config.rig, limits),
             "limits.frozen_samples",
         )
-        frozen, load_setting = _loads_still_allowed(config), "limits.loads_frozen_samples"
+        frozen, load_setting = _loads_still_allowed(rig), "limits.loads_frozen_samples"
         self._loads = BlockMonitor("load channels", limits.loads_age_ms, layout.loads, frozen, load_setting)
         valves_age_ms = limits.valves_age_ms if layout.valves else math.inf
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
@@ -202,9 +201,9 @@ def _still_allowed(daq: DaqConfig | None, kind: str, limits: LimitsConfig) -> li
     return _frozen_from(kind, limits.frozen_samples, noise_V, 2.0 * daq.range_V / 2**daq.bits)
 
 
-def _loads_still_allowed(config: Config) -> list[float]:
+def _loads_still_allowed(rig: Rig) -> list[float]:
     """The same of each load channel."""
-    loads = config.loads
+    config, loads = rig.config, rig.config.loads
     if loads is None:
         return []
     steps = (noises(config) / (2.0 * full_scales(config) / 2**loads.bits)).tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from pydantic import BaseModel
 
 from hil.app import link_rates
 from hil.app.link_rates import rate_check, refuse_slow_links
@@ -32,7 +33,7 @@ def test_a_link_that_makes_its_rounds_passes(config):
 
 def test_where_the_drives_time_out_needs_more_rounds_it_decides(config):
     drives = config.devices.drives.model_copy(update={"rate_hz": 10.0, "timeout_ms": 100})
-    slow = config.model_copy(update={"devices": config.devices.model_copy(update={"drives": drives})})
+    slow = BaseModel.model_copy(config, update={"devices": config.devices.model_copy(update={"drives": drives})})
     assert "time-out of 100 ms" in rate_check(slow, "drives", 10.0).allowed
 
 

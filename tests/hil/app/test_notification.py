@@ -131,7 +131,9 @@ def test_state_and_words_are_those_of_the_run_and_are_not_read_again(
 ):
     started = []
     monkeypatch.setattr("hil.app.notification.subprocess.Popen", lambda command, **_: started.append(command))
-    notify_end(with_command("tell", "{state}", "{words}"), tmp_path, exit_code, summary, lambda _: None)
+    notify_end(
+        with_command("tell", "{state}", "{words}").notify, "sim_impact", tmp_path, exit_code, summary, lambda _: None
+    )
     ((*_, program, found, said),) = started
     assert Path(program).name == "tell"
     assert (found, said) == (state, words)
@@ -139,7 +141,7 @@ def test_state_and_words_are_those_of_the_run_and_are_not_read_again(
 
 def test_without_a_command_nothing_is_started(monkeypatch, tmp_path):
     monkeypatch.setattr("hil.app.notification.subprocess.Popen", lambda *_, **__: pytest.fail("started"))
-    notify(with_command(), tmp_path, "done", "accepted", lambda _: None)
+    notify(with_command().notify, "sim_impact", tmp_path, "done", "accepted", lambda _: None)
 
 
 def test_a_process_that_cannot_be_started_is_one_line_of_progress(monkeypatch, tmp_path):
@@ -148,7 +150,7 @@ def test_a_process_that_cannot_be_started_is_one_line_of_progress(monkeypatch, t
 
     monkeypatch.setattr("hil.app.notification.subprocess.Popen", refuse)
     lines: list[str] = []
-    notify(with_command("tell"), tmp_path, "done", "accepted", lines.append)
+    notify(with_command("tell").notify, "sim_impact", tmp_path, "done", "accepted", lines.append)
     assert lines == ["notify.command cannot be started: no more processes"]
 
 
