@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from drivers.extras import install_command
+
 # How long one wait for a frame takes, before it is looked whether to end [s].
 _WAIT_S = 0.2
 _BUFFERS = 4
@@ -50,7 +52,7 @@ def frames(
     try:
         from linuxpy.video.device import BufferFlag, Device, PixelFormat, VideoCapture
     except ImportError:
-        raise CameraError("linuxpy is not installed: pip install 'rover-hil[camera]'") from None
+        raise CameraError(f"linuxpy is not installed: {install_command('camera')}") from None
     try:
         with Device(device) as camera:
             capture = VideoCapture(camera, size=_BUFFERS)
