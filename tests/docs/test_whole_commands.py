@@ -42,6 +42,7 @@ NOT_RUN = {
     r"hil recover .*": "needs a run that was killed: tests/hil/analysis/test_recovery.py",
     r"hil run .* --repeat .*": "ten runs: tests/hil/cli/test_cli_trial.py has two",
     r"hil sim .*": "serves until it is ended: tests/hil/cli/test_cli_sim.py",
+    r"hil view .*--foxglove.*": "serves until it is ended: tests/hil/app/view/test_view.py",
     r"hil sweep .*": "a hundred runs each: tests/hil/campaign/test_sweep.py",
     r"hil (check|operate|trial) mars_dome.*": "needs that rig: its devices at the protocol level in tests/protocol",
     r"hil (check|trial) sim_wire.*": "in real time: tests/protocol_realtime",
