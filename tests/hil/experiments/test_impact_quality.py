@@ -22,7 +22,7 @@ T_S = np.arange(3 * RATE) / RATE
 SHARES = np.array([0.5, 0.25, 0.25])
 
 
-ASKEW = Approach(1e-4, 0.01, True, UncertainValue(0.02, 1e-4), None, None, ())
+ASKEW = Approach(1e-4, True, UncertainValue(0.02, 1e-4), None, None, ())
 
 
 def half_sine(begin_s=1.2, length_s=0.15, peak_N=100.0):

@@ -54,7 +54,7 @@ def evidence(peaks=(60.0, 30.0, 30.0), again_N=0.0, later=None, speed_mps=None, 
 def measured(angle_deg=0.0, across_m=0.0, sd_deg=0.01, sd_m=1e-4):
     """The approach that an instrument outside has measured."""
     angle = UncertainValue(math.radians(angle_deg), math.radians(sd_deg))
-    return Approach(1e-4, 0.01, True, angle, UncertainValue(across_m, sd_m), None, ())
+    return Approach(1e-4, True, angle, UncertainValue(across_m, sd_m), None, ())
 
 
 def with_limit(judged, key, limit):
