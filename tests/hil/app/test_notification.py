@@ -99,7 +99,9 @@ def test_a_run_does_not_wait_for_a_program_that_hangs_and_is_as_without_it(progr
 @pytest.mark.slow
 def test_a_rig_that_cannot_be_opened_is_told_as_failed(programs, tmp_path, monkeypatch):
     said = []
-    monkeypatch.setattr(app, "notify", lambda _settings, _rig, folder, state, words, _: said.append((folder, state, words)))
+    monkeypatch.setattr(
+        app, "notify", lambda _settings, _rig, folder, state, words, _: said.append((folder, state, words))
+    )
     monkeypatch.setattr(app, "open_backend", lambda *_, **__: (_ for _ in ()).throw(OSError("no rig")))
     with pytest.raises(OSError, match="no rig"):
         app.run_experiment(with_command("tell"), tmp_path, lambda _: None, figure=False)
