@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -51,6 +53,12 @@ def programs(tmp_path, monkeypatch):
 
 def with_command(*command: str, timeout_s: float = 30.0) -> Config:
     return load_config("sim_impact", [*QUICK, f"notify.command={[*command]!r}", f"notify.timeout_s={timeout_s}"], 3)
+
+
+def replace_start(monkeypatch, start):
+    """Let `start` stand for Popen in this module alone: others start git to know their version."""
+    double = SimpleNamespace(Popen=start, DEVNULL=subprocess.DEVNULL)
+    monkeypatch.setattr("hil.app.notification.subprocess", double)
 
 
 def wait_for(path: Path) -> str:
@@ -113,7 +121,7 @@ def test_one_of_many_runs_tells_nobody(monkeypatch, tmp_path):
     from hil.campaign.trial import _run_in
 
     called = []
-    monkeypatch.setattr("hil.app.notification.subprocess.Popen", lambda *arguments, **_: called.append(arguments))
+    replace_start(monkeypatch, lambda *arguments, **_: called.append(arguments))
     _run_in(with_command("tell"), tmp_path, figure=False)
     app.run(with_command("tell"))
     assert called == []
@@ -132,7 +140,7 @@ def test_state_and_words_are_those_of_the_run_and_are_not_read_again(
     exit_code, summary, state, words, monkeypatch, tmp_path
 ):
     started = []
-    monkeypatch.setattr("hil.app.notification.subprocess.Popen", lambda command, **_: started.append(command))
+    replace_start(monkeypatch, lambda command, **_: started.append(command))
     notify_end(
         with_command("tell", "{state}", "{words}").notify, "sim_impact", tmp_path, exit_code, summary, lambda _: None
     )
@@ -142,7 +150,7 @@ def test_state_and_words_are_those_of_the_run_and_are_not_read_again(
 
 
 def test_without_a_command_nothing_is_started(monkeypatch, tmp_path):
-    monkeypatch.setattr("hil.app.notification.subprocess.Popen", lambda *_, **__: pytest.fail("started"))
+    replace_start(monkeypatch, lambda *_, **__: pytest.fail("started"))
     notify(with_command().notify, "sim_impact", tmp_path, "done", "accepted", lambda _: None)
 
 
@@ -150,7 +158,7 @@ def test_a_process_that_cannot_be_started_is_one_line_of_progress(monkeypatch, t
     def refuse(*_: object, **__: object) -> None:
         raise OSError("no more processes")
 
-    monkeypatch.setattr("hil.app.notification.subprocess.Popen", refuse)
+    replace_start(monkeypatch, refuse)
     lines: list[str] = []
     notify(with_command("tell").notify, "sim_impact", tmp_path, "done", "accepted", lines.append)
     assert lines == ["notify.command cannot be started: no more processes"]
