@@ -13,7 +13,6 @@ from hil.app.backend import Backend
 from hil.app.build import rights_wanted
 from hil.app.camera.capture import Capture
 from hil.app.camera.silence import silence
-from hil.app.camera.simulated import film
 from hil.app.pace_check import refuse_without_pace
 from hil.app.run_loop import Signals, run_loop
 from hil.config import Config
@@ -164,6 +163,8 @@ class Resident:
 
     def _draw_frames(self, folder: Path, camera: CameraConfig) -> None:
         """The frames of a simulated camera; a run without them is a run all the same."""
+        from hil.app.camera.simulated import film  # with what draws, which a run without a camera does not import
+
         self._progress("drawing the frames of the simulated camera")
         try:
             with open_trial(folder, trusted=True) as record:
