@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drivers.extras import install_command
-from hil.analysis.dataset import MissingPackageError, scalars, verified_summary
+from hil.analysis.dataset import imported, scalars, verified_summary
 from hil.analysis.export.tables import tables_of
 from hil.messages.signals import signals_of
 from hil.recording import open_trial
@@ -30,12 +29,8 @@ def ticks_of(folder: Path, *, unverified: bool = False) -> DataFrame:
         UnverifiedRunError: record and summary do not match their digests.
         MissingPackageError: pandas is not installed.
     """
-    try:
+    with imported("pandas", "a DataFrame"):
         import pandas
-    except ImportError:
-        raise MissingPackageError(
-            f"a DataFrame needs pandas, which is not installed: {install_command('export')}"
-        ) from None
     summary, wrong = verified_summary(folder, unverified=unverified)
     with open_trial(folder) as record:
         table = tables_of(record)[0]

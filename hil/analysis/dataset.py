@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,17 @@ if TYPE_CHECKING:
 
 class MissingPackageError(RuntimeError):
     """A package of the extra `export` is not installed."""
+
+
+@contextmanager
+def imported(package: str, what: str) -> Iterator[None]:
+    """A block that imports a package of the extra `export`. Raises MissingPackageError: `what` needs it."""
+    try:
+        yield
+    except ImportError:
+        raise MissingPackageError(
+            f"{what} needs {package}, which is not installed: {install_command('export')}"
+        ) from None
 
 
 class UnverifiedRunError(ValueError):
@@ -73,12 +86,8 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
         >>> round(run["wheel_speed_radps"].sel(wheel="front_left").max().item(), 1)
         0.1
     """
-    try:
+    with imported("xarray", "open_run"):
         import xarray
-    except ImportError:
-        raise MissingPackageError(
-            f"open_run needs xarray, which is not installed: {install_command('export')}"
-        ) from None
     summary, wrong = verified_summary(Path(run), unverified=unverified)
     record = read_trial(Path(run))
     layout, fields = layout_of(record), signals_of("tick")

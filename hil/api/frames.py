@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from drivers.extras import install_command
 from hil.analysis.campaign import columns_of
-from hil.analysis.dataset import MissingPackageError
+from hil.analysis.dataset import imported
 from hil.config.units import unit_of
 
 if TYPE_CHECKING:
@@ -24,12 +23,8 @@ def frame_of(rows: Sequence[Mapping[str, Any]], index: str) -> DataFrame:
     Raises:
         MissingPackageError: pandas is not installed.
     """
-    try:
+    with imported("pandas", "a DataFrame"):
         import pandas
-    except ImportError:
-        raise MissingPackageError(
-            f"a DataFrame needs pandas, which is not installed: {install_command('export')}"
-        ) from None
     frame = pandas.DataFrame.from_records(list(rows), columns=columns_of([{index: None}, *rows]), index=index)
     frame.attrs["units"] = {column: unit_of(str(column).rpartition(".")[2], "") for column in frame.columns}
     return frame

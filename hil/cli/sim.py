@@ -45,16 +45,15 @@ def _device_of(source: str) -> str | None:
 
 def _settings(overrides: list[str] | None) -> dict[str, Any]:
     """`--set NAME=VALUE` of a device."""
-    from hil.config.yaml_io import read_yaml
+    from hil.config.overrides import changes_of
 
     settings: dict[str, Any] = {}
     for override in overrides or ():
-        name, equals, text = override.partition("=")
-        values, problems = read_yaml(f"{name}: {text}", "--set")
-        if not equals or problems or not name.isidentifier():
+        changes, problems = changes_of([override])
+        if problems or not changes[0].path.isidentifier():
             complain(f"--set {override}: found; allowed: NAME=VALUE with a YAML value")
             raise typer.Exit(USAGE)
-        settings |= values
+        settings[changes[0].path] = changes[0].value
     return settings
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Callable
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,7 @@ _MOST_BYTES = 1_000_000
 
 def profile_path(raw: Any) -> str | None:
     """The path of the profile in a raw config; None: it names none."""
-    section = raw.get("follow") if isinstance(raw, dict) else None
-    path = section.get("profile") if isinstance(section, dict) else None
-    return path if isinstance(path, str) else None
+    return _path(raw, KEY)
 
 
 def put_profile(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
@@ -38,23 +37,19 @@ def put_profile(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
         return []
     del raw["follow"]["profile"]
     allowed = "a readable CSV file of two columns, time [s] and speed [m/s]"
-    if not path or "\0" in path:
-        return [Problem(KEY, repr(path), allowed)]
-    file = Path(str(folder / path))
-    try:
-        rows = [row for row in csv.reader(read_text(file, _MOST_BYTES).splitlines()) if row]
+
+    def take(text: str) -> list[Problem]:
+        rows = [row for row in csv.reader(text.splitlines()) if row]
         raw["follow"]["profile"] = [_point(row) for row in rows[_headers(rows) :]]
-    except (OSError, ValueError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return [Problem(KEY, f"{path}: {reason}", f"{allowed}; looked for {file}")]
-    return []
+        return []
+
+    return _read(KEY, path, folder, _MOST_BYTES, allowed, take)
 
 
 def table_path(raw: Any) -> str | None:
     """The path of a stimulus' table in a raw config; None: it names none. A text of several lines is a table."""
-    section = raw.get("stimulus") if isinstance(raw, dict) else None
-    path = section.get("table") if isinstance(section, dict) else None
-    return path if isinstance(path, str) and "\n" not in path else None
+    path = _path(raw, TABLE_KEY)
+    return path if path is not None and "\n" not in path else None
 
 
 def put_table(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
@@ -72,21 +67,40 @@ def put_table(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
         return []
     del raw["stimulus"]["table"]
     allowed = "a readable CSV file with a header of time_s and other columns"
+
+    def take(text: str) -> list[Problem]:
+        text = text.removeprefix("\ufeff")  # as some spreadsheets write it
+        try:
+            read_table(text)
+        except (ValueError, csv.Error) as error:
+            found, _, needed = str(error).partition("; ")
+            return [Problem(TABLE_KEY, f"{path}: {found}", needed or allowed)]
+        raw["stimulus"]["table"] = "\n".join([*text.splitlines(), ""])
+        return []
+
+    return _read(TABLE_KEY, path, folder, MOST_CHARACTERS, allowed, take)
+
+
+def _path(raw: Any, key: str) -> str | None:
+    """The text that a raw config has for a key of a section; None: none."""
+    section, _, name = key.partition(".")
+    given = raw.get(section) if isinstance(raw, dict) else None
+    path = given.get(name) if isinstance(given, dict) else None
+    return path if isinstance(path, str) else None
+
+
+def _read(
+    key: str, path: str, folder: Traversable, most: int, allowed: str, take: Callable[[str], list[Problem]]
+) -> list[Problem]:
+    """Hand the text of a file to `take`; the problems are those of the file, or what `take` returns."""
     if not path or "\0" in path:
-        return [Problem(TABLE_KEY, repr(path), allowed)]
+        return [Problem(key, repr(path), allowed)]
     file = Path(str(folder / path))
     try:
-        text = read_text(file, MOST_CHARACTERS).removeprefix("\ufeff")  # as some spreadsheets write it
-    except (OSError, ValueError) as error:
+        return take(read_text(file, most))
+    except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return [Problem(TABLE_KEY, f"{path}: {reason}", f"{allowed}; looked for {file}")]
-    try:
-        read_table(text)
-    except (ValueError, csv.Error) as error:
-        found, _, needed = str(error).partition("; ")
-        return [Problem(TABLE_KEY, f"{path}: {found}", needed or allowed)]
-    raw["stimulus"]["table"] = "\n".join([*text.splitlines(), ""])
-    return []
+        return [Problem(key, f"{path}: {reason}", f"{allowed}; looked for {file}")]
 
 
 def _headers(rows: list[list[str]]) -> int:
