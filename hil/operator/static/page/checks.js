@@ -5,7 +5,7 @@ import { byId, make, read, row, setText, timeOf } from "./dom.js";
 const LATCH = "fault latch";
 
 export function startChecks(display) {
-  let [answer, faults, before] = [null, [], ""];
+  let [answer, faults, before, asked] = [null, [], "", 0];
   const show = () => {
     if (!answer) return;
     const checks = withLatch(answer.checks, faults).sort((a, b) => a.ok - b.ok);
@@ -24,7 +24,10 @@ export function startChecks(display) {
     )));
   };
   const ask = async () => {
-    answer = await read("/api/check");
+    const number = ++asked;
+    const found = await read("/api/check");
+    if (number !== asked) return; // a newer answer is on its way
+    answer = found;
     show();
   };
   byId("check").addEventListener("click", ask);

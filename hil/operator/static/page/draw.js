@@ -5,7 +5,7 @@ const ROUND_MS = 100;
 const PIECE_MS = 4;
 
 const views = [];
-let [round, drawing] = [0, false];
+let [round, drawing] = [0, null]; // the drawing that goes on; null: none
 
 /** Draw a view every so many rounds, while the page is in view. `draw` is a generator function: it yields wherever a piece may end. */
 export function drawEvery(rounds, draw) {
@@ -13,14 +13,28 @@ export function drawEvery(rounds, draw) {
   views.push({ rounds, draw });
 }
 
-async function drawRound() {
+/** Draw all views now, whatever their rounds; the promise ends once all of them show what the page knew when it was called. */
+export async function drawAll() {
+  while (drawing) await drawing;
+  if (!document.hidden) await draw(views);
+}
+
+function drawRound() {
   if (drawing || document.hidden) return;
-  drawing = true;
   round += 1;
+  draw(views.filter((view) => round % view.rounds === 0));
+}
+
+function draw(some) {
+  drawing = inPieces(some).finally(() => { drawing = null; });
+  return drawing;
+}
+
+async function inPieces(some) {
   let began = performance.now();
-  for (const { draw } of views.filter((view) => round % view.rounds === 0)) {
+  for (const { draw: pieces } of some) {
     try {
-      for (const _ of draw()) {
+      for (const _ of pieces()) {
         if (performance.now() - began < PIECE_MS) continue;
         await new Promise((done) => setTimeout(done));
         began = performance.now();
@@ -29,5 +43,6 @@ async function drawRound() {
       reportError(error); // the other views are drawn all the same
     }
   }
-  drawing = false;
 }
+
+document.addEventListener("visibilitychange", drawAll); // a page that comes back into view shows nothing old

@@ -15,11 +15,15 @@ const inWords = (decade) => (decade < 3 ? `${10 ** decade} us` : decade < 6 ? `$
 export function startLoop(config) {
   byId("cut-budget").append(...config.cut_budget.map((one) => row(one.item, one.found, one.allowed)));
   byId("budget").hidden = !config.cut_budget.length;
-  return showRun;
+  let asked = null;
+  return async (run) => {
+    asked = run;
+    const timing = run.state === "campaign" ? null : await read(`${recordOf(run.name)}/timing`);
+    if (asked === run) showRun(run, timing); // else another run was opened since
+  };
 }
 
-async function showRun(run) {
-  const timing = run.state === "campaign" ? null : await read(`${recordOf(run.name)}/timing`);
+function showRun(run, timing) {
   byId("loop-run").textContent = timing ? run.name : `${run.name} has no timing`;
   if (!timing) return;
   const loop = timing.loop ?? {};

@@ -17,7 +17,7 @@ import { startRuns } from "./runs.js";
 import { startSettings } from "./settings.js";
 import { startTraces, traceSeries } from "./traces.js";
 
-const connection = new Connection();
+export const connection = new Connection(); // also for who looks into the page from the console of its browser
 const display = new Display(connection);
 startBar(connection, display); // first of all: the stop works whatever else is missing
 startLog(connection);

@@ -9,7 +9,7 @@ const EXPORTS = ["mat", "tdms", "mcap"];
 
 /** `onList` is called with the runs whenever they are read, `onShow` with one that is opened; `replay` shows one again. */
 export function startRuns(connection, config, onList, onShow, replay) {
-  let [before, all, drawn, opened] = ["", [], true, null];
+  let [before, all, drawn, opened, asked] = ["", [], true, null, 0];
   const open = (run) => {
     opened = run;
     show(run, all, replay, draw);
@@ -17,7 +17,10 @@ export function startRuns(connection, config, onList, onShow, replay) {
   };
   const draw = () => { drawn = false; };
   const list = async () => {
-    all = await read("/api/runs") ?? [];
+    const number = ++asked;
+    const found = await read("/api/runs") ?? [];
+    if (number !== asked) return; // a newer list is on its way
+    all = found;
     draw();
     const now = all.find((run) => run.name === opened?.name);
     if (now && String(now.files) !== String(opened.files)) open(now); // its report is there now
@@ -69,7 +72,8 @@ function shortOf(run, main) {
 async function show(run, all, replay, changed) {
   const address = runOf(run.name);
   const place = byId("one-run");
-  place.replaceChildren(make("h3", {}, run.name));
+  const title = make("h3", {}, run.name);
+  place.replaceChildren(title);
   const files = [["figure.png", "Figure"], ["summary.json", "Summary"], ["report.html", "Report"]].filter(([file]) => run.files.includes(file));
   const links = files.map(([file, text]) => make("a", { href: `${address}/${file}`, target: "_blank", rel: "noopener" }, text));
   const exports = run.state === "done" ? EXPORTS.map((to) => make("a", { href: `${recordOf(run.name)}/${to}` }, `Export ${to}`)) : [];
@@ -78,7 +82,7 @@ async function show(run, all, replay, changed) {
   if (run.files.includes("figure.png")) place.append(make("img", { src: `${address}/figure.png`, alt: `Figure of ${run.name}` }));
   if (run.state === "done") place.append(comparison(run, all));
   const impact = run.state === "done" ? await read(`${recordOf(run.name)}/impact`) : null;
-  if (impact && place.firstChild?.textContent === run.name) drawImpact(place, impact);
+  if (impact && place.firstChild === title) drawImpact(place, impact); // nothing else was opened since, nor this run again
 }
 
 /** Numbers of a run beside those of another one, with the difference. */

@@ -9,18 +9,19 @@ const [WIDE, HIGH] = [120, 60];
 
 export class LastTrials {
   constructor() {
-    this.known = new Map();
+    [this.known, this.runs] = [new Map(), null];
   }
 
   /** Draw the newest trials of the newest campaign; a record is read once. */
   async show(runs) {
     const campaign = runs.find((run) => run.name.includes("/"))?.name.split("/")[0];
     const trials = runs.filter((run) => run.state === "done" && run.name.startsWith(`${campaign}/`)).slice(0, MOST);
-    await Promise.all(trials.filter((run) => !this.known.has(run.name)).map(async (run) => {
-      this.known.set(run.name, null);
-      this.known.set(run.name, await read(`${recordOf(run.name)}/traces?series=${SERIES}`));
-    }));
-    const curves = trials.map((run) => curve(this.known.get(run.name)));
+    this.runs = runs;
+    for (const { name } of trials) {
+      if (!this.known.has(name)) this.known.set(name, read(`${recordOf(name)}/traces?series=${SERIES}`));
+    }
+    const curves = (await Promise.all(trials.map((run) => this.known.get(run.name)))).map(curve);
+    if (this.runs !== runs) return; // newer ones are shown, or will be
     const top = Math.max(1, ...curves.flat().map(([, force]) => force));
     byId("last-trials").replaceChildren(...trials.map((run, i) => multiple(run, curves[i], top)));
     byId("last-trials-title").hidden = !trials.length;

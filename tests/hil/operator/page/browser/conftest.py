@@ -11,6 +11,7 @@ from .scripted_server import ScriptedServer
 
 # Of the operator, and the field that asks for it of whoever has the token.
 NAME, ASKS_NAME = "Anna Müller", "form:not(:has(#token)) #name"
+SCREEN = {"width": 1280, "height": 720}
 
 
 def enter(page, url, name=NAME):
@@ -23,19 +24,24 @@ def enter(page, url, name=NAME):
         page.locator("#stop").wait_for()
 
 
+def watched(page):
+    """A new page whose problems are collected, and its requests."""
+    page.set_default_timeout(120_000)
+    page.problems, page.asked = [], []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("console", lambda line: line.type == "error" and page.problems.append(f"{line.text} {line.location}"))
+    page.on("request", lambda request: page.asked.append(request.url))
+    return page
+
+
 @pytest.fixture
 def opened(chromium):  # noqa: F811
-    """Opens an address in a context of its own (`enter`); `problems` of the page are collected, and its requests."""
+    """Opens an address in a context of its own (`enter`, `watched`)."""
     contexts = []
 
     def open_page(url, name=NAME, **settings):
         contexts.append(chromium.new_context(**settings))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(120_000)
-        page.problems, page.asked = [], []
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("console", lambda line: line.type == "error" and page.problems.append(f"{line.text} {line.location}"))
-        page.on("request", lambda request: page.asked.append(request.url))
+        page = watched(contexts[-1].new_page())
         enter(page, url, name)
         return page
 
@@ -44,19 +50,45 @@ def opened(chromium):  # noqa: F811
         context.close()
 
 
-@pytest.fixture
-def server():
+@pytest.fixture(scope="module")
+def serving(chromium):  # noqa: F811
+    """A scripted server, and a context whose pages read its files once."""
     one = ScriptedServer()
-    yield one
+    yield one, chromium.new_context()
     one.close()
 
 
 @pytest.fixture
-def page(server, opened):
+def server(serving):
+    """The scripted server, as new."""
+    one, _ = serving
+    yield one
+    one.begin()
+
+
+@pytest.fixture
+def shown(server, serving, chromium):  # noqa: F811
+    """Opens the page of the scripted server, which follows it (`ScriptedServer.follow`)."""
+    pages = []
+
+    def open_page(*, viewport=SCREEN, has_touch=False, **media):
+        context = chromium.new_context(has_touch=True) if has_touch else serving[1]
+        pages.append(watched(context.new_page()))
+        pages[-1].set_viewport_size(viewport)
+        pages[-1].emulate_media(**media)
+        pages[-1].goto(server.url)
+        server.follow(pages[-1])
+        return pages[-1]
+
+    yield open_page
+    for page in pages:
+        page.close()
+
+
+@pytest.fixture
+def page(shown):
     """The page, connected, and drawn."""
-    one = opened(server.url)
-    one.get_by_text("left extend").wait_for()
-    return one
+    return shown()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import copy
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from hil.operator.page.app import HEADERS, STATIC
@@ -92,8 +93,37 @@ STATUS: dict[str, Any] = {
 }  # fmt: skip
 
 
+# Gives the page what waits until it has handled a message with that number and has drawn all its parts. Between the two
+# drawings it is laid out: a section that comes into view has no text before, and a new chart no size.
+FOLLOW = """async () => {
+    const { connection } = await import("/static/page/main.js");
+    const { drawAll } = await import("/static/page/draw.js");
+    let [handled, wake] = [0, () => {}];
+    connection.on("mark", ({ number }) => { handled = number; wake(); });
+    window.settled = async (number) => {
+        while (handled < number) await new Promise((done) => { wake = done; });
+        for (let i = 0; i < 2; i += 1) {
+            await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+            await drawAll();
+        }
+    };
+}"""
+
+
+class _Files(StaticFiles):
+    """The page's files, which a browser reads once: they do not change."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        answer = await super().get_response(path, scope)
+        answer.headers["Cache-Control"] = "max-age=3600"
+        return answer
+
+
 class ScriptedServer:
     """Serves the real files of the page; a test sends what the page server would, and sees what the page sends.
+
+    What it sends, the pages that it follows have handled and drawn when the call returns; what they read or send
+    because of it, they may not have.
 
     Attributes:
         url: of the page.
@@ -101,6 +131,7 @@ class ScriptedServer:
         received: messages of the page but its signs of life, oldest first.
         posted: stops that came without a WebSocket, and notes on runs.
         alive: number of its signs of life; the status is sent again with each of them.
+        speaking: number of connections for signs of life.
         full: there are too many viewers already.
         mute: it answers no message.
         hangs: as if it did not run any more: it sends nothing by itself.
@@ -108,23 +139,16 @@ class ScriptedServer:
     """
 
     def __init__(self) -> None:
-        self.received: list[dict[str, Any]] = []
-        self.posted: list[dict[str, Any]] = []
-        self.alive, self.hangs, self.mute, self.full, self.refuses = 0, False, False, False, ""
-        self.answers: dict[str, Any] = {
-            "config": copy.deepcopy(CONFIG),
-            "check": {"source": "config", "checks": [_check("fault latch", True), _check("disk", False)]},
-            "runs": [],
-        }
-        self.status = dict(STATUS)
         self._viewers: set[WebSocket] = set()
+        self.speaking, self._mark = 0, 0
+        self.begin()
         listening = bind("127.0.0.1:*")
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
         routes = [
             Route("/", lambda _: FileResponse(STATIC / "page" / "index.html", headers=HEADERS)),
             Route("/api/{what:path}/annotation", self._annotate, methods=["POST"]),
             Route("/api/{what:path}", self._answer),
-            Mount("/static", StaticFiles(directory=STATIC)),
+            Mount("/static", _Files(directory=STATIC)),
             Route("/stop", self._stop, methods=["POST"]),
             WebSocketRoute("/ws", self._socket),
             WebSocketRoute("/alive/{viewer}", self._alive),
@@ -138,6 +162,42 @@ class ScriptedServer:
 
         self._thread = threading.Thread(target=lambda: asyncio.run(serve()))
         self._thread.start()
+
+    def begin(self) -> None:
+        """Forget the test before; its pages are closed."""
+        until(lambda: not self._viewers and not self.speaking)
+        self.received: list[dict[str, Any]] = []
+        self.posted: list[dict[str, Any]] = []
+        self.alive, self.hangs, self.mute, self.full, self.refuses = 0, False, False, False, ""
+        self.answers: dict[str, Any] = {
+            "config": copy.deepcopy(CONFIG),
+            "check": {"source": "config", "checks": [_check("fault latch", True), _check("disk", False)]},
+            "runs": [],
+        }
+        self.status = dict(STATUS)
+        self._pages: list[Any] = []
+
+    def follow(self, page: Any) -> None:
+        """From now on wait for this page, too, whenever something is sent; it is drawn."""
+        page.evaluate(FOLLOW)
+        self._pages.append(page)
+        if not self.full:
+            self.settle()
+
+    def settle(self) -> None:
+        """Wait until each page that is followed has handled all that was sent to it, and has drawn it."""
+        self._mark += 1
+        self._run(self._to_all({"type": "mark", "number": self._mark}))
+        for page in self._pages:
+            page.evaluate("(number) => window.settled(number)", self._mark)
+
+    def _run(self, task: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(task, self._loop.result()).result()
+
+    async def _to_all(self, message: dict[str, Any]) -> None:
+        for viewer in [*self._viewers]:
+            with suppress(WebSocketDisconnect, RuntimeError):  # it has left just now
+                await viewer.send_json(message)
 
     def _answer(self, request: Request) -> Response:
         what = request.path_params["what"]
@@ -165,8 +225,9 @@ class ScriptedServer:
         if self.full:
             return await socket.close(1013, "16 viewers already")
         self._viewers.add(socket)
-        await socket.send_json(self.status)
         try:
+            await socket.send_json(self.status)
+            await socket.send_json({"type": "mark", "number": self._mark})
             while True:
                 message = json.loads(await socket.receive_text())
                 self.received.append(message)
@@ -174,16 +235,22 @@ class ScriptedServer:
                     answer = {"ok": not self.refuses, "error": self.refuses, "cut_ms": None}
                     await socket.send_json({"type": "reply", "id": message["id"], **answer})
         except WebSocketDisconnect:
+            return None
+        finally:
             self._viewers.discard(socket)
-        return None
 
     async def _alive(self, socket: WebSocket) -> None:
         await socket.accept()
-        with suppress(WebSocketDisconnect):
+        self.speaking += 1
+        try:
             while await socket.receive_text():
                 self.alive += 1
-                for viewer in [] if self.hangs else [*self._viewers]:
-                    await viewer.send_json(self.status)
+                if not self.hangs:
+                    await self._to_all(self.status)
+        except WebSocketDisconnect:
+            return
+        finally:
+            self.speaking -= 1
 
     async def _stop(self, request: Request) -> Response:
         self.posted.append(await request.json())
@@ -196,12 +263,8 @@ class ScriptedServer:
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message to all viewers."""
-
-        async def to_all() -> None:
-            for viewer in self._viewers:
-                await viewer.send_json(message)
-
-        asyncio.run_coroutine_threadsafe(to_all(), self._loop.result()).result()
+        self._run(self._to_all(message))
+        self.settle()
 
     def disconnect(self) -> None:
         """End all connections; the page connects again."""
@@ -210,7 +273,7 @@ class ScriptedServer:
             for viewer in [*self._viewers]:
                 await viewer.close()
 
-        asyncio.run_coroutine_threadsafe(end(), self._loop.result()).result()
+        self._run(end())
 
     def add_series(self, unit: str, *names: str) -> None:
         """Have the rig these series, too; before the page is opened."""
@@ -247,6 +310,18 @@ def until(true: Callable[[], object]) -> None:
     while not true():
         assert time.monotonic() < give_up
         time.sleep(0.02)
+
+
+def cells(page: Any, place: str) -> Any:
+    """Texts of the rows of a table body, in view or not."""
+    return page.evaluate(
+        f"[...document.querySelectorAll('{place} tr')].map((one) => [...one.cells].map((cell) => cell.textContent))"
+    )
+
+
+def wait_on(page: Any, ms: int) -> None:
+    """Let time pass on the page's own clock: what it had begun to wait for, for less than that, has happened then."""
+    page.evaluate("(ms) => new Promise((done) => setTimeout(done, ms))", ms)
 
 
 def _check(item: str, ok: bool) -> dict[str, Any]:

@@ -6,31 +6,22 @@ import math
 
 import pytest
 
-from .scripted_server import WHEELS, hold, until
+from .scripted_server import WHEELS, cells, hold, until
 
 pytestmark = pytest.mark.slow
 NO_WEBGL = "HTMLCanvasElement.prototype.getContext = () => null"
 
 
 @pytest.fixture
-def rig_page(server, opened):
+def rig_page(server, shown):
     """Opens the page of the rig that the test has described."""
 
     def open_page():
-        page = opened(server.url)
-        page.locator("#values").wait_for(state="attached")
-        page.locator("#side svg").wait_for()
+        page = shown()
         until(lambda: any(message["type"] == "subscribe" and message["series"] for message in server.received))
         return page
 
     return open_page
-
-
-def cells(page, place):
-    """Texts of the rows of a table body."""
-    return page.evaluate(
-        f"[...document.querySelectorAll('{place} tr')].map((one) => [...one.cells].map((cell) => cell.textContent))"
-    )
 
 
 def test_the_view_in_three_dimensions_is_loaded_when_asked_for_and_turns_by_the_keys(page, server):
@@ -39,8 +30,11 @@ def test_the_view_in_three_dimensions_is_loaded_when_asked_for_and_turns_by_the_
     canvas = page.locator("#scene canvas")
     canvas.wait_for()
     assert [url for url in page.asked if "/three/" in url]
+    server.settle()
     before = canvas.screenshot()
+    assert canvas.screenshot() == before
     canvas.press("ArrowLeft")
+    server.settle()
     assert canvas.screenshot() != before
     assert page.problems == []
     assert all(url.startswith(server.url) for url in page.asked)
@@ -51,7 +45,7 @@ def test_without_webgl_the_page_says_so_and_keeps_its_drawings(page):
     page.click("#solid")
     page.get_by_text("this browser has no WebGL").wait_for()
     assert page.locator("#scene canvas").count() == 0
-    assert page.is_visible("#side svg")
+    page.locator("#side svg").wait_for()
 
 
 def test_loads_are_shown_as_wanted_estimated_and_measured(server, rig_page):
@@ -62,7 +56,7 @@ def test_loads_are_shown_as_wanted_estimated_and_measured(server, rig_page):
         slip__front_left=[0.12],
     )  # fmt: skip
     wanted = ["front left", "", "150", "160", "140", "12"]
-    until(lambda: cells(page, "#loads tbody")[0] == wanted)
+    assert cells(page, "#loads tbody")[0] == wanted
     places = [("estimated", "width"), ("wanted", "x1"), ("measured", "cx")]
     ends = [float(page.locator(f"#loads .{mark}").first.get_attribute(place)) for mark, place in places]
     assert ends == pytest.approx([75.0, 80.0, 70.0])  # of 200 N
@@ -79,7 +73,7 @@ def test_the_pneumatics_show_which_valve_is_powered_and_the_pressures(server, ri
         valves__left_retract=[0],
     )
     wanted = "Cylinder left, extend: supply, 80 kPa; retract: vented, 2 kPa"
-    until(lambda: page.locator(".cylinder").get_attribute("aria-label") == wanted)
+    assert page.locator(".cylinder").get_attribute("aria-label") == wanted
     assert page.locator(".cylinder .powered").count() == 1
 
 
@@ -93,7 +87,7 @@ def test_a_link_whose_newest_data_is_too_old_is_marked_with_a_word(server, rig_p
         ["force sensors", "25.0 ms", "at most 10 ms", "TOO OLD", "-", "-"],
         ["wheel drives", "100.0 ms", "at most 200 ms", "good", "-", "-"],
     ]
-    until(lambda: cells(page, "#links") == wanted)
+    assert cells(page, "#links") == wanted
     assert cells(page, "#line-loads") == [["bus load of A", "7%", "80%", "good"]]
 
 
@@ -102,16 +96,15 @@ def test_a_link_shows_the_rate_errors_and_retries_that_its_process_counts(server
     page = rig_page()
     server.show(links={"daq": {"errors": 0, "retries": 0}, "drives": {"errors": 1, "retries": 3, "rate_hz": 49.96}})
     wanted = [["-", "0, 0 sent again"], ["49.96 Hz", "1, 3 sent again"]]
-    until(lambda: [row[-2:] for row in cells(page, "#links")] == wanted)
+    assert [row[-2:] for row in cells(page, "#links")] == wanted
 
 
-def test_a_rig_without_loads_cylinders_obstacle_or_series_is_shown_all_the_same(server, opened):
+def test_a_rig_without_loads_cylinders_obstacle_or_series_is_shown_all_the_same(server, shown):
     config = server.answers["config"]
     config |= {"series": [], "cylinders": [], "obstacle": None, "set_points": [], "plan": None, "faults": {}}
     config["rover"]["wheels"] = config["rover"]["wheels"][:4]
-    page = opened(server.url)
+    page = shown()
     page.get_by_text("This rig has no wheel loads.").wait_for()
-    page.locator("#values").wait_for(state="attached")
     page.click("#solid")
     page.locator("#scene canvas").wait_for()
     assert page.locator("#side .wheel").count() == 4 < len(WHEELS)
@@ -136,14 +129,14 @@ def test_a_load_distribution_is_set_with_the_wheel_or_the_shares_that_it_needs(s
     ]
 
 
-def test_the_camera_of_the_view_in_three_dimensions_has_places_of_its_own(page):
+def test_the_camera_of_the_view_in_three_dimensions_has_places_of_its_own(page, server):
     page.click("#solid")
     canvas = page.locator("#scene canvas")
     canvas.wait_for()
     seen = []
     for name in ("Oblique", "Side", "Front", "Top", "Plate"):
         page.get_by_role("group", name="Camera").get_by_role("button", name=name).click()
-        page.wait_for_timeout(300)
+        server.settle()
         seen.append(canvas.screenshot())
     assert len(set(seen)) == 5
     assert page.problems == []
@@ -159,12 +152,12 @@ def test_the_plate_is_drawn_at_the_angle_of_the_trial_that_is_on(server, rig_pag
         x1, x2, y1, y2 = (float(page.locator("#side .plate").get_attribute(end)) for end in ("x1", "x2", "y1", "y2"))
         return math.degrees(math.atan2(y1 - y2, x2 - x1))
 
-    until(lambda: angle_deg() == pytest.approx(60.0, abs=0.1))  # of the config
+    assert angle_deg() == pytest.approx(60.0, abs=0.1)  # of the config
     for trial_deg in (40.0, 80.0):
         server.show(obstacle={"angle_deg": trial_deg, "distance_m": 0.3})
-        until(lambda wanted=trial_deg: angle_deg() == pytest.approx(wanted, abs=0.1))
+        assert angle_deg() == pytest.approx(trial_deg, abs=0.1)
     server.show(obstacle=None)  # a jog: nobody has moved it
     server.show_ticks(speed_mps=[0.01])
-    until(lambda: page.inner_text("#speed") == "0.010")
+    assert page.inner_text("#speed") == "0.010"
     assert angle_deg() == pytest.approx(80.0, abs=0.1)
     assert page.problems == []

@@ -21,7 +21,7 @@ def answered(server, count, refused=(), changed=None, plan="two", **more):
 def form(page, server):
     """The form of a page that holds the lease."""
     server.show(**{**STATUS, "lease": LEASE})
-    page.locator("#settings-why").filter(has_text="Nothing is edited").wait_for()
+    assert page.text_content("#settings-why") == "Nothing is edited."
     return page.locator("#settings-form")
 
 
@@ -82,7 +82,6 @@ def test_a_problem_of_no_key_that_is_shown_stands_below_the_form(form, server):
 
 def test_what_is_changed_is_marked_and_the_drawing_follows_also_when_somebody_else_has_changed_it(form, server):
     plate = form.page.locator("#side line.plate")
-    until(lambda: plate.get_attribute("x2") is not None)
     before = float(plate.get_attribute("y2"))
     config = copy.deepcopy(server.answers["config"])
     config["settings"][0]["now"] = 90.0
@@ -92,7 +91,8 @@ def test_what_is_changed_is_marked_and_the_drawing_follows_also_when_somebody_el
     answered(server, 1, changed={"trial.angle_deg": 90.0})
     form.get_by_text("changed", exact=True).wait_for()
     assert form.get_by_label("angle [deg]").input_value() == "90"
-    until(lambda: float(plate.get_attribute("y2") or 0) < before - 0.05)  # drawn anew
+    server.settle()  # drawn anew
+    assert float(plate.get_attribute("y2")) < before - 0.05
     assert plate.get_attribute("x1") == plate.get_attribute("x2")
     form.get_by_role("button", name="As at the start").click()
     assert form.get_by_label("angle [deg]").input_value() == "60"

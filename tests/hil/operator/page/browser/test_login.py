@@ -29,12 +29,12 @@ def test_the_address_that_is_printed_asks_for_a_name_and_shows_the_state(served,
 def test_the_address_that_is_printed_opens_one_session_and_is_worth_nothing_in_a_history(served, opened, show):
     url = f"http://{served.address}/#token={TICKET}"
     first = opened(url, name=None)  # exchanged at once, before a name is given
-    assert first.locator(ASKS_NAME).is_visible()
+    first.locator(ASKS_NAME).wait_for()
     second = opened(url)
-    assert second.get_by_role("alert").filter(has_text="used").is_visible()
+    second.get_by_role("alert").filter(has_text="used").wait_for()
     assert second.locator("#stop").count() == 0
     third = opened(f"http://{served.address}/#token={PAGE_TOKEN}")  # that of the file, as often as it is pasted
-    assert third.locator("#stop").is_visible()
+    third.locator("#stop").wait_for()
 
 
 def test_logging_out_shows_the_login_form_in_each_of_its_tabs_and_ends_the_session(served, opened, show):
@@ -49,7 +49,7 @@ def test_logging_out_shows_the_login_form_in_each_of_its_tabs_and_ends_the_sessi
         tab.locator("#token").wait_for()
     page.context.add_cookies(kept)
     page.goto(f"http://{served.address}/")
-    assert page.locator("#token").is_visible()
+    page.locator("#token").wait_for()
 
 
 def test_a_wrong_token_shows_the_form_again(served, opened):

@@ -161,7 +161,7 @@ def test_a_campaign_is_led_by_clicks_alone_from_the_first_question_to_its_report
         page.get_by_role("link", name="Report").click()
     report = opening.value
     report.get_by_role("heading", level=1).wait_for()
-    assert report.get_by_text("70").count()
+    until(lambda: report.get_by_text("70").count())
     rows = [(row["angle_deg"], row["operator_verdict"], row["operator_word"]) for row in read_campaign(folder).rows]
     assert sorted(rows) == [(60.0, "keep", "clean"), (60.0, "repeat", "footstep"), (70.0, "keep", "")]
     assert page.problems == []

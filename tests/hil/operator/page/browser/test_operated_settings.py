@@ -74,7 +74,7 @@ def test_a_setting_is_changed_by_clicks_and_the_next_run_has_it_without_a_restar
         "trial.angle_deg": 75.0, "trial.speed_mps": 0.06,
     }  # fmt: skip
     page.get_by_text("Done. The next runs have these settings.").wait_for()
-    assert page.locator("#settings .changed").filter(has_text="changed").count() == 2
+    until(lambda: page.locator("#settings .changed").filter(has_text="changed").count() == 2)
     summary = run_by_clicks(page, rig)
     assert summary["angle_deg"] == 75.0
     assert abs(summary["impact_speed_mps"] - 0.06) < 0.01
@@ -103,7 +103,7 @@ def test_a_campaign_of_two_trials_whose_plan_is_chosen_on_the_page(page, rig):
         until(lambda: rig.asks("verdict"))
         panel = page.locator("#verdict")
         panel.get_by_role("img", name="Force on the obstacle").wait_for()
-        assert panel.get_by_role("row").filter(has_text="passes").count() > 3
+        until(lambda panel=panel: panel.get_by_role("row").filter(has_text="passes").count() > 3)
         press(page, "Keep the trial", lambda: not rig.asks("verdict"), held=False)
     rig.until(state="idle", question=None)
     rows = read_campaign(max(rig.runs.glob("campaign_*"))).rows
