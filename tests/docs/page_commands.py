@@ -19,6 +19,7 @@ from typer.core import TyperGroup
 from hil.cli import app, run
 
 ROOT = Path(__file__).parents[2]
+HIL = typer.main.get_command(app)  # once: it takes a tenth of a second, and the pages have 500 commands
 INLINE = re.compile(r"`((?:\.venv/bin/)?(?:hil|make|python|bash) [^`\n]+)`")
 BLOCK = re.compile(r"^ *```(?:|sh|bash|console)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 ANY_BLOCK = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
@@ -110,7 +111,7 @@ def _problem_of_others(words: list[str]) -> str | None:
 
 def _command(words: list[str]) -> tuple[typer.core.TyperCommand | TyperGroup, list[str]]:
     """The command that words name, and those that follow its name."""
-    command, rest = typer.main.get_command(app), list(words)
+    command, rest = HIL, list(words)
     while isinstance(command, TyperGroup) and rest and rest[0] in command.commands:
         command = command.commands[rest.pop(0)]
     return command, rest

@@ -16,10 +16,13 @@ from hil.ipc.command_memory import LEASE, CommandMemory
 from hil.ipc.operator import SharedOperator
 from hil.ipc.run_memory import RunMemory
 from hil.messages.operator_input import NOTICES
+from hil.operator import client as client_module
 from hil.operator.command_socket import CommandSocket, SharedCommands
 from hil.operator.runtime_folder import Running, RuntimeFolder, read_token
 from hil.recording import content, stored_rows
 
+# No test waits for it [s].
+PATIENCE_S = 300.0
 SHORT_TRIAL = (
     "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
     "telemetry.endpoint=''",
@@ -96,19 +99,21 @@ class CommandRig:
         self.memory.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def command_rig():
-    """The class: `command_rig(folder, token=TOKEN)`."""
-    return CommandRig
+    """The class: `command_rig(folder, token=TOKEN)`. Its server lives, and clients wait however late it answers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client_module, "ANSWER_S", PATIENCE_S)
+        yield CommandRig
 
 
 @pytest.fixture
-def found_rig(tmp_path, monkeypatch):
+def found_rig(command_rig, tmp_path, monkeypatch):
     """A command socket that clients of this user find in the runtime folder."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     folder = RuntimeFolder.make()
     token_file = folder.new_token()
-    rig = CommandRig(folder.path, token=read_token(token_file))
+    rig = command_rig(folder.path, token=read_token(token_file))
     folder.announce(Running(os.getpid(), "sim_impact", rig.endpoint, str(token_file)))
     yield rig
     rig.close()

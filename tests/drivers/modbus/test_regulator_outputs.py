@@ -42,7 +42,7 @@ def test_pymodbus_s_client_sets_and_reads_regulators(tmp_path, line_time, serve,
     cylinders = InstantRegulators()
     line, _ = line_time.connect(tmp_path / "regulators", outputs(cylinders, watchdog), BAUD, protocol.silence_ns(BAUD))
     serve([line])
-    client = ModbusSerialClient(str(line.path), baudrate=BAUD, timeout=10.0)
+    client = ModbusSerialClient(str(line.path), baudrate=BAUD, timeout=60.0)
     assert client.connect()
     client.write_registers(20, [800, 2400, 4000], device_id=2)
     assert client.read_holding_registers(20, count=3, device_id=2).registers == [800, 2400, 4000]

@@ -172,7 +172,7 @@ def test_a_mutated_request_is_not_obeyed_unless_it_is_a_valid_one(coil, bits):
 @pytest.fixture
 def client(rig, serve):
     serve([rig.line])
-    client = ModbusSerialClient(str(rig.line.path), baudrate=19200, timeout=10.0)
+    client = ModbusSerialClient(str(rig.line.path), baudrate=19200, timeout=60.0)
     assert client.connect()
     yield client
     client.close()

@@ -11,7 +11,7 @@ COUNTS = 8192.0
 @pytest.fixture
 def client(rig, serve):
     serve(rig.lines)
-    maker = Basicmicro(str(rig.lines[0].path), 115200, timeout=5.0, retries=5)
+    maker = Basicmicro(str(rig.lines[0].path), 115200, timeout=20.0, retries=5)
     assert maker.Open()
     yield maker
     maker.close()

@@ -99,7 +99,7 @@ def test_on_three_buses_all_are_stopped_while_one_is_awaited(three, running, unt
 def test_the_makers_client_has_its_answer_though_a_stop_was_written_behind_its_request(rig, serve, monkeypatch):
     """What the cut relies on: a controller carries out what follows a request, and its answers keep their order."""
     serve(rig.lines)
-    maker = Basicmicro(str(rig.lines[0].path), 115200, timeout=5.0, retries=1)
+    maker = Basicmicro(str(rig.lines[0].path), 115200, timeout=20.0, retries=1)
     assert maker.Open()
     rig.wheels.angle[2] = 1.0
     assert maker.SpeedM1M2(0x81, 1000, 1000)

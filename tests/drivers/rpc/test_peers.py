@@ -149,10 +149,11 @@ def test_a_server_that_stops_is_a_lost_connection(peers, channel):
 
 
 def test_nobody_listens():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
     signs = []
-    assert not Channel(f"127.0.0.1:{port}", lambda: signs.append(1), SLICE_S).connect(0.05)
+    with socket.socket() as bound:  # held, so that no other test's server gets this port
+        bound.bind(("127.0.0.1", 0))
+        channel = Channel(f"127.0.0.1:{bound.getsockname()[1]}", lambda: signs.append(1), SLICE_S)
+        assert not channel.connect(0.05)
     assert signs
 
 

@@ -114,7 +114,7 @@ def test_descriptors_threads_and_mappings_do_not_grow_over_eight_runs(folder_of)
             resident.run(folder)
         count(None)
     assert len(counts) == 8
-    assert counts[-1] == counts[0]
+    assert all(last <= first for first, last in zip(counts[0], counts[-1], strict=True)), counts
 
 
 def test_each_run_is_asked_for_and_the_rest_is_not_made_once_nobody_wants_it(folder_of, tmp_path):

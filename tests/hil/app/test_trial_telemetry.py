@@ -29,6 +29,8 @@ QUICK = (
     "record.after_s=0.5",
     "telemetry.rate_hz=200",
 )
+# A run that has failed publishes no outcome [s].
+WAIT_S = 60.0
 UNKNOWN_AT_TIMES = {"load_point_m", "time_to_impact_s"}  # NaN while unloaded, infinity while not approaching
 Messages = list[tuple[bytes, dict[str, Any]]]
 
@@ -75,10 +77,17 @@ def watch_a_trial(folder: Path, reason: str | None) -> tuple[Messages, dict[str,
     def stopped_on_the_way(*args):
         rig = build(*args)
         advance, (_, publisher) = rig.simulated_rig.advance, rig.file_sink
+        close = publisher.close
         viewer.watch(publisher.endpoint)
         while not viewer.seen:  # not yet subscribed
             publisher.trial({"knock": 1}, t_ns=0)
             time.sleep(0.01)
+
+        def close_once_seen():  # what is still in the queue is dropped
+            give_up_s = time.monotonic() + WAIT_S
+            while not any(topic == b"trial" for topic, _ in seen(viewer)) and time.monotonic() < give_up_s:
+                time.sleep(0.001)
+            close()
 
         def advance_and_stop(t_ns):
             advance(t_ns)
@@ -87,7 +96,7 @@ def watch_a_trial(folder: Path, reason: str | None) -> tuple[Messages, dict[str,
             if reason and t_ns == 400_000_000:
                 rig.loop.stop(reason)
 
-        rig.simulated_rig.advance = advance_and_stop
+        rig.simulated_rig.advance, publisher.close = advance_and_stop, close_once_seen
         return rig
 
     try:
@@ -98,7 +107,11 @@ def watch_a_trial(folder: Path, reason: str | None) -> tuple[Messages, dict[str,
             outcome = app.run_experiment(config, folder, progress=lambda _: None)
     finally:
         viewer.stop()
-    return [message for message in viewer.seen if "knock" not in message[1]], outcome.summary
+    return seen(viewer), outcome.summary
+
+
+def seen(viewer: Viewer) -> Messages:
+    return [message for message in viewer.seen if "knock" not in message[1]]
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FULL = Path("/dev/full")
 ENERGY = ["energy", "sim_impact", "--angles", "60:70:10", "--json"]
-COMMANDS = [["configs"], ["--help"], ["--version"], ["explain", "2"], ENERGY]
+COMMANDS = [["configs"], ["--help"], ["--version"], ["explain", "2"]]
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 
 
@@ -28,7 +30,7 @@ def closed_pipe():
 
 
 @needs_full
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("arguments", [*COMMANDS, ENERGY], ids=" ".join)
 def test_output_that_cannot_be_written_ends_with_a_sentence_and_status_two(arguments):
     with FULL.open("w") as full:
         done = hil(arguments, full)

@@ -37,10 +37,10 @@ def terminal():
     os.close(reading)
 
 
-def shown(came, seconds=30.0):
-    """What has come, once there is something of it."""
-    until, text = time.monotonic() + seconds, ""
-    while "working" not in text and time.monotonic() < until:
+def shown(came, words="working"):
+    """What has come, once these words are among it: a terminal passes on what is written a little later."""
+    text = ""
+    while words not in text:  # pytest's time-out ends a wait that is too long
         time.sleep(0.01)
         text += came()
     return text
@@ -57,7 +57,7 @@ def test_a_silent_command_says_for_how_long_it_works_and_clears_that_for_its_out
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         _Stream(sys.stderr, raises=False).write("a line\n")
         sys.stderr.flush()
-        assert came().endswith("\r\x1b[Ka line\r\n")
+        assert shown(came, "a line\r\n").endswith("\r\x1b[Ka line\r\n")
 
 
 def test_one_that_may_wait_for_somebody_says_it_until_its_first_output_only():

@@ -22,6 +22,7 @@ from hil.messages.operator_input import (
     Start,
     Stop,
 )
+from hil.operator import client as client_module
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.command_messages import Lease, Request, Seal
 from hil.operator.command_socket import MOST_FRAME_BYTES, CommandSocket, SharedCommands
@@ -125,8 +126,9 @@ def test_a_client_with_a_wrong_token_is_told_so(rig):
     assert rig.commands() == []
 
 
-def test_a_client_does_not_believe_a_server_that_does_not_know_the_token():
+def test_a_client_does_not_believe_a_server_that_does_not_know_the_token(monkeypatch):
     """Another program has taken the port of a rig that is gone: it learns no token and deceives nobody."""
+    monkeypatch.setattr(client_module, "ANSWER_S", 60.0)  # that program answers, however late
     with zmq.Context() as context, context.socket(zmq.ROUTER) as other:
         port = other.bind_to_random_port("tcp://127.0.0.1")
         received = []

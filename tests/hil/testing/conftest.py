@@ -6,7 +6,8 @@ import pytest
 from basicmicro import Basicmicro
 from pymodbus.client import ModbusSerialClient
 
-PATIENCE_S = 5.0
+# No test waits for them; a longer one than 25 s is none to a serial port that waits between bytes.
+PATIENCE_S, BYTE_S = 60.0, 20.0
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def basicmicro():
     """Connects the maker's client of RoboClaws to a path."""
     opened = []
 
-    def connect(path, retries=5, timeout=PATIENCE_S):
+    def connect(path, retries=5, timeout=BYTE_S):
         opened.append(Basicmicro(path, 115200, timeout=timeout, retries=retries))
         assert opened[-1].Open()
         return opened[-1]

@@ -51,6 +51,7 @@ def viewer(page, cookie):
         origin=f"http://{page.address}",
         additional_headers={"Cookie": cookie},
         compression=None,
+        open_timeout=60.0,
     )
 
 

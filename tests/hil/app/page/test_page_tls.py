@@ -86,7 +86,7 @@ def test_it_logs_in_and_shows_the_rig_to_a_browser_that_knows_its_certificate(pa
     assert "; Secure" in cookie
     with connect(
         f"wss://{address}/ws", ssl=trusted, origin=f"https://{address}", compression=None,
-        additional_headers={"Cookie": cookie.partition(";")[0]},
+        additional_headers={"Cookie": cookie.partition(";")[0]}, open_timeout=60.0,
     ) as viewer:  # fmt: skip
         while '"command_server":true' not in viewer.recv():
             pass

@@ -41,7 +41,9 @@ class Client:
         from websockets.sync.client import connect
 
         self._stack = ExitStack()
-        self._socket = self._stack.enter_context(connect(url, subprotocols=["foxglove.sdk.v1"], max_size=None))
+        self._socket = self._stack.enter_context(
+            connect(url, subprotocols=["foxglove.sdk.v1"], max_size=None, open_timeout=WAIT_S)
+        )
         self.channels: dict[str, dict[str, Any]] = {}
         self.info: dict[str, Any] = {}
         while not self.channels:
