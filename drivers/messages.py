@@ -130,8 +130,10 @@ class ValveCommand(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         regulators_Pa: gauge pressure of each regulator that is moved during a run [Pa]; empty: there is none.
+        trigger: the camera's trigger line is on.
     """
 
     t_ns: int
     powered: ValveSet
     regulators_Pa: tuple[float, ...] = ()
+    trigger: bool = False
