@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 # Names of the force sensors: corners of the triangle, the wheel of a bumper, or the link of the frame.
 SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right", "link_left", "link_right"]
+# A camera's trigger line among the outputs of the valves' device, and its key in a section of `devices.valves`.
+CAMERA_TRIGGER = "camera_trigger"
 SpeedSet = tuple[float, ...]
 ValveSet = tuple[tuple[bool, bool], ...]
 

@@ -9,13 +9,11 @@ from typing import TypeVar
 
 import msgspec
 
-from drivers.messages import ValveCommand, ValveSet
+from drivers.messages import CAMERA_TRIGGER, ValveCommand, ValveSet
 
 T = TypeVar("T")
 # The two chambers of each cylinder, in this order.
 WAYS = ("extend", "retract")
-# Name of a camera's trigger line, and of its key in a section of `devices.valves`.
-CAMERA_TRIGGER = "camera_trigger"
 
 
 class ValveLayout(msgspec.Struct, frozen=True, dict=True):

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from drivers.checks import repeated
+from drivers.messages import CAMERA_TRIGGER
 from drivers.modbus import protocol
 from drivers.modbus.budget import board_requests, exchange_s, least_flash_s, regulator_requests
 from drivers.modbus.section import MOST_COUNTS
 from drivers.modbus.settings import ALL_COILS, FLASH_STEP_S, ModbusValvesSettings, Regulator
 from drivers.section import Problem
-from drivers.valve_layout import CAMERA_TRIGGER
 
 FLASH_STEPS = range(1, 0x8000)
 KEY = "devices.valves"

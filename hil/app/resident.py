@@ -148,7 +148,10 @@ class Resident:
         if config.camera and len(last):
             with open_trial(folder, trusted=True) as record:
                 camera, frames = filmed or (None, None)
-                marks += camera_marks(config.camera, record.tick, frames, camera.problem if camera else "")
+                found = camera_marks(config.camera, record.tick, frames, camera.problem if camera else "")
+            for (mark,) in found:
+                self._progress(f"{mark['name'].decode()}: {mark['detail'].decode()}")
+            marks += found
         if marks:
             add_events(folder, marks)
         summary = with_digests(summary, folder, meta, trusted=True)

@@ -90,7 +90,7 @@ class SharedDrives(_View):
 class SharedValves(_View):
     """Bogie valves: newest sample in, newest command out.
 
-    An output to be switched, or a regulator to be closed or opened, wakes the worker; a new pressure waits for its turn.
+    An output to be switched, or a regulator to be closed or opened, wakes the worker; a new pressure waits its turn.
 
     Args:
         shared: memory of the run.

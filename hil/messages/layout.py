@@ -111,7 +111,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         """Names of the links to devices: without force sensors no DAQ, and so on. `valves` also has a trigger line."""
         fast, slow = ("daq",) * bool(self.channels), ("loads",) * bool(self.loads)
         switched = ("valves",) * bool(self.cylinders or self.trigger)
-        return fast + ("drives",) + switched + slow + self.instruments
+        return (*fast, "drives", *switched, *slow, *self.instruments)
 
     @cached_property
     def instruments(self) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ class CameraFrames:
         return self.frames[place] if place >= 0 else None
 
     def around(self, t_s: float, before_s: float, after_s: float, most: int) -> list[Frame]:
-        """Frames about a time [s]: of those between two others the nearest, in order, the newest at that time with them."""
+        """So many frames about a time [s] at most, evenly taken and in order, the newest at that time with them."""
         newest = self.newest(t_s)
         near = [one for one in self.frames if -before_s <= one.t_ns * 1e-9 - t_s <= after_s or one is newest]
         if len(near) <= most:
@@ -63,7 +63,8 @@ class CameraFrames:
 
     def picture(self, frame: Frame) -> Picture:
         """A frame as it is; grey if its file cannot be read."""
-        return self._picture(frame.file)
+        found: Picture = self._picture(frame.file)
+        return found
 
     def panel(self, t_s: float, height_px: int) -> Picture:
         """The newest frame at a time of the run [s], with its own time above it.

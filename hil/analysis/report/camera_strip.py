@@ -28,7 +28,11 @@ MOST = 6  # frames
 
 
 def draw_camera(
-    record: OpenRecord, summary: Summary, run: Path, form: FigureForm = FigureForm(), to: str = "png"  # noqa: B008
+    record: OpenRecord,
+    summary: Summary,
+    run: Path,
+    form: FigureForm = FigureForm(),  # noqa: B008
+    to: str = "png",
 ) -> Path | None:
     """Draw the frames of a run with its traces, as `camera.png` beside the figure of the run.
 
@@ -55,7 +59,9 @@ def draw_camera(
     shown = camera.around(origin_s, origin_s - span[0], span[1] - origin_s, MOST)
     figure = Figure(form.size_in((12.0, 6.4), (90.0, 100.0)), facecolor="white")
     FigureCanvasAgg(figure)
-    grid = figure.add_gridspec(2, MOST, height_ratios=(1.0, 1.5), hspace=0.28, wspace=0.04)
+    grid = figure.add_gridspec(
+        2, MOST, height_ratios=(1.0, 2.0), hspace=0.15, wspace=0.04, left=0.07, right=0.985, top=0.9, bottom=0.09
+    )
     for place, frame in enumerate(shown):
         axes = figure.add_subplot(grid[0, place])
         axes.imshow(camera.picture(frame))
@@ -101,5 +107,7 @@ def _mark(axes: Axes, frames: Sequence[Frame], origin_s: float, form: FigureForm
         t_s = frame.t_ns * 1e-9 - origin_s
         if low <= t_s <= high:
             axes.axvline(t_s, color=COLOURS[1], lw=form.line(1.0), ls=(0, (4, 3)))
-            above = (t_s, 1.01), axes.get_xaxis_transform()
-            axes.annotate(str(place + 1), *above, ha="center", fontsize=form.font(9.0), color=COLOURS[1])
+            above: Any = axes.get_xaxis_transform()
+            axes.text(
+                t_s, 1.01, str(place + 1), transform=above, ha="center", fontsize=form.font(9.0), color=COLOURS[1]
+            )

@@ -17,9 +17,7 @@ PERIODS = 5.0
 LEAST_NS = 500_000_000
 
 
-def silence(
-    frames: Sequence[Frame], span_ns: tuple[int, int], rate_hz: float, problem: str = ""
-) -> list[NDArray[Any]]:
+def silence(frames: Sequence[Frame], span_ns: tuple[int, int], rate_hz: float, problem: str = "") -> list[NDArray[Any]]:
     """The longest time without a frame, as an event, if it is too long or there was a problem.
 
     Args:

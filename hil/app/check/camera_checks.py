@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from drivers.valve_layout import CAMERA_TRIGGER
+from drivers.messages import CAMERA_TRIGGER
 from hil.app.camera.v4l2 import CameraError, Granted, granted, present
 from hil.config import Config
 from hil.config.schema.camera import CameraConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drivers.valve_layout import CAMERA_TRIGGER
+from drivers.messages import CAMERA_TRIGGER
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 
