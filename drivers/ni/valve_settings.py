@@ -66,7 +66,7 @@ def check(settings: NiValveSettings) -> None:
     for wrong, what in (
         (
             len(set(lines)) != switched or not all(lines),
-            f"lines {', '.join(lines)}; allowed: {switched}, one for each of {', '.join(settings.valves.outputs)}",
+            f"lines {', '.join(lines)}; allowed: {switched}, all different, for {', '.join(settings.valves.outputs)}",
         ),
         (
             len(pressures) not in (0, count),

@@ -122,10 +122,8 @@ def _opened(device: str, rate_hz: float, size_px: tuple[int, int]) -> Iterator[t
                 raise CameraError(
                     f"it gives {given.pixel_format.name}; needed: MJPEG (v4l2-ctl --list-formats shows it)"
                 )
-            rate = math.nan
-            with suppress(
-                OSError, ValueError, ArithmeticError
-            ):  # a camera that its trigger line exposes has no rate to be set
+            rate = math.nan  # a camera that its trigger line exposes may have none to be set
+            with suppress(OSError, ValueError, ArithmeticError):
                 capture.set_fps(rate_hz)
                 rate = float(capture.get_fps())
             yield camera, capture, Granted(camera.info.card, given.pixel_format.name, given.width, given.height, rate)

@@ -44,8 +44,8 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
     """What each kind of rig needs, and what none can have."""
     devices, links = config.devices, config.layout.links
     if devices is not None and devices.valves is not None and "valves" not in links:
-        allowed = f"null, or left out: rover.type {config.rover.type} has no cylinders"
-        yield Problem("devices.valves", f"a section, {devices.valves.driver}", allowed, ("rover.type",))
+        allowed = f"null, or left out: rover.type {config.rover.type} has no cylinders, and camera.trigger is not set"
+        yield Problem("devices.valves", f"a section, {devices.valves.driver}", allowed, ("rover.type", "camera"))
     elif devices is not None and (valves := devices.valves) and config.layout.regulators and not valves.can_regulate:
         key = "cylinders.regulators"
         yield Problem("devices.valves.driver", valves.driver, f"one that moves regulators, or {key}: none", (key,))
