@@ -81,7 +81,7 @@ class DriveSample(msgspec.Struct, frozen=True, gc=False):
 
 
 class ValveSample(msgspec.Struct, frozen=True, gc=False):
-    """Gauge pressures [Pa]: by cylinder, (extend, retract).
+    """Gauge pressures [Pa]: by cylinder, (extend, retract); empty: the device switches a camera's trigger alone.
 
     Attributes:
         acknowledged_ns: t_ns of the newest command that the valves have confirmed, -1 before the first.
@@ -89,8 +89,8 @@ class ValveSample(msgspec.Struct, frozen=True, gc=False):
 
     sequence: int
     t_ns: int
-    pressure_Pa: tuple[tuple[float, float], ...]
-    acknowledged_ns: int
+    pressure_Pa: tuple[tuple[float, float], ...] = ()
+    acknowledged_ns: int = -1
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):

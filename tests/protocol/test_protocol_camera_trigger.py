@@ -89,3 +89,17 @@ def test_an_ni_line_rises_in_the_tick_of_the_impact_and_is_off_after_the_run(tri
     impact_ns = rises_in_the_tick_of_the_impact(done.folder, LINE_WITHIN_MS)
     assert [on for _, on in changes] == [True, False]
     assert 0 <= changes[0][0] - done.start_ns - impact_ns <= LINE_WITHIN_MS * 1e6
+
+
+def test_a_rover_without_cylinders_has_a_board_for_the_trigger_alone(trial):
+    board = "devices.valves={driver: modbus, flash_on: true, camera_trigger: 3}"
+    armed = "camera={device: none, trigger: {when: armed}}"
+    done = trial(None, armed, board, "experiment=jog", "jog.seconds=0.3", config="sim_juno_wire")
+    assert done.error is None
+    assert done.faults == []
+    ticks = read_trial(done.folder, trusted=True).tick
+    np.testing.assert_array_equal(ticks["camera_trigger"] == 1, (ticks["state"] >= 1) & (ticks["state"] < 5))
+    switched = [(coil, on) for _, coil, on in done.run.ask("stops", device="modbus")["switched"]]
+    assert switched == [(3, True), (3, False)]
+    assert [check for check in verify(done.folder) if not check.ok and check.item not in NO_SUMMARY] == []
+    assert replay(done.folder).differences == []
