@@ -81,6 +81,11 @@ class ValvesSection(DeviceSection):
         """Whether the driver can move pressure regulators during a run."""
         return False
 
+    @property
+    def can_trigger(self) -> bool:
+        """Whether the driver can switch a camera's trigger line, and has been told where it is."""
+        return False
+
 
 class SensorInput(Section):
     """Where a force sensor is connected."""

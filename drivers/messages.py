@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 # Names of the force sensors: corners of the triangle, the wheel of a bumper, or the link of the frame.
 SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right", "link_left", "link_right"]
+# A camera's trigger line among the outputs of the valves' device, and its key in a section of `devices.valves`.
+CAMERA_TRIGGER = "camera_trigger"
 SpeedSet = tuple[float, ...]
 ValveSet = tuple[tuple[bool, bool], ...]
 
@@ -79,7 +81,7 @@ class DriveSample(msgspec.Struct, frozen=True, gc=False):
 
 
 class ValveSample(msgspec.Struct, frozen=True, gc=False):
-    """Gauge pressures [Pa]: by cylinder, (extend, retract).
+    """Gauge pressures [Pa]: by cylinder, (extend, retract); empty: the device switches a camera's trigger alone.
 
     Attributes:
         acknowledged_ns: t_ns of the newest command that the valves have confirmed, -1 before the first.
@@ -87,8 +89,8 @@ class ValveSample(msgspec.Struct, frozen=True, gc=False):
 
     sequence: int
     t_ns: int
-    pressure_Pa: tuple[tuple[float, float], ...]
-    acknowledged_ns: int
+    pressure_Pa: tuple[tuple[float, float], ...] = ()
+    acknowledged_ns: int = -1
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):
@@ -130,8 +132,10 @@ class ValveCommand(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         regulators_Pa: gauge pressure of each regulator that is moved during a run [Pa]; empty: there is none.
+        trigger: the camera's trigger line is on.
     """
 
     t_ns: int
     powered: ValveSet
     regulators_Pa: tuple[float, ...] = ()
+    trigger: bool = False

@@ -1,4 +1,4 @@
-"""Valves and pressure regulators of a rig: their names, their order, and their places in a `ValveSet`."""
+"""What one device switches: valves, and a camera's trigger line; with the pressure regulators, by name and in order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from drivers.messages import ValveCommand, ValveSet
+from drivers.messages import CAMERA_TRIGGER, ValveCommand, ValveSet
 
 T = TypeVar("T")
 # The two chambers of each cylinder, in this order.
@@ -17,22 +17,36 @@ WAYS = ("extend", "retract")
 
 
 class ValveLayout(msgspec.Struct, frozen=True, dict=True):
-    """The cylinders' valves, and the regulators of their supply.
+    """The cylinders' valves, the regulators of their supply, and what else their device switches.
 
     Attributes:
         cylinders: names, in the order of a `ValveSet`.
         ways: that have a valve; the chamber of another way is open to atmosphere.
         regulators: names of the pressure regulators that are moved during a run.
+        trigger: a camera's trigger line is switched, too.
 
     Example:
         >>> valves = ValveLayout(cylinders=("left", "right"), ways=("extend",))
         >>> valves.valves, valves.valves_off
         (('left_extend', 'right_extend'), ((False, False), (False, False)))
+        >>> triggering = ValveLayout(cylinders=("left",), ways=("extend",), trigger=True)
+        >>> triggering.outputs, triggering.switched(ValveCommand(0, ((True, False),), trigger=True))
+        (('left_extend', 'camera_trigger'), (True, True))
     """
 
     cylinders: tuple[str, ...] = ("left", "right")
     ways: tuple[str, ...] = WAYS
     regulators: tuple[str, ...] = ()
+    trigger: bool = False
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of all that is switched: the valves, then the trigger line."""
+        return self.valves + (CAMERA_TRIGGER,) * self.trigger
+
+    def switched(self, command: ValveCommand) -> tuple[bool, ...]:
+        """(outputs,) which a command has on."""
+        return self.by_valve(command.powered) + (command.trigger,) * self.trigger
 
     @cached_property
     def valves(self) -> tuple[str, ...]:
@@ -73,5 +87,5 @@ class ValveLayout(msgspec.Struct, frozen=True, dict=True):
         return command.regulators_Pa or self.regulators_closed
 
     def is_safe(self, command: ValveCommand) -> bool:
-        """Whether it powers no valve and closes every regulator."""
-        return command.powered == self.valves_off and not any(command.regulators_Pa)
+        """Whether it switches nothing on and closes every regulator."""
+        return command.powered == self.valves_off and not command.trigger and not any(command.regulators_Pa)

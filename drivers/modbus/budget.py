@@ -48,7 +48,7 @@ def actuation_s(settings: ModbusValvesSettings) -> tuple[float, float]:
     in_flight_s = max(exchange_s(request, settings.baud) for request in board_requests(settings))
     one_s = exchange_s(settings.switch(range(settings.coils[0], settings.coils[0] + 1), False), settings.baud)
     # a cylinder with one way switches once
-    every_s = len(settings.valves.valves) * one_s + _regulators_s(settings)
+    every_s = len(settings.valves.outputs) * one_s + _regulators_s(settings)
     return in_flight_s + one_s, in_flight_s + every_s
 
 

@@ -45,7 +45,8 @@ class ModbusType(ValvesType[ModbusValvesSection]):
         dead_man, fixed = self.regulators_dead_man(section), section.regulator is not None
         yield from regulator_problems(section.regulators, dead_man, "regulators.watchdog", fixed=fixed, rig=rig)
         yield from (wrong := [*_name_problems(section, rig), *_scale_problems(section)])
-        if wrong or not rig.valves.valves or not _is_whole(section, rig):
+        placed = section.can_trigger or not rig.valves.trigger
+        if wrong or not placed or not rig.valves.outputs or not _is_whole(section, rig):
             return  # a number without a name has no meaning
         from drivers.modbus.limits import problems
 
@@ -101,7 +102,8 @@ class ModbusType(ValvesType[ModbusValvesSection]):
         """See DriverType."""
         from drivers.modbus.simulated.rig_part import simulated_ports
 
-        section = section or ModbusValvesSection(driver="modbus", flash_on=True)
+        free = len(rig.valves.valves) if rig.valves.trigger else None
+        section = section or ModbusValvesSection(driver="modbus", flash_on=True, camera_trigger=free)
         devices = simulated_ports(self.driver_settings(section, rig), ports.cylinders)
         return {numbered(self.name, number): port for number, port in enumerate(devices)}
 
@@ -113,7 +115,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
         watchdog = moved.watchdog if moved else None
         return ModbusValvesSettings(
             port=section.port,
-            coils=section.coils.in_order(rig.valves.valves),
+            coils=section.coils.in_order(rig.valves.valves) + _trigger(section, rig),
             valves=rig.valves,
             baud=section.baud,
             address=section.address,
@@ -151,6 +153,11 @@ def _moved(section: ModbusValvesSection, moved: RegulatorRegisters, rig: RigSetu
         Regulator(place.holding_register, place.address or section.address, Pa_per_count, moved.zero_counts)
         for place in moved.in_order(rig.valves.regulators)
     )
+
+
+def _trigger(section: ModbusValvesSection, rig: RigSetup) -> tuple[int, ...]:
+    """Coil of the trigger line, where the rig has one."""
+    return (section.camera_trigger,) if rig.valves.trigger and section.camera_trigger is not None else ()
 
 
 def _name_problems(section: ModbusValvesSection, rig: RigSetup) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from drivers.checks import repeated
+from drivers.messages import CAMERA_TRIGGER
 from drivers.modbus import protocol
 from drivers.modbus.budget import board_requests, exchange_s, least_flash_s, regulator_requests
 from drivers.modbus.section import MOST_COUNTS
@@ -30,13 +31,30 @@ def problems(settings: ModbusValvesSettings) -> list[Problem]:
 
 def _places(settings: ModbusValvesSettings) -> Iterator[Problem]:
     last = ALL_COILS - 1 if settings.flash_on else 0xFFFF
-    yield from _each(f"{KEY}.coils", "coil", settings.coils, len(settings.valves.valves), last, protocol.MAX_COILS)
+    valves, coils = settings.valves, settings.coils
+    if valves.trigger and coils:
+        yield from _trigger(settings, last)
+        coils = coils[:-1]
+    yield from _each(f"{KEY}.coils", "coil", coils, len(valves.valves), last, protocol.MAX_COILS)
     yield from _within(f"{KEY}.address", settings.address, 1, 255)
     yield from _within(f"{KEY}.baud", settings.baud, 1200, 1_000_000)
     if (registers := settings.pressure_registers) is not None:
         key, count = f"{KEY}.pressure_registers", len(settings.valves.valves)
         yield from _each(key, "register", registers, count, 0xFFFF, protocol.MAX_REGISTERS)
         yield from _above_0(f"{key}.kPa_per_count", settings.Pa_per_count)
+
+
+def _trigger(settings: ModbusValvesSettings, last: int) -> Iterator[Problem]:
+    """Check the coil of the camera's trigger line, which is read with those of the valves."""
+    *coils, trigger = settings.coils
+    key, needs = f"{KEY}.{CAMERA_TRIGGER}", (f"{KEY}.coils",)
+    yield from _within(key, trigger, 0, last)
+    if trigger in coils:
+        valve = settings.valves.valves[coils.index(trigger)]
+        yield Problem(key, f"coil {trigger}, which is that of the valve {valve}", "a coil that no valve has", needs)
+    elif max(settings.coils) - min(settings.coils) >= protocol.MAX_COILS:
+        allowed = f"a coil within {protocol.MAX_COILS} of those of the valves"
+        yield Problem(key, f"{trigger}, with valves on {min(coils)} to {max(coils)}", allowed, needs)
 
 
 def _each(key: str, what: str, places: Sequence[int], count: int, last: int, span: int) -> Iterator[Problem]:

@@ -99,6 +99,9 @@ class ModbusValvesSection(ValvesSection):
     regulators: RegulatorRegisters | None = Field(
         None, description="those that are moved during a run (cylinders.regulators); null: none"
     )
+    camera_trigger: int | None = Field(
+        None, ge=0, le=65535, description="coil of the camera's trigger line (camera.trigger); null: there is none"
+    )
 
     @property
     def measures_pressures(self) -> bool:
@@ -109,6 +112,11 @@ class ModbusValvesSection(ValvesSection):
     def can_regulate(self) -> bool:
         """See ValvesSection."""
         return True
+
+    @property
+    def can_trigger(self) -> bool:
+        """See ValvesSection."""
+        return self.camera_trigger is not None
 
 
 class AmplifierInput(Section):

@@ -60,8 +60,8 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
 
     Attributes:
         port: path.
-        coils: of each valve, in the order of `valves.valves`.
-        valves: which valves and moved regulators there are.
+        coils: of each valve, and of the camera's trigger line, in the order of `valves.outputs`.
+        valves: which valves and moved regulators there are, and whether there is a trigger line.
         baud: speed of the port, 8N1.
         address: of the board, 1 to 255.
         flash_on: power a coil for flash_s only and power it again in time: otherwise the board switches it off by

@@ -1,5 +1,7 @@
 """Valves on the coils of a Modbus RTU relay board or valve terminal, and regulators on registers.
 
+A camera's trigger line is one more coil.
+
 A command that switches off is sent before all others, in one frame where the coils are neighbours; next are regulators
 that all have to close. With `flash_on` the board itself switches off a coil that is not powered again in time; without
 it, the coils stay on when the host dies. So do regulators without a watchdog.
@@ -50,13 +52,13 @@ class ModbusValves:
             regulated = RtuLine(regulators.NAME, port, settings.regulator_baud, timeout_s, host, alive)
         self._regulated = regulated
         self._regulators = Regulators(settings, regulated, host)
-        self._names, self._all = settings.valves.valves, range(len(settings.coils))
+        self._names, self._all = settings.valves.outputs, range(len(settings.coils))
         self._period_ns, self._flash_ns = round(1e9 / settings.rate_hz), round(settings.flash_s * 1e9)
         self._due_ns = 0
         self._todo: deque[Callable[[], None]] = deque()
         self._on: list[bool | None] = [None for _ in self._all]  # as confirmed; None: unknown, to be switched off
         self._held_ns = [0 for _ in self._all]
-        self._pressure_Pa = (math.nan,) * len(self._all)
+        self._pressure_Pa = (math.nan,) * len(settings.valves.valves)
         self._measured_ns = self._coils_ns = self._acknowledged_ns = -1
         self._taken_ns: deque[int] = deque(maxlen=20)
         self._sequence = 0
@@ -134,7 +136,7 @@ class ModbusValves:
         if not self._safe_received and not valves.is_safe(command):
             return
         self._safe_received = True
-        self._command, self._target = command, list(valves.by_valve(command.powered))
+        self._command, self._target = command, list(valves.switched(command))
         self._regulators.want(valves.pressures(command), command.t_ns)
 
     def read(self, t_ns: int) -> ValveSample | None:  # noqa: ARG002
@@ -225,7 +227,7 @@ class ModbusValves:
 
     def _follow(self, command: ValveCommand | None) -> None:
         """The coils are confirmed to be as in a command once all are known to be."""
-        if command is not None and self._on == list(self.settings.valves.by_valve(command.powered)):
+        if command is not None and self._on == list(self.settings.valves.switched(command)):
             self._coils_ns = command.t_ns
 
     def _acknowledge(self) -> None:

@@ -115,6 +115,8 @@ class NiValvesType(ValvesType[NiValvesSection]):
                 yield physical_channel(f"devices.valves.{key}.{name}", channel, section.server)
         if section.regulator is not None:
             yield physical_channel("devices.valves.regulator.channel", section.regulator.channel, section.server)
+        if section.camera_trigger is not None:
+            yield physical_channel("devices.valves.camera_trigger", section.camera_trigger, section.server)
 
     def dead_man(self, section: NiValvesSection) -> str:
         """See ValvesType."""
@@ -142,6 +144,8 @@ class NiValvesType(ValvesType[NiValvesSection]):
 
         inputs, fixed, moved = section.pressure_channels, section.regulator, section.regulators
         lines = section.lines.in_order(rig.valves.valves)
+        if rig.valves.trigger:
+            lines += (section.camera_trigger or "",)
         outputs = moved or fixed
         return NiValveSettings(
             lines=lines,

@@ -78,6 +78,9 @@ class NiValvesSection(ValvesSection):
     regulators: RegulatorOutputs | None = Field(
         None, description="those that are moved during a run (cylinders.regulators); null: none"
     )
+    camera_trigger: NiChannel | None = Field(
+        None, description="digital line of the camera's trigger (camera.trigger); null: there is none"
+    )
 
     @property
     def measures_pressures(self) -> bool:
@@ -88,6 +91,11 @@ class NiValvesSection(ValvesSection):
     def can_regulate(self) -> bool:
         """See ValvesSection."""
         return True
+
+    @property
+    def can_trigger(self) -> bool:
+        """See ValvesSection."""
+        return self.camera_trigger is not None
 
 
 class NiSensorInput(SensorInput):

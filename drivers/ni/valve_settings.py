@@ -14,8 +14,8 @@ class NiValveSettings(msgspec.Struct, frozen=True):
     """Settings of the valves: lines, watchdog, regulators, pressure sensors.
 
     Attributes:
-        lines: digital lines such as cDAQ1Mod2/port0/line0, in the order of `valves.valves`.
-        valves: which valves and moved regulators there are.
+        lines: digital lines such as cDAQ1Mod2/port0/line0, in the order of `valves.outputs`.
+        valves: which valves and moved regulators there are, and whether there is a camera's trigger line.
         server: host:port of an NI gRPC Device Server; "" for the driver of this computer.
         watchdog_device: device whose watchdog switches the lines off when it is not fed; "" for none.
         watchdog_s: its timeout [s].
@@ -61,12 +61,12 @@ class NiValveSettings(msgspec.Struct, frozen=True):
 def check(settings: NiValveSettings) -> None:
     """Raises DeviceError: settings that no device can follow."""
     lines, pressures, outputs = settings.lines, settings.pressures, settings.outputs
-    count, moved = len(settings.valves.valves), len(settings.valves.regulators)
+    switched, count, moved = len(settings.valves.outputs), len(settings.valves.valves), len(settings.valves.regulators)
     volts = settings.output_zero_V + settings.supply_kPa * settings.output_VpkPa if outputs else 0.0
     for wrong, what in (
         (
-            len(set(lines)) != count or not all(lines),
-            f"lines {', '.join(lines)}; allowed: {count}, one for each valve, all different",
+            len(set(lines)) != switched or not all(lines),
+            f"lines {', '.join(lines)}; allowed: {switched}, all different, for {', '.join(settings.valves.outputs)}",
         ),
         (
             len(pressures) not in (0, count),

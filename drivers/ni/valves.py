@@ -1,4 +1,4 @@
-"""Valves on digital lines of NI-DAQmx with its watchdog; optionally regulators and pressure sensors."""
+"""Valves and a camera's trigger on digital lines of NI-DAQmx with its watchdog; regulators, pressure sensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from drivers.host import COMPUTER, SLICE_S, Alive, Host
 from drivers.interfaces import DeviceError, Health, LinkLostError, StopFrames
-from drivers.messages import ValveCommand, ValveSample, ValveSet
+from drivers.messages import ValveCommand, ValveSample
 from drivers.ni.section import MOST_V
 from drivers.ni.session import NiSession
 from drivers.ni.valve_settings import NiValveSettings, check
@@ -46,9 +46,10 @@ class NiValves:
         self._watchdog: Any = None
         self._command: ValveCommand | None = None  # not yet confirmed
         self._off = ValveCommand(0, settings.valves.valves_off)
-        self._powered, self._volts = self._off.powered, settings.volts(self._off)  # as last confirmed
+        self._all_off = settings.valves.switched(self._off)
+        self._on, self._volts = self._all_off, settings.volts(self._off)  # as last confirmed
         self._may_power = False
-        self._pressure_V = np.full(len(settings.lines), math.nan)
+        self._pressure_V = np.full(len(settings.valves.valves), math.nan)
         self._feed_due_ns = self._sample_due_ns = self._outputs_due_ns = self._measured_ns = 0
         self._sample: ValveSample | None = None
         self._sequence = self._errors = 0
@@ -75,7 +76,7 @@ class NiValves:
         """Valves off, regulators to zero, and release the lines; never raises."""
         with suppress(Exception):  # the link may be lost, and nidaqmx passes on any exception of gRPC
             if self._lines is not None:
-                self._power(self._off.powered)
+                self._power(self._all_off)
         with suppress(Exception):
             if self._outputs is not None:
                 self._regulate((0.0,) * len(self._settings.outputs))
@@ -134,10 +135,10 @@ class NiValves:
         period_ns = round(wanted.watchdog_s / FEEDS * 1e9)
         feed = self._watchdog is not None and now_ns >= self._feed_due_ns
         starves = feed and now_ns >= self._feed_due_ns + period_ns
-        switches = command is not None and command.powered != self._powered
-        if command is not None and switches and (not feed or self._goes_before_feed(command, starves=starves)):
+        on = self._on if command is None else wanted.valves.switched(command)
+        if command is not None and on != self._on and (not feed or self._goes_before_feed(on, starves=starves)):
             with self._session.translated_errors("writing the lines"):
-                self._power(command.powered)
+                self._power(on)
             self._confirm(command)
         elif command is not None and wanted.valves.is_safe(command):
             self._move(command, now_ns)
@@ -165,18 +166,15 @@ class NiValves:
             return
         self._answered_ns = self._host.now_ns()
 
-    def _goes_before_feed(self, command: ValveCommand, *, starves: bool) -> bool:
-        """Whether switching precedes the watchdog's feed: all off always, one valve off unless the feed is overdue."""
-        by_valve = self._settings.valves.by_valve
-        if command.powered == self._off.powered:
+    def _goes_before_feed(self, on: tuple[bool, ...], *, starves: bool) -> bool:
+        """Whether switching precedes the watchdog's feed: all off always, one line off unless the feed is overdue."""
+        if on == self._all_off:
             return True
-        on = zip(by_valve(self._powered), by_valve(command.powered), strict=True)
-        return not starves and any(now and not then for now, then in on)
+        return not starves and any(now and not then for now, then in zip(self._on, on, strict=True))
 
-    def _power(self, powered: ValveSet) -> None:
-        lines = np.array(self._settings.valves.by_valve(powered), dtype=bool)
-        self._lines.write_one_sample_one_line(lines, self._settings.timeout_s)
-        self._powered = powered
+    def _power(self, on: tuple[bool, ...]) -> None:
+        self._lines.write_one_sample_one_line(np.array(on, dtype=bool), self._settings.timeout_s)
+        self._on = on
 
     def _move(self, command: ValveCommand, now_ns: int) -> None:
         self._outputs_due_ns = now_ns + round(1e9 / self._settings.rate_hz)
@@ -189,7 +187,7 @@ class NiValves:
         self._volts = volts
 
     def _follows(self, command: ValveCommand) -> bool:
-        return command.powered == self._powered and self._settings.volts(command) == self._volts
+        return self._settings.valves.switched(command) == self._on and self._settings.volts(command) == self._volts
 
     def _confirm(self, command: ValveCommand) -> None:
         if self._follows(command):
@@ -217,7 +215,7 @@ class NiValves:
         task.do_channels.add_do_chan(", ".join(wanted.lines), line_grouping=LineGrouping.CHAN_PER_LINE)
         self._lines = DigitalMultiChannelWriter(task.out_stream, auto_start=True)
         self._lines.verify_array_shape = False
-        self._power(self._off.powered)
+        self._power(self._all_off)
         if wanted.outputs:
             task = self._new_task(OUTPUTS_TASK)
             task.ao_channels.add_ao_voltage_chan(", ".join(wanted.outputs), min_val=0.0, max_val=MOST_V)

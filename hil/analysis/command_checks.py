@@ -134,19 +134,21 @@ def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def cut_in_safe(ticks: Recorded) -> Check:
-    """In Safe the drives are cut and the valves off."""
+    """In Safe the drives are cut, the valves off, and a camera's trigger line, too."""
     count = number = first = 0
     for rows in in_blocks(ticks):
         safe = rows[rows["safe"] == 1]
-        with_valves = "valves" in (rows.dtype.names or ())
-        powered = safe["valves"].any(axis=(1, 2)) if with_valves else np.zeros(len(safe), bool)
+        names = rows.dtype.names or ()
+        powered = safe["valves"].any(axis=(1, 2)) if "valves" in names else np.zeros(len(safe), bool)
+        if "camera_trigger" in names:
+            powered |= safe["camera_trigger"] == 1
         wrong = safe["tick"][(safe["cut"] != 1) | powered]
         first = wrong[0] if wrong.size and not number else first
         count, number = count + len(safe), number + len(wrong)
     found = f"{count} ticks in Safe"
     if number:
-        found += f", not cut or valves on in {number} of them, first {first}"
-    return Check("cut in Safe", not number, found, "drives cut and valves off in each tick in Safe")
+        found += f", not cut or an output on in {number} of them, first {first}"
+    return Check("cut in Safe", not number, found, "drives cut and all outputs off in each tick in Safe")
 
 
 def safe_after_fault(ticks: Recorded, events: Rows, only_recorded: Collection[Fault]) -> Check:

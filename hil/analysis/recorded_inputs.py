@@ -41,7 +41,7 @@ class RecordedInputs:
         asked = [(int(event["tick"]), command_of(event)) for event in commands_of(record.events)]
         self._asked = {tick: tuple(one for at, one in asked if at == tick) for tick, _ in asked}
         sources = {group: _Blocks(self, record.samples(group), group) for group in SAMPLED if layout.of_group(group)}
-        valves = _Valves(self) if layout.valves else None
+        valves = _Valves(self) if "valves" in layout.links else None
         self._instruments = {role: SampleRow(Reading, layout, role) for role in layout.instruments}
         instruments = {role: _Instrument(self, role) for role in layout.instruments}
         self.devices = RigIO(

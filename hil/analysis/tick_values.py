@@ -48,6 +48,8 @@ def quantities(layout: Layout, states: str, fields: Collection[str]) -> Iterator
     if layout.valves:
         yield Quantity("valves on", lambda row: _names_on(layout, row))
         yield from _pressures(layout)
+    if layout.trigger:
+        yield _yes_or_no("camera's trigger line on", "camera_trigger")
 
 
 def _yes_or_no(name: str, field: str) -> Quantity:
@@ -61,7 +63,7 @@ def _ages(layout: Layout, fields: Collection[str]) -> Iterator[Quantity]:
     if "load_age_ns" in fields:
         yield Quantity("age of the load samples [ms]", lambda row: _number(row["load_age_ns"] * 1e-6, 0))
     yield _age("age of the wheel speeds [ms]", "drives_t_ns")
-    if layout.valves:
+    if "valves" in layout.links:
         yield _age("age of the valves' answer [ms]", "valves_t_ns")
 
 

@@ -217,12 +217,12 @@ def _of_commands(rows: Recorded, events: NDArray[np.void], config: Config) -> li
         command_checks.confirmed_in_order("drives", rows, events),
         command_checks.confirmed_in_time("drives", rows, ("cut", "set_speed_radps"), quick_ns + drives_ns, why),
     ]
-    if config.layout.valves:
-        valves_ns, why = 0, ""
+    if "valves" in config.layout.links:
+        valves_ns, why, switched = 0, "", ("valves", "camera_trigger")
         if devices is not None and devices.valves is not None:
             valves_ns, why = _periods_ns(devices.valves.rate_hz), "two periods of devices.valves.rate_hz, "
         checks.append(command_checks.confirmed_in_order("valves", rows, events))
-        checks.append(command_checks.confirmed_in_time("valves", rows, ("valves",), quick_ns + valves_ns, why))
+        checks.append(command_checks.confirmed_in_time("valves", rows, switched, quick_ns + valves_ns, why))
     return [
         *checks,
         command_checks.cut_in_safe(rows),

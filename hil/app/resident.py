@@ -12,7 +12,7 @@ import msgspec
 from hil.app.backend import Backend
 from hil.app.build import rights_wanted
 from hil.app.camera.capture import Capture
-from hil.app.camera.silence import silence
+from hil.app.camera.marks import camera_marks
 from hil.app.pace_check import refuse_without_pace
 from hil.app.run_loop import Signals, run_loop
 from hil.config import Config
@@ -116,7 +116,7 @@ class Resident:
         assert isinstance(experiment, Experiment)
         what = f"{experiment.name}, {experiment.headline()}, {config.loop.rate_hz} Hz, {config.clock}"
         wanted, refuse = rights_wanted(config), partial(refuse_without_pace, config)
-        camera = Capture(folder, config.camera) if config.camera and config.camera.device else None
+        camera = Capture(folder, config.camera) if config.camera and config.camera.v4l2 else None
         if camera and camera.problem:
             self._progress(f"{camera.problem}: the run is not filmed, or not from its start")
         try:
@@ -145,9 +145,13 @@ class Resident:
             summary = summarise(finished)
             last, meta = record.tick[-1:], record.meta
         marks = [*mark_events(summary, *last[["tick", "t_ns"]][0].tolist())] if len(last) else []
-        if filmed and config.camera and len(last):
-            camera, frames = filmed
-            marks += silence(frames, int(last["t_ns"][0]), config.camera.rate_hz, camera.problem)
+        if config.camera and len(last):
+            with open_trial(folder, trusted=True) as record:
+                camera, frames = filmed or (None, None)
+                found = camera_marks(config.camera, record.tick, frames, camera.problem if camera else "")
+            for (mark,) in found:
+                self._progress(f"{mark['name'].decode()}: {mark['detail'].decode()}")
+            marks += found
         if marks:
             add_events(folder, marks)
         summary = with_digests(summary, folder, meta, trusted=True)

@@ -49,6 +49,9 @@ def render(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="File to make; RUN/VIEW.TO.", show_default=False)
     ] = None,
+    camera: Annotated[
+        bool, typer.Option("--camera", help="With the frames of the run's camera beside it, at the same time.")
+    ] = False,
     unverified: Unverified = False,
 ) -> None:
     """Film a run: the rover with its legs and wheels, the plate, the loads, as the record has them."""
@@ -63,7 +66,7 @@ def render(
         raise typer.BadParameter("--at makes one picture: allowed with --to png")
     if (many := is_campaign(run)) and out is not None:
         raise typer.BadParameter("--out is one file, a campaign has one in each trial's folder: leave --out away")
-    wanted, failed = Wanted(view, to, speed, fps, from_s, to_s, at_s, unverified), False
+    wanted, failed = Wanted(view, to, speed, fps, from_s, to_s, at_s, unverified, camera), False
     for folder in trials_in(run) if many else [run]:
         with usage_errors():
             try:

@@ -108,12 +108,16 @@ def report(
     unverified: Unverified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw the figure again from the record, and print the table; of a campaign, write report.html and its figures."""
+    """Draw the figure again from the record, and print the table; of a campaign, write report.html and its figures.
+
+    A run that a camera has filmed also gets camera.png: frames around the impact beside the forces, with their times.
+    """
     from hil.analysis.digests import mismatch
+    from hil.analysis.report.camera_strip import draw_camera
     from hil.experiments.figure_form import FigureForm
     from hil.experiments.registry import draw, experiment_named
     from hil.recording import RecordError, open_trial
-    from hil.recording.run_folder import finished_run, summary_of
+    from hil.recording.run_folder import FolderError, finished_run, summary_of
 
     if is_campaign(run):
         report_campaign(run, unverified, as_json)
@@ -126,14 +130,15 @@ def report(
     if wrong and not unverified:
         complain(f"{folder} is not reported: {wrong} (hil verify says more, --unverified draws a stamped figure)")
         raise typer.Exit(USAGE)
-    figure = None
+    figure = filmed = None
     try:
         with open_trial(place) as record:
             with usage_errors():
                 kind = experiment_named(str(record.meta.get("experiment", "impact")))
             form = FigureForm(width.value, wrong)
             figure = draw(kind, record, summary, folder, form, to.value)
-    except (RecordError, OSError) as error:
+            filmed = draw_camera(record, summary, folder, form, to.value)
+    except (RecordError, FolderError, OSError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
     except (ValueError, TypeError, LookupError, AttributeError) as error:
@@ -145,5 +150,5 @@ def report(
         if wrong:
             print(f"not verified: {wrong}")
         show(kind.table(summary))
-        if figure:
-            print(f"figure: {figure}")
+        for drawn in filter(None, (figure, filmed)):
+            print(f"figure: {drawn}")

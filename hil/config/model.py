@@ -144,6 +144,7 @@ class UncheckedConfig(Section):
             supplies=watched_supplies(self.rig, self.devices, self.limits),
             turning=turning_joints(self.rover.type),
             motion=True,
+            trigger=self.camera is not None and self.camera.trigger is not None,
             motion_channels=self.motion.channels if self.motion else (),
             imu_channels=self.imu.channels if self.imu else (),
             joints_channels=tuple(encoder.joint for encoder in self.encoders),

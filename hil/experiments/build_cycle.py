@@ -8,9 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from hil.config.rig import Rig
+from hil.config.schema.camera import CameraConfig
+from hil.control.base import Controller
+from hil.control.camera_trigger import CameraTrigger
 from hil.estimation.estimator import Estimator
 from hil.estimation.observer import make_twin
-from hil.experiments.base import ArmingChecks, Experiment
+from hil.experiments.base import ARMED, DONE, ArmingChecks, Experiment
 from hil.experiments.registry import experiment_type
 from hil.messages.check import Check
 from hil.messages.fault import Event
@@ -78,4 +81,12 @@ def build_cycle(
     experiment = make(rig, checks)
     _ = experiment.fixed_checks  # made now: arming has one tick
     twin.warm_up()  # what is looked up once is not looked up in a tick
-    return Cycle(devices, Estimator(rig), twin, safety, experiment, experiment.controller(), limiter, tick_logger)
+    controller = with_trigger(rig.config.camera, experiment.controller())
+    return Cycle(devices, Estimator(rig), twin, safety, experiment, controller, limiter, tick_logger)
+
+
+def with_trigger(camera: CameraConfig | None, controller: Controller) -> Controller:
+    """The controller, with the camera's trigger line where there is one."""
+    if camera is None or camera.trigger is None:
+        return controller
+    return CameraTrigger(controller, range(ARMED, DONE) if camera.trigger.when == "armed" else None)

@@ -90,7 +90,7 @@ class SharedDrives(_View):
 class SharedValves(_View):
     """Bogie valves: newest sample in, newest command out.
 
-    A valve to be switched, or a regulator to be closed or opened, wakes the worker; a new pressure waits for its turn.
+    An output to be switched, or a regulator to be closed or opened, wakes the worker; a new pressure waits its turn.
 
     Args:
         shared: memory of the run.
@@ -103,6 +103,7 @@ class SharedValves(_View):
         self._wake = wake or shared.wake_ups["valves"].wake
         self._powered: ValveSet = ()
         self._open: tuple[bool, ...] = ()
+        self._trigger = False
         self._commands, self._command = shared.valve_command, Row(shared.valve_command.dtype)
         self._samples = _Newest(shared.valves)
         layout = shared.config.layout
@@ -118,8 +119,8 @@ class SharedValves(_View):
         self._command.set(*self._command_row.pack(command))
         self._commands.write(self._command.array)
         opened = tuple(map(bool, command.regulators_Pa)) if command.regulators_Pa else ()
-        if command.powered != self._powered or opened != self._open:
-            self._powered, self._open = command.powered, opened
+        if command.powered != self._powered or opened != self._open or command.trigger is not self._trigger:
+            self._powered, self._open, self._trigger = command.powered, opened, command.trigger
             self._wake()
 
 

@@ -40,6 +40,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         leg_sensors: the wheels' normal forces are measured.
         load_cell: the drawbar pull is measured.
         reads_loads: the load channels' readings are loads [N, N m]; otherwise volts.
+        trigger: a camera's trigger line is switched, by the device of the valves.
         controls_loads: a controller distributes the wheels' loads; a row has its set-points.
         open_loop: the wheels may be driven by duty instead of speed.
         ways: in which each cylinder can be pushed; a chamber of another way has no valve, and is open to atmosphere.
@@ -75,6 +76,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     imu_channels: tuple[str, ...] = ()
     joints_channels: tuple[str, ...] = ()
     reads_loads: bool = False
+    trigger: bool = False
 
     @cached_property
     def valves(self) -> tuple[str, ...]:
@@ -88,8 +90,8 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
 
     @cached_property
     def valve_layout(self) -> ValveLayout:
-        """Valves and regulators, as the drivers have them."""
-        return ValveLayout(self.cylinders, self.ways, self.regulators)
+        """Valves, regulators and trigger line, as the drivers have them."""
+        return ValveLayout(self.cylinders, self.ways, self.regulators, self.trigger)
 
     @cached_property
     def joints(self) -> tuple[str, ...]:
@@ -106,9 +108,10 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
 
     @cached_property
     def links(self) -> tuple[str, ...]:
-        """Names of the links to devices: without force sensors no DAQ, and so on."""
+        """Names of the links to devices: without force sensors no DAQ, and so on. `valves` also has a trigger line."""
         fast, slow = ("daq",) * bool(self.channels), ("loads",) * bool(self.loads)
-        return fast + ("drives",) + ("valves",) * bool(self.cylinders) + slow + self.instruments
+        switched = ("valves",) * bool(self.cylinders or self.trigger)
+        return (*fast, "drives", *switched, *slow, *self.instruments)
 
     @cached_property
     def instruments(self) -> tuple[str, ...]:

@@ -145,17 +145,22 @@ class ValveCommandRow:
             fields.append(("powered", "<u1", (len(layout.cylinders), 2)))
         if layout.regulators:
             fields.append(("regulators_Pa", "<f8", (len(layout.regulators),)))
+        if layout.trigger:
+            fields.append(("trigger", "<u1"))
+        self._end, self._trigger = 1 + self._switches + len(layout.regulators), layout.trigger
         self.dtype: np.dtype[Any] = np.dtype(fields)
 
     def pack(self, command: ValveCommand) -> Numbers:
         """The numbers of its row."""
-        return command.t_ns, *chain.from_iterable(command.powered), *command.regulators_Pa
+        numbers = command.t_ns, *chain.from_iterable(command.powered), *command.regulators_Pa
+        return (*numbers, command.trigger) if self._trigger else numbers
 
     def unpack(self, numbers: Sequence[Any], start_ns: int) -> ValveCommand:
         """As `DriveCommandRow.unpack`."""
-        t_ns, *rest = numbers
-        powered: ValveSet = pairs(tuple(map(bool, rest[: self._switches])))
-        return ValveCommand(start_ns + t_ns, powered, tuple(rest[self._switches :]))
+        end, switches = self._end, 1 + self._switches
+        powered: ValveSet = pairs(tuple(map(bool, numbers[1:switches])))
+        trigger = self._trigger and bool(numbers[end])
+        return ValveCommand(start_ns + numbers[0], powered, tuple(numbers[switches:end]), trigger)
 
 
 class BlockRow:

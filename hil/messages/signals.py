@@ -118,6 +118,10 @@ TICK = (
         "valves", "u1", "1", "1 where a valve is commanded to be powered", "flat(command.valves)", "chambers",
         flag=True,
     ),
+    Signal(
+        "camera_trigger", "u1", "1", "1 while the camera's trigger line is commanded to be on", "command.trigger",
+        needs="trigger", flag=True,
+    ),
     Signal("daq_age_ns", "i8", "ns", "age of the newest sensor sample", "samples.daq_age_ns"),
     Signal(
         "daq_sequence", "i8", "1", "number of the newest block of sensor samples read, 0 before the first",

@@ -230,6 +230,7 @@ class SetPoints(msgspec.Struct, frozen=True, gc=False):
         regulators_Pa: of each regulator (`Layout.regulators`).
         duty: (wheels,) open-loop drive in place of the speeds; empty: the speeds hold.
         loads: of the load controller, for the record; None where loads are not controlled.
+        trigger: the camera's trigger line is to be on.
     """
 
     state: int
@@ -239,6 +240,7 @@ class SetPoints(msgspec.Struct, frozen=True, gc=False):
     regulators_Pa: tuple[float, ...] = ()
     duty: ByWheel = ()
     loads: LoadSetPoints | None = None
+    trigger: bool = False
 
 
 class Command(msgspec.Struct, frozen=True, gc=False):
@@ -253,3 +255,4 @@ class Command(msgspec.Struct, frozen=True, gc=False):
     regulators_Pa: tuple[float, ...] = ()
     duty: ByWheel = ()
     loads: LoadSetPoints | None = None
+    trigger: bool = False

@@ -47,7 +47,7 @@ class RigIO:
         layout: of the rig.
         daq: the force sensors; None: the rig has none.
         drives: the wheel drives.
-        valves: the cylinders' valves; None: the rig has none.
+        valves: the cylinders' valves, and a camera's trigger line; None: the rig has neither.
         operator: source of an operator's commands from outside this process; None: none.
         loads: the leg sensors and the load cell; None: the rig has none.
         instruments: of motion, those that the rig has, by role.
@@ -118,10 +118,10 @@ class RigIO:
         )  # fmt: skip
 
     def command(self, t_ns: int, command: Command) -> None:
-        """Send a command to every sink. Raises DeviceError."""
+        """Send a command to every sink, a cut first. Raises DeviceError."""
         self._drives.write(DriveCommand(t_ns, command.cut, command.speed_radps, command.duty))
         if self._valves is not None:
-            self._valves.write(ValveCommand(t_ns, command.valves, command.regulators_Pa))
+            self._valves.write(ValveCommand(t_ns, command.valves, command.regulators_Pa, command.trigger))
 
     def stop(self, t_ns: int) -> None:
         """Make the rig safe: drives cut, valves off. If a device fails, the next ones are still stopped."""

@@ -77,6 +77,7 @@ class Limiter:
             regulators_Pa=self._pressures(safe, asked.regulators_Pa),
             duty=self._duty_zero if cut else tuple([_clamped(duty, -1.0, 1.0) for duty in asked.duty]),
             loads=asked.loads,
+            trigger=asked.trigger and not safe,
         )
 
     def _pressures(self, safe: bool, asked_Pa: tuple[float, ...]) -> tuple[float, ...]:

@@ -58,7 +58,7 @@ class SafetyMonitor:
         )
         frozen, load_setting = _loads_still_allowed(rig), "limits.loads_frozen_samples"
         self._loads = BlockMonitor("load channels", limits.loads_age_ms, layout.loads, frozen, load_setting)
-        valves_age_ms = limits.valves_age_ms if layout.valves else math.inf
+        valves_age_ms = limits.valves_age_ms if "valves" in layout.links else math.inf
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
         self._valves, self._measured = ValveMonitor(rig), MeasuredMonitor(layout, limits)
         self._residuals = TickResiduals(config.residuals, layout, rig.rate_hz)

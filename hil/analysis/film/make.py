@@ -12,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from numpy.typing import NDArray
 from PIL import Image
 
+from hil.analysis.film.camera import CameraFrames
 from hil.analysis.film.files import FilmError, Picture, ffmpeg, write_gif, write_mp4
 from hil.analysis.film.moments import Filmed, filmed
 from hil.analysis.film.view import View, Which, caption, headline, make_figure
@@ -39,6 +40,7 @@ class Wanted(NamedTuple):
         to_s: last time of the run; None: its end, of a slow film shortly after the impact.
         at_s: one picture, of that time; None: a film, or as PNG a strip of pictures.
         unverified: also of a run that does not match its digests.
+        camera: the frames of the run's camera are beside the drawn rover.
     """
 
     view: Literal["side", "top", "3d"]
@@ -49,6 +51,7 @@ class Wanted(NamedTuple):
     to_s: float | None = None
     at_s: float | None = None
     unverified: bool = False
+    camera: bool = False
 
 
 def render(
@@ -71,7 +74,7 @@ def render(
         The file, and the number of its pictures.
 
     Raises:
-        FilmError: no ffmpeg, too many pictures, or nobody draws in three dimensions.
+        FilmError: no ffmpeg, too many pictures, no frames of a camera, or nobody draws in three dimensions.
         UnverifiedRunError: record and summary do not match their digests.
         RecordError: the record lacks what is to be shown.
         FolderError: no such folder.
@@ -80,14 +83,16 @@ def render(
     if wanted.to == "mp4":
         ffmpeg()  # before the work
     path = run / f"{wanted.view}.{wanted.to}" if out is None else out
+    camera = CameraFrames(run) if wanted.camera else None
     if wanted.at_s is not None:
         shown = filmed(run, wanted.at_s - 0.001, wanted.at_s, unverified=wanted.unverified)
-        return path, _write_strip(path, shown, np.array([wanted.at_s]), wanted, solid)
+        return path, _write_strip(path, shown, np.array([wanted.at_s]), wanted, solid, camera)
     slow = wanted.speed < SLOW
     shown = filmed(run, wanted.from_s, wanted.to_s, around_impact=slow, unverified=wanted.unverified)
     times = shown.rows["t_ns"][[0, -1]] * 1e-9
     if wanted.to == "png":
-        return path, _write_strip(path, shown, _strip_times(times[0], times[1], shown.impact_s), wanted, solid)
+        moments = _strip_times(times[0], times[1], shown.impact_s)
+        return path, _write_strip(path, shown, moments, wanted, solid, camera)
     count = int((times[1] - times[0]) / wanted.speed * wanted.fps) + 1
     if count > MOST_PICTURES:
         raise FilmError(
@@ -97,6 +102,8 @@ def render(
         )
     moments = times[0] + np.arange(count) * wanted.speed / wanted.fps
     pictures = _pictures(shown, wanted, solid)(shown, moments, progress)
+    if camera is not None:
+        pictures = camera.beside(pictures, moments)
     with replacing(path) as unfinished:
         return path, (write_gif if wanted.to == "gif" else write_mp4)(unfinished, pictures, wanted.fps)
 
@@ -133,11 +140,18 @@ def _flat_pictures(
 
 
 def _write_strip(
-    path: Path, shown: Filmed, times_s: NDArray[np.float64], wanted: Wanted, solid: Pictures | None
+    path: Path,
+    shown: Filmed,
+    times_s: NDArray[np.float64],
+    wanted: Wanted,
+    solid: Pictures | None,
+    camera: CameraFrames | None,
 ) -> int:
-    if wanted.view == "3d":
-        pictures = [*_pictures(shown, wanted, solid)(shown, times_s, lambda *_: None)]
-        rows = [np.concatenate(pictures[place : place + 2], axis=1) for place in range(0, len(pictures), 2)]
+    if wanted.view == "3d" or camera is not None:
+        drawn = _pictures(shown, wanted, solid)(shown, times_s, lambda *_: None)
+        pictures = [*(drawn if camera is None else camera.beside(drawn, times_s))]
+        columns = 2 if camera is None else 1
+        rows = [np.concatenate(pictures[place : place + columns], axis=1) for place in range(0, len(pictures), columns)]
         with replacing(path) as unfinished:
             Image.fromarray(np.concatenate(rows)).save(unfinished)
         return len(pictures)

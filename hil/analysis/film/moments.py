@@ -120,7 +120,7 @@ def filmed(
     tree = tree_on_rig(nominal.rover)
     skeleton = Skeleton(tree, config.layout.turning)
     radius_m = tree.wheels[0].radius + nominal.grouser_height
-    plate = _plate_of(config, skeleton, radius_m, rows) if config.section.obstacle else None
+    plate = plate_of(config, skeleton, radius_m, rows)
     doubt = f" NOT VERIFIED: {wrong}" if wrong else ""
     names = {int(number): name.replace("_", " ") for number, name in states.items()}
     return Filmed(run.resolve().name + doubt, config, skeleton, radius_m, rows, turned_rad(rows), plate, hit_s, names)
@@ -167,10 +167,20 @@ def _rows_of(record: OpenRecord, from_s: float | None, to_s: float | None) -> ND
     return rows
 
 
-def _plate_of(config: Config, skeleton: Skeleton, radius_m: float, rows: NDArray[np.void]) -> Plate | None:
-    """The obstacle stands still: where the impact has shown it to be, or where the twin took it to be until then."""
+def plate_of(config: Config, skeleton: Skeleton, radius_m: float, rows: NDArray[np.void]) -> Plate | None:
+    """The obstacle stands still: where the impact has shown it to be, or where the twin took it to be until then.
+
+    Args:
+        config: of the run.
+        skeleton: of its rover.
+        radius_m: of the wheels, grousers included.
+        rows: of `/tick`: gap_m, pose and joint_angle_rad.
+
+    Returns:
+        None: there is none.
+    """
     known = np.flatnonzero(np.isfinite(rows["gap_m"]))
-    if not known.size:
+    if not known.size or not config.section.obstacle:
         return None
     angle = math.radians(config.trial.angle_deg)
     row = rows[known[-1]]

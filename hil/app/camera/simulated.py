@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from hil.analysis.film.moments import config_of, turned_rad
+from hil.analysis.film.moments import Plate, config_of, plate_of, turned_rad
 from hil.analysis.film.outlines import body_outline, rim_outline, spoke_lines
 from hil.analysis.film.skeleton import Floats, Placed, Skeleton
 from hil.config.model_parameters import nominal_rig
@@ -23,8 +23,10 @@ _SIDE = (0, 2)
 # Beside the way of the rover's base the camera sees so much at each end, for the rest of the rover [m].
 _BESIDE_M = 0.9
 _GROUND = 0.8  # of the frame's height
-_GREY, _DARK, _BROWN, _ORANGE = (235, 235, 235), (40, 40, 40), (150, 120, 90), (210, 140, 60)
-_FIELDS = ("t_ns", "pose", "joint_angle_rad", "wheel_speed_radps")
+_GREY, _DARK, _RED = (235, 235, 235), (40, 40, 40), (187, 85, 102)
+_BROWN, _ORANGE = (150, 120, 90), (210, 140, 60)
+_PLATE_M = 0.5  # length of the obstacle, from its foot on the ground
+_FIELDS = ("t_ns", "pose", "joint_angle_rad", "wheel_speed_radps", "gap_m")
 
 
 def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
@@ -43,9 +45,11 @@ def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
     rows = packed(record.tick[: len(record.tick)], list(_FIELDS))
     if not len(rows) or not np.isfinite(rows["pose"]).all():
         raise RecordError("the record does not say how the rover moved")
-    tree = tree_on_rig(nominal_rig(whole).rover)
+    nominal = nominal_rig(whole)
+    tree = tree_on_rig(nominal.rover)
     skeleton = Skeleton(tree, whole.layout.turning)
     turned = turned_rad(rows)
+    plate = plate_of(whole, skeleton, tree.wheels[0].radius + nominal.grouser_height, rows)
     end_ns, period_ns = int(rows["t_ns"][-1]), 1e9 / config.rate_hz
     (run / FOLDER).mkdir(exist_ok=True)
     ways = rows["pose"][:, 0]
@@ -57,14 +61,19 @@ def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
         row = rows[place]
         placed = skeleton.place(row["pose"], row["joint_angle_rad"], turned[place])
         name = frame_name(number)
-        (run / FOLDER / name).write_bytes(_drawn(skeleton, placed, config, seen_m, f"{t_ns * 1e-9:.3f} s"))
+        (run / FOLDER / name).write_bytes(_drawn(skeleton, placed, plate, config, seen_m, f"{t_ns * 1e-9:.3f} s"))
         frames.append(Frame(t_ns, number, name, "simulated"))
     write_frames(run, frames)
     return frames
 
 
 def _drawn(
-    skeleton: Skeleton, placed: Placed, config: CameraConfig, seen_m: tuple[float, float], caption: str
+    skeleton: Skeleton,
+    placed: Placed,
+    plate: Plate | None,
+    config: CameraConfig,
+    seen_m: tuple[float, float],
+    caption: str,
 ) -> bytes:
     """One frame as JPEG."""
     width, height = config.width_px, config.height_px
@@ -76,6 +85,9 @@ def _drawn(
         return [(scale * (float(x) - seen_m[0]), _GROUND * height - scale * float(z)) for x, z in points]
 
     pen.rectangle((0, _GROUND * height, width, height), fill=_BROWN)
+    if plate is not None:
+        top = (plate.foot + _PLATE_M * math.cos(plate.angle), _PLATE_M * math.sin(plate.angle))
+        pen.line(on_frame(np.array([(plate.foot, 0.0), top])), fill=_RED, width=max(width // 100, 2))
     for body in skeleton.tree.bodies:
         if body.name not in skeleton.wheels:
             pen.polygon(on_frame(body_outline(body, placed, _SIDE)), fill=_ORANGE, outline=_DARK)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import select
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from drivers.extras import install_command
 
@@ -34,6 +37,24 @@ class Captured(NamedTuple):
     time_from: str
 
 
+class Granted(NamedTuple):
+    """What a camera gives of what it was asked for.
+
+    Attributes:
+        name: as the camera gives it.
+        pixel_format: of its frames.
+        width_px: of a frame.
+        height_px: of a frame.
+        rate_hz: frames a second; NaN: it has no rate.
+    """
+
+    name: str
+    pixel_format: str
+    width_px: int
+    height_px: int
+    rate_hz: float
+
+
 def frames(
     device: str, rate_hz: float, size_px: tuple[int, int], ending: Callable[[], bool], began: Callable[[], None]
 ) -> Iterator[Captured]:
@@ -49,8 +70,47 @@ def frames(
     Raises:
         CameraError: there is no such camera, it gives no JPEG, or linuxpy is not installed.
     """
+    with _opened(device, rate_hz, size_px) as (camera, capture, _):
+        from linuxpy.video.device import BufferFlag
+
+        with capture:
+            began()
+            while not ending():
+                if not select.select([camera.fileno()], [], [], _WAIT_S)[0]:
+                    continue
+                frame = capture.buffer.raw_read()
+                arrived_ns = time.monotonic_ns()
+                flags = frame.flags & BufferFlag.TIMESTAMP_MASK
+                stamp = frame.buff.timestamp
+                if flags == BufferFlag.TIMESTAMP_MONOTONIC:
+                    t_ns, time_from = stamp.secs * 1_000_000_000 + stamp.usecs * 1000, "camera"
+                else:
+                    t_ns, time_from = arrived_ns, "arrival"
+                yield Captured(t_ns, frame.frame_nb, bytes(frame.data), time_from)
+
+
+def granted(device: str, rate_hz: float, size_px: tuple[int, int]) -> Granted:
+    """What a camera gives when it is asked as for a run; no frame is taken.
+
+    Args: as `frames`.
+
+    Raises: as `frames`.
+    """
+    with _opened(device, rate_hz, size_px) as (_, _, given):
+        return given
+
+
+def present() -> list[str]:
+    """Paths of the video devices of this computer, those by name first."""
+    by_name = sorted(map(str, Path("/dev/v4l/by-id").glob("*")))
+    return by_name + sorted(map(str, Path("/dev").glob("video*")))
+
+
+@contextmanager
+def _opened(device: str, rate_hz: float, size_px: tuple[int, int]) -> Iterator[tuple[Any, Any, Granted]]:
+    """A camera, its frames, and what it has granted."""
     try:
-        from linuxpy.video.device import BufferFlag, Device, PixelFormat, VideoCapture
+        from linuxpy.video.device import Device, PixelFormat, VideoCapture
     except ImportError:
         raise CameraError(f"linuxpy is not installed: {install_command('camera')}") from None
     try:
@@ -62,20 +122,10 @@ def frames(
                 raise CameraError(
                     f"it gives {given.pixel_format.name}; needed: MJPEG (v4l2-ctl --list-formats shows it)"
                 )
-            capture.set_fps(rate_hz)
-            with capture:
-                began()
-                while not ending():
-                    if not select.select([camera.fileno()], [], [], _WAIT_S)[0]:
-                        continue
-                    frame = capture.buffer.raw_read()
-                    arrived_ns = time.monotonic_ns()
-                    flags = frame.flags & BufferFlag.TIMESTAMP_MASK
-                    stamp = frame.buff.timestamp
-                    if flags == BufferFlag.TIMESTAMP_MONOTONIC:
-                        t_ns, time_from = stamp.secs * 1_000_000_000 + stamp.usecs * 1000, "camera"
-                    else:
-                        t_ns, time_from = arrived_ns, "arrival"
-                    yield Captured(t_ns, frame.frame_nb, bytes(frame.data), time_from)
+            rate = math.nan  # a camera that its trigger line exposes may have none to be set
+            with suppress(OSError, ValueError, ArithmeticError):
+                capture.set_fps(rate_hz)
+                rate = float(capture.get_fps())
+            yield camera, capture, Granted(camera.info.card, given.pixel_format.name, given.width, given.height, rate)
     except OSError as error:
         raise CameraError(error.strerror or str(error)) from None

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from drivers.interfaces import DeviceError, LinkLostError, SamplesLostError
 from hil.app.check.access import Access, open_access
 from hil.app.check.budgets import actuation, bus_loads, cut_latency
+from hil.app.check.camera_checks import check_camera
 from hil.app.check.device_checks import check_daq, check_drives, check_valves
 from hil.app.check.host import check_host
 from hil.app.check.instrument_checks import check_instrument
@@ -77,6 +78,7 @@ def check_rig(
             except DeviceError as error:
                 missing.append(str(error))
                 checks.append(Check(name, False, str(error), "a device that answers as in the config", NO_ANSWER))
+        checks += check_camera(config)
         checks += calibration_checks(config, datetime.now(UTC).date())
         if config.rig != "simulated":
             devices, setup = config.devices, rig_setup(config)

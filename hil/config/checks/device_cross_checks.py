@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from drivers.device_sections import INSTRUMENTS
 from drivers.driver_type import Connection
 from drivers.registry import driver_of
+from hil.config.checks.camera_cross_checks import camera_cross_checks
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.rig_setup import rig_setup
@@ -18,7 +19,7 @@ PERIODS_IN_AGE = 3.0
 
 def device_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change."""
-    return [*_rig(config), *_each(config), *_connections(config), *_ages(config)]
+    return [*_rig(config), *camera_cross_checks(config), *_each(config), *_connections(config), *_ages(config)]
 
 
 def _each(config: UncheckedConfig) -> Iterator[Problem]:
@@ -43,8 +44,8 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
     """What each kind of rig needs, and what none can have."""
     devices, links = config.devices, config.layout.links
     if devices is not None and devices.valves is not None and "valves" not in links:
-        allowed = f"null, or left out: rover.type {config.rover.type} has no cylinders"
-        yield Problem("devices.valves", f"a section, {devices.valves.driver}", allowed, ("rover.type",))
+        allowed = f"null, or left out: rover.type {config.rover.type} has no cylinders, and camera.trigger is not set"
+        yield Problem("devices.valves", f"a section, {devices.valves.driver}", allowed, ("rover.type", "camera"))
     elif devices is not None and (valves := devices.valves) and config.layout.regulators and not valves.can_regulate:
         key = "cylinders.regulators"
         yield Problem("devices.valves.driver", valves.driver, f"one that moves regulators, or {key}: none", (key,))
@@ -58,13 +59,6 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
         if (section := getattr(devices, role, None)) is not None and role not in links:
             allowed = f"null, or left out: with {role}: null the rig has no such instrument"
             yield Problem(f"devices.{role}", f"a section, {section.driver}", allowed, (role,))
-    if (camera := config.camera) is not None:
-        if camera.device and config.clock == "lockstep":
-            allowed = '"", a simulated camera: a real one has no virtual time (clock: lockstep)'
-            yield Problem("camera.device", camera.device, allowed, ("clock",))
-        if not camera.device and config.rig == "real":
-            allowed = "a V4L2 device, as /dev/v4l/by-id/...: a real rig has no simulated camera (rig: real)"
-            yield Problem("camera.device", '""', allowed, ("rig",))
     if config.rig == "simulated":
         return
     if config.rig == "real" and config.clock == "lockstep":

@@ -148,7 +148,11 @@ def test_one_thing_changed_in_a_record_is_the_one_thing_found(edited, tampering)
         ("a block left out", "blocks missing", "missing: 201..201"),
         ("the last blocks left out", "blocks missing", "579 blocks, missing: 580.."),
         ("drives that confirm late", "drives: confirmed", "longest lag 22 ms, tick 400; 1 too late, 0 of them never"),
-        ("drives not cut in Safe", "cut in Safe", "1001 ticks in Safe, not cut or valves on in 1 of them, first 700"),
+        (
+            "drives not cut in Safe",
+            "cut in Safe",
+            "1001 ticks in Safe, not cut or an output on in 1 of them, first 700",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(edited, tampering, item, words):

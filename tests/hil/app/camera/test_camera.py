@@ -16,7 +16,7 @@ from hil.app.camera import v4l2
 from hil.app.camera.capture import Capture
 from hil.app.camera.process import RAW_TABLE, capture
 from hil.app.camera.silence import silence
-from hil.app.camera.v4l2 import CameraError, Captured, frames
+from hil.app.camera.v4l2 import CameraError, Captured, frames, granted
 from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.schema.camera import CameraConfig
@@ -131,23 +131,23 @@ def frames_at(*times_s):
     ],
 )
 def test_the_longest_time_without_a_frame_is_marked_also_at_the_begin_and_the_end(times_s, begin_s, length_ms):
-    marks = silence(frames_at(*times_s), 3_000_000_000, 10.0)
+    marks = silence(frames_at(*times_s), (0, 3_000_000_000), 10.0)
     found = [(row["t_ns"] * 1e-9, row["value"], row["limit"]) for mark in marks for row in mark]
     assert found == ([] if begin_s is None else [pytest.approx((begin_s, length_ms, 500.0))])
 
 
 def test_a_problem_is_marked_even_without_silence():
-    (mark,) = silence(frames_at(*np.arange(0.1, 3.0, 0.1)), 3_000_000_000, 10.0, "camera: its process ended")
+    (mark,) = silence(frames_at(*np.arange(0.1, 3.0, 0.1)), (0, 3_000_000_000), 10.0, "camera: its process ended")
     assert b"camera: its process ended; no frame for 0.1" in mark["detail"][0]
 
 
-def scripted_linuxpy(monkeypatch, buffers, pixel_format="MJPEG"):
+def scripted_linuxpy(monkeypatch, buffers, pixel_format="MJPEG", fps=10):
     """linuxpy.video.device with a camera that fills these buffers: flags, seconds, microseconds, sequence, bytes."""
-    waiting = list(buffers)
+    waiting, formats = list(buffers), {name: SimpleNamespace(name=name) for name in ("MJPEG", "JPEG", "YUYV")}
 
     @contextmanager
     def device(_path):
-        yield SimpleNamespace(fileno=lambda: 0)
+        yield SimpleNamespace(fileno=lambda: 0, info=SimpleNamespace(card="Cam"))
 
     class VideoCapture:
         def __init__(self, _device, size):
@@ -158,12 +158,15 @@ def scripted_linuxpy(monkeypatch, buffers, pixel_format="MJPEG"):
             assert asked == (640, 480, "MJPG")
 
         def get_format(self):
-            return SimpleNamespace(
-                pixel_format=SimpleNamespace(name=pixel_format) if pixel_format == "YUYV" else "mjpeg"
-            )
+            return SimpleNamespace(pixel_format=formats[pixel_format], width=640, height=480)
 
         def set_fps(self, rate_hz):
             assert rate_hz == 10.0
+            if not fps:
+                raise OSError(25, "Inappropriate ioctl for device")
+
+        def get_fps(self):
+            return fps
 
         def __enter__(self):
             return self
@@ -178,7 +181,7 @@ def scripted_linuxpy(monkeypatch, buffers, pixel_format="MJPEG"):
 
     module = ModuleType("linuxpy.video.device")
     module.Device, module.VideoCapture = device, VideoCapture
-    module.PixelFormat = SimpleNamespace(MJPEG="mjpeg", JPEG="jpeg")
+    module.PixelFormat = SimpleNamespace(MJPEG=formats["MJPEG"], JPEG=formats["JPEG"])
     module.BufferFlag = SimpleNamespace(TIMESTAMP_MASK=0xE000, TIMESTAMP_MONOTONIC=0x2000)
     monkeypatch.setitem(sys.modules, "linuxpy.video.device", module)
     monkeypatch.setattr(v4l2.select, "select", lambda read, *_: (read if waiting else [], [], []))
@@ -192,6 +195,15 @@ def test_a_frame_has_the_time_of_the_driver_or_if_that_is_of_another_clock_of_it
     found = list(frames("/dev/video0", 10.0, (640, 480), ending, lambda: began.append(True)))
     assert found == [Captured(12_345_678_000, 7, b"one", "camera"), Captured(4242, 9, b"two", "arrival")]
     assert began == [True]
+
+
+@pytest.mark.parametrize(("fps", "rate_hz"), [(7.5, 7.5), (None, np.nan)])
+def test_a_camera_is_asked_what_it_grants_and_one_without_a_rate_is_used_as_it_is(monkeypatch, fps, rate_hz):
+    ending = scripted_linuxpy(monkeypatch, [(0x2001, 12, 0, 7, b"one")], fps=fps)
+    found = granted("/dev/video0", 10.0, (640, 480))
+    assert found[:4] == ("Cam", "MJPEG", 640, 480)
+    np.testing.assert_equal(found.rate_hz, rate_hz)
+    assert [frame.jpeg for frame in frames("/dev/video0", 10.0, (640, 480), ending, lambda: None)] == [b"one"]
 
 
 def test_a_camera_without_jpeg_or_that_is_not_there_is_refused_in_words(monkeypatch):
@@ -229,7 +241,8 @@ def test_a_simulated_camera_draws_the_rover_after_the_run_and_with_frames_and_a_
 
 
 @pytest.mark.slow
-def test_a_run_whose_camera_is_not_there_is_a_run_with_a_mark(tmp_path):
+def test_a_run_whose_camera_is_not_there_is_a_run_with_a_mark(tmp_path, monkeypatch):
+    monkeypatch.setattr("hil.app.camera.capture.BEGIN_S", 120.0)  # a busy machine starts a process slowly
     config = load_config("sim_impact", [*SHORT, "clock=realtime", "camera={device: /dev/no_such_camera}"])
     said = []
     run_experiment(config, tmp_path, progress=said.append, figure=False)
