@@ -141,9 +141,7 @@ class ImportedSection(Section):
     """A rover of a file, as `hil rover import` writes it."""
 
     urdf: str | None = Field(
-        None,
-        description="path of a URDF, relative to this file; an effective config has its text; null: type imported"
-        " has none",
+        None, description="path of a URDF, relative to this file; an effective config has its text; null: another type"
     )
     wheels: Listed[str] | None = Field(
         None, min_length=2, max_length=10, description="its wheels: links or joints; null: those that are recognised"
@@ -183,6 +181,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         default_factory=dict,
         max_length=100,
         description="angle [deg] at which a joint is locked, by its name or kind (steering, walking); {}: none more",
+        json_schema_extra={"note": "-180 to 180 by the joint's name or kind"},
     )
     imported: ImportedSection = Field(default_factory=ImportedSection, description=f"type {IMPORTED}")
 

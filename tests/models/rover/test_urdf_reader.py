@@ -16,7 +16,9 @@ from models.rover.locks import locked
 from models.rover.reduction import reduce
 from models.rover.urdf_reader import read_urdf
 
-EXAMPLE = (Path(hil.__path__[0]).parent / "examples" / "rovers" / "four_wheel_rocker.urdf").read_text(encoding="utf-8")
+EXAMPLE = (Path(hil.__path__[0]).parent / "rig_configs" / "rovers" / "four_wheel_rocker.urdf").read_text(
+    encoding="utf-8"
+)
 MASS = '<mass value="32.0"/>'
 WHEEL = '<cylinder radius="0.12" length="0.10"/>'
 
@@ -160,7 +162,8 @@ def test_a_base_over_the_ground_is_moved_onto_it():
 
 def test_what_is_fixed_to_a_wheel_is_part_of_it():
     hub = '<link name="hub"><inertial><origin xyz="0 0 0.02"/><mass value="0.4"/>'
-    hub += '<inertia ixx="1e-3" iyy="1e-3" izz="1e-3"/></inertial></link><joint name="hub_joint" type="fixed"><parent link="wheel_fl"/><child link="hub"/></joint>'
+    hub += '<inertia ixx="1e-3" iyy="1e-3" izz="1e-3"/></inertial></link>'
+    hub += '<joint name="hub_joint" type="fixed"><parent link="wheel_fl"/><child link="hub"/></joint>'
     wheel = imported_tree(changed("</robot>", hub + "</robot>")).tree.body["wheel_fl"]
     assert wheel.mass == pytest.approx(2.0)
     assert wheel.com == pytest.approx((0.0, 0.004, 0.0), abs=1e-15)  # the file's z is our y

@@ -19,11 +19,13 @@ from models.rover.tree import Coupling
 from models.rover.urdf import to_urdf
 from models.rover.urdf_reader import read_urdf
 
-EXAMPLE = (Path(hil.__path__[0]).parent / "examples" / "rovers" / "four_wheel_rocker.urdf").read_text(encoding="utf-8")
+EXAMPLE = (Path(hil.__path__[0]).parent / "rig_configs" / "rovers" / "four_wheel_rocker.urdf").read_text(
+    encoding="utf-8"
+)
 TREES = {
     **{name: one.tree().with_locks(dict.fromkeys(one.rig_locks(), 0.0)) for name, one in PRESETS.items()},
     "parametric walking": parametric(walking_angle=math.radians(20.0)).tree,
-    "steered": PRESETS["exomars"].tree().with_locks({"steering": 0.3, "rear_left_steering": None}),
+    "steering at the rear": PRESETS["exomars"].tree().with_locks({"steering": 0.0, "rear_left_steering": None}),
     "tilted": PRESETS["juno"].tree().with_locks({"tilt": 0.2}),
 }
 
