@@ -132,8 +132,8 @@ def _checked_values(
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
-        told = {problem.key for problem in problems} & {URDF_KEY}  # a file that cannot be read is not missing, too
-        problems += [problem for problem in problems_of(error) if problem.key not in told]
+        reported = {problem.key for problem in problems} & {URDF_KEY}  # a file that cannot be read is not missing, too
+        problems += [problem for problem in problems_of(error) if problem.key not in reported]
         problems += _cross_checks_of_the_rest(raw, problems)
     if problems:
         raise ConfigError(source, problems)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from models.rover.links import EQUIVALENT, FIXED, TURNING, LinkedRover, LinkJoint, Shape
+from models.rover.link_places import carriers, place_links
+from models.rover.links import EQUIVALENT, FIXED, LinkedRover, LinkJoint, Shape
 from models.rover.tree import Body, Coupling, Joint, Tree, Vector
 from models.rover.wheels_found import FoundWheel, find_wheels, in_order, shape_of
 
@@ -33,13 +34,6 @@ class ImportedRover(NamedTuple):
     tree: Tree
     wheel_links: tuple[str, ...]
     notes: tuple[str, ...]
-
-
-class Placed(NamedTuple):
-    """A link in the base frame, all joints at zero: place [m], base axes from its axes."""
-
-    origin: FloatArray
-    axes: FloatArray
 
 
 def rover_of(
@@ -75,8 +69,8 @@ class _Import:
         self.linked = linked
         self.notes = list(linked.left_out)
         self.link = {link.name: link for link in linked.links}
-        self.carrier = _carriers(linked)
-        self.placed, self.order = _placed(linked, self.carrier)
+        self.carrier = carriers(linked)
+        self.placed, self.order = place_links(linked, self.carrier)
         self.head: dict[str, str] = {}
         self.groups: dict[str, list[str]] = {}
         for name in self.order:
@@ -249,54 +243,6 @@ class _Import:
                 )
             own, other = (-1.0 if name in flipped else 1.0 for name in (joint.name, source))
             yield Coupling(joint.name, ((source, own * other * ratio),), own * offset)
-
-
-def _carriers(linked: LinkedRover) -> dict[str, LinkJoint]:
-    """The joint that carries each link."""
-    links = [link.name for link in linked.links]
-    for kind, names in (("link", links), ("joint", [joint.name for joint in linked.joints])):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"{kind} named twice: {', '.join(twice[:5])}")
-    carrier: dict[str, LinkJoint] = {}
-    for joint in linked.joints:
-        if joint.kind not in (FIXED, *TURNING):
-            raise ValueError(
-                f"joint {joint.name} is {joint.kind or 'of no type'}, allowed: revolute, continuous or fixed; "
-                "rovers have no other joints here: make it fixed where it stands"
-            )
-        strangers = sorted({joint.parent, joint.child} - set(links))
-        if strangers:
-            raise ValueError(f"joint {joint.name}: no link {', '.join(strangers)}, allowed: links of the file")
-        if joint.child in carrier:
-            raise ValueError(
-                f"link {joint.child}: carried by {carrier[joint.child].name} and by {joint.name}, which closes a loop; "
-                "allowed: one joint; cut the loop, and let joints follow others by <mimic>"
-            )
-        carrier[joint.child] = joint
-    return carrier
-
-
-def _placed(linked: LinkedRover, carrier: dict[str, LinkJoint]) -> tuple[dict[str, Placed], list[str]]:
-    """Every link in the frame of the first, and their names, each after what carries it."""
-    roots = [link.name for link in linked.links if link.name not in carrier]
-    if len(roots) != 1:
-        found = f"links that no joint carries: {', '.join(roots[:5]) or 'none'}"
-        raise ValueError(f"{found}, allowed: one, the rover's body; joints close no loop")
-    placed = {roots[0]: Placed(np.zeros(3), np.eye(3))}
-    order = list(roots)
-    children: dict[str, list[LinkJoint]] = {}
-    for joint in linked.joints:
-        children.setdefault(joint.parent, []).append(joint)
-    for name in order:  # which grows
-        origin, axes = placed[name]
-        for joint in children.get(name, ()):
-            placed[joint.child] = Placed(origin + axes @ joint.origin, axes @ joint.rotation)
-            order.append(joint.child)
-    lost = sorted({link.name for link in linked.links} - set(order))
-    if lost:
-        raise ValueError(f"joints close a loop: {', '.join(lost[:5])}, allowed: every link carried by {roots[0]}")
-    return placed, order
 
 
 def _stops(joint: LinkJoint) -> tuple[float, float] | None:

@@ -64,13 +64,13 @@ def tips_deg(rover: Rover, com: Sequence[float]) -> dict[str, float]:
     """Slope [deg] at which the weight passes over the outermost wheels, by direction; joints and axles are held."""
     wheels = rover.wheel_positions(rover.neutral())
     height = com[2] - float((wheels[:, 2] - [wheel.radius for wheel in rover.tree.wheels]).min())
-    room = {
+    reaches = {
         "nose up": com[0] - wheels[:, 0].min(),
         "nose down": wheels[:, 0].max() - com[0],
         "to port": wheels[:, 1].max() - com[1],
         "to starboard": com[1] - wheels[:, 1].min(),
     }
-    return {way: math.degrees(math.atan2(float(reach), height)) for way, reach in room.items()}
+    return {way: math.degrees(math.atan2(float(reach), height)) for way, reach in reaches.items()}
 
 
 def joints_in_words(rover: Rover) -> str:
