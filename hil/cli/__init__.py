@@ -34,6 +34,7 @@ from hil.cli.operate import operate
 from hil.cli.output import OutputError, guard_streams
 from hil.cli.recover import recover
 from hil.cli.render import render
+from hil.cli.rover import rover
 from hil.cli.runs import note, runs
 from hil.cli.selftest import selftest
 from hil.cli.sim import sim
@@ -83,6 +84,7 @@ app.add_typer(bench, name="bench")
 app.add_typer(calibrate, name="calibrate")
 app.add_typer(command, name="command")
 app.add_typer(keys, name="keys")
+app.add_typer(rover, name="rover")
 
 
 def _print_version(wanted: bool) -> None:

@@ -18,6 +18,7 @@ from hil.config.other_rovers import leave_out_replaced, other_rovers_problems, r
 from hil.config.overrides import SEED_ON_RIG, changes_of, put
 from hil.config.problems import ConfigError, Problem
 from hil.config.profile_file import profile_path, put_profile, put_table, table_path
+from hil.config.rover_file import URDF_KEY, put_rover, rover_path
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
@@ -127,11 +128,12 @@ def _checked_values(
     if folder is not None:  # the effective config of a run may be older than this check
         leave_out_replaced(raw, [key for change in changes for key in change.keys_set()], rover)
         problems += [*other_rovers_problems(raw), *put_calibration(raw, folder)]
-        problems += [*put_profile(raw, folder), *put_table(raw, folder)]
+        problems += [*put_profile(raw, folder), *put_table(raw, folder), *put_rover(raw, folder)]
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
-        problems += problems_of(error)
+        reported = {problem.key for problem in problems} & {URDF_KEY}  # a file that cannot be read is not missing, too
+        problems += [problem for problem in problems_of(error) if problem.key not in reported]
         problems += _cross_checks_of_the_rest(raw, problems)
     if problems:
         raise ConfigError(source, problems)
@@ -154,8 +156,8 @@ def shipped_files(name: str) -> dict[str, str]:
     """A shipped config and the files it names, if any: text by path, relative to the config's folder."""
     text = shipped_configs()[name]
     files, raw = {f"{name}.yaml": text}, read_yaml(text, name)[0]
-    over_time = [path for path in (profile_path(raw), table_path(raw)) if path]
-    for path in [*calibration_paths(raw), *over_time]:
+    named = [path for path in (profile_path(raw), table_path(raw), rover_path(raw)) if path]
+    for path in [*calibration_paths(raw), *named]:
         files[path] = (resources.files("rig_configs") / path).read_text(encoding="utf-8")
     return files
 

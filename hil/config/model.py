@@ -39,7 +39,7 @@ from hil.config.schema.normal_force import NormalForceConfig
 from hil.config.schema.notify import NotifyConfig
 from hil.config.schema.operator import OperatorConfig
 from hil.config.schema.residuals import ResidualsConfig
-from hil.config.schema.rover import RoverConfig, turning_joints
+from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig, DetectorConfig
 from hil.config.schema.stimulus import StimulusConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig
@@ -142,7 +142,7 @@ class UncheckedConfig(Section):
         layout = replace(
             layout,
             supplies=watched_supplies(self.rig, self.devices, self.limits),
-            turning=turning_joints(self.rover.type),
+            turning=self.rover.kind.turning(),
             motion=True,
             trigger=self.camera is not None and self.camera.trigger is not None,
             motion_channels=self.motion.channels if self.motion else (),
@@ -170,7 +170,7 @@ class UncheckedConfig(Section):
         """Of the rover's joints, in the order of the values of a reading; empty: there are none."""
         if self.joints is None:
             return ()
-        return self.joints.encoders or tuple(JointEncoder(joint=name) for name in turning_joints(self.rover.type))
+        return self.joints.encoders or tuple(JointEncoder(joint=name) for name in self.rover.kind.turning())
 
     @property
     def instruments(self) -> dict[str, MotionConfig | ImuConfig | JointsConfig]:

@@ -10,7 +10,8 @@ from typing import Any
 from drivers.extensions import ExtensionError
 from hil.config.error_messages import shown
 from hil.config.problems import Problem
-from hil.config.schema.rover import RoverConfig, key_path, rover_named
+from hil.config.schema.rover import ImportedSection, RoverConfig, key_path, rover_named
+from models.rover.imported import IMPORTED
 from models.rover.parameters import Parameters
 from models.rover.registry import ROVERS
 
@@ -67,7 +68,7 @@ def _foreign(raw: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     given = {f"rover.{key}": value for key, value in rover.items()}
     for name, section in rover.items():
         given |= {f"rover.{name}.{key}": value for key, value in section.items()} if isinstance(section, dict) else {}
-    names = ROVERS.keys() | (set(map(str, rover)) - RoverConfig.model_fields.keys())
+    names = ROVERS.keys() | {IMPORTED} | (set(map(str, rover)) - RoverConfig.model_fields.keys())
     known = {path: default for name in names for path, default in _defaults(name).items()}
     return {
         path: (value, known[path])
@@ -78,6 +79,8 @@ def _foreign(raw: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
 
 def _defaults(name: str) -> dict[str, Any]:
     """Default of each key of a rover by its path; none if there is no such rover."""
+    if name == IMPORTED:
+        return {f"rover.{IMPORTED}.{key}": field.default for key, field in ImportedSection.model_fields.items()}
     with suppress(ExtensionError):
         if (kind := rover_named(name)) is not None:
             return _defaults_of(kind)  # type: ignore[arg-type]  # a class can be hashed, whatever its instances can

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable
 from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Any
 
+from hil.config.named_file import named_path, read_named
 from hil.config.problems import Problem
 from hil.config.stimulus_table import MOST_CHARACTERS, read_table
-from hil.config.text_file import read_text
 
 KEY, TABLE_KEY = "follow.profile", "stimulus.table"
 _MOST_BYTES = 1_000_000
@@ -19,7 +17,7 @@ _MOST_BYTES = 1_000_000
 
 def profile_path(raw: Any) -> str | None:
     """The path of the profile in a raw config; None: it names none."""
-    return _path(raw, KEY)
+    return named_path(raw, KEY)
 
 
 def put_profile(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
@@ -43,12 +41,12 @@ def put_profile(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
         raw["follow"]["profile"] = [_point(row) for row in rows[_headers(rows) :]]
         return []
 
-    return _read(KEY, path, folder, _MOST_BYTES, allowed, take)
+    return read_named(KEY, path, folder, _MOST_BYTES, allowed, take)
 
 
 def table_path(raw: Any) -> str | None:
     """The path of a stimulus' table in a raw config; None: it names none. A text of several lines is a table."""
-    path = _path(raw, TABLE_KEY)
+    path = named_path(raw, TABLE_KEY)
     return path if path is not None and "\n" not in path else None
 
 
@@ -78,29 +76,7 @@ def put_table(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
         raw["stimulus"]["table"] = "\n".join([*text.splitlines(), ""])
         return []
 
-    return _read(TABLE_KEY, path, folder, MOST_CHARACTERS, allowed, take)
-
-
-def _path(raw: Any, key: str) -> str | None:
-    """The text that a raw config has for a key of a section; None: none."""
-    section, _, name = key.partition(".")
-    given = raw.get(section) if isinstance(raw, dict) else None
-    path = given.get(name) if isinstance(given, dict) else None
-    return path if isinstance(path, str) else None
-
-
-def _read(
-    key: str, path: str, folder: Traversable, most: int, allowed: str, take: Callable[[str], list[Problem]]
-) -> list[Problem]:
-    """Hand the text of a file to `take`; the problems are those of the file, or what `take` returns."""
-    if not path or "\0" in path:
-        return [Problem(key, repr(path), allowed)]
-    file = Path(str(folder / path))
-    try:
-        return take(read_text(file, most))
-    except (OSError, ValueError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return [Problem(key, f"{path}: {reason}", f"{allowed}; looked for {file}")]
+    return read_named(TABLE_KEY, path, folder, MOST_CHARACTERS, allowed, take)
 
 
 def _headers(rows: list[list[str]]) -> int:

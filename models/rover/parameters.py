@@ -167,7 +167,28 @@ class Parameters:
     @classmethod
     def bogies(cls) -> tuple[str, ...]:
         """Joints that may have a cylinder: those that turn and are named NAME_bogie."""
-        return tuple(joint.name for joint in cls._default_tree().joints if joint.kind == BOGIE)
+        return tuple(
+            joint.name for joint in cls._default_tree().joints if joint.kind == BOGIE and joint.locked_at is None
+        )
+
+    @classmethod
+    def turning(cls) -> tuple[str, ...]:
+        """Joints that turn on a rig and carry no wheel: suspension, and walking where it is free."""
+        tree, locked = cls._default_tree(), cls.rig_locks()
+        wheels = {wheel.body for wheel in tree.wheels}
+        return tuple(
+            joint.name
+            for joint in tree.joints
+            if joint.locked_at is None and joint.child not in wheels and not {joint.name, joint.kind} & {*locked}
+        )
+
+    @classmethod
+    def lockable(cls) -> tuple[str, ...]:
+        """Joints that can be locked: all but those of wheels and those that couplings join."""
+        tree = cls._default_tree()
+        bodies = {wheel.body for wheel in tree.wheels}
+        tied = {name for one in tree.couplings for name in (one.joint, *(source for source, _ in one.sources))}
+        return tuple(joint.name for joint in tree.joints if joint.child not in bodies and joint.name not in tied)
 
     @classmethod
     def rig_locks(cls) -> tuple[str, ...]:
@@ -180,6 +201,6 @@ class Parameters:
         return cls._default_tree().wheels[0].radius
 
     @classmethod
-    @functools.cache
+    @functools.lru_cache(maxsize=64)
     def _default_tree(cls) -> Tree:
         return cls().tree()

@@ -110,7 +110,7 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
         body = tree.body[name]
         index_of[name] = index
         merged[index].members.append(
-            (body.mass, offset + turn @ np.array(body.com), turn @ np.diag(body.inertia) @ turn.T)
+            (body.mass, offset + turn @ np.array(body.com), turn @ body.inertia_matrix @ turn.T)
         )
         for joint in tree.children(name):
             origin = offset + turn @ np.array(joint.origin)

@@ -23,7 +23,8 @@ class Body:
         name: unique within the tree.
         mass: [kg], positive.
         com: centre of mass [m] in the body frame, whose origin is the joint to the parent.
-        inertia: principal moments (xx, yy, zz) [kg m^2] about the centre of mass, along the body axes.
+        inertia: moments (xx, yy, zz) [kg m^2] about the centre of mass, along the body axes.
+        products: entries (xy, xz, yz) of the same matrix; 0: the body axes are principal ones.
         size: sides [m] of the box, along the body axes around the centre of mass, that meets the ground if the rover
             turns over; None: it meets nothing. It counts for bodies that are fixed to the base.
     """
@@ -33,12 +34,14 @@ class Body:
     com: Vector
     inertia: Vector
     size: Vector | None = None
+    products: Vector = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         for key, value, unit in (
             ("mass", self.mass, "kg"),
             ("com", self.com, "m"),
             ("inertia", self.inertia, "kg m^2"),
+            ("products", self.products, "kg m^2"),
         ):
             if not np.all(np.isfinite(value)):
                 raise ValueError(f"body {self.name}: {key} is {value} {unit}, allowed: finite")
@@ -46,12 +49,29 @@ class Body:
             raise ValueError(f"body {self.name}: mass is {self.mass} kg, allowed: above 0")
         if self.size is not None and not all(0.0 < side < math.inf for side in self.size):
             raise ValueError(f"body {self.name}: size is {self.size} m, allowed: each above 0, or None")
-        largest = max(self.inertia)
-        if min(self.inertia) <= 0.0 or 2.0 * largest > sum(self.inertia) * (1.0 + 1e-12):
+        turned = any(self.products)
+        moments = np.linalg.eigvalsh(self.inertia_matrix).tolist() if turned else self.inertia
+        if min(moments) <= 0.0 or 2.0 * max(moments) > sum(moments) * (1.0 + (1e-9 if turned else 1e-12)):
+            found = f"inertia is {self.inertia} kg m^2"
+            if turned:
+                found = f"principal moments are {', '.join(f'{moment:.6g}' for moment in moments)} kg m^2"
             raise ValueError(
-                f"body {self.name}: inertia is {self.inertia} kg m^2, which breaks the triangle inequality, "
+                f"body {self.name}: {found}, which breaks the triangle inequality, "
                 "allowed: each above 0 and at most the sum of the other two"
             )
+
+    @property
+    def inertia_matrix(self) -> FloatArray:
+        """Inertia (3, 3) [kg m^2] about the centre of mass, body axes."""
+        (xx, yy, zz), (xy, xz, yz) = self.inertia, self.products
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    @property
+    def box(self) -> Vector:
+        """Sides [m] of the uniform box with the same mass and the same moments along the body axes."""
+        total = sum(self.inertia)
+        x, y, z = (math.sqrt(max(0.0, 6.0 / self.mass * (total - 2.0 * moment))) for moment in self.inertia)
+        return x, y, z
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from models.rover.tree import Body, Joint, Tree
+from models.rover.links import EQUIVALENT
+from models.rover.tree import Body, Coupling, Joint, Tree, Vector
 
 
-def to_urdf(tree: Tree) -> str:
-    """URDF text of a rover; a locked joint becomes a fixed joint turned by its angle, a coupled one stays free.
+def to_urdf(tree: Tree, *, whole: bool = False) -> str:
+    """URDF text of a rover; a locked joint becomes a fixed joint turned by its angle.
 
     Stops become the limits of a revolute joint; the effort and speed that URDF wants there are without bound.
+
+    Args:
+        tree: of the rover.
+        whole: with a shape for every body, and couplings as mimic joints; else wheels alone have shapes, and a coupled
+            joint stays free. A body without a size of its own is shown as the box of its mass and moments; such a shape
+            is named `equivalent_box`.
+
+    Raises:
+        ValueError: `whole`, and a joint follows two others, which a URDF cannot say.
     """
     robot = ElementTree.Element("robot", name=tree.name)
     wheels = {wheel.body: wheel for wheel in tree.wheels}
+    couplings = {coupling.joint: coupling for coupling in tree.couplings} if whole else {}
     for body in tree.bodies:
         link = _link(robot, body)
         if body.name in wheels:
@@ -24,8 +35,10 @@ def to_urdf(tree: Tree) -> str:
                 ElementTree.SubElement(shape, "origin", xyz="0 0 0", rpy="1.5707963267948966 0 0")
                 geometry = ElementTree.SubElement(shape, "geometry")
                 ElementTree.SubElement(geometry, "cylinder", radius=repr(wheel.radius), length=repr(wheel.width))
+        elif whole:
+            _box(link, body)
     for joint in tree.joints:
-        _joint(robot, joint)
+        _joint(robot, joint, couplings.get(joint.name))
     ElementTree.indent(robot)
     return ElementTree.tostring(robot, encoding="unicode")
 
@@ -36,11 +49,22 @@ def _link(robot: ElementTree.Element, body: Body) -> ElementTree.Element:
     ElementTree.SubElement(inertial, "origin", xyz=_numbers(body.com), rpy="0 0 0")
     ElementTree.SubElement(inertial, "mass", value=repr(body.mass))
     xx, yy, zz = (repr(moment) for moment in body.inertia)
-    ElementTree.SubElement(inertial, "inertia", ixx=xx, iyy=yy, izz=zz, ixy="0", ixz="0", iyz="0")
+    xy, xz, yz = (repr(product) if product else "0" for product in body.products)
+    ElementTree.SubElement(inertial, "inertia", ixx=xx, iyy=yy, izz=zz, ixy=xy, ixz=xz, iyz=yz)
     return link
 
 
-def _joint(robot: ElementTree.Element, joint: Joint) -> None:
+def _box(link: ElementTree.Element, body: Body) -> None:
+    """Its outline, or where it has none, the box of its mass and moments."""
+    least = 1e-4  # [m]: a flat box is none that every reader takes
+    size: Vector = body.size or tuple(max(side, least) for side in body.box)  # type: ignore[assignment]
+    for role in ("visual", "collision"):
+        shape = ElementTree.SubElement(link, role, {} if body.size else {"name": EQUIVALENT})
+        ElementTree.SubElement(shape, "origin", xyz=_numbers(body.com), rpy="0 0 0")
+        ElementTree.SubElement(ElementTree.SubElement(shape, "geometry"), "box", size=_numbers(size))
+
+
+def _joint(robot: ElementTree.Element, joint: Joint, coupling: Coupling | None) -> None:
     turning = "continuous" if joint.stops is None else "revolute"
     kind = turning if joint.locked_at is None else "fixed"
     element = ElementTree.SubElement(robot, "joint", name=joint.name, type=kind)
@@ -55,6 +79,14 @@ def _joint(robot: ElementTree.Element, joint: Joint) -> None:
         assert joint.stops is not None
         low, high = (repr(float(angle)) for angle in joint.stops)
         ElementTree.SubElement(element, "limit", lower=low, upper=high, effort="1e9", velocity="1e9")
+    if coupling is not None:
+        if len(coupling.sources) > 1:
+            names = ", ".join(name for name, _ in coupling.sources)
+            raise ValueError(f"joint {joint.name} follows {names}, allowed in a URDF: one joint (<mimic>)")
+        ((source, ratio),) = coupling.sources
+        ElementTree.SubElement(
+            element, "mimic", joint=source, multiplier=repr(float(ratio)), offset=repr(float(coupling.offset))
+        )
 
 
 def _numbers(values: tuple[float, ...]) -> str:

@@ -29,8 +29,8 @@ OTHERS = ("dask", "export", "kill", "pre-commit", "pytest")
 SETTING = re.compile(r"^(?:[A-Z_]+=\S+ )+")
 # Words of a reader: CONFIG, RUN, N; KEY=VALUE; [ARGS]; a file of the reader's. A list of a config is none: a.b=[c, d].
 # the drivers that docs/how-to/add-a-driver.md writes, which tests/example_package has, and the rover of add-a-rover.md,
-# whose Python test_rover_of_the_docs.py runs
-OF_A_READER = ("textline", "textcells", "wagon")
+# whose Python test_rover_of_the_docs.py runs, as it does the commands of bring-your-own-rover.md in their order
+OF_A_READER = ("textline", "textcells", "wagon", "my_rover")
 PLACEHOLDER = re.compile(r"^[A-Z]+$|[A-Z]{3,}=|^\[|^[^=]*\]$|\||\.\.\.|^runs/")
 # Where commands begin to work: what comes before is read, loaded and checked.
 DOORS = (

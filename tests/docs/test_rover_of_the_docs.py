@@ -1,4 +1,4 @@
-"""The rover that docs/how-to/add-a-rover.md writes is one, and has the numbers that the page says."""
+"""The rovers of docs/how-to/add-a-rover.md and bring-your-own-rover.md are what the pages say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from hil.cli import run
 from models.impact import effective_kinetic_energy
+
+from .page_commands import commands
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SPEED_MPS = 0.07
@@ -45,3 +48,22 @@ def test_the_rover_of_the_page_has_the_mass_and_the_peak_that_it_says(page, wago
 
     peak = float(found[1])
     assert energy(peak) > max(energy(peak - 0.5), energy(peak + 0.5))
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_bring_a_rover_from_its_file_to_a_picture_of_its_trial(
+    pages, tmp_path, monkeypatch, capsys
+):
+    page = pages["docs/how-to/bring-your-own-rover.md"]
+    monkeypatch.chdir(tmp_path)
+    said = {}
+    for words in commands(page):
+        if (words[0] == "hil" and "my_rover" in " ".join(words)) or words[1:3] == ["configs", "--copy"]:
+            assert run(words[1:]) == 0, words
+            said[words[1]] = capsys.readouterr().out
+    assert said.keys() == {"configs", "rover", "trial", "render", "check"}
+    peak, mass = re.search(r"peak at ([\d.]+)\s+degrees, ([\d.]+) kg", page).groups()
+    assert f"my_rover: {mass} kg, 4 wheels" in said["rover"]
+    assert f"peak at {peak}°" in said["rover"]
+    assert all((tmp_path / f"my_rover.{ending}").stat().st_size > 100 for ending in ("yaml", "urdf", "png"))
+    assert list((tmp_path / "my_rover_run").glob("*.png"))

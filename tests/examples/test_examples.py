@@ -19,12 +19,13 @@ PROGRAMS = {
     "own_driver": "",
     "own_experiment": "",
     "own_rover": "",
+    "pantograph_rover": "",
     "read_a_record": "forces.png",
     "run_a_trial": "",
     "sweep_angles": "",
     "wheel_curves": "wheel_curves.png",
 }
-SLOW = {"own_experiment", "own_rover", "read_a_record", "run_a_trial", "sweep_angles"}
+SLOW = {"own_experiment", "own_rover", "pantograph_rover", "read_a_record", "run_a_trial", "sweep_angles"}
 # Run elsewhere: the one by pytest, in tests/hil/testing; the other against a command socket, in tests/hil/operator.
 RUN_OTHERWISE = {"test_relay_board", "operate_a_rig"}
 

@@ -106,3 +106,43 @@ JSON: dict[str, bytes] = {
         ),
     }.items()
 }
+
+BODY = '<link name="{}"><inertial><mass value="{}"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+BOMB = (
+    "<!DOCTYPE robot [<!ENTITY a0 'x'>" + "".join(f"<!ENTITY a{i} '{f'&a{i - 1};' * 10}'>" for i in range(1, 12)) + "]>"
+)
+# None of them is a rover.
+ROVERS: dict[str, bytes] = {
+    name: text.encode() if isinstance(text, str) else text
+    for name, text in {
+        "a billion laughs": f"<?xml version='1.0'?>{BOMB}<robot name='a'>&a11;</robot>",
+        "a file as an entity": "<!DOCTYPE r [<!ENTITY a SYSTEM '/etc/passwd'>]><robot><link name='&a;'/></robot>",
+        "a document type in utf-16": "<!DOCTYPE r [<!ENTITY a 'b'>]><robot/>".encode("utf-16"),
+        "deep elements": "<robot>" * 30_000,
+        "deep elements that end": "<robot>" + "<link>" * 10_000 + "</link>" * 10_000 + "</robot>",
+        "thousands of elements": "<robot>" + "<link name='a'/>" * 12_000 + "</robot>",
+        "megabytes": "<robot>" + " " * 5_000_000,
+        "an attribute of a megabyte": f"<robot name='{'x' * 150_000}'/>",
+        "thousands of attributes": "<robot " + " ".join(f"a{i}='1'" for i in range(10_000)) + "/>",
+        "a mass that is not a number": f"<robot>{BODY.format('a', 'nan')}</robot>",
+        "an infinite mass": f"<robot>{BODY.format('a', 'inf')}</robot>",
+        "a mass of thousands of digits": f"<robot>{BODY.format('a', '9' * 10_000)}</robot>",
+        "a link without wheels": f"<robot>{BODY.format('a', 1)}</robot>",
+        "an escape of the terminal as a name": f"<robot>{BODY.format('&#155;]0;owned', 'x')}</robot>",
+        "a name of markup": f"<robot>{BODY.format('[bold]', 'x')}</robot>",
+        "a joint of itself": f"<robot>{BODY.format('a', 1)}<joint name='j' type='fixed'><parent link='a'/>"
+        "<child link='a'/></joint></robot>",
+        "a chain of five hundred": "<robot>" + "".join(BODY.format(i, 1) for i in range(500)) + "</robot>",
+        "bodies without end": "<mujoco><worldbody><replicate count='1000000000'><body/>"
+        "</replicate></worldbody></mujoco>",
+        "a texture of terabytes": "<mujoco><asset><texture builtin='flat' type='2d' width='999999' height='999999'/>"
+        "</asset></mujoco>",
+        "memory without end": "<mujoco><size memory='900G'/></mujoco>",
+        "another file": "<mujoco><include file='/etc/passwd'/></mujoco>",
+        "deep bodies": "<mujoco><worldbody>" + "<body>" * 5_000 + "</body>" * 5_000 + "</worldbody></mujoco>",
+        "no model": "<mujoco><worldbody/></mujoco>",
+        "half a model": "<mujoco><worldbody>",
+        "zeros": bytes(10_000),
+        "nothing": "",
+    }.items()
+}

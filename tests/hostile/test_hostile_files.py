@@ -18,6 +18,7 @@ import pytest
 # What commands import when they run is imported before the children are made: that work is not the file's.
 import hil.analysis.afterwards
 import hil.analysis.export.run
+import hil.analysis.own_rover.files
 import hil.analysis.replay
 import hil.analysis.report.make
 import hil.analysis.verify
@@ -33,7 +34,7 @@ from models.rover.assembly import WHEELS
 HERE = Path(__file__).parent
 TEXTS: dict[str, Any] = runpy.run_path(str(HERE / "hostile_texts.py"))
 CHANGES: dict[str, Any] = runpy.run_path(str(HERE / "hostile_records.py"))
-YAML, JSON, CALIBRATIONS, PLAIN = (TEXTS[name] for name in ("YAML", "JSON", "CALIBRATIONS", "PLAIN"))
+YAML, JSON, CALIBRATIONS, PLAIN, ROVERS = (TEXTS[name] for name in ("YAML", "JSON", "CALIBRATIONS", "PLAIN", "ROVERS"))
 # A command needs a tenth of a second here. What a file can make endless is stopped, however slow the machine is.
 CPU_S, MEMORY = 20, 500 * 2**20
 LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
@@ -173,6 +174,20 @@ def test_a_hostile_json_file_ends_in_a_sentence(
     shutil.copytree(good, tmp_path / "run")
     (tmp_path / name).write_bytes(JSON[kind])
     refused(command(tmp_path, *arguments), 1, 2)
+
+
+@pytest.mark.parametrize("kind", ROVERS)
+def test_a_hostile_rover_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "rover.urdf").write_bytes(ROVERS[kind])
+    refused(command(tmp_path, "rover", "import", "rover.urdf"), 2)
+    assert not list(tmp_path.glob("rover.[!u]*"))
+
+
+@pytest.mark.parametrize("kind", ["a billion laughs", "deep elements", "megabytes", "an infinite mass"])
+def test_a_config_with_a_hostile_rover_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "rover.urdf").write_bytes(ROVERS[kind])
+    (tmp_path / "config.yaml").write_text(f"{PLAIN}rover: {{type: imported, imported: {{urdf: rover.urdf}}}}\n")
+    refused(command(tmp_path, "sim", "config.yaml"), 2)
 
 
 def test_there_are_more_than_three_hundred_hostile_files() -> None:

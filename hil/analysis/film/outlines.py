@@ -14,13 +14,6 @@ _SPOKES = 5
 _ROUND = np.linspace(0.0, 2.0 * math.pi, 48, endpoint=False)
 
 
-def box_of(body: Body) -> tuple[float, float, float]:
-    """Sides of the uniform box with the same mass and inertia [m]."""
-    total = sum(body.inertia)
-    x, y, z = (math.sqrt(max(0.0, 6.0 / body.mass * (total - 2.0 * inertia))) for inertia in body.inertia)
-    return x, y, z
-
-
 def body_outline(body: Body, placed: Placed, flat: Sequence[int]) -> Floats:
     """Corners (4, 2) of a body's box through its centre of mass [m].
 
@@ -29,7 +22,7 @@ def body_outline(body: Body, placed: Placed, flat: Sequence[int]) -> Floats:
         placed: the rover.
         flat: the axes of the picture: 0 and 2 from the side, 0 and 1 from above.
     """
-    half = 0.5 * np.array(box_of(body))
+    half = 0.5 * np.array(body.box)
     signs = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
     corners = np.tile(np.array(body.com), (4, 1))
     corners[:, flat] += signs * half[list(flat)]

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from hil.analysis.film.moments import HITTING
-from hil.analysis.film.outlines import box_of
 from hil.analysis.film.skeleton import Floats, Skeleton, foot_of
 from hil.config import Config
 from hil.config.model_parameters import nominal_rig
@@ -150,7 +149,7 @@ class ShownRig:
         for body in skeleton.tree.bodies:
             if body.name not in wheels:
                 x, y, z = body.com
-                yield Box(body.name, (x, y, z), box_of(body), _BODY)
+                yield Box(body.name, (x, y, z), body.box, _BODY)
         base = skeleton.tree.bodies[0]
         for joint in skeleton.joints:
             start = base.com if joint.parent == base.name else (0.0, 0.0, 0.0)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from hil.analysis.film.outlines import box_of
 from hil.analysis.film.skeleton import Floats, Skeleton
 from hil.config.rig import Rig
 from hil.config.schema.rover import tree_on_rig
@@ -31,7 +30,7 @@ def rover_shown(rig: Rig) -> dict[str, Any]:
         "bodies": [
             {
                 "name": body.name, **_point(placed.origin[body.name] + placed.axes[body.name] @ np.array(body.com)),
-                "com_m": list(body.com), "size_m": list(box_of(body)),
+                "com_m": list(body.com), "size_m": list(body.box),
             }
             for body in tree.bodies
             if body.name not in skeleton.wheels

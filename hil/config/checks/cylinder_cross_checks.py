@@ -27,6 +27,12 @@ def cylinder_cross_checks(config: UncheckedConfig) -> list[Problem]:
 
 def _joints(config: UncheckedConfig) -> Iterator[Problem]:
     joints, bogies = config.cylinders.joints or (), config.rover.kind.bogies()
+    still = [name for name in config.layout.joints if name not in bogies and config.rover.locks]
+    if still:
+        with_one = ", ".join(config.layout.joints)
+        allowed = f"joints without a cylinder: {with_one} have one (cylinders.joints)"
+        yield Problem("rover.locks", f"of {', '.join(still)}", allowed, ("rover.type", "cylinders.joints"))
+        return
     unknown = [name for name in joints if name not in bogies]
     if unknown:
         allowed = f"{', '.join(bogies)} of rover.type {config.rover.type}" if bogies else "none: it has no bogies"

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from pydantic import Field, ModelWrapValidatorHandler, create_model, field_validator, model_validator
 
 from drivers.extensions import ROVERS as INSTALLED
 from drivers.extensions import ExtensionError, installed_names, load_installed
+from drivers.section import Listed
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.base import Section
 from models.rover.chassis import ChassisParameters
-from models.rover.parameters import Parameters, RoverQuantity
+from models.rover.imported import IMPORTED, imported
+from models.rover.locks import locked
+from models.rover.parameters import STEERING, Parameters, RoverQuantity
 from models.rover.registry import ROVERS
 from models.rover.tree import Tree
 
@@ -30,7 +34,7 @@ Kind = type[Parameters]
 
 def rover_names() -> tuple[str, ...]:
     """All that can stand under `rover.type`; does not import the installed packages."""
-    return (*ROVERS, *installed_names(INSTALLED))
+    return (*ROVERS, IMPORTED, *installed_names(INSTALLED))
 
 
 @functools.cache
@@ -133,8 +137,19 @@ class DrawbarLoad(Section):
     z_m: float = Field(0.0, ge=-5, le=5, description="where it acts, over the ground that the rover stands on")
 
 
+class ImportedSection(Section):
+    """A rover of a file, as `hil rover import` writes it."""
+
+    urdf: str | None = Field(
+        None, description="path of a URDF, relative to this file; an effective config has its text; null: another type"
+    )
+    wheels: Listed[str] | None = Field(
+        None, min_length=2, max_length=10, description="its wheels: links or joints; null: those that are recognised"
+    )
+
+
 class _Type(Section):
-    type: str = Field("rcp", description="type of the rover", json_schema_extra={"enum": list(ROVERS)})
+    type: str = Field("rcp", description="type of the rover", json_schema_extra={"enum": [*ROVERS, IMPORTED]})
 
     @field_validator("type")
     @classmethod
@@ -157,21 +172,18 @@ def tree_on_rig(rover: Parameters) -> Tree:
     return rover.tree().with_locks(dict.fromkeys(rover.rig_locks(), 0.0))
 
 
-@functools.cache
-def turning_joints(name: str) -> tuple[str, ...]:
-    """Joints of a rover that turn on a rig and carry no wheel: suspension, and walking where it is free."""
-    kind = rover_named(name)
-    assert kind is not None
-    tree = tree_on_rig(kind())
-    wheels = {wheel.body for wheel in tree.wheels}
-    return tuple(joint.name for joint in tree.joints if joint.locked_at is None and joint.child not in wheels)
-
-
 class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy knows them as Any
     """The rover: values that no source publishes. The RCP's positions come from MacMahon 2016, Table 4-1."""
 
     payload: PayloadLoad = Field(default_factory=PayloadLoad, description="the payload")
     drawbar: DrawbarLoad = Field(default_factory=DrawbarLoad, description="a pull on the main body")
+    locks: dict[str, Annotated[float, Field(ge=-180, le=180)]] = Field(
+        default_factory=dict,
+        max_length=100,
+        description="angle [deg] at which a joint is locked, by its name or kind (steering, walking); {}: none more",
+        json_schema_extra={"note": "-180 to 180 by the joint's name or kind"},
+    )
+    imported: ImportedSection = Field(default_factory=ImportedSection, description=f"type {IMPORTED}")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -185,13 +197,51 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
                 return _class_with(tuple(sorted(names))).model_validate(values)
         return check(values)
 
+    @model_validator(mode="after")
+    def _has_a_tree(self) -> RoverConfig:
+        """A rover of a file is one, and locks are of joints that can be locked."""
+        if self.type == IMPORTED:
+            try:
+                self._whole()
+            except ValueError as error:
+                found, _, allowed = str(error).rpartition("allowed: ")
+                raise _refused("imported.urdf", found.rstrip(", ") or "no rover", allowed) from None
+        if self.locks:
+            self._check_locks()
+        return self
+
+    def _check_locks(self) -> None:
+        whole = self._whole()
+        known = whole.lockable()
+        kinds = {name.rsplit("_", 1)[-1] for name in known}
+        unknown = sorted(set(self.locks) - {*known} - kinds)
+        if unknown:
+            allowed = (
+                f"joints of rover.type {self.type} that are not of wheels or coupled: {', '.join(known) or 'none'}"
+            )
+            raise _refused("locks", f"of {', '.join(unknown)}", allowed)
+        try:
+            self.kind.wheels()
+        except ValueError as error:
+            raise _refused("locks", str(error), "locks that leave the rover its wheels and couplings") from None
+
     def __reduce__(self) -> tuple[Any, ...]:
         """As values: the classes of its sections are made at import, and no module has them by name."""
         return RoverConfig.model_validate, (self.model_dump(exclude_unset=True),)
 
     @property
     def kind(self) -> Kind:
-        """The rover of this type."""
+        """The rover of this type, with its locks."""
+        locks = tuple(sorted((name, math.radians(angle)) for name, angle in self.locks.items()))
+        whole = self._whole()
+        return locked(whole, locks) if locks else whole  # type: ignore[arg-type]  # a class can be hashed
+
+    def _whole(self) -> Kind:
+        """The rover of this type without its locks. Raises ValueError: its file is none of a rover."""
+        if self.type == IMPORTED:
+            if self.imported.urdf is None:
+                raise ValueError("null, allowed: the path of a URDF, as `hil rover import FILE` writes it")
+            return imported(self.imported.urdf, self.imported.wheels)
         kind = rover_named(self.type)
         assert kind is not None  # else the check would have failed
         return kind
@@ -208,7 +258,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
     @property
     def steers(self) -> bool:
         """Whether its wheels have steering joints, which a rig locks."""
-        return bool(self.kind.rig_locks())
+        return STEERING in self.kind.rig_locks()
 
     @property
     def wheel_radius_m(self) -> float:
@@ -222,6 +272,8 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         Raises:
             ValueError: the sizes are not consistent.
         """
+        if self.type == IMPORTED:
+            return self.kind()
         below = section_quantities(self.kind)
         return self.kind(
             **{
@@ -229,6 +281,10 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
                 for name, one in self.kind.quantities().items()
             }
         )
+
+
+def _refused(key: str, found: str, allowed: str) -> CrossCheckError:
+    return CrossCheckError([Problem(f"rover.{key}", found, allowed, ("rover.type",))])
 
 
 @functools.cache

@@ -1,0 +1,94 @@
+"""Writes what a lab needs of a rover: a URDF and a config that names it; and the rover of a config as a URDF."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from hil.analysis.own_rover.read import RoverFileError
+from hil.config.checked import Config
+from hil.config.rig import Rig
+from hil.config.yaml_io import write_yaml
+from models.rover.from_links import ImportedRover
+from models.rover.urdf import to_urdf
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+class RoverFiles:
+    """The files of an imported rover, none of which is there yet.
+
+    Args:
+        folder: to write them in; made if there is none.
+        name: of the rover, its config and its files.
+
+    Attributes:
+        config: NAME.yaml.
+        urdf: NAME.urdf.
+        sketch: NAME.png.
+
+    Raises:
+        RoverFileError: not a name of a config, or a file is there already.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        if not _NAME.fullmatch(name):
+            allowed = "a name of letters, digits, - and _ (--name)"
+            raise RoverFileError(f"name {name!r}; allowed: {allowed}")
+        self.name = name
+        self.config, self.urdf, self.sketch = (folder / f"{name}.{ending}" for ending in ("yaml", "urdf", "png"))
+        for path in (self.config, self.urdf, self.sketch):
+            if path.exists():
+                allowed = "files that are not there yet: rename it, or give --name or --out"
+                raise RoverFileError(f"{path} already exists and is not changed; allowed: {allowed}")
+
+    def write(self, rover: ImportedRover, source: str) -> None:
+        """Write the URDF and the config.
+
+        Args:
+            rover: as read.
+            source: name of the file that it was read from.
+
+        Raises:
+            RoverFileError: a file cannot be written.
+        """
+        values = {
+            "name": self.name,
+            "rig": "simulated",
+            "rover": {
+                "type": "imported",
+                "imported": {"urdf": self.urdf.name, "wheels": [wheel.body for wheel in rover.tree.wheels]},
+            },
+        }
+        head = (
+            f"# The rover of {source}, imported by `hil rover import`, on a simulated rig: an impact trial.\n"
+            "# Joints that should not turn: rover.locks, by name, in degrees. Every other key has its default.\n"
+        )
+        try:
+            self.urdf.parent.mkdir(parents=True, exist_ok=True)
+            for path, text in ((self.urdf, to_urdf(rover.tree, whole=True)), (self.config, head + write_yaml(values))):
+                with path.open("x", encoding="utf-8") as file:
+                    file.write(text + "\n" * (not text.endswith("\n")))
+        except (OSError, ValueError) as error:
+            raise RoverFileError(f"{self.urdf.parent}: {getattr(error, 'strerror', None) or error}") from None
+
+    def remove(self) -> None:
+        """Remove what was written of a rover that turned out to be none."""
+        for path in (self.config, self.urdf, self.sketch):
+            path.unlink(missing_ok=True)
+
+
+def name_of(path: Path) -> str:
+    """A name for the rover of a file: that of the file, as a config may be named."""
+    return re.sub("[^A-Za-z0-9_-]+", "_", path.stem).strip("_-")[:64] or "rover"
+
+
+def urdf_of(config: Config) -> str:
+    """The rover of a config as a URDF: with its payload, locked as on the rig, without grousers.
+
+    Raises:
+        ValueError: a joint follows two others, which a URDF cannot say.
+    """
+    nominal = replace(Rig(config).nominal, grouser_height=0.0)
+    return to_urdf(nominal.make_rover().tree, whole=True)

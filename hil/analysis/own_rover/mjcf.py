@@ -1,0 +1,174 @@
+"""Reads an MJCF: MuJoCo compiles it, and the compiled model is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from drivers.extras import install_command
+from models.rover.links import Link, LinkedRover, LinkJoint, Shape
+from models.rover.urdf_reader import read_xml
+
+# A chain of bodies is nested; a model that makes bodies by number, or takes other files, is not bounded by its text.
+_DEEPEST = 60
+_REFUSED = ("include", "replicate", "composite", "flexcomp", "flex", "plugin", "model", "attach")
+_MOST_NUMBER = 4096  # pixels of a texture, points of a height field
+_COUNTS = ("width", "height", "nrow", "ncol", "memory", "njmax", "nconmax", "nstack", "nuserdata", "nkey")
+
+
+def read_mjcf(text: str, path: Path) -> LinkedRover:
+    """The links and joints of an MJCF.
+
+    Args:
+        text: of the file.
+        path: of the file, for meshes beside it.
+
+    Raises:
+        ValueError: MuJoCo is not installed or does not take it, or it has what no rover of ours can have.
+    """
+    _check_bounds(text)
+    try:
+        import mujoco
+    except ImportError:
+        raise ValueError(
+            f"an MJCF is read by MuJoCo, which is not installed; allowed: {install_command('mjcf')}"
+        ) from None
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        raise ValueError(f"MuJoCo does not take it: {' '.join(str(error).split())}, allowed: an MJCF") from None
+    return _Model(mujoco, model).linked()
+
+
+def _check_bounds(text: str) -> None:
+    for element in read_xml(text, _DEEPEST).iter():
+        if element.tag in _REFUSED:
+            allowed = "bodies, joints and geoms one by one; MuJoCo writes them so (mj_saveLastXML)"
+            raise ValueError(f"<{element.tag}> in it, allowed: {allowed}")
+        for key in _COUNTS:
+            for word in (element.get(key) or "").split():
+                if not word.isdigit() or int(word) > _MOST_NUMBER:
+                    raise ValueError(f"{key} of <{element.tag}> is {word[:40]}, allowed: up to {_MOST_NUMBER}")
+
+
+class _Model:
+    """A compiled model, read body by body."""
+
+    def __init__(self, mujoco: Any, model: Any) -> None:
+        self._of, self._model = mujoco, model
+        self._left_out: list[str] = []
+
+    def linked(self) -> LinkedRover:
+        """Its links and joints."""
+        model = self._model
+        roots = [i for i in range(1, model.nbody) if model.body_parentid[i] == 0]
+        moving = [i for i in roots if self._moves(i)] or roots
+        if len(moving) != 1:
+            names = ", ".join(map(self._body, moving[:5])) or "none"
+            raise ValueError(f"bodies of the world that move: {names}, allowed: one, the rover's body")
+        kept = [i for i in range(1, model.nbody) if model.body_rootid[i] == moving[0]]
+        if len(kept) < model.nbody - 1:
+            others = [self._body(i) for i in range(1, model.nbody) if i not in kept]
+            self._left_out.append(f"bodies that are not of the rover, left out: {', '.join(others)}")
+        joints = [self._joint(i, moving[0]) for i in kept]
+        offsets = {self._body(i): joint[1] for i, joint in zip(kept, joints, strict=True)}
+        if model.dof_armature.any():
+            self._left_out.append("armature of joints, left out: a rotor's inertia has no place in a URDF")
+        follows = dict(self._couplings())
+        made = []
+        for (joint, _), i in zip(joints, kept, strict=True):
+            if joint is None:
+                continue
+            parent = self._body(model.body_parentid[i])
+            # frames are on the joints here, and at the bodies' own origins in MuJoCo
+            origin = joint.origin - offsets[parent]
+            made.append(joint._replace(parent=parent, origin=origin, follows=follows.get(joint.name)))
+        links = [self._link(i, offsets[self._body(i)]) for i in kept]
+        name = self._of.mj_id2name(model, self._of.mjtObj.mjOBJ_BODY, 0) or "rover"
+        return LinkedRover("rover" if name == "world" else name, tuple(links), tuple(made), tuple(self._left_out))
+
+    def _moves(self, root: int) -> bool:
+        model = self._model
+        return any(model.body_rootid[model.jnt_bodyid[j]] == root for j in range(model.njnt))
+
+    def _body(self, number: int) -> str:
+        return self._of.mj_id2name(self._model, self._of.mjtObj.mjOBJ_BODY, int(number)) or f"body_{number}"
+
+    def _joint_name(self, number: int) -> str:
+        return self._of.mj_id2name(self._model, self._of.mjtObj.mjOBJ_JOINT, int(number)) or f"joint_{number}"
+
+    def _joint(self, i: int, root: int) -> tuple[LinkJoint | None, Any]:
+        """What carries a body, its origin that of the joint in the parent body's frame; and the joint's place on it."""
+        model, name, nowhere = self._model, self._body(i), np.zeros(3)
+        first, count = int(model.body_jntadr[i]), int(model.body_jntnum[i])
+        kinds = {int(kind): word for kind, word in zip(range(4), ("free", "ball", "slide", "hinge"), strict=True)}
+        types = [kinds[int(model.jnt_type[j])] for j in range(first, first + count)]
+        if i == root:
+            if any(kind != "free" for kind in types):
+                raise ValueError(f"body {name}: {types[0]} joint to the world, allowed: a free joint, or none")
+            return None, nowhere
+        turn, origin = _matrix(model.body_quat[i]), model.body_pos[i].copy()
+        if not count:
+            return LinkJoint(f"{name}_fixed", "fixed", "", name, origin, turn, np.array([0.0, 1.0, 0.0])), nowhere
+        if count > 1 or types != ["hinge"]:
+            words = "prismatic" if "slide" in types else " and ".join(types)
+            allowed = "one hinge, or no joint: rovers have no other joints here; put a body between two"
+            raise ValueError(f"body {name}: {words} joint {self._joint_name(first)}, allowed: {allowed}")
+        at, stops = model.jnt_pos[first].copy(), None
+        zero = float(model.qpos0[model.jnt_qposadr[first]])
+        if model.jnt_limited[first]:
+            low, high = (float(angle) - zero for angle in model.jnt_range[first])
+            stops = low, high
+        kind, axis = ("continuous" if stops is None else "revolute"), model.jnt_axis[first].copy()
+        return LinkJoint(self._joint_name(first), kind, "", name, origin + turn @ at, turn, axis, stops), at
+
+    def _link(self, i: int, offset: Any) -> Link:
+        """A body, in a frame that is moved to its joint."""
+        model, turn = self._model, _matrix(self._model.body_iquat[i])
+        inertia = turn @ np.diag(model.body_inertia[i]) @ turn.T
+        mass = float(model.body_mass[i]) or None
+        geoms = [g for g in range(model.ngeom) if model.geom_bodyid[g] == i]
+        colliding = [g for g in geoms if model.geom_contype[g] or model.geom_conaffinity[g]]
+        shapes = tuple(self._shape(g, offset) for g in colliding or geoms)
+        return Link(self._body(i), mass, model.body_ipos[i] - offset, inertia, shapes)
+
+    def _shape(self, g: int, offset: Any) -> Shape:
+        kinds = self._of.mjtGeom
+        kind, size = int(self._model.geom_type[g]), self._model.geom_size[g]
+        place, turn = self._model.geom_pos[g] - offset, _matrix(self._model.geom_quat[g])
+        if kind == int(kinds.mjGEOM_BOX):
+            return Shape("box", tuple(float(2.0 * half) for half in size), place, turn)
+        if kind == int(kinds.mjGEOM_CYLINDER):
+            return Shape("cylinder", (float(size[0]), float(2.0 * size[1])), place, turn)
+        if kind == int(kinds.mjGEOM_SPHERE):
+            return Shape("sphere", (float(size[0]),), place, turn)
+        return Shape("other", (), place, turn)
+
+    def _couplings(self) -> Iterator[tuple[str, tuple[str, float, float]]]:
+        """Joints that follow others in proportion; any other constraint closes a loop."""
+        model = self._model
+        for e in range(model.neq):
+            if not model.eq_active0[e]:
+                continue
+            poly, follower, source = model.eq_data[e][:5], int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+            if int(model.eq_type[e]) != int(self._of.mjtEq.mjEQ_JOINT) or source < 0 or poly[2:].any():
+                allowed = "equality of two joints with a polynomial of degree 1"
+                raise ValueError(f"equality {e} closes a loop or is not linear, allowed: {allowed}")
+            yield self._joint_name(follower), (self._joint_name(source), float(poly[1]), float(poly[0]))
+
+
+def _matrix(quaternion: Any) -> Any:
+    """Rotation matrix (3, 3) of a quaternion w x y z; right angles that rounding has moved are put back."""
+    w, x, y, z = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
+    turn = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    whole = np.round(turn)
+    return whole if np.abs(turn - whole).max() < 2e-5 else turn

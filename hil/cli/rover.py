@@ -1,0 +1,128 @@
+"""`hil rover import` and `export`: a rover of one's own from a URDF or MJCF, and a config's rover as a URDF."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.markup import escape
+
+from hil.cli.console import show
+from hil.cli.exits import USAGE, complain, usage_errors
+from hil.cli.options import AsJson, ConfigOptions, progress, with_groups
+
+rover = typer.Typer(
+    help="A rover of your own: from a URDF or MJCF, and a config's rover as a URDF.", no_args_is_help=True
+)
+
+
+@rover.command("import")
+def import_rover(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A URDF, or an MJCF, which needs the extra mjcf.")],
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Of config and files; FILE's.", show_default=False)
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where NAME.yaml, .urdf and .png go.")] = Path(),
+    wheels: Annotated[
+        str | None,
+        typer.Option("--wheels", metavar="A,B,...", help="Wheels: links or joints. Else: found.", show_default=False),
+    ] = None,
+    wheel_radius_m: Annotated[
+        float | None,
+        typer.Option("--wheel-radius", metavar="M", help="Of every wheel, where it is a mesh.", show_default=False),
+    ] = None,
+    wheel_width_m: Annotated[
+        float | None,
+        typer.Option("--wheel-width", metavar="M", help="Of every wheel, where it is a mesh.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a config of a rover's description, with its energy of an impact, wheel loads, and a sketch."""
+    from hil.analysis.own_rover.files import RoverFiles, name_of
+    from hil.analysis.own_rover.read import RoverFileError, read_rover
+    from hil.config import ConfigError, load_config
+
+    named = None if wheels is None else [one.strip() for one in wheels.split(",") if one.strip()]
+    with usage_errors():
+        try:
+            files = RoverFiles(out, name or name_of(file))
+            found = read_rover(file, named, wheel_radius_m, wheel_width_m)
+            files.write(found, file.name)
+        except RoverFileError as error:
+            complain(str(error))
+            raise typer.Exit(USAGE) from None
+        try:
+            config = load_config(files.config)
+        except ConfigError:
+            files.remove()
+            raise
+
+    from hil.analysis.energy import energy_table, peak_in_words
+    from hil.analysis.own_rover.look import joints_in_words, look_at, wheels_table
+    from hil.analysis.own_rover.sketch import draw_sketch
+    from hil.app.warm_up import report_compiling
+
+    report_compiling(progress)
+    look = look_at(config)
+    draw_sketch(look.rover.tree, look.com, files.sketch)
+    if as_json:
+        print(
+            json.dumps(
+                {
+                    "config": str(files.config), "urdf": str(files.urdf), "sketch": str(files.sketch),
+                    "mass_kg": look.rover.mass, "com_m": look.com, "wheels": look.rover.wheel_names,
+                    "loads_N": look.loads_N, "tips_deg": look.tips_deg, "notes": found.notes, **look.energy,
+                },
+                allow_nan=False,
+            )
+        )  # fmt: skip
+        return
+    com = ", ".join(f"{place:.3f}" for place in look.com)
+    print(f"{files.name}: {look.rover.mass:.6g} kg, {len(look.rover.wheel_names)} wheels, {look.rover.nv} speeds")
+    print(f"centre of mass: {com} m (x forward, y to port, z over the ground)")
+    print(f"joints: {escape(joints_in_words(look.rover))}")
+    for note in found.notes:
+        print(f"note: {note}")
+    show(wheels_table(look, found.wheel_links))
+    if look.loads_N is None:
+        complain(
+            f"warning: it does not stand on the config's ground: {look.why}; lock joints that do not turn: rover.locks"
+        )
+    tips = ", ".join(f"{way} {angle:.1f}" for way, angle in look.tips_deg.items())
+    print(f"tips over, its joints held, at slopes of [deg]: {tips}")
+    print(f"effective kinetic energy at {config.trial.speed_mps:g} m/s, no ground")
+    show(energy_table(look.energy))
+    print(peak_in_words(look.energy))
+    print(f"wrote {files.config}, {files.urdf}, {files.sketch}: next, `hil trial {files.config}`")
+
+
+@rover.command("export")
+@with_groups
+def export_rover(
+    options: ConfigOptions,
+    to: Annotated[Literal["urdf"], typer.Option("--to", help="Format of the file.")] = "urdf",
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="File to make; NAME.urdf.", show_default=False)
+    ] = None,
+) -> None:
+    """Write the rover of a config as a URDF: with a shape for every body, and couplings as mimic joints."""
+    from hil.analysis.own_rover.files import urdf_of
+
+    with usage_errors():
+        config = options.load()
+    path = out or Path(f"{config.name}.{to}")
+    try:
+        text = urdf_of(config)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text + "\n")
+    except FileExistsError:
+        complain(f"{path} already exists and is not changed; allowed: a file that is not there yet (--out)")
+        raise typer.Exit(USAGE) from None
+    except (OSError, ValueError) as error:
+        complain(f"{path}: {getattr(error, 'strerror', None) or error}")
+        raise typer.Exit(USAGE) from None
+    print(f"{path}: rover {config.rover.type} of {config.name}")
+    if config.wheel.grousers:
+        print(f"its wheels are rims of {config.rover.wheel_radius_m:g} m: grousers are of the config (wheel.grousers)")

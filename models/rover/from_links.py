@@ -1,0 +1,268 @@
+"""From the links and joints of a file to a tree: bodies on frames parallel to the base's, wheels by their places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from models.rover.link_places import carriers, place_links
+from models.rover.links import EQUIVALENT, FIXED, LinkedRover, LinkJoint, Shape
+from models.rover.tree import Body, Coupling, Joint, Tree, Vector
+from models.rover.wheels_found import FoundWheel, find_wheels, in_order, shape_of
+
+if TYPE_CHECKING:
+    from models.kernels.compiled import FloatArray
+
+# Above these, lengths are probably in mm and masses in g.
+_MOST_KG, _MOST_M = 10_000.0, 100.0
+# How far the middle of a box may be from the centre of mass that it is drawn around [m].
+_BESIDE_M = 1e-3
+
+
+class ImportedRover(NamedTuple):
+    """A rover of a file.
+
+    Attributes:
+        tree: its bodies, joints and wheels; wheels stand on z = 0.
+        wheel_links: name of the link in the file that each wheel is, in the order of the wheels.
+        notes: what was changed or left out, a sentence each.
+    """
+
+    tree: Tree
+    wheel_links: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def rover_of(
+    linked: LinkedRover,
+    wheels: Sequence[str] | None = None,
+    wheel_radius: float | None = None,
+    wheel_width: float | None = None,
+) -> ImportedRover:
+    """The rover of the links and joints of a file.
+
+    Fixed joints become locked ones. Wheels are named by their places: front_left, front_right, and so on.
+
+    Args:
+        linked: as read.
+        wheels: names of their links or joints; None: links that turn without end about y, carry nothing that turns,
+            and are cylinders about their axle, or spheres.
+        wheel_radius: of every wheel [m]; None: that of its shape.
+        wheel_width: of every wheel [m]; None: that of its shape.
+
+    Raises:
+        ValueError: it cannot be a rover of this package; the message names the link or joint, and what is allowed.
+    """
+    return _Import(linked).rover(wheels, wheel_radius, wheel_width)
+
+
+class _Import:
+    """The work on one file.
+
+    Links that fixed joints join are a group; its head is the link on whose joint the group turns.
+    """
+
+    def __init__(self, linked: LinkedRover) -> None:
+        self.linked = linked
+        self.notes = list(linked.left_out)
+        self.link = {link.name: link for link in linked.links}
+        self.carrier = carriers(linked)
+        self.placed, self.order = place_links(linked, self.carrier)
+        self.head: dict[str, str] = {}
+        self.groups: dict[str, list[str]] = {}
+        for name in self.order:
+            joint = self.carrier.get(name)
+            fixed = joint is not None and joint.kind == FIXED
+            self.head[name] = self.head[joint.parent] if joint is not None and fixed else name
+            self.groups.setdefault(self.head[name], []).append(name)
+        self._check_units()
+        self.body_of = {name: self._body_of(name) for name in self.order}
+
+    def rover(self, wheels: Sequence[str] | None, radius: float | None, width: float | None) -> ImportedRover:
+        found = find_wheels(self, wheels, radius, width)
+        mounts = in_order(found, self.placed[self.order[0]].origin)
+        raised = np.array([0.0, 0.0, -min(float(one.centre[2]) - one.radius for one in found)])
+        if abs(raised[2]) <= 1e-9:
+            raised[2] = 0.0
+        else:
+            self.notes.append(f"the base frame lies {raised[2]:+.4g} m under that of the file, on the ground")
+        at = {head: self.placed[head].origin + raised for head in self.groups}
+        at[self.order[0]] = self.placed[self.order[0]].origin
+        at |= {one.head: one.centre + raised for one in found}
+        wheel_of = {one.head: one for one in found}
+        bodies: list[Body] = []
+        joints: list[Joint] = []
+        origin: dict[str, FloatArray] = {}
+        for head, members in self.groups.items():
+            heavy = [name for name in members if self._heavy(name)]
+            origin[heavy[0]] = at[head]
+            if head in wheel_of:
+                bodies.append(self._merged(heavy, at[head], raised))
+            else:
+                based = head == self.order[0]
+                for name in heavy[1:]:
+                    origin[name] = self.placed[name].origin + raised
+                bodies += [self._body(name, origin[name], raised, based) for name in heavy]
+                joints += [self._lock(name, origin) for name in heavy[1:]]
+            if head in self.carrier:
+                joints.append(self._turning(self.carrier[head], heavy[0], origin, wheel_of.get(head)))
+        massless = [name for name in self.order if not self._heavy(name)]
+        if massless:
+            self.notes.append(f"links without mass, left out: {', '.join(massless)}")
+        order = {body.name: number for number, body in enumerate(bodies)}
+        joints.sort(key=lambda joint: order[joint.child])
+        flipped = {self.carrier[one.head].name for one in found if one.flipped}
+        if flipped:
+            self.notes.append(
+                f"axles that point to starboard in the file, turned to port: {', '.join(sorted(flipped))}"
+            )
+        tree = Tree(
+            self.linked.name, tuple(bodies), tuple(joints), tuple(mount for mount, _ in mounts),
+            tuple(self._couplings(flipped)),
+        )  # fmt: skip
+        return ImportedRover(tree, tuple(one.link for _, one in mounts), tuple(self.notes))
+
+    def _check_units(self) -> None:
+        total = sum(link.mass or 0.0 for link in self.linked.links)
+        if total > _MOST_KG:
+            raise ValueError(f"mass is {total:.6g} kg in all, allowed: up to {_MOST_KG:g} kg; are masses in g?")
+        for what, lengths in self._lengths():
+            if max(map(abs, lengths), default=0.0) > _MOST_M:
+                raise ValueError(
+                    f"{what} has lengths of {max(map(abs, lengths)):g} m, allowed: up to 100 m; are they in mm?"
+                )
+
+    def _lengths(self) -> Iterator[tuple[str, Sequence[float]]]:
+        for joint in self.linked.joints:
+            yield f"joint {joint.name}", joint.origin.tolist()
+        for link in self.linked.links:
+            yield f"link {link.name}", link.com.tolist()
+            for shape in link.shapes:
+                yield f"link {link.name}", (*shape.size, *shape.origin.tolist())
+
+    def _heavy(self, name: str) -> bool:
+        link = self.link[name]
+        return link.mass is not None and not (link.mass == 0.0 and not link.inertia.any())
+
+    def _body_of(self, name: str) -> str:
+        """The body that a link is, or that carries it rigidly."""
+        head = self.head[name]
+        if not any(map(self._heavy, self.groups[head])):
+            allowed = "mass and inertia in <inertial> of each link that moves, and of the rover's body"
+            raise ValueError(f"link {head}: no mass, allowed: {allowed}")
+        while not self._heavy(name):
+            if name == head:
+                return next(filter(self._heavy, self.groups[head]))
+            name = self.carrier[name].parent
+        return name
+
+    def _mass_properties(self, name: str) -> tuple[float, FloatArray, FloatArray]:
+        """Mass, centre of mass relative to the link's origin, inertia about it, in base axes."""
+        link, axes = self.link[name], self.placed[name].axes
+        return float(link.mass or 0.0), axes @ link.com, axes @ link.inertia @ axes.T
+
+    def _body(self, name: str, origin: FloatArray, raised: FloatArray, based: bool) -> Body:
+        mass, com, inertia = self._mass_properties(name)
+        com = com + (self.placed[name].origin + raised - origin)
+        size = self._outer_box(name, com + origin - raised) if based else None
+        return _body(name, mass, com, inertia, size)
+
+    def _merged(self, names: Sequence[str], origin: FloatArray, raised: FloatArray) -> Body:
+        """A wheel with all that is fixed to it, as one body."""
+        parts = [(*self._mass_properties(name), self.placed[name].origin + raised - origin) for name in names]
+        mass = math.fsum(part[0] for part in parts)
+        com = sum((m * (c + place) for m, c, _, place in parts), np.zeros(3)) / mass
+        if len(parts) == 1:
+            return _body(names[0], mass, com, parts[0][2], None)
+        inertia = np.zeros((3, 3))
+        for m, c, own, place in parts:
+            arm = c + place - com
+            inertia += own + m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        return _body(names[0], mass, com, inertia, None)
+
+    def _outer_box(self, name: str, com: FloatArray) -> Vector | None:
+        """Sides of the box that meets the ground if the rover turns over."""
+        link, placed = self.link[name], self.placed[name]
+        boxes = [shape for shape in link.shapes if shape.kind == "box" and shape.name != EQUIVALENT]
+        if not boxes:
+            return None
+        box = max(boxes, key=lambda shape: math.prod(shape.size))
+        turn = np.abs(placed.axes @ box.rotation)
+        beside = np.abs(placed.origin + placed.axes @ box.origin - com).max()
+        if beside > _BESIDE_M or not np.allclose(np.sort(turn, axis=0), [[0.0] * 3, [0.0] * 3, [1.0] * 3], atol=1e-6):
+            self.notes.append(
+                f"the box of link {name} is not around its centre of mass, or turned: it meets no ground if the rover "
+                "turns over"
+            )
+            return None
+        x, y, z = np.round(turn) @ box.size
+        return float(x), float(y), float(z)
+
+    def _lock(self, name: str, origin: dict[str, FloatArray]) -> Joint:
+        """What fixes a body to another one of its group."""
+        joint = self.carrier[name]
+        parent = self.body_of[joint.parent]
+        if parent == name:  # the group's first body, which a link without mass carries
+            parent = next(filter(self._heavy, self.groups[self.head[name]]))
+        return Joint(joint.name, parent, name, _vector(origin[name] - origin[parent]), (0.0, 1.0, 0.0), locked_at=0.0)
+
+    def _turning(self, joint: LinkJoint, child: str, origin: dict[str, FloatArray], wheel: FoundWheel | None) -> Joint:
+        parent = self.body_of[joint.parent]
+        axis = (0.0, 1.0, 0.0) if wheel is not None else self.axis(joint)
+        return Joint(joint.name, parent, child, _vector(origin[child] - origin[parent]), axis, stops=_stops(joint))
+
+    def axis(self, joint: LinkJoint) -> Vector:
+        """Axis of a joint in base axes, of length 1."""
+        length = float(np.linalg.norm(joint.axis))
+        if not length > 0.0:
+            raise ValueError(f"joint {joint.name}: axis is {joint.axis.tolist()}, allowed: a direction")
+        along = self.placed[joint.child].axes @ joint.axis / length
+        along[np.abs(along) < 1e-12] = 0.0
+        return _vector(along / np.linalg.norm(along))
+
+    def shape(self, head: str) -> tuple[str, Shape] | None:
+        """The round shape of a group of links, and the link that has it; None: it has none."""
+        return shape_of([self.link[name] for name in self.groups[head]])
+
+    def _couplings(self, flipped: set[str]) -> Iterator[Coupling]:
+        by_name = {joint.name: joint for joint in self.linked.joints}
+        for joint in self.linked.joints:
+            if joint.follows is None or joint.kind == FIXED:
+                continue
+            source, ratio, offset = joint.follows
+            seen = {joint.name}
+            while source in by_name and (further := by_name[source].follows) is not None and source not in seen:
+                seen.add(source)
+                source, ratio, offset = further[0], ratio * further[1], offset + ratio * further[2]
+            if source not in by_name or by_name[source].kind == FIXED or source in seen:
+                raise ValueError(
+                    f"joint {joint.name}: follows {source or 'nothing'}, allowed: another joint that turns"
+                )
+            own, other = (-1.0 if name in flipped else 1.0 for name in (joint.name, source))
+            yield Coupling(joint.name, ((source, own * other * ratio),), own * offset)
+
+
+def _stops(joint: LinkJoint) -> tuple[float, float] | None:
+    if joint.stops is None:
+        return None
+    low, high = joint.stops
+    if not low < high or not low <= 0.0 <= high:
+        allowed = "the lower one first, with angle 0 between them, at which the rover is described"
+        raise ValueError(f"joint {joint.name}: limits {low:g} to {high:g} rad, allowed: {allowed}")
+    return low, high
+
+
+def _body(name: str, mass: float, com: FloatArray, inertia: FloatArray, size: Vector | None) -> Body:
+    xx, yy, zz = (float(inertia[i, i]) for i in range(3))
+    products = [float(inertia[i, j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    noise = 1e-14 * (xx + yy + zz)
+    xy, xz, yz = (0.0 if abs(product) < noise else product for product in products)
+    return Body(name, mass, _vector(com), (xx, yy, zz), size, (xy, xz, yz))
+
+
+def _vector(values: FloatArray) -> Vector:
+    x, y, z = (float(value) for value in values)
+    return x, y, z

@@ -1,0 +1,67 @@
+"""Where the links of a file are, and which joint carries each: one tree, with no loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from models.rover.links import FIXED, TURNING, LinkedRover, LinkJoint
+
+if TYPE_CHECKING:
+    from models.kernels.compiled import FloatArray
+
+
+class Placed(NamedTuple):
+    """A link in the base frame, all joints at zero: place [m], base axes from its axes."""
+
+    origin: FloatArray
+    axes: FloatArray
+
+
+def carriers(linked: LinkedRover) -> dict[str, LinkJoint]:
+    """The joint that carries each link. Raises ValueError: a joint of another kind, or a loop."""
+    links = [link.name for link in linked.links]
+    for kind, names in (("link", links), ("joint", [joint.name for joint in linked.joints])):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"{kind} named twice: {', '.join(twice[:5])}")
+    carrier: dict[str, LinkJoint] = {}
+    for joint in linked.joints:
+        if joint.kind not in (FIXED, *TURNING):
+            raise ValueError(
+                f"joint {joint.name} is {joint.kind or 'of no type'}, allowed: revolute, continuous or fixed; "
+                "rovers have no other joints here: make it fixed where it stands"
+            )
+        strangers = sorted({joint.parent, joint.child} - set(links))
+        if strangers:
+            raise ValueError(f"joint {joint.name}: no link {', '.join(strangers)}, allowed: links of the file")
+        if joint.child in carrier:
+            raise ValueError(
+                f"link {joint.child}: carried by {carrier[joint.child].name} and by {joint.name}, which closes a loop; "
+                "allowed: one joint; cut the loop, and let joints follow others by <mimic>"
+            )
+        carrier[joint.child] = joint
+    return carrier
+
+
+def place_links(linked: LinkedRover, carrier: dict[str, LinkJoint]) -> tuple[dict[str, Placed], list[str]]:
+    """Every link in the frame of the first, and their names, each after what carries it. Raises ValueError: a loop."""
+    roots = [link.name for link in linked.links if link.name not in carrier]
+    if len(roots) != 1:
+        found = f"links that no joint carries: {', '.join(roots[:5]) or 'none'}"
+        raise ValueError(f"{found}, allowed: one, the rover's body; joints close no loop")
+    placed = {roots[0]: Placed(np.zeros(3), np.eye(3))}
+    order = list(roots)
+    children: dict[str, list[LinkJoint]] = {}
+    for joint in linked.joints:
+        children.setdefault(joint.parent, []).append(joint)
+    for name in order:  # which grows
+        origin, axes = placed[name]
+        for joint in children.get(name, ()):
+            placed[joint.child] = Placed(origin + axes @ joint.origin, axes @ joint.rotation)
+            order.append(joint.child)
+    lost = sorted({link.name for link in linked.links} - set(order))
+    if lost:
+        raise ValueError(f"joints close a loop: {', '.join(lost[:5])}, allowed: every link carried by {roots[0]}")
+    return placed, order

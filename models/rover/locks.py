@@ -1,0 +1,48 @@
+"""A rover with joints locked that else turn, or locked at other angles."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from models.rover.parameters import STEERING, Parameters
+from models.rover.tree import Tree
+
+
+@functools.lru_cache(maxsize=64)
+def locked(kind: type[Parameters], locks: tuple[tuple[str, float], ...]) -> type[Parameters]:
+    """The same rover with joints locked.
+
+    Args:
+        kind: of the rover.
+        locks: by name or kind of a joint (`Tree.with_locks`), the angle at which it is locked [rad].
+
+    Returns:
+        A rover whose tree has them; a rig does not lock what is locked here already.
+
+    Example:
+        >>> from models.rover import RcpParameters
+        >>> locked(RcpParameters, (("rear_bogie", 0.0),)).turning()
+        ('left_bogie', 'right_bogie')
+    """
+    named = dict(locks)
+
+    def tree(self: Parameters) -> Tree:
+        return kind.tree(self).with_locks(named)
+
+    def rig_locks(cls: type[Parameters]) -> tuple[str, ...]:
+        usual = kind.rig_locks()
+        if not usual or STEERING in named:
+            return ()
+        joints = [joint.name for joint in cls._default_tree().joints if joint.kind == STEERING]
+        return tuple(name for name in joints if name not in named) if {*joints} & {*named} else usual
+
+    def reduce(self: Parameters) -> tuple[Any, ...]:
+        return _made_again, (kind, locks, {name: getattr(self, name) for name in kind.quantities()})
+
+    members = {"tree": tree, "rig_locks": classmethod(rig_locks), "__reduce__": reduce, "__doc__": kind.__doc__}
+    return type(kind.__name__, (kind,), {**members, "__module__": kind.__module__})
+
+
+def _made_again(kind: type[Parameters], locks: tuple[tuple[str, float], ...], numbers: dict[str, Any]) -> Parameters:
+    return locked(kind, locks)(**numbers)  # type: ignore[arg-type]  # a class can be hashed

@@ -1,0 +1,141 @@
+"""A URDF and an MJCF of one rover are the same rover; an MJCF that is none of ours is refused in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hil.analysis.own_rover.read import RoverFileError, read_rover
+from models.rover.reduction import reduce
+
+pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
+
+WHEEL = '<geom type="cylinder" size="0.12 0.05" mass="1.6"/>'
+
+
+def side(name: str, y: float, turn: int) -> str:
+    wheels = "".join(
+        f'<body name="{row}_{name}" pos="{x} {y / 2} -0.16" euler="{turn} 0 0"><joint name="{row}_{name}_axle"'
+        f' axis="0 0 1"/>{WHEEL}</body>'
+        for row, x in (("front", 0.31), ("rear", -0.31))
+    )
+    hinge = f'<joint name="{name}_rocker" axis="0 1 0" pos="0.05 0 0" range="-30 30" limited="true"/>'
+    return (
+        f'<body name="{name}" pos="0 {y} -0.02">{hinge}<geom type="box" size="0.3 0.02 0.03" mass="3"/>{wheels}</body>'
+    )
+
+
+MODEL = (
+    '<mujoco><worldbody><geom type="plane" size="5 5 0.1"/><body name="chassis" pos="0 0 0.3"><freejoint/>'
+    '<geom type="box" size="0.28 0.18 0.09" mass="32"/>' + side("left", 0.2, -90) + side("right", -0.2, 90)
+    + '</body></worldbody><equality><joint joint1="right_rocker" joint2="left_rocker" polycoef="0 -1 0 0 0"/>'
+    "</equality></mujoco>"
+)  # fmt: skip
+
+
+def urdf_link(name: str, mass: float, inertia: tuple[float, ...], geometry: str, x: float = 0.0) -> str:
+    xx, yy, zz = inertia
+    place = f'<origin xyz="{x} 0 0"/>'
+    return (
+        f'<link name="{name}"><inertial>{place}<mass value="{mass}"/><inertia ixx="{xx!r}" iyy="{yy!r}" izz="{zz!r}"/>'
+        f"</inertial><collision>{place}<geometry>{geometry}</geometry></collision></link>"
+    )
+
+
+def urdf_joint(name: str, kind: str, parent: str, child: str, xyz: str, more: str) -> str:
+    ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="{xyz}"/>'
+    return f'<joint name="{name}" type="{kind}">{ends}<axis xyz="0 1 0"/>{more}</joint>'
+
+
+def box(mass: float, x: float, y: float, z: float) -> tuple[float, ...]:
+    return mass * (y * y + z * z) / 12, mass * (x * x + z * z) / 12, mass * (x * x + y * y) / 12
+
+
+def as_urdf() -> str:
+    across = 1.6 * (3 * 0.12**2 + 0.1**2) / 12
+    out = urdf_link("chassis", 32.0, box(32.0, 0.56, 0.36, 0.18), '<box size="0.56 0.36 0.18"/>')
+    for name, y in (("left", 0.2), ("right", -0.2)):
+        stop = '<limit lower="-0.5235987755982988" upper="0.5235987755982988"/>'
+        tie = '<mimic joint="left_rocker" multiplier="-1"/>' if name == "right" else ""
+        out += urdf_link(name, 3.0, box(3.0, 0.6, 0.04, 0.06), '<box size="0.6 0.04 0.06"/>', -0.05)
+        out += urdf_joint(f"{name}_rocker", "revolute", "chassis", name, f"0.05 {y} -0.02", stop + tie)
+        for row, x in (("front", 0.26), ("rear", -0.36)):
+            wheel = f"{row}_{name}"
+            inertia = (across, 1.6 * 0.12**2 / 2, across)
+            out += urdf_link(wheel, 1.6, inertia, '<sphere radius="0.12"/>')
+            out += urdf_joint(f"{wheel}_axle", "continuous", name, wheel, f"{x} {y / 2} -0.16", "")
+    return f'<robot name="rover">{out}</robot>'
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "rover.xml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_an_mjcf_and_a_urdf_of_one_rover_are_the_same(tmp_path: Path) -> None:
+    mjcf = read_rover(written(tmp_path, MODEL))
+    urdf = read_rover(written(tmp_path, as_urdf()), wheel_width_m=0.1)
+    assert mjcf.wheel_links == urdf.wheel_links == ("front_left", "front_right", "rear_left", "rear_right")
+    assert mjcf.tree.couplings == urdf.tree.couplings
+    ours, theirs = reduce(mjcf.tree), reduce(urdf.tree)
+    assert ours[1] == theirs[1]
+    for name, one, other in zip(ours[0]._fields, ours[0], theirs[0], strict=True):
+        assert np.allclose(one, other, rtol=1e-9, atol=1e-12), name
+    assert [joint.stops for joint in mjcf.tree.joints[:2]] == [(-np.pi / 6, np.pi / 6)] * 2
+
+
+REFUSED = {
+    "a slide": (
+        '<joint name="left_rocker" axis',
+        '<joint name="left_rocker" type="slide" axis',
+        "prismatic joint left_rocker",
+    ),
+    "a ball": ('axis="0 1 0" pos="0.05 0 0" range="-30 30" limited="true"', 'type="ball"', "ball joint left_rocker"),
+    "two joints": (
+        '<geom type="box" size="0.3',
+        '<joint axis="1 0 0"/><geom type="box" size="0.3',
+        "hinge and hinge joint",
+    ),
+    "a closed loop": ("<equality>", '<equality><connect body1="left" body2="right" anchor="0 0 0"/>', "closes a loop"),
+    "a gear that is not even": ("0 -1 0 0 0", "0 -1 0.5 0 0", "is not linear"),
+    "a rail": ("<freejoint/>", '<joint type="slide" axis="1 0 0"/>', "slide joint to the world, allowed: a free joint"),
+    "two rovers": (
+        "</worldbody>",
+        '<body name="b"><freejoint/><geom size="1"/></body></worldbody>',
+        "move: chassis, b",
+    ),
+    "nonsense": ("<freejoint/>", "<frejoint/>", "MuJoCo does not take it"),
+    "another file": ("<freejoint/>", '<freejoint/><include file="x.xml"/>', "<include> in it, allowed: bodies"),
+    "masses in g": ('mass="32"', 'mass="32000"', "are masses in g"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_mjcf_that_is_no_rover_of_ours_is_refused_in_words(tmp_path: Path, name: str) -> None:
+    old, new, said = REFUSED[name]
+    assert old in MODEL
+    with pytest.raises(RoverFileError, match=said):
+        read_rover(written(tmp_path, MODEL.replace(old, new, 1)))
+
+
+def test_wheels_that_are_spheres_or_meshes_need_their_sizes(tmp_path: Path) -> None:
+    with pytest.raises(RoverFileError, match=r"wheel front_left: no width.*--wheel-width"):
+        read_rover(written(tmp_path, as_urdf()))
+    meshes = as_urdf().replace('<sphere radius="0.12"/>', '<mesh filename="a.stl"/>')
+    named = [f"{row}_{name}" for row in ("front", "rear") for name in ("left", "right")]
+    with pytest.raises(RoverFileError, match="wheel front_left: no radius and width"):
+        read_rover(written(tmp_path, meshes), named)
+    found = read_rover(written(tmp_path, meshes), [f"{name}_axle" for name in named], 0.12, 0.1)
+    assert {(wheel.radius, wheel.width) for wheel in found.tree.wheels} == {(0.12, 0.1)}
+    with pytest.raises(RoverFileError, match="wheel 'nose' is no link that turns, allowed: of these joints"):
+        read_rover(written(tmp_path, meshes), ["nose"], 0.12, 0.1)
+
+
+def test_a_file_that_is_not_there_or_a_folder_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(RoverFileError, match="No such file"):
+        read_rover(tmp_path / "none.urdf")
+    with pytest.raises(RoverFileError, match="no regular file"):
+        read_rover(tmp_path)
