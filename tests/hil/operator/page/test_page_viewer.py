@@ -19,7 +19,7 @@ from hil.operator.page.recent import Recent
 from hil.operator.page.telemetry import TelemetryReceiver
 from hil.operator.page.viewer import Viewer
 
-HANGS_S = 20.0  # only a viewer that does nothing any more needs so long
+HANGS_S = 120.0  # only a viewer that does nothing any more needs so long
 
 
 class Browser:

@@ -7,6 +7,7 @@ import pytest
 from tests.chromium import chromium  # noqa: F401 - a fixture
 
 from .operated_rig import take_lease
+from .scripted_rig import STATUS
 from .scripted_server import ScriptedServer
 
 # Of the operator, and the field that asks for it of whoever has the token.
@@ -83,6 +84,30 @@ def shown(server, serving, chromium):  # noqa: F811
     yield open_page
     for page in pages:
         page.close()
+
+
+@pytest.fixture(scope="module")
+def lasting(serving):
+    """A page with a scripted server of its own, which the tests of a file share."""
+    server = ScriptedServer()
+    page = watched(serving[1].new_page())
+    page.goto(server.url)
+    server.follow(page)
+    yield page, server
+    page.close()
+    server.close()
+
+
+@pytest.fixture
+def still(lasting):
+    """A page and its server, for tests that change only its size, its colours and the status; these are as new."""
+    page, server = lasting
+    page.set_viewport_size(SCREEN)
+    page.emulate_media(color_scheme="light")
+    page.evaluate("scrollTo(0, 0)")
+    server.status = dict(STATUS)
+    server.send(server.status)
+    return page, server
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from playwright.sync_api import TimeoutError
 
 from hil.bench.cpu_usage import seconds_used as descendants
 from hil.operator import client as client_module
-from hil.operator.client import CommandClient
+from hil.operator.client import CommandClient, CommandError
 from hil.operator.runtime_folder import read_token
 from hil.recording import TrialRecord, read_trial
 
@@ -41,10 +41,12 @@ class OperatedRig:
         url: of the page, with a token that opens it as often as a test needs; the printed one does once.
         client: of the command socket.
         runs: folder of the runs.
+        given: value at the start of each setting that tests change.
     """
 
     def __init__(self, folder: Path, config: str, settings: Sequence[str], more: Sequence[str] = ()) -> None:
         self.runs = folder / "runs"
+        self.given: dict[str, float] = {}
         command = [
             sys.executable,
             "-P",
@@ -90,14 +92,23 @@ class OperatedRig:
         )
 
     def rest(self) -> None:
-        """End what goes on: then there is no run, no fault and no lease."""
+        """End what goes on: then there is no run, no fault and no lease, and the settings are those of the start."""
         self.client.stop()
         self.over()
+        self.client.release_lease()
+        self._until_free()  # a page that was closed holds it until it is missed
         while faults := self.client.status()["faults"]:
             with self.client.lease():
                 self.client.clear(faults[0]["number"])
                 self.client.wait_until(lambda status: status["faults"] != faults, within_s=LONGEST_S)
-        self.client.release_lease()
+        give_up = time.monotonic() + LONGEST_S
+        while changed := self.client.status()["settings"]["changed"]:
+            assert time.monotonic() < give_up
+            with suppress(CommandError), self.client.lease():  # a busy machine may lose the lease meanwhile
+                self.client.set({key: self.given[key] for key in changed}, within_s=LONGEST_S)
+        self._until_free()
+
+    def _until_free(self) -> None:
         self.client.wait_until(lambda status: not status["holder"], within_s=LONGEST_S)
 
     def record(self) -> TrialRecord:

@@ -24,75 +24,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from hil.operator.page.app import HEADERS, STATIC
 from hil.operator.page.server import bind, make_server
 
+from .scripted_rig import CHECK, CONFIG, STATUS
+
 # A busy machine may take so long for each step [s].
 LONGEST_S = 120.0
 # A screen on which all of the page is in view: what is not, the browser does not draw.
 TALL = {"width": 1280, "height": 5000}
-WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
-SERIES = ("speed_mps", "force_sum_N", "time_to_impact_s", *(f"normal_force_N/{name}" for name in WHEELS))
-FRAME = {"plate_m": 0.5, "feet_m": 0.763, "wheel_radius_m": 0.175}
-
-
-def setting(key: str, kind: str, now: Any, **more: Any) -> dict[str, Any]:
-    """A setting as `hil.config.settings.settings_shown` has it."""
-    last = key.rpartition(".")[2]
-    name = last.rpartition("_")[0] if "unit" in more else last
-    plain = {"name": name, "words": key, "unit": "1", "lowest": None, "highest": None, "choices": [], "nullable": False}
-    return {"key": key, "kind": kind, "default": now, "given": now, "now": now, **plain, **more}
-
-
-CONFIG: dict[str, Any] = {
-    "name": "sim_impact", "rig": "simulated", "clock": "lockstep", "experiment": "impact", "states": [],
-    "rover": {
-        "base": "body",
-        "wheels": [
-            {"name": name, "body": name, "x_m": 0.4 - 0.4 * (i // 2), "y_m": 0.3 - 0.6 * (i % 2), "z_m": 0.14,
-             "radius_m": 0.14, "width_m": 0.1}
-            for i, name in enumerate(WHEELS)
-        ],
-        "bodies": [{"name": "body", "x_m": 0.0, "y_m": 0.0, "z_m": 0.5, "com_m": [0.0, 0.0, 0.5],
-                    "size_m": [0.8, 0.4, 0.2]}],
-        "joints": [
-            {"name": "left_bogie", "parent": "body", "child": "left_bogie", "origin_m": [0.2, 0.3, 0.3],
-             "axis": [0.0, 1.0, 0.0], "locked_rad": None},
-            *({"name": f"{name}_drive", "parent": "body" if i else "left_bogie", "child": name, "axis": [0.0, 1.0, 0.0],
-               "origin_m": [0.4 - 0.4 * (i // 2), 0.3 - 0.6 * (i % 2), 0.14] if i else [0.2, 0.0, -0.16],
-               "locked_rad": None} for i, name in enumerate(WHEELS)),
-        ],
-        "grousers": {"count": 0, "height_m": 0.0},
-    },
-    "obstacle": {"angle_deg": 60.0, "distance_m": 0.5}, "ground": {}, "limits": {}, "channels": [],
-    "series": [{"name": name, "unit": "1", "description": name} for name in SERIES],
-    "set_points": [{"name": "speed_mps", "unit": "m/s", "lowest": 0.0, "highest": 0.1, "now": 0.03}],
-    "modes": [], "cylinders": [{"name": "left", "ways": ["extend", "retract"], "regulator": None}], "supply_kPa": 200.0,
-    "line_loads": [], "cut_budget": [],
-    "settings": [
-        setting("trial.angle_deg", "number", 60.0, unit="deg", words="inclination of the obstacle", lowest=10,
-                highest=90, allowed="a number 10 to 90"),
-        setting("trial.speed_mps", "number", 0.07, unit="m/s", lowest=0.005, highest=0.2, allowed="a number"),
-        setting("ground.kind", "choice", "soil", choices=["soil", "firm"], allowed="soil or firm"),
-        setting("ground.rolling", "flag", True, allowed="true or false"),
-        setting("obstacle.leg_stiffness_up_Npm", "number", None, unit="N/m", nullable=True, allowed="a number or null"),
-    ],
-    "plans": ["thesis", "two"],
-    "plan": {
-        "name": "two", "choice": "two",
-        "trials": [
-            {"number": number, "angle_deg": angle_deg, "frame": FRAME | {"sensor_height_m": height_m}}
-            for number, angle_deg, height_m in ((1, 60.0, 0.0875), (2, 70.0, 0.115))
-        ],
-    },
-    "faults": {"18": {"operator": "Release the emergency stop, then clear the fault."}},
-}  # fmt: skip
-STATUS: dict[str, Any] = {
-    "type": "status", "state": "idle", "running": False, "experiment": "impact", "armed": False, "safe": False,
-    "faults": [], "warnings": [], "refused": [], "run": "", "runs": 0, "summary": None, "question": None,
-    "settings": {"answered": 0, "refused": [], "changed": {}, "plan": "two"}, "message": "ready",
-    "lease": {"holder": "", "yours": False, "asked_by": ""}, "you": "page-1",
-    "command_server": True, "status_age_s": 0.02, "telemetry_age_s": None, "fault_times": {},
-}  # fmt: skip
-
-
 # Gives the page what waits until it has handled a message with that number and has drawn all its parts. Between the two
 # drawings it is laid out: a section that comes into view has no text before, and a new chart no size.
 FOLLOW = """async () => {
@@ -136,11 +73,13 @@ class ScriptedServer:
         mute: it answers no message.
         hangs: as if it did not run any more: it sends nothing by itself.
         refuses: the error of each reply; "": none.
+        late: by what follows /api/, what the next answer waits for; gone once that was asked for.
     """
 
     def __init__(self) -> None:
         self._viewers: set[WebSocket] = set()
         self.speaking, self._mark = 0, 0
+        self._waited_for: list[threading.Event] = []
         self.begin()
         listening = bind("127.0.0.1:*")
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
@@ -165,13 +104,17 @@ class ScriptedServer:
 
     def begin(self) -> None:
         """Forget the test before; its pages are closed."""
+        for event in self._waited_for:
+            event.set()
         until(lambda: not self._viewers and not self.speaking)
+        self._waited_for = []
+        self.late: dict[str, threading.Event] = {}
         self.received: list[dict[str, Any]] = []
         self.posted: list[dict[str, Any]] = []
         self.alive, self.hangs, self.mute, self.full, self.refuses = 0, False, False, False, ""
         self.answers: dict[str, Any] = {
             "config": copy.deepcopy(CONFIG),
-            "check": {"source": "config", "checks": [_check("fault latch", True), _check("disk", False)]},
+            "check": copy.deepcopy(CHECK),
             "runs": [],
         }
         self.status = dict(STATUS)
@@ -183,6 +126,12 @@ class ScriptedServer:
         self._pages.append(page)
         if not self.full:
             self.settle()
+
+    def answer_late(self, what: str) -> threading.Event:
+        """Answer what is asked for next only when the event is set."""
+        self.late[what] = threading.Event()
+        self._waited_for.append(self.late[what])
+        return self.late[what]
 
     def settle(self) -> None:
         """Wait until each page that is followed has handled all that was sent to it, and has drawn it."""
@@ -201,6 +150,8 @@ class ScriptedServer:
 
     def _answer(self, request: Request) -> Response:
         what = request.path_params["what"]
+        if what in self.late:
+            self.late.pop(what).wait()
         if what == "signs":
             return JSONResponse(self.alive)
         if what.endswith("/camera/frames"):
@@ -322,7 +273,3 @@ def cells(page: Any, place: str) -> Any:
 def wait_on(page: Any, ms: int) -> None:
     """Let time pass on the page's own clock: what it had begun to wait for, for less than that, has happened then."""
     page.evaluate("(ms) => new Promise((done) => setTimeout(done, ms))", ms)
-
-
-def _check(item: str, ok: bool) -> dict[str, Any]:
-    return {"item": item, "ok": ok, "found": "one", "allowed": "none", "to_do": "" if ok else f"mend the {item}"}

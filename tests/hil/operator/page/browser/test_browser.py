@@ -6,7 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from .scripted_server import TALL, WHEELS, hold, until, wait_on
+from .scripted_rig import WHEELS
+from .scripted_server import TALL, hold, until, wait_on
 
 pytestmark = pytest.mark.slow
 MINE = {"holder": "page-1", "yours": True, "asked_by": ""}
@@ -104,10 +105,10 @@ CLICKS = """(name) => {
 }"""
 
 
-@pytest.mark.parametrize("name", ["Arm", "Start", "Begin or resume", "End", "Everybody is clear: go"])
-def test_a_double_click_does_nothing(page, server, name):
+def test_a_double_click_does_nothing(page, server):
     server.show(lease=MINE, question={"key": "ready", "text": "Set it", "choices": ["start"], "trial": 1})
-    page.evaluate(CLICKS, name)
+    for name in ("Arm", "Start", "Begin or resume", "End", "Everybody is clear: go"):
+        page.evaluate(CLICKS, name)
     wait_on(page, HELD_MS)
     page.keyboard.press("Escape")
     until(lambda: stops(server))
@@ -281,8 +282,11 @@ def test_traces_have_cursors_and_statistics_and_loads_follow_the_telemetry(page,
 
 @pytest.mark.parametrize("width", [360, 1280, 2560])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_its_screen_and_the_stop_button_is_large_and_in_view(server, shown, width, scheme):
-    page = shown(viewport={"width": width, "height": 800}, color_scheme=scheme)
+def test_it_fits_its_screen_and_the_stop_button_is_large_and_in_view(still, width, scheme):
+    page, server = still
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    server.settle()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.evaluate("document.getElementById('log').scrollIntoView()")
     box = page.locator("#stop").bounding_box()
@@ -298,7 +302,8 @@ def test_nothing_leaves_this_machine_and_the_policy_is_kept(page, server):
     assert page.problems == []
 
 
-def test_each_control_has_a_name_and_each_part_a_heading(page):
+def test_each_control_has_a_name_and_each_part_a_heading(still):
+    page, _ = still
     unnamed = page.evaluate(
         "[...document.querySelectorAll('button, input, select, meter, [role=img]')].filter((one) => "
         "!one.textContent.trim() && !one.labels?.length && !one.getAttribute('aria-label')).map((one) => one.outerHTML)"

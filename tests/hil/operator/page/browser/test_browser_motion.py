@@ -7,7 +7,8 @@ import math
 
 import pytest
 
-from .scripted_server import WHEELS, until
+from .scripted_rig import WHEELS
+from .scripted_server import until
 
 pytestmark = pytest.mark.slow
 MOTION = (

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from .scripted_server import WHEELS, cells, hold, until
+from .scripted_rig import WHEELS
+from .scripted_server import cells, hold, until
 
 pytestmark = pytest.mark.slow
 NO_WEBGL = "HTMLCanvasElement.prototype.getContext = () => null"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .scripted_server import TALL, cells, until
+from .scripted_server import TALL, cells, until, wait_on
 
 pytestmark = pytest.mark.slow
 
@@ -174,3 +174,40 @@ def test_a_run_is_listed_with_the_numbers_that_its_verdict_had_and_their_names(s
     page.locator("#run-list tr").nth(1).wait_for()
     shown = [row.locator("td").last.text_content() for row in page.locator("#run-list tr").all()]
     assert shown == ["peak force 76.8 N", "speed_mps 0.5"]
+
+
+def test_a_trial_whose_record_is_being_read_is_not_said_to_have_had_no_impact(server, shown):
+    what = "runs/campaign_1/trial_0001/record/traces"
+    server.answers[what] = {"t_s": [4.0, 4.1], "columns": {"force_sum_N": [0.0, 80.0]}, "impact_s": 4.0}
+    come = server.answer_late(what)
+    server.answers["runs"] = [run_of("campaign_1/trial_0001")]
+    page = shown()
+    until(lambda: what not in server.late)
+    server.answers["runs"] = [run_of("run_2"), run_of("campaign_1/trial_0001")]
+    server.show(runs=1)
+    page.get_by_role("button", name="run_2", exact=True).wait_for()
+    assert page.locator("#last-trials figcaption").count() == 0
+    come.set()
+    page.locator("#last-trials figcaption").wait_for()
+    assert page.text_content("#last-trials") == "60 deg, peak 80 N, accepted"
+
+
+def test_an_answer_that_comes_late_is_not_drawn_over_what_was_opened_since(server, runs_page):
+    page, come = runs_page, []
+    page.on("requestfinished", lambda request: come.append(request.url))
+
+    def comes_twice(what, event):
+        event.set()
+        until(lambda: page.evaluate("1") and sum(url.endswith(f"run_1/record/{what}") for url in come) == 2)
+        wait_on(page, 200)  # both are drawn by then, if they are
+
+    impact, timing = (server.answer_late(f"runs/run_1/record/{what}") for what in ("impact", "timing"))
+    page.get_by_role("button", name="run_1", exact=True).click()
+    until(lambda: not server.late)
+    page.get_by_role("button", name="run_1", exact=True).click()
+    comes_twice("impact", impact)
+    assert page.locator("#one-run .u-over").count() == 1
+    page.get_by_role("button", name="run_2", exact=True).click()
+    page.get_by_text("run_2 has no timing").wait_for()
+    comes_twice("timing", timing)
+    assert page.text_content("#loop-run") == "run_2 has no timing"

@@ -6,7 +6,8 @@ import copy
 
 import pytest
 
-from .scripted_server import STATUS, until
+from .scripted_rig import STATUS
+from .scripted_server import until
 
 pytestmark = pytest.mark.slow
 LEASE = {"holder": "page-1", "yours": True, "asked_by": ""}

@@ -1,15 +1,21 @@
-"""A whole `hil operate` in a browser: what its operator does by clicks, and what the rig then has in its record."""
+"""A whole `hil operate` in a browser: what its operator does by clicks, and what the rig then has in its record.
+
+The processes start once for all tests (15 s): settings, plan and campaign are tested on the same rig as the stops.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hil.analysis.campaign import read_campaign
+from hil.config import load_config
 from hil.experiments.impact.experiment import ImpactState
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Start
@@ -22,7 +28,11 @@ pytestmark = pytest.mark.slow
 # The run-up lasts until somebody stops it. A busy machine may stand still for longer than a lease lasts: runs go on.
 SETTINGS = (
     "trial.start_distance_m=5", "trial.speed_mps=0.02", "trial.timeout_s=2000", "operator.console_lost=finish",
+    "trial.settle_s=0.5", "record.after_s=0.5", "realtime.measure_s=0",
 )  # fmt: skip
+# Settings at the start, and those of a run-up of half a second as somebody types them.
+GIVEN = {"trial.angle_deg": 60.0, "trial.speed_mps": 0.02, "trial.start_distance_m": 5.0, "trial.ramp_s": 0.5}
+TYPED = {"angle_deg": "75", "speed_mps": "0.06", "start_distance_m": "0.03", "ramp_s": "0.1"}
 PLAN = (
     "name: two\nangles_deg: [60, 70]\n"
     "set: {trial.speed_mps: 0.07, trial.start_distance_m: 0.03, trial.ramp_s: 0.1, trial.settle_s: 0.5, "
@@ -49,7 +59,10 @@ def processes(chromium, tmp_path_factory):
     """One rig for all tests; each leaves it at rest."""
     folder = tmp_path_factory.mktemp("operated")
     (folder / "plan.yaml").write_text(PLAN)
-    with operated(folder, "sim_impact", SETTINGS, ("--plan", str(folder / "plan.yaml"))) as one:
+    (folder / "another.yaml").write_text(PLAN.replace("two", "another"))
+    (folder / "rig.yaml").write_text(load_config("sim_impact", SETTINGS).to_yaml())
+    with operated(folder, str(folder / "rig.yaml"), (), ("--plan", str(folder / "plan.yaml"))) as one:
+        one.given = GIVEN
         yield one
 
 
@@ -80,6 +93,33 @@ def event_tick(record, name):
     """The tick of an event that is in the record once."""
     (found,) = record.events["tick"][record.events["name"] == name]
     return int(found)
+
+
+def apply(page, rig, **values):
+    """Edit settings and apply them, until they are answered; how."""
+    before = rig.client.status()["settings"]["answered"]
+
+    def edit():
+        for key, value in values.items():
+            page.locator(f"#setting-trial-{key}").fill(value, timeout=PRESS_MS)
+
+    press(page, "Apply", lambda: rig.client.status()["settings"]["answered"] > before, held=False, before=edit)
+    return rig.client.status()["settings"]
+
+
+def run_by_clicks(page, rig):
+    """Arm and start, again where a busy machine loses the lease before the impact; the summary of the run."""
+    while True:
+        press(page, "Arm", lambda: rig.client.status()["state"] != "idle")
+        rig.client.wait_until(
+            lambda status: status["armed"] or (status["state"] == "idle" and not status["running"]), within_s=LONGEST_S
+        )
+        press(page, "Start", lambda: rig.client.status()["state"] != "armed")
+        folder = Path(rig.over()["run"])
+        if (folder / "summary.json").is_file():
+            summary = json.loads((folder / "summary.json").read_text())
+            if not summary["aborted"]:
+                return summary
 
 
 @pytest.mark.parametrize("how", ["button", "space bar"])
@@ -139,14 +179,41 @@ def test_a_page_server_killed_in_a_run_is_back_in_the_same_run_which_goes_on_as_
     assert (record.tick["state"][-1], record.tick["safe"].any()) == (ImpactState.ABORTED, False)
 
 
-def test_a_campaign_is_led_by_clicks_alone_from_the_first_question_to_its_report(page, rig):
+def test_a_setting_is_changed_by_clicks_and_the_next_run_has_it_without_a_restart(page, rig):
+    wanted = {f"trial.{key}": float(value) for key, value in TYPED.items()}
+    assert apply(page, rig, **TYPED)["changed"] == wanted
+    page.get_by_text("Done. The next runs have these settings.").wait_for()
+    until(lambda: page.locator("#settings .changed").filter(has_text="changed").count() == len(TYPED))
+    summary = run_by_clicks(page, rig)
+    assert summary["angle_deg"] == 75.0
+    assert abs(summary["impact_speed_mps"] - 0.06) < 0.01
+    assert page.problems == []
+
+
+def test_a_refused_value_leaves_everything_as_it_was(page, rig):
+    before = rig.client.status()["settings"]["changed"]
+    assert apply(page, rig, angle_deg="100")["refused"] == ["trial.angle_deg: found 100; allowed: a number 10 to 90"]
+    page.locator("#setting-trial-angle_deg-problem").filter(has_text="found 100").wait_for()
+    assert rig.client.status()["settings"]["changed"] == before
+    assert rig.client.status()["state"] == "idle"
+
+
+def test_a_campaign_is_led_by_clicks_alone_from_the_choice_of_its_plan_to_its_report(page, rig):
+    page.get_by_role("heading", name="Plan two, 2 trials").wait_for()  # of the command line
+    press(
+        page, "Choose the plan", lambda: rig.client.status()["settings"]["plan"] == "another.yaml", held=False,
+        before=lambda: page.locator("#plan-choice").select_option("another.yaml", timeout=PRESS_MS),
+    )  # fmt: skip
+    page.get_by_role("heading", name="Plan another, 2 trials").wait_for()
     press(page, "Begin or resume", lambda: rig.asks("ready"))
     page.evaluate(SEE)
-    word = page.get_by_label("A word on it")
+    word, panel = page.get_by_label("A word on it"), page.locator("#verdict")
     for verdict, note in (("Repeat", "footstep"), ("Keep", "clean"), ("Keep", "")):
         until(lambda: rig.asks("ready"))
         press(page, "Everybody is clear: go", lambda: not rig.asks("ready"))
         until(lambda: rig.asks("verdict"))
+        panel.get_by_role("img", name="Force on the obstacle").wait_for()
+        until(lambda: panel.get_by_role("row").filter(has_text="passes").count() > 3)
         press(
             page, f"{verdict} the trial", lambda: not rig.asks("verdict"), held=False,
             before=lambda note=note: word.fill(note, timeout=PRESS_MS),

@@ -21,8 +21,8 @@ READY = {"key": "ready", "text": "Set it", "choices": ["start"], "trial": 1}
         ({"command_server": False}, UNKNOWN),
     ],
 )
-def test_the_state_line_is_as_wide_as_the_screen_and_48_pixels_high_or_more(server, shown, changed, word):
-    page = shown(viewport={"width": 1280, "height": 800})
+def test_the_state_line_is_as_wide_as_the_screen_and_48_pixels_high_or_more(still, changed, word):
+    page, server = still
     server.show(**changed)
     until(lambda: line(page) == word)
     box = page.locator(".state").bounding_box()
@@ -44,7 +44,8 @@ def test_the_state_line_is_as_wide_as_the_screen_and_48_pixels_high_or_more(serv
         ({"lease": MINE, "state": "campaign", "question": READY}, ["Everybody is clear: go"]),
     ],
 )  # fmt: skip
-def test_one_button_is_the_large_one_by_the_state(page, server, changed, primary):
+def test_one_button_is_the_large_one_by_the_state(still, changed, primary):
+    page, server = still
     server.show(**changed)
     until(
         lambda: (
@@ -70,8 +71,10 @@ def test_in_a_run_force_energy_gap_speed_and_log_are_in_view_without_scrolling(s
 
 
 @pytest.mark.parametrize("width", [1280, 1920, 2560])
-def test_no_column_is_empty(server, shown, width):
-    page = shown(viewport={"width": width, "height": 1080})
+def test_no_column_is_empty(still, width):
+    page, server = still
+    page.set_viewport_size({"width": width, "height": 1080})
+    server.settle()
     # in each row of the page, what stands in it reaches from one side to the other
     boxes = page.evaluate(
         "[...document.querySelectorAll('main > *')].map((one) => one.getBoundingClientRect())"
@@ -83,7 +86,7 @@ def test_no_column_is_empty(server, shown, width):
         assert max(box[2] for box in row) > width - 60
 
 
-def test_a_number_that_a_rig_does_not_have_takes_no_place(server, shown):
-    page = shown()
+def test_a_number_that_a_rig_does_not_have_takes_no_place(still):
+    page, _ = still
     assert page.get_by_text("gap to the obstacle").is_hidden()
     page.get_by_text("until impact").wait_for()
