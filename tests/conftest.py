@@ -95,7 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     rest = [item for module in modules if module not in slow for item in module]
     packages: dict[tuple[str, ...], list[pytest.Item]] = {}
     for module in slow:
-        packages.setdefault(module[0].path.relative_to(TESTS).parts[:-1][:2], []).extend(module)
+        packages.setdefault(module[0].path.parent.parts[: len(TESTS.parts) + 2], []).extend(module)  # tests/hil/app
     shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
     for package in sorted(packages.values(), key=len, reverse=True):
         min(shares, key=len).extend(package)
