@@ -42,6 +42,7 @@ settings.load_profile("fuzz" if os.environ.get("HIL_FUZZ") else "suite")
 
 # Environment variable with the folder of locks that the workers of one session share.
 LOCKS = "HIL_TEST_LOCKS"
+TESTS = Path(__file__).parent
 # Written to a port after the bytes that a test expects there.
 MARK = b"|"
 # Of a failed test, the longest.
@@ -84,14 +85,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # after shuffling and deselection
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put modules with slow tests first in each worker's share: one at the end would keep only one worker busy."""
+    """Put modules with slow tests first in each worker's share: one at the end would keep only one worker busy.
+
+    Those of one package go to one worker, which makes the runs that they share once.
+    """
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     modules = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.path)]
     slow = [module for module in modules if any(item.get_closest_marker("slow") for item in module)]
     rest = [item for module in modules if module not in slow for item in module]
+    packages: dict[tuple[str, ...], list[pytest.Item]] = {}
+    for module in slow:
+        packages.setdefault(module[0].path.parent.parts[: len(TESTS.parts) + 2], []).extend(module)  # tests/hil/app
+    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    for package in sorted(packages.values(), key=len, reverse=True):
+        min(shares, key=len).extend(package)
     ordered: list[pytest.Item] = []
-    for worker in range(workers):
-        share = [item for module in slow[worker::workers] for item in module]
+    for worker, share in enumerate(shares):
         room = (
             len(items) * (worker + 1) // workers - len(ordered) - len(share)
         )  # `--dist worksteal` begins with even shares

@@ -74,8 +74,9 @@ def make_environment(folder: Path, python: str, wheel: Path) -> None:
 def share_kernels(environment: Path, cache: Path) -> int:
     """Copy the kernels that this tree has compiled to where the installed packages look for theirs.
 
-    They are the same where text, Python and numba are, which the name of their folder says; numba names the folders
-    inside by the path of the source. A check of the package then takes a minute less.
+    They are the same where text, Python and numba are, which the name of their folder says. Inside, those of `models`
+    are for every clone, and numba names the folders of others by the path of the source. A check of the package then
+    takes a minute less.
 
     Args:
         environment: with the same Python as this one.
@@ -87,7 +88,10 @@ def share_kernels(environment: Path, cache: Path) -> int:
     from models.kernels.compiled import CACHE_FOLDER  # of this tree
 
     (site,) = environment.glob("lib/python*/site-packages")
-    count = 0
+    of_models = list(CACHE_FOLDER.glob("models*"))
+    for compiled in of_models:
+        shutil.copytree(compiled, cache / CACHE_FOLDER.name / compiled.name)
+    count = len(of_models)
     for name in PACKAGES:
         for source in [ROOT / name, *(path for path in (ROOT / name).rglob("*") if path.is_dir())]:
             installed = site / source.relative_to(ROOT)

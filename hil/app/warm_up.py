@@ -103,7 +103,7 @@ def _run_all(rig: Rig, progress: Progress) -> None:
 
 
 def _cached() -> bool:
-    """Whether this installation has kernels in the cache, where another clone of the same source has its own."""
+    """Whether the cache has kernels of this source, which all its clones share."""
     folder = Path(cast(Any, fill_mass_matrix).inlined.stats.cache_path)
     return next(folder.glob("*.nbi"), None) is not None
 

@@ -6,7 +6,7 @@ version and of Python's: an edit anywhere under `models` starts from an empty fo
 
 The parent of that folder is the first of `ROVER_HIL_CACHE`, `NUMBA_CACHE_DIR`, `$XDG_CACHE_HOME/rover-hil` and
 `~/.cache/rover-hil` that is set; where it cannot be written, a folder of this user's own under the temporary directory.
-Folders of older code remain and may be deleted at any time.
+Clones of the same source share that folder. Folders of older code remain and may be deleted at any time.
 """
 
 import hashlib

@@ -8,17 +8,24 @@ has none, and Python never gets hold of it.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from llvmlite.binding import Linkage
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.registry import CPUDispatcher
 from numba.core.types import unliteral
 from numba.core.types.functions import BaseFunction
 
+if sys.platform != "win32":
+    import fcntl
+
+_MODELS = Path(__file__).resolve().parent.parent
 _DEFAULTS = {name: option.default for name, option in Flags.options.items()}
 
 
@@ -89,7 +96,48 @@ class _InlinedCompiler(_Compiler):
     library = _InlinedLibrary
 
 
-class _InlinedCache(FunctionCache):
+class _Locator(UserProvidedCacheLocator):
+    """Names a kernel of `models` by its place there, not by that of the clone: the folder above has the source's hash.
+
+    So a further clone of the same source compiles nothing. Kernels of other packages are not in that hash, and each
+    clone has its own.
+    """
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        place = Path(py_file).resolve().parent
+        if place.is_relative_to(_MODELS):
+            return "_".join((_MODELS.name, *place.relative_to(_MODELS).parts))
+        return str(super().get_suitable_cache_subpath(py_file))
+
+
+class _CacheFiles(CompileResultCacheImpl):
+    _locator_classes = (_Locator, *CompileResultCacheImpl._locator_classes)
+
+
+@contextmanager
+def _alone(folder: str) -> Iterator[None]:
+    """Only one process at a time writes to a folder of the cache; on Windows there is no such lock.
+
+    numba numbers a new file by those that the index names: two processes could write different kernels to one file.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    with open(Path(folder) / "lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class _Cache(FunctionCache):
+    _impl_class = _CacheFiles
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with _alone(self.cache_path):
+            super().save_overload(sig, data)
+
+
+class _InlinedCache(_Cache):
     """Keeps the inlined form apart from the other, in the same index."""
 
     def _index_key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
@@ -118,7 +166,7 @@ class Kernel(CPUDispatcher):
         targetoptions: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(py_func, locals, targetoptions, _Compiler)
-        self.enable_caching()
+        self._cache = _Cache(py_func)
         self.inlined = _Inlined(
             py_func, locals, {**(targetoptions or {}), "no_cpython_wrapper": True}, _InlinedCompiler
         )

@@ -52,7 +52,7 @@ def test_the_last_line_of_compiling_says_that_all_is_compiled(monkeypatch):
     assert said[-1].startswith("all kernels are compiled: 2 by this process")
 
 
-def test_kernels_of_another_clone_are_not_taken_for_those_of_this_one(monkeypatch, tmp_path):
+def test_kernels_of_other_source_are_not_taken_for_those_of_this_one(monkeypatch, tmp_path):
     here, other = tmp_path / "rover_here", tmp_path / "rover_other"
     for folder in (here, other):
         folder.mkdir()

@@ -32,6 +32,8 @@ def torque(slip):
     return 0.25 * pull(slip)
 """
 PROGRAM = "from models.caller import torque; print(torque(0.3))"
+# What is compiled, and the torque.
+COMPILED = "from models.kernels.compiled import on_compiling; on_compiling(print); " + PROGRAM
 BOTH_FORMS = """
 from models.caller import pull, torque
 print(torque(0.3), pull(0.3), len(pull.overloads), len(pull.inlined.overloads))
@@ -81,6 +83,17 @@ def test_cache_is_used_again_and_follows_an_edited_callee_in_another_file(packag
 
     (package / "callee.py").write_text(CALLEE.replace("10.0", "5.0"))
     assert torque_in_a_new_process(tmp_path, cache) == 0.5 * first
+
+
+def test_a_further_clone_of_the_same_source_compiles_nothing(package: Path, tmp_path: Path) -> None:
+    cache, clone = tmp_path / "cache", tmp_path / "clone"
+    first = in_a_new_process(COMPILED, tmp_path, cache)
+    assert first.split() == ["torque", "pull", "0.75"]
+    shutil.copytree(package, clone / "models", ignore=shutil.ignore_patterns("__pycache__"))
+    assert in_a_new_process(COMPILED, clone, cache) == "0.75\n"
+    (clone / "models" / "callee.py").write_text(CALLEE.replace("10.0", "5.0"))
+    assert in_a_new_process(COMPILED, clone, cache).split() == ["torque", "pull", "0.375"]
+    assert in_a_new_process(COMPILED, tmp_path, cache) == "0.75\n"
 
 
 def test_python_and_kernels_have_their_own_form_of_a_kernel_each_cached(package: Path, tmp_path: Path) -> None:
