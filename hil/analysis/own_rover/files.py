@@ -75,7 +75,7 @@ class RoverFiles:
 
 
 def name_of(path: Path, folder: Path) -> str:
-    """A name for the rover of a file: that of the file, as a config may be named, unless its URDF would be that file."""
+    """A name for the rover of a file: that of the file in letters of a config, unless its URDF would be that file."""
     name = re.sub("[^A-Za-z0-9_-]+", "_", path.stem).strip("_-")[:54] or "rover"
     return f"{name}_imported" if (folder / f"{name}.urdf").resolve() == path.resolve() else name
 
