@@ -124,6 +124,20 @@ def test_locks_and_files_that_do_not_fit_the_rover_are_refused_by_their_keys(
     assert words in found[key], found
 
 
+def test_a_kind_that_wheels_have_too_does_not_lock_them(tmp_path: Path) -> None:
+    pan = '<link name="head"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial></link>'
+    pan += (
+        '<joint name="pan_axle" type="continuous"><parent link="mast"/><child link="head"/>'
+    pan += '<axis xyz="0 0 1"/></joint>'
+    )
+    (tmp_path / "pan.urdf").write_text(EXAMPLE.read_text(encoding="utf-8").replace("</robot>", pan + "</robot>"))
+    own = {"rover.imported.urdf": str(tmp_path / "pan.urdf")}
+    with pytest.raises(ConfigError, match=r"of the wheels' fl_axle, .*allowed: names of joints: .*; pan_axle"):
+        load_config("sim_imported", {**own, "rover.locks": {"axle": 0}})
+    held = load_config("sim_imported", {**own, "rover.locks": {"pan_axle": 9}})
+    assert held.layout.turning == ("left_rocker_joint", "right_rocker_joint")
+
+
 def test_a_locked_joint_does_not_turn_and_a_steered_one_stays_at_its_angle() -> None:
     config = load_config("sim_impact", ["rover.locks={rear_bogie: 3, front_left_steering: 10}"])
     rover = config.rover_model()
