@@ -126,10 +126,8 @@ def test_locks_and_files_that_do_not_fit_the_rover_are_refused_by_their_keys(
 
 def test_a_kind_that_wheels_have_too_does_not_lock_them(tmp_path: Path) -> None:
     pan = '<link name="head"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial></link>'
-    pan += (
-        '<joint name="pan_axle" type="continuous"><parent link="mast"/><child link="head"/>'
+    pan += '<joint name="pan_axle" type="continuous"><parent link="mast"/><child link="head"/>'
     pan += '<axis xyz="0 0 1"/></joint>'
-    )
     (tmp_path / "pan.urdf").write_text(EXAMPLE.read_text(encoding="utf-8").replace("</robot>", pan + "</robot>"))
     own = {"rover.imported.urdf": str(tmp_path / "pan.urdf")}
     with pytest.raises(ConfigError, match=r"of the wheels' fl_axle, .*allowed: names of joints: .*; pan_axle"):
