@@ -23,7 +23,6 @@ loads with levers that are held. Run it with `.venv/bin/python examples/pantogra
     levers of 0.2 m at 75 degrees: it stands down to a slope of -7.6 degrees
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, degrees, radians, sin
 
@@ -84,7 +83,7 @@ class Slope:
         self.weight = GRAVITY * rover.mass
         self.torque = self.weight * sin(angle) * RADIUS / 6.0  # of each drive
 
-    def q(self, state: Sequence[float]) -> np.ndarray:
+    def q(self, state: np.ndarray) -> np.ndarray:
         """Configuration of the rover."""
         height, pitch, bogie, lever = state
         q = self.rover.neutral()
@@ -93,11 +92,11 @@ class Slope:
             q[self.place[name]] = angle
         return q
 
-    def depth(self, state: Sequence[float]) -> np.ndarray:
+    def depth(self, state: np.ndarray) -> np.ndarray:
         """Of the front, middle and rear wheels over the ground."""
         return self.rover.wheel_positions(self.q(state))[::2, 2] - RADIUS
 
-    def energy(self, state: Sequence[float]) -> float:
+    def energy(self, state: np.ndarray) -> float:
         """Potential energy, less the work of the drives, which turn the wheels against what carries them."""
         _, pitch, bogie, lever = state
         q, still = self.q(state), np.zeros(self.rover.nv)
@@ -110,8 +109,11 @@ class Slope:
 
     def stand(self, lever: float) -> np.ndarray:
         """The state with all wheels on the ground."""
-        free = fsolve(lambda free: self.depth((*free, lever)), (0.0, 0.0, 0.0))
-        return np.array([*free, lever])
+
+        def depth(free: np.ndarray) -> np.ndarray:
+            return self.depth(np.array([*free, lever]))
+
+        return np.array([*fsolve(depth, (0.0, 0.0, 0.0)), lever])
 
     def push(self, lever: float) -> float:
         """Torque on the levers [N m]: below 0 above a stable angle, above 0 below it."""

@@ -22,7 +22,8 @@ rover = typer.Typer(
 def import_rover(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A URDF, or an MJCF, which needs the extra mjcf.")],
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Of config and files; FILE's.", show_default=False)
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Of config and files; else that of FILE.", show_default=False),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where NAME.yaml, .urdf and .png go.")] = Path(),
     wheels: Annotated[
@@ -47,7 +48,7 @@ def import_rover(
     named = None if wheels is None else [one.strip() for one in wheels.split(",") if one.strip()]
     with usage_errors():
         try:
-            files = RoverFiles(out, name or name_of(file))
+            files = RoverFiles(out, name or name_of(file, out))
             found = read_rover(file, named, wheel_radius_m, wheel_width_m)
             files.write(found, file.name)
         except RoverFileError as error:
@@ -55,9 +56,10 @@ def import_rover(
             raise typer.Exit(USAGE) from None
         try:
             config = load_config(files.config)
-        except ConfigError:
-            files.remove()
-            raise
+        except ConfigError as error:  # of the rover on this rig: a light wheel on stiff soil, for example
+            complain(f"wrote {files.config} and {files.urdf}, which a trial does not take yet; change these keys there")
+            complain(str(error))
+            raise typer.Exit(USAGE) from None
 
     from hil.analysis.energy import energy_table, peak_in_words
     from hil.analysis.own_rover.look import joints_in_words, look_at, wheels_table

@@ -183,7 +183,7 @@ def test_a_hostile_json_file_ends_in_a_sentence(
     refused(command(tmp_path, *arguments), 1, 2)
 
 
-@pytest.mark.parametrize("kind", ROVERS)
+@pytest.mark.parametrize("kind", share(ROVERS))
 def test_a_hostile_rover_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
     (tmp_path / "rover.urdf").write_bytes(ROVERS[kind])
     refused(command(tmp_path, "rover", "import", "rover.urdf"), 2)
@@ -198,7 +198,7 @@ def test_a_config_with_a_hostile_rover_ends_in_a_sentence(tmp_path: Path, kind: 
 
 
 def test_there_are_more_than_three_hundred_hostile_files() -> None:
-    texts = 2 * len(YAML) + 3 * len(JSON) + len(CALIBRATIONS)
+    texts = 2 * len(YAML) + 3 * len(JSON) + len(CALIBRATIONS) + len(ROVERS)
     assert len(RECORDS) + texts > 300
 
 

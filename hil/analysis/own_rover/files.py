@@ -73,15 +73,11 @@ class RoverFiles:
         except (OSError, ValueError) as error:
             raise RoverFileError(f"{self.urdf.parent}: {getattr(error, 'strerror', None) or error}") from None
 
-    def remove(self) -> None:
-        """Remove what was written of a rover that turned out to be none."""
-        for path in (self.config, self.urdf, self.sketch):
-            path.unlink(missing_ok=True)
 
-
-def name_of(path: Path) -> str:
-    """A name for the rover of a file: that of the file, as a config may be named."""
-    return re.sub("[^A-Za-z0-9_-]+", "_", path.stem).strip("_-")[:64] or "rover"
+def name_of(path: Path, folder: Path) -> str:
+    """A name for the rover of a file: that of the file in letters of a config, unless its URDF would be that file."""
+    name = re.sub("[^A-Za-z0-9_-]+", "_", path.stem).strip("_-")[:54] or "rover"
+    return f"{name}_imported" if (folder / f"{name}.urdf").resolve() == path.resolve() else name
 
 
 def urdf_of(config: Config) -> str:

@@ -18,9 +18,10 @@ from pydantic import Field, ModelWrapValidatorHandler, create_model, field_valid
 
 from drivers.extensions import ROVERS as INSTALLED
 from drivers.extensions import ExtensionError, installed_names, load_installed
-from drivers.section import Listed
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.base import Section
+from hil.config.schema.rover_locks import lock_problem
+from hil.config.schema.rover_of_a_file import ImportedSection
 from models.rover.chassis import ChassisParameters
 from models.rover.imported import IMPORTED, imported
 from models.rover.locks import locked
@@ -137,17 +138,6 @@ class DrawbarLoad(Section):
     z_m: float = Field(0.0, ge=-5, le=5, description="where it acts, over the ground that the rover stands on")
 
 
-class ImportedSection(Section):
-    """A rover of a file, as `hil rover import` writes it."""
-
-    urdf: str | None = Field(
-        None, description="path of a URDF, relative to this file; an effective config has its text; null: another type"
-    )
-    wheels: Listed[str] | None = Field(
-        None, min_length=2, max_length=10, description="its wheels: links or joints; null: those that are recognised"
-    )
-
-
 class _Type(Section):
     type: str = Field("rcp", description="type of the rover", json_schema_extra={"enum": [*ROVERS, IMPORTED]})
 
@@ -205,25 +195,11 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
                 self._whole()
             except ValueError as error:
                 found, _, allowed = str(error).rpartition("allowed: ")
-                raise _refused("imported.urdf", found.rstrip(", ") or "no rover", allowed) from None
-        if self.locks:
-            self._check_locks()
+                wrong = Problem("rover.imported.urdf", found.rstrip(", ") or "no rover", allowed, ("rover.type",))
+                raise CrossCheckError([wrong]) from None
+        if self.locks and (problem := lock_problem(self.type, self._whole(), self._locks())):
+            raise CrossCheckError([problem])
         return self
-
-    def _check_locks(self) -> None:
-        whole = self._whole()
-        known = whole.lockable()
-        kinds = {name.rsplit("_", 1)[-1] for name in known}
-        unknown = sorted(set(self.locks) - {*known} - kinds)
-        if unknown:
-            allowed = (
-                f"joints of rover.type {self.type} that are not of wheels or coupled: {', '.join(known) or 'none'}"
-            )
-            raise _refused("locks", f"of {', '.join(unknown)}", allowed)
-        try:
-            self.kind.wheels()
-        except ValueError as error:
-            raise _refused("locks", str(error), "locks that leave the rover its wheels and couplings") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As values: the classes of its sections are made at import, and no module has them by name."""
@@ -232,9 +208,12 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
     @property
     def kind(self) -> Kind:
         """The rover of this type, with its locks."""
-        locks = tuple(sorted((name, math.radians(angle)) for name, angle in self.locks.items()))
-        whole = self._whole()
+        whole, locks = self._whole(), self._locks()
         return locked(whole, locks) if locks else whole  # type: ignore[arg-type]  # a class can be hashed
+
+    def _locks(self) -> tuple[tuple[str, float], ...]:
+        """By name or kind of a joint, in rad."""
+        return tuple(sorted((name, math.radians(angle)) for name, angle in self.locks.items()))
 
     def _whole(self) -> Kind:
         """The rover of this type without its locks. Raises ValueError: its file is none of a rover."""
@@ -281,10 +260,6 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
                 for name, one in self.kind.quantities().items()
             }
         )
-
-
-def _refused(key: str, found: str, allowed: str) -> CrossCheckError:
-    return CrossCheckError([Problem(f"rover.{key}", found, allowed, ("rover.type",))])
 
 
 @functools.cache

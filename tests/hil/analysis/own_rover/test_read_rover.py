@@ -93,7 +93,7 @@ REFUSED = {
         '<joint name="left_rocker" type="slide" axis',
         "prismatic joint left_rocker",
     ),
-    "a ball": ('axis="0 1 0" pos="0.05 0 0" range="-30 30" limited="true"', 'type="ball"', "ball joint left_rocker"),
+    "a ball": ('axle" axis="0 0 1"', 'axle" type="ball"', "ball joint front_left_axle"),
     "two joints": (
         '<geom type="box" size="0.3',
         '<joint axis="1 0 0"/><geom type="box" size="0.3',
