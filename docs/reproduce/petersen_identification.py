@@ -219,9 +219,12 @@ def _quoted(starts: int) -> list[str]:
         ),
         (
             "Table 6.2", "from 2.5e5, 0.5, 0.15, 0.5 the search ends at 1.58e5, 0.501, 0.0813, 0.819",
-            f"a run made with just these: ends at {_set(own)}, cost {cost:.1e}",
+            f"a run made with just these: ends at {_set(own)}, cost {cost:.1e} (0 is possible)",
             f"stiffness {own['stiffness'] / 1.58e5 - 1:+.0%}, rebound {own['rebound'] / 0.0813 - 1:+.0%}",
-            "the cost is as good as zero all the same: the data do not hold the search back from there",
+            "the search creeps along a valley that is narrow and has no end: the largest eigenvalue is "
+            f"{values[0] / values[1]:.0e} times the second, and along two directions the cost does not change".replace(
+                "e+0", "e"
+            ),
         ),
         (
             "6.2, cost", "four parameters from one run: speed and spin of both sides",

@@ -16,8 +16,8 @@ from hil.cli import run
 from hil.config import load_config
 
 PRESSED = "radius_m,width_m,load_N,sinkage_m,sinkage_m_sd\n0.175,0.15,50,{}\n0.175,0.15,200,{}\n0.175,0.15,800,{}\n"
-# What the soil of sim_drawbar gives under that wheel, to the last digit but one.
-DEPTHS = ("0.00210,0.00005", "0.00636,0.00005", "0.01931,0.00005")
+# What the soil of sim_drawbar gives under that wheel, to a micrometre.
+DEPTHS = ("0.001186,0.00002", "0.003601,0.00002", "0.010979,0.00005")
 
 
 @pytest.fixture(autouse=True)
