@@ -63,10 +63,10 @@ def simulated(soil: Mapping[str, float], torque: float, pull: float) -> tuple[Fl
     return over_time, over_time / (radius * (1.0 - slip))
 
 
-def residuals(soil: Mapping[str, float], truth: Mapping[str, float]) -> FloatArray:
+def residuals(soil: Mapping[str, float], ground_truth: Mapping[str, float]) -> FloatArray:
     """Weighted residuals of (6.1), both sides alike, each over the root of the number of steps."""
     radius = WHEEL.radius_m
-    pull, torque, _ = state(truth, SLIP)
+    pull, torque, _ = state(ground_truth, SLIP)
     speed, spin = (1.0 - SLIP) * RIM_MPS, RIM_MPS / radius
     weight = spin / (speed / radius + spin)
     over_time, spins = simulated(soil, float(torque[0]), 4.0 * float(pull[0]))
@@ -74,13 +74,13 @@ def residuals(soil: Mapping[str, float], truth: Mapping[str, float]) -> FloatArr
     return np.concatenate(parts) / math.sqrt(STEPS)
 
 
-def searched(start: Mapping[str, float], truth: Mapping[str, float]) -> tuple[dict[str, float], float]:
+def searched(start: Mapping[str, float], ground_truth: Mapping[str, float]) -> tuple[dict[str, float], float]:
     """Where Nelder and Mead's search ends, unconstrained as published, and the cost there."""
 
     def cost(a: FloatArray) -> float:
         if not (0.3 <= a[1] <= 1.75 and 0.0 < a[2] <= 1.0 and a[0] > 0.0 and a[3] > 0.0):
             return 1e3  # no soil: our wheel has no forces there
-        return float(np.sum(residuals(dict(zip(USUAL, a.tolist(), strict=True)), truth) ** 2))
+        return float(np.sum(residuals(dict(zip(USUAL, a.tolist(), strict=True)), ground_truth) ** 2))
 
     first = np.array([start[name] for name in USUAL])
     found = minimize(lambda x: cost(first * x), np.ones(4), method="Nelder-Mead", options={"maxfev": 400})
@@ -159,9 +159,9 @@ LADDER: Mapping[str, Callable[[], list[Window]]] = {
 }  # fmt: skip
 
 
-def synthetic(windows: Sequence[Window], truth: Mapping[str, float], seed: int | None) -> list[Window]:
+def synthetic(windows: Sequence[Window], ground_truth: Mapping[str, float], seed: int | None) -> list[Window]:
     """The windows with values of a known soil, and errors by their covariance; None: without errors."""
-    forward, soil = Forward(windows), soil_of({**ASSUMED, **truth})
+    forward, soil = Forward(windows), soil_of({**ASSUMED, **ground_truth})
     values = forward.predict(soil)
     if seed is not None:
         factor = np.linalg.cholesky(forward.covariance(soil))
@@ -172,23 +172,23 @@ def synthetic(windows: Sequence[Window], truth: Mapping[str, float], seed: int |
     return [window.measuring(one) for window, one in zip(windows, found, strict=True)]
 
 
-def coverage(windows: Sequence[Window], truth: Mapping[str, float], seeds: Sequence[int]) -> dict[str, float]:
+def coverage(windows: Sequence[Window], ground_truth: Mapping[str, float], seeds: Sequence[int]) -> dict[str, float]:
     """Share of the seeds in which the 95 % interval of a parameter holds the true value; the search starts at 6.2's."""
     inside = dict.fromkeys(USUAL, 0)
     for seed in seeds:
-        found = identify(synthetic(windows, truth, seed), {**ASSUMED, **START}, starts=())
+        found = identify(synthetic(windows, ground_truth, seed), {**ASSUMED, **START}, starts=())
         for one in found.parameters:
-            inside[one.name] += one.low <= truth[one.name] <= one.high
+            inside[one.name] += one.low <= ground_truth[one.name] <= one.high
     return {name: count / len(seeds) for name, count in inside.items()}
 
 
 def rung(name: str) -> tuple[int, int, dict[str, float], bool]:
-    """Of a set of experiments at the true soil: values, told directions, factor of each 95 % interval, all told."""
+    """Of a set of experiments at the true soil: values, determined directions, factor of each 95 % interval, all."""
     windows = synthetic(LADDER[name](), RESULTS[2], None)
     found = identify(windows, {**ASSUMED, **RESULTS[2]}, starts=())
     sd = np.sqrt(np.diag(found.covariance))
     factors = {one: float(np.exp(min(1.96 * s, 700.0))) for one, s in zip(USUAL, sd, strict=True)}
-    return len(found.residuals), sum(one.told for one in found.directions), factors, found.told
+    return len(found.residuals), sum(one.determined for one in found.directions), factors, found.determined
 
 
 # ---- the page ----------------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def _quoted(starts: int) -> list[str]:
         (
             "6.2.1, run 1", "spin slightly high: traction is insensitive to slip there",
             f"torque over slip is {_slope(0.2):.0f} N m at a slip of 0.2 and {_slope(0.8):.0f} at 0.8",
-            "none", "K is told worse the flatter the curve is: low slips tell it",
+            "none", "K is determined worse the flatter the curve is: low slips tell it",
         ),
     ]  # fmt: skip
     return [f"| {' | '.join(row)} |" for row in rows]
@@ -253,12 +253,12 @@ def _quoted(starts: int) -> list[str]:
 def _ladder(seeds: int) -> list[str]:
     rows = []
     for name in LADDER:
-        values, told, factors, whole = rung(name)
+        values, determined, factors, whole = rung(name)
         windows = [replace(window) for window in LADDER[name]()]
         inside = coverage(windows, RESULTS[2], range(seeds)) if whole else {}
         texts = [_factor(factor) for factor in factors.values()]
         covered = ", ".join(f"{100 * share:.1f}" for share in inside.values()) if whole else "-"
-        rows.append(f"| {name} | {values} | {told} of 4 | {' | '.join(texts)} | {covered} |")
+        rows.append(f"| {name} | {values} | {determined} of 4 | {' | '.join(texts)} | {covered} |")
     return rows
 
 
@@ -280,7 +280,7 @@ def _short(value: float) -> str:
 
 
 def _factor(factor: float) -> str:
-    return f"{factor:.2f}" if factor < 10.0 else "not told"
+    return f"{factor:.2f}" if factor < 10.0 else "not determined"
 
 
 _HEAD = """# Petersen 2012, 6.2: soil identification, reproduced and mended
@@ -303,7 +303,7 @@ errors in which the interval holds the true value (stiffness, exponent, rebound,
 Uncertainties are assumptions, and stand in the script: a pull to 2 N, 1 % and 2.5 N of zero, a torque to 1 N m and
 2.5 %, a sinkage to 0.5 mm, a slip to 0.004, a load to 1 %; of a carriage and a press less.
 
-| experiments | values | told | stiffness | exponent | rebound | slip modulus | holds the truth [%] |
+| experiments | values | determined | stiffness | exponent | rebound | slip modulus | holds the truth [%] |
 |---|---|---|---|---|---|---|---|"""
 _TAIL = """
 - **A sinkage test parts stiffness and exponent**, which no number of drives with one load does.

@@ -53,12 +53,12 @@ def test_two_of_the_four_eigenvalues_of_his_cost_are_zero(rows):
 def test_a_soil_that_fits_has_no_cost_and_a_wrong_one_has():
     from petersen_identification import RESULTS, residuals
 
-    truth = RESULTS[2]
-    assert np.abs(residuals(truth, truth)).max() < 1e-8
-    for name in truth:
-        assert np.abs(residuals({**truth, name: 1.2 * truth[name]}, truth)).max() > 1e-3
-    soft = {**truth, "stiffness": 3e4}  # more resistance: it stops
-    assert np.abs(residuals(soft, truth)).max() > 0.3
+    ground_truth = RESULTS[2]
+    assert np.abs(residuals(ground_truth, ground_truth)).max() < 1e-8
+    for name in ground_truth:
+        assert np.abs(residuals({**ground_truth, name: 1.2 * ground_truth[name]}, ground_truth)).max() > 1e-3
+    soft = {**ground_truth, "stiffness": 3e4}  # more resistance: it stops
+    assert np.abs(residuals(soft, ground_truth)).max() > 0.3
 
 
 @pytest.mark.slow
@@ -77,11 +77,11 @@ def test_the_ladder_of_experiments_tells_what_the_page_says(rows):
     from petersen_identification import LADDER, rung
 
     for name in LADDER:
-        values, told, factors, whole = rung(name)
+        values, determined, factors, whole = rung(name)
         cells = rows[name]
-        assert cells[:2] == [str(values), f"{told} of 4"]
+        assert cells[:2] == [str(values), f"{determined} of 4"]
         for factor, cell in zip(factors.values(), cells[2:6], strict=True):
-            assert cell == "not told" if factor >= 10.0 else float(cell) == pytest.approx(factor, abs=0.011)
+            assert cell == "not determined" if factor >= 10.0 else float(cell) == pytest.approx(factor, abs=0.011)
         assert (cells[6] != "-") == whole
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from hil.analysis.identification.fit import TOLD_FACTOR, Direction, Identification
+from hil.analysis.identification.fit import DETERMINED_FACTOR, Direction, Identification
 from hil.analysis.identification.forward import Forward
 from hil.analysis.identification.parameters import RANGES, soil_of
 from hil.analysis.identification.windows import Measured, Window
@@ -28,15 +28,15 @@ _STEP = 1e-4
 
 
 def in_words(found: Identification) -> list[str]:
-    """A sentence for each direction that is not told, and one where all are."""
-    texts = [_untold(one) for one in found.directions if not one.told]
+    """A sentence for each direction that is not determined, and one where all are."""
+    texts = [_undetermined(one) for one in found.directions if not one.determined]
     if not texts:
         names = ", ".join(one.name for one in found.parameters)
-        return [f"The data tell all of {names}, each combination within a factor of {TOLD_FACTOR:g}."]
+        return [f"The data tell all of {names}, each combination within a factor of {DETERMINED_FACTOR:g}."]
     return texts
 
 
-def _untold(direction: Direction) -> str:
+def _undetermined(direction: Direction) -> str:
     parts = {name: weight for name, weight in direction.weights.items() if abs(weight) >= _PART}
     width = (
         "nothing that was measured depends on it"
@@ -44,14 +44,14 @@ def _untold(direction: Direction) -> str:
         else f"its 95 % interval is a factor of {math.exp(1.96 * direction.sd):.3g} either way"
     )
     if len(parts) == 1:
-        return f"{next(iter(parts))} cannot be told: {width}."
+        return f"{next(iter(parts))} cannot be determined: {width}."
     names = [*parts]
     product = " ".join(f"{name}^{weight:+.2f}" for name, weight in parts.items())
     return f"{', '.join(names[:-1])} and {names[-1]} cannot be parted: along {product}, {width}."
 
 
 def proposals(found: Identification) -> list[str]:
-    """Experiments that would tell what is not told, the most telling first; none where all is told.
+    """Experiments that would tell what is not determined, the most telling first; none where all is determined.
 
     Each is computed: its measurements are predicted by the soil found, with typical uncertainties, and added to what
     the data tell. One is proposed after the other, as long as each helps.
@@ -75,16 +75,16 @@ def proposals(found: Identification) -> list[str]:
 
 
 def _is_worth(information: FloatArray, more: FloatArray) -> bool:
-    """Whether more tells another direction, or much better what is told worst."""
+    """Whether more tells another direction, or much better what is determined worst."""
     before, after = _rank(information), _rank(information + more)
     return after[0] < before[0] or after[1] < _WORTH * before[1]
 
 
 def _rank(information: FloatArray) -> tuple[int, float]:
-    """Directions that are not told, and the largest standard deviation of a log (a thousand for more)."""
+    """Directions that are not determined, and the largest standard deviation of a log (a thousand for more)."""
     values = np.maximum(np.linalg.eigvalsh(information), 1e-6)
     sd = 1.0 / np.sqrt(values)
-    return int((sd > math.log(TOLD_FACTOR) / 1.96).sum()), float(sd.max())
+    return int((sd > math.log(DETERMINED_FACTOR) / 1.96).sum()), float(sd.max())
 
 
 def _information(windows: Sequence[Window], values: dict[str, float], names: Sequence[str]) -> FloatArray:

@@ -24,7 +24,7 @@ from hil.experiments.figure_form import FigureForm
 FloatArray = NDArray[np.float64]
 _TITLES = {"pull_N": "pull [N]", "torque_Nm": "torque of all wheels [N m]", "sinkage_m": "sinkage [mm]"}
 _POINTS = 50
-# Directions that are not told bend the curves too; beyond this log the linear band means nothing.
+# Directions that are not determined bend the curves too; beyond this log the linear band means nothing.
 _MOST_SD = 0.7
 _LOADS = 4  # curves of one panel, at most
 
@@ -124,7 +124,7 @@ def _along(windows: Sequence[Window], slips: FloatArray, name: str) -> list[Wind
 
 
 def _band(found: Identification, windows: Sequence[Window]) -> tuple[FloatArray, FloatArray | None]:
-    """What the soil found gives, and the half-width of its 95 % band by the told directions."""
+    """What the soil found gives, and the half-width of its 95 % band by the determined directions."""
     forward = Forward(windows)
     middle = forward.predict(soil_of(found.values))
     names = [one.name for one in found.parameters]

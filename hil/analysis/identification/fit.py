@@ -23,17 +23,17 @@ from hil.analysis.identification.windows import IdentificationError, Window
 
 FloatArray = NDArray[np.float64]
 NORMAL = 1.959964
-# What is told is known within this factor, either way, with 95 % confidence.
-TOLD_FACTOR = 2.0
-_TOLD_SD = math.log(TOLD_FACTOR) / NORMAL
-# A misfit that chance gives more rarely than this widens the intervals.
+# What is determined is known within this factor, either way, with 95 % confidence.
+DETERMINED_FACTOR = 2.0
+_DETERMINED_SD = math.log(DETERMINED_FACTOR) / NORMAL
+# A reduced_chi_squared that chance gives more rarely than this widens the intervals.
 _CHANCE = 0.01
 # Step of the differences, in logs; distance of a bound, in logs, that counts as on it.
 _STEP, _ON_BOUND = 1e-5, 1e-4
 # Fits with the covariance of the soil before, at most, and the change of a log at which they end.
 _ROUNDS, _SETTLED = 6, 1e-3
 # Along what the data cannot tell, the search stays near its first start: logs are held there with this standard
-# deviation, a factor of 20. A told direction moves by at most 1.5 % of its distance from there.
+# deviation, a factor of 20. A determined direction moves by at most 1.5 % of its distance from there.
 _HELD_SD = math.log(20.0)
 
 
@@ -45,7 +45,7 @@ class Parameter:
         name: as in section soil.
         value: found.
         low, high: its 95 % interval, within the range of the search.
-        told: the interval reaches no further than a factor of two, either way.
+        determined: the interval reaches no further than a factor of two, either way.
         on_bound: the search ended at an end of its range.
     """
 
@@ -53,7 +53,7 @@ class Parameter:
     value: float
     low: float
     high: float
-    told: bool
+    determined: bool
     on_bound: bool
 
 
@@ -64,12 +64,12 @@ class Direction:
     Attributes:
         weights: of the log of each parameter, unit length.
         sd: standard deviation of the combination's log; infinity: nothing measured depends on it.
-        told: its 95 % interval reaches no further than a factor of two.
+        determined: its 95 % interval reaches no further than a factor of two.
     """
 
     weights: Mapping[str, float]
     sd: float
-    told: bool
+    determined: bool
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,10 @@ class Identification:
     Attributes:
         parameters: searched.
         given: the others, by name.
-        directions: from the best told to the worst; as many as parameters.
+        directions: from the best determined to the worst; as many as parameters.
         residuals: of each measured value.
-        misfit: chi-squared over its degrees of freedom; None: there is no value to spare.
-        widened: factor by which the misfit has widened the intervals; 1: not.
+        reduced_chi_squared: chi-squared over its degrees of freedom; None: there is no value to spare.
+        widened: factor by which the reduced_chi_squared has widened the intervals; 1: not.
         covariance: (parameters, parameters) of the logs; infinite where a direction has no slope.
         windows: fitted.
     """
@@ -102,7 +102,7 @@ class Identification:
     given: Mapping[str, float]
     directions: tuple[Direction, ...]
     residuals: tuple[Residual, ...]
-    misfit: float | None
+    reduced_chi_squared: float | None
     widened: float
     covariance: FloatArray
     windows: tuple[Window, ...]
@@ -113,9 +113,9 @@ class Identification:
         return {**self.given, **{one.name: one.value for one in self.parameters}}
 
     @property
-    def told(self) -> bool:
-        """Every direction is told."""
-        return all(one.told for one in self.directions)
+    def determined(self) -> bool:
+        """Every direction is determined."""
+        return all(one.determined for one in self.directions)
 
     @property
     def information(self) -> FloatArray:
@@ -259,19 +259,21 @@ def _described(fit: _Fit, x: FloatArray, given: Mapping[str, float]) -> Identifi
     on_bound = (x - fit.low < _ON_BOUND) | (fit.high - x < _ON_BOUND)
     return Identification(
         parameters=tuple(
-            Parameter(name, math.exp(x[i]), float(low[i]), float(high[i]), bool(each[i] <= _TOLD_SD), bool(on_bound[i]))
+            Parameter(
+                name, math.exp(x[i]), float(low[i]), float(high[i]), bool(each[i] <= _DETERMINED_SD), bool(on_bound[i])
+            )
             for i, name in enumerate(names)
         ),
         given=dict(given),
         directions=tuple(
-            Direction(dict(zip(names, vector.tolist(), strict=True)), float(one), bool(one <= _TOLD_SD))
+            Direction(dict(zip(names, vector.tolist(), strict=True)), float(one), bool(one <= _DETERMINED_SD))
             for one, vector in zip(sd, vectors, strict=True)
         ),
         residuals=tuple(
             Residual(forward.windows[place].name, quantity, *map(float, numbers))
             for (place, quantity), *numbers in zip(forward.names, forward.value, total, predicted, strict=True)
         ),
-        misfit=squares / spare if spare > 0 else None,
+        reduced_chi_squared=squares / spare if spare > 0 else None,
         widened=widened,
         covariance=covariance,
         windows=forward.windows,

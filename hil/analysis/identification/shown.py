@@ -41,11 +41,11 @@ def warnings_of(found: Identification) -> list[str]:
 
 
 def yaml_section(found: Identification) -> str:
-    """Section soil of a config, to paste; what cannot be told is marked."""
-    told = {one.name: one for one in found.parameters}
+    """Section soil of a config, to paste; what cannot be determined is marked."""
+    searched = {one.name: one for one in found.parameters}
     lines = ["soil:"]
     for name, value in found.values.items():
-        remark = f"  # {_remark(told[name])}" if name in told else "  # given"
+        remark = f"  # {_remark(searched[name])}" if name in searched else "  # given"
         lines.append(f"  {name}: {_number(value)}{remark}")
     return "\n".join(lines) + "\n"
 
@@ -53,11 +53,11 @@ def yaml_section(found: Identification) -> str:
 def parameter_table(found: Identification) -> Table:
     """The parameters with their intervals."""
     table = Table()
-    for column in ("parameter", "value", "95 % interval", "told"):
+    for column in ("parameter", "value", "95 % interval", "determined"):
         table.add_column(column, justify="left" if column == "parameter" else "right")
     for one in found.parameters:
         name = f"{one.name} [{_UNITS[one.name]}]" if one.name in _UNITS else one.name
-        table.add_row(name, f"{one.value:.4g}", f"{one.low:.3g} to {one.high:.3g}", "yes" if one.told else "no")
+        table.add_row(name, f"{one.value:.4g}", f"{one.low:.3g} to {one.high:.3g}", "yes" if one.determined else "no")
     return table
 
 
@@ -81,21 +81,25 @@ def plain(found: Identification) -> dict[str, Any]:
                 "value": one.value,
                 "low": one.low,
                 "high": one.high,
-                "told": one.told,
+                "determined": one.determined,
                 "on_bound": one.on_bound,
             }
             for one in found.parameters
         },
         "given": dict(found.given),
-        "told": found.told,
+        "determined": found.determined,
         "directions": [
-            {"weights": dict(one.weights), "log_sd": None if math.isinf(one.sd) else one.sd, "told": one.told}
+            {
+                "weights": dict(one.weights),
+                "log_sd": None if math.isinf(one.sd) else one.sd,
+                "determined": one.determined,
+            }
             for one in found.directions
         ],
         "in_words": in_words(found),
         "further_experiments": proposals(found),
         "warnings": warnings_of(found),
-        "misfit": found.misfit,
+        "reduced_chi_squared": found.reduced_chi_squared,
         "widened": found.widened,
         "windows": len(found.windows),
         "residuals": [
@@ -130,7 +134,7 @@ def lines_of(whole: dict[str, Any]) -> Iterator[str]:
 
 def _remark(one: Parameter) -> str:
     interval = f"95 % interval {one.low:.3g} to {one.high:.3g}"
-    return interval if one.told else f"not told by the data: {interval}"
+    return interval if one.determined else f"not determined by the data: {interval}"
 
 
 def _number(value: float) -> str:

@@ -69,7 +69,7 @@ def test_a_sinkage_test_gives_stiffness_and_exponent_of_the_soil(bed, tmp_path, 
     soil = load_config("sim_drawbar").soil
     assert found["soil"]["stiffness"] == pytest.approx(soil.stiffness, rel=0.1)
     assert found["soil"]["exponent"] == pytest.approx(soil.exponent, rel=0.02)
-    assert found["told"]
+    assert found["determined"]
     assert found == json.loads((tmp_path / "soil" / "identification.json").read_text())
     assert (tmp_path / "soil" / "identification.png").stat().st_size > 10_000
 
@@ -96,7 +96,7 @@ def test_drives_and_a_sinkage_test_together_give_the_soil_that_the_plant_had(dri
 def test_drives_alone_tell_the_slip_modulus_and_name_what_they_cannot_tell(drives, capsys):
     assert run(["identify", *map(str, drives), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [name for name, one in found["parameters"].items() if one["told"]] == ["slip_modulus"]
+    assert [name for name, one in found["parameters"].items() if one["determined"]] == ["slip_modulus"]
     assert any("cannot be" in text for text in found["in_words"])
     assert any("sinkage test" in text for text in found["further_experiments"])
     assert found["windows"] == 3
@@ -118,7 +118,7 @@ def test_a_run_that_is_given_twice_is_refused(drives, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         ({"accepted": False, "reasons": ["slip is 0.9"]}, r"not accepted \(slip is 0.9\)"),
         ({"experiment": "jog"}, "experiment jog"),
@@ -127,8 +127,8 @@ def test_a_run_that_is_given_twice_is_refused(drives, capsys):
         ({"speed_mps": None}, "the soil that the config assumes"),
     ],
 )
-def test_a_run_that_cannot_be_used_is_refused_in_words(changed, values, told):
-    with pytest.raises(IdentificationError, match=told):
+def test_a_run_that_cannot_be_used_is_refused_in_words(changed, values, message):
+    with pytest.raises(IdentificationError, match=message):
         windows_of([changed(**values)], unverified=True)
 
 
@@ -151,7 +151,7 @@ def test_runs_on_another_soil_are_refused(drives, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([], "give folders of runs, or --tests FILE"),
         (["nowhere"], "nowhere holds no trial.h5"),
@@ -162,9 +162,9 @@ def test_runs_on_another_soil_are_refused(drives, tmp_path):
         (["--tests", "bed.csv"], "too few"),
     ],
 )
-def test_wrong_input_ends_with_status_two_and_no_folder(bed, tmp_path, capsys, arguments, told):
+def test_wrong_input_ends_with_status_two_and_no_folder(bed, tmp_path, capsys, arguments, message):
     assert run(["identify", *arguments]) == 2
     printed = capsys.readouterr()
-    assert told in printed.err
+    assert message in printed.err
     assert "Traceback" not in printed.err
     assert not (tmp_path / "runs").exists()

@@ -45,9 +45,9 @@ def bed():
     return [window((load,), slip, *SD) for load in (400.0, 780.0, 1200.0) for slip in (0.1, 0.3, 0.7)]
 
 
-def with_values(windows, seed=None, truth=TRUTH):
+def with_values(windows, seed=None, ground_truth=TRUTH):
     """What a known soil gives, with errors by their covariance."""
-    forward, soil = Forward(windows), soil_of(truth)
+    forward, soil = Forward(windows), soil_of(ground_truth)
     values = forward.predict(soil)
     if seed is not None:
         factor = np.linalg.cholesky(forward.covariance(soil))
@@ -60,8 +60,8 @@ def with_values(windows, seed=None, truth=TRUTH):
 
 def test_a_known_soil_is_found_from_values_without_errors():
     found = identify(with_values(bed()), PETERSEN)
-    assert found.told
-    assert found.misfit == pytest.approx(0.0, abs=0.05)
+    assert found.determined
+    assert found.reduced_chi_squared == pytest.approx(0.0, abs=0.05)
     for one in found.parameters:
         assert one.value == pytest.approx(TRUTH[one.name], rel=0.01)
         assert one.low < TRUTH[one.name] < one.high
@@ -96,11 +96,11 @@ def test_wider_errors_give_wider_intervals_and_shared_ones_are_not_averaged_away
 
 def test_one_drive_tells_two_of_four_and_a_sinkage_test_is_proposed():
     found = identify(with_values(drives((0.5,), "pull_N", "torque_Nm")), TRUTH)
-    assert [one.told for one in found.directions] == [True, True, False, False]
-    assert [one.name for one in found.parameters if one.told] == ["slip_modulus"]
+    assert [one.determined for one in found.directions] == [True, True, False, False]
+    assert [one.name for one in found.parameters if one.determined] == ["slip_modulus"]
     texts = in_words(found)
     assert len(texts) == 2
-    assert all("cannot be parted" in text or "cannot be told" in text for text in texts)
+    assert all("cannot be parted" in text or "cannot be determined" in text for text in texts)
     assert "stiffness" in " ".join(texts)
     assert "sinkage test" in proposals(found)[0]
 
@@ -115,9 +115,9 @@ def test_where_pull_alone_is_measured_at_one_slip_another_slip_is_proposed():
 
 def test_the_proposed_experiments_tell_what_was_not_told():
     before = drives((0.5,), "pull_N", "torque_Nm")
-    assert not identify(with_values(before), TRUTH).told
+    assert not identify(with_values(before), TRUTH).determined
     after = identify(with_values([*before, *pressed(390.0, 780.0, 1560.0)]), TRUTH)
-    assert after.told
+    assert after.determined
     assert proposals(after) == []
     assert in_words(after)[0].startswith("The data tell all of stiffness")
 
@@ -126,7 +126,7 @@ def test_what_is_not_told_stays_near_the_start():
     found = identify(with_values(pressed(200.0, 800.0)), {**TRUTH, "rebound": 0.3, "slip_modulus": 0.2})
     assert found.values["rebound"] == pytest.approx(0.3, rel=1e-3)
     assert found.values["slip_modulus"] == pytest.approx(0.2, rel=1e-3)
-    assert not any(one.told for one in found.parameters if one.name in ("rebound", "slip_modulus"))
+    assert not any(one.determined for one in found.parameters if one.name in ("rebound", "slip_modulus"))
 
 
 def test_rebound_never_leaves_its_range():
@@ -139,9 +139,13 @@ def test_rebound_never_leaves_its_range():
 
 
 def test_friction_angle_and_cohesion_are_found_where_they_are_asked_for():
-    truth = {**TRUTH, "cohesion_Pa": 800.0, "friction_angle_deg": 26.0}
+    ground_truth = {**TRUTH, "cohesion_Pa": 800.0, "friction_angle_deg": 26.0}
     names = ["slip_modulus", "friction_angle_deg", "cohesion_Pa"]
-    found = identify(with_values(bed(), truth=truth), {**truth, "cohesion_Pa": 0.0, "friction_angle_deg": 33.0}, names)
+    found = identify(
+        with_values(bed(), ground_truth=ground_truth),
+        {**ground_truth, "cohesion_Pa": 0.0, "friction_angle_deg": 33.0},
+        names,
+    )
     assert found.values["friction_angle_deg"] == pytest.approx(26.0, rel=0.02)
     assert found.values["cohesion_Pa"] == pytest.approx(800.0, rel=0.1)
 
@@ -154,7 +158,7 @@ def test_data_that_no_soil_gives_widen_the_intervals():
     ]
     found = identify(wrong, TRUTH)
     assert found.widened > 3.0
-    assert found.misfit == pytest.approx(found.widened**2)
+    assert found.reduced_chi_squared == pytest.approx(found.widened**2)
 
 
 def test_a_turning_wheel_bears_its_load_at_the_depth_that_is_found():
@@ -191,15 +195,15 @@ def test_spreads_along_singular_vectors_are_those_of_the_covariance():
 
 
 @pytest.mark.parametrize(
-    ("names", "told"), [([], "none"), (["k"], "allowed: one or more of stiffness"), (["exponent"] * 2, "each once")]
+    ("names", "message"), [([], "none"), (["k"], "allowed: one or more of stiffness"), (["exponent"] * 2, "each once")]
 )
-def test_parameters_that_cannot_be_found_are_refused(names, told):
-    with pytest.raises(IdentificationError, match=told):
+def test_parameters_that_cannot_be_found_are_refused(names, message):
+    with pytest.raises(IdentificationError, match=message):
         identify(with_values(pressed(300.0)), TRUTH, names)
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"load_N": (math.nan,)}, "not a number"),
         ({"load_N": (-1.0,)}, "at least 0 N"),
@@ -210,9 +214,9 @@ def test_parameters_that_cannot_be_found_are_refused(names, told):
         ({"pull_N": None}, "one of them is needed"),
     ],
 )
-def test_a_window_that_says_too_little_is_refused(changes, told):
+def test_a_window_that_says_too_little_is_refused(changes, message):
     whole = {"load_N": (100.0,), "slip": (0.1,), "pull_N": Measured(1.0, 1.0)}
-    with pytest.raises(IdentificationError, match=told):
+    with pytest.raises(IdentificationError, match=message):
         Window("one", WHEEL, **{**whole, **changes})
 
 

@@ -36,7 +36,7 @@ def test_a_wheel_of_its_own_is_that_of_the_row(read):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "columns none"),
         ("load_N,pull\n1,2\n", "columns load_N, pull"),
@@ -52,8 +52,8 @@ def test_a_wheel_of_its_own_is_that_of_the_row(read):
         ("load_N,pull_N,pull_N_sd\n100,5,1\n", "without a slip"),
     ],
 )
-def test_a_table_that_says_too_little_is_refused(read, text, told):
-    with pytest.raises(IdentificationError, match=told):
+def test_a_table_that_says_too_little_is_refused(read, text, message):
+    with pytest.raises(IdentificationError, match=message):
         read(text)
 
 
