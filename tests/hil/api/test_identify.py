@@ -39,7 +39,7 @@ def test_what_the_data_do_not_determine_is_said(bed):
     assert not found.determined
     assert "rebound" in " ".join(found.in_words)
     assert found.further_experiments
-    assert "rebound" in found._repr_html_()  # noqa: SLF001  what a notebook calls
+    assert "rebound" in found._repr_html_()
 
 
 def test_nothing_to_identify_from_is_a_value_error():
