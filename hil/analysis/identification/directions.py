@@ -25,6 +25,7 @@ _SD, _SINKAGE_SD_M = 0.02, 5e-4
 # Experiments that are proposed, at most, and the share of the worst direction that one has to take away.
 _MOST, _WORTH = 3, 0.9
 _STEP = 1e-4
+_DRIVE = "drive once more, at a slip of"
 
 
 def in_words(found: Identification) -> list[str]:
@@ -61,22 +62,25 @@ def proposals(found: Identification) -> list[str]:
     *simple, single = (
         (text, _information(windows, values, names)) for text, windows in _candidates(found.windows, values)
     )
-    while simple and len(chosen) < _MOST and _rank(information)[0]:
-        best = min(simple, key=lambda one: _rank(information + one[1]))
-        if not _is_worth(information, best[1]):
-            break
+    while len(chosen) < _MOST and (worth := [one for one in simple if _is_worth(information, one[1])]):
+        best = min(worth, key=lambda one: _rank(information + one[1])[0])  # of equal ones the simplest
+        drives = [one for one in worth if one[0].startswith(_DRIVE)]
+        if best[0].startswith(_DRIVE):  # at the slip that tells most
+            best = min(drives, key=lambda one: _rank(information + one[1]))
         chosen.append(best[0])
         information = information + best[1]
-        simple.remove(best)
-    # a bed for one wheel is the largest effort: where drives and a sinkage test leave something untold
+        simple = [one for one in simple if one[0] != best[0]]
+    # a bed for one wheel is the largest effort: where drives and a sinkage test leave something undetermined
     if _rank(information)[0] and _is_worth(information, single[1]):
         return [single[0]] if not _rank(found.information + single[1])[0] else [*chosen, single[0]]
     return chosen
 
 
 def _is_worth(information: FloatArray, more: FloatArray) -> bool:
-    """Whether more tells another direction, or much better what is determined worst."""
+    """Whether more determines another direction, or much better what is determined worst; False where all is."""
     before, after = _rank(information), _rank(information + more)
+    if not before[0]:
+        return False
     return after[0] < before[0] or after[1] < _WORTH * before[1]
 
 
@@ -114,17 +118,10 @@ def _candidates(windows: Sequence[Window], values: dict[str, float]) -> Iterator
         for slip in _SLIPS:
             if min(abs(slip - one) for one in driven) > _NEAR:
                 more = _predicted([_at(model, slip)], values, [*model.measured])
-                yield f"drive once more, at a slip of {slip:g}", more
+                yield f"{_DRIVE} {slip:g}", more
         if any(window.torque_Nm is None for window in rolled):
             text = "measure the torque of the wheels in such drives (motor currents)"
             yield text, _predicted(rolled, values, ["torque_Nm"])
-        if any(window.sinkage_m is None for window in rolled):
-            yield "measure the sinkage of the wheels in such drives", _predicted(rolled, values, ["sinkage_m"])
-        heavier = [replace(window, load_N=tuple(1.5 * load for load in window.load_N)) for window in rolled]
-        yield (
-            "make such drives with half as much weight again (a payload)",
-            _predicted(heavier, values, [*model.measured]),
-        )
     loads = [share * mean for share in _LOADS]
     said = ", ".join(f"{load:.3g}" for load in loads)
     pressed = [Window("", wheel, (load,), None, sinkage_m=Measured(1.0, 1.0)) for load in loads]
@@ -132,6 +129,14 @@ def _candidates(windows: Sequence[Window], values: dict[str, float]) -> Iterator
         f"a sinkage test: press a wheel down with {said} N, without turning it, and measure its sinkage",
         _predicted(pressed, values, ["sinkage_m"]),
     )
+    if rolled:
+        if any(window.sinkage_m is None for window in rolled):
+            yield "measure the sinkage of the wheels in such drives", _predicted(rolled, values, ["sinkage_m"])
+        heavier = [replace(window, load_N=tuple(1.5 * load for load in window.load_N)) for window in rolled]
+        yield (
+            "make such drives with half as much weight again (a payload)",
+            _predicted(heavier, values, [*model.measured]),
+        )
     single = [
         Window("", wheel, (load,), (slip,), (0.005,), sinkage_m=Measured(1.0, 1.0))
         for load in loads

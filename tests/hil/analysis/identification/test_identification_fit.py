@@ -114,9 +114,9 @@ def test_where_pull_alone_is_measured_at_one_slip_another_slip_is_proposed():
 
 
 def test_the_proposed_experiments_tell_what_was_not_told():
-    before = drives((0.5,), "pull_N", "torque_Nm")
+    before = drives((0.1, 0.3, 0.6), "pull_N", "torque_Nm")
     assert not identify(with_values(before), TRUTH).determined
-    after = identify(with_values([*before, *pressed(390.0, 780.0, 1560.0)]), TRUTH)
+    after = identify(with_values([*before, *pressed(200.0, 400.0, 800.0, 1600.0)]), TRUTH)
     assert after.determined
     assert proposals(after) == []
     assert in_words(after)[0].startswith("The data tell all of stiffness")
