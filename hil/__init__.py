@@ -1,7 +1,8 @@
 """The controller of a rover test rig: a fixed-step loop between measured samples and gated commands.
 
-From Python: `hil.load` a config, `hil.run` it, `hil.sweep` over its keys, `hil.open` what was recorded, `hil.operate` a
-rig (docs/how-to/use-from-python.md). These names are imported when they are used, so that `import hil` takes no time.
+From Python: `hil.load` a config, `hil.run` it, `hil.sweep` over its keys, `hil.open` what was recorded, `hil.identify`
+the soil, `hil.operate` a rig (docs/how-to/use-from-python.md). These names are imported when they are used, so that
+`import hil` takes no time.
 """
 
 import importlib
@@ -15,6 +16,7 @@ __version__: str  # of hil.version, which asks git in a checkout: when it is fir
 
 if TYPE_CHECKING:
     from hil.api.configs import load
+    from hil.api.identifying import IdentifiedSoil, identify
     from hil.api.operated import OperatedRig, operate
     from hil.api.recorded import Runs, open, runs
     from hil.api.result import Result
@@ -26,11 +28,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Config",
     "ConfigError",
+    "IdentifiedSoil",
     "OperatedRig",
     "Result",
     "Runs",
     "Sweep",
     "__version__",
+    "identify",
     "load",
     "open",
     "operate",
@@ -42,10 +46,12 @@ __all__ = [
 _PLACES = {
     "Config": "hil.config.checked",
     "ConfigError": "hil.config.problems",
+    "IdentifiedSoil": "hil.api.identifying",
     "OperatedRig": "hil.api.operated",
     "Result": "hil.api.result",
     "Runs": "hil.api.recorded",
     "Sweep": "hil.api.sweeping",
+    "identify": "hil.api.identifying",
     "load": "hil.api.configs",
     "open": "hil.api.recorded",
     "operate": "hil.api.operated",

@@ -28,6 +28,7 @@ from hil.cli.exits import FAULT, USAGE, complain
 from hil.cli.explain import explain
 from hil.cli.export import export
 from hil.cli.faults import faults
+from hil.cli.identify import identify
 from hil.cli.jog import jog, valve
 from hil.cli.keys import keys
 from hil.cli.operate import operate
@@ -65,6 +66,7 @@ for _command in (trial, campaign, sweep, energy, drawbar, slope, check, devices,
 for _command in (
     report,
     compare,
+    identify,
     export,
     render,
     view,

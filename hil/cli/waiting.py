@@ -18,7 +18,8 @@ EVERY_S = 1.0
 # Commands that only compute, so that the line is shown whenever they are silent. All others may wait for a person, a
 # device or a deadline once they have begun to print: there it is shown until their first output.
 COMPUTE = frozenset(
-    ("compare", "energy", "explain", "export", "recover", "render", "replay", "report", "run", "trial", "verify")
+    {"compare", "energy", "explain", "export", "identify", "recover"}
+    | {"render", "replay", "report", "run", "trial", "verify"}
 )
 _CLEAR = b"\r\x1b[K"
 

@@ -1,0 +1,285 @@
+"""Windows from recorded runs of the experiments `drawbar` and `slope`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.analysis.dataset import verified_summary
+from hil.analysis.identification.parameters import RANGES
+from hil.analysis.identification.windows import Bench, IdentificationError, Measured, WheelSize, Window
+from hil.config import Config, parse_config
+from hil.config.rig import Rig
+from hil.config.schema.ground_and_obstacle import SoilConfig
+from hil.experiments.measured_motion import MeasuredWindow
+from hil.experiments.throttle import MEASURE
+from hil.experiments.window_mean import NORMAL, window_mean
+from hil.recording import open_trial
+from hil.recording.stored_rows import in_blocks
+from models.gravity import GRAVITY_MPS2
+
+_EXPERIMENTS = ("drawbar", "slope")
+# Values are means over this time [s].
+_BLOCK_S = 0.01
+# Least standard deviations: no rig knows a slip, a pull [N], a torque [N m] or the angle of a slope [rad] better.
+_SLIP_SD, _PULL_SD_N, _TORQUE_SD_NM, _ANGLE_SD = 0.002, 0.1, 0.05, math.radians(0.1)
+# The halves of a steady window have pulls, or speeds of the rims, that differ by at most this share.
+_STEADY = 0.1
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """What no record says: half-widths of 95 % intervals, relative.
+
+    Attributes:
+        loads: of the load of each wheel.
+        torque: of the torque that a motor gives for a current.
+    """
+
+    loads: float = 0.02
+    torque: float = 0.05
+
+
+USUAL_UNCERTAINTY = Uncertainty()
+
+
+@dataclass(frozen=True)
+class RecordedWindows:
+    """Windows of runs on one soil with one rover.
+
+    Attributes:
+        windows: one a run.
+        soil: section soil of the config, all six parameters by name.
+        name: of the config.
+        simulated: the runs were made on a simulated rig.
+    """
+
+    windows: tuple[Window, ...]
+    soil: Mapping[str, float]
+    name: str
+    simulated: bool
+
+
+def windows_of(
+    runs: Sequence[Path],
+    uncertainty: Uncertainty = USUAL_UNCERTAINTY,
+    torque_per_A_Nm: float | None = None,
+    *,
+    unverified: bool = False,
+) -> RecordedWindows:
+    """The steady window of each run.
+
+    Args:
+        runs: folders of runs of `hil drawbar`, `hil slope` or `hil run` with one of these experiments.
+        uncertainty: of loads and torques.
+        torque_per_A_Nm: torque at an axle for each ampere of its motor, friction of the gears included in it not; None:
+            of a simulated rig its own, otherwise torques are not used.
+        unverified: also runs that do not match their digests.
+
+    Raises:
+        IdentificationError: a run cannot be used, or the runs do not belong together.
+        FolderError, RecordError, UnverifiedRunError, ConfigError: a run cannot be read.
+    """
+    if len({run.resolve() for run in runs}) < len(runs):
+        raise IdentificationError("a run is given twice: it would count twice; give each once")
+    read = [(run, *_read(run, unverified=unverified)) for run in runs]
+    first_run, first, _ = read[0]
+    for run, config, _ in read[1:]:
+        for what, one, other in (
+            ("rover", _rover_of(config), _rover_of(first)),
+            ("wheel model", config.wheel, first.wheel),
+            ("soil of the config", soil_section(config.soil), soil_section(first.soil)),
+        ):
+            if one != other:
+                raise IdentificationError(
+                    f"{run} has another {what} than {first_run}: runs of one identification have the same rover, "
+                    "wheels and soil; identify each soil and rover apart"
+                )
+    windows = tuple(_window(run, config, summary, uncertainty, torque_per_A_Nm) for run, config, summary in read)
+    return RecordedWindows(windows, soil_section(first.soil), first.name, first.rig == "simulated")
+
+
+def _read(run: Path, *, unverified: bool) -> tuple[Config, dict[str, Any]]:
+    """Config and summary of a run that counts."""
+    summary, _ = verified_summary(run, unverified=unverified)
+    if not summary:
+        raise IdentificationError(f"{run} has no summary.json: it was killed; hil recover {run} makes one")
+    experiment = summary.get("experiment")
+    if experiment not in _EXPERIMENTS:
+        raise IdentificationError(
+            f"{run} is a run of experiment {experiment}; allowed: {' or '.join(_EXPERIMENTS)}, which drive steadily"
+        )
+    if not summary.get("accepted"):
+        reasons = "; ".join(map(str, summary.get("reasons") or ())) or "no reason is recorded"
+        raise IdentificationError(f"{run} is not accepted ({reasons}): leave it out, or make it again")
+    with open_trial(run) as record:
+        config = parse_config(str(record.meta["config"]), str(run))
+    for key, found, allowed in (
+        ("wheel.variant", config.wheel.variant, "any but xu, whose stresses have other parameters"),
+        ("soil.rut", config.soil.rut, "fresh: in the rut of another wheel a wheel rolls on compacted soil"),
+    ):
+        if found in ("xu", "remembered"):
+            raise IdentificationError(f"{run}: {key} is {found}; allowed for an identification: {allowed}")
+    if config.ground.roll_deg or config.ground.wheel_height_m:
+        raise IdentificationError(f"{run}: the ground rolls, or is uneven; allowed: level, or a slope straight ahead")
+    return config, summary
+
+
+def _rover_of(config: Config) -> dict[str, Any]:
+    """Section rover without what may differ: a payload, and the place of the drawbar."""
+    return config.rover.model_dump(exclude={"payload", "drawbar"})
+
+
+def soil_section(soil: SoilConfig) -> dict[str, float]:
+    """The six parameters of a section soil, by name."""
+    return {name: float(getattr(soil, name)) for name in RANGES}
+
+
+def wheel_of(config: Config) -> WheelSize:
+    """The wheels of a config. Raises IdentificationError: they are of several sizes."""
+    mounts = config.rover.parameters().tree().wheels
+    sizes = {(mount.radius, mount.width) for mount in mounts}
+    if len(sizes) > 1:
+        raise IdentificationError("the rover has wheels of several sizes; allowed: wheels of one size")
+    radius, width = sizes.pop()
+    return WheelSize(radius, width, config.wheel_radius_m - config.rover.wheel_radius_m, config.wheel.variant)
+
+
+class _Means:
+    """Takes the rows of a window block by block: means over equal times of each quantity."""
+
+    def __init__(self, config: Config, names: Sequence[str]) -> None:
+        self._step, self._names = max(round(_BLOCK_S * config.loop.rate_hz), 1), tuple(names)
+        self._parts: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
+        self.motion = MeasuredWindow(config) if config.layout.motion_channels else None
+
+    def add(self, rows: NDArray[np.void]) -> None:
+        for name in self._names:
+            values = rows[name].astype(np.float64)
+            self._parts[name].append(values.reshape(len(rows), -1))
+        if self.motion is not None:
+            self.motion.add(rows)
+
+    def of(self, name: str) -> NDArray[np.float64]:
+        """(times, elements) of a quantity."""
+        values = np.concatenate(self._parts[name])
+        whole = len(values) // self._step * self._step
+        means: NDArray[np.float64] = values[:whole].reshape(-1, self._step, values.shape[1]).mean(axis=1)
+        return means
+
+
+def _window(
+    run: Path, config: Config, summary: Mapping[str, Any], uncertainty: Uncertainty, torque_per_A_Nm: float | None
+) -> Window:
+    """The window of a run."""
+    layout, slope = config.layout, config.experiment == "slope"
+    load_field = "wheel_load_N" if layout.leg_sensors else "normal_force_N"
+    if config.pull_unknown and not layout.leg_sensors:
+        raise IdentificationError(
+            f"{run}: the wheels' loads are not known, because the rover twin does not know the pull; "
+            "measure it with a load cell (loads.load_cell={}), or the loads with leg sensors"
+        )
+    if not slope and not layout.load_cell and summary.get("pull_N") is None:
+        raise IdentificationError(f"{run}: the pull was not measured; a load cell does (loads.load_cell={{}})")
+    with open_trial(run) as record:
+        there = record.tick.dtype.names or ()
+        per_A = torque_per_A_Nm
+        if per_A is None and config.rig == "simulated":
+            per_A = config.drives.power.torque_per_A_Nm
+        torque = "current_A" in there and per_A is not None
+        pulled = layout.load_cell and not slope
+        optional = [*(["pull_N"] if pulled else []), *(["current_A"] if torque else [])]
+        means = _Means(config, [load_field, "wheel_speed_radps", *optional])
+        for rows in in_blocks(record.tick):
+            means.add(rows[rows["state"] == MEASURE])
+    loads, rates = means.of(load_field), means.of("wheel_speed_radps")
+    if len(rates) < 2:
+        raise IdentificationError(f"{run}: its measurement is shorter than {2 * _BLOCK_S:g} s; set measure_s longer")
+    rims = config.wheel_radius_m * rates.mean(axis=0)
+    speed, speed_sd = _speed(run, summary, means)
+    if not (rims > 1e-4).all() or not speed > 1e-5:
+        raise IdentificationError(
+            f"{run}: the rover stands (speed {speed:.4g} m/s, slowest rim {float(rims.min()):.4g} m/s): a slip has no "
+            "meaning there; drive faster, or pull less"
+        )
+    _steady(run, "speed of the rims", rates.mean(axis=1))
+    faster = np.maximum(rims, speed)
+    slip = (rims - speed) / faster
+    window_torque = None
+    if torque:
+        axles = (float(per_A or 0.0) * means.of("current_A")).sum(axis=1) - len(rims) * config.drives.gear_friction_Nm
+        window_torque = _mean_of(run, "torque", axles, _TORQUE_SD_NM)
+    weight = _weight_N(config)
+    along = weight * math.sin(math.radians(config.ground.pitch_deg)) + config.rover.drawbar.pull_N
+    if pulled:
+        _steady(run, "pull", means.of("pull_N")[:, 0])
+        pull = _mean_of(run, "pull", means.of("pull_N")[:, 0], _PULL_SD_N)
+    else:
+        pull = Measured(0.0 if slope else float(summary["pull_N"]), _PULL_SD_N)
+    if config.ground.pitch_deg or slope:
+        pull = Measured(pull.value, math.hypot(pull.sd, weight * _ANGLE_SD))
+    cell = config.loads.load_cell if config.loads and pulled else None
+    mean_load = loads.mean(axis=0)
+    if not np.isfinite(mean_load).all():
+        raise IdentificationError(f"{run}: the wheels' loads are NaN: nothing measured them, and the twin has none")
+    return Window(
+        name=str(run),
+        wheel=wheel_of(config),
+        load_N=tuple(np.maximum(mean_load, 0.0).tolist()),
+        slip=tuple(slip.tolist()),
+        slip_sd=tuple((np.hypot(speed_sd / faster, _SLIP_SD)).tolist()),
+        pull_N=pull,
+        torque_Nm=window_torque,
+        along_N=along,
+        bench=Bench(
+            "rover",
+            pull_gain=cell.sensitivity_u95 / NORMAL if cell else 0.0,
+            pull_zero_N=cell.zero_u95 * cell.force_N / NORMAL if cell else 0.0,
+            torque_gain=uncertainty.torque / NORMAL,
+            load_gain=uncertainty.loads / NORMAL,
+        ),
+    )
+
+
+def _speed(run: Path, summary: Mapping[str, Any], means: _Means) -> tuple[float, float]:
+    """Mean forward speed of the rover [m/s], and its standard deviation."""
+    if means.motion is not None:
+        found = means.motion.speed
+        return found.value, found.u95 / NORMAL
+    if summary.get("slip_from") != "simulated rig" or summary.get("speed_mps") is None:
+        raise IdentificationError(
+            f"{run}: the rover's speed is that of the twin, which follows from the soil that the config assumes; "
+            "measure the way with an instrument (docs/how-to/measure-motion.md)"
+        )
+    return float(summary["speed_mps"]), 0.0
+
+
+def _weight_N(config: Config) -> float:
+    rover, _, _ = Rig(config).nominal.assemble()
+    return GRAVITY_MPS2 * sum(body.mass for body in rover.tree.bodies)
+
+
+def _mean_of(run: Path, what: str, values: NDArray[np.float64], least: float) -> Measured:
+    found = window_mean(values)
+    if not math.isfinite(found.mean):
+        raise IdentificationError(f"{run}: the {what} is NaN in its measurement: it was not measured all the time")
+    if not math.isfinite(found.u95):
+        raise IdentificationError(f"{run}: the {what} drifts through its whole measurement; settle longer (settle_s)")
+    return Measured(found.mean, max(found.u95 / NORMAL, least))
+
+
+def _steady(run: Path, what: str, values: NDArray[np.float64]) -> None:
+    half = len(values) // 2
+    before, after = float(values[:half].mean()), float(values[half:].mean())
+    largest = max(abs(before), abs(after))
+    if largest > 1.0 * (what == "pull") and abs(after - before) > _STEADY * largest:
+        raise IdentificationError(
+            f"{run}: the {what} changes from {before:.4g} to {after:.4g} in its measurement, allowed is a tenth: not "
+            "a steady state; settle longer (settle_s), or measure longer (measure_s)"
+        )

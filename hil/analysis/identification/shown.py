@@ -1,0 +1,141 @@
+"""An identification as it is shown: section soil to paste, table, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from hil.analysis.identification.directions import in_words, proposals
+from hil.analysis.identification.fit import Identification, Parameter
+
+_UNITS = {"stiffness": "N/m^(2+n)", "friction_angle_deg": "deg", "cohesion_Pa": "Pa"}
+# Slips that differ by less are one slip.
+_ONE_SLIP = 0.02
+
+
+def warnings_of(found: Identification) -> list[str]:
+    """What is wrong with a fit, in sentences; none where nothing is."""
+    texts = []
+    if found.widened > 1.0:
+        texts.append(
+            f"The wheel model does not describe these data within their uncertainties: the deviations are "
+            f"{found.widened:.2g} times as large as expected, and the intervals are widened by that. See the figure: "
+            "a run that is off, loads or a torque constant that are wrong, or a soil that is not the same everywhere."
+        )
+    slips = [float(np.mean(window.slip)) for window in found.windows if window.slip is not None]
+    if slips and max(slips) - min(slips) < _ONE_SLIP:
+        texts.append(
+            f"All drives have one slip, {slips[0]:.2f}: the shape of the traction curve is not in the data, only a "
+            "point of it. Drive at other slips too."
+        )
+    for one in found.parameters:
+        if one.on_bound:
+            texts.append(f"{one.name} ended at an end of its range, {one.value:.4g}: its interval holds on one side.")
+    return texts
+
+
+def yaml_section(found: Identification) -> str:
+    """Section soil of a config, to paste; what cannot be determined is marked."""
+    searched = {one.name: one for one in found.parameters}
+    lines = ["soil:"]
+    for name, value in found.values.items():
+        remark = f"  # {_remark(searched[name])}" if name in searched else "  # given"
+        lines.append(f"  {name}: {_number(value)}{remark}")
+    return "\n".join(lines) + "\n"
+
+
+def parameter_table(found: Identification) -> Table:
+    """The parameters with their intervals."""
+    table = Table()
+    for column in ("parameter", "value", "95 % interval", "determined"):
+        table.add_column(column, justify="left" if column == "parameter" else "right")
+    for one in found.parameters:
+        name = f"{one.name} [{_UNITS[one.name]}]" if one.name in _UNITS else one.name
+        table.add_row(name, f"{one.value:.4g}", f"{one.low:.3g} to {one.high:.3g}", "yes" if one.determined else "no")
+    return table
+
+
+def residual_table(found: Identification) -> Table:
+    """Each measured value beside that of the soil found."""
+    table = Table()
+    for column in ("window", "quantity", "measured", "soil found", "deviation [sd]"):
+        table.add_column(column, justify="left" if column in ("window", "quantity") else "right")
+    for one in found.residuals:
+        off = (one.measured - one.fitted) / one.sd
+        table.add_row(one.window, one.quantity, f"{one.measured:.4g}", f"{one.fitted:.4g}", f"{off:+.1f}")
+    return table
+
+
+def plain(found: Identification) -> dict[str, Any]:
+    """As JSON has it."""
+    return {
+        "soil": found.values,
+        "parameters": {
+            one.name: {
+                "value": one.value,
+                "low": one.low,
+                "high": one.high,
+                "determined": one.determined,
+                "on_bound": one.on_bound,
+            }
+            for one in found.parameters
+        },
+        "given": dict(found.given),
+        "determined": found.determined,
+        "directions": [
+            {
+                "weights": dict(one.weights),
+                "log_sd": None if math.isinf(one.sd) else one.sd,
+                "determined": one.determined,
+            }
+            for one in found.directions
+        ],
+        "in_words": in_words(found),
+        "further_experiments": proposals(found),
+        "warnings": warnings_of(found),
+        "reduced_chi_squared": found.reduced_chi_squared,
+        "widened": found.widened,
+        "windows": len(found.windows),
+        "residuals": [
+            {
+                "window": one.window,
+                "quantity": one.quantity,
+                "measured": one.measured,
+                "sd": one.sd,
+                "fitted": one.fitted,
+            }
+            for one in found.residuals
+        ],
+    }
+
+
+def save(found: Identification, folder: Path) -> dict[str, Any]:
+    """Write identification.json and soil.yaml into a folder; returns what the first holds."""
+    whole = plain(found)
+    (folder / "identification.json").write_text(json.dumps(whole, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    (folder / "soil.yaml").write_text(yaml_section(found), encoding="utf-8")
+    return whole
+
+
+def lines_of(whole: dict[str, Any]) -> Iterator[str]:
+    """The sentences of a result, for the terminal."""
+    yield from whole["warnings"]
+    yield from whole["in_words"]
+    if whole["further_experiments"]:
+        yield "What would tell more, computed for the soil found:"
+        yield from (f"- {text}" for text in whole["further_experiments"])
+
+
+def _remark(one: Parameter) -> str:
+    interval = f"95 % interval {one.low:.3g} to {one.high:.3g}"
+    return interval if one.determined else f"not determined by the data: {interval}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if value < 1e4 else f"{value:.4g}".replace("e+0", "e")

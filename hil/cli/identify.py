@@ -1,0 +1,95 @@
+"""`hil identify`: the soil's parameters from recorded drives and from tables of tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hil.cli.console import show
+from hil.cli.exits import USAGE, complain, usage_errors
+from hil.cli.options import AsJson, Out, Unverified
+
+
+def identify(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="RUN...", help="Folders of runs of drawbar or slope.", show_default=False),
+    ] = None,
+    tests: Annotated[
+        Path | None,
+        typer.Option("--tests", metavar="FILE", help="CSV of tests of one wheel, or of sinkage.", show_default=False),
+    ] = None,
+    find: Annotated[
+        list[str] | None,
+        typer.Option("--find", metavar="NAME", help="Parameter to find; repeatable. Default: Petersen's four."),
+    ] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--given",
+            metavar="NAME=VALUE",
+            help="Value of a soil parameter in place of the config's: fixed, or where the search begins.",
+        ),
+    ] = None,
+    loads_u95: Annotated[
+        float, typer.Option("--loads-u95", metavar="SHARE", min=0.0, max=1.0, help="95 % half-width of a wheel's load.")
+    ] = 0.02,
+    torque_u95: Annotated[
+        float, typer.Option("--torque-u95", metavar="SHARE", min=0.0, max=1.0, help="The same of the wheels' torque.")
+    ] = 0.05,
+    torque_per_A: Annotated[
+        float | None,
+        typer.Option(
+            "--torque-per-ampere", metavar="NM", min=1e-3, max=1e4, help="Axle torque of a motor's ampere [N m]."
+        ),
+    ] = None,
+    out: Out = None,
+    unverified: Unverified = False,
+    as_json: AsJson = False,
+) -> None:
+    """Identify the soil from steady drives: parameters with intervals, and what the data cannot tell."""
+    from hil.analysis.dataset import UnverifiedRunError
+    from hil.analysis.identification.fit import identify as identify_soil
+    from hil.analysis.identification.parameters import USUAL
+    from hil.analysis.identification.recorded import Uncertainty
+    from hil.analysis.identification.shown import lines_of, parameter_table, residual_table, save, yaml_section
+    from hil.analysis.identification.sources import check_enough, read_sources
+    from hil.analysis.identification.windows import IdentificationError
+    from hil.recording import RecordError
+    from hil.recording.run_folder import run_folder
+
+    try:
+        with usage_errors():
+            read = read_sources(
+                runs or (),
+                tests,
+                given or (),
+                Uncertainty(loads_u95, torque_u95),
+                torque_per_A,
+                unverified=unverified,
+            )
+            names = tuple(find or USUAL)
+            check_enough(read.windows, names)
+            found = identify_soil(read.windows, read.soil, names)
+            folder = run_folder(out, read.name, "identify")
+    except (IdentificationError, RecordError, UnverifiedRunError) as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
+    from hil.analysis.identification.figure import draw
+
+    whole = save(found, folder)
+    title = f"{read.name}: soil identified from {len(found.windows)} windows"
+    draw(found, folder / "identification.png", title, {"config": read.name})
+    if as_json:
+        print(json.dumps(whole, allow_nan=False))
+        return
+    print(title)
+    show(residual_table(found))
+    show(parameter_table(found))
+    for text in lines_of(whole):
+        print(text)
+    print(yaml_section(found), end="")
+    print(f"folder: {folder}")
