@@ -17,10 +17,10 @@ SHORT = ("drive.steps=[{for_s: 0.5, speed_mps: 0.05}]", "telemetry.endpoint=''")
 
 @pytest.mark.slow
 def test_a_drive_on_flexible_wheels_is_recorded_verified_and_replayed(tmp_path):
-    outcome = run_experiment(load_config("sim_flexible_wheel", SHORT), tmp_path / "run", progress=lambda _: None)
+    outcome = run_experiment(load_config("sim_flexible_wheel", SHORT), tmp_path, progress=lambda _: None)
     assert outcome.summary["accepted"], outcome.summary["reasons"]
-    assert [check for check in verify(tmp_path / "run") if not check.ok] == []
-    assert replay(tmp_path / "run").notes == []
+    assert [check for check in verify(tmp_path) if not check.ok] == []
+    assert replay(tmp_path).differences == []
     assert outcome.ticks["sinkage_m"][-1] == pytest.approx(np.full(6, 0.014), abs=0.003)
 
 
