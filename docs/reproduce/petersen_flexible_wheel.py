@@ -32,7 +32,7 @@ R, B, LOAD_N = 0.125, 0.1, 70.0
 SAND = Soil(1.783e6, 0.75, friction_angle=0.52, rebound=0.025, slip_modulus=0.185, shear_modulus=0.0025)
 RING = Ring(0.5, 3000.0, 5, 0.4)
 WHEEL = Moving(R, B, SAND, RING, hub_mass=3.0, hub_inertia=0.01, damping=2.0)
-SPEED_MPS, STEP_S = 0.05, 5e-4  # five times the bed's speed, of which nothing here depends
+SPEED_MPS, STEP_S = 0.05, 5e-4  # five times the bed's speed, to be short
 SLIPS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 0.95)
 
 
