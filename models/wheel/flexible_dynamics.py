@@ -122,7 +122,7 @@ class FlexibleDynamics:
             raise ValueError("FlexibleDynamics: soil.shear_modulus is None, allowed: a length in m")
         if wheel.ring.mass_per_length <= 0.0:
             raise ValueError("FlexibleDynamics: ring.mass_per_length is 0, allowed: a positive number of kg/m")
-        self.wheel, order = wheel, wheel.ring.orders
+        self.wheel, order = wheel, wheel.ring.wave_numbers
         self.q, self.v = np.zeros((2, SHAPES + 2 * order.size))
         self.q[Z] = wheel.radius
         self._points = 2.0 * np.pi * np.arange(points) / points

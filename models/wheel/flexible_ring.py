@@ -57,8 +57,8 @@ class Ring:
         )
 
     @property
-    def orders(self) -> FloatArray:
-        """Orders k of the shapes, shape (modes - 1,)."""
+    def wave_numbers(self) -> FloatArray:
+        """Wave numbers k of the shapes, shape (modes - 1,)."""
         return np.arange(2.0, self.modes + 1.0)
 
     @property
@@ -77,7 +77,7 @@ class Ring:
         Returns:
             Shape (coordinates,) [N/m].
         """
-        square = self.orders**2
+        square = self.wave_numbers**2
         bending = self.bending_stiffness / radius**3 * (square - 1.0) ** 2
         each = math.pi * (bending + self.hub_stiffness * (1.0 + 1.0 / square))
         return np.concatenate((np.full(2, 2.0 * math.pi * self.hub_stiffness), each, each))
@@ -94,7 +94,7 @@ def displacements(ring: Ring, angle: FloatArray) -> tuple[ComplexArray, ComplexA
         Displacement of each point for one unit of each coordinate [-], and its derivative over phi, both of shape
         (..., coordinates).
     """
-    order, turn = ring.orders, np.exp(1j * angle)[..., None]
+    order, turn = ring.wave_numbers, np.exp(1j * angle)[..., None]
     phase = angle[..., None] * order
     sine, cosine = np.sin(phase), np.cos(phase)
     still = np.ones_like(turn)
