@@ -53,7 +53,8 @@ SECTIONS = (
 # What hangs below the first page, in this order: six in the head of each page, the others in a menu there.
 FIRST_PAGES = (
     "tutorial/index", "how-to/index", "explanation/index", "reference/index", "api/index", "gallery/index",
-    "notebooks/index", "reproduce/macmahon", "benchmarks", "decisions/index", "project/index",
+    "notebooks/index", "reproduce/macmahon", "reproduce/petersen_flexible_wheel", "benchmarks", "decisions/index",
+    "project/index",
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from hil.config.model_parameters import nominal_rig
 from models.kernels.bound import BoundArguments
 from models.rover.rover import Rover
 from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
-from models.wheel import RigidWheel, many
+from models.wheel import FlexibleWheel, RigidWheel, Ring, many
 
 CONFIG = "sim_impact"
 DT_S = 1e-4
@@ -34,7 +34,12 @@ Progress = Callable[[str], None]
 Contender = Callable[[int], object]
 
 PEERS = {"mujoco": "MuJoCo", "pin": "Pinocchio"}
-COMPARED = {"substep": "mujoco_step_plane", "tick_10": "mujoco_step_plane", "wheel_exact": "wheel_split_quadrature"}
+COMPARED = {
+    "substep": "mujoco_step_plane",
+    "tick_10": "mujoco_step_plane",
+    "wheel_exact": "wheel_split_quadrature",
+    "wheel_flexible": "wheel_exact",
+}
 
 
 def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]:
@@ -53,7 +58,7 @@ def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]
     report_compiling(progress)
     progress("settling a rover on soil, and on a plane if MuJoCo is installed")
     contenders: dict[str, Contender] = {**_rover(), **_wheel()}
-    sizes: dict[str, int] = dict.fromkeys(("wheel_exact", "wheel_split_quadrature"), WHEELS)
+    sizes: dict[str, int] = dict.fromkeys(("wheel_exact", "wheel_flexible", "wheel_split_quadrature"), WHEELS)
     if peers["MuJoCo"]:
         contenders |= _mujoco()
     if peers["Pinocchio"]:
@@ -131,22 +136,27 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
 
 
 def _wheel() -> dict[str, Contender]:
-    """One wheel with traction: closed form, and the same stresses with compiled quadrature."""
+    """One wheel with traction: closed form, the same on a tabled shape, and stresses with compiled quadrature."""
     config = load_config(CONFIG)
     rig = nominal_rig(config)
     wheel = RigidWheel(config.wheel_radius_m, rig.rover.tree().wheels[0].width, rig.ground.soil)
-    packed = np.array(wheel.parameters)
+    rigid = np.array(wheel.parameters)
+    flexible = np.array(FlexibleWheel(wheel.radius, wheel.width, wheel.soil, Ring(2.0, 1e4)).parameters)
     sinkage, slip = np.linspace(0.002, 0.03, WHEELS), np.linspace(0.05, 0.9, WHEELS)
     out = np.zeros((3, WHEELS))
 
-    def over(kernel: Callable[..., None]) -> Contender:
+    def over(kernel: Callable[..., None], packed: np.ndarray) -> Contender:
         def again(count: int) -> None:
             for _ in range(count):
                 kernel(packed, sinkage, slip, out)
 
         return again
 
-    return {"wheel_exact": over(many.forces), "wheel_split_quadrature": over(many.split_quadrature_forces)}
+    return {
+        "wheel_exact": over(many.forces, rigid),
+        "wheel_flexible": over(many.forces, flexible),
+        "wheel_split_quadrature": over(many.split_quadrature_forces, rigid),
+    }
 
 
 def _mujoco() -> dict[str, Contender]:

@@ -29,7 +29,7 @@ from models.sensors.piezo import Piezo
 from models.sensors.rear_frame import REAR, link_share, rear_link_reach
 from models.vehicle import HITTING_WHEELS
 from models.vehicle.loads import Drawbar, Payload
-from models.wheel import Soil
+from models.wheel import Ring, Soil
 
 
 def nominal_rig(config: Config) -> RigParameters:
@@ -116,6 +116,9 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> Groun
         pitch=math.radians(ground.pitch_deg),
         roll=math.radians(ground.roll_deg),
         wheel_height=ground.wheel_height_m or (),
+        ring=Ring(wheel.ring.bending_stiffness_Nm2, wheel.ring.hub_stiffness_Npm, wheel.ring.modes)
+        if wheel.variant == "flexible"
+        else None,
     )
 
 

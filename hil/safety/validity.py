@@ -15,10 +15,12 @@ from models.validity import DEPTH, SINKAGE, VALIDITIES, Validity
 from models.vehicle import VehicleModel
 from models.vehicle.invariants import make_invariants
 from models.wheel.kernels import RADIUS, normal_resultants
-from models.wheel.packed import EXPONENT
+from models.wheel.packed import EXPONENT, FLEXIBLE, VARIANT
 
 # The wheel-soil law is asked down to this sinkage, in radii; deeper, its power law is continued.
 _DEEPEST = 0.8
+# A flexible wheel's sinkage is its hub's, deflection included.
+_RIM = "set wheel.ring.hub_stiffness_Npm and wheel.ring.bending_stiffness_Nm2 to these wheels; "
 # Share by which the loads of a rover at rest may miss its weight: what is left after it has settled for 2 s.
 _AT_REST = 0.05
 
@@ -53,7 +55,9 @@ def rest_checks(standing_N: float, weight_N: float) -> list[Check]:
 def _sinkage_checks(wheel_radius_m: float, vehicle: VehicleModel, load_N: float) -> list[Check]:
     radius_m = wheel_radius_m
     if vehicle.ground is not None:
-        return [_sinkage_check(VALIDITIES[SINKAGE], soil_sinkage_m(vehicle.ground.wheel, load_N), radius_m)]
+        wheel = vehicle.ground.wheel
+        rim = _RIM if wheel[VARIANT] == FLEXIBLE else ""
+        return [_sinkage_check(VALIDITIES[SINKAGE], soil_sinkage_m(wheel, load_N), radius_m, rim)]
     if vehicle.compliant is not None:
         law = vehicle.compliant.law
         return [_sinkage_check(VALIDITIES[DEPTH], (load_N / law.stiffness) ** (1.0 / law.exponent), radius_m)]
@@ -64,7 +68,7 @@ def soil_sinkage_m(wheel: FloatArray, load_N: float) -> float:
     """Sinkage [m] of a wheel on soil under a load.
 
     Args:
-        wheel: its parameters (models.wheel.RigidWheel.parameters).
+        wheel: its parameters (`parameters` of models.wheel.RigidWheel or FlexibleWheel).
         load_N: on it. Soil too soft for it at 0.8 radii is continued by its power law, z^(n + 1/2).
     """
     deepest_m = _DEEPEST * float(wheel[RADIUS])
@@ -74,9 +78,9 @@ def soil_sinkage_m(wheel: FloatArray, load_N: float) -> float:
     return float(brentq(lambda z: normal_resultants(wheel, z)[0] - load_N, 0.0, deepest_m, xtol=1e-12))
 
 
-def _sinkage_check(validity: Validity, sinkage_m: float, radius_m: float) -> Check:
+def _sinkage_check(validity: Validity, sinkage_m: float, radius_m: float, rim: str = "") -> Check:
     radii = sinkage_m / radius_m
     found = f"{sinkage_m:.3g} m, {radii:.2g} radii"
     keys = " or ".join(validity.keys)
-    to_do = f"set {keys} to this ground; on ground as soft, no model of this program tells the loads"
+    to_do = f"{rim}set {keys} to this ground; on ground as soft, no model of this program tells the loads"
     return Check("sinkage at rest", radii <= validity.limit, found, f"at most {validity.limit:g} radii ({keys})", to_do)

@@ -15,7 +15,8 @@ from models.rover.points import body_position, cross, dot, spread_wrench, to_bas
 from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, clearance, surface
 from models.wheel import rut
-from models.wheel.kernels import SLIP_MODULUS, resultant
+from models.wheel.kernels import SLIP_MODULUS, flexible_resultant, resultant
+from models.wheel.packed import FLEXIBLE, VARIANT
 from models.wheel.traction import against_travel, shear_soil, slip_and_slide
 
 # Where slip changes to sliding speed [m/s]: no larger, or a standing wheel would lose its shear displacement.
@@ -26,7 +27,7 @@ class Ground(NamedTuple):
     """Soil and wheel together.
 
     Attributes:
-        wheel: packed wheel-soil parameters (models.wheel.RigidWheel.parameters).
+        wheel: packed wheel-soil parameters (`parameters` of models.wheel.RigidWheel or FlexibleWheel).
         damping: [s/m] the normal force grows by this times the sinkage rate. The hypervolumetric law is static and
             would let a rover bounce for ever; an assumption, not a soil test.
         slip_speed: [m/s] below which slip is read, and compaction resistance fades, against this speed: so that both
@@ -46,6 +47,8 @@ class Ground(NamedTuple):
 
 class GroundContact(NamedTuple):
     """Readings of every wheel (wheels,): force along the ground's normal [N], sinkage [m], slip [-], drawbar pull [N].
+
+    The sinkage is the hub's: radius less its height over the ground; a flexible wheel's deflection is part of it.
 
     And one state: how far the soil under it is sheared (wheels, 2) [m], along the heading and to its left. `scratch`
     (wheels, HAND) passes values between the stages of `push_ground`.
@@ -156,9 +159,23 @@ def _up(terrain: Terrain, scratch: FloatArray, work: Work) -> tuple[float, float
 def _press(chain: Chain, ground: Ground, q: FloatArray, wheel: int, contact: GroundContact, work: Work) -> None:
     """Normal force and its shear limit."""
     out = contact.scratch[wheel]
-    normal, cosine, sine, out[LIMIT] = _resultant(chain, ground.wheel, ground.ruts, q, wheel, contact, work)
+    if ground.wheel[VARIANT] == FLEXIBLE:
+        share = _share_ahead(ground, contact.shear[wheel, 0], out[FORWARD])
+        normal, cosine, sine, out[LIMIT] = flexible_resultant(ground.wheel, contact.sinkage[wheel], share)
+    else:
+        normal, cosine, sine, out[LIMIT] = _resultant(chain, ground.wheel, ground.ruts, q, wheel, contact, work)
     normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
     out[NORMAL], out[COSINE], out[SINE] = against_travel(normal, cosine, sine, out[FORWARD], ground.slip_speed)
+
+
+@kernel
+def _share_ahead(ground: Ground, sheared: float, forward: float) -> float:
+    """Tangential force of the last step over its limit, in the direction of travel: what deflects a flexible wheel.
+
+    As `against_travel`, it fades at rest, where a shape has no front.
+    """
+    share = min(max(sheared / ground.shear_displacement, -1.0), 1.0)
+    return share * forward / math.sqrt(forward * forward + ground.slip_speed * ground.slip_speed)
 
 
 @kernel

@@ -10,8 +10,9 @@ from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
 from models.rover.rover import Rover
+from models.rover.tree import WheelMount
 from models.terrain import Terrain, slope_of
-from models.wheel import RigidWheel, Soil
+from models.wheel import FlexibleWheel, RigidWheel, Ring, Soil
 
 Kind = Literal["soil", "firm", "rigid", "none"]
 
@@ -24,7 +25,7 @@ class GroundParameters:
         kind: soil; firm, which deforms by a contact law; rigid, unilateral constraints; none, and then no weight
             either: the impact runs without ground of MacMahon 2016, chapter 5.
         soil: of the bed.
-        wheel_variant: of the wheel-soil model.
+        wheel_variant: of the wheel-soil model: one of models.wheel.RigidWheel, or flexible.
         soil_damping: [s/m], see models.contact.ground.
         slip_speed, shear_displacement, shear_damping: [m/s], [m], [s], see models.contact.ground.
         ruts: whether soil keeps the ruts of wheels that have passed; variant "exact" only.
@@ -33,6 +34,7 @@ class GroundParameters:
         pitch: of the slope [rad], positive where the ground rises ahead; see models.terrain.slope_of.
         roll: of the slope [rad], positive where it rises to port.
         wheel_height: [m] of the ground under each wheel over the slope; empty: even.
+        ring: rim of the wheel variant flexible.
     """
 
     kind: Kind
@@ -48,6 +50,7 @@ class GroundParameters:
     pitch: float = 0.0
     roll: float = 0.0
     wheel_height: tuple[float, ...] = ()
+    ring: Ring | None = None
 
     @property
     def terrain(self) -> Terrain:
@@ -72,9 +75,16 @@ class GroundParameters:
             return None, self.compliant, None
         return None, None, make_rigid_ground(rover, rolling=self.rolling) if self.kind == "rigid" else None
 
+    def wheel(self, mount: WheelMount) -> RigidWheel | FlexibleWheel:
+        """The wheel-soil model of a wheel. ValueError: none of that name, or a number is out of range."""
+        if self.wheel_variant != "flexible":
+            return RigidWheel(mount.radius, mount.width, self.soil, self.wheel_variant)
+        if self.ring is None:
+            raise ValueError("ring is None, allowed with wheel_variant 'flexible': a Ring")
+        return FlexibleWheel(mount.radius, mount.width, self.soil, self.ring)
+
     def _soil(self, rover: Rover) -> Ground:
-        wheel = rover.tree.wheels[0]
-        packed = RigidWheel(wheel.radius, wheel.width, self.soil, self.wheel_variant)
+        packed = self.wheel(rover.tree.wheels[0])
         if self.ruts and packed.variant != "exact":
             raise ValueError(f"wheel_variant is {self.wheel_variant!r}, allowed with ruts: 'exact'")
         return Ground(

@@ -1,11 +1,15 @@
-"""Wheel on soil: hypervolumetric normal force and traction of a rigid wheel (Petersen 2012, chapters 3 and 4)."""
+"""Wheel on soil: hypervolumetric normal force and traction of rigid and flexible wheels (Petersen 2012, 3-5)."""
 
+from models.wheel.flexible import FlexibleWheel
+from models.wheel.flexible_ring import Ring
 from models.wheel.forces import DriftForces, NormalForce, WheelForces
 from models.wheel.presets import PRESETS, Preset
 from models.wheel.rigid import RigidWheel
 from models.wheel.soil import Soil
 
-__all__ = ["PRESETS", "DriftForces", "NormalForce", "Preset", "RigidWheel", "Soil", "WheelForces"]
+__all__ = [
+    "PRESETS", "DriftForces", "FlexibleWheel", "NormalForce", "Preset", "RigidWheel", "Ring", "Soil", "WheelForces",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ A sinkage z <= 0 gives exactly zero force, z > R counts as z = R, and a NaN come
 import math
 
 from models.kernels.compiled import FloatArray, kernel
-from models.wheel import xu
+from models.wheel import flexible_table, xu
 from models.wheel.packed import (
     BOTH,
     CENTROID_SHIFT,
@@ -15,6 +15,7 @@ from models.wheel.packed import (
     COLUMNS,
     COMPACTION,
     EXPONENT,
+    FLEXIBLE,
     HALF_FORCE,
     HYPERVOLUME_SCALE,
     LINEAR,
@@ -34,7 +35,8 @@ from models.wheel.packed import (
 )
 
 __all__ = [
-    "RADIUS", "SLIP_MODULUS", "hypervolume_symmetric", "normal_resultants", "polynomial", "relative_sinkage",
+    "RADIUS", "SLIP_MODULUS", "flexible_resultant", "flexible_resultants", "hypervolume_symmetric",
+    "normal_resultants", "polynomial", "relative_sinkage",
     "resultant", "shear_limit", "wheel_forces",
 ]  # fmt: skip
 
@@ -87,6 +89,52 @@ def _published(p: FloatArray, u: float) -> tuple[float, float]:
 
 
 @kernel
+def _flexible(p: FloatArray, u: float, share: float) -> tuple[float, float, float]:
+    """Vertical force [N], horizontal over vertical [-] and contact area [m^2] of a flexible wheel, u > 0.
+
+    Those of the undeflected wheel at the same height of the hub, times the quotients of the table.
+    """
+    vertical, tangent = _exact(p, u)
+    less, resisting, covered, _ = flexible_table.quotients(p, u, share)
+    half = 0.5 * u
+    angles = 2.0 * (math.asin(math.sqrt(half)) + math.asin(math.sqrt(p[REBOUND] * half)))
+    return vertical * less, tangent * max(resisting, 0.0) / less, covered * p[WIDTH] * p[RADIUS] * angles
+
+
+@kernel
+def flexible_resultants(p: FloatArray, z: float, share: float) -> tuple[float, float]:
+    """`normal_resultants` of a flexible wheel whose tangential force takes a share of its limit.
+
+    Args:
+        p: Packed parameters with the table, shape (flexible_table.SIZE,).
+        z: Sinkage of the hub [m].
+        share: Tangential force over its limit, -1 to 1, positive in the direction of travel.
+
+    Returns:
+        V [N] upwards and H [N] against forward motion.
+    """
+    if z <= 0.0:
+        return 0.0, 0.0
+    vertical, tangent, _ = _flexible(p, relative_sinkage(p, z), share)
+    return vertical, vertical * tangent
+
+
+@kernel
+def flexible_resultant(p: FloatArray, z: float, share: float) -> tuple[float, float, float, float]:
+    """`resultant` of a flexible wheel whose tangential force takes a share of its limit; arguments as above.
+
+    Returns:
+        F_n [N], cos(phi), sin(phi) [-] and F_shear_max [N], as `resultant`.
+    """
+    if z <= 0.0:
+        return 0.0, 1.0, 0.0, 0.0
+    vertical, tangent, area = _flexible(p, relative_sinkage(p, z), share)
+    stretch = math.sqrt(1.0 + tangent * tangent)
+    force, cosine = vertical * stretch, 1.0 / stretch
+    return force, cosine, tangent * cosine, p[COHESION] * area + force * p[TAN_FRICTION]
+
+
+@kernel
 def hypervolume_symmetric(p: FloatArray, z: float) -> float:
     """Hypervolume of the whole, unrelaxed contact, Petersen 2012 (3.4).
 
@@ -115,7 +163,8 @@ def normal_resultants(p: FloatArray, z: float) -> tuple[float, float]:
     For gamma > 2/(eta+1) the model would push the wheel forward from nothing; H is clamped to 0 there.
     Tire I, (4.17), has H = k b ((1-gamma) z)^(eta+1) / (eta+1) and Tire II, (4.19),
     H = k b z^(eta+1) (1 - gamma^(eta+1)) / (eta+1); neither needs a clamp.
-    For `published` they are F_n cos(phi) and F_n sin(phi); for `xu` the integrals of (26) without shear, at slip 0.
+    For `published` they are F_n cos(phi) and F_n sin(phi); for `xu` the integrals of (26) without shear, at slip 0; for
+    a flexible wheel those without tangential force.
 
     Args:
         p: Packed parameters, shape (SIZE,).
@@ -132,6 +181,8 @@ def normal_resultants(p: FloatArray, z: float) -> tuple[float, float]:
         return vertical, vertical * tangent
     if p[VARIANT] == XU:
         return xu.normal_resultants(p, u)
+    if p[VARIANT] == FLEXIBLE:
+        return flexible_resultants(p, z, 0.0)
     volume, tangent = _published(p, u)
     vertical = p[PLASTIC_STIFFNESS] * volume / math.sqrt(1.0 + tangent * tangent)
     return vertical, vertical * tangent
@@ -189,6 +240,8 @@ def resultant(p: FloatArray, z: float) -> tuple[float, float, float, float]:
         tangent = against / force if force > 0.0 else 0.0  # both underflow at a sinkage below 1e-200 R
         stretch = math.sqrt(1.0 + tangent * tangent)
         force *= stretch
+    elif p[VARIANT] == FLEXIBLE:
+        return flexible_resultant(p, z, 0.0)
     else:
         volume, tangent = _published(p, u)
         stretch = math.sqrt(1.0 + tangent * tangent)
@@ -215,8 +268,12 @@ def wheel_forces(p: FloatArray, z: float, slip: float) -> tuple[float, float, fl
         return 0.0, 0.0, 0.0
     if p[VARIANT] == XU:
         return xu.wheel_forces(p, relative_sinkage(p, z), slip)
-    normal, cosine, sine, limit = resultant(p, z)
-    tangential = limit * math.tanh(slip / p[SLIP_MODULUS])
+    share = math.tanh(slip / p[SLIP_MODULUS])
+    if p[VARIANT] == FLEXIBLE:
+        normal, cosine, sine, limit = flexible_resultant(p, z, share)
+    else:
+        normal, cosine, sine, limit = resultant(p, z)
+    tangential = limit * share
     return (
         tangential * cosine - normal * sine,
         normal * cosine + tangential * sine,

@@ -29,6 +29,13 @@ def normal_forces_in_rut(p: FloatArray, sinkage: FloatArray, deepest: FloatArray
 
 
 @kernel
+def flexible_normal_forces(p: FloatArray, sinkage: FloatArray, share: FloatArray, out: FloatArray) -> None:
+    """Fills out (2, n) with `kernels.flexible_resultants` [N] at hub sinkages [m] and shares of the shear limit [-]."""
+    for i in range(sinkage.size):
+        out[0, i], out[1, i] = kernels.flexible_resultants(p, sinkage[i], share[i])
+
+
+@kernel
 def forces(p: FloatArray, sinkage: FloatArray, slip: FloatArray, out: FloatArray) -> None:
     """Fills out (3, n) with `kernels.wheel_forces` [N, N, N m] at the sinkages [m] and slips [-]."""
     for i in range(sinkage.size):

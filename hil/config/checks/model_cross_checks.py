@@ -18,7 +18,7 @@ def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
     soil, variant, kind = config.soil, config.wheel.variant, config.ground.kind
     problems = []
     largest = 2.0 / (soil.exponent + 1.0)
-    if variant in ("exact", "tire_3", "published") and soil.rebound > largest:
+    if variant in ("exact", "tire_3", "published", "flexible") and soil.rebound > largest:
         problems.append(
             Problem(
                 "soil.rebound",
@@ -42,6 +42,10 @@ def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
             Problem(
                 "wheel.variant", variant, f"exact with ground.kind {kind}, where no wheel meets soil", ("ground.kind",)
             )
+        )
+    if variant == "flexible" and config.wheel.grousers:
+        problems.append(
+            Problem("wheel.grousers", str(config.wheel.grousers), "0 with wheel.variant flexible", ("wheel.variant",))
         )
     if config.wheel.grousers % 2 or config.wheel.grousers == 2:
         problems.append(Problem("wheel.grousers", str(config.wheel.grousers), "0, or an even number from 4 on"))

@@ -82,14 +82,30 @@ class GroundConfig(Section):
         return self.kind == "none" or (self.kind != "soil" and smooth)
 
 
+class RingConfig(Section):
+    """The rim of wheel.variant flexible and the springs that hold it to the hub: assumptions, no source prints any."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
+
+    bending_stiffness_Nm2: float = Field(
+        2.0, ge=1e-6, le=1e9, description="EI of the rim's section, about an axis along the axle"
+    )
+    hub_stiffness_Npm: float = Field(
+        1.0e4, ge=1, le=1e9, description="of the springs from hub to rim, for each radian of the rim: 2 pi of it in all"
+    )
+    modes: int = Field(5, ge=2, le=12, description="largest k of the bending shapes sin and cos of k times the angle")
+
+
 class WheelConfig(Section):
     """How the wheel-soil forces are computed, and the grousers on the rim."""
 
     between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
-    variant: Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu"] = Field(
-        "exact", description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, or Xu's"
+    variant: Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu", "flexible"] = Field(
+        "exact",
+        description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, Xu's, or flexible",
     )
+    ring: RingConfig = Field(default_factory=RingConfig, description="the rim of wheel.variant flexible")
     grousers: int = Field(
         0, ge=0, le=90, description="grousers on each wheel, an even number from 4 on; 0: a smooth rim"
     )

@@ -8,7 +8,6 @@ from scipy.optimize import brentq
 
 from hil.config.rig import Rig
 from models.gravity import GRAVITY_MPS2
-from models.wheel import RigidWheel
 
 _STEEPEST_DEG = 59.0
 
@@ -21,7 +20,7 @@ def limit_at_even_loads_deg(rig: Rig) -> float | None:
     """
     rover, _, _ = rig.nominal.assemble()
     mount, wheels = rover.tree.wheels[0], len(rover.wheel_names)
-    wheel = RigidWheel(mount.radius, mount.width, rig.nominal.ground.soil, rig.nominal.ground.wheel_variant)
+    wheel = rig.nominal.ground.wheel(mount)
     weight, slip = GRAVITY_MPS2 * sum(body.mass for body in rover.tree.bodies), rig.config.slope.slip_limit
 
     def surplus(slope: float) -> float:
