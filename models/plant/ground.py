@@ -10,7 +10,7 @@ from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
 from models.rover.rover import Rover
-from models.terrain import Terrain, slope_of
+from models.terrain import HeightMap, Terrain, slope_of, uneven_ground
 from models.wheel import RigidWheel, Soil
 
 Kind = Literal["soil", "firm", "rigid", "none"]
@@ -33,6 +33,7 @@ class GroundParameters:
         pitch: of the slope [rad], positive where the ground rises ahead; see models.terrain.slope_of.
         roll: of the slope [rad], positive where it rises to port.
         wheel_height: [m] of the ground under each wheel over the slope; empty: even.
+        relief: uneven ground in place of a slope; None: none.
     """
 
     kind: Kind
@@ -48,10 +49,15 @@ class GroundParameters:
     pitch: float = 0.0
     roll: float = 0.0
     wheel_height: tuple[float, ...] = ()
+    relief: HeightMap | None = None
 
     @property
     def terrain(self) -> Terrain:
-        """Shape of this ground. Raises ValueError: too steep, or too high under a wheel."""
+        """Shape of this ground. Raises ValueError: too steep, too high under a wheel, or uneven and a slope as well."""
+        if self.relief is not None:
+            if self.pitch or self.roll or any(self.wheel_height):
+                raise ValueError("ground: pitch, roll or wheel_height is given, allowed with a height map: 0")
+            return uneven_ground(self.relief)
         return slope_of(self.pitch, self.roll, self.wheel_height)
 
     def under(self, rover: Rover) -> tuple[Ground | None, CompliantGround | None, RigidGround | None]:
