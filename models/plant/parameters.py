@@ -194,11 +194,9 @@ class RigParameters:
         check_obstacle(self.obstacle)
         if self.ground.terrain is not None:
             found = f"pitch is {self.ground.pitch} rad and roll {self.ground.roll} rad"
-            if self.ground.relief is not None:
-                found = "it has a height map"
-            elif self.ground.wheel_height:
+            if self.ground.wheel_height:
                 found += f", wheel_height is {self.ground.wheel_height} m"
-            raise ValueError(f"ground: {found}, allowed with an obstacle: level ground")
+            raise ValueError(f"ground: {found}, allowed with an obstacle: 0, and no height map")
         places = rover.wheel_positions(rover.neutral())
         front = places[0, 0]
         beta = self.obstacle.angle
@@ -221,18 +219,17 @@ class RigParameters:
                 self._hold(vehicle, state, step, pull)
             state.q[0], state.q[1], state.v[0] = 0.0, self.start_across + self.veer.across, self.launch_speed
             return
-        if vehicle.terrain.relief is not None:
-            put_on_map(rover, vehicle.terrain.relief, state.q, self.start_across + self.veer.across, self.veer.heading)
-            self._hold(vehicle, state, step)
-            if pull.any():
-                self._hold(vehicle, state, step, pull)
-            return
-        ahead, left, normal = (np.array(axis) for axis in vehicle.terrain[:3])
-        highest = 0.0 if vehicle.terrain.wheel_height is None else max(0.0, float(vehicle.terrain.wheel_height.max()))
-        state.q[:3], state.q[3:7] = (self.grouser_height + highest) * normal, quaternion_of(vehicle.terrain)
+        terrain = vehicle.terrain
+        ahead, left, normal = (np.array(axis) for axis in terrain[:3])
+        highest = 0.0 if terrain.wheel_height is None else max(0.0, float(terrain.wheel_height.max()))
+        state.q[:3], state.q[3:7] = (self.grouser_height + highest) * normal, quaternion_of(terrain)
+        if terrain.relief is not None:
+            put_on_map(rover, terrain.relief, state.q, self.start_across + self.veer.across, self.veer.heading)
         self._hold(vehicle, state, step)
         if pull.any():
             self._hold(vehicle, state, step, pull)
+        if terrain.relief is not None:  # it stays where it has settled: elsewhere the ground is another
+            return
         state.q[:3] += (self.start_across - left @ state.q[:3]) * left - (ahead @ state.q[:3]) * ahead
         state.v[0] = self.launch_speed
 

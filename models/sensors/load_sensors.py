@@ -13,7 +13,7 @@ from models.contact.obstacle import Obstacle
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Work, make_work, place_bodies
-from models.rover.points import cross, dot, to_base, vector
+from models.rover.points import body_position, cross, dot, to_base, vector
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
 from models.terrain import Terrain

@@ -62,7 +62,8 @@ def make_height_map(height: npt.ArrayLike, x: float, y: float, spacing: float) -
 
     Args:
         height: (columns, rows) [m] at the nodes, along x and along y; 4 or more each way.
-        x, y: of the first node [m].
+        x: of the first node [m].
+        y: of the first node [m].
         spacing: of the nodes [m].
 
     Raises:
@@ -128,7 +129,7 @@ def local(relief: HeightMap, x: float, y: float) -> tuple[float, float, float, f
 
 @kernel
 def _weights(s: float, place: int) -> tuple[float, float, float]:
-    """Weight of one of four heights, and its derivatives by s from 0 to 1, the share of the way from second to third."""
+    """Weight of one of four heights and its derivatives by s, the share of the way from the second to the third."""
     if place == 0:
         return 0.5 * s * (s * (2.0 - s) - 1.0), 0.5 * (s * (4.0 - 3.0 * s) - 1.0), 2.0 - 3.0 * s
     if place == 1:

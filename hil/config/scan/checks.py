@@ -61,7 +61,10 @@ def _way_problems(config: Config, relief: HeightMap) -> Iterator[Problem]:
         if outside_m > 0.0:
             ahead = relief.extent[1] - float(places[:, 0].max())
             if way_m == 0.0:
-                found, key = f"a start with a wheel {outside_m:.2f} m beyond the edge of the scan", "ground.scan.start_m"
+                found, key = (
+                    f"a start with a wheel {outside_m:.2f} m beyond the edge of the scan",
+                    "ground.scan.start_m",
+                )
                 allowed = "all wheels on it, a spacing of the nodes inside its edge"
             else:
                 found, key = f"a way of {way_m:.2f} m, {outside_m:.2f} m beyond the edge", "ground.scan.file"

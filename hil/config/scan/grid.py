@@ -61,9 +61,9 @@ def grid_of(points: Floats, settings: ScanSettings) -> Grid:
     """The grid of a scan, in the axes of a run: x ahead, y to port, from where the rover starts.
 
     A point is an outlier if it lies more than `outlier_m` from the ground around it: the median, over opposite pairs of
-    the cells around, of the pair's mean, which a plane has exactly. The height of a node is that of a quadratic function fitted to
-    the points around it. A node farther than half of `hole_m` from every point is in a hole: at the border it is cut
-    off, inside it is refused.
+    the cells around, of the pair's mean, which a plane has exactly. The height of a node is that of a quadratic
+    function fitted to the points around it. A node farther than half of `hole_m` from every point is in a hole: at the
+    border it is cut off, inside it is refused.
 
     Args:
         points: (points, 3) as in the file.
@@ -145,9 +145,7 @@ def _around(median: Floats, spacing_m: float) -> tuple[Floats, Floats]:
     """
     columns, rows = median.shape
     wide = np.pad(median, 2, constant_values=np.nan)
-    cells = {
-        (i, j): wide[2 + i : 2 + i + columns, 2 + j : 2 + j + rows] for i in range(-2, 3) for j in range(-2, 3)
-    }
+    cells = {(i, j): wide[2 + i : 2 + i + columns, 2 + j : 2 + j + rows] for i in range(-2, 3) for j in range(-2, 3)}
     means = np.array([0.5 * (cells[i, j] + cells[-i, -j]) for i, j in cells if (i, j) > (0, 0)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a cell without any neighbour
@@ -157,9 +155,7 @@ def _around(median: Floats, spacing_m: float) -> tuple[Floats, Floats]:
     return np.where(few, beside, found), np.where(few, 2.0 * spacing_m, 0.0)
 
 
-def _fitted(
-    means: Floats, first: npt.NDArray[np.int_], count: npt.NDArray[np.int_], settings: ScanSettings
-) -> Floats:
+def _fitted(means: Floats, first: npt.NDArray[np.int_], count: npt.NDArray[np.int_], settings: ScanSettings) -> Floats:
     """Heights at the nodes, each of a quadratic function fitted to the points around; NaN: a hole, or outside.
 
     A point's weight falls off as a Gaussian whose width is the spacing, or more where points are rare: so noise is
@@ -175,7 +171,7 @@ def _fitted(
     hole_m = max(0.5 * settings.hole_m, 0.75 * settings.spacing_m)
     for begin in range(0, len(nodes), _AT_ONCE):
         part = nodes[begin : begin + _AT_ONCE]
-        distance, near = tree.query(part, _NEIGHBOURS)
+        distance, near = (np.asarray(found) for found in tree.query(part, _NEIGHBOURS))
         width = np.maximum(settings.spacing_m, distance[:, _WIDTH_BY])
         away = (means[near, :2] - part[:, None]) / width[:, None, None]
         weight = np.exp(-0.5 * (away**2).sum(axis=2))
@@ -204,10 +200,10 @@ def _trimmed(
         if shares[worst] == 0.0:
             if part.any():
                 a, b = np.argwhere(part)[0]
-                place = (first + (i[0] + a, j[0] + b)) * settings.spacing_m
+                place = (first + np.array([i[0] + a, j[0] + b])) * settings.spacing_m
                 found = f"{settings.hole_m:g} m, and a wider hole at x {place[0]:.2f} m, y {place[1]:.2f} m of the run"
                 raise ScanError("hole_m", found, "a scan without wider holes, or a larger limit")
-            return height[i[0] : i[1], j[0] : j[1]], first + (i[0], j[0])
+            return height[i[0] : i[1], j[0] : j[1]], first + np.array([i[0], j[0]])
         side = i if worst < 2 else j
         side[worst % 2] += 1 if worst % 2 == 0 else -1
     raise ScanError("spacing_m", f"{settings.spacing_m:g} m, and points too far apart for it", "at most their distance")

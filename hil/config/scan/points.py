@@ -65,7 +65,8 @@ def _ply(content: bytes) -> Points:
     _needs("trimesh", "scan")
     import trimesh
 
-    vertices: Points = trimesh.load(io.BytesIO(content), file_type="ply", process=False).vertices
+    loaded: Any = trimesh.load(io.BytesIO(content), file_type="ply", process=False)
+    vertices: Points = np.asarray(loaded.vertices)
     return vertices
 
 
