@@ -11,8 +11,8 @@ import math
 from typing import NamedTuple
 
 # Codes of the ranges that each tick asks for: a kernel passes them on as numbers.
-WITHIN, SINKAGE, DEPTH, LIFTED, STOPPED, TILT, LOADS, TRAVEL, SPEED, ROTATION = range(10)
-CODES = 10
+WITHIN, SINKAGE, DEPTH, LIFTED, STOPPED, TILT, LOADS, TRAVEL, SPEED, ROTATION, EDGE = range(11)
+CODES = 11
 # The deviation of the wheels' loads from the weight is averaged over this time [s].
 LOADS_OVER_S = 0.25
 # A rover whose wheels and body are slower stands: then arming judges it, not the tick [rad/s], [m/s].
@@ -118,6 +118,11 @@ VALIDITIES = {
             ROTATION, "rate of rotation of the rover", 2.0, "rad/s", 0.1,
             "likewise; a rover that tips over is faster",
             ("rover.drawbar", "ground.roll_deg", "ground.pitch_deg"),
+        ),
+        Validity(
+            EDGE, "way of a wheel beyond the edge of the scan", 0.0, "m", 0.0,
+            "on `ground.kind` scan. Beyond its edge nothing is known of the ground",
+            ("ground.scan.file", "ground.scan.start_m", "ground.scan.heading_deg"),
         ),
     )
 }  # fmt: skip

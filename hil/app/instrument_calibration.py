@@ -154,7 +154,7 @@ def _delay(drive: Drive, wheels: Way, section: MotionConfig, config: Config, res
     By how much is not known: by nothing up to the shear displacement, each as likely.
     """
     fastest = float(np.abs(wheels.speed_mps).max())
-    most_s = config.soil.shear_displacement_m / fastest if config.ground.kind == "soil" else 0.0
+    most_s = config.soil.shear_displacement_m / fastest if config.ground.on_soil else 0.0
     late_s = drive.late_s.value - 0.5 * most_s
     found = Found(section.delay_ms + 1e3 * late_s, 1e3 * math.hypot(drive.late_s.sd, most_s / math.sqrt(12.0)))
     result.found["delay_ms [ms]"] = found
@@ -267,8 +267,8 @@ def _falls(name: str, angle_deg: float, change_deg: float) -> bool:
 
 
 def _level(config: Config) -> None:
-    if config.ground.pitch_deg or config.ground.roll_deg:
-        raise CalibrationError("the rover stood on a slope (section ground), allowed: level ground")
+    if config.ground.pitch_deg or config.ground.roll_deg or config.ground.kind == "scan":
+        raise CalibrationError("the rover stood on a slope or a scan (section ground), allowed: level ground")
 
 
 def _uneven_deg() -> float:

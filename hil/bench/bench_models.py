@@ -19,7 +19,7 @@ from models.rover.rover import Rover
 from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
 from models.wheel import FlexibleWheel, RigidWheel, Ring, many
 
-CONFIG = "sim_impact"
+CONFIG, UNEVEN = "sim_impact", "sim_scan"
 DT_S = 1e-4
 SUBSTEPS = 10
 STEP_S = SUBSTEPS * DT_S  # of the peers
@@ -39,6 +39,7 @@ COMPARED = {
     "tick_10": "mujoco_step_plane",
     "wheel_exact": "wheel_split_quadrature",
     "wheel_flexible": "wheel_exact",
+    "substep_scan": "substep_juno",
 }
 
 
@@ -57,7 +58,7 @@ def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]
     peers = {name: _version(package) for package, name in PEERS.items()}
     report_compiling(progress)
     progress("settling a rover on soil, and on a plane if MuJoCo is installed")
-    contenders: dict[str, Contender] = {**_rover(), **_wheel()}
+    contenders: dict[str, Contender] = {**_rover(), **_uneven(), **_wheel()}
     sizes: dict[str, int] = dict.fromkeys(("wheel_exact", "wheel_flexible", "wheel_split_quadrature"), WHEELS)
     if peers["MuJoCo"]:
         contenders |= _mujoco()
@@ -133,6 +134,22 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
     motion.drives.cut[:], motion.drives.set_speed[:] = 0.0, 0.4
     run_bound(scene, SETTLED_STEPS, DT_S)
     return scene
+
+
+def _uneven() -> dict[str, Contender]:
+    """Juno on level soil, and on the same soil with the shape of a scan."""
+    return {
+        "substep_juno": _open_ground({"ground.kind": "soil", "ground.scan": None}),
+        "substep_scan": _open_ground({}),
+    }
+
+
+def _open_ground(changes: Mapping[str, Any]) -> Contender:
+    _, vehicle, motion = nominal_rig(load_config(UNEVEN, changes)).build()
+    scene = BoundArguments(Scene(vehicle, motion))
+    motion.drives.cut[:], motion.drives.set_speed[:] = 0.0, 0.1
+    run_bound(scene, SETTLED_STEPS, DT_S)
+    return lambda count: run_bound(scene, count, DT_S)
 
 
 def _wheel() -> dict[str, Contender]:

@@ -83,7 +83,7 @@ def contacts_of(config: Config) -> list[Contact]:
     rover_kg = sum(masses.values()) + config.rover.payload.mass_kg
     share_N = rover_kg * GRAVITY_MPS2 / len(tree.wheels)
     contacts = []
-    if config.ground.kind == "soil":
+    if config.ground.on_soil:
         contacts.append(
             _soil(config.soil, config.wheel_radius_m, wheel_kg, _OVER_ITS_SHARE * share_N, tree.wheels[0].width)
         )

@@ -19,6 +19,7 @@ from hil.config.overrides import SEED_ON_RIG, changes_of, put
 from hil.config.problems import ConfigError, Problem
 from hil.config.profile_file import profile_path, put_profile, put_table, table_path
 from hil.config.rover_file import URDF_KEY, put_rover, rover_path
+from hil.config.scan.file import put_scan, scan_path
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
@@ -79,6 +80,11 @@ def possible(config: Config, source: str) -> Config:
 
     if problems := step_problems(contacts_of(config), config.plant.substep_us):
         raise ConfigError(source, problems)
+    if config.ground.kind == "scan":
+        from hil.config.scan.checks import scan_problems
+
+        if problems := scan_problems(config):
+            raise ConfigError(source, problems)
     if config.layout.controls_loads:
         from hil.config.resting_loads import limit_problems  # imports kernels, which other configs do not need
         from hil.config.rig import Rig
@@ -128,7 +134,8 @@ def _checked_values(
     if folder is not None:  # the effective config of a run may be older than this check
         leave_out_replaced(raw, [key for change in changes for key in change.keys_set()], rover)
         problems += [*other_rovers_problems(raw), *put_calibration(raw, folder)]
-        problems += [*put_profile(raw, folder), *put_table(raw, folder), *put_rover(raw, folder)]
+        problems += [*put_profile(raw, folder), *put_table(raw, folder)]
+        problems += [*put_rover(raw, folder), *put_scan(raw, folder)]
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
@@ -156,7 +163,7 @@ def shipped_files(name: str) -> dict[str, str]:
     """A shipped config and the files it names, if any: text by path, relative to the config's folder."""
     text = shipped_configs()[name]
     files, raw = {f"{name}.yaml": text}, read_yaml(text, name)[0]
-    named = [path for path in (profile_path(raw), table_path(raw), rover_path(raw)) if path]
+    named = [path for path in (profile_path(raw), table_path(raw), rover_path(raw), scan_path(raw)) if path]
     for path in [*calibration_paths(raw), *named]:
         files[path] = (resources.files("rig_configs") / path).read_text(encoding="utf-8")
     return files

@@ -10,6 +10,7 @@ import numpy as np
 from hil.config import Config, cylinder_parameters
 from hil.config.instrument_parameters import instrument_parameters
 from hil.config.load_parameters import load_sensors
+from hil.config.scan.map_text import grid_from
 from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, PlateConfig, SoilConfig, WheelConfig
@@ -27,6 +28,7 @@ from models.plant import GroundParameters, ReadingNoise, RigParameters, Spread, 
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
 from models.sensors.rear_frame import REAR, link_share, rear_link_reach
+from models.terrain import HeightMap, make_height_map
 from models.vehicle import HITTING_WHEELS
 from models.vehicle.loads import Drawbar, Payload
 from models.wheel import Ring, Soil
@@ -88,11 +90,18 @@ def _towing(section: ExperimentSection) -> Towing | None:
     return Towing(winch.slip, winch.growth_Nps, winch.largest_N, over, cable=winch.cable_mps)
 
 
+def relief_of(ground: GroundConfig) -> HeightMap | None:
+    """The height map of a scan; None: the ground is level or a slope."""
+    if ground.scan is None or ground.scan.map is None:
+        return None
+    return make_height_map(*grid_from(ground.scan.map))
+
+
 def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> GroundParameters:
     damping = ground.damping_Nspm if ground.law == "kelvin_voigt" else ground.damping_spm * ground.stiffness
     law = make_law(ground.law, ground.stiffness, exponent=ground.exponent, damping=damping)
     return GroundParameters(
-        kind=ground.kind,
+        kind="soil" if ground.kind == "scan" else ground.kind,
         soil=Soil(
             soil.stiffness,
             soil.exponent,
@@ -119,6 +128,7 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> Groun
         ring=Ring(wheel.ring.bending_stiffness_Nm2, wheel.ring.hub_stiffness_Npm, wheel.ring.modes)
         if wheel.variant == "flexible"
         else None,
+        relief=relief_of(ground),
     )
 
 

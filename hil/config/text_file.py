@@ -18,6 +18,14 @@ def read_text(path: Path, most_bytes: int) -> str:
         OSError: it cannot be opened or read.
         ValueError: it is no regular file, is too large, or is not text in UTF-8; the message says which.
     """
+    try:
+        return read_bytes(path, most_bytes).decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("not text in UTF-8") from None
+
+
+def read_bytes(path: Path, most_bytes: int) -> bytes:
+    """The content of a file; arguments and errors as of `read_text`, any content."""
     # without O_NONBLOCK, opening a pipe that nobody writes to waits for ever
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
@@ -27,10 +35,6 @@ def read_text(path: Path, most_bytes: int) -> str:
         if status.st_size > most_bytes:
             raise ValueError(f"{status.st_size} bytes, allowed are {most_bytes}")
         with open(descriptor, "rb", closefd=False) as file:
-            content = file.read(most_bytes)
+            return file.read(most_bytes)
     finally:
         os.close(descriptor)
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise ValueError("not text in UTF-8") from None

@@ -29,7 +29,7 @@ class LoadMode(IntEnum):
 
 def load_modes(ground: str) -> tuple[LoadMode, ...]:
     """The modes that there are on a ground of that kind: the pull of a wheel is known on soil only."""
-    return tuple(mode for mode in LoadMode if mode is not LoadMode.MAX_TRACTION or ground == "soil")
+    return tuple(mode for mode in LoadMode if mode is not LoadMode.MAX_TRACTION or ground in ("soil", "scan"))
 
 
 class LoadGoal(msgspec.Struct, frozen=True, gc=False):

@@ -17,7 +17,7 @@ from models.rover.points import Direction, body_spin, body_velocity, cross, to_b
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
 from models.rover.tree import Tree, rotation_about
-from models.terrain.surface import Terrain, axes, height_over, to_ground
+from models.terrain.surface import Terrain, axes, height_over, steepest, surface, to_ground
 
 # How far a corner gives under the whole weight [m], its damping as a share of what is critical for a quarter of the
 # mass, and friction: a frame of profiles on sand or on rock, an assumption.
@@ -91,12 +91,22 @@ def push_body(chain: Chain, body: BodyContact, terrain: Terrain, q: FloatArray, 
     """
     x, y, z = to_world(work, body.centre[0], body.centre[1], body.centre[2])
     place = (q[0] + x, q[1] + y, q[2] + z)
-    ground = axes(terrain, place[0], place[1])
-    up = to_base(work, ground[2][0], ground[2][1], ground[2][2])
+    _, normal, _ = surface(terrain, place[0], place[1])
+    up = to_base(work, normal[0], normal[1], normal[2])
     reach = abs(up[0]) * body.half[0] + abs(up[1]) * body.half[1] + abs(up[2]) * body.half[2]
+    reach += _rise(terrain, body)
     if height_over(terrain, place) < reach:
         for i in range(body.corner.shape[0]):
             _push_corner(chain, body, terrain, q, i, dt, work)
+
+
+@kernel
+def _rise(terrain: Terrain, body: BodyContact) -> float:
+    """By how much [m] uneven ground beside the box's middle may be nearer than its tangent plane there."""
+    if terrain is None:
+        return 0.0
+    a, b, c = body.half
+    return 2.0 * steepest(terrain) * math.sqrt(a * a + b * b + c * c)
 
 
 @kernel
@@ -109,7 +119,8 @@ def _push_corner(
     depth = -height_over(terrain, place)
     if depth <= 0.0:
         return
-    ground = axes(terrain, place[0], place[1])
+    _, normal, _ = surface(terrain, place[0], place[1])
+    ground = axes(terrain, normal)
     base, turning = body_velocity(work, 0), cross(body_spin(work, 0), arm)
     x, y, z = to_ground(terrain, ground, (base[0] + turning[0], base[1] + turning[1], base[2] + turning[2]))
     force = press(chain, body.ground.law, ground[2], 0, arm, depth, z, dt, work)

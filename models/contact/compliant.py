@@ -15,7 +15,7 @@ from models.rover.dynamics import Work
 from models.rover.factor import add_sliding
 from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
-from models.terrain.surface import Terrain, axes, clearance, from_ground, to_ground
+from models.terrain.surface import Terrain, axes, contact_plane, from_ground, to_ground
 
 
 class CompliantGround(NamedTuple):
@@ -72,12 +72,13 @@ def push_compliant_ground(
     """
     body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
     place = body_position(q, work, body)
-    depth = radius - clearance(terrain, place, wheel)
+    over, normal = contact_plane(terrain, place, wheel)
+    depth = radius - over
     contact.sinkage[wheel] = max(depth, 0.0)
     if depth <= 0.0:
         contact.vertical[wheel] = contact.slip[wheel] = contact.pull[wheel] = 0.0
         return
-    ground = axes(terrain, place[0], place[1])
+    ground = axes(terrain, normal)
     vx, vy, vz = to_ground(terrain, ground, body_velocity(work, body))
     wx, wy, wz = to_ground(terrain, ground, body_spin(work, body))
     ax, ay, az = to_ground(terrain, ground, axle(work, body))

@@ -18,7 +18,7 @@ from models.rover.factor import add_scaled, factorise, solve
 from models.rover.points import approach_row, body_position, project
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
-from models.terrain.surface import Terrain, axes, clearance, from_ground
+from models.terrain.surface import Terrain, axes, clearance, contact_plane, from_ground
 
 
 @kernel
@@ -29,8 +29,8 @@ def fill_ground_rows(chain: Chain, q: FloatArray, rigid: RigidGround, terrain: T
     """
     none = (0.0, 0.0, 0.0)
     for wheel in range(rigid.active.size):
-        x, y, _ = body_position(q, work, chain.wheel_body[wheel])
-        ground = axes(terrain, x, y)
+        _, normal = contact_plane(terrain, body_position(q, work, chain.wheel_body[wheel]), wheel)
+        ground = axes(terrain, normal)
         arm = from_ground(terrain, ground, (0.0, 0.0, -chain.wheel_radius[wheel]))
         for k in range(rigid.per_wheel):
             row = rigid.row[rigid.first + wheel * rigid.per_wheel + k]

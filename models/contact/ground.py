@@ -13,7 +13,7 @@ from models.rover.dynamics import Work
 from models.rover.factor import add_damping_both_ways, add_scaled
 from models.rover.points import body_position, cross, dot, spread_wrench, to_base, vector
 from models.rover.reduction import Chain
-from models.terrain.surface import Terrain, clearance, surface
+from models.terrain.surface import Terrain, contact_plane
 from models.wheel import rut
 from models.wheel.kernels import SLIP_MODULUS, flexible_resultant, resultant
 from models.wheel.packed import FLEXIBLE, VARIANT
@@ -136,8 +136,8 @@ def _over(
         up = vector(work.base[2], 0)
         return q[2] + dot(up, vector(work.place[body], 0)), up
     place = body_position(q, work, body)
-    _, normal, _ = surface(terrain, place[0], place[1])
-    return clearance(terrain, place, wheel), to_base(work, normal[0], normal[1], normal[2])
+    over, normal = contact_plane(terrain, place, wheel)
+    return over, to_base(work, normal[0], normal[1], normal[2])
 
 
 @kernel

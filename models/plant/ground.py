@@ -11,7 +11,7 @@ from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
 from models.rover.rover import Rover
 from models.rover.tree import WheelMount
-from models.terrain import Terrain, slope_of
+from models.terrain import HeightMap, Terrain, slope_of, uneven_ground
 from models.wheel import FlexibleWheel, RigidWheel, Ring, Soil
 
 Kind = Literal["soil", "firm", "rigid", "none"]
@@ -35,6 +35,7 @@ class GroundParameters:
         roll: of the slope [rad], positive where it rises to port.
         wheel_height: [m] of the ground under each wheel over the slope; empty: even.
         ring: rim of the wheel variant flexible.
+        relief: uneven ground in place of a slope; None: none.
     """
 
     kind: Kind
@@ -51,10 +52,15 @@ class GroundParameters:
     roll: float = 0.0
     wheel_height: tuple[float, ...] = ()
     ring: Ring | None = None
+    relief: HeightMap | None = None
 
     @property
     def terrain(self) -> Terrain:
-        """Shape of this ground. Raises ValueError: too steep, or too high under a wheel."""
+        """Shape of this ground. Raises ValueError: too steep, too high under a wheel, or uneven and a slope as well."""
+        if self.relief is not None:
+            if self.pitch or self.roll or any(self.wheel_height):
+                raise ValueError("ground: pitch, roll or wheel_height is given, allowed with a height map: 0")
+            return uneven_ground(self.relief)
         return slope_of(self.pitch, self.roll, self.wheel_height)
 
     def under(self, rover: Rover) -> tuple[Ground | None, CompliantGround | None, RigidGround | None]:

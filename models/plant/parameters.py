@@ -19,6 +19,7 @@ from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.plant.ground import GroundParameters
 from models.plant.instruments import InstrumentParameters
+from models.plant.put_down import put_on_map
 from models.plant.reading_noise import ReadingNoise
 from models.plant.towing import Towing
 from models.plant.veer import Veer
@@ -135,7 +136,7 @@ class RigParameters:
         pull = self.drawbar.wrench()
         rover, vehicle, state = self.assemble()
         if self.settles:
-            self._settle(vehicle, state, pull)
+            self._settle(rover, vehicle, state, pull)
         state.pull[:] = pull
         return rover, vehicle, state
 
@@ -195,7 +196,7 @@ class RigParameters:
             found = f"pitch is {self.ground.pitch} rad and roll {self.ground.roll} rad"
             if self.ground.wheel_height:
                 found += f", wheel_height is {self.ground.wheel_height} m"
-            raise ValueError(f"ground: {found}, allowed with an obstacle: 0")
+            raise ValueError(f"ground: {found}, allowed with an obstacle: 0, and no height map")
         places = rover.wheel_positions(rover.neutral())
         front = places[0, 0]
         beta = self.obstacle.angle
@@ -206,7 +207,7 @@ class RigParameters:
             plate = plate._replace(across=plate.across + places[:count, 1], slipped=np.zeros(count))
         return self.obstacle._replace(foot=front + self.start_distance + reach, plate=plate)
 
-    def _settle(self, vehicle: VehicleModel, state: VehicleState, pull: FloatArray) -> None:
+    def _settle(self, rover: Rover, vehicle: VehicleModel, state: VehicleState, pull: FloatArray) -> None:
         """Settle the rover on its ground under the pull (6,) of its drawbar, and move it to the start."""
         step = self.substep_ns * 1e-9
         if vehicle.terrain is None:
@@ -218,12 +219,17 @@ class RigParameters:
                 self._hold(vehicle, state, step, pull)
             state.q[0], state.q[1], state.v[0] = 0.0, self.start_across + self.veer.across, self.launch_speed
             return
-        ahead, left, normal = (np.array(axis) for axis in vehicle.terrain[:3])
-        highest = 0.0 if vehicle.terrain.wheel_height is None else max(0.0, float(vehicle.terrain.wheel_height.max()))
-        state.q[:3], state.q[3:7] = (self.grouser_height + highest) * normal, quaternion_of(vehicle.terrain)
+        terrain = vehicle.terrain
+        ahead, left, normal = (np.array(axis) for axis in terrain[:3])
+        highest = 0.0 if terrain.wheel_height is None else max(0.0, float(terrain.wheel_height.max()))
+        state.q[:3], state.q[3:7] = (self.grouser_height + highest) * normal, quaternion_of(terrain)
+        if terrain.relief is not None:
+            put_on_map(rover, terrain.relief, state.q, self.start_across + self.veer.across, self.veer.heading)
         self._hold(vehicle, state, step)
         if pull.any():
             self._hold(vehicle, state, step, pull)
+        if terrain.relief is not None:  # it stays where it has settled: elsewhere the ground is another
+            return
         state.q[:3] += (self.start_across - left @ state.q[:3]) * left - (ahead @ state.q[:3]) * ahead
         state.v[0] = self.launch_speed
 

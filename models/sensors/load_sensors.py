@@ -13,11 +13,11 @@ from models.contact.obstacle import Obstacle
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Work, make_work, place_bodies
-from models.rover.points import cross, dot, to_base, vector
+from models.rover.points import body_position, cross, dot, to_base, vector
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
 from models.terrain import Terrain
-from models.terrain.surface import surface
+from models.terrain.surface import contact_plane
 from models.vehicle import VehicleModel, VehicleState
 
 DRAWBAR = -1  # in place of a wheel: the channel of the load cell
@@ -206,8 +206,7 @@ def _load_leg(
     Forces to the side are known on soil only; friction on the obstacle is left out.
     """
     work, contact, body = state.work, state.ground, chain.wheel_body[wheel]
-    place = state.q[0], state.q[1]
-    _, normal, _ = surface(terrain, place[0], place[1])
+    _, normal = contact_plane(terrain, body_position(state.q, work, body), wheel)
     up = to_base(work, normal[0], normal[1], normal[2])
     ahead = cross(vector(work.screw[body], 3), up)
     level = 1.0 / max(math.sqrt(dot(ahead, ahead)), 1e-9)

@@ -26,7 +26,7 @@ from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 from models.statics.statics import suspension_joints
 from models.statics.steady_forces import SteadyVehicle, fill_forces, steady_ground
-from models.terrain.surface import axes
+from models.terrain.surface import plane_axes, surface
 from models.vehicle.model import VehicleModel, make_vehicle_state
 
 # Units of the unknowns: height over the depth of the wheels, angles over the height's [rad/m], speeds over the rims' or
@@ -130,12 +130,12 @@ class SteadyRover:
             body=None,
         )  # fmt: skip
         self._bound = BoundArguments(SteadyVehicle(bare, self._state, self._q, self._v))
-        ground_axes = np.column_stack(axes(vehicle.terrain, 0.0, 0.0)) @ Rotation.from_euler("z", heading).as_matrix()
+        ground_axes = plane_axes(vehicle.terrain) @ Rotation.from_euler("z", heading).as_matrix()
         self._normal = ground_axes[:, 2]
         x, y, z, w = Rotation.from_matrix(ground_axes).as_quat()
         # times a quaternion: the ground's axes turned by it
         self._turned = np.array([[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])
-        self._height = None if vehicle.terrain is None else vehicle.terrain.wheel_height
+        self._height = self._ground_heights()
         chain, joints = rover.chain, suspension_joints(rover)
         self.joint_names = tuple(rover.tree_joint_names[k - 6] for k in joints)
         independent = chain.independent.tolist()
@@ -254,6 +254,14 @@ class SteadyRover:
         return np.column_stack([(self._look(x + step) - self._look(x - step)) / (2.0 * _STEP) for step in steps])
 
     # ---- where it begins ----
+    def _ground_heights(self) -> FloatArray | None:
+        """Height (wheels,) [m] of the ground under each wheel of the level rover, over the plane; None: even."""
+        terrain = self.vehicle.terrain
+        if terrain is None or terrain.relief is None:
+            return None if terrain is None else terrain.wheel_height
+        places = self.rover.wheel_positions(self.rover.neutral()).tolist()
+        return np.array([surface(terrain, x, y)[0] for x, y, _ in places])
+
     def _level_start(self, along: float) -> FloatArray:
         """All wheels equally deep, so that they bear the weight `along` the normal [N], below 0. Sets units."""
         x, place = np.zeros(self._unit.size), self._ahead

@@ -1,10 +1,11 @@
-"""Level ground and slopes, even or with a step under each wheel.
+"""Level ground, slopes, even or with a step under each wheel, and uneven ground by a height map.
 
 The kind of terrain is fixed when a step is compiled: None is level ground at z = 0, every other kind is a NamedTuple.
 `surface` defines a terrain; the other kernels here follow from it, and for level ground they compile to the code of a
-step without terrain. A further kind (a scan, a mound) adds its branch to `surface` and to `axes`. Contact kernels treat
-the ground under each wheel as flat: its tangent plane at the place below or above the wheel's centre. A wheel's height
-offset is constant: it stands for a rover that drives with its wheels on tracks of different heights.
+step without terrain; whether a terrain has a height map is known then, too. Contact kernels treat the ground under each
+wheel as flat: on a slope the plane itself, on a height map its tangent plane at the wheel's foot point
+(models.terrain.height_map). A wheel's height offset is constant: it stands for a rover that drives with its wheels on
+tracks of different heights.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from scipy.spatial.transform import Rotation
 
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.points import Direction, dot
+from models.rover.points import Direction, cross, dot
+from models.terrain.height_map import HeightMap, foot, local
 
 # At a quarter turn the ground is a wall, and the height is not a function of the place.
 STEEPEST = math.radians(60.0)
@@ -27,22 +29,29 @@ _HEIGHT = Range(-0.5, 0.5, "m")
 
 
 class Slope(NamedTuple):
-    """A plane through the world's origin.
+    """A plane through the world's origin; with a height map, the level plane that the heights are counted from.
 
     Attributes:
         ahead: unit vector along the plane, world axes; x on level ground.
         left: likewise; y on level ground.
         normal: upwards.
         wheel_height: (wheels,) [m] of the ground under each wheel over this plane, along the normal; None: even.
+        relief: heights over the plane, which is level then; None: the plane itself is the ground.
     """
 
     ahead: Direction
     left: Direction
     normal: Direction
     wheel_height: FloatArray | None = None
+    relief: HeightMap | None = None
 
 
 Terrain = Slope | None
+
+
+def uneven_ground(relief: HeightMap) -> Slope:
+    """The terrain of a height map."""
+    return Slope((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), None, relief)
 
 
 def slope_of(pitch: float, roll: float, wheel_height: Sequence[float] = ()) -> Terrain:
@@ -90,24 +99,80 @@ def surface(terrain: Terrain, x: float, y: float) -> tuple[float, Direction, Dir
         normal: unit vector, upwards.
         curvature: second derivatives of the height by xx, xy and yy [1/m].
     """
-    flat = (0.0, 0.0, 0.0)
     if terrain is None:
-        return 0.0, (0.0, 0.0, 1.0), flat
-    normal = terrain.normal
-    return -(normal[0] * x + normal[1] * y) / normal[2], normal, flat
+        return 0.0, (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
+    return _surface(terrain.relief, terrain.normal, x, y)
+
+
+@kernel
+def _surface(
+    relief: HeightMap | None, normal: Direction, x: float, y: float
+) -> tuple[float, Direction, tuple[float, float, float]]:
+    if relief is None:  # decided at compile time
+        return -(normal[0] * x + normal[1] * y) / normal[2], normal, (0.0, 0.0, 0.0)
+    z, p, q, xx, xy, yy = local(relief, x, y)
+    size = 1.0 / math.sqrt(1.0 + p * p + q * q)
+    return z, (-p * size, -q * size, size), (xx, xy, yy)
 
 
 @kernel
 def clearance(terrain: Terrain, place: Direction, wheel: int) -> float:
-    """Distance [m] of a place (world) from the tangent plane of a wheel's ground above or below it, positive above."""
+    """Distance [m] of a wheel's centre (world) from the plane that is its ground, positive above."""
+    return contact_plane(terrain, place, wheel)[0]
+
+
+@kernel
+def contact_plane(terrain: Terrain, place: Direction, wheel: int) -> tuple[float, Direction]:
+    """The same, and the plane's normal. On a height map that plane is tangent at the foot point."""
     if terrain is None:
-        return place[2]
-    return height_over(terrain, place) - _height(terrain.wheel_height, wheel)
+        return place[2], (0.0, 0.0, 1.0)
+    return _contact_plane(terrain.relief, terrain, place, wheel)
+
+
+@kernel
+def _contact_plane(relief: HeightMap | None, slope: Slope, place: Direction, wheel: int) -> tuple[float, Direction]:
+    if relief is None:
+        return height_over(slope, place) - _height(slope.wheel_height, wheel), slope.normal
+    return foot(relief, place)
+
+
+@kernel
+def beyond_edge(terrain: Terrain, x: float, y: float) -> float:
+    """How far [m] a place lies outside a height map; 0 on it, and on ground without an edge."""
+    if terrain is None:
+        return 0.0
+    return _beyond(terrain.relief, x, y)
+
+
+@kernel
+def _beyond(relief: HeightMap | None, x: float, y: float) -> float:
+    if relief is None:
+        return 0.0
+    columns, rows = relief.height.shape
+    one = relief.spacing
+    along = max(relief.x + one - x, x - relief.x - (columns - 2) * one)
+    across = max(relief.y + one - y, y - relief.y - (rows - 2) * one)
+    return max(along, across, 0.0)
+
+
+@kernel
+def steepest(terrain: Terrain) -> float:
+    """The largest slope of a height map [-]; 0 of a plane, against which heights are measured."""
+    if terrain is None:
+        return 0.0
+    return _steepest(terrain.relief)
+
+
+@kernel
+def _steepest(relief: HeightMap | None) -> float:
+    if relief is None:
+        return 0.0
+    return relief.steepest
 
 
 @kernel
 def height_over(terrain: Terrain, place: Direction) -> float:
-    """The same from the terrain itself, whatever lies under single wheels."""
+    """Distance [m] from the terrain's tangent plane right above or below a place, whatever lies under single wheels."""
     if terrain is None:
         return place[2]
     height, normal, _ = surface(terrain, place[0], place[1])
@@ -122,12 +187,24 @@ def _height(wheel_height: FloatArray | None, wheel: int) -> float:
 
 
 @kernel
-def axes(terrain: Terrain, x: float, y: float) -> tuple[Direction, Direction, Direction]:
-    """The ground's axes at (x, y), in world axes: ahead, left and along the normal; on level ground the world's."""
+def axes(terrain: Terrain, normal: Direction) -> tuple[Direction, Direction, Direction]:
+    """The ground's axes where it has this normal, in world axes: ahead, left and along the normal.
+
+    On level ground they are the world's, on a slope its own. On a height map `ahead` has no part along the world's y,
+    as on a slope.
+    """
     if terrain is None:
         return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-    _, normal, _ = surface(terrain, x, y)
-    return terrain.ahead, terrain.left, normal
+    return _axes(terrain.relief, terrain, normal)
+
+
+@kernel
+def _axes(relief: HeightMap | None, slope: Slope, normal: Direction) -> tuple[Direction, Direction, Direction]:
+    if relief is None:
+        return slope.ahead, slope.left, normal
+    size = 1.0 / math.sqrt(normal[0] * normal[0] + normal[2] * normal[2])
+    ahead = (normal[2] * size, 0.0, -normal[0] * size)
+    return ahead, cross(normal, ahead), normal
 
 
 @kernel
@@ -153,5 +230,10 @@ def from_ground(terrain: Terrain, ground: tuple[Direction, Direction, Direction]
 
 def quaternion_of(slope: Slope) -> FloatArray:
     """Rotation (x, y, z, w) of a slope's axes from the world's."""
-    turn: FloatArray = Rotation.from_matrix(np.column_stack([slope.ahead, slope.left, slope.normal])).as_quat()
+    turn: FloatArray = Rotation.from_matrix(plane_axes(slope)).as_quat()
     return turn
+
+
+def plane_axes(terrain: Terrain) -> FloatArray:
+    """Columns (3, 3) ahead, left and normal, world axes, of the plane that heights are counted from."""
+    return np.eye(3) if terrain is None else np.column_stack([terrain.ahead, terrain.left, terrain.normal])

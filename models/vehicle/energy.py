@@ -12,7 +12,7 @@ from models.contact.laws import Law
 from models.kernels.compiled import FloatArray
 from models.rover.dynamics import make_work
 from models.rover.rover import Rover
-from models.terrain.surface import height_over
+from models.terrain.surface import clearance, height_over
 from models.vehicle.ledger import (
     CONTACT_LOSS,
     CONTACT_STORED,
@@ -169,9 +169,8 @@ class EnergyMeter:
         """Depth (wheels,) [m] of each wheel in the ground, 0 above it."""
         places = self._rover.wheel_positions(self._rover.own_configuration(self._state.q))
         terrain = self._vehicle.terrain
-        normal = np.array((0.0, 0.0, 1.0) if terrain is None else terrain.normal)
-        height = 0.0 if terrain is None or terrain.wheel_height is None else terrain.wheel_height
-        depths: FloatArray = np.maximum(self._rover.chain.wheel_radius - (places @ normal - height), 0.0)
+        over = [clearance(terrain, (x, y, z), wheel) for wheel, (x, y, z) in enumerate(places.tolist())]
+        depths: FloatArray = np.maximum(self._rover.chain.wheel_radius - over, 0.0)
         return depths
 
 

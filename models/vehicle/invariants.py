@@ -10,10 +10,14 @@ import numpy as np
 from models.actuators.stops import JointStops
 from models.contact.obstacle import Obstacle, ObstacleContact
 from models.kernels.compiled import FloatArray, kernel
+from models.rover.points import body_position
+from models.rover.reduction import Chain
 from models.rover.rover import Rover
+from models.terrain.surface import Terrain, beyond_edge
 from models.validity import (
     CODES,
     DEPTH,
+    EDGE,
     LIFTED,
     LOADS,
     LOADS_OVER_S,
@@ -98,6 +102,7 @@ def check_invariants(invariants: Invariants, vehicle: VehicleModel, state: Vehic
         _note_loads(invariants, vehicle, state, span)
         x, y = state.q[3], state.q[4]
         _note(invariants, TILT, math.degrees(math.acos(min(max(1.0 - 2.0 * (x * x + y * y), -1.0), 1.0))), span)
+    _note_edge(invariants, vehicle.terrain, vehicle.chain, state, span)
     _note(invariants, STOPPED, math.degrees(_beyond_stops(vehicle.stops, state.q)), span)
     driven = touched == 0.0 and abs(rim) > SLOWEST_RIM_MPS
     _note(invariants, TRAVEL, 1.0 - state.v[0] / rim if driven else 0.0, span)
@@ -137,6 +142,18 @@ def _note_loads(invariants: Invariants, vehicle: VehicleModel, state: VehicleSta
     deviation = abs(total) / invariants.weight
     invariants.state[DEVIATION] += (deviation - invariants.state[DEVIATION]) * min(span / LOADS_OVER_S, 1.0)
     _note(invariants, LOADS, invariants.state[DEVIATION], span)
+
+
+@kernel
+def _note_edge(invariants: Invariants, terrain: Terrain, chain: Chain, state: VehicleState, span: float) -> None:
+    """The wheel that is farthest outside a height map; nothing on ground without one."""
+    if terrain is None:
+        return
+    farthest = 0.0
+    for body in chain.wheel_body:
+        x, y, _ = body_position(state.q, state.work, body)
+        farthest = max(farthest, beyond_edge(terrain, x, y))
+    _note(invariants, EDGE, farthest, span)
 
 
 @kernel

@@ -12,11 +12,11 @@ from scipy.spatial.transform import Rotation
 from hil.analysis.film.moments import HITTING
 from hil.analysis.film.skeleton import Floats, Skeleton, foot_of
 from hil.config import Config
-from hil.config.model_parameters import nominal_rig
+from hil.config.model_parameters import nominal_rig, relief_of
 from hil.config.schema.rover import tree_on_rig
 from hil.messages.stages import UPRIGHT
 from models.rover.tree import WheelMount
-from models.terrain import slope_of
+from models.terrain import HeightMap, slope_of
 from models.terrain.surface import quaternion_of
 
 WORLD, GROUND, OBSTACLE = "world", "ground", "obstacle"
@@ -30,6 +30,7 @@ _LINES: Colour = (0.60, 0.56, 0.49, 1.0)
 _PLATE: Colour = (0.73, 0.33, 0.40, 0.6)
 _BEHIND_M, _AHEAD_M, _ASIDE_M = 5.0, 45.0, 5.0  # of the ground
 _THICK_M, _GRID_M = 0.01, 0.5
+_MOST_LINES = 80  # of the net that uneven ground is
 _PLATE_M = 0.6  # length and width of a plate whose size the config does not say
 _SMOOTH_MARKS = 12  # on a wheel without grousers, so that it is seen to turn
 _LEVEL = (0.0, 0.0, 0.0, 1.0)
@@ -101,6 +102,7 @@ class ShownRig:
         self.radius_m = tree.wheels[0].radius + nominal.grouser_height
         self._grouser_m = nominal.grouser_height if config.wheel.grousers else 0.0
         self.angle_rad = math.radians(config.trial.angle_deg) if config.section.obstacle else None
+        self._relief = relief_of(config.ground)
         slope = slope_of(math.radians(config.ground.pitch_deg), math.radians(config.ground.roll_deg))
         self._ground = _LEVEL if slope is None else tuple(quaternion_of(slope).tolist())
         bodies = [body.name for body in tree.bodies]
@@ -172,6 +174,9 @@ class ShownRig:
         return np.array(points)
 
     def _of_ground(self) -> Iterator[Solid]:
+        if self._relief is not None:
+            yield Lines(GROUND, _net(self._relief), 0.004, _LINES)
+            return
         length = _BEHIND_M + _AHEAD_M
         middle = 0.5 * (_AHEAD_M - _BEHIND_M)
         yield Box(GROUND, (middle, 0.0, -0.5 * _THICK_M), (length, 2.0 * _ASIDE_M, _THICK_M), _GROUND)
@@ -190,6 +195,18 @@ class ShownRig:
         for wheel in self.skeleton.wheels[:HITTING]:
             aside = float(placed.origin[wheel][1])
             yield Box(OBSTACLE, (up, aside, -0.5 * _THICK_M), (height, width, _THICK_M), _PLATE)
+
+
+def _net(relief: HeightMap) -> Floats:
+    """A height map as lines between neighbouring nodes (2 n, 3) [m], at most `_MOST_LINES` each way."""
+    columns, rows = relief.height.shape
+    every = max(1, math.ceil(max(columns, rows) / _MOST_LINES))
+    height = relief.height[::every, ::every]
+    x = relief.x + relief.spacing * every * np.arange(height.shape[0])
+    y = relief.y + relief.spacing * every * np.arange(height.shape[1])
+    nodes = np.stack([*np.meshgrid(x, y, indexing="ij"), height], axis=-1)
+    ways = (nodes[:-1], nodes[1:]), (nodes[:, :-1], nodes[:, 1:])
+    return np.concatenate([np.stack(ends, axis=2).reshape(-1, 3) for ends in ways])
 
 
 class Turning:

@@ -14,7 +14,8 @@ from matplotlib.transforms import Affine2D
 from hil.analysis.film.moments import HITTING, Filmed, Moment
 from hil.analysis.film.outlines import body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.skeleton import Floats
-from models.terrain import slope_of
+from hil.config.model_parameters import relief_of
+from models.terrain import slope_of, surface, uneven_ground
 
 Which = Literal["side", "top"]
 _BODY, _NEAR, _FAR, _LINK = "#ddaa33", "#004488", "#8fa9c9", "#333333"
@@ -23,6 +24,8 @@ MARKS_M = 0.1  # between marks on the ground
 _AROUND_M = 0.35  # of the picture, before and behind the rover
 _PLATE_M = 0.6  # length of a plate whose size the config does not say
 _LOAD_M, _DISC_M = 0.2, 0.05  # length of the arrow, and radius of the disc, of the mean wheel load
+_POINTS = 80  # of the line of uneven ground
+_SHOWN_RISE = 0.5  # of the steepest slope: that is never all along the picture
 _FORCE_N, _FORCE_M = 200.0, 0.25  # length of the arrow of a force of the impact
 
 
@@ -45,6 +48,9 @@ class View:
         top = max(points[:, 2].max() + 0.3, 2.0 * run.radius_m + 0.3)
         self._across = (-0.3, top) if self._side else (-half, half)
         ground = run.config.ground
+        relief = relief_of(ground)
+        self._uneven = uneven_ground(relief) if relief is not None and self._side else None
+        self._track_m = float(points[:, 1].min())  # starboard wheels, over whose ground the side view is drawn
         self._pitch = math.radians(ground.pitch_deg)
         # the slope is a plane through the origin; only the side shows it
         self._tilt = Affine2D().rotate(self._pitch if self._side else 0.0) + axes.transData
@@ -82,9 +88,14 @@ class View:
         right = base[0] + self._front + _AROUND_M
         self._axes.set_xlim(left, right)
         height = base[0] * math.tan(self._pitch) if self._side else base[1]
+        if self._uneven is not None:
+            height = self._height(float(base[0]), float(base[1]))
         self._axes.set_ylim(self._across[0] + height, self._across[1] + height)
         stretch = 1.0 / math.cos(self._pitch) if self._side else 1.0
-        self._draw_ground(left * stretch, right * stretch, 0.0 if self._side else height)
+        if self._uneven is None:
+            self._draw_ground(left * stretch, right * stretch, 0.0 if self._side else height)
+        else:
+            self._draw_uneven(left, right, float(base[1]), height)
         wheels = set(skeleton.wheels)
         flat = [0, self._up]
         self._bodies.set_verts(
@@ -101,6 +112,8 @@ class View:
     def _rise(self) -> float:
         """By how much a slope rises or falls over half of the picture [m]."""
         reach = max(-self._back, self._front) + _AROUND_M
+        if self._uneven is not None and self._uneven.relief is not None:
+            return _SHOWN_RISE * reach * self._uneven.relief.steepest
         return abs(reach * math.tan(self._pitch)) if self._side else 0.0
 
     def _draw_ground(self, left: float, right: float, middle: float) -> None:
@@ -118,6 +131,23 @@ class View:
             text.set_text(f"{labelled[place]:.1f} m" if shown else "")
             if shown:
                 text.set_position((labelled[place], 2.2 * low if self._side else low + 0.06))
+
+    def _height(self, x: float, y: float) -> float:
+        return surface(self._uneven, x, y)[0]
+
+    def _draw_uneven(self, left: float, right: float, across: float, middle: float) -> None:
+        """The ground under the starboard wheels, and marks below it."""
+        track, low = across + self._track_m, middle + self._across[0] - 1.0
+        line = [(x, self._height(x, track)) for x in np.linspace(left - 0.1, right + 0.1, _POINTS).tolist()]
+        self._ground.set_verts([[(line[0][0], low), *line, (line[-1][0], low)]])
+        numbers = range(math.ceil(left / MARKS_M), math.floor(right / MARKS_M) + 1)
+        tops = {n: (n * MARKS_M, self._height(n * MARKS_M, track)) for n in numbers}
+        self._marks.set_segments([[(x, z - (0.06 if n % 5 == 0 else 0.03)), (x, z)] for n, (x, z) in tops.items()])
+        labelled = [tops[n] for n in numbers if n % 5 == 0]
+        for place, text in enumerate(self._labels):
+            text.set_text(f"{labelled[place][0]:.1f} m" if place < len(labelled) else "")
+            if place < len(labelled):
+                text.set_position((labelled[place][0], labelled[place][1] - 0.07))
 
     def _link(self, parent: str, child: str, moment: Moment) -> Floats:
         origin, axes = moment.placed

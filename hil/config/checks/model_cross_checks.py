@@ -11,7 +11,7 @@ BEFORE_RUN_UP_S = 0.5
 
 def model_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them."""
-    return [*_wheel_checks(config), *_ground_checks(config), *_obstacle_checks(config)]
+    return [*_wheel_checks(config), *_ground_checks(config), *_scan_checks(config), *_obstacle_checks(config)]
 
 
 def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
@@ -33,11 +33,11 @@ def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
                 "soil.rut", soil.rut, f"fresh with wheel.variant {variant}; remembered with exact", ("wheel.variant",)
             )
         )
-    if soil.rut == "remembered" and kind != "soil":
+    if soil.rut == "remembered" and not config.ground.on_soil:
         problems.append(
             Problem("soil.rut", soil.rut, f"fresh with ground.kind {kind}; remembered with soil", ("ground.kind",))
         )
-    if variant != "exact" and kind != "soil":
+    if variant != "exact" and not config.ground.on_soil:
         problems.append(
             Problem(
                 "wheel.variant", variant, f"exact with ground.kind {kind}, where no wheel meets soil", ("ground.kind",)
@@ -70,6 +70,31 @@ def _ground_checks(config: UncheckedConfig) -> list[Problem]:
                 ("trial.speed_mps", "ground.kind", "ground.friction", "ground.rolling"),
             )
         )
+    return problems
+
+
+def _scan_checks(config: UncheckedConfig) -> list[Problem]:
+    """A scan and its kind of ground belong together, and allow no other shape."""
+    ground, is_scan = config.ground, config.ground.kind == "scan"
+    if is_scan != (ground.scan is not None):
+        allowed = "file, units, up and start_m with ground.kind scan" if is_scan else f"null with kind {ground.kind}"
+        return [Problem("ground.scan", "null" if is_scan else "a scan", allowed, ("ground.kind",))]
+    if not is_scan:
+        return []
+    depends_on = ("ground.kind", "experiment")
+    problems = []
+    if config.section.obstacle:
+        allowed = "soil, firm, rigid or none: the obstacle stands on level ground"
+        problems.append(Problem("ground.kind", "scan", allowed, depends_on))
+    sloping = {f"ground.{key}": getattr(ground, key) for key in ("pitch_deg", "roll_deg")}
+    sloping |= {f"plant.ground_{key}": getattr(config.plant, f"ground_{key}") for key in ("pitch_deg", "roll_deg")}
+    problems += [
+        Problem(key, f"{value:g}", "0 with ground.kind scan, which has its slopes", depends_on)
+        for key, value in sloping.items()
+        if value != 0.0
+    ]
+    if ground.wheel_height_m is not None:
+        problems.append(Problem("ground.wheel_height_m", "heights", "null with ground.kind scan", depends_on))
     return problems
 
 

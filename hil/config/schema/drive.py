@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, takewhile
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -76,6 +77,12 @@ class DriveConfig(ExperimentSection):
         description="straight steps are held on a line, by the measured place: the rig's x axis, after a turn the "
         "heading of that moment; null: they are not",
     )
+
+    @property
+    def planned_way_m(self) -> tuple[float, ...]:
+        """The ways after each step before the first turn."""
+        straight = takewhile(lambda step: step.turn_mps == 0.0, self.steps)
+        return tuple(accumulate(step.for_s * step.speed_mps for step in straight))
 
     def needs_instruments(self, rig: str) -> tuple[str, ...]:  # noqa: ARG002
         """What says where the rover is, if it is held on a line."""

@@ -120,6 +120,11 @@ class ExperimentSection(Section):
         return None
 
     @property
+    def planned_way_m(self) -> tuple[float, ...]:
+        """Farthest ways of the rims from the start in a straight drive, ahead and back [m]; empty: not known."""
+        return ()
+
+    @property
     def measured_s(self) -> float | None:
         """Length of a measurement of traction before the cut [s]; None: none."""
         return None

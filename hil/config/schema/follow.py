@@ -122,6 +122,11 @@ class FollowConfig(ExperimentSection):
         return self.most_mps if self.full_duty_mps is None else None
 
     @property
+    def planned_way_m(self) -> tuple[float, ...]:
+        """The way under the profile; with quantity slip the rims are faster."""
+        return (sum(0.5 * (v0 + v1) * (t1 - t0) for (t0, v0), (t1, v1) in pairwise(self.profile)),)
+
+    @property
     def measured_s(self) -> float | None:
         """Length of the window."""
         return self.window_s
@@ -135,7 +140,7 @@ class FollowConfig(ExperimentSection):
     def problems(self, config: WholeConfig) -> list[Problem]:
         """Soil, an instrument for what is followed, and a profile that the limits allow."""
         problems: list[Problem] = []
-        if config.ground.kind != "soil":
+        if not config.ground.on_soil:
             problems.append(Problem("ground.kind", config.ground.kind, "soil: experiment follow measures slip on it"))
         if self.measures_motion:
             problems += along_way_problems(config, f"follow.quantity {self.quantity}", ("follow.quantity",))

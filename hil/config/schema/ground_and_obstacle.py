@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from hil.config.schema.base import Section
+from hil.config.schema.scan import ScanConfig
 
 
 class SoilConfig(Section):
@@ -39,12 +40,14 @@ class SoilConfig(Section):
 
 
 class GroundConfig(Section):
-    """The ground under the rover; `soil` is the bed of the section soil, the others are for impact runs."""
+    """The ground under the rover; `soil` and `scan` are of the section soil, the others for impact runs."""
 
     between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
-    kind: Literal["soil", "firm", "rigid", "none"] = Field(
-        "soil", description="soil, firm (visco-elastic), rigid (unilateral constraints), or no ground and no weight"
+    kind: Literal["soil", "scan", "firm", "rigid", "none"] = Field(
+        "soil",
+        description="soil, scan (soil with the shape of a scan), firm (visco-elastic), rigid (unilateral constraints), "
+        "or no ground and no weight",
     )
     law: Literal["kelvin_voigt", "visco_elastic"] = Field(
         "kelvin_voigt", description="contact law of firm ground; kelvin_voigt is linear"
@@ -74,12 +77,18 @@ class GroundConfig(Section):
         ]
         | None
     ) = Field(None, description="height of the ground under each wheel, over level or slope: a list; null: even")
+    scan: ScanConfig | None = Field(None, description="shape of the ground, with kind scan; null: level or a slope")
+
+    @property
+    def on_soil(self) -> bool:
+        """The wheels stand on soil, of whatever shape."""
+        return self.kind in ("soil", "scan")
 
     @property
     def glides(self) -> bool:
         """The wheels cannot drive the rover: it has its speed from the start on."""
         smooth = self.friction == 0.0 if self.kind == "firm" else not self.rolling
-        return self.kind == "none" or (self.kind != "soil" and smooth)
+        return self.kind == "none" or (not self.on_soil and smooth)
 
 
 class RingConfig(Section):

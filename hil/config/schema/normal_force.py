@@ -101,6 +101,11 @@ class NormalForceConfig(ExperimentSection):
         return self.speed_mps
 
     @property
+    def planned_way_m(self) -> tuple[float, ...]:
+        """The way of all steps."""
+        return (self.speed_mps * sum(step.for_s for step in self.steps),)
+
+    @property
     def load_limits(self) -> LoadLimits:
         """Limits of loads and torques."""
         most_N = math.inf if self.most_load_N is None else self.most_load_N

@@ -86,7 +86,7 @@ class ThrottleConfig(ExperimentSection):
         """Soil, a throttle that the limits allow, and what controlled loads need."""
         name, limits = self.name, config.limits
         problems: list[Problem] = []
-        if config.ground.kind != "soil":
+        if not config.ground.on_soil:
             problems.append(
                 Problem("ground.kind", config.ground.kind, f"soil: experiment {name} measures traction on soil")
             )

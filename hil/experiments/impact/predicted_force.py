@@ -128,7 +128,7 @@ def _push_N(rig: Rig, obstacle: Obstacle, rover: Rover) -> float:
     along, up = max(sine - mu * cosine, 0.0), cosine + mu * sine
     by_grip_N = weight_N / (along / grip + up) if grip else 0.0
     cohesion_N = soil.cohesion_Pa * 2.0 * wheels[0].width * wheels[0].radius * len(wheels)
-    if ground.kind == "soil":
+    if ground.on_soil:
         by_grip_N += cohesion_N / (along + grip * up)
     by_motors_N = motors_N / along if along else math.inf
     return 0.5 * min(by_grip_N, by_motors_N)

@@ -14,7 +14,7 @@ from hil.cli import run
 
 pytestmark = pytest.mark.slow
 
-OURS = {"substep", "tick_10", "call_overhead", "wheel_exact", "wheel_split_quadrature"}
+OURS = {"substep", "tick_10", "call_overhead", "wheel_exact", "wheel_split_quadrature", "substep_juno", "substep_scan"}
 PEERS = {"mujoco_step_plane", "mujoco_step_free", "pinocchio_aba"}
 
 

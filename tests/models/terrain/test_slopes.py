@@ -15,7 +15,7 @@ from models.contact.ground import Ground
 from models.contact.laws import make_law
 from models.kernels.bound import BoundArguments
 from models.rover import juno
-from models.terrain import slope_of, surface
+from models.terrain import make_height_map, slope_of, surface, uneven_ground
 from models.terrain.surface import clearance, quaternion_of
 from models.vehicle import Scene, VehicleModel, make_vehicle_state, run_bound
 from models.wheel import RigidWheel, Soil
@@ -66,16 +66,17 @@ def test_a_wall_is_no_slope(pitch, roll, name):
         slope_of(pitch, roll)
 
 
-def driven(ground: str, terrain, gravity):
+def driven(ground: str, terrain, gravity, plane=None):
     """A rover set into its ground, each wheel driven at a different speed, after 0.1 s."""
     where = VehicleModel(
         ROVER.chain, GROUNDS[ground].get("ground"), DRIVE, None, gravity,
         GROUNDS[ground].get("compliant"), GROUNDS[ground].get("rigid"), terrain,
     )  # fmt: skip
     state = make_vehicle_state(ROVER)
-    if terrain is not None:
-        state.q[3:7] = quaternion_of(terrain)
-    state.q[:3] = -START[ground] * (np.array([0.0, 0.0, 1.0]) if terrain is None else np.array(terrain.normal))
+    plane = plane or terrain
+    if plane is not None:
+        state.q[3:7] = quaternion_of(plane)
+    state.q[:3] = -START[ground] * (np.array([0.0, 0.0, 1.0]) if plane is None else np.array(plane.normal))
     state.drives.cut[:] = 0.0
     state.drives.set_speed[:] = 0.3, 0.35, 0.4, 0.45
     run_bound(BoundArguments(Scene(where, state)), 1000, 1e-4)
@@ -94,3 +95,18 @@ def test_a_slope_is_tilted_gravity_to_rounding(ground):
     assert sloping.q[7:] == pytest.approx(level.q[7:], abs=1e-11)
     for name in ("vertical", "sinkage", "slip", "pull"):
         assert getattr(sloping.ground, name) == pytest.approx(getattr(level.ground, name), rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ground", ["soil", "compliant"])
+def test_a_rover_on_a_tilted_height_map_moves_as_on_the_slope_to_rounding(ground):
+    slope = slope_of(PITCH, ROLL)
+    places = 0.1 * np.arange(-15.0, 16.0)
+    heights = [[surface(slope, x, y)[0] for y in places.tolist()] for x in places.tolist()]
+    uneven = uneven_ground(make_height_map(heights, places[0], places[0], 0.1))
+    sloping, mapped = driven(ground, slope, G), driven(ground, uneven, G, plane=slope)
+    assert mapped.ground.vertical.sum() > 1000.0
+    assert mapped.v == pytest.approx(sloping.v, abs=1e-10)
+    assert mapped.q == pytest.approx(sloping.q, abs=1e-11)
+    for name in ("vertical", "sinkage", "slip", "pull"):
+        assert getattr(mapped.ground, name) == pytest.approx(getattr(sloping.ground, name), rel=1e-7, abs=1e-7)

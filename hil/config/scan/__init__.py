@@ -1,0 +1,1 @@
+"""Uneven ground from a scan: points from a file, a height map from points, and the map as text in a config."""

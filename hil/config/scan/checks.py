@@ -1,0 +1,73 @@
+"""The height map of a scan against the rover and the run that is planned on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hil.config.checked import Config
+from hil.config.model_parameters import relief_of
+from hil.config.problems import Problem
+from models.terrain import HeightMap
+from models.terrain.surface import beyond_edge, uneven_ground
+
+
+def scan_problems(config: Config) -> list[Problem]:
+    """A hollow that is too narrow for the wheels, and a start or a planned way that is not on the scan."""
+    try:
+        relief = relief_of(config.ground)
+    except ValueError as error:
+        return [Problem("ground.scan.map", str(error), "as the program writes it, or null: it is read again")]
+    if relief is None:
+        return [Problem("ground.scan.map", "null", "the height map that the program writes when it reads the file")]
+    return [*_hollow_problems(config, relief), *_way_problems(config, relief)]
+
+
+def narrowest_hollow(relief: HeightMap) -> tuple[float, float, float]:
+    """Radius of the narrowest hollow [m], infinity without one, and its place x, y [m]; looked for at every node."""
+    z, one = relief.height, relief.spacing
+    inner = z[1:-1, 1:-1]
+    xx = (z[2:, 1:-1] - 2.0 * inner + z[:-2, 1:-1]) / one**2
+    yy = (z[1:-1, 2:] - 2.0 * inner + z[1:-1, :-2]) / one**2
+    xy = (z[2:, 2:] - z[2:, :-2] - z[:-2, 2:] + z[:-2, :-2]) / (4.0 * one**2)
+    p, q = (z[2:, 1:-1] - z[:-2, 1:-1]) / (2.0 * one), (z[1:-1, 2:] - z[1:-1, :-2]) / (2.0 * one)
+    # largest second derivative in any direction; on a slope the normal curvature is smaller
+    largest = 0.5 * (xx + yy) + np.hypot(0.5 * (xx - yy), xy)
+    curvature = largest / np.sqrt(1.0 + p * p + q * q)
+    i, j = np.unravel_index(int(curvature.argmax()), curvature.shape)
+    most = float(curvature[i, j])
+    radius = 1.0 / most if most > 0.0 else float("inf")
+    return radius, relief.x + (int(i) + 1) * one, relief.y + (int(j) + 1) * one
+
+
+def _hollow_problems(config: Config, relief: HeightMap) -> Iterator[Problem]:
+    radius_m, x, y = narrowest_hollow(relief)
+    if radius_m < config.wheel_radius_m:
+        found = f"a hollow of radius {radius_m:.2f} m at x {x:.2f} m, y {y:.2f} m of the run"
+        allowed = (
+            f"at least the wheels' radius, {config.wheel_radius_m:.3g} m, or a wheel touches in two places: a larger "
+            "ground.scan.spacing_m smooths a rough scan"
+        )
+        yield Problem("ground.scan.file", found, allowed)
+
+
+def _way_problems(config: Config, relief: HeightMap) -> Iterator[Problem]:
+    """The wheels at the start, and at the ends of the way that the experiment plans, straight ahead without slip."""
+    rover, terrain = config.rover.parameters().build(), uneven_ground(relief)
+    places = rover.wheel_positions(rover.neutral())[:, :2]
+    for way_m in (0.0, *config.section.planned_way_m):
+        outside_m = max(beyond_edge(terrain, x + way_m, y) for x, y in places.tolist())
+        if outside_m > 0.0:
+            ahead = relief.extent[1] - float(places[:, 0].max())
+            if way_m == 0.0:
+                found, key = (
+                    f"a start with a wheel {outside_m:.2f} m beyond the edge of the scan",
+                    "ground.scan.start_m",
+                )
+                allowed = "all wheels on it, a spacing of the nodes inside its edge"
+            else:
+                found, key = f"a way of {way_m:.2f} m, {outside_m:.2f} m beyond the edge", "ground.scan.file"
+                allowed = f"at most {ahead:.2f} m ahead: a larger scan, another start, or a shorter {config.experiment}"
+            yield Problem(key, found, allowed)
+            return

@@ -1,0 +1,74 @@
+"""The file of a scan that a config names: read, and its height map put in place."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from hil.config.problems import Problem
+from hil.config.schema.scan import ScanConfig
+
+KEY = "ground.scan"
+_ALLOWED = "a readable file of points: CSV, PLY, LAS, LAZ or GeoTIFF"
+
+
+def scan_path(raw: Any) -> str | None:
+    """The path of the scan in a raw config; None: it names none."""
+    section = _section(raw)
+    path = None if section is None else section.get("file")
+    return path if isinstance(path, str) else None
+
+
+def put_scan(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
+    """Read the scan of a raw config, if it has one, and set its key `map`; one that was read in the same way stays.
+
+    Args:
+        raw: the config as read; changed in place.
+        folder: of the config.
+
+    Returns:
+        The problems of the file; those of the section's other keys are found with the config's.
+    """
+    section = _section(raw)
+    if section is None:
+        return []
+    try:
+        given = ScanConfig.model_validate(section)
+    except ValidationError:
+        return []
+    from hil.config.scan.grid import ScanError, ScanSettings, grid_of
+    from hil.config.scan.map_text import digests_of, reading_digest, text_of
+    from hil.config.scan.points import read_points
+
+    settings = ScanSettings(*(getattr(given, name) for name in ScanSettings._fields))
+    path = Path(str(folder / given.file))
+    try:
+        if given.map is not None and digests_of(given.map)[1] == reading_digest(settings):
+            return [] if not path.is_file() or _digest(path) == digests_of(given.map)[0] else [_changed(given.file)]
+        points, content = read_points(path)
+        section["map"] = text_of(grid_of(points, settings), content, settings)
+    except ScanError as error:
+        return [Problem(f"{KEY}.{error.key}", error.found, error.allowed)]
+    except (OSError, ValueError) as error:
+        found, _, needed = (getattr(error, "strerror", None) or str(error)).partition("; ")
+        return [Problem(f"{KEY}.file", f"{given.file}: {found}", f"{needed or _ALLOWED}; looked for {path}")]
+    return []
+
+
+def _section(raw: Any) -> dict[str, Any] | None:
+    ground = raw.get("ground") if isinstance(raw, dict) else None
+    scan = ground.get("scan") if isinstance(ground, dict) else None
+    return scan if isinstance(scan, dict) else None
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _changed(file: str) -> Problem:
+    allowed = "the file that the height map was made of; or ground.scan.map null, to read this one"
+    return Problem(f"{KEY}.map", f"a height map of another content of {file}", allowed)

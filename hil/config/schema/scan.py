@@ -1,0 +1,41 @@
+"""The scan of uneven ground: a file of points, and what they mean."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from hil.config.schema.base import Section
+
+Place = Annotated[tuple[float, float], Field(strict=False)]
+
+
+class ScanConfig(Section):
+    """A file of scattered points, read once when the config is loaded; `map` then has the ground that came of it."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ()
+
+    file: str = Field(
+        min_length=1, max_length=500, description="CSV (x,y,z), PLY, LAS, LAZ or GeoTIFF, seen from the config's folder"
+    )
+    units: Literal["m", "cm", "mm", "ft"] = Field(description="unit of all coordinates in the file")
+    up: Literal["x", "y", "z"] = Field(
+        description="coordinate of the file that points up; the other two follow it cyclically (z up: x, y)"
+    )
+    start_m: Place = Field(description="where the rover starts, both level coordinates of the file, in m")
+    heading_deg: float = Field(
+        0.0, ge=-360, le=360, description="heading of the rover at the start, from the first level axis to the second"
+    )
+    spacing_m: float = Field(
+        0.1, ge=0.01, le=1, description="spacing of the height map's nodes; a coarser one smooths a rough scan"
+    )
+    outlier_m: float = Field(
+        0.15, ge=0.01, le=10, description="a point this far above or below the ground around it is left out"
+    )
+    hole_m: float = Field(0.5, ge=0, le=5, description="widest hole that is filled, by interpolation")
+    map: str | None = Field(
+        None,
+        max_length=160_000,
+        description="the height map, with the digest of the file; written by the program when it reads the file",
+    )
