@@ -112,7 +112,7 @@ class _Locator(UserProvidedCacheLocator):
 
 
 class _CacheFiles(CompileResultCacheImpl):
-    _locator_classes = (_Locator, *CompileResultCacheImpl._locator_classes)
+    _locator_classes = [_Locator, *CompileResultCacheImpl._locator_classes]  # noqa: RUF012  a list, as in numba
 
 
 @contextmanager
