@@ -54,7 +54,7 @@ def test_a_geotiff_gives_the_middle_of_each_cell_that_has_a_height(tmp_path):
     rasterio = pytest.importorskip("rasterio")
     height = np.arange(20.0).reshape(4, 5)
     height[1, 2] = -9999.0
-    place = rasterio.transform.from_origin(100.0, 50.0, 0.5, 0.5)
+    place = rasterio.Affine(0.5, 0.0, 100.0, 0.0, -0.5, 50.0)
     options = {"driver": "GTiff", "height": 4, "width": 5, "count": 1, "dtype": "float64", "nodata": -9999.0}
     with rasterio.open(tmp_path / "a.tif", "w", transform=place, **options) as file:
         file.write(height, 1)
