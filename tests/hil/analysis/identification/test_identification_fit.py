@@ -70,14 +70,14 @@ def test_a_known_soil_is_found_from_values_without_errors():
 
 @pytest.mark.slow
 def test_the_intervals_hold_the_truth_as_often_as_they_say():
-    seeds = 60
+    seeds = 30
     inside = dict.fromkeys(USUAL, 0)
     for seed in range(seeds):
         for one in identify(with_values(bed(), seed), TRUTH, starts=()).parameters:
             inside[one.name] += one.low <= TRUTH[one.name] <= one.high
-    # 95 % of 240 are 228; below 216 or above 238 would come by chance once in a thousand, were the four independent
-    assert 216 <= sum(inside.values()) <= 238
-    assert min(inside.values()) >= 51
+    # 95 % of 120 are 114; below 106 would come by chance once in a thousand, were the four independent
+    assert 106 <= sum(inside.values())
+    assert min(inside.values()) >= 24
 
 
 @pytest.mark.slow
