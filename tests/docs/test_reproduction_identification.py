@@ -59,7 +59,7 @@ def test_a_soil_that_fits_has_no_cost_and_a_wrong_one_has():
     for name in ground_truth:
         assert np.abs(residuals({**ground_truth, name: 1.2 * ground_truth[name]}, ground_truth)).max() > 1e-3
     soft = {**ground_truth, "stiffness": 3e4}  # more resistance: it stops
-    assert np.abs(residuals(soft, ground_truth)).max() > 0.3
+    assert np.abs(residuals(soft, ground_truth)).max() > 0.029  # its speed over R, weighted, over the root of the steps
 
 
 @pytest.mark.slow

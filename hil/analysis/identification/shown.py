@@ -138,4 +138,5 @@ def _remark(one: Parameter) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}" if value < 1e4 else f"{value:.4g}".replace("e+0", "e")
+    """Four digits, without an exponent: some readers of YAML take 1.5e6 for a text."""
+    return f"{float(f'{value:.4g}'):.0f}" if value >= 1e4 else f"{value:.4g}"
