@@ -11,7 +11,7 @@ from drivers.ni.simulated.virtual import VirtualNiServer
 from hil.testing.bench import Computer, Place, VirtualBench
 from hil.testing.faults import ALWAYS, check_fault
 from hil.testing.parts import Cylinders, Voltages
-from hil.testing.served import Served
+from hil.processes.served import Served
 
 KINDS = ("late", "error", "silent", "wrong_value")
 # Number of a server in virtual time, so that each has its own address.

@@ -10,7 +10,7 @@ from hil.config import load_config
 from hil.config.rig import Rig as ConfiguredRig
 from hil.simulator.connection import connect
 from hil.simulator.control_socket import ControlClient
-from hil.testing.served import Served
+from hil.processes.served import Served
 
 
 class SimulatedRig(Served):
