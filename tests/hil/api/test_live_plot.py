@@ -79,8 +79,8 @@ def test_in_a_notebook_a_live_plot_and_a_figure_are_pictures_and_the_plot_change
         manager.shutdown_kernel(now=True)
     assert [content["evalue"] for kind, content in messages if kind == "error"] == []
     assert "".join(content["text"] for kind, content in messages if kind == "stream") == (
-        "live_plot: this rig has no field 'wheel_speed'; allowed: a field of /tick of its record, as wheel_speed_radps\n"
-        "True\n"
+        "live_plot: this rig has no field 'wheel_speed'; allowed: a field of /tick of its record, "
+        "as wheel_speed_radps\nTrue\n"
     )
     first, *later, figure = [
         (kind, content.get("transient", {}).get("display_id"), picture(content))
