@@ -87,7 +87,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"hil {hil.__version__}")
         if hil.__version__.startswith("0.0+g"):
-            complain("a clone without tags names only its commit: `git fetch --tags`, of a shallow one with --unshallow")
+            complain("a clone without tags names only its commit: `git fetch --tags` (shallow: --unshallow)")
         raise typer.Exit
 
 
