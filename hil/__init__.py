@@ -6,11 +6,9 @@ the soil, `hil.operate` a rig (docs/how-to/use-from-python.md). These names are 
 """
 
 import importlib
-import importlib.util
-import os
-import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from hil.placement import require_placed
 
 __version__: str  # of hil.version, which asks git in a checkout: when it is first wanted
 
@@ -76,23 +74,4 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def _misplaced() -> Iterator[str]:
-    """What is wrong with our other packages, a sentence each: another folder or file may stand before them."""
-    root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-    for name in ("models", "drivers", "rig_configs"):
-        ours, loaded = os.path.join(root, name), sys.modules.get(name)
-        spec = loaded.__spec__ if loaded is not None else importlib.util.find_spec(name)
-        if spec is None:
-            yield f"the package {name} is missing: expected {ours}; install rover-hil again"
-            continue
-        place = os.path.realpath(next(iter(spec.submodule_search_locations or ()), spec.origin or ""))
-        if place != ours:
-            yield (
-                f"the package {name} would come from {place} but belongs to {ours}: rename {place}, start from another "
-                f"folder, or remove {os.path.dirname(place)} from PYTHONPATH"
-            )
-
-
-# The program `hil` says it itself.
-if os.path.basename(sys.argv[0] if sys.argv else "") not in ("hil", "-m") and (_WRONG := "; ".join(_misplaced())):
-    raise ImportError(_WRONG)
+require_placed()

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import IO, Any, NoReturn
@@ -20,6 +21,7 @@ from hil.api.recorded import open as open_run
 from hil.api.reporting import Progress, lines_to
 from hil.api.result import Result
 from hil.config import Config, ConfigError, Problem
+from hil.messages.signals import TICK
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.runtime_folder import read_token
 
@@ -86,7 +88,7 @@ class OperatedRig(CommandClient):
         found = self.wait_until(lambda status: status["runs"] > self._started_after, within_s)
         return open_run(Path(str(found["run"])).absolute())
 
-    def live_plot(self, fields: Sequence[str] = FIELDS, seconds: float = 10.0) -> LivePlot:
+    def live_plot(self, fields: str | Sequence[str] = FIELDS, seconds: float = 10.0) -> LivePlot:
         """A plot that follows what the rig measures, in a notebook or as a figure.
 
         Args:
@@ -94,7 +96,7 @@ class OperatedRig(CommandClient):
             seconds: how long a time it shows [s].
 
         Raises:
-            ValueError: the config publishes no telemetry, or only to viewers with keys.
+            ValueError: this rig has no such field, or its config publishes no telemetry, or only to viewers with keys.
         """
         telemetry = self._rig_config.telemetry
         if not telemetry.endpoint or telemetry.keys is not None:
@@ -102,7 +104,15 @@ class OperatedRig(CommandClient):
             raise ValueError(
                 f"live_plot: telemetry has {found}; allowed: telemetry.endpoint tcp://127.0.0.1:PORT, no keys"
             )
-        self._plots.append(LivePlot(telemetry.endpoint, fields, seconds))
+        chosen = (fields,) if isinstance(fields, str) else fields
+        units = {signal.name: signal.unit for signal in TICK if signal.present(self._rig_config.layout)}
+        if wrong := [field for field in chosen if field not in units]:
+            near = get_close_matches(wrong[0], units, 3)
+            raise ValueError(
+                f"live_plot: this rig has no field {wrong[0]!r}; allowed: a field of /tick of its record, as "
+                f"{', '.join(near or FIELDS)}"
+            )
+        self._plots.append(LivePlot(telemetry.endpoint, {field: units[field] for field in chosen}, seconds))
         return self._plots[-1]
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.api.notebook import figures_as_pictures
 from hil.api.shown import html_table, numbers_shown
 from hil.config import Config, parse_config
 from hil.recording import FILE_NAME, TrialRecord, open_trial, read_trial
@@ -120,6 +121,7 @@ class Result:
         from hil.experiments.figure_form import FigureForm
         from hil.experiments.registry import experiment_named
 
+        figures_as_pictures()
         with open_trial(self._folder, trusted=self._removal is not None) as record:
             kind = experiment_named(str(record.meta["experiment"]))
             if kind.figure is None:

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from drivers.interfaces import DeviceError
 from hil.app.server_supervisor import SERVERS, STARTS_S
 from hil.operator.runtime_folder import RuntimeFolder, RuntimeFolderError
 from hil.processes.process import Process
+from hil.processes.served import Served
 from hil.realtime.rights import Granted
 
 # How long the process above the server may take to end [s].
 _ENDS_S = 5.0
 
 
-class ServerProcess(ABC):
+class ServerProcess(Served, ABC):
     """The life of one such server; a subclass starts it with `_launch`, within `_begin`.
 
     Attributes:
@@ -30,9 +31,9 @@ class ServerProcess(ABC):
     server: ClassVar[str]
 
     def __init__(self) -> None:
+        super().__init__()
         self._process: Process | None = None
         self.granted: tuple[Granted, ...] = ()
-        self._stack = ExitStack()
 
     def _begin(self, stack: ExitStack) -> None:
         """Start the process for the first time; `close` ends it, and what is on the stack so far.
@@ -102,13 +103,3 @@ class ServerProcess(ABC):
         if self._process is not None:
             self._process.end(_ENDS_S)
             self._process = None
-
-    def close(self) -> None:
-        """End the process, and remove what it needed; may be called twice."""
-        self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -92,6 +92,8 @@ app.add_typer(rover, name="rover")
 def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"hil {hil.__version__}")
+        if hil.__version__.startswith("0.0+g"):
+            complain("a clone without tags names only its commit: `git fetch --tags` (shallow: --unshallow)")
         raise typer.Exit
 
 

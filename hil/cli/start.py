@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from hil import _misplaced
+from hil.placement import misplaced
 
 
 def problems_at_start() -> str:
@@ -14,4 +14,4 @@ def problems_at_start() -> str:
     """
     if sys.platform == "win32":
         return "the controller runs on Linux; a Windows PC with NI hardware is reached as an NI gRPC device server"
-    return "\n".join(_misplaced())
+    return "\n".join(misplaced())

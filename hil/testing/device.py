@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from drivers.sim.protocol.line import LineFault, SimulatedPort, SimulatedSerialDevice
 from drivers.sim.protocol.plant_ports import NEVER_NS
+from hil.processes.served import Served
 from hil.testing.bench import Computer, Place
 from hil.testing.faults import ALWAYS, KINDS, FaultKind, Measured, check_fault, line_fault, misread
-from hil.testing.served import Served
 
 # From the last byte of a request to the first of its answer [ns].
 TURNAROUND_NS = 100_000

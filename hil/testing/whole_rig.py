@@ -8,9 +8,9 @@ from typing import Any
 
 from hil.config import load_config
 from hil.config.rig import Rig as ConfiguredRig
+from hil.processes.served import Served
 from hil.simulator.connection import connect
 from hil.simulator.control_socket import ControlClient
-from hil.testing.served import Served
 
 
 class SimulatedRig(Served):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib
 import io
 import re
+import runpy
 import shlex
 import sys
 import tempfile
@@ -108,6 +110,31 @@ def _problem_of_others(words: list[str]) -> str | None:
     paths = [word for word in words[1:] if "/" in word and not word.startswith((".", "tcp:"))]
     missing = [path for path in paths if not (ROOT / path).exists()]
     return f"{', '.join(missing)}: not in the tree" if missing else None
+
+
+def options_refused(words: list[str]) -> str | None:
+    """What a script of the tree says of its options, before it begins to work; None: it takes them."""
+    script = next(ROOT / word for word in words if word.endswith(".py"))
+
+    def begin(parser: argparse.ArgumentParser, given: list[str] | None = None, _space: object = None) -> None:
+        # the true parse_args, which this stands for, asks the same
+        _, left = parser.parse_known_args(given)
+        if left:
+            parser.error(f"unrecognized arguments: {' '.join(left)}")
+        raise BeginsError
+
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(said):
+        patch.setattr(argparse.ArgumentParser, "parse_args", begin)
+        patch.setattr(sys, "argv", [str(script), *words[words.index(str(script.relative_to(ROOT))) + 1 :]])
+        patch.syspath_prepend(str(script.parent))
+        try:
+            runpy.run_path(str(script), run_name="__main__")
+        except BeginsError:
+            return None
+        except SystemExit:
+            return said.getvalue().strip()
+    return "it asks for no options"
 
 
 def _command(words: list[str]) -> tuple[typer.core.TyperCommand | TyperGroup, list[str]]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from .page_commands import closed_doors, commands, complete, problem, refusal
+from .page_commands import closed_doors, commands, complete, options_refused, problem, refusal
+
+# Scripts that take minutes, and whose options the pages quote.
+SCRIPT = re.compile(r"(benchmarks|tests/soak)/\w+\.py$")
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +39,18 @@ def test_every_command_of_the_pages_that_needs_no_reader_comes_to_its_work(doors
     assert len(whole) > 80
     wrong = [f"{found[one]}: {' '.join(one)}: {why}" for one in whole if (why := refusal(list(one)))]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+def test_every_option_that_the_pages_give_a_script_of_benchmarks_or_soak_is_one_of_its_own(found):
+    given = [words for words in found if words[0] == "python" and SCRIPT.match(words[1]) and complete(list(words))]
+    assert len(given) > 10
+    wrong = [f"{found[one]}: {' '.join(one)}: {why}" for one in given if (why := options_refused(list(one)))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_option_that_a_script_does_not_have_is_noticed():
+    assert "unrecognized arguments: --sead" in options_refused(["python", "tests/soak/load_runs.py", "--sead", "3"])
 
 
 @pytest.mark.parametrize(

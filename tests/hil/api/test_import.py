@@ -47,3 +47,11 @@ def test_a_folder_or_file_beside_the_script_that_stands_before_ours_is_named(tmp
 def test_a_folder_without_python_in_it_is_in_nobodys_way(tmp_path):
     (tmp_path / "models").mkdir()
     assert python("import hil, models; models.wheel", tmp_path).returncode == 0
+
+
+def test_the_program_says_it_without_a_traceback_and_ends_with_status_2(tmp_path):
+    (tmp_path / "models.py").touch()
+    command = [sys.executable, "-m", "hil.cli", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"hil: the package models would come from {tmp_path / 'models.py'}")

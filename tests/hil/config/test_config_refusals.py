@@ -51,6 +51,15 @@ def test_every_problem_is_printed_with_key_found_and_allowed() -> None:
 
 def test_a_misspelt_key_is_answered_with_the_likely_one() -> None:
     assert refused("trial.angel_deg=60")["trial.angel_deg"][1] == "did you mean angle_deg?"
+    assert refused("trial.speed=0.05")["trial.speed"][1] == "did you mean speed_mps?"
+
+
+def test_a_key_that_is_like_none_is_answered_with_all() -> None:
+    assert refused("drives.port=COM3")["drives.port"][1].startswith("one of gain, ")  # not: did you mean power?
+
+
+def test_the_length_of_a_list_is_said_in_items() -> None:
+    assert refused("drive.steps=5")["drive.steps"] == ("5", "a list of 0 to 1000 items")
 
 
 @pytest.mark.parametrize(

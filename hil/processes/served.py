@@ -7,7 +7,10 @@ from typing import Self
 
 
 class Served:
-    """Something that a test or program starts, and that ends with `close` or with its `with` block."""
+    """Something that a program or a test starts, and that ends with `close` or with its `with` block.
+
+    A subclass puts what it needs on `_stack`.
+    """
 
     def __init__(self) -> None:
         self._stack = ExitStack()
