@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +84,8 @@ def searched(start: Mapping[str, float], ground_truth: Mapping[str, float]) -> t
         return float(np.sum(residuals(dict(zip(USUAL, a.tolist(), strict=True)), ground_truth) ** 2))
 
     first = np.array([start[name] for name in USUAL])
-    found = minimize(lambda x: cost(first * x), np.ones(4), method="Nelder-Mead", options={"maxfev": 400})
+    options: Any = {"maxfev": 400}
+    found = minimize(lambda x: cost(first * x), np.ones(4), method="Nelder-Mead", options=options)
     return dict(zip(USUAL, (first * found.x).tolist(), strict=True)), float(found.fun)
 
 
