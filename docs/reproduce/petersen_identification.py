@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +84,8 @@ def searched(start: Mapping[str, float], ground_truth: Mapping[str, float]) -> t
         return float(np.sum(residuals(dict(zip(USUAL, a.tolist(), strict=True)), ground_truth) ** 2))
 
     first = np.array([start[name] for name in USUAL])
-    found = minimize(lambda x: cost(first * x), np.ones(4), method="Nelder-Mead", options={"maxfev": 400})
+    options: Any = {"maxfev": 400}
+    found = minimize(lambda x: cost(first * x), np.ones(4), method="Nelder-Mead", options=options)
     return dict(zip(USUAL, (first * found.x).tolist(), strict=True)), float(found.fun)
 
 
@@ -94,7 +96,7 @@ def eigenvalues(soil: Mapping[str, float]) -> FloatArray:
         sides = [residuals({**soil, name: soil[name] * math.exp(step)}, soil) for step in (1e-5, -1e-5)]
         columns.append((sides[0] - sides[1]) / 2e-5)
     jacobian = np.column_stack(columns)
-    return np.linalg.eigvalsh(2.0 * jacobian.T @ jacobian)[::-1]
+    return np.asarray(np.linalg.eigvalsh(2.0 * jacobian.T @ jacobian)[::-1], dtype=np.float64)
 
 
 def fan(count: int) -> list[tuple[dict[str, float], float]]:
@@ -139,8 +141,9 @@ def sinkage_test() -> list[Window]:
 def _window(name: str, loads: tuple[float, ...], slip: float | None, measured: Sequence[str], bench: Bench) -> Window:
     slips = None if slip is None else (slip,) * len(loads)
     values = {quantity: Measured(1.0, SD[quantity]) for quantity in measured}
+    pull, torque, sinkage = (values.get(quantity) for quantity in SD)
     spread = () if slip is None else (0.004,) * len(loads)
-    return Window(f"{name} {loads[0]:g} N {slip}", WHEEL, loads, slips, spread, bench=bench, **values)
+    return Window(f"{name} {loads[0]:g} N {slip}", WHEEL, loads, slips, spread, pull, torque, sinkage, bench=bench)
 
 
 LADDER: Mapping[str, Callable[[], list[Window]]] = {
