@@ -84,8 +84,8 @@ def searched(start: Mapping[str, float], ground_truth: Mapping[str, float]) -> t
         return float(np.sum(residuals(dict(zip(USUAL, a.tolist(), strict=True)), ground_truth) ** 2))
 
     first = np.array([start[name] for name in USUAL])
-    options: Any = {"maxfev": 400}
-    found = minimize(lambda x: cost(first * x), np.ones(4), method="Nelder-Mead", options=options)
+    relative: Any = lambda x: cost(first * x)  # noqa: E731  the stubs of scipy know arrays of one axis only
+    found = minimize(relative, np.ones(4), method="Nelder-Mead", options={"maxfev": 400})
     return dict(zip(USUAL, (first * found.x).tolist(), strict=True)), float(found.fun)
 
 
