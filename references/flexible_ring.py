@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import root
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csc_array
 from scipy.sparse.linalg import splu
 
 from models.kernels.compiled import FloatArray
@@ -54,7 +54,7 @@ class BeamRing:
         moved = splu(self._stiffness()).solve(loads)
         return np.stack((moved[0::3], moved[1::3]), axis=1)
 
-    def _stiffness(self) -> "coo_array":
+    def _stiffness(self) -> "csc_array":
         """Stiffness matrix over x, z and rotation of each node, sparse."""
         length, angles = 2.0 * self.radius * math.sin(math.pi / self.nodes), self.angles
         bend, stretch = self.bending_stiffness / length**3, _STRETCH * self.bending_stiffness / self.radius**2 / length
@@ -81,7 +81,7 @@ class BeamRing:
         values.append(np.full(springs.size, self.hub_stiffness * 2.0 * math.pi / self.nodes))
         size = 3 * self.nodes
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-        return coo_array(entries, shape=(size, size)).tocsc()
+        return csc_array(coo_array(entries, shape=(size, size)))
 
 
 def on_soil(ring: BeamRing, width: float, soil: Soil, sinkages: FloatArray, share: float) -> tuple[float, float, float]:
@@ -119,9 +119,11 @@ def on_soil(ring: BeamRing, width: float, soil: Soil, sinkages: FloatArray, shar
 
     moved = np.zeros(2 * touching.size)
     for sinkage in sinkages.tolist():
-        found = root(
-            lambda u, depth=sinkage: u - compliance @ pressed(u, depth)[1].ravel(), moved, options={"xtol": 1e-9}
-        )
-        moved = found.x
+
+        def unbalanced(u: FloatArray, depth: float = sinkage) -> FloatArray:
+            missing: FloatArray = u - compliance @ pressed(u, depth)[1].ravel()
+            return missing
+
+        moved = root(unbalanced, moved, method="hybr", options={"xtol": 1e-9}).x
     normal, _, deepest = pressed(moved, sinkages.tolist()[-1])
     return float(normal[:, 1].sum()), -float(normal[:, 0].sum()), deepest

@@ -114,7 +114,7 @@ def beams() -> tuple[float, float, tuple[float, ...], tuple[float, ...]]:
 
 def varied() -> list[tuple[str, float, float, float]]:
     """Hub sinkage, soil sinkage [mm] and pull [N] at slip 0.3 with one assumption changed at a time."""
-    kinds = [("as assumed", {}, {})]
+    kinds: list[tuple[str, dict[str, Any], dict[str, Any]]] = [("as assumed", {}, {})]
     for factor in (0.25, 4.0):
         kinds += [
             (

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +97,8 @@ class CameraFrames:
             with Image.open(file_in(file_in(self._run, FOLDER), name), formats=("JPEG",)) as image:
                 if image.width * image.height > _MOST_POINTS:
                     raise OSError(name)
-                return np.asarray(image.convert("RGB"))
+                picture: Picture = np.asarray(image.convert("RGB"))
+                return picture
         except (OSError, FolderError, UnidentifiedImageError):
-            grey: Any = np.full((480, 640, 3), _GREY, np.uint8)
+            grey: Picture = np.full((480, 640, 3), _GREY, np.uint8)
             return grey

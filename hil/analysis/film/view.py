@@ -113,8 +113,8 @@ class View:
         """By how much a slope rises or falls over half of the picture [m]."""
         reach = max(-self._back, self._front) + _AROUND_M
         if self._uneven is not None and self._uneven.relief is not None:
-            return _SHOWN_RISE * reach * self._uneven.relief.steepest
-        return abs(reach * math.tan(self._pitch)) if self._side else 0.0
+            return float(_SHOWN_RISE * reach * self._uneven.relief.steepest)
+        return float(abs(reach * math.tan(self._pitch))) if self._side else 0.0
 
     def _draw_ground(self, left: float, right: float, middle: float) -> None:
         low, high = middle + self._across[0] - 1.0, 0.0 if self._side else middle + self._across[1] + 1.0
