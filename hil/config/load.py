@@ -81,7 +81,7 @@ def possible(config: Config, source: str) -> Config:
     if problems := step_problems(contacts_of(config), config.plant.substep_us):
         raise ConfigError(source, problems)
     if config.ground.kind == "scan":
-        from hil.config.scan.checks import scan_problems
+        from hil.config.scan_checks import scan_problems
 
         if problems := scan_problems(config):
             raise ConfigError(source, problems)
