@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 # What a reader has in the place of these words.
 FILLED = {
     "RUN": "made/run", "runs/YOUR_RUN": "made/run", "RUN|CAMPAIGN": "made/run", "CAMPAIGN": "made/campaign",
-    "A": "made/campaign", "B": "made/campaign", "N": "3", "DIR": "made/compared", "CONFIG": "short.yaml",
+    "A": "made/campaign", "B": "made/campaign", "N": "3", "CONFIG": "short.yaml",
     "PLAN": "plan.yaml", "NAME": "sim_juno", "FOLDER": "made",
 }  # fmt: skip
 PLAN = (
@@ -40,6 +40,7 @@ NOT_RUN = {
     r"hil faults .*": "a hundred runs each: tests/hil/app/faults, tests/hil/cli/test_cli_faults.py",
     r"hil identify .*": "five drives: tests/hil/cli/test_cli_identify.py has three",
     r"hil (jog|valve) .*": "asks who sits at the terminal: tests/hil/cli/test_cli_jog.py",
+    r"hil render .* --camera": "needs a run that was filmed: tests/hil/analysis/test_film_camera.py",
     r"hil recover .*": "needs a run that was killed: tests/hil/analysis/test_recovery.py",
     r"hil run .* --repeat .*": "ten runs: tests/hil/cli/test_cli_trial.py has two",
     r"hil sim .*": "serves until it is ended: tests/hil/cli/test_cli_sim.py",
@@ -71,10 +72,10 @@ def excused(text):
 def whole(text):
     """Commands of a text that a reader can give, each as it is given; others are names of commands, or their form."""
     given = [words for words in commands(text) if words[0] == "hil"]
-    # a run that is made goes into a new folder, one that is read is there
+    # a run that is made goes into a new folder, one that is read is there; each command has its own DIR
     filled = [
-        ["made/next" if before == "--out" and word == "RUN" else FILLED.get(word, word)
-         for before, word in zip(["", *words], words, strict=False)]
+        ["made/next" if before == "--out" and word == "RUN" else f"made/of_{words[1]}" if word == "DIR"
+         else FILLED.get(word, word) for before, word in zip(["", *words], words, strict=False)]
         for words in given
     ]  # fmt: skip
     return [words for words in filled if len(words) > 1 and complete(words)]

@@ -17,7 +17,8 @@ from models.validity import EDGE
 from models.vehicle import Scene, run_bound
 from models.vehicle.invariants import check_invariants, make_invariants
 
-SHORT = {"drive.steps": [{"for_s": 0.6, "speed_mps": 0.2}], "telemetry.endpoint": "", "operator.endpoint": ""}
+LOCAL = "tcp://127.0.0.1:*"
+SHORT = {"drive.steps": [{"for_s": 0.6, "speed_mps": 0.2}], "telemetry.endpoint": "", "operator.endpoint": LOCAL}
 
 
 @pytest.mark.slow
@@ -25,8 +26,9 @@ def test_a_run_over_a_scan_is_verified_and_replayed_without_its_file(tmp_path):
     config = load_config("sim_scan", SHORT)
     run_experiment(config, tmp_path, progress=lambda _: None, figure=False)
     record = read_trial(tmp_path, trusted=True)
-    assert parse_config(str(record.meta["config"]), "record").sha256() == config.sha256()
-    assert config.ground.scan.map in str(record.meta["config"])
+    recorded = parse_config(str(record.meta["config"]), "record")
+    assert recorded.sha256() == config.sha256()
+    assert recorded.ground.scan.map == config.ground.scan.map
     assert replay(tmp_path).differences == []
     assert [check for check in verify(tmp_path) if not check.ok] == []
 
@@ -43,7 +45,9 @@ def test_a_rover_beyond_the_edge_of_the_scan_is_outside_what_is_known():
     run_bound(BoundArguments(Scene(vehicle, state)), 1, 1e-5)
     check_invariants(invariants, vehicle, state, 1e-3)
     assert invariants.found[0] == EDGE
-    assert invariants.found[1] == pytest.approx(6.0 + 0.425 - vehicle.terrain.relief.extent[1], abs=0.01)
+    assert invariants.found[1] == pytest.approx(
+        6.0 + 0.425 - vehicle.terrain.relief.extent[1], abs=0.02
+    )  # it is inclined
 
 
 def test_the_view_in_three_dimensions_has_a_net_through_the_nodes_of_the_map():

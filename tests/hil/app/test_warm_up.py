@@ -100,5 +100,5 @@ def test_two_processes_share_all_kernels_but_those_that_step_or_check_a_rover_at
     done = subprocess.run([sys.executable, "-c", COUNT], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     count, *left = done.stdout.split()
-    assert set(left) == {"_look", "normal_resultants", "_shares"}
+    assert set(left) == {"_look", "normal_resultants", "flexible_resultants", "_shares"}
     assert int(count) == pytest.approx(warm_up_module.ABOUT, rel=0.05)
