@@ -46,6 +46,9 @@ SECTIONS = (
     Section("how-to", "How-to", "Each page does one thing.", ("bring-up", "operate", "run-a-campaign")),
     Section("explanation", "Explanation", "How it works, and why.", ("architecture", "rover", "wheel", "contact")),
     Section("reference", "Reference", "Look something up.", ("words", "command-line", "config", "record", "summary")),
+    Section(
+        "reproduce", "Reproduced", "What the sources say, beside ours: quoted, ours, difference, why.", ("macmahon",)
+    ),
     Section("notebooks", "Notebooks", "Python, step by step. The build of this site has run each of them."),
     Section("decisions", "Decisions", "What was decided, why, and what was tried. A number is never used again."),
     Section("project", "Project", "The files at the top of the repository.", ("readme", "changelog")),
@@ -53,8 +56,7 @@ SECTIONS = (
 # What hangs below the first page, in this order: six in the head of each page, the others in a menu there.
 FIRST_PAGES = (
     "tutorial/index", "how-to/index", "explanation/index", "reference/index", "api/index", "gallery/index",
-    "notebooks/index", "reproduce/macmahon", "reproduce/petersen_flexible_wheel", "benchmarks", "decisions/index",
-    "project/index",
+    "notebooks/index", "reproduce/index", "benchmarks", "decisions/index", "project/index",
 )  # fmt: skip
 
 

@@ -23,8 +23,8 @@ from models.kernels.compiled import FloatArray, kernel
 from models.rover.points import Direction
 
 # Newton's steps to the foot point at most; it is met once it is left by less than this, squared [m^2]. An error of the
-# foot point enters the distance squared, over the wheel's diameter, and the normal as it is: with three steps, a wheel on
-# a rough mound took 7e-4 of the work from a closed way.
+# foot point enters the distance squared, over the wheel's diameter, and the normal as it is: with three steps, a wheel
+# on a rough mound took 7e-4 of the work from a closed way.
 STEPS, _NEAR = 6, 1e-16
 # Where the surface is hollow nearly as narrow as the wheel, a step of Newton's method has no good direction: below this
 # determinant the step is taken without the curvature.
