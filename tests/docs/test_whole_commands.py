@@ -38,7 +38,7 @@ NOT_RUN = {
     r"hil devices .*": "shows what this computer has: tests/hil/cli/test_cli_devices.py",
     r"hil (drawbar|slope) .*": "a hundred runs each: tests/hil/campaign/test_traction_*.py",
     r"hil faults .*": "a hundred runs each: tests/hil/app/faults, tests/hil/cli/test_cli_faults.py",
-    r"hil identify .*": "five drives: tests/hil/cli/test_cli_identify.py has three",
+    r"hil identify( .*)?": "five drives: tests/hil/cli/test_cli_identify.py has three",
     r"hil (jog|valve) .*": "asks who sits at the terminal: tests/hil/cli/test_cli_jog.py",
     r"hil render .* --camera": "needs a run that was filmed: tests/hil/analysis/test_film_camera.py",
     r"hil recover .*": "needs a run that was killed: tests/hil/analysis/test_recovery.py",
