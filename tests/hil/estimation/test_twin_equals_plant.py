@@ -92,7 +92,8 @@ def _time_left(plant: Plant) -> float:
     obstacle, state = plant.parameters.obstacle, plant._state
     if obstacle is None:
         return np.inf
-    approach = plant.rover.impact_jacobian(state.q, obstacle.angle) @ state.v
+    rover = plant.rover
+    approach = rover.impact_jacobian(rover.own_configuration(state.q), obstacle.angle) @ rover.own_speeds(state.v)
     return float((state.obstacle.gap / np.maximum(approach, 1e-9)).min())
 
 
