@@ -28,7 +28,7 @@ from models.impact import (
 from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie
 from models.rover.tree import Body, Coupling, Joint, WheelMount
 from models.sensors.piezo import Piezo, check_piezo, shares_of
-from models.wheel import PRESETS, RigidWheel, Soil, published, sinkage_laws
+from models.wheel import PRESETS, FlexibleWheel, RigidWheel, Ring, Soil, published, sinkage_laws
 from references import wheel_stresses
 from references.drop import drop
 from references.trapezoidal import trapezoidal
@@ -76,6 +76,8 @@ SOIL = {
 }  # fmt: skip
 LOOSE = Soil(**{name: good.value for name, good in SOIL.items()})
 WHEEL = RigidWheel(0.2, 0.1, LOOSE)
+RING = {"bending_stiffness": above(2.0), "hub_stiffness": above(1e4), "mass_per_length": from_0(0.4)}
+SOFT = FlexibleWheel(0.2, 0.1, LOOSE, Ring(2.0, 1e4))
 BEKKER, ISHIGAMI = sinkage_laws.Bekker(0.8, 1e3, 1e6), sinkage_laws.Ishigami(0.8, 1e3, 1e4, 10.0, 1e3)
 EXPONENT = {"exponent": above(0.8)}
 LAW = {"stiffness": above(1e5), "exponent": above(1.0), "restitution": above(0.5)}
@@ -103,6 +105,12 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
         {**SINKAGE, "forward_speed": free(0.1), "rolling_speed": free(0.1), "sideways_speed": free(0.1),
          "slip_speed": above(1e-3)},
     ),
+    "Ring": (Ring, RING),
+    "FlexibleWheel": (lambda **k: FlexibleWheel(soil=LOOSE, ring=SOFT.ring, **k), SIZE),
+    "FlexibleWheel.normal_force": (SOFT.normal_force, {**SINKAGE, "share": free(0.1)}),
+    "FlexibleWheel.forces": (SOFT.forces, {**SINKAGE, "slip": free(0.1)}),
+    "FlexibleWheel.deflection": (SOFT.deflection, {"sinkage": above(0.01), "share": free(0.1)}),
+    "FlexibleWheel.stress_forces": (SOFT.stress_forces, {"sinkage": above(0.01), "slip": free(0.1)}),
     "Preset.soil": (
         PRESETS["small_wheel_sand"].soil,
         {**SIZE, **{name: SOIL[name] for name in ("friction_angle", "rebound", "slip_modulus", "cohesion")}},
@@ -265,7 +273,7 @@ def test_nothing_that_a_package_gives_out_is_left_out_here(package):
             assert any(called.split(".")[0] == name for called in PUBLIC), name
 
 
-@pytest.mark.parametrize("owner", [RigidWheel, type(ROVER)])
+@pytest.mark.parametrize("owner", [RigidWheel, FlexibleWheel, type(ROVER)])
 def test_no_query_that_takes_numbers_is_left_out_here(owner):
     numbers = {"q", "v", "sinkage"}
     for name, method in inspect.getmembers(owner, inspect.isfunction):
