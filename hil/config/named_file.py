@@ -19,6 +19,12 @@ def named_path(raw: Any, key: str) -> str | None:
     return raw if isinstance(raw, str) else None
 
 
+def path_or_text(raw: Any, key: str) -> str | None:
+    """The path that a raw config has for a key; None: none, or a text of several lines, as a file itself is."""
+    path = named_path(raw, key)
+    return path if path is not None and "\n" not in path else None
+
+
 def read_named(
     key: str, path: str, folder: Traversable, most: int, allowed: str, take: Callable[[str], list[Problem]]
 ) -> list[Problem]:

@@ -7,7 +7,7 @@ import math
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from hil.config.named_file import named_path, read_named
+from hil.config.named_file import named_path, path_or_text, read_named
 from hil.config.problems import Problem
 from hil.config.stimulus_table import MOST_CHARACTERS, read_table
 
@@ -46,8 +46,7 @@ def put_profile(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
 
 def table_path(raw: Any) -> str | None:
     """The path of a stimulus' table in a raw config; None: it names none. A text of several lines is a table."""
-    path = named_path(raw, TABLE_KEY)
-    return path if path is not None and "\n" not in path else None
+    return path_or_text(raw, TABLE_KEY)
 
 
 def put_table(raw: dict[str, Any], folder: Traversable) -> list[Problem]:

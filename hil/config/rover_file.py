@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from hil.config.named_file import named_path, read_named
+from hil.config.named_file import path_or_text, read_named
 from hil.config.problems import Problem
 from models.rover.urdf_reader import MOST_CHARACTERS
 
@@ -14,8 +14,7 @@ URDF_KEY = "rover.imported.urdf"
 
 def rover_path(raw: Any) -> str | None:
     """The path of the URDF in a raw config; None: it names none. A text of several lines is a URDF."""
-    path = named_path(raw, URDF_KEY)
-    return path if path is not None and "\n" not in path else None
+    return path_or_text(raw, URDF_KEY)
 
 
 def put_rover(raw: dict[str, Any], folder: Traversable) -> list[Problem]:

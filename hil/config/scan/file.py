@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from hil.config.named_file import named_path
 from hil.config.problems import Problem
 from hil.config.schema.scan import ScanConfig
 
@@ -18,9 +19,7 @@ _ALLOWED = "a readable file of points: CSV, PLY, LAS, LAZ or GeoTIFF"
 
 def scan_path(raw: Any) -> str | None:
     """The path of the scan in a raw config; None: it names none."""
-    section = _section(raw)
-    path = None if section is None else section.get("file")
-    return path if isinstance(path, str) else None
+    return named_path(raw, f"{KEY}.file")
 
 
 def put_scan(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
