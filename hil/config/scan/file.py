@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from hil.config.named_file import named_path
 from hil.config.problems import Problem
 from hil.config.schema.scan import ScanConfig
+from hil.config.text_file import read_bytes
 
 KEY = "ground.scan"
 _ALLOWED = "a readable file of points: CSV, PLY, LAS, LAZ or GeoTIFF"
@@ -41,13 +42,17 @@ def put_scan(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
         return []
     from hil.config.scan.grid import ScanError, ScanSettings, grid_of
     from hil.config.scan.map_text import digests_of, reading_digest, text_of
-    from hil.config.scan.points import read_points
+    from hil.config.scan.points import MOST_BYTES, read_points
 
     settings = ScanSettings(*(getattr(given, name) for name in ScanSettings._fields))
     path = Path(str(folder / given.file))
     try:
         if given.map is not None and digests_of(given.map)[1] == reading_digest(settings):
-            return [] if not path.is_file() or _digest(path) == digests_of(given.map)[0] else [_changed(given.file)]
+            if not path.is_file():
+                return []
+            content = read_bytes(path, MOST_BYTES)
+            same = hashlib.sha256(content).hexdigest() == digests_of(given.map)[0]
+            return [] if same else [_changed(given.file)]
         points, content = read_points(path)
         section["map"] = text_of(grid_of(points, settings), content, settings)
     except ScanError as error:
@@ -62,10 +67,6 @@ def _section(raw: Any) -> dict[str, Any] | None:
     ground = raw.get("ground") if isinstance(raw, dict) else None
     scan = ground.get("scan") if isinstance(ground, dict) else None
     return scan if isinstance(scan, dict) else None
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _changed(file: str) -> Problem:
