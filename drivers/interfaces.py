@@ -7,7 +7,16 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample
+from drivers.messages import (
+    DaqBlock,
+    DriveCommand,
+    DriveSample,
+    JointCommand,
+    JointSample,
+    Reading,
+    ValveCommand,
+    ValveSample,
+)
 
 Sample_co = TypeVar("Sample_co", covariant=True)
 Command_contra = TypeVar("Command_contra", contravariant=True)
@@ -159,6 +168,10 @@ class ValveLink(Source[ValveSample], Sink[ValveCommand], Protocol):
     """The cylinders' valves: pressures out, coils in."""
 
 
+class ServoLink(Source[JointSample], Sink[JointCommand], Protocol):
+    """Servos of driven joints: angles out, angles in."""
+
+
 class DrivesDevice(PolledDevice, DriveLink, Protocol):
     """Wheel drives whose transactions take their time."""
 
@@ -171,6 +184,16 @@ class DrivesDevice(PolledDevice, DriveLink, Protocol):
 
 class ValvesDevice(PolledDevice, ValveLink, Protocol):
     """Valves whose transactions take their time."""
+
+    def stop_frames(self) -> tuple[StopFrames, ...]:
+        """See DrivesDevice."""
+
+
+class ServosDevice(PolledDevice, ServoLink, Protocol):
+    """Servos of driven joints whose transactions take their time."""
+
+    def states(self) -> tuple[ControllerState, ...]:
+        """See DrivesDevice."""
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
         """See DrivesDevice."""

@@ -93,6 +93,22 @@ class ValveSample(msgspec.Struct, frozen=True, gc=False):
     acknowledged_ns: int = -1
 
 
+class JointSample(msgspec.Struct, frozen=True, gc=False):
+    """Angles of all driven joints [rad], as the rover's own coordinates, in the order of the servos' names.
+
+    Attributes:
+        acknowledged_ns: t_ns of the newest command that the servos have confirmed, -1 before the first.
+        stopped_ns: when the last byte of the last controller's stop was sent, for the newest cut after
+            they ran [ns]; -1 while they run, and before.
+    """
+
+    sequence: int
+    t_ns: int
+    angle_rad: tuple[float, ...]
+    acknowledged_ns: int
+    stopped_ns: int = -1
+
+
 class Reading(msgspec.Struct, frozen=True, gc=False):
     """One reading of an instrument of motion: of its own axes, before its mounting is taken into account.
 
@@ -125,6 +141,17 @@ class DriveCommand(msgspec.Struct, frozen=True, gc=False):
     cut: bool
     speed_radps: SpeedSet
     duty: SpeedSet = ()
+
+
+class JointCommand(msgspec.Struct, frozen=True, gc=False):
+    """Angles to hold [rad], or a cut: servo output zero. A level, as `DriveCommand`.
+
+    The limiter has limited how fast an angle changes; a servo follows it at once, within its own limits.
+    """
+
+    t_ns: int
+    cut: bool
+    angle_rad: tuple[float, ...]
 
 
 class ValveCommand(msgspec.Struct, frozen=True, gc=False):
