@@ -11,7 +11,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from drivers.calibration import Calibration
 from drivers.device_sections import INSTRUMENTS
-from hil.config.problems import Problem
+from hil.config.named_file import TextFile, WrongContentError
 from hil.config.schema.cylinders import CylinderSheet
 from hil.config.schema.instruments import ImuSheet, JointsSheet, MotionSheet
 from hil.config.schema.loads import LoadSheet
@@ -27,66 +26,27 @@ from hil.config.schema.residuals import ResidualSheet
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml, write_yaml
 
-KEY = ("devices", "daq", "calibration")
-LOADS = ("loads", "calibration")
-CYLINDERS = ("cylinders", "calibration")
-RESIDUALS = ("residuals", "calibration")
-KEYS = (KEY, LOADS, CYLINDERS, RESIDUALS, *((role, "calibration") for role in INSTRUMENTS))
+KEY = "devices.daq.calibration"
+_SECTIONS = "a section for each sensor, as in rig_configs/calibration"
 
 
 class SheetError(ValueError):
     """A calibration file that cannot be read, written, or would not be one."""
 
 
-def calibration_paths(raw: Any) -> list[str]:
-    """The paths of the calibration files in a raw config."""
-    return [path for key in KEYS if (path := _path(raw, key)) is not None]
-
-
-def put_calibration(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
-    """Replace the paths of calibration files, if the raw config has any, by the contents of the files.
-
-    Args:
-        raw: the config as read; changed in place. A value that is not a path is left to the check of the config.
-        folder: of the config.
-
-    Returns:
-        The problems of the files; a section with a file that has any has no calibration.
-    """
-    return [problem for key in KEYS for problem in _put(raw, folder, key)]
-
-
-def _path(raw: Any, key: tuple[str, ...]) -> str | None:
-    for name in key:
-        raw = raw.get(name) if isinstance(raw, dict) else None
-    return raw if isinstance(raw, str) else None
-
-
-def _put(raw: dict[str, Any], folder: Traversable, key: tuple[str, ...]) -> list[Problem]:
-    path, dotted = _path(raw, key), ".".join(key)
-    if path is None:
-        return []
-    section: dict[str, Any] = raw
-    for name in key[:-1]:
-        section = section[name]
-    del section["calibration"]
-    if not path or "\0" in path:
-        return [Problem(dotted, repr(path), "the path of a calibration file, or null")]
-    file = folder / path
-    try:
-        text = read_text(Path(str(file)), MOST_BYTES)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", str(error))
-        return [Problem(dotted, f"{path}: {reason or 'cannot be read'}", f"a readable YAML file; looked for {file}")]
+def _sections(text: str) -> dict[str, Any]:
     content, problems = read_yaml(text, "(file)")
-    problems = [Problem(dotted, f"{path}: {problem.key}: {problem.found}", problem.allowed) for problem in problems]
-    if not problems and not isinstance(content, dict):
-        problems = [Problem(dotted, f"{path}: no sections", "a section for each sensor, as in rig_configs/calibration")]
-    if not problems:
-        section["calibration"] = content
-    return problems
+    if problems:
+        raise WrongContentError(*((f"{problem.key}: {problem.found}", problem.allowed) for problem in problems))
+    if not isinstance(content, dict):
+        raise WrongContentError(("no sections", _SECTIONS))
+    return content
 
 
+CALIBRATIONS = tuple(
+    TextFile(key, MOST_BYTES, "a readable YAML file, or null", _sections)
+    for key in (KEY, *(f"{section}.calibration" for section in ("loads", "cylinders", "residuals", *INSTRUMENTS)))
+)
 Sheets = Mapping[str, Mapping[str, float | str]]
 # Checks of the contents of a calibration file, by what it calibrates.
 CHECKED: dict[str, TypeAdapter[Any]] = {

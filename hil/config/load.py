@@ -11,18 +11,21 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from hil.config.calibration import calibration_paths, put_calibration
+from hil.config.calibration import CALIBRATIONS
 from hil.config.checked import Config
 from hil.config.error_messages import problems_of, shown, wrong_by_themselves
+from hil.config.named_file import NamedFile
 from hil.config.other_rovers import leave_out_replaced, other_rovers_problems, rover_type
 from hil.config.overrides import SEED_ON_RIG, changes_of, put
 from hil.config.problems import ConfigError, Problem
-from hil.config.profile_file import profile_path, put_profile, put_table, table_path
-from hil.config.rover_file import URDF_KEY, put_rover, rover_path
-from hil.config.scan.file import put_scan, scan_path
+from hil.config.profile_file import PROFILE, TABLE
+from hil.config.rover_file import URDF
+from hil.config.scan.file import ScanFile
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
+# Whatever a config may name by a path, in the order in which it is read.
+FILES: tuple[NamedFile, ...] = (*CALIBRATIONS, PROFILE, TABLE, URDF, ScanFile())
 Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
 
 
@@ -133,13 +136,13 @@ def _checked_values(
         problems.append(Problem(chosen, str(raw["seed"]), SEED_ON_RIG))
     if folder is not None:  # the effective config of a run may be older than this check
         leave_out_replaced(raw, [key for change in changes for key in change.keys_set()], rover)
-        problems += [*other_rovers_problems(raw), *put_calibration(raw, folder)]
-        problems += [*put_profile(raw, folder), *put_table(raw, folder)]
-        problems += [*put_rover(raw, folder), *put_scan(raw, folder)]
+        problems += other_rovers_problems(raw)
+        for file in FILES:
+            problems += file.put(raw, folder)
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
-        reported = {problem.key for problem in problems} & {URDF_KEY}  # a file that cannot be read is not missing, too
+        reported = {problem.key for problem in problems} & {URDF.key}  # a file that cannot be read is not missing, too
         problems += [problem for problem in problems_of(error) if problem.key not in reported]
         problems += _cross_checks_of_the_rest(raw, problems)
     if problems:
@@ -163,8 +166,7 @@ def shipped_files(name: str) -> dict[str, str]:
     """A shipped config and the files it names, if any: text by path, relative to the config's folder."""
     text = shipped_configs()[name]
     files, raw = {f"{name}.yaml": text}, read_yaml(text, name)[0]
-    named = [path for path in (profile_path(raw), table_path(raw), rover_path(raw), scan_path(raw)) if path]
-    for path in [*calibration_paths(raw), *named]:
+    for path in filter(None, (file.path(raw) for file in FILES)):
         files[path] = (resources.files("rig_configs") / path).read_text(encoding="utf-8")
     return files
 

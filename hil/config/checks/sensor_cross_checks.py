@@ -16,7 +16,7 @@ from hil.config.schema.sensors import DaqConfig
 LEAST_BETWEEN_LINKS_M = 0.01
 # Links that bear less than this share of the force are no measurement of it.
 LEAST_LINK_SHARE = 0.05
-_CALIBRATION, _INPUTS = ".".join(KEY), "devices.daq.inputs"
+_CALIBRATION, _INPUTS = KEY, "devices.daq.inputs"
 
 
 def sensor_cross_checks(config: UncheckedConfig) -> list[Problem]:

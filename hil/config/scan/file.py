@@ -18,49 +18,46 @@ KEY = "ground.scan"
 _ALLOWED = "a readable file of points: CSV, PLY, LAS, LAZ or GeoTIFF"
 
 
-def scan_path(raw: Any) -> str | None:
-    """The path of the scan in a raw config; None: it names none."""
-    return named_path(raw, f"{KEY}.file")
+class ScanFile:
+    """The `NamedFile` of a scan: its path stays, and the height map is put beside it."""
 
+    def path(self, raw: Any) -> str | None:
+        """See NamedFile."""
+        return named_path(raw, f"{KEY}.file")
 
-def put_scan(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
-    """Read the scan of a raw config, if it has one, and set its key `map`; one that was read in the same way stays.
+    def put(self, raw: dict[str, Any], folder: Traversable) -> list[Problem]:
+        """Read the scan of a raw config, if it has one, and set its key `map`; one that was read in the same way stays.
 
-    Args:
-        raw: the config as read; changed in place.
-        folder: of the config.
+        Problems of the section's other keys are found with the config's.
+        """
+        section = _section(raw)
+        if section is None:
+            return []
+        try:
+            given = ScanConfig.model_validate(section)
+        except ValidationError:
+            return []
+        from hil.config.scan.grid import ScanError, ScanSettings, grid_of
+        from hil.config.scan.map_text import digests_of, reading_digest, text_of
+        from hil.config.scan.points import MOST_BYTES, read_points
 
-    Returns:
-        The problems of the file; those of the section's other keys are found with the config's.
-    """
-    section = _section(raw)
-    if section is None:
+        settings = ScanSettings(*(getattr(given, name) for name in ScanSettings._fields))
+        path = Path(str(folder / given.file))
+        try:
+            if given.map is not None and digests_of(given.map)[1] == reading_digest(settings):
+                if not path.is_file():
+                    return []
+                content = read_bytes(path, MOST_BYTES)
+                same = hashlib.sha256(content).hexdigest() == digests_of(given.map)[0]
+                return [] if same else [_changed(given.file)]
+            points, content = read_points(path)
+            section["map"] = text_of(grid_of(points, settings), content, settings)
+        except ScanError as error:
+            return [Problem(f"{KEY}.{error.key}", error.found, error.allowed)]
+        except (OSError, ValueError) as error:
+            found, _, needed = (getattr(error, "strerror", None) or str(error)).partition("; ")
+            return [Problem(f"{KEY}.file", f"{given.file}: {found}", f"{needed or _ALLOWED}; looked for {path}")]
         return []
-    try:
-        given = ScanConfig.model_validate(section)
-    except ValidationError:
-        return []
-    from hil.config.scan.grid import ScanError, ScanSettings, grid_of
-    from hil.config.scan.map_text import digests_of, reading_digest, text_of
-    from hil.config.scan.points import MOST_BYTES, read_points
-
-    settings = ScanSettings(*(getattr(given, name) for name in ScanSettings._fields))
-    path = Path(str(folder / given.file))
-    try:
-        if given.map is not None and digests_of(given.map)[1] == reading_digest(settings):
-            if not path.is_file():
-                return []
-            content = read_bytes(path, MOST_BYTES)
-            same = hashlib.sha256(content).hexdigest() == digests_of(given.map)[0]
-            return [] if same else [_changed(given.file)]
-        points, content = read_points(path)
-        section["map"] = text_of(grid_of(points, settings), content, settings)
-    except ScanError as error:
-        return [Problem(f"{KEY}.{error.key}", error.found, error.allowed)]
-    except (OSError, ValueError) as error:
-        found, _, needed = (getattr(error, "strerror", None) or str(error)).partition("; ")
-        return [Problem(f"{KEY}.file", f"{given.file}: {found}", f"{needed or _ALLOWED}; looked for {path}")]
-    return []
 
 
 def _section(raw: Any) -> dict[str, Any] | None:
