@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hil.analysis.events import impact_time
 from hil.analysis.film.moments import config_of, turned_rad
 from hil.app.console_status import obstacle_shown
+from hil.app.page.ground_shown import ground_shown
 from hil.app.page.rover_shown import rover_shown
 from hil.app.page.series import column, series
 from hil.app.page.traces import ticks_within
@@ -64,7 +65,7 @@ def shown_of(config: Config, ticks: NDArray[np.void], turned: NDArray[np.floatin
     return {
         "rover": rover_shown(Rig(config)),
         "obstacle": obstacle_shown(config),
-        "ground": {"pitch_deg": config.ground.pitch_deg, "roll_deg": config.ground.roll_deg},
+        "ground": ground_shown(config),
         "t_s": (ticks["t_ns"] * 1e-9).tolist(),
         "columns": {name: values.tolist() for name, values in columns.items() if values is not None},
     }

@@ -1,5 +1,7 @@
 /** Where a rover's bodies, legs and wheels are, by the pose and the joint angles of a tick. */
 
+import { Relief } from "./relief.js";
+
 export const POSE = ["pose/x", "pose/y", "pose/z", "pose/qx", "pose/qy", "pose/qz", "pose/qw"];
 const HITTING = 2; // the first wheels of a rover hit the obstacle
 const rad = (deg) => (deg ?? 0) * Math.PI / 180;
@@ -19,11 +21,18 @@ function about([x, y, z], angle) {
   ];
 }
 
-/** The ground of a config: a plane through the world's origin, with its axes, its normal, and its height at a place. */
+/**
+ * The ground of a config: a plane through the world's origin with its axes, or uneven ground (`relief`, null: none) over the level plane;
+ * its height and its normal at a place.
+ */
 export function groundOf(config) {
+  if (config.ground?.map) {
+    const relief = new Relief(config.ground.map);
+    return { axes: about([0, 0, 1], 0), relief, normal: (x, y) => relief.normal(x, y), height: (x, y) => relief.at(x, y) };
+  }
   const axes = times(about([0, 1, 0], -rad(config.ground?.pitch_deg)), about([1, 0, 0], rad(config.ground?.roll_deg)));
   const normal = axes.map((row) => row[2]);
-  return { axes, normal, height: (x, y) => -(normal[0] * x + normal[1] * y) / normal[2] };
+  return { axes, relief: null, normal: () => normal, height: (x, y) => -(normal[0] * x + normal[1] * y) / normal[2] };
 }
 
 /** Axes of a quaternion, whose length does not matter. */
@@ -51,11 +60,13 @@ export class Skeleton {
   }
 }
 
-/** The rover of a tick, for the views. `of`: value of a series, null: not known; `turn`: of each wheel by its name [rad]. */
-export function momentOf(config, skeleton, of, turn) {
+/**
+ * The rover of a tick, for the views. `ground`: `groundOf` the config; `of`: value of a series, null: not known; `turn`: of each wheel by
+ * its name [rad].
+ */
+export function momentOf(config, skeleton, ground, of, turn) {
   const pose = POSE.map(of);
   const known = pose.every((value) => typeof value === "number");
-  const ground = groundOf(config);
   const base = known ? { at: pose.slice(0, 3), axes: ofQuaternion(pose.slice(3)) } : { at: [0, 0, 0], axes: ground.axes };
   const placed = skeleton.place(base, (joint) => (known ? of(`joint_angle_rad/${joint}`) : null), turn);
   const loads = new Map(config.rover.wheels.map(({ name }) => [name, of(`normal_force_N/${name}`) ?? 0]));
