@@ -16,11 +16,12 @@ from models.actuators.drive import Drive
 from models.actuators.pneumatic import CylinderMounts
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.obstacle import Obstacle
-from models.impact import pair_energy
+from models.impact import pair_energy_on
 from models.kernels.bound import BoundArguments, call_at, unpack
 from models.kernels.compiled import FloatArray, IntArray, compile_for, kernel
 from models.plant import RigParameters
 from models.rover.reduction import Chain
+from models.terrain.stand import level_configuration
 from models.validity import TILT, VALIDITIES
 from models.vehicle import VehicleModel, VehicleState, address_of_run
 from models.vehicle.invariants import Invariants, check_invariants, make_invariants
@@ -203,12 +204,17 @@ class RoverTwin:
     def energy_on_ground_at_impact_J(self) -> float:
         """T_c at the impact with the ground's active constraints [J], to be asked for after the run.
 
-        The ground counts as rigid and level (MacMahon 2016, 5.4-5.5), whatever the rover stands on. NaN as long as
-        `energy_at_impact_J` is.
+        The ground counts as rigid and even (MacMahon 2016, 5.4-5.5), whatever the rover stands on. NaN as long as
+        `energy_at_impact_J` is, and on a height map, which is not even.
         """
         if self._obstacle is None or not math.isfinite(self.energy_at_impact_J):
             return math.nan
         q, v = self._rover.own_configuration(self._q_at_impact), self._rover.own_speeds(self._v_at_impact)
+        stand = self._obstacle.stand
+        if stand is not None:
+            if stand[:, 0].any():
+                return math.nan
+            q = level_configuration(stand[0], q)
         return effective_kinetic_energy_on_ground(self._rover, q, v, self._obstacle.angle)[0]
 
     def _take_speeds(self, speeds_radps: ByWheel) -> None:
@@ -292,7 +298,8 @@ def _impact_ahead(
     """T_c [J] and the time to impact [s]."""
     if obstacle is None:
         return np.nan, np.inf
-    energy, time_left = pair_energy(chain, state.q, state.v, obstacle.angle, rows, state.work), np.inf
+    energy = pair_energy_on(chain, state.q, state.v, obstacle.angle, obstacle.stand, rows, state.work)
+    time_left = np.inf
     for wheel in range(2):
         approach = 0.0
         for a in range(state.v.size):

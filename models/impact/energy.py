@@ -11,8 +11,9 @@ from scipy.linalg import solve_triangular
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work, fill_mass_matrix, place_bodies
 from models.rover.factor import factorise, half_solve
-from models.rover.points import approach_row
+from models.rover.points import approach_along
 from models.rover.reduction import Chain
+from models.terrain.stand import Stand, out_of
 
 # Rows count as dependent where an eigenvalue of their mobility, scaled to a unit diagonal, is below this.
 DEPENDENT = 1e-10
@@ -116,11 +117,20 @@ def pair_energy(chain: Chain, q: FloatArray, v: FloatArray, angle: float, rows: 
         rows: (2, speeds) scratch; left with the Jacobian J_c.
         work: scratch of the rover.
     """
+    return pair_energy_on(chain, q, v, angle, None, rows, work)
+
+
+@kernel
+def pair_energy_on(
+    chain: Chain, q: FloatArray, v: FloatArray, angle: float, stand: Stand, rows: FloatArray, work: Work
+) -> float:
+    """`pair_energy` against planes at `angle` to the ground on which the obstacle stands; None: level ground."""
     place_bodies(chain, q, work)
     fill_mass_matrix(chain, work)
     factorise(chain, work.mass_matrix)
     for wheel in range(2):
-        approach_row(chain, work, chain.wheel_body[wheel], angle, rows[wheel])
+        towards = out_of(stand, wheel, (np.sin(angle), 0.0, -np.cos(angle)))
+        approach_along(chain, work, chain.wheel_body[wheel], towards, rows[wheel])
     first, second, g00, g01, g11 = 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(v.size):
         first += rows[0, a] * v[a]

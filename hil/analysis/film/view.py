@@ -11,7 +11,7 @@ from matplotlib.collections import Collection, LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.transforms import Affine2D
 
-from hil.analysis.film.moments import HITTING, Filmed, Moment
+from hil.analysis.film.moments import HITTING, Filmed, Moment, Plate
 from hil.analysis.film.outlines import body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.skeleton import Floats
 from hil.config.model_parameters import relief_of
@@ -221,27 +221,34 @@ class View:
             else (size.centre_up_m - 0.5 * size.height_m, size.centre_up_m + 0.5 * size.height_m)
         )
         front = centres[:HITTING]
-        starboard = front[int(np.argmin(front[:, 1]))]
-        point = starboard - run.radius_m * np.array([-sine, 0.0, cosine])  # a smooth wheel's contact point
+        nearer = int(np.argmin(front[:, 1]))
+        point = (
+            front[nearer] - run.radius_m * np.array([-sine, 0.0, cosine]) @ plate.axes(nearer)[1]
+        )  # of a smooth wheel
         across, up = np.nan_to_num(np.asarray(row["load_point_m"], float) + plate.centroid, nan=0.0)
-        at = point + np.array([cosine * up, across, sine * up])
-        length = _FORCE_M * max(force_N, 0.0) / _FORCE_N
+        at = point + np.array([cosine * up, across, sine * up]) @ plate.axes(nearer)[1]
+        flat = [0, self._up]
+        push = _FORCE_M * max(force_N, 0.0) / _FORCE_N * np.array([sine, 0.0, -cosine]) @ plate.axes(nearer)[1]
+        self._force.set_offsets([at[flat]])
+        self._force.set_UVC(*push[flat, None])
         if self._side:
-            self._plate.set_segments(
-                [[(plate.foot + low * cosine, low * sine), (plate.foot + high * cosine, high * sine)]]
-            )
-            self._force.set_offsets([at[[0, 2]]])
-            self._force.set_UVC([length * sine], [-length * cosine])
-        else:
-            half = 0.5 * (_PLATE_M if size is None else size.width_m)
-            ends = [[(plate.foot, wheel[1] - half), (plate.foot, wheel[1] + half)] for wheel in front]
-            self._plate.set_segments(ends)
-            reach = [plate.foot + low * cosine, plate.foot + high * cosine]
-            self._slab.set_verts(
-                [[(x, y) for (_, y), x in zip((a, a, b, b), (*reach, *reach[::-1]), strict=True)] for a, b in ends]
-            )
-            self._force.set_offsets([at[[0, 1]]])
-            self._force.set_UVC([length * sine], [0.0])
+            ends = self._edges(plate, nearer, front[nearer], [0.0], low, high)
+            self._plate.set_segments([ends[:, flat]])
+            return
+        half = 0.5 * (_PLATE_M if size is None else size.width_m)
+        corners = [self._edges(plate, i, wheel, [-half, half], low, high) for i, wheel in enumerate(front)]
+        feet = [self._edges(plate, i, wheel, [-half, half], 0.0, 0.0)[:2] for i, wheel in enumerate(front)]
+        self._plate.set_segments([foot[:, :2] for foot in feet])
+        self._slab.set_verts([four[[0, 1, 3, 2], :2] for four in corners])
+
+    @staticmethod
+    def _edges(plate: Plate, which: int, wheel: Floats, asides: list[float], low: float, high: float) -> Floats:
+        """Points (2 asides, 3) [m] of the plate before a wheel, so far beside it: all low ones, then high ones."""
+        origin, axes = plate.axes(which)
+        sine, cosine = math.sin(plate.angle), math.cos(plate.angle)
+        left = float(axes[1] @ (wheel - origin))
+        local = [[plate.foot + up * cosine, left + aside, up * sine] for up in (low, high) for aside in asides]
+        return np.asarray(origin + np.array(local) @ axes)
 
     def _polygons(self, colour: str, order: float, alpha: float = 1.0) -> PolyCollection:
         made = PolyCollection([], facecolors=colour, edgecolors="none", zorder=order, alpha=alpha)

@@ -10,7 +10,7 @@ import msgspec
 from hil.app.check.budgets import bus_loads, cut_latency
 from hil.app.console_status import obstacle_shown
 from hil.app.page.bands import band
-from hil.app.page.ground_shown import ground_shown
+from hil.app.page.ground_shown import ground_shown, stands_shown
 from hil.app.page.instruments_shown import instruments_shown
 from hil.app.page.rover_shown import rover_shown
 from hil.app.page.series import series
@@ -108,4 +108,8 @@ def _set_points(rig: Rig) -> list[dict[str, Any]]:
 def _obstacle(config: Config) -> dict[str, Any] | None:
     plate = config.obstacle.plate
     stands = obstacle_shown(config)
-    return stands and {**stands, "plate": plate.model_dump(mode="json") if plate else None}
+    return stands and {
+        **stands,
+        "plate": plate.model_dump(mode="json") if plate else None,
+        "stands": stands_shown(config),
+    }

@@ -5,7 +5,7 @@ import {
   LineBasicMaterial, LineSegments, Mesh, MeshLambertMaterial, PerspectiveCamera, PlaneGeometry, Scene as Root, Vector3, WebGLRenderer,
 } from "../three/three.module.min.js";
 import { make } from "./dom.js";
-import { turned } from "./skeleton.js";
+import { minus, outOf, plus, turned } from "./skeleton.js";
 import { M_PER_N, PLATE_M } from "./views.js";
 
 const HEIGHT = 320;
@@ -186,16 +186,20 @@ export class Scene {
     this.draw();
   }
 
-  moveObstacle({ angle, foot }, placed, length) {
+  moveObstacle({ angle, foot, stands }, placed, length) {
     const { wheels } = this.config.rover;
+    const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
     wheels.slice(0, 2).forEach(({ body }, i) => {
-      this.plates[i].position.set(foot, placed.get(body).at[1], 0);
-      this.plates[i].rotation.y = -angle;
+      const [stand, { at }] = [stands[i], placed.get(body)];
+      const left = turned(stand.axes, minus(at, stand.at_m))[1];
+      const columns = [[cosine, 0, sine], [0, 1, 0], [-sine, 0, cosine]].map((axis) => outOf(stand, axis));
+      put(this.plates[i], plus(stand.at_m, outOf(stand, [foot, left, 0])), [0, 1, 2].map((k) => columns.map((axis) => axis[k])));
     });
-    const starboard = wheels.slice(0, 2).reduce((one, other) => (placed.get(one.body).at[1] < placed.get(other.body).at[1] ? one : other));
-    const [x, y, z] = placed.get(starboard.body).at;
-    const [sine, cosine, r] = [Math.sin(angle), Math.cos(angle), starboard.radius_m];
-    point(this.force, [x + r * sine, y - starboard.width_m, z - r * cosine], [sine, 0, -cosine], length);
+    const which = placed.get(wheels[0].body).at[1] < placed.get(wheels[1].body).at[1] ? 0 : 1;
+    const { body, radius_m: r, width_m: width } = wheels[which];
+    const towards = outOf(stands[which], [sine, 0, -cosine]);
+    const touched = plus(placed.get(body).at, towards.map((value) => r * value));
+    point(this.force, [touched[0], touched[1] - width, touched[2]], towards, length);
   }
 
   /** Lay a cylinder from one place to another. */

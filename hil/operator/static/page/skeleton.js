@@ -4,10 +4,12 @@ import { Relief } from "./relief.js";
 
 export const POSE = ["pose/x", "pose/y", "pose/z", "pose/qx", "pose/qy", "pose/qz", "pose/qw"];
 const HITTING = 2; // the first wheels of a rover hit the obstacle
+const LEVEL = { at_m: [0, 0, 0], axes: [[1, 0, 0], [0, 1, 0], [0, 0, 1]] };
 const rad = (deg) => (deg ?? 0) * Math.PI / 180;
 
 /** A vector turned by axes, three rows. */
 export const turned = (axes, [x, y, z]) => axes.map(([a, b, c]) => a * x + b * y + c * z);
+export const minus = (one, other) => one.map((value, i) => value - other[i]);
 export const plus = (one, other) => one.map((value, i) => value + other[i]);
 export const times = (one, other) => one.map((row) => [0, 1, 2].map((k) => row[0] * other[0][k] + row[1] * other[1][k] + row[2] * other[2][k]));
 
@@ -73,16 +75,21 @@ export function momentOf(config, skeleton, ground, of, turn) {
   return { placed, base, ground, loads, force_N: Math.max(of("force_sum_N") ?? 0, 0), obstacle: obstacleOf(config, placed, known ? of("gap_m") : null) };
 }
 
+/** A vector of the axes of a stand (`ahead`, `left`, `up` as rows), in the world's. */
+export const outOf = ({ axes }, vector) => turned([0, 1, 2].map((k) => axes.map((row) => row[k])), vector);
+
 /** Where the plate is: as far from the nearer front wheel as the twin says, or else as the config says that the rover starts. */
 function obstacleOf({ rover, obstacle }, placed, gap_m) {
   if (!obstacle) return null;
   const angle = rad(obstacle.angle_deg);
   const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
   const gap = typeof gap_m === "number" ? gap_m : obstacle.distance_m * sine;
+  // where the ground is not level the plate stands on the ground before its wheel, in whose axes angle and foot are
+  const stands = obstacle.stands ?? Array.from({ length: HITTING }, () => LEVEL);
   // the circle of the wheel touches the inclined plate where the gap is 0
-  const feet = rover.wheels.slice(0, HITTING).map(({ body, radius_m: r }) => {
-    const [x, , z] = placed.get(body).at;
+  const feet = rover.wheels.slice(0, HITTING).map(({ body, radius_m: r }, i) => {
+    const [x, , z] = turned(stands[i].axes, minus(placed.get(body).at, stands[i].at_m));
     return x + (gap + r - cosine * z) / sine;
   });
-  return { angle, gap, foot: Math.max(...feet), known: typeof gap_m === "number" };
+  return { angle, gap, foot: Math.max(...feet), stands, known: typeof gap_m === "number" };
 }

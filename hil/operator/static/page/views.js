@@ -2,7 +2,7 @@
 
 import { make, setAttributes } from "./dom.js";
 import { hasMark } from "./measured.js";
-import { turned } from "./skeleton.js";
+import { minus, outOf, plus, turned } from "./skeleton.js";
 
 const EDGE_M = 0.25;
 const MARK_M = 0.1;
@@ -149,18 +149,27 @@ export class View {
     });
   }
 
-  moveObstacle({ angle, foot }, placed, force) {
+  moveObstacle({ angle, foot, stands }, placed, force) {
     const [sine, cosine, length] = [Math.sin(angle), Math.cos(angle), M_PER_N * force];
-    const [first, second] = this.config.rover.wheels.map((wheel) => [placed.get(wheel.body).at, wheel.radius_m]);
-    const [[x, y, z], r] = first[0][1] < second[0][1] ? first : second; // the instrumented obstacle is to starboard
-    const touched = [x + r * sine, z - r * cosine];
+    const [first, second] = this.config.rover.wheels.map((wheel, i) => ({ at: placed.get(wheel.body).at, r: wheel.radius_m, stand: stands[i] }));
+    const { at, r, stand } = first.at[1] < second.at[1] ? first : second; // the instrumented obstacle is to starboard
+    const towards = outOf(stand, [sine, 0, -cosine]);
+    const touched = plus(at, towards.map((value) => r * value));
+    const low = this.edge(foot, 0, stand, at, angle);
     if (this.which === "side") {
-      setAttributes(this.plate, { x1: foot, y1: 0, x2: foot + PLATE_M * cosine, y2: -PLATE_M * sine });
-      setAttributes(this.force, { points: arrow([touched[0], -touched[1]], [length * sine, length * cosine]) });
+      const high = this.edge(foot, PLATE_M, stand, at, angle);
+      setAttributes(this.plate, { x1: low[0], y1: -low[2], x2: high[0], y2: -high[2] });
+      setAttributes(this.force, { points: arrow([touched[0], -touched[2]], [length * towards[0], -length * towards[2]]) });
     } else {
-      setAttributes(this.plate, { x1: foot, x2: foot, y1: this.least + EDGE_M / 2, y2: this.most - EDGE_M / 2 });
-      setAttributes(this.force, { points: arrow([touched[0], -y], [length * sine, 0]) });
+      setAttributes(this.plate, { x1: low[0], x2: low[0], y1: this.least + EDGE_M / 2, y2: this.most - EDGE_M / 2 });
+      setAttributes(this.force, { points: arrow([touched[0], -at[1]], [length * towards[0], 0]) });
     }
+  }
+
+  /** A point of the plate before a wheel, `up` from its foot [m]. */
+  edge(foot, up, stand, at, angle) {
+    const left = turned(stand.axes, minus(at, stand.at_m))[1];
+    return plus(stand.at_m, outOf(stand, [foot + up * Math.cos(angle), left, up * Math.sin(angle)]));
   }
 }
 

@@ -121,6 +121,21 @@ def test_on_a_slope_the_wheels_stand_on_the_drawn_ground(server, request):
     assert view["rotation"] == pytest.approx(-10.0)
 
 
+def test_on_a_slope_the_plate_is_inclined_to_the_slope_and_touched_at_gap_zero(server, request):
+    pitch = math.radians(10.0)
+    c, s = math.cos(pitch), math.sin(pitch)
+    stand = {"at_m": [0.0, 0.0, 0.0], "axes": [[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]}
+    server.answers["config"] |= {
+        "obstacle": {"angle_deg": 60.0, "distance_m": 0.5, "stands": [stand, stand]},
+        "ground": {"pitch_deg": 10.0, "roll_deg": 0.0},
+    }
+    show = request.getfixturevalue("moving")
+    view = show(x_m=0.3 * c, pitch_rad=-pitch, pose__z=0.3 * s, gap_m=0.0)
+    assert apart(view) == pytest.approx(0.0, abs=2e-3)
+    assert plate_deg(view) == pytest.approx(70.0, abs=0.2)
+    assert apart(show(x_m=0.2 * c, pitch_rad=-pitch, pose__z=0.2 * s, gap_m=0.1)) == pytest.approx(0.1, abs=2e-3)
+
+
 def test_on_a_scan_the_profile_of_both_tracks_is_that_of_the_models(server, request):
     relief = make_height_map(0.1 * np.random.default_rng(3).standard_normal((12, 9)), -1.1, -0.8, 0.2)
     shown = {
