@@ -13,7 +13,7 @@ from hil.config.model_parameters import nominal_rig
 from models.impact import effective_kinetic_energy, pair_energy_on
 from models.kernels.bound import BoundArguments
 from models.plant.parameters import RigParameters
-from models.terrain import make_height_map, slope_of
+from models.terrain import Slope, make_height_map, slope_of
 from models.terrain.stand import into, level_configuration, out_of, seen_from, stand_on
 from models.terrain.surface import axes, plane_axes, surface, uneven_ground
 from models.vehicle import Scene, run_bound
@@ -60,13 +60,22 @@ def test_each_plate_stands_on_the_scan_before_its_wheel():
 @pytest.mark.slow
 def test_an_impact_on_a_slope_is_one_on_level_ground_under_tilted_gravity():
     rover, vehicle, state = on_slope(rig()).build()
-    _, level, other = replace(rig(), settles=False).build()
+    _, level, other = on_slope(replace(rig(), settles=False)).build()
     stand = vehicle.obstacle.stand
     other.q[:] = level_configuration(stand[0], state.q)
-    level = level._replace(gravity=stand[0, 1:] @ vehicle.gravity)
+    upright = np.zeros((2, 4, 3))
+    upright[:, 1:] = np.eye(3)
+    # of the same kind, so that it is compiled once
+    level = level._replace(
+        gravity=stand[0, 1:] @ vehicle.gravity,
+        terrain=Slope((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+        obstacle=level.obstacle._replace(stand=upright),
+    )
     for name in state.ground._fields:
         getattr(other.ground, name)[:] = getattr(state.ground, name)
-    assert level.obstacle.foot == pytest.approx(vehicle.obstacle.foot, abs=1e-12)
+    even = replace(rig(), settles=False).assemble()[1].obstacle
+    assert even.stand is None
+    assert even.foot == pytest.approx(vehicle.obstacle.foot, abs=1e-12)
     forces = []
     for model, moving in ((vehicle, state), (level, other)):
         moving.drives.cut[:], moving.drives.set_speed[:], moving.v[0] = 0.0, 0.4, 0.07

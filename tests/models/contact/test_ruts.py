@@ -48,7 +48,7 @@ def test_a_rut_is_met_along_its_whole_width_in_any_direction(heading):
     for way in np.arange(0.1, 1.2, 0.037):
         for across in (-0.05, 0.0, 0.03, 0.05):
             depth = deepest_before(ruts, *(start + way * ahead + across * left))
-            assert depth == pytest.approx(0.01 + 0.01 * way, abs=4e-4)
+            assert depth == pytest.approx(0.01 + 0.01 * way, abs=6e-4)
         for across in (-0.12, 0.12):  # 8 cm is the rut's edge, to two cells
             assert deepest_before(ruts, *(start + way * ahead + across * left)) == 0.0
 
@@ -103,11 +103,11 @@ def at_way(rows, way):
 
 def test_until_a_wheel_comes_to_a_track_soil_that_remembers_is_fresh_soil_to_the_bit(drives):
     for fresh, remembered in zip(drives["fresh"], drives["remembered"], strict=True):
-        if remembered[0] > 0.515:
+        if remembered[0] > 0.49:  # the track begins at 0.535, and its cells reach 4 cm further
             break
         np.testing.assert_array_equal(fresh[2], remembered[2])
         assert fresh[:2] == remembered[:2]
-    assert fresh[0] > 0.51
+    assert fresh[0] > 0.48
 
 
 def test_each_following_wheel_bears_what_the_single_wheel_bears_in_that_rut(bench, drives):
