@@ -115,8 +115,8 @@ def experiment() -> Drive:
     map_ = nominal.ground.relief
     assert map_ is not None
     # the ground itself: without the scanner's noise and holes, at the nodes of the map
-    x = map_.x + map_.spacing * np.arange(map_.height.shape[0])
-    y = map_.y + map_.spacing * np.arange(map_.height.shape[1])
+    x: FloatArray = map_.x + map_.spacing * np.arange(map_.height.shape[0], dtype=np.float64)
+    y: FloatArray = map_.y + map_.spacing * np.arange(map_.height.shape[1], dtype=np.float64)
     height = mound_height(x[:, None], y[None], SEED)
     true = make_height_map(height - height_at_start(), map_.x, map_.y, map_.spacing)
     varied = nominal.perturbed(spread, rng)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
@@ -56,7 +58,11 @@ def slips(grounds: int, folder: Path) -> np.ndarray:
         },
     )
     # each run's file is read: the map of the first one is not the ground of the others
-    over = {"ground.scan.map": [None], "ground.scan.file": list(map(str, files)), "slope.mode": MODES}
+    over: dict[str, Sequence[Any]] = {
+        "ground.scan.map": [None],
+        "ground.scan.file": list(map(str, files)),
+        "slope.mode": MODES,
+    }
     runs = hil.sweep(base, over)
     return np.array([row["slip"] for row in runs.rows], float).reshape(grounds, len(MODES))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -107,8 +107,8 @@ def least_cost(
     columns, rows = int((high_x - low_x) / one) + 1, int((high_y - low_y) / one) + 1
     if columns * rows > 1.1 * MOST_NODES + 1000:
         raise ValueError(f"spacing is {one:g} m, {columns * rows} nodes, allowed: {MOST_NODES} nodes")
-    x, y = low_x + one * np.arange(columns), low_y + one * np.arange(rows)
-    graph = csr_array(_edges(relief, rover, x, y), shape=(columns * rows, columns * rows))
+    along, across = (np.asarray(low + one * np.arange(n)) for low, n in ((low_x, columns), (low_y, rows)))
+    graph: Any = csr_array(_edges(relief, rover, along, across), shape=(columns * rows, columns * rows))
     first, last = (round((px - low_x) / one) * rows + round((py - low_y) / one) for px, py in (start, goal))
     cost, before = dijkstra(graph, indices=first, return_predecessors=True)
     if not math.isfinite(cost[last]):
@@ -116,7 +116,7 @@ def least_cost(
     nodes = [last]
     while nodes[-1] != first:
         nodes.append(int(before[nodes[-1]]))
-    places = np.array([(x[node // rows], y[node % rows]) for node in reversed(nodes)])
+    places = np.array([(along[node // rows], across[node % rows]) for node in reversed(nodes)])
     return Way(places, way_along(relief, rover, places).length, float(cost[last]))
 
 

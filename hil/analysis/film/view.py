@@ -143,9 +143,8 @@ class View:
         x, y = (
             first + relief.spacing * np.arange(n) for first, n in zip(relief[1:3], relief.height.shape, strict=True)
         )
-        levels = _CONTOUR_M * np.arange(
-            *np.round(np.array([relief.height.min(), relief.height.max()]) / _CONTOUR_M), 1.0
-        )
+        low, high = (round(float(edge) / _CONTOUR_M) for edge in (relief.height.min(), relief.height.max()))
+        levels = _CONTOUR_M * np.arange(low, high)
         if levels.size:
             self._axes.contour(x, y, relief.height.T, levels=levels, colors=_MARK, linewidths=0.7, zorder=0.5)
 
