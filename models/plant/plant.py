@@ -274,7 +274,11 @@ class Plant:
             return math.nan, math.nan
         x, y, z, w = self._log.hit_q[3:7].tolist()
         places = self.rover.wheel_positions(self.rover.own_configuration(self._log.hit_q))
-        across = float(places[self.rover.wheel_names.index("front_right"), 1] - self._sensing.origin[0])
+        wheel = self.rover.wheel_names.index("front_right")
+        left = places[wheel, 1]
+        if self._stand is not None:
+            left = self._stand[wheel, 2] @ (places[wheel] - self._stand[wheel, 0])
+        across = float(left - self._sensing.origin[0])
         return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)), across
 
     @property

@@ -13,6 +13,7 @@ from hil.config.model_parameters import nominal_rig
 from models.impact import effective_kinetic_energy, pair_energy_on
 from models.kernels.bound import BoundArguments
 from models.plant.parameters import RigParameters
+from models.plant.sensing import make_sensing
 from models.terrain import Slope, make_height_map, slope_of
 from models.terrain.stand import into, level_configuration, out_of, seen_from, stand_on
 from models.terrain.surface import axes, plane_axes, surface, uneven_ground
@@ -73,9 +74,14 @@ def test_an_impact_on_a_slope_is_one_on_level_ground_under_tilted_gravity():
     )
     for name in state.ground._fields:
         getattr(other.ground, name)[:] = getattr(state.ground, name)
-    even = replace(rig(), settles=False).assemble()[1].obstacle
-    assert even.stand is None
-    assert even.foot == pytest.approx(vehicle.obstacle.foot, abs=1e-12)
+    flat = replace(rig(), settles=False).assemble()[1]
+    assert flat.obstacle.stand is None
+    assert flat.obstacle.foot == pytest.approx(vehicle.obstacle.foot, abs=1e-12)
+    sensed = [
+        make_sensing(parameters, rover, seen, model.obstacle, np.random.default_rng(1)).origin
+        for parameters, model, seen in ((on_slope(rig()), vehicle, state.q), (rig(), flat, other.q))
+    ]
+    np.testing.assert_allclose(*sensed, atol=1e-12)
     forces = []
     for model, moving in ((vehicle, state), (level, other)):
         moving.drives.cut[:], moving.drives.set_speed[:], moving.v[0] = 0.0, 0.4, 0.07
