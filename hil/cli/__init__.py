@@ -33,6 +33,7 @@ from hil.cli.jog import jog, valve
 from hil.cli.keys import keys
 from hil.cli.operate import operate
 from hil.cli.output import OutputError, guard_streams
+from hil.cli.path import path
 from hil.cli.recover import recover
 from hil.cli.render import render
 from hil.cli.rover import rover
@@ -61,7 +62,7 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (trial, campaign, sweep, energy, drawbar, slope, check, devices, jog, valve, operate, sim):
+for _command in (trial, campaign, sweep, energy, path, drawbar, slope, check, devices, jog, valve, operate, sim):
     app.command()(_command)
 for _command in (
     report,

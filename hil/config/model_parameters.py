@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from models.contact.compliant import make_compliant_ground
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
 from models.contact.plate import Plate, make_plate
+from models.contact.regions import SoilRegion
+from models.kernels.compiled import FloatArray
 from models.plant import GroundParameters, ReadingNoise, RigParameters, Spread, Towing, Veer
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
@@ -115,6 +118,14 @@ def _towing(section: ExperimentSection) -> Towing | None:
     return Towing(winch.slip, winch.growth_Nps, winch.largest_N, over, cable=winch.cable_mps)
 
 
+def obstacle_stand(config: Config) -> FloatArray | None:
+    """The ground before each front wheel on which the nominal obstacle stands; None: level ground, or no obstacle."""
+    if not config.section.obstacle:
+        return None
+    obstacle = replace(nominal_rig(config), settles=False).assemble()[1].obstacle
+    return None if obstacle is None else obstacle.stand
+
+
 def relief_of(ground: GroundConfig) -> HeightMap | None:
     """The height map of a scan; None: the ground is level or a slope."""
     if ground.scan is None or ground.scan.map is None:
@@ -154,6 +165,25 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> Groun
         if wheel.variant == "flexible"
         else None,
         relief=relief_of(ground),
+        regions=tuple(
+            SoilRegion(
+                one.corners_m,
+                Soil(
+                    one.stiffness,
+                    one.exponent,
+                    cohesion=one.cohesion_Pa,
+                    friction_angle=math.radians(one.friction_angle_deg),
+                    rebound=one.rebound,
+                    slip_modulus=one.slip_modulus,
+                    shear_modulus=soil.shear_displacement_m,
+                    peak_offset=soil.peak_offset,
+                    peak_slope=0.0,
+                ),
+                one.border_m,
+                one.under_m,
+            )
+            for one in soil.regions
+        ),
     )
 
 

@@ -17,12 +17,13 @@ from models.actuators.pneumatic import CylinderMounts
 from models.actuators.servo import JointServos
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.obstacle import Obstacle
-from models.impact import pair_energy
+from models.impact import pair_energy_on
 from models.kernels.bound import BoundArguments, call_at, unpack
 from models.kernels.compiled import FloatArray, IntArray, compile_for, kernel
 from models.plant import RigParameters
 from models.rover.locks import held_rover
 from models.rover.reduction import Chain
+from models.terrain.stand import level_configuration
 from models.validity import TILT, VALIDITIES
 from models.vehicle import VehicleModel, VehicleState, address_of_run
 from models.vehicle.invariants import Invariants, check_invariants, make_invariants
@@ -215,12 +216,17 @@ class RoverTwin:
     def energy_on_ground_at_impact_J(self) -> float:
         """T_c at the impact with the ground's active constraints [J], to be asked for after the run.
 
-        The ground counts as rigid and level (MacMahon 2016, 5.4-5.5), whatever the rover stands on. NaN as long as
-        `energy_at_impact_J` is.
+        The ground counts as rigid and even (MacMahon 2016, 5.4-5.5), whatever the rover stands on. NaN as long as
+        `energy_at_impact_J` is, and on a height map, which is not even.
         """
         if self._obstacle is None or not math.isfinite(self.energy_at_impact_J):
             return math.nan
         rover, q, v = held_rover(self._rover, self._q_at_impact, self._v_at_impact, self._driven)
+        stand = self._obstacle.stand
+        if stand is not None:
+            if stand[:, 0].any():
+                return math.nan
+            q = level_configuration(stand[0], q)
         return effective_kinetic_energy_on_ground(rover, q, v, self._obstacle.angle)[0]
 
     def _take_speeds(self, speeds_radps: ByWheel) -> None:
@@ -324,7 +330,8 @@ def _impact_ahead(
     """T_c [J] and the time to impact [s]."""
     if obstacle is None:
         return np.nan, np.inf
-    energy, time_left = pair_energy(chain, state.q, state.v, obstacle.angle, rows, state.work, servos), np.inf
+    energy = pair_energy_on(chain, state.q, state.v, obstacle.angle, obstacle.stand, rows, state.work, servos)
+    time_left = np.inf
     for wheel in range(2):
         approach = 0.0
         for a in range(state.v.size):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.contact.regions import Regions, mixed_resultant
 from models.contact.ruts import Ruts, deepest_before, leave
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
@@ -34,7 +35,8 @@ class Ground(NamedTuple):
             stay defined at rest.
         shear_displacement: [m] by which the soil is sheared when traction is at its limit; what holds a standing wheel.
         shear_damping: [s] retardation time of the shearing soil.
-        ruts: memory of compacted soil for the wheels that follow, variant "exact" only; None: all soil is fresh.
+        ruts: memory of compacted soil for the wheels that come later, variant "exact" only; None: all soil is fresh.
+        regions: of other soil; None: it is the same everywhere.
     """
 
     wheel: FloatArray
@@ -43,6 +45,7 @@ class Ground(NamedTuple):
     shear_displacement: float
     shear_damping: float
     ruts: Ruts | None = None
+    regions: Regions | None = None
 
 
 class GroundContact(NamedTuple):
@@ -68,7 +71,8 @@ HEADING, LEFT = 4, 7  # unit vectors
 NORMAL, COSINE, SINE, LIMIT = 10, 11, 12, 13  # normal force [N], its inclination, shear limit [N]
 TRACTION, SIDE, DAMPING = 14, 15, 16  # forces [N], and their slope over speed times the step [kg]
 UP = 17  # unit vector, the ground's normal; not kept for level ground
-SCRATCH = 20
+MODULUS = 20  # slip modulus of the soils under the wheel; kept only where the ground has regions
+SCRATCH = 21
 
 
 def make_ground_contact(wheels: int) -> GroundContact:
@@ -163,7 +167,7 @@ def _press(chain: Chain, ground: Ground, q: FloatArray, wheel: int, contact: Gro
         share = _share_ahead(ground, contact.shear[wheel, 0], out[FORWARD])
         normal, cosine, sine, out[LIMIT] = flexible_resultant(ground.wheel, contact.sinkage[wheel], share)
     else:
-        normal, cosine, sine, out[LIMIT] = _resultant(chain, ground.wheel, ground.ruts, q, wheel, contact, work)
+        normal, cosine, sine, out[LIMIT] = _by_place(chain, ground, ground.regions, q, wheel, contact, work)
     normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
     out[NORMAL], out[COSINE], out[SINE] = against_travel(normal, cosine, sine, out[FORWARD], ground.slip_speed)
 
@@ -179,6 +183,35 @@ def _share_ahead(ground: Ground, sheared: float, forward: float) -> float:
 
 
 @kernel
+def _by_place(
+    chain: Chain,
+    ground: Ground,
+    regions: Regions | None,
+    q: FloatArray,
+    wheel: int,
+    contact: GroundContact,
+    work: Work,
+) -> tuple[float, float, float, float]:
+    """Of the soil, or of the soils at the wheel's place."""
+    if regions is None:  # decided at compile time: one soil everywhere costs nothing
+        return _resultant(chain, ground.wheel, ground.ruts, q, wheel, contact, work)
+    x, y, _ = body_position(q, work, chain.wheel_body[wheel])
+    normal, cosine, sine, limit, modulus = mixed_resultant(regions, ground.wheel, x, y, contact.sinkage[wheel])
+    contact.scratch[wheel, MODULUS] = modulus
+    return normal, cosine, sine, limit
+
+
+@kernel
+def _slip_modulus(
+    ground: Ground, regions: Regions | None, scratch: FloatArray, per_modulus: float
+) -> tuple[float, float]:
+    """Slip modulus of the soil under a wheel, and one over it."""
+    if regions is None:
+        return ground.wheel[SLIP_MODULUS], per_modulus
+    return scratch[MODULUS], 1.0 / scratch[MODULUS]
+
+
+@kernel
 def _resultant(
     chain: Chain,
     parameters: FloatArray,
@@ -188,11 +221,11 @@ def _resultant(
     contact: GroundContact,
     work: Work,
 ) -> tuple[float, float, float, float]:
-    """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant in the ruts of wheels ahead."""
+    """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant in ruts."""
     if ruts is None:  # decided at compile time: fresh soil costs nothing
         return resultant(parameters, contact.sinkage[wheel])
     x, y, _ = body_position(q, work, chain.wheel_body[wheel])
-    before = deepest_before(ruts, wheel, x, y)
+    before = deepest_before(ruts, x, y)
     leave(ruts, wheel, x, y, max(before, contact.sinkage[wheel]))
     return rut.resultant(parameters, contact.sinkage[wheel], before)
 
@@ -221,8 +254,9 @@ def _shear(
     sideways = scratch[SIDEWAYS] - chain.wheel_radius[wheel] * leaning
     slip, slide, reference = slip_and_slide(scratch[FORWARD], sideways, scratch[ROLLING], SLOWEST)
     contact.slip[wheel] = slip * min(1.0, reference * per_slip_speed)
+    modulus, per_modulus = _slip_modulus(ground, ground.regions, scratch, per_modulus)
     scratch[TRACTION], scratch[SIDE], slope = shear_soil(
-        sheared, slip, slide, reference, scratch[LIMIT], ground.wheel[SLIP_MODULUS], (per_modulus, per_displacement),
+        sheared, slip, slide, reference, scratch[LIMIT], modulus, (per_modulus, per_displacement),
         ground.shear_damping, dt,
     )  # fmt: skip
     scratch[DAMPING] = slope * dt

@@ -8,6 +8,7 @@ from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.points import axle, x_axis
 from models.rover.reduction import Chain
+from models.terrain.stand import Stand, into
 
 
 @kernel
@@ -15,7 +16,8 @@ def grouser_tip(
     chain: Chain,
     q: FloatArray,
     work: Work,
-    body: int,
+    wheel: int,
+    stand: Stand,
     angle: float,
     radius: float,
     count: int,
@@ -31,7 +33,8 @@ def grouser_tip(
         chain: the rover.
         q: configuration.
         work: placed for it.
-        body: the wheel.
+        wheel: which.
+        stand: of the plate.
         angle: beta of the plate [rad].
         radius: of the tips [m].
         count: grousers on the wheel, even, so that neighbours have different slots.
@@ -41,11 +44,12 @@ def grouser_tip(
     Returns:
         slot: 0 or 1, constant while the grouser is one of the two.
         lean: angle above the contact line [rad], alpha.
-        arm: from the wheel's centre to the tip [m], world axes.
+        arm: from the wheel's centre to the tip [m], in the axes of the plate's ground.
     """
-    ax, ay, az = axle(work, body)
+    body = chain.wheel_body[wheel]
+    ax, ay, az = into(stand, wheel, axle(work, body))
     # the wheel's x axis and, a quarter turn of forward spin on, the direction that leads down in front
-    ex, ey, ez = x_axis(chain, q, work, body)
+    ex, ey, ez = into(stand, wheel, x_axis(chain, q, work, body))
     dx, dy, dz = ay * ez - az * ey, az * ex - ax * ez, ax * ey - ay * ex
     sine, cosine = np.sin(angle), np.cos(angle)
     line = np.arctan2(sine * dx - cosine * dz, sine * ex - cosine * ez)

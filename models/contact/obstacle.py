@@ -16,14 +16,15 @@ from models.contact.plate import Plate, has_plate, nearest_plane, plate_problems
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, add_sliding
-from models.rover.points import body_position, body_spin, body_velocity, project
+from models.rover.points import Direction, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
+from models.terrain.stand import Stand, into, out_of, seen_from
 
 RIGID = np.zeros(2)  # of the two front wheels
 
 
 class Obstacle(NamedTuple):
-    """The plane through (foot, 0, 0), inclined to the ground, its contact law, and the wheels and legs that hit it.
+    """The plane through (foot, 0, 0), inclined to its ground, its contact law, and the wheels and legs that hit it.
 
     Friction is Coulomb's, along the plate and against sliding: mu times the normal force above `friction_speed`, in
     proportion to the sliding speed below it. It has no static branch: held by friction alone, a wheel creeps.
@@ -44,6 +45,8 @@ class Obstacle(NamedTuple):
         grousers: on each wheel, an even number, their tips at the wheel's radius; 0 for a smooth rim.
         grouser_offset: alpha [rad] of a grouser above the contact line when the wheel's angle is zero.
         plate: where the plane ends; None: nowhere. It is chosen when a step is compiled, as the ground is.
+        stand: the ground on which it stands before each wheel, in whose axes `angle`, `foot` and `plate` are;
+            None: level ground, also chosen then.
     """
 
     angle: float
@@ -61,6 +64,7 @@ class Obstacle(NamedTuple):
     grouser_offset: float = 0.0
     plate: Plate | None = None
     leg_backlash: float = 0.0
+    stand: Stand = None
 
 
 def check_obstacle(obstacle: Obstacle) -> None:
@@ -131,7 +135,7 @@ def push_obstacle(
     """
     sine, cosine = np.sin(obstacle.angle), np.cos(obstacle.angle)
     body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
-    x, y, z = body_position(q, work, body)
+    x, y, z = seen_from(obstacle.stand, wheel, body_position(q, work, body))
     x -= obstacle.foot
     contact_points, law = contact.contact_points[wheel], _law_of(obstacle)
     if obstacle.grousers > 0 or obstacle.leg_compliance[wheel] > 0.0 or has_plate(obstacle.plate):
@@ -145,17 +149,24 @@ def push_obstacle(
     if depth <= 0.0:
         contact_points[0, ONSET_RATE] = contact.force[wheel] = contact.drag[wheel] = 0.0
         return
-    velocity, spin = body_velocity(work, body), body_spin(work, body)
+    velocity, spin = _motion(obstacle, wheel, body, work)
     rate = sine * velocity[0] - cosine * velocity[2]
     contact_points[0, ONSET_RATE] = _onset(contact_points[0, ONSET_RATE], rate)
     contact.force[wheel] = force = law_force(law, depth, rate, contact_points[0, ONSET_RATE])
     arm = (radius * sine, 0.0, -radius * cosine)
-    contact.drag[wheel] = _press(chain, obstacle, body, sine, cosine, velocity, spin, arm, force, dt, work)
+    contact.drag[wheel] = _press(chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, work)
 
 
 @kernel
 def _law_of(obstacle: Obstacle) -> Law:
     return Law(obstacle.law, obstacle.stiffness, obstacle.exponent, obstacle.restitution, obstacle.damping)
+
+
+@kernel
+def _motion(obstacle: Obstacle, wheel: int, body: int, work: Work) -> tuple[Direction, Direction]:
+    """Velocity [m/s] and spin [rad/s] of a wheel's body, in the axes of the ground that the obstacle stands on."""
+    stand = obstacle.stand
+    return into(stand, wheel, body_velocity(work, body)), into(stand, wheel, body_spin(work, body))
 
 
 @kernel
@@ -168,7 +179,7 @@ def _onset(before: float, rate: float) -> float:
 def _press(
     chain: Chain,
     obstacle: Obstacle,
-    body: int,
+    wheel: int,
     sine: float,
     cosine: float,
     velocity: tuple[float, float, float],
@@ -186,12 +197,13 @@ def _press(
     px, py, pz = vx + wy * az - wz * ay, vy + wz * ax - wx * az, vz + wx * ay - wy * ax
     up = cosine * px + sine * pz
     grip = obstacle.friction * force / max(np.hypot(up, py), obstacle.friction_speed)
-    none, start = (0.0, 0.0, 0.0), 5 + body
-    project(chain, work, body, (-sine * force, 0.0, cosine * force), none, arm, work.row)
+    stand, body = obstacle.stand, chain.wheel_body[wheel]
+    none, start, arm = (0.0, 0.0, 0.0), 5 + body, out_of(stand, wheel, arm)
+    project(chain, work, body, out_of(stand, wheel, (-sine * force, 0.0, cosine * force)), none, arm, work.row)
     add_scaled(chain.speed_parent, work.rhs, work.row, start, 1.0)  # friction, steep in speed, enters implicitly:
-    project(chain, work, body, (cosine, 0.0, sine), none, arm, work.row)
+    project(chain, work, body, out_of(stand, wheel, (cosine, 0.0, sine)), none, arm, work.row)
     add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * up, grip * dt)
-    project(chain, work, body, (0.0, 1.0, 0.0), none, arm, work.row)
+    project(chain, work, body, out_of(stand, wheel, (0.0, 1.0, 0.0)), none, arm, work.row)
     add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * py, grip * dt)
     return grip * up
 
@@ -225,7 +237,7 @@ def _push_points(
             before = contact.deflection[wheel]
             contact.deflection[wheel] = relaxed(compliance, obstacle.leg_damping, obstacle.leg_backlash, before, dt)
         return
-    velocity, spin = body_velocity(work, body), body_spin(work, body)
+    velocity, spin = _motion(obstacle, wheel, body, work)
     for i in range(points):
         ax, ay, az = contact_points[i, ARM], contact_points[i, ARM + 1], contact_points[i, ARM + 2]
         forward, up = velocity[0] + spin[1] * az - spin[2] * ay, velocity[2] + spin[0] * ay - spin[1] * ax
@@ -253,7 +265,7 @@ def _push_points(
         contact.force[wheel] += force
         across += force * (centre[1] + arm[1])
         along += force * (cosine * (centre[0] + arm[0]) + sine * (centre[2] + arm[2]))
-        contact.drag[wheel] += _press(chain, obstacle, body, sine, cosine, velocity, spin, arm, force, dt, work)
+        contact.drag[wheel] += _press(chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, work)
     if contact.force[wheel] > 0.0:
         contact.point[wheel, 0] = across / contact.force[wheel]
         contact.point[wheel, 1] = along / contact.force[wheel]
@@ -280,7 +292,7 @@ def _place_points(
         i, lean, arm = 0, 0.0, (radius * sine, 0.0, -radius * cosine)
         if obstacle.grousers > 0:
             i, lean, arm = grouser_tip(
-                chain, q, work, chain.wheel_body[wheel], obstacle.angle, radius, obstacle.grousers,
+                chain, q, work, wheel, obstacle.stand, obstacle.angle, radius, obstacle.grousers,
                 obstacle.grouser_offset, which,
             )  # fmt: skip
         depth = sine * arm[0] - cosine * arm[2] - clearance

@@ -12,8 +12,9 @@ from models.actuators.servo import JointServos
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work, fill_mass_matrix, place_bodies
 from models.rover.factor import factorise, half_solve
-from models.rover.points import approach_row
+from models.rover.points import approach_along
 from models.rover.reduction import Chain
+from models.terrain.stand import Stand, out_of
 
 # Rows count as dependent where an eigenvalue of their mobility, scaled to a unit diagonal, is below this.
 DEPENDENT = 1e-10
@@ -128,6 +129,21 @@ def pair_energy(
         work: scratch of the rover.
         servos: of driven joints, which hold in the impact; None: all joints are free.
     """
+    return pair_energy_on(chain, q, v, angle, None, rows, work, servos)
+
+
+@kernel
+def pair_energy_on(
+    chain: Chain,
+    q: FloatArray,
+    v: FloatArray,
+    angle: float,
+    stand: Stand,
+    rows: FloatArray,
+    work: Work,
+    servos: JointServos | None = None,
+) -> float:
+    """`pair_energy` against planes at `angle` to the ground on which the obstacle stands; None: level ground."""
     place_bodies(chain, q, work)
     fill_mass_matrix(chain, work)
     if servos is not None:
@@ -135,7 +151,8 @@ def pair_energy(
             work.mass_matrix[speed, speed] += HELD
     factorise(chain, work.mass_matrix)
     for wheel in range(2):
-        approach_row(chain, work, chain.wheel_body[wheel], angle, rows[wheel])
+        towards = out_of(stand, wheel, (np.sin(angle), 0.0, -np.cos(angle)))
+        approach_along(chain, work, chain.wheel_body[wheel], towards, rows[wheel])
     first, second, g00, g01, g11 = 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(v.size):
         first += rows[0, a] * v[a]

@@ -8,6 +8,7 @@ from typing import Literal
 from models.contact.active_set import RigidGround, make_rigid_ground
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground
+from models.contact.regions import SoilRegion, make_regions
 from models.contact.ruts import make_ruts
 from models.rover.rover import Rover
 from models.rover.tree import WheelMount
@@ -36,6 +37,7 @@ class GroundParameters:
         wheel_height: [m] of the ground under each wheel over the slope; empty: even.
         ring: rim of the wheel variant flexible.
         relief: uneven ground in place of a slope; None: none.
+        regions: of other soil, kind soil; not with ruts, and not under flexible wheels.
     """
 
     kind: Kind
@@ -53,6 +55,7 @@ class GroundParameters:
     wheel_height: tuple[float, ...] = ()
     ring: Ring | None = None
     relief: HeightMap | None = None
+    regions: tuple[SoilRegion, ...] = ()
 
     @property
     def terrain(self) -> Terrain:
@@ -81,10 +84,10 @@ class GroundParameters:
             return None, self.compliant, None
         return None, None, make_rigid_ground(rover, rolling=self.rolling) if self.kind == "rigid" else None
 
-    def wheel(self, mount: WheelMount) -> RigidWheel | FlexibleWheel:
-        """The wheel-soil model of a wheel. ValueError: none of that name, or a number is out of range."""
+    def wheel(self, mount: WheelMount, soil: Soil | None = None) -> RigidWheel | FlexibleWheel:
+        """The wheel-soil model of a wheel on the soil, or another. ValueError: no such, or a number is out of range."""
         if self.wheel_variant != "flexible":
-            return RigidWheel(mount.radius, mount.width, self.soil, self.wheel_variant)
+            return RigidWheel(mount.radius, mount.width, soil or self.soil, self.wheel_variant)
         if self.ring is None:
             raise ValueError("ring is None, allowed with wheel_variant 'flexible': a Ring")
         return FlexibleWheel(mount.radius, mount.width, self.soil, self.ring)
@@ -93,6 +96,9 @@ class GroundParameters:
         packed = self.wheel(rover.tree.wheels[0])
         if self.ruts and packed.variant != "exact":
             raise ValueError(f"wheel_variant is {self.wheel_variant!r}, allowed with ruts: 'exact'")
+        if self.regions and (self.ruts or self.wheel_variant == "flexible"):
+            raise ValueError("ground: regions of soil are given, allowed: without ruts and flexible wheels")
+        mount = rover.tree.wheels[0]
         return Ground(
             packed.parameters,
             self.soil_damping,
@@ -100,4 +106,5 @@ class GroundParameters:
             self.shear_displacement,
             self.shear_damping,
             make_ruts(rover) if self.ruts else None,
+            make_regions(self.regions, [self.wheel(mount, one.soil).parameters for one in self.regions]),
         )

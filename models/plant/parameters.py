@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from models.actuators.compressible import Gas, Pneumatics, check_pneumatics, make_gas
 from models.actuators.drive import Drive, check_drive
@@ -30,8 +31,9 @@ from models.rover.rover import Rover
 from models.sensors.disturbance import SensorDisturbances
 from models.sensors.load_sensors import LoadSensors
 from models.sensors.piezo import Piezo, check_piezo
+from models.terrain.stand import stand_on
 from models.terrain.surface import quaternion_of
-from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, settle
+from models.vehicle import HITTING_WHEELS, VehicleModel, VehicleState, make_vehicle_state, settle
 from models.vehicle.loads import Drawbar, Payload
 from models.vehicle.model import start_configuration
 
@@ -206,20 +208,20 @@ class RigParameters:
         if self.obstacle is None:
             return None
         check_obstacle(self.obstacle)
-        if self.ground.terrain is not None:
-            found = f"pitch is {self.ground.pitch} rad and roll {self.ground.roll} rad"
-            if self.ground.wheel_height:
-                found += f", wheel_height is {self.ground.wheel_height} m"
-            raise ValueError(f"ground: {found}, allowed with an obstacle: 0, and no height map")
-        places = rover.wheel_positions(start_configuration(rover, self.servos))
-        front = places[0, 0]
+        if any(self.ground.wheel_height):
+            raise ValueError(f"ground: wheel_height is {self.ground.wheel_height} m, allowed with an obstacle: 0")
+        terrain = self.ground.terrain
+        tracks = rover.wheel_positions(start_configuration(rover, self.servos))[:HITTING_WHEELS]
         beta = self.obstacle.angle
         reach = rover.tree.wheels[0].radius * (1.0 - math.cos(beta)) / math.sin(beta)
+        foot, across = float(tracks[0, 0]) + self.start_distance + reach, tracks[:, 1]
+        stand = stand_on(terrain, foot, across)
+        if terrain is not None and terrain.relief is not None:  # the stand is there
+            foot, across = 0.0, np.zeros(len(tracks))
         plate = self.obstacle.plate
         if plate is not None:  # before each wheel, where it hits if the rover drives straight
-            count = len(plate.across)
-            plate = plate._replace(across=plate.across + places[:count, 1], slipped=np.zeros(count))
-        return self.obstacle._replace(foot=front + self.start_distance + reach, plate=plate)
+            plate = plate._replace(across=plate.across + across, slipped=np.zeros(len(across)))
+        return self.obstacle._replace(foot=foot, plate=plate, stand=stand)
 
     def _settle(self, rover: Rover, vehicle: VehicleModel, state: VehicleState, pull: FloatArray) -> None:
         """Settle the rover on its ground under the pull (6,) of its drawbar, and move it to the start."""
@@ -244,7 +246,11 @@ class RigParameters:
             self._hold(vehicle, state, step, pull)
         if terrain.relief is not None:  # it stays where it has settled: elsewhere the ground is another
             return
-        state.q[:3] += (self.start_across - left @ state.q[:3]) * left - (ahead @ state.q[:3]) * ahead
+        if self.veer.heading != 0.0:
+            turn = Rotation.from_rotvec(self.veer.heading * normal) * Rotation.from_quat(state.q[3:7])
+            state.q[3:7] = turn.as_quat()
+        across = self.start_across + self.veer.across
+        state.q[:3] += (across - left @ state.q[:3]) * left - (ahead @ state.q[:3]) * ahead
         state.v[0] = self.launch_speed
 
     def _height(self, rover: Rover) -> float:
@@ -274,7 +280,9 @@ class RigParameters:
         }
         soil = self.ground.soil
         stiffness, slip_modulus = vary(soil.stiffness, spread.soil), vary(soil.slip_modulus, spread.soil)
+        factors = stiffness / soil.stiffness, slip_modulus / soil.slip_modulus
         soil = replace(soil, stiffness=stiffness, slip_modulus=slip_modulus)
+        regions = tuple(one.varied(*factors) for one in self.ground.regions)
         piezo = self.piezo
         if piezo is not None:
             gains = np.array([vary(value, spread.sensitivity) for value in piezo.sensitivity])
@@ -324,7 +332,7 @@ class RigParameters:
             linkage=linkage,
             veer=veer,
             rover=replace(self.rover, **masses),
-            ground=replace(self.ground, soil=soil, compliant=compliant),
+            ground=replace(self.ground, soil=soil, compliant=compliant, regions=regions),
             obstacle=obstacle,
             piezo=piezo,
             start_distance=max(self.start_distance + float(places[0]), 1e-3),

@@ -37,6 +37,7 @@ from models.plant.towing import ROUND_NS, Traction, make_tow
 from models.plant.validity_watch import Outside, ValidityWatch
 from models.plant.veer import Veer
 from models.rover.locks import held_rover
+from models.terrain.stand import level_configuration
 from models.validity import TILT, VALIDITIES
 from models.vehicle import address_of_run
 from models.vehicle.energy import Energies, EnergyMeter
@@ -96,6 +97,7 @@ class Plant:
         gas = parameters.make_gas(vehicle, self._state)
         parts = Parts(vehicle, self._state, ledger, parameters.cylinder, self._sensing, self._log, gas)
         self.parts = BoundArguments(parts)
+        self._stand = None if vehicle.obstacle is None else vehicle.obstacle.stand
         self._watch = ValidityWatch(self.rover, vehicle, self._state, tilt_deg)
         self.load_sampling = parameters.loads and LoadSampling(
             self.rover, vehicle, self._state, parameters.loads, random.spawn(1)[0]
@@ -300,7 +302,11 @@ class Plant:
             return math.nan, math.nan
         x, y, z, w = self._log.hit_q[3:7].tolist()
         places = self.rover.wheel_positions(self.rover.own_configuration(self._log.hit_q))
-        across = float(places[self.rover.wheel_names.index("front_right"), 1] - self._sensing.origin[0])
+        wheel = self.rover.wheel_names.index("front_right")
+        left = places[wheel, 1]
+        if self._stand is not None:
+            left = self._stand[wheel, 2] @ (places[wheel] - self._stand[wheel, 0])
+        across = float(left - self._sensing.origin[0])
         return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)), across
 
     @property
@@ -315,7 +321,7 @@ class Plant:
         return self._effective_kinetic_energy(self._log.hit_q, self._log.hit_v)
 
     def effective_kinetic_energy_on_ground_when_hit(self) -> float:
-        """The same with the active constraints of rigid, level ground (5.4-5.5) [J], whatever this rig stands on."""
+        """The same with the active constraints of rigid, even ground (5.4-5.5) [J]; NaN on a height map."""
         return self._on_ground(self._log.hit_q, self._log.hit_v)
 
     def effective_kinetic_energies_now(self) -> tuple[float, float]:
@@ -327,6 +333,10 @@ class Plant:
         if self.parameters.obstacle is None:
             return math.nan
         rover, q, v = held_rover(self.rover, q, v, [servo.joint for servo in self.parameters.servos])
+        if self._stand is not None:
+            if self._stand[:, 0].any():
+                return math.nan
+            q = level_configuration(self._stand[0], q)
         return effective_kinetic_energy_on_ground(rover, q, v, self.parameters.obstacle.angle)[0]
 
     def energies(self) -> Energies:
@@ -343,7 +353,11 @@ class Plant:
         if self.parameters.obstacle is None:
             return math.nan
         rover, q, v = held_rover(self.rover, q, v, [servo.joint for servo in self.parameters.servos])
-        jacobian = rover.impact_jacobian(q, self.parameters.obstacle.angle)
+        angle = self.parameters.obstacle.angle
+        jacobian = rover.impact_jacobian(q, angle)
+        if self._stand is not None:  # as seen from the ground under each wheel's plate
+            for wheel, stand in enumerate(self._stand):
+                jacobian[wheel] = rover.impact_jacobian(level_configuration(stand, q), angle)[wheel]
         return effective_kinetic_energy(rover.mass_matrix(q), jacobian, v)
 
     def _renew_noise(self, sensing: Sensing, used: int) -> None:

@@ -11,6 +11,8 @@ from models.plant.parameters import RigParameters
 from models.rover.rover import Rover
 from models.sensors.piezo import Piezo, make_piezo_state
 from models.sensors.snap_back import SnapBack, make_snap_back
+from models.terrain.stand import Stand
+from models.terrain.surface import clearance
 
 
 def make_sensing(
@@ -31,7 +33,7 @@ def make_sensing(
     return Sensing(
         parameters.piezo,
         make_piezo_state(channels),
-        _triangle_origin(parameters, rover, q),
+        _triangle_origin(parameters, rover, q, None if obstacle is None else obstacle.stand),
         parameters.sample_rate_hz,
         random.standard_normal((RING, channels if disturbance is None else 2 * channels)),
         None if disturbance is None else disturbance.fresh(),
@@ -45,8 +47,11 @@ def _make_snap_back(share: float, piezo: Piezo, obstacle: Obstacle | None) -> Sn
     return make_snap_back(obstacle.plate.slipped, share, piezo.ring_frequency, piezo.ring_damping)
 
 
-def _triangle_origin(parameters: RigParameters, rover: Rover, q: FloatArray) -> FloatArray:
-    """Where a smooth wheel of this rover will hit; the lab puts the triangle there (6.2.4)."""
+def _triangle_origin(parameters: RigParameters, rover: Rover, q: FloatArray, stand: Stand) -> FloatArray:
+    """Where a smooth wheel of this rover will hit; the lab puts the triangle there (6.2.4).
+
+    On ground that is not level the wheel comes to the plate as high over its ground as it is at the start.
+    """
     if parameters.obstacle is None:
         return np.zeros(2)
     beta = parameters.obstacle.angle
@@ -54,8 +59,14 @@ def _triangle_origin(parameters: RigParameters, rover: Rover, q: FloatArray) -> 
     if veer.heading != 0.0:  # it would hit there if it stood straight
         veer.turn(q, -veer.heading)
     places = rover.wheel_positions(rover.own_configuration(q))
-    centre = places[rover.wheel_names.index("front_right")]
-    radius = rover.tree.wheels[0].radius
-    up = (centre[2] - radius * np.cos(beta)) / np.sin(beta)
-    nominal_across = centre[1] - parameters.start_across - veer.across
+    wheel = rover.wheel_names.index("front_right")
+    centre, radius = places[wheel], rover.tree.wheels[0].radius
+    high, left = centre[2], centre[1]
+    if stand is not None:
+        place = (float(centre[0]), float(centre[1]), float(centre[2]))
+        high, left = clearance(parameters.ground.terrain, place, wheel), stand[wheel, 2] @ (centre - stand[wheel, 0])
+        if stand[:, 0].any():  # on a scan the plate stands on the wheel's track
+            left = centre[1] - stand[wheel, 0, 1]
+    up = (high - radius * np.cos(beta)) / np.sin(beta)
+    nominal_across = left - parameters.start_across - veer.across
     return np.array([nominal_across + parameters.alignment[0], up + parameters.alignment[1]])

@@ -159,7 +159,13 @@ def dot(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
 @kernel
 def approach_row(chain: Chain, work: Work, body: int, angle: float, row: FloatArray) -> None:
     """Jacobian row (speeds,) of a wheel's approach to a plane at angle [rad], MacMahon 2016 (3.24); all written."""
+    approach_along(chain, work, body, (np.sin(angle), 0.0, -np.cos(angle)), row)
+
+
+@kernel
+def approach_along(chain: Chain, work: Work, body: int, direction: Direction, row: FloatArray) -> None:
+    """The same in any direction (world), a unit vector towards the plane."""
     for a in range(row.size):
         row[a] = 0.0
     none = (0.0, 0.0, 0.0)
-    project(chain, work, body, (np.sin(angle), 0.0, -np.cos(angle)), none, none, row)
+    project(chain, work, body, direction, none, none, row)

@@ -14,7 +14,7 @@ import numpy as np
 from models.contact.compliant import CompliantGround, make_compliant_ground, push_compliant_ground
 from models.contact.ground import Ground, push_ground
 from models.contact.laws import make_law
-from models.contact.ruts import ACROSS, DEPTH, NOBODY, PLACES, SPACING, Ruts
+from models.contact.ruts import NOBODY, Ruts, press
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work, fill_bias, place_bodies
@@ -104,13 +104,10 @@ def _press_ruts(ruts: Ruts | None, terrain: Terrain, chain: Chain, q: FloatArray
     """Under each wheel the rut of those ahead on its track, as if they had always borne what they bear."""
     if ruts is not None:
         for wheel in range(chain.wheel_body.size):
-            next_ahead = ahead = ruts.ahead[wheel]
-            deepest = 0.0
+            ahead, deepest = ruts.ahead[wheel], 0.0
             while ahead != NOBODY:
                 over = clearance(terrain, body_position(q, work, chain.wheel_body[ahead]), ahead)
                 deepest = max(deepest, chain.wheel_radius[ahead] - over)
                 ahead = ruts.ahead[ahead]
             x, y, _ = body_position(q, work, chain.wheel_body[wheel])
-            for place in range(2 if next_ahead != NOBODY else 0):
-                at = ruts.left[next_ahead, (int(np.floor(x / SPACING)) + place) % PLACES]
-                at[DEPTH], at[ACROSS] = deepest, y
+            press(ruts, wheel, x, y, deepest)

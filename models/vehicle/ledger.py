@@ -24,6 +24,7 @@ from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work, fill_mass_matrix, place_bodies
 from models.rover.points import project, to_world
 from models.rover.reduction import Chain
+from models.terrain.stand import out_of
 
 # Groups of forces in the order in which a step adds them; those of drives and obstacle have several terms.
 GROUPS = 9
@@ -230,8 +231,9 @@ def _note_plate(
                 if at_points:
                     depth, arm = point[DEPTH], (point[ARM], point[ARM + 1], point[ARM + 2])
                     force = point[SHARE] if contact.force[wheel] > 0.0 else 0.0
-                none = (0.0, 0.0, 0.0)
-                project(chain, work, body, (-sine, 0.0, cosine), none, arm, work.row)
+                none, stand = (0.0, 0.0, 0.0), obstacle.stand
+                out, arm = out_of(stand, wheel, (-sine, 0.0, cosine)), out_of(stand, wheel, arm)
+                project(chain, work, body, out, none, arm, work.row)
                 rate, last = -_along(chain, body, work.row, ledger.mean), -_along(chain, body, work.row, v)
                 total -= dt * force * rate
                 squeezed = max(depth - contact.deflection[wheel], 0.0)

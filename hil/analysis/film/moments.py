@@ -15,10 +15,11 @@ from hil.analysis.dataset import verified_summary
 from hil.analysis.events import impact_time, ticks_between
 from hil.analysis.film.skeleton import Floats, Placed, Skeleton, foot_of
 from hil.config import Config, ConfigError, parse_config
-from hil.config.model_parameters import nominal_rig
+from hil.config.model_parameters import nominal_rig, obstacle_stand
 from hil.config.schema.rover import tree_on_rig
 from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.stored_rows import packed
+from models.kernels.compiled import FloatArray
 
 HITTING = 2  # the first wheels of a rover hit the obstacle
 _FIELDS = (
@@ -32,13 +33,19 @@ class Plate(NamedTuple):
 
     Attributes:
         angle: to the ground [rad].
-        foot: world x [m].
+        foot: world x [m], or along the ground that `stand` says.
         centroid: of the sensors, across and up from the contact point of a smooth wheel [m].
+        stand: (wheels, 4, 3) where it stands on ground that is not level, models.terrain.stand; None: it is level.
     """
 
     angle: float
     foot: float
     centroid: tuple[float, float]
+    stand: FloatArray | None = None
+
+    def axes(self, wheel: int) -> tuple[FloatArray, FloatArray]:
+        """Origin [m], and axes (rows: ahead, left, up), of the ground under the plate before one of the wheels."""
+        return (np.zeros(3), np.eye(3)) if self.stand is None else (self.stand[wheel, 0], self.stand[wheel, 1:])
 
 
 class Moment(NamedTuple):
@@ -186,7 +193,8 @@ def plate_of(config: Config, skeleton: Skeleton, radius_m: float, rows: NDArray[
     row = rows[known[-1]]
     placed = skeleton.place(row["pose"], row["joint_angle_rad"], (0.0,) * len(skeleton.wheels))
     centres = np.array([placed.origin[wheel] for wheel in skeleton.wheels[:HITTING]])
-    foot = foot_of(float(row["gap_m"]), centres, radius_m, angle)
+    stand = obstacle_stand(config)
+    foot = foot_of(float(row["gap_m"]), centres, radius_m, angle, stand)
     places = [(c.across_m or 0.0, c.up_m or 0.0) for c in (config.triangle.channels if config.triangle else ())]
     across, up = np.mean(places, axis=0).tolist() if places else (0.0, 0.0)
-    return Plate(angle, foot, (across, up))
+    return Plate(angle, foot, (across, up), stand)

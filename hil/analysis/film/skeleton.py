@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from models.kernels.compiled import FloatArray
 from models.rover.tree import Joint, Tree, rotation_about
 
 Floats = NDArray[np.floating[Any]]
@@ -79,8 +80,8 @@ def rotation_of(quaternion: Sequence[float]) -> Floats:
     )
 
 
-def foot_of(gap_m: float, centres: Floats, radius_m: float, angle_rad: float) -> float:
-    """Where the obstacle meets the ground, world x [m]: so that the nearer wheel is `gap_m` from it.
+def foot_of(gap_m: float, centres: Floats, radius_m: float, angle_rad: float, stand: FloatArray | None = None) -> float:
+    """Where the obstacle meets its ground, along that [m]: so that the nearer wheel is `gap_m` from it.
 
     The wheel's circle touches the inclined plane at gap 0.
 
@@ -89,7 +90,10 @@ def foot_of(gap_m: float, centres: Floats, radius_m: float, angle_rad: float) ->
         centres: (wheels, 3) of the wheels that can hit it [m].
         radius_m: of these wheels.
         angle_rad: of the plane to the ground.
+        stand: (wheels, 4, 3) of the obstacle, models.terrain.stand; None: level ground, and the result is a world x.
     """
+    if stand is not None:
+        centres = np.array([row[1:] @ (centre - row[0]) for row, centre in zip(stand, centres, strict=True)])
     reach = gap_m + radius_m - np.cos(angle_rad) * centres[:, 2]
     return float(np.max(centres[:, 0] + reach / np.sin(angle_rad)))
 

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from hil.analysis.film.moments import HITTING
 from hil.analysis.film.skeleton import Floats, Skeleton, foot_of
 from hil.config import Config
-from hil.config.model_parameters import nominal_rig, relief_of
+from hil.config.model_parameters import nominal_rig, obstacle_stand, relief_of
 from hil.config.schema.rover import tree_on_rig
 from hil.messages.stages import UPRIGHT
 from models.rover.tree import WheelMount
@@ -102,7 +102,7 @@ class ShownRig:
         self.radius_m = tree.wheels[0].radius + nominal.grouser_height
         self._grouser_m = nominal.grouser_height if config.wheel.grousers else 0.0
         self.angle_rad = math.radians(config.trial.angle_deg) if config.section.obstacle else None
-        self._relief = relief_of(config.ground)
+        self._relief, self._stand = relief_of(config.ground), obstacle_stand(config)
         slope = slope_of(math.radians(config.ground.pitch_deg), math.radians(config.ground.roll_deg))
         self._ground = _LEVEL if slope is None else tuple(quaternion_of(slope).tolist())
         bodies = [body.name for body in tree.bodies]
@@ -130,8 +130,14 @@ class ShownRig:
         quaternions = [*turned, np.asarray(self._ground)]
         if self.angle_rad is not None:
             half = 0.5 * self.angle_rad
-            origins.append(np.array([foot_m, 0.0, 0.0]))
-            quaternions.append(np.array([0.0, -math.sin(half), 0.0, math.cos(half)]))
+            inclined = np.array([0.0, -math.sin(half), 0.0, math.cos(half)])
+            if self._stand is None:
+                origins.append(np.array([foot_m, 0.0, 0.0]))
+            else:  # on a scan both plates are drawn on the ground before the first wheel
+                origin, axes = self._stand[0, 0], self._stand[0, 1:]
+                origins.append(origin + foot_m * axes[0] - origin[1] * axes[1])
+                inclined = (Rotation.from_matrix(axes.T) * Rotation.from_quat(inclined)).as_quat()
+            quaternions.append(inclined)
         return Frames(self.names, np.array(origins), np.array(quaternions))
 
     def foot_m(self, pose: Sequence[float], joint_angle_rad: Sequence[float], gap_m: float) -> float | None:
@@ -140,7 +146,7 @@ class ShownRig:
             return None
         placed = self.skeleton.place(pose, joint_angle_rad, (0.0,) * len(self.skeleton.wheels))
         centres = np.array([placed.origin[wheel] for wheel in self.skeleton.wheels[:HITTING]])
-        return foot_of(gap_m, centres, self.radius_m, self.angle_rad)
+        return foot_of(gap_m, centres, self.radius_m, self.angle_rad, self._stand)
 
     def solids(self) -> list[Solid]:
         """What is drawn, each part in its frame."""

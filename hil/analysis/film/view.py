@@ -11,11 +11,11 @@ from matplotlib.collections import Collection, LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.transforms import Affine2D
 
-from hil.analysis.film.moments import HITTING, Filmed, Moment
+from hil.analysis.film.moments import HITTING, Filmed, Moment, Plate
 from hil.analysis.film.outlines import body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.skeleton import Floats
 from hil.config.model_parameters import relief_of
-from models.terrain import slope_of, surface, uneven_ground
+from models.terrain import HeightMap, slope_of, surface, uneven_ground
 
 Which = Literal["side", "top"]
 _BODY, _NEAR, _FAR, _LINK = "#ddaa33", "#004488", "#8fa9c9", "#333333"
@@ -26,6 +26,7 @@ _PLATE_M = 0.6  # length of a plate whose size the config does not say
 _LOAD_M, _DISC_M = 0.2, 0.05  # length of the arrow, and radius of the disc, of the mean wheel load
 _POINTS = 80  # of the line of uneven ground
 _SHOWN_RISE = 0.5  # of the steepest slope: that is never all along the picture
+_CONTOUR_M = 0.05  # between lines of equal height
 _FORCE_N, _FORCE_M = 200.0, 0.25  # length of the arrow of a force of the impact
 
 
@@ -50,7 +51,8 @@ class View:
         ground = run.config.ground
         relief = relief_of(ground)
         self._uneven = uneven_ground(relief) if relief is not None and self._side else None
-        self._track_m = float(points[:, 1].min())  # starboard wheels, over whose ground the side view is drawn
+        # starboard wheels, over whose ground the side view is drawn, and port wheels
+        self._track_m, self._far_track_m = float(points[:, 1].min()), float(points[:, 1].max())
         self._pitch = math.radians(ground.pitch_deg)
         # the slope is a plane through the origin; only the side shows it
         self._tilt = Affine2D().rotate(self._pitch if self._side else 0.0) + axes.transData
@@ -61,6 +63,10 @@ class View:
         axes.set_aspect("equal")
         axes.set_axis_off()
         self._ground, self._marks = self._polygons(_GROUND, 0.0), self._lines(_MARK, 1.0, 1.0)
+        self._far_ground = self._lines(_MARK, 0.5, 1.0)
+        self._far_ground.set_linestyle("dashed")
+        if relief is not None and not self._side:
+            self._draw_contours(relief)
         for plane in (self._ground, self._marks):
             plane.set_transform(self._tilt)
         self._labels = [
@@ -132,13 +138,25 @@ class View:
             if shown:
                 text.set_position((labelled[place], 2.2 * low if self._side else low + 0.06))
 
+    def _draw_contours(self, relief: HeightMap) -> None:
+        """Lines of equal height, which stay where they are."""
+        x, y = (
+            first + relief.spacing * np.arange(n) for first, n in zip(relief[1:3], relief.height.shape, strict=True)
+        )
+        low, high = (round(float(edge) / _CONTOUR_M) for edge in (relief.height.min(), relief.height.max()))
+        levels = _CONTOUR_M * np.arange(low, high)
+        if levels.size:
+            self._axes.contour(x, y, relief.height.T, levels=levels, colors=_MARK, linewidths=0.7, zorder=0.5)
+
     def _height(self, x: float, y: float) -> float:
         return surface(self._uneven, x, y)[0]
 
     def _draw_uneven(self, left: float, right: float, across: float, middle: float) -> None:
-        """The ground under the starboard wheels, and marks below it."""
+        """The ground under the starboard wheels with marks below it, and a line for that under the port wheels."""
         track, low = across + self._track_m, middle + self._across[0] - 1.0
-        line = [(x, self._height(x, track)) for x in np.linspace(left - 0.1, right + 0.1, _POINTS).tolist()]
+        along = np.linspace(left - 0.1, right + 0.1, _POINTS).tolist()
+        line = [(x, self._height(x, track)) for x in along]
+        self._far_ground.set_segments([[(x, self._height(x, across + self._far_track_m)) for x in along]])
         self._ground.set_verts([[(line[0][0], low), *line, (line[-1][0], low)]])
         numbers = range(math.ceil(left / MARKS_M), math.floor(right / MARKS_M) + 1)
         tops = {n: (n * MARKS_M, self._height(n * MARKS_M, track)) for n in numbers}
@@ -202,27 +220,34 @@ class View:
             else (size.centre_up_m - 0.5 * size.height_m, size.centre_up_m + 0.5 * size.height_m)
         )
         front = centres[:HITTING]
-        starboard = front[int(np.argmin(front[:, 1]))]
-        point = starboard - run.radius_m * np.array([-sine, 0.0, cosine])  # a smooth wheel's contact point
+        nearer = int(np.argmin(front[:, 1]))
+        point = (
+            front[nearer] - run.radius_m * np.array([-sine, 0.0, cosine]) @ plate.axes(nearer)[1]
+        )  # of a smooth wheel
         across, up = np.nan_to_num(np.asarray(row["load_point_m"], float) + plate.centroid, nan=0.0)
-        at = point + np.array([cosine * up, across, sine * up])
-        length = _FORCE_M * max(force_N, 0.0) / _FORCE_N
+        at = point + np.array([cosine * up, across, sine * up]) @ plate.axes(nearer)[1]
+        flat = [0, self._up]
+        push = _FORCE_M * max(force_N, 0.0) / _FORCE_N * np.array([sine, 0.0, -cosine]) @ plate.axes(nearer)[1]
+        self._force.set_offsets([at[flat]])
+        self._force.set_UVC(*push[flat, None])
         if self._side:
-            self._plate.set_segments(
-                [[(plate.foot + low * cosine, low * sine), (plate.foot + high * cosine, high * sine)]]
-            )
-            self._force.set_offsets([at[[0, 2]]])
-            self._force.set_UVC([length * sine], [-length * cosine])
-        else:
-            half = 0.5 * (_PLATE_M if size is None else size.width_m)
-            ends = [[(plate.foot, wheel[1] - half), (plate.foot, wheel[1] + half)] for wheel in front]
-            self._plate.set_segments(ends)
-            reach = [plate.foot + low * cosine, plate.foot + high * cosine]
-            self._slab.set_verts(
-                [[(x, y) for (_, y), x in zip((a, a, b, b), (*reach, *reach[::-1]), strict=True)] for a, b in ends]
-            )
-            self._force.set_offsets([at[[0, 1]]])
-            self._force.set_UVC([length * sine], [0.0])
+            ends = self._edges(plate, nearer, front[nearer], [0.0], low, high)
+            self._plate.set_segments([ends[:, flat]])
+            return
+        half = 0.5 * (_PLATE_M if size is None else size.width_m)
+        corners = [self._edges(plate, i, wheel, [-half, half], low, high) for i, wheel in enumerate(front)]
+        feet = [self._edges(plate, i, wheel, [-half, half], 0.0, 0.0)[:2] for i, wheel in enumerate(front)]
+        self._plate.set_segments([foot[:, :2] for foot in feet])
+        self._slab.set_verts([four[[0, 1, 3, 2], :2] for four in corners])
+
+    @staticmethod
+    def _edges(plate: Plate, which: int, wheel: Floats, asides: list[float], low: float, high: float) -> Floats:
+        """Points (2 asides, 3) [m] of the plate before a wheel, so far beside it: all low ones, then high ones."""
+        origin, axes = plate.axes(which)
+        sine, cosine = math.sin(plate.angle), math.cos(plate.angle)
+        left = float(axes[1] @ (wheel - origin))
+        local = [[plate.foot + up * cosine, left + aside, up * sine] for up in (low, high) for aside in asides]
+        return np.asarray(origin + np.array(local) @ axes)
 
     def _polygons(self, colour: str, order: float, alpha: float = 1.0) -> PolyCollection:
         made = PolyCollection([], facecolors=colour, edgecolors="none", zorder=order, alpha=alpha)

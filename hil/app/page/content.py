@@ -10,6 +10,7 @@ import msgspec
 from hil.app.check.budgets import bus_loads, cut_latency
 from hil.app.console_status import obstacle_shown
 from hil.app.page.bands import band
+from hil.app.page.ground_shown import ground_shown, stands_shown
 from hil.app.page.instruments_shown import instruments_shown
 from hil.app.page.rover_shown import rover_shown
 from hil.app.page.series import series
@@ -46,11 +47,7 @@ def page_content(
         "states": [state.name.lower() for state in experiment_type(config).states],
         "rover": rover_shown(rig),
         "obstacle": _obstacle(config),
-        "ground": {
-            "kind": config.ground.kind,
-            "pitch_deg": config.ground.pitch_deg,
-            "roll_deg": config.ground.roll_deg,
-        },
+        "ground": ground_shown(config),
         "series": [one | {"band": band(one["name"], config.limits)} for one in series(layout)],
         "set_points": _set_points(rig),
         "modes": [{"name": mode.name.lower()} for mode in load_modes(config.ground.kind)]
@@ -111,4 +108,8 @@ def _set_points(rig: Rig) -> list[dict[str, Any]]:
 def _obstacle(config: Config) -> dict[str, Any] | None:
     plate = config.obstacle.plate
     stands = obstacle_shown(config)
-    return stands and {**stands, "plate": plate.model_dump(mode="json") if plate else None}
+    return stands and {
+        **stands,
+        "plate": plate.model_dump(mode="json") if plate else None,
+        "stands": stands_shown(config),
+    }

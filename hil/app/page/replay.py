@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hil.analysis.events import impact_time
 from hil.analysis.film.moments import config_of, turned_rad
 from hil.app.console_status import obstacle_shown
+from hil.app.page.ground_shown import ground_shown, stands_shown
 from hil.app.page.rover_shown import rover_shown
 from hil.app.page.series import column, series
 from hil.app.page.traces import ticks_within
@@ -57,14 +58,14 @@ def shown_of(config: Config, ticks: NDArray[np.void], turned: NDArray[np.floatin
         ticks: rows of `/tick`.
         turned: (ticks, wheels) angle of each wheel [rad].
     """
-    layout = config.layout
+    layout, stands = config.layout, obstacle_shown(config)
     names = [one["name"] for one in series(layout) if one["name"].partition("/")[0] in _FIELDS]
     columns = {name: column(ticks, name, layout) for name in names}
     columns |= {f"turned_rad/{wheel}": angle for wheel, angle in zip(layout.wheels, turned.T, strict=True)}
     return {
         "rover": rover_shown(Rig(config)),
-        "obstacle": obstacle_shown(config),
-        "ground": {"pitch_deg": config.ground.pitch_deg, "roll_deg": config.ground.roll_deg},
+        "obstacle": stands and {**stands, "stands": stands_shown(config)},
+        "ground": ground_shown(config),
         "t_s": (ticks["t_ns"] * 1e-9).tolist(),
         "columns": {name: values.tolist() for name, values in columns.items() if values is not None},
     }

@@ -27,6 +27,15 @@ def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
                 ("soil.exponent", "wheel.variant"),
             )
         )
+    for number, region in enumerate(soil.regions):
+        most = 2.0 / (region.exponent + 1.0)
+        if variant in ("exact", "tire_3", "published") and region.rebound > most:
+            key, allowed = f"soil.regions.{number}.rebound", f"at most {most:.4g} = 2/(exponent + 1) of this region"
+            problems.append(Problem(key, f"{region.rebound:g}", allowed, ("wheel.variant",)))
+    if soil.regions and (variant == "flexible" or soil.rut == "remembered" or not config.ground.on_soil):
+        allowed = "none with wheel.variant flexible, soil.rut remembered or a ground.kind without soil"
+        depends_on = ("wheel.variant", "soil.rut", "ground.kind")
+        problems.append(Problem("soil.regions", f"{len(soil.regions)} regions", allowed, depends_on))
     if soil.rut == "remembered" and variant not in ("exact", "tire_3"):
         problems.append(
             Problem(
@@ -73,6 +82,10 @@ def _ground_checks(config: UncheckedConfig) -> list[Problem]:
     return problems
 
 
+# The observer's gap is that to an obstacle on level ground.
+_MEASURED = "level ground with an obstacle and instruments of motion; any without"
+
+
 def _scan_checks(config: UncheckedConfig) -> list[Problem]:
     """A scan and its kind of ground belong together, and allow no other shape."""
     ground, is_scan = config.ground, config.ground.kind == "scan"
@@ -83,9 +96,8 @@ def _scan_checks(config: UncheckedConfig) -> list[Problem]:
         return []
     depends_on = ("ground.kind", "experiment")
     problems = []
-    if config.section.obstacle:
-        allowed = "soil, firm, rigid or none: the obstacle stands on level ground"
-        problems.append(Problem("ground.kind", "scan", allowed, depends_on))
+    if config.section.obstacle and config.instruments:
+        problems.append(Problem("ground.kind", "scan", _MEASURED, (*depends_on, "motion")))
     sloping = {f"ground.{key}": getattr(ground, key) for key in ("pitch_deg", "roll_deg")}
     sloping |= {f"plant.ground_{key}": getattr(config.plant, f"ground_{key}") for key in ("pitch_deg", "roll_deg")}
     problems += [
@@ -100,11 +112,11 @@ def _scan_checks(config: UncheckedConfig) -> list[Problem]:
 
 def _obstacle_checks(config: UncheckedConfig) -> list[Problem]:
     obstacle, ground = config.obstacle, config.ground
-    allowed = "0: the obstacle stands on level ground; any with an experiment that has none, such as drive"
+    allowed = "0: an obstacle stands on the nominal ground; any with an experiment that has none, such as drive"
     problems = [
-        Problem(f"ground.{key}", f"{getattr(ground, key):g}", allowed, ("experiment",))
+        Problem(f"ground.{key}", f"{getattr(ground, key):g}", _MEASURED, ("experiment", "motion"))
         for key in ("pitch_deg", "roll_deg")
-        if getattr(ground, key) != 0.0 and config.section.obstacle
+        if getattr(ground, key) != 0.0 and config.section.obstacle and config.instruments
     ]
     problems += [
         Problem(f"plant.ground_{key}", f"{getattr(config.plant, f'ground_{key}'):g}", allowed, ("experiment",))

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from hil.config.schema.base import Section
 from hil.config.schema.scan import ScanConfig
+from hil.config.schema.soil_region import SoilRegionConfig
 
 
 class SoilConfig(Section):
@@ -37,6 +38,9 @@ class SoilConfig(Section):
         "fresh", description="soil under a wheel that follows another: fresh, or compacted by the wheels ahead"
     )
     peak_offset: float = Field(0.4, ge=0, le=1, description="c_1 of the angle of largest stress, wheel.variant xu")
+    regions: Annotated[tuple[SoilRegionConfig, ...], Field(strict=False, max_length=16)] = Field(
+        (), description="regions of another soil, or of rock below the soil; empty: it is the same everywhere"
+    )
 
 
 class GroundConfig(Section):

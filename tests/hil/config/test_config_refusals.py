@@ -92,8 +92,19 @@ def test_the_length_of_a_list_is_said_in_items() -> None:
         ),
         (["rover.type=exomars", "trial.speed_mps=0.13"], "trial.speed_mps", "0.1425 m"),
         (["rover.type=exomars", "trial.ramp_s=0.1"], "trial.ramp_s", "limits.wheel_acceleration_radps2"),
-        (["ground.pitch_deg=5"], "ground.pitch_deg", "0: the obstacle stands on level ground"),
-        (["ground.roll_deg=-5"], "ground.roll_deg", "0: the obstacle stands on level ground"),
+        (["plant.ground_pitch_deg=5"], "plant.ground_pitch_deg", "0: an obstacle stands on the nominal ground"),
+        (["ground.roll_deg=-5", "motion={}"], "ground.roll_deg", "level ground with an obstacle and instruments"),
+        (
+            ["soil.rut=remembered", "soil.regions=[{corners_m: [[0, 0], [1, 0], [1, 1]], stiffness: 1.0e6}]"],
+            "soil.regions",
+            "none with wheel.variant flexible, soil.rut remembered",
+        ),
+        (
+            ["soil.regions=[{corners_m: [[0, 0], [1, 0], [1, 1]], stiffness: 1.0e6, exponent: 1.5, rebound: 0.9}]"],
+            "soil.regions.0.rebound",
+            "at most 0.8",
+        ),
+        (["soil.regions=[{corners_m: [[0, 0], [1, 0]], stiffness: 1.0e6}]"], "soil.regions.0.corners_m", "3"),
         (["rover.type=juno", "rover.juno.chassis_height_m=0.3"], "rover.juno", "chassis_height is 0.3 m"),
         (
             ["cylinders.joints=[left_bogie, front_left_drive]"],

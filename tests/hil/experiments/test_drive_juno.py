@@ -98,6 +98,7 @@ def test_it_slips_more_up_a_slope(level, slope):
     assert max(flat["slip"]) < min(steep["slip"])
 
 
-def test_a_slope_with_an_obstacle_is_refused():
-    with pytest.raises(ConfigError, match=r"ground\.pitch_deg: found 10; allowed: 0: the obstacle stands on level"):
-        load_config("sim_juno", ["experiment=impact", "ground.pitch_deg=10"])
+def test_another_slope_of_the_plant_with_an_obstacle_is_refused():
+    words = r"plant\.ground_pitch_deg: found 10; allowed: 0: an obstacle stands on the nominal ground"
+    with pytest.raises(ConfigError, match=words):
+        load_config("sim_juno", ["experiment=impact", "plant.ground_pitch_deg=10"])

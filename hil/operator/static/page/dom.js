@@ -4,7 +4,7 @@ export const byId = (id) => document.getElementById(id);
 
 /** An element with attributes and children; `on...` attributes are listeners. */
 export function make(tag, attributes = {}, ...children) {
-  const svg = ["svg", "g", "rect", "line", "circle", "polyline", "polygon", "text"].includes(tag);
+  const svg = ["svg", "g", "rect", "line", "circle", "polyline", "polygon", "path", "text"].includes(tag);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);

@@ -2,16 +2,17 @@
 
 import { byId } from "./dom.js";
 import { Scene } from "./scene.js";
-import { momentOf, Skeleton } from "./skeleton.js";
+import { groundOf, momentOf, Skeleton } from "./skeleton.js";
 
 const film = await (await fetch("/film.json")).json();
 const skeleton = new Skeleton(film.rover);
+const ground = groundOf(film);
 byId("scene").style.width = `${film.width}px`;
-const scene = new Scene(film, byId("scene"), film.height);
+const scene = new Scene(film, ground, byId("scene"), film.height);
 
 /** The picture of a moment, a PNG as data: read in the same task in which it is drawn, or it would be gone. */
 window.picture = (index) => {
   const turn = new Map(film.rover.wheels.map(({ name }) => [name, film.columns[`turned_rad/${name}`][index]]));
-  scene.move(momentOf(film, skeleton, (name) => film.columns[name]?.[index] ?? null, turn));
+  scene.move(momentOf(film, skeleton, ground, (name) => film.columns[name]?.[index] ?? null, turn));
   return scene.canvas.toDataURL("image/png");
 };

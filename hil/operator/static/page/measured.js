@@ -1,13 +1,12 @@
 /** What the instruments of motion read, in the rig's axes: readings come in each instrument's own. */
 
-import { ofQuaternion, plus, times, turned } from "./skeleton.js";
+import { minus, ofQuaternion, plus, times, turned } from "./skeleton.js";
 
 /** States of an instrument as a source, by the number that telemetry has (hil/messages/stages.py). */
 export const STATES = ["none", "used", "rejected", "left out", "stale"];
 /** Series that the mark of the measured point needs. */
 export const MARK = /^(motion_reading\/|motion_t_ns$|t_ns$|source\/motion$)/;
 const transposed = (axes) => axes.map((_, i) => axes.map((row) => row[i]));
-const minus = (one, other) => one.map((value, i) => value - other[i]);
 const inside = (one, other) => one.reduce((sum, value, i) => sum + value * other[i], 0);
 const deg = (rad) => rad * 180 / Math.PI;
 const instrument = (config, role) => (config.instruments ?? []).find((one) => one.role === role);

@@ -5,7 +5,7 @@ import { drawEvery } from "./draw.js";
 import { startLoads } from "./loads.js";
 import { MARK, markOf } from "./measured.js";
 import { Replay } from "./replay.js";
-import { momentOf, POSE, Skeleton } from "./skeleton.js";
+import { groundOf, momentOf, POSE, Skeleton } from "./skeleton.js";
 import { View } from "./views.js";
 
 /** The series that the views need. */
@@ -62,20 +62,21 @@ class Views {
   build(config) {
     this.config = config;
     this.skeleton = new Skeleton(config.rover);
+    this.ground = groundOf(config);
     this.scene?.end();
     this.scene = null;
-    this.all = ["side", "top"].map((which) => new View(config, which));
+    this.all = ["side", "top"].map((which) => new View(config, this.ground, which));
     this.all.forEach((view) => byId(view.which).replaceChildren(view.svg));
     if (this.Scene) this.addScene();
   }
 
   addScene() {
-    this.scene = new this.Scene(this.config, byId("scene"));
+    this.scene = new this.Scene(this.config, this.ground, byId("scene"));
     this.all.push(this.scene);
   }
 
   *move(of, turn) {
-    const moment = { ...momentOf(this.config, this.skeleton, of, turn), mark: markOf(this.config, of) };
+    const moment = { ...momentOf(this.config, this.skeleton, this.ground, of, turn), mark: markOf(this.config, of) };
     for (const view of this.all) {
       view.move(moment);
       yield;

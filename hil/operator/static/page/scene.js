@@ -1,11 +1,11 @@
 /** The rover in three dimensions, from the same moments as the drawings; the camera goes with it. */
 
 import {
-  BoxGeometry, ConeGeometry, CylinderGeometry, DirectionalLight, GridHelper, Group, HemisphereLight, Mesh, MeshLambertMaterial,
-  PerspectiveCamera, PlaneGeometry, Scene as Root, Vector3, WebGLRenderer,
+  BoxGeometry, BufferGeometry, ConeGeometry, CylinderGeometry, DirectionalLight, DoubleSide, Float32BufferAttribute, GridHelper, Group, HemisphereLight,
+  LineBasicMaterial, LineSegments, Mesh, MeshLambertMaterial, PerspectiveCamera, PlaneGeometry, Scene as Root, Vector3, WebGLRenderer,
 } from "../three/three.module.min.js";
 import { make } from "./dom.js";
-import { turned } from "./skeleton.js";
+import { minus, outOf, plus, turned } from "./skeleton.js";
 import { M_PER_N, PLATE_M } from "./views.js";
 
 const HEIGHT = 320;
@@ -25,9 +25,10 @@ const rad = (deg) => (deg ?? 0) * Math.PI / 180;
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 export class Scene {
-  constructor(config, box, height = HEIGHT) {
+  /** `ground`: `groundOf` the config. */
+  constructor(config, ground, box, height = HEIGHT) {
     if (!document.createElement("canvas").getContext("webgl2")) throw new Error("this browser has no WebGL");
-    [this.config, this.height] = [config, height];
+    [this.config, this.relief, this.height] = [config, ground.relief, height];
     this.canvas = make("canvas", {
       tabindex: 0, role: "img", "aria-label": "The rover in three dimensions; drag or press the arrow keys to turn the view",
     });
@@ -72,13 +73,37 @@ export class Scene {
 
   addGround() {
     this.ground = new Group();
+    this.rig.add(this.ground);
+    if (this.relief) {
+      this.ground.add(...this.uneven(this.relief));
+      return;
+    }
     const plane = this.mesh(new PlaneGeometry(GROUND_M, GROUND_M), "line", 0.4);
     plane.position.z = -0.003;
     const grid = new GridHelper(GROUND_M, GROUND_M / GRID_M, colour("soft"), colour("line"));
     grid.rotation.x = Math.PI / 2;
     this.ground.rotation.set(rad(this.config.ground?.roll_deg), -rad(this.config.ground?.pitch_deg), 0, "YXZ"); // as models.terrain.slope_of
     this.ground.add(plane, grid);
-    this.rig.add(this.ground);
+  }
+
+  /** Uneven ground through the nodes of its map, which stays where it is, with lines GRID_M or a spacing apart. */
+  uneven({ columns, rows, spacing, ...relief }) {
+    const node = (i, j) => [relief.x + i * spacing, relief.y + j * spacing, relief.height[i][j]];
+    const surface = new PlaneGeometry(1, 1, rows - 1, columns - 1); // its corners are counted along y, one x after the other
+    for (let i = 0; i < columns; i += 1) for (let j = 0; j < rows; j += 1) surface.attributes.position.setXYZ(i * rows + j, ...node(i, j));
+    surface.computeVertexNormals();
+    const mesh = new Mesh(surface, new MeshLambertMaterial({ color: colour("line"), side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 }));
+    const every = Math.max(1, Math.round(GRID_M / spacing));
+    const ends = [];
+    for (let i = 0; i < columns; i += 1) {
+      for (let j = 0; j < rows; j += 1) {
+        if (i % every === 0 && j + 1 < rows) ends.push(...node(i, j), ...node(i, j + 1));
+        if (j % every === 0 && i + 1 < columns) ends.push(...node(i, j), ...node(i + 1, j));
+      }
+    }
+    const lines = new BufferGeometry();
+    lines.setAttribute("position", new Float32BufferAttribute(ends, 3));
+    return [mesh, new LineSegments(lines, new LineBasicMaterial({ color: colour("soft") }))];
   }
 
   addRover({ wheels, bodies, joints, grousers }) {
@@ -145,29 +170,36 @@ export class Scene {
       put(this.wheels[i], at, axes);
       const length = LOAD_M * Math.max(loads.get(wheel.name), 0) / mean;
       const aside = at[1] + Math.sign(at[1] - base.at[1]) * wheel.width_m; // beside the wheel, or nobody would see it
-      const foot = at.map((value, k) => value - wheel.radius_m * ground.normal[k]);
-      point(this.arrows[i], [foot[0], aside, foot[2]], ground.normal, length);
+      const normal = ground.normal(at[0], at[1]);
+      const foot = at.map((value, k) => value - wheel.radius_m * normal[k]);
+      point(this.arrows[i], [foot[0], aside, foot[2]], normal, length);
     });
     point(this.force, base.at, [0, 0, 1], 0);
     if (obstacle) this.moveObstacle(obstacle, placed, M_PER_N * force);
-    const lines = [0, 1].map((k) => Math.round(ground.axes.reduce((sum, row, i) => sum + row[k] * base.at[i], 0) / GRID_M) * GRID_M);
-    this.ground.position.set(...ground.axes.map((row) => row[0] * lines[0] + row[1] * lines[1]));
+    if (!this.relief) {
+      const lines = [0, 1].map((k) => Math.round(ground.axes.reduce((sum, row, i) => sum + row[k] * base.at[i], 0) / GRID_M) * GRID_M);
+      this.ground.position.set(...ground.axes.map((row) => row[0] * lines[0] + row[1] * lines[1]));
+    }
     const height = ground.height(base.at[0], base.at[1]);
     this.middle = new Vector3(base.at[0] + this.centre[0], base.at[1] + this.centre[1], height + this.centre[2]);
     if (this.preset === "Plate") this.middle.set(base.at[0] + this.front, base.at[1], height + this.centre[2] / 2);
     this.draw();
   }
 
-  moveObstacle({ angle, foot }, placed, length) {
+  moveObstacle({ angle, foot, stands }, placed, length) {
     const { wheels } = this.config.rover;
+    const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
     wheels.slice(0, 2).forEach(({ body }, i) => {
-      this.plates[i].position.set(foot, placed.get(body).at[1], 0);
-      this.plates[i].rotation.y = -angle;
+      const [stand, { at }] = [stands[i], placed.get(body)];
+      const left = turned(stand.axes, minus(at, stand.at_m))[1];
+      const columns = [[cosine, 0, sine], [0, 1, 0], [-sine, 0, cosine]].map((axis) => outOf(stand, axis));
+      put(this.plates[i], plus(stand.at_m, outOf(stand, [foot, left, 0])), [0, 1, 2].map((k) => columns.map((axis) => axis[k])));
     });
-    const starboard = wheels.slice(0, 2).reduce((one, other) => (placed.get(one.body).at[1] < placed.get(other.body).at[1] ? one : other));
-    const [x, y, z] = placed.get(starboard.body).at;
-    const [sine, cosine, r] = [Math.sin(angle), Math.cos(angle), starboard.radius_m];
-    point(this.force, [x + r * sine, y - starboard.width_m, z - r * cosine], [sine, 0, -cosine], length);
+    const which = placed.get(wheels[0].body).at[1] < placed.get(wheels[1].body).at[1] ? 0 : 1;
+    const { body, radius_m: r, width_m: width } = wheels[which];
+    const towards = outOf(stands[which], [sine, 0, -cosine]);
+    const touched = plus(placed.get(body).at, towards.map((value) => r * value));
+    point(this.force, [touched[0], touched[1] - width, touched[2]], towards, length);
   }
 
   /** Lay a cylinder from one place to another. */

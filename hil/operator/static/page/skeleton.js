@@ -1,11 +1,15 @@
 /** Where a rover's bodies, legs and wheels are, by the pose and the joint angles of a tick. */
 
+import { Relief } from "./relief.js";
+
 export const POSE = ["pose/x", "pose/y", "pose/z", "pose/qx", "pose/qy", "pose/qz", "pose/qw"];
 const HITTING = 2; // the first wheels of a rover hit the obstacle
+const LEVEL = { at_m: [0, 0, 0], axes: [[1, 0, 0], [0, 1, 0], [0, 0, 1]] };
 const rad = (deg) => (deg ?? 0) * Math.PI / 180;
 
 /** A vector turned by axes, three rows. */
 export const turned = (axes, [x, y, z]) => axes.map(([a, b, c]) => a * x + b * y + c * z);
+export const minus = (one, other) => one.map((value, i) => value - other[i]);
 export const plus = (one, other) => one.map((value, i) => value + other[i]);
 export const times = (one, other) => one.map((row) => [0, 1, 2].map((k) => row[0] * other[0][k] + row[1] * other[1][k] + row[2] * other[2][k]));
 
@@ -19,11 +23,18 @@ function about([x, y, z], angle) {
   ];
 }
 
-/** The ground of a config: a plane through the world's origin, with its axes, its normal, and its height at a place. */
+/**
+ * The ground of a config: a plane through the world's origin with its axes, or uneven ground (`relief`, null: none) over the level plane;
+ * its height and its normal at a place.
+ */
 export function groundOf(config) {
+  if (config.ground?.map) {
+    const relief = new Relief(config.ground.map);
+    return { axes: about([0, 0, 1], 0), relief, normal: (x, y) => relief.normal(x, y), height: (x, y) => relief.at(x, y) };
+  }
   const axes = times(about([0, 1, 0], -rad(config.ground?.pitch_deg)), about([1, 0, 0], rad(config.ground?.roll_deg)));
   const normal = axes.map((row) => row[2]);
-  return { axes, normal, height: (x, y) => -(normal[0] * x + normal[1] * y) / normal[2] };
+  return { axes, relief: null, normal: () => normal, height: (x, y) => -(normal[0] * x + normal[1] * y) / normal[2] };
 }
 
 /** Axes of a quaternion, whose length does not matter. */
@@ -51,16 +62,21 @@ export class Skeleton {
   }
 }
 
-/** The rover of a tick, for the views. `of`: value of a series, null: not known; `turn`: of each wheel by its name [rad]. */
-export function momentOf(config, skeleton, of, turn) {
+/**
+ * The rover of a tick, for the views. `ground`: `groundOf` the config; `of`: value of a series, null: not known; `turn`: of each wheel by
+ * its name [rad].
+ */
+export function momentOf(config, skeleton, ground, of, turn) {
   const pose = POSE.map(of);
   const known = pose.every((value) => typeof value === "number");
-  const ground = groundOf(config);
   const base = known ? { at: pose.slice(0, 3), axes: ofQuaternion(pose.slice(3)) } : { at: [0, 0, 0], axes: ground.axes };
   const placed = skeleton.place(base, (joint) => (known ? of(`joint_angle_rad/${joint}`) : null), turn);
   const loads = new Map(config.rover.wheels.map(({ name }) => [name, of(`normal_force_N/${name}`) ?? 0]));
   return { placed, base, ground, loads, force_N: Math.max(of("force_sum_N") ?? 0, 0), obstacle: obstacleOf(config, placed, known ? of("gap_m") : null) };
 }
+
+/** A vector of the axes of a stand (`ahead`, `left`, `up` as rows), in the world's. */
+export const outOf = ({ axes }, vector) => turned([0, 1, 2].map((k) => axes.map((row) => row[k])), vector);
 
 /** Where the plate is: as far from the nearer front wheel as the twin says, or else as the config says that the rover starts. */
 function obstacleOf({ rover, obstacle }, placed, gap_m) {
@@ -68,10 +84,12 @@ function obstacleOf({ rover, obstacle }, placed, gap_m) {
   const angle = rad(obstacle.angle_deg);
   const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
   const gap = typeof gap_m === "number" ? gap_m : obstacle.distance_m * sine;
+  // where the ground is not level the plate stands on the ground before its wheel, in whose axes angle and foot are
+  const stands = obstacle.stands ?? Array.from({ length: HITTING }, () => LEVEL);
   // the circle of the wheel touches the inclined plate where the gap is 0
-  const feet = rover.wheels.slice(0, HITTING).map(({ body, radius_m: r }) => {
-    const [x, , z] = placed.get(body).at;
+  const feet = rover.wheels.slice(0, HITTING).map(({ body, radius_m: r }, i) => {
+    const [x, , z] = turned(stands[i].axes, minus(placed.get(body).at, stands[i].at_m));
     return x + (gap + r - cosine * z) / sine;
   });
-  return { angle, gap, foot: Math.max(...feet), known: typeof gap_m === "number" };
+  return { angle, gap, foot: Math.max(...feet), stands, known: typeof gap_m === "number" };
 }

@@ -2,7 +2,7 @@
 
 import { make, setAttributes } from "./dom.js";
 import { hasMark } from "./measured.js";
-import { turned } from "./skeleton.js";
+import { minus, outOf, plus, turned } from "./skeleton.js";
 
 const EDGE_M = 0.25;
 const MARK_M = 0.1;
@@ -12,20 +12,25 @@ const LOAD_M = 0.2;
 export const M_PER_N = 1.25e-3;
 const DISC_M = 0.05;
 const MEASURED_M = 0.025;
+// Of uneven ground: between lines of equal height, between points of a profile, and the part of its largest rise for which there is room.
+const CONTOUR_M = 0.05;
+const PROFILE_M = 0.04;
+const SHOWN_RISE = 0.5;
 const deg = (rad) => rad * 180 / Math.PI;
 
 export class View {
-  /** `which`: side looks from starboard, x to the right and z up; top has x to the right and y up. */
-  constructor(config, which) {
+  /** `which`: side looks from starboard, x to the right and z up; top has x to the right and y up. `ground`: `groundOf` the config. */
+  constructor(config, ground, which) {
     const { wheels, bodies } = config.rover;
-    Object.assign(this, { config, which, up: which === "side" ? 2 : 1 });
+    Object.assign(this, { config, which, up: which === "side" ? 2 : 1, relief: ground.relief });
     const [back, front] = [Math.min(...wheels.map((wheel) => wheel.x_m - wheel.radius_m)), Math.max(...wheels.map((wheel) => wheel.x_m + wheel.radius_m))];
     [this.back, this.far] = [back - EDGE_M, front + (config.obstacle ? PLATE_M : EDGE_M)];
     const [upper, lower] = which === "side"
       ? [-Math.max(...bodies.map((body) => body.z_m + body.size_m[2] / 2), ...wheels.map((wheel) => wheel.z_m + wheel.radius_m)), EDGE_M / 2]
       : [Math.min(...wheels.map((wheel) => -wheel.y_m - wheel.width_m)), Math.max(...wheels.map((wheel) => -wheel.y_m + wheel.width_m))];
     this.pitch = which === "side" ? config.ground?.pitch_deg ?? 0 : 0;
-    const rise = Math.max(Math.abs(this.back), this.far) * Math.abs(Math.sin(this.pitch * Math.PI / 180));
+    const steep = this.relief && which === "side" ? SHOWN_RISE * this.config.ground.map.steepest : Math.abs(Math.sin(this.pitch * Math.PI / 180));
+    const rise = Math.max(Math.abs(this.back), this.far) * steep;
     const box = [this.back, upper - EDGE_M - rise, this.far - this.back, lower - upper + 2 * EDGE_M + 2 * rise];
     [this.least, this.most] = [upper - EDGE_M, lower + EDGE_M];
     this.scene = make("g", {}, this.plane = make("g", { transform: `rotate(${-this.pitch})` }));
@@ -49,7 +54,14 @@ export class View {
 
   addGround() {
     const side = this.which === "side";
-    if (side) this.ground = this.plane.appendChild(make("line", { class: "ground", y1: 0, y2: 0 }));
+    if (this.relief) {
+      // the profiles under the wheels of both sides, the far one first; from above, lines of equal height
+      const ys = this.config.rover.wheels.map((wheel) => wheel.y_m);
+      this.tracks = side ? [Math.max(...ys), Math.min(...ys)] : [];
+      this.profiles = this.tracks.map((_, i) => this.plane.appendChild(make("polyline", { class: i ? "ground" : "far-ground" })));
+      const lines = side ? [] : this.relief.contours(CONTOUR_M).map((ends) => ends.map((value) => value.toFixed(3)));
+      this.plane.append(make("path", { class: "mark", d: lines.map(([x1, y1, x2, y2]) => `M${x1} ${-y1}L${x2} ${-y2}`).join("") }));
+    } else if (side) this.ground = this.plane.appendChild(make("line", { class: "ground", y1: 0, y2: 0 }));
     this.marks = Array.from({ length: Math.ceil((this.far - this.back) / MARK_M) + 1 }, () => this.plane.appendChild(make("line", { class: "mark" })));
   }
 
@@ -74,7 +86,8 @@ export class View {
     const flat = (at) => [at[0], -at[this.up]];
     const height = side ? ground.height(base.at[0], base.at[1]) : base.at[1];
     setAttributes(this.scene, { transform: `translate(${(-base.at[0]).toFixed(5)} ${height.toFixed(5)})` });
-    this.moveGround(side ? base.at[0] / Math.cos(this.pitch * Math.PI / 180) : base.at[0], side ? 0 : -height);
+    if (side && this.relief) this.moveProfiles(base.at);
+    else this.moveGround(side ? base.at[0] / Math.cos(this.pitch * Math.PI / 180) : base.at[0], side ? 0 : -height);
     rover.bodies.forEach((body, i) => {
       const { at, axes } = placed.get(body.name);
       const [x, y] = flat(turned(axes, body.com_m).map((value, k) => value + at[k]));
@@ -93,8 +106,9 @@ export class View {
       const angle = side ? angleIn(axes, 2) : -deg(Math.atan2(-axes[0][1], axes[1][1]));
       setAttributes(this.wheels[i], { transform: `translate(${x.toFixed(5)} ${y.toFixed(5)}) rotate(${angle.toFixed(3)})` });
       const share = Math.max(loads.get(wheel.name), 0) / mean;
+      const normal = ground.normal(at[0], at[1]);
       setAttributes(this.loads[i], side
-        ? { points: arrow(under([x, y], wheel.radius_m + LOAD_M * share, ground.normal), along(ground.normal, LOAD_M * share)) }
+        ? { points: arrow(under([x, y], wheel.radius_m + LOAD_M * share, normal), along(normal, LOAD_M * share)) }
         : { cx: x, cy: y, r: DISC_M * Math.sqrt(share) });
     });
     if (obstacle) this.moveObstacle(obstacle, placed, force);
@@ -107,9 +121,27 @@ export class View {
     }
   }
 
+  /** The ground along both tracks, from behind the rover to before it, and marks under the near one. */
+  moveProfiles([x, y]) {
+    const count = Math.ceil((2 * this.far - 2 * this.back) / PROFILE_M);
+    this.tracks.forEach((track, side) => {
+      const points = Array.from({ length: count + 1 }, (_, i) => {
+        const along = x + 2 * this.back + i * PROFILE_M;
+        return `${along.toFixed(3)},${(-this.relief.at(along, y + track)).toFixed(4)}`;
+      });
+      setAttributes(this.profiles[side], { points: points.join(" ") });
+    });
+    const first = Math.ceil((x + this.back) / MARK_M);
+    this.marks.forEach((mark, i) => {
+      const along = (first + i) * MARK_M;
+      const top = -this.relief.at(along, y + this.tracks[1]);
+      setAttributes(mark, { x1: along, x2: along, y1: top, y2: top + ((first + i) % 5 ? 0.03 : 0.06) });
+    });
+  }
+
   moveGround(shift, middle) {
     const side = this.which === "side";
-    if (side) setAttributes(this.ground, { x1: shift + 2 * this.back, x2: shift + 2 * this.far });
+    if (this.ground) setAttributes(this.ground, { x1: shift + 2 * this.back, x2: shift + 2 * this.far });
     const first = Math.ceil((shift + this.back) / MARK_M);
     this.marks.forEach((mark, i) => {
       const x = (first + i) * MARK_M;
@@ -117,18 +149,27 @@ export class View {
     });
   }
 
-  moveObstacle({ angle, foot }, placed, force) {
+  moveObstacle({ angle, foot, stands }, placed, force) {
     const [sine, cosine, length] = [Math.sin(angle), Math.cos(angle), M_PER_N * force];
-    const [first, second] = this.config.rover.wheels.map((wheel) => [placed.get(wheel.body).at, wheel.radius_m]);
-    const [[x, y, z], r] = first[0][1] < second[0][1] ? first : second; // the instrumented obstacle is to starboard
-    const touched = [x + r * sine, z - r * cosine];
+    const [first, second] = this.config.rover.wheels.map((wheel, i) => ({ at: placed.get(wheel.body).at, r: wheel.radius_m, stand: stands[i] }));
+    const { at, r, stand } = first.at[1] < second.at[1] ? first : second; // the instrumented obstacle is to starboard
+    const towards = outOf(stand, [sine, 0, -cosine]);
+    const touched = plus(at, towards.map((value) => r * value));
+    const low = this.edge(foot, 0, stand, at, angle);
     if (this.which === "side") {
-      setAttributes(this.plate, { x1: foot, y1: 0, x2: foot + PLATE_M * cosine, y2: -PLATE_M * sine });
-      setAttributes(this.force, { points: arrow([touched[0], -touched[1]], [length * sine, length * cosine]) });
+      const high = this.edge(foot, PLATE_M, stand, at, angle);
+      setAttributes(this.plate, { x1: low[0], y1: -low[2], x2: high[0], y2: -high[2] });
+      setAttributes(this.force, { points: arrow([touched[0], -touched[2]], [length * towards[0], -length * towards[2]]) });
     } else {
-      setAttributes(this.plate, { x1: foot, x2: foot, y1: this.least + EDGE_M / 2, y2: this.most - EDGE_M / 2 });
-      setAttributes(this.force, { points: arrow([touched[0], -y], [length * sine, 0]) });
+      setAttributes(this.plate, { x1: low[0], x2: low[0], y1: this.least + EDGE_M / 2, y2: this.most - EDGE_M / 2 });
+      setAttributes(this.force, { points: arrow([touched[0], -at[1]], [length * towards[0], 0]) });
     }
+  }
+
+  /** A point of the plate before a wheel, `up` from its foot [m]. */
+  edge(foot, up, stand, at, angle) {
+    const left = turned(stand.axes, minus(at, stand.at_m))[1];
+    return plus(stand.at_m, outOf(stand, [foot + up * Math.cos(angle), left, up * Math.sin(angle)]));
   }
 }
 

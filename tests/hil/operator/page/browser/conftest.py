@@ -81,6 +81,7 @@ def shown(server, serving, chromium):  # noqa: F811
         server.follow(pages[-1])
         return pages[-1]
 
+    open_page.pages = pages
     yield open_page
     for page in pages:
         page.close()

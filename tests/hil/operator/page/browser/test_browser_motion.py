@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
+
+from models.terrain import make_height_map, surface, uneven_ground
 
 from .scripted_rig import WHEELS
 from .scripted_server import until
@@ -116,6 +119,52 @@ def test_on_a_slope_the_wheels_stand_on_the_drawn_ground(server, request):
     over = [z * math.cos(pitch) - x * math.sin(pitch) for x, z in view["wheels"]]
     assert over == pytest.approx([RADIUS_M] * 6, abs=2e-3)
     assert view["rotation"] == pytest.approx(-10.0)
+
+
+def test_on_a_slope_the_plate_is_inclined_to_the_slope_and_touched_at_gap_zero(server, request):
+    pitch = math.radians(10.0)
+    c, s = math.cos(pitch), math.sin(pitch)
+    stand = {"at_m": [0.0, 0.0, 0.0], "axes": [[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]}
+    server.answers["config"] |= {
+        "obstacle": {"angle_deg": 60.0, "distance_m": 0.5, "stands": [stand, stand]},
+        "ground": {"pitch_deg": 10.0, "roll_deg": 0.0},
+    }
+    show = request.getfixturevalue("moving")
+    view = show(x_m=0.3 * c, pitch_rad=-pitch, pose__z=0.3 * s, gap_m=0.0)
+    assert apart(view) == pytest.approx(0.0, abs=2e-3)
+    assert plate_deg(view) == pytest.approx(70.0, abs=0.2)
+    assert apart(show(x_m=0.2 * c, pitch_rad=-pitch, pose__z=0.2 * s, gap_m=0.1)) == pytest.approx(0.1, abs=2e-3)
+
+
+def test_on_a_scan_the_profile_of_both_tracks_is_that_of_the_models(server, request):
+    relief = make_height_map(0.1 * np.random.default_rng(3).standard_normal((12, 9)), -1.1, -0.8, 0.2)
+    shown = {
+        "x_m": relief.x,
+        "y_m": relief.y,
+        "spacing_m": relief.spacing,
+        "steepest": relief.steepest,
+        "height_m": relief.height.tolist(),
+    }
+    server.answers["config"] |= {"obstacle": None, "ground": {"kind": "scan", "map": shown}}
+    show = request.getfixturevalue("moving")
+    show(x_m=0.05, pose__y=0.02, pose__z=0.1)
+    page = request.getfixturevalue("shown").pages[-1]
+    tracks = {
+        which: [
+            tuple(map(float, point.split(",")))
+            for point in page.locator(f"#side .{which}").get_attribute("points").split()
+        ]
+        for which in ("ground", "far-ground")
+    }
+    wheels = [wheel["y_m"] for wheel in server.answers["config"]["rover"]["wheels"]]
+    for which, y in (("ground", min(wheels)), ("far-ground", max(wheels))):
+        inside = [(x, -z) for x, z in tracks[which] if relief.extent[0] < x < relief.extent[1]]
+        assert len(inside) > 20
+        assert [z for _, z in inside] == pytest.approx(
+            [surface(uneven_ground(relief), x, y + 0.02)[0] for x, _ in inside], abs=5e-4
+        )
+    heights = page.locator("#top path.mark").get_attribute("d")
+    assert heights.count("M") > 20
 
 
 REPLAYED = {

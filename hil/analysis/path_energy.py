@@ -1,0 +1,128 @@
+"""Energy of a drive along a way over a scan, and the way of least energy between two places (Petersen 2012, 1.4).
+
+The energy is that of the motors at the axles, friction of the gears included. A metre costs what the rover needs in
+steady straight driving up or down that grade: all wheels bear the same load and turn at the same slip. Braking gives
+nothing back. What a turn costs is not in it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from hil.config.model_parameters import nominal_rig
+from models.rover.rover import Rover
+from models.terrain.least_cost import Traverse, Way, least_cost, way_along
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hil.config import Config
+    from models.kernels.compiled import FloatArray
+    from models.plant.parameters import RigParameters
+
+EARTH_MPS2 = 9.81
+MOST_ROLL_DEG = 20.0
+# Grades of the table [rad], and the slips between which the wheels' is looked for.
+_GRADES, _SLIPS = np.radians(np.arange(-30.0, 30.5, 1.0)), (-0.95, 0.95)
+
+
+class Planned(NamedTuple):
+    """The way of least energy, and the straight one beside it; energies in J, infinite: it cannot be driven."""
+
+    least: Way
+    straight: Way
+
+
+def energy_per_metre(config: Config) -> FloatArray:
+    """Energy of a metre (61,) [J/m] on grades from -30 to 30 degrees; infinite where the wheels find no such pull.
+
+    Raises:
+        ValueError: the ground is not soil.
+    """
+    rig = nominal_rig(config)
+    if rig.ground.kind != "soil":
+        raise ValueError(f"ground.kind is {config.ground.kind}, allowed: soil or scan")
+    return np.array([_of_grade(rig, rig.make_rover(), grade) for grade in _GRADES.tolist()])
+
+
+def _of_grade(rig: RigParameters, rover: Rover, grade: float) -> float:
+    mount, wheels = rover.tree.wheels[0], len(rover.wheel_names)
+    wheel = rig.ground.wheel(mount)
+    share = sum(body.mass for body in rover.tree.bodies) * EARTH_MPS2 / wheels
+    load, wanted = share * math.cos(grade), share * math.sin(grade)
+    deepest = mount.radius
+
+    def sunk(slip: float) -> float:
+        return float(brentq(lambda z: float(wheel.forces(z, slip)[1]) - load, 0.0, deepest, xtol=1e-10))
+
+    def lacks(slip: float) -> float:
+        return float(wheel.forces(sunk(slip), slip)[0]) - wanted
+
+    try:
+        slip = float(brentq(lacks, *_SLIPS, xtol=1e-8))
+    except ValueError:  # the soil does not carry it, or not up this grade
+        return math.inf
+    torque = float(wheel.forces(sunk(slip), slip)[2])
+    # rim's way over the rover's
+    turned = (1.0 / (1.0 - slip) if slip >= 0.0 else 1.0 + slip) / mount.radius
+    motors = len(rover.chain.motor_wheel)
+    return max(wheels * torque + motors * rig.drive.gear_friction, 0.0) * turned
+
+
+def traverse_of(config: Config, most_roll_deg: float = MOST_ROLL_DEG) -> Traverse:
+    """The config's rover, for ways over its scan."""
+    table, rover = energy_per_metre(config), nominal_rig(config).make_rover()
+    finite = np.isfinite(table)
+    low, high = _GRADES[finite][[0, -1]]
+
+    def cost(grade: FloatArray) -> FloatArray:
+        inside = (grade >= low) & (grade <= high)
+        return np.where(inside, np.interp(grade, _GRADES[finite], table[finite]), np.inf)
+
+    return Traverse(rover.wheel_positions(rover.neutral())[:, :2], cost, math.radians(most_roll_deg))
+
+
+def plan(
+    config: Config, start: tuple[float, float], goal: tuple[float, float], most_roll_deg: float = MOST_ROLL_DEG
+) -> Planned:
+    """The way of least energy over the config's scan, and the straight one.
+
+    Args:
+        config: with a scan.
+        start: x and y of the run [m]: x ahead of the rover's start, y to port.
+        goal: likewise.
+        most_roll_deg: largest tilt to a side [deg].
+
+    Raises:
+        ValueError: no scan, a place beside it, or no way.
+    """
+    relief, rover = nominal_rig(config).ground.relief, traverse_of(config, most_roll_deg)
+    if relief is None:
+        raise ValueError(f"ground.kind is {config.ground.kind}, allowed: scan")
+    least = least_cost(relief, rover, start, goal)
+    return Planned(least, way_along(relief, rover, least.places[[0, -1]]))
+
+
+def draw_plan(config: Config, planned: Planned) -> Figure:
+    """Both ways over lines of equal height."""
+    from matplotlib.figure import Figure
+
+    relief = nominal_rig(config).ground.relief
+    assert relief is not None
+    x, y = (first + relief.spacing * np.arange(n) for first, n in zip(relief[1:3], relief.height.shape, strict=True))
+    figure = Figure((8.0, 5.0))
+    axes = figure.subplots()
+    drawn = axes.contour(x, y, relief.height.T, levels=12, colors="#9a8f7d", linewidths=0.7)
+    axes.clabel(drawn, fontsize=7, fmt="%.2f m")
+    for way, colour, name in ((planned.straight, "#bb5566", "straight"), (planned.least, "#004488", "least energy")):
+        axes.plot(*way.places.T, color=colour, label=f"{name}: {way.length:.2f} m, {way.cost:.0f} J")
+    axes.set_aspect("equal")
+    axes.set_xlabel("x ahead of the start [m]")
+    axes.set_ylabel("y to port [m]")
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    return figure
