@@ -104,9 +104,8 @@ class CountedServosSection(ServosSection):
             if most > KNOWN_WITHIN:
                 allowed = f"angles of at most {KNOWN_WITHIN} counts either way, so that a lost count is seen"
                 depends_on = (f"{_KEY}.gear", f"{_KEY}.joints", "servos.joints")
-                yield Problem(
-                    f"{_KEY}.counts_per_turn", f"{most} counts at an end of {scale.name}", allowed, depends_on
-                )
+                found = f"{most} counts at an end of {scale.name}"
+                yield Problem(f"{_KEY}.counts_per_turn", found, allowed, depends_on)
 
 
 def _kind(name: str) -> str:

@@ -86,6 +86,11 @@ class SimMotor:
         """Count from there."""
         self._offset += self.count() - count
 
+    def power_up(self) -> None:
+        """Its controller's power was off and is on again: the encoder counts from 0."""
+        self.stop()
+        self.set_count(0)
+
     def go(self, acceleration: int, speed: int, deceleration: int, position: int) -> None:
         """Go to a position and hold it [counts, counts/s, counts/s^2]."""
 
@@ -172,6 +177,12 @@ class SimRoboClaw:
     def running(self) -> bool:
         """A motor is powered."""
         return any(motor.running for motor in self.motors)
+
+    def power_up(self) -> None:
+        """Its power was off and is on again: what was set by commands is lost."""
+        self.timeout_steps = 0
+        for motor in self.motors:
+            motor.power_up()
 
     def wake(self, now_ns: int) -> int:
         """Run its ramps and its serial time-out; when it has to be called again [ns]."""

@@ -45,6 +45,13 @@ class SimServo(SimMotor):
         """See SimMotor."""
         return math.floor(self._angle_rad() * self._counts_per_rad + 0.5) - self._offset
 
+    def power_up(self) -> None:
+        """See SimMotor: an absolute encoder keeps its count."""
+        self.stop()
+        self.pid = TUNED
+        if not self.encoder_mode & protocol.ABSOLUTE:
+            self.set_count(0)
+
     def speed_qpps(self) -> float:
         """See SimMotor."""
         return 0.0 if self._joint is None else self._servos.speed_radps(self._joint) * self._counts_per_rad
