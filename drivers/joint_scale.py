@@ -32,6 +32,7 @@ class JointScale(msgspec.Struct, frozen=True):
         highest_rad: the other one.
         rate_radps: largest commanded rate.
         acceleration_radps2: largest commanded acceleration.
+        gear: turns of the encoder's shaft in a turn of the joint.
         start_rad: where the joint stands if the controller does not know; None: nobody has confirmed it.
 
     Example:
@@ -50,6 +51,7 @@ class JointScale(msgspec.Struct, frozen=True):
     rate_radps: float
     acceleration_radps2: float
     start_rad: float | None = None
+    gear: float = 1.0
 
     def count(self, angle_rad: float) -> int:
         """Count at an angle."""
@@ -75,6 +77,16 @@ class JointScale(msgspec.Struct, frozen=True):
         per_rad = self.counts_per_turn / math.tau
         speed, acceleration = SPEED_OVER * self.rate_radps, ACCELERATION_OVER * self.acceleration_radps2
         return max(round(speed * per_rad), 1), max(round(acceleration * per_rad), 1)
+
+    @property
+    def shaft_counts(self) -> float:
+        """Counts of a turn of the encoder's shaft."""
+        return self.counts_per_turn / self.gear
+
+    @property
+    def shaft_profile(self) -> tuple[float, float]:
+        """Speed [1/min] and acceleration [1/min/s] of the encoder's shaft in the controller's own profile."""
+        return tuple(value * 60.0 / self.shaft_counts for value in self.profile)  # type: ignore[return-value]
 
     def problems(self) -> list[str]:
         """What cannot work, in words."""

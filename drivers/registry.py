@@ -23,12 +23,13 @@ from drivers.ni.loads_entry import NI_LOADS
 from drivers.roboclaw.entry import ROBOCLAW
 from drivers.roboclaw.servos_entry import ROBOCLAW_SERVOS
 from drivers.roboteq.entry import ROBOTEQ
+from drivers.roboteq.servos_entry import ROBOTEQ_SERVOS
 from drivers.vectornav.entry import VECTORNAV
 
 BUILT_IN: tuple[DriverType[Any], ...] = (
     *(ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ, NI_LOADS, MODBUS_LOADS),
     *(DIMETIX, NATNET, VECTORNAV, MODBUS_JOINTS),
-    ROBOCLAW_SERVOS,
+    *(ROBOCLAW_SERVOS, ROBOTEQ_SERVOS),
 )
 
 

@@ -32,9 +32,7 @@ class ServoJointSection(Section):
 class CountedServosSection(ServosSection):
     """Servos whose controllers count the edges of encoders."""
 
-    counts_per_turn: CountsPerTurn = Field(
-        description="encoder counts, all four edges, in a turn of its shaft"
-    )
+    counts_per_turn: CountsPerTurn = Field(description="encoder counts, all four edges, in a turn of its shaft")
     gear: Gear = Field(1.0, description="turns of the encoder's shaft in a turn of the joint")
     encoder: Literal["incremental", "absolute"] = Field(
         "incremental", description="incremental: it has lost its count after its power was off; absolute: it has not"
@@ -70,6 +68,7 @@ class CountedServosSection(ServosSection):
             rate_radps=joint.rate_radps,
             acceleration_radps2=joint.acceleration_radps2,
             start_rad=joint.start_rad if self.start else None,
+            gear=one.gear or self.gear,
         )
 
     def _one(self, name: str) -> ServoJointSection:

@@ -21,7 +21,7 @@ TUNED = PositionPid(204_800, 0, 0, 0, 2, -(2**31), 2**31 - 1)
 
 
 class SimServo(SimMotor):
-    """One channel in position mode: its set-point follows the controller's profile, and the plant's joint the set-point.
+    """One channel in position mode: its set-point follows the controller's profile, the plant's joint the set-point.
 
     An incremental encoder counts from 0 at power-up. A duty or a speed moves the set-point of the position at that
     share of the joint's largest rate, or at that speed.
@@ -40,6 +40,8 @@ class SimServo(SimMotor):
         self.pid = TUNED
         self._profile = PositionProfile()
         self.duty, self.running = 0, False
+        if not self.encoder_mode & protocol.ABSOLUTE:
+            self.set_count(0)
 
     def count(self) -> int:
         """See SimMotor."""
@@ -95,10 +97,13 @@ class SimServo(SimMotor):
 
     def ramp(self, passed_ns: int) -> bool:
         """See SimMotor."""
-        if not self.running or not self._profile.advance(passed_ns * 1e-9):
+        if not self.running:
             return False
-        self._hold()
-        return True
+        before = self._profile.position
+        moves = self._profile.advance(passed_ns * 1e-9)
+        if self._profile.position != before:
+            self._hold()
+        return moves
 
     def _begin(self) -> None:
         if not self.running:

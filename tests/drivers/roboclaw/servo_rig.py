@@ -57,6 +57,7 @@ class ServoRig:
 
     def __init__(self, folder: Path, line_time: Any, **changes: Any) -> None:
         self.time, self.joints = line_time, InstantJoints()
+        self.joints.angle[:] = [0.25] * len(NAMES)
         self.scales = tuple(scale(name, **changes) for name in NAMES)
         self.bus = RoboClawServoBus(self.joints, self.controllers, self.scales)
         self.line, self.recorder = line_time.connect(folder / "servos", self.bus, 115200)
