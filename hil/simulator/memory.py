@@ -80,9 +80,8 @@ class SimulatorMemory:
         servos = len(config.layout.servos) + 1  # as above
         angles = [(name, "<f8", (servos,)) for name in ("angle_rad", "speed_radps")]
         self.joints = box("joints", np.dtype(angles))
-        self.servo_commands = ring(
-            "servo_orders", np.dtype([("t_ns", "<i8"), ("servo_cut", "<u1", (servos,)), ("angle_rad", "<f8", (servos,))])
-        )
+        outputs = [("servo_cut", "<u1", (servos,)), ("angle_rad", "<f8", (servos,))]
+        self.servo_commands = ring("servo_orders", np.dtype([("t_ns", "<i8"), *outputs]))
         self.ground_truth = box("truth", GROUND_TRUTH)
         layout = config.layout
         self.histories = {name: box(f"true_{name}", dtype) for name, dtype in history_dtypes(layout).items()}

@@ -104,8 +104,8 @@ class SerialLines:
     def stops(self, command: dict[str, Any]) -> Answer:
         """Events that a device recorded, each with its time [ns of CLOCK_MONOTONIC].
 
-        Wheel drives and servos: stops commanded, starts, and stops by the controller's own time-out. A relay board: its switching
-        events.
+        Wheel drives and servos: stops commanded, starts, and stops by the controller's own time-out. A relay board: its
+        switching events.
         """
         device = self._of(command, self._devices)
         return {name: list(getattr(device, name)) for name in _SEEN if hasattr(device, name)}
