@@ -170,6 +170,10 @@ def _values(name: str, line: bytes, count: int) -> tuple[int, ...]:
     return tuple(int(value) for value in values)
 
 
+# Set-points of zero on both channels.
+BOTH_ZERO = go(1, 0), go(2, 0)
+
+
 class Opening:
     """The first line to a controller in any state, with or without echo: stop, zero set-points, no echo.
 
@@ -183,7 +187,7 @@ class Opening:
         frame: bytes to send.
     """
 
-    def __init__(self, zeros: tuple[str, ...] = tuple(go(channel, 0) for channel in CHANNELS)) -> None:
+    def __init__(self, zeros: tuple[str, ...] = BOTH_ZERO) -> None:
         self.frame = END + Exchange((EMERGENCY_STOP, *zeros, ECHO_OFF, FAULTS), (1,)).frame
 
     def missing(self, answer: bytes) -> int:

@@ -130,7 +130,7 @@ class RoboteqSettings(RoboteqMotorSettings, frozen=True):
 
     device, moves = "Roboteq drives", "wheel"
     reading, fastest = SPEEDS, _FASTEST
-    at_rest = tuple(protocol.go(channel, 0) for channel in protocol.CHANNELS)
+    at_rest = protocol.BOTH_ZERO
 
     max_rpm: int
     gear_ratio: float
