@@ -1,4 +1,4 @@
-"""Plays the table of the config: speeds of the rims and valves over time, over open ground."""
+"""Plays the table of the config: speeds of the rims, angles of driven joints and valves over time, over open ground."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
-from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
+from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
 from hil.recording.stored_rows import in_blocks
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Time recorded after the table, drives cut.
 AFTER_NS = 500_000_000
+# Share of its rate with which a driven joint turns to the next row, where rows are held.
+OF_HELD_RATE = 0.5
 
 
 class StimulusState(IntEnum):
@@ -63,8 +65,13 @@ class StimulusExperiment(Experiment):
         self._speeds = [tuple([speed / radius_m for speed in row]) for row in section.speeds_mps(layout)]
         self._valves = _valves(section, layout.cylinders)
         self._held = section.interpolation == "held"
-        self._change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.config.loop.rate_hz
+        change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.config.loop.rate_hz
+        self._changes = (change,) * len(layout.wheels)
         self._set = self._zeros = layout.zero_speeds
+        joints = rig.config.driven_joints
+        self._angles = section.angles_rad(joints)
+        self._turns = tuple([OF_HELD_RATE * one.rate_radps / rig.config.loop.rate_hz for one in joints])
+        self._angle = self._angles[0] if self._angles else ()
         self._next = 1
 
     def headline(self) -> str:
@@ -90,22 +97,29 @@ class StimulusExperiment(Experiment):
             self._enter(DONE, t_ns)
         if self.state != PLAY:
             self._set = self._zeros
-            return Goal(self.state, True, speed_radps=self._zeros)
+            return Goal(self.state, True, speed_radps=self._zeros, joint_angle_rad=self._angle_after())
         elapsed_ns, last = t_ns - self._since_ns, len(self._times_ns) - 1
         while self._next < last and self._times_ns[self._next] <= elapsed_ns:
             self._next += 1
         if self._speeds:
-            self._set = self._speeds_at(elapsed_ns)
+            self._set = self._between(self._speeds, self._set, self._changes, elapsed_ns)
+        if self._angles:
+            self._angle = self._between(self._angles, self._angle, self._turns, elapsed_ns)
         valves = self._valves[self._next - 1] if self._valves else ()
-        return Goal(self.state, not self._speeds, speed_radps=self._set, valves=valves)
+        return Goal(self.state, not self._speeds, speed_radps=self._set, valves=valves, joint_angle_rad=self._angle)
 
-    def _speeds_at(self, elapsed_ns: int) -> ByWheel:
+    def _angle_after(self) -> ByServo:
+        """The last angles of the table, once it is played; none before, and after a stop: the joints hold."""
+        return self._angle if self.state in (SETTLE, DONE) else ()
+
+    def _between(
+        self, rows: list[tuple[float, ...]], last: tuple[float, ...], changes: tuple[float, ...], elapsed_ns: int
+    ) -> tuple[float, ...]:
         """Between the rows around a time; held ones are reached by a ramp."""
-        before, after = self._speeds[self._next - 1], self._speeds[self._next]
+        before, after = rows[self._next - 1], rows[self._next]
         if self._held:
-            change = self._change
-            pairs = zip(before, self._set, strict=True)
-            return tuple([last + min(max(new - last, -change), change) for new, last in pairs])
+            each = zip(before, last, changes, strict=True)
+            return tuple([at + min(max(new - at, -change), change) for new, at, change in each])
         begin_ns, end_ns = self._times_ns[self._next - 1], self._times_ns[self._next]
         part = min(max((elapsed_ns - begin_ns) / (end_ns - begin_ns), 0.0), 1.0)
         return tuple([one + (later - one) * part for one, later in zip(before, after, strict=True)])
