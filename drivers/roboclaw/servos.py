@@ -13,7 +13,7 @@ from drivers.messages import JointCommand, JointSample
 from drivers.roboclaw import protocol
 from drivers.roboclaw.motors import RoboClawMotors
 from drivers.roboclaw.protocol import CommandCode, PositionPid
-from drivers.roboclaw.settings import RoboClawServoSettings
+from drivers.roboclaw.servo_settings import RoboClawServoSettings
 from drivers.roboclaw.unit import Unit
 
 _PID = (CommandCode.POSITION_PID_M1, CommandCode.POSITION_PID_M2)

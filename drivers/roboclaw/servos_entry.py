@@ -14,8 +14,8 @@ from drivers.roboclaw.section import RoboClawServosSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
+    from drivers.roboclaw.servo_settings import RoboClawServoSettings
     from drivers.roboclaw.servos import RoboClawServos
-    from drivers.roboclaw.settings import RoboClawServoSettings
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
@@ -100,7 +100,8 @@ class RoboclawServosType(ServosType[RoboClawServosSection]):
 
     def driver_settings(self, section: RoboClawServosSection, rig: RigSetup) -> RoboClawServoSettings:
         """The same in the driver's units."""
-        from drivers.roboclaw.settings import Bus, RoboClawControllerSettings, RoboClawServoSettings
+        from drivers.roboclaw.servo_settings import RoboClawServoSettings
+        from drivers.roboclaw.settings import Bus, RoboClawControllerSettings
 
         places = {joint.name: place for place, joint in enumerate(rig.servos)}
 

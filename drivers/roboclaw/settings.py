@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 import msgspec
 
 from drivers.host import line_time_s
-from drivers.joint_scale import JointScale
 from drivers.roboclaw.protocol import (
     ADDRESSES,
     READINGS,
@@ -124,6 +123,10 @@ class RoboClawBusSettings(_Places, frozen=True, kw_only=True):
         """What is read of a controller each time."""
         raise NotImplementedError
 
+    def wrong(self) -> list[str]:
+        """Its own settings that cannot work, in words."""
+        raise NotImplementedError
+
     def on(self, bus: int) -> list[RoboClawControllerSettings]:
         """Controllers of a bus."""
         return [controller for controller in self.controllers if controller.bus == bus]
@@ -173,51 +176,21 @@ class RoboClawSettings(RoboClawBusSettings, frozen=True):
         """See RoboClawBusSettings."""
         return (CommandCode.RAW_SPEEDS,) if self.raw_speed else (CommandCode.SPEED_M1, CommandCode.SPEED_M2)
 
-
-class RoboClawServoSettings(RoboClawBusSettings, frozen=True):
-    """Servos of driven joints on RoboClaw controllers.
-
-    Attributes:
-        joints: their scales, in the order of every vector by joint.
-    """
-
-    moves = "joint"
-
-    joints: tuple[JointScale, ...]
-
-    @property
-    def count(self) -> int:
+    def wrong(self) -> list[str]:
         """See RoboClawBusSettings."""
-        return len(self.joints)
-
-    def sign_of(self, motor: int) -> int:
-        """See RoboClawBusSettings."""
-        return self.joints[motor].sign
-
-    def counts_per_turn(self, motor: int) -> float:
-        """See RoboClawBusSettings."""
-        return self.joints[motor].counts_per_turn
-
-    def run_command(self, controller: RoboClawControllerSettings) -> CommandCode:
-        """See RoboClawBusSettings."""
-        if None not in controller.channels:
-            return CommandCode.GO
-        return CommandCode.GO_M1 if controller.m2 is None else CommandCode.GO_M2
-
-    @property
-    def readings(self) -> tuple[CommandCode, ...]:
-        """See RoboClawBusSettings."""
-        return (CommandCode.COUNTS,)
+        wrong = []
+        if not 0.0 < self.counts_per_rev < math.inf:
+            wrong.append(f"counts_per_rev: {self.counts_per_rev}, allowed: above 0")
+        if any(sign not in (1, -1) for sign in self.sign):
+            wrong.append(f"sign: {self.sign}, allowed: 1 and -1")
+        if not 0 <= self.acceleration_qpps2 < 2**32:
+            wrong.append(f"acceleration_qpps2: {self.acceleration_qpps2}, allowed: 0 to {2**32 - 1}")
+        return wrong
 
 
 def check(settings: RoboClawBusSettings) -> None:
     """Refuse settings that cannot work. Raises ValueError that lists all errors."""
-    wrong = _wrong_places(settings)
-    if isinstance(settings, RoboClawSettings):
-        wrong += _wrong_drives(settings)
-    if isinstance(settings, RoboClawServoSettings):
-        wrong += [problem for joint in settings.joints for problem in joint.problems()]
-    wrong += _wrong_numbers(settings)
+    wrong = [*_wrong_places(settings), *settings.wrong(), *_wrong_numbers(settings)]
     if wrong:
         raise ValueError("RoboClaw settings: " + "; ".join(wrong))
 
@@ -260,17 +233,6 @@ def _wrong_numbers(settings: RoboClawBusSettings) -> list[str]:
         wrong.append(f"answer_timeout_ms: {settings.answer_timeout_ms}, allowed: above 10 and below {longest_ms:g}")
     wrong += [f"buses: baud {bus.baud} of {bus.port}, allowed: 1200 to 1000000" for bus in settings.buses
               if not 1200 <= bus.baud <= 1_000_000]  # fmt: skip
-    return wrong
-
-
-def _wrong_drives(settings: RoboClawSettings) -> list[str]:
-    wrong = []
-    if not 0.0 < settings.counts_per_rev < math.inf:
-        wrong.append(f"counts_per_rev: {settings.counts_per_rev}, allowed: above 0")
-    if any(sign not in (1, -1) for sign in settings.sign):
-        wrong.append(f"sign: {settings.sign}, allowed: 1 and -1")
-    if not 0 <= settings.acceleration_qpps2 < 2**32:
-        wrong.append(f"acceleration_qpps2: {settings.acceleration_qpps2}, allowed: 0 to {2**32 - 1}")
     return wrong
 
 
