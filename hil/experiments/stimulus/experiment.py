@@ -128,6 +128,8 @@ class StimulusExperiment(Experiment):
         """Keys as docs/reference/summary.md lists them."""
         section, radius_m = run.config.stimulus, run.config.wheel_radius_m
         squares: NDArray[np.float64] = np.zeros(len(run.config.layout.wheels))
+        joints = list(run.config.layout.servos)
+        turned, farthest = np.zeros(len(joints)), np.zeros(len(joints))  # squares of angles, and angles [deg]
         largest, way, count = np.zeros_like(squares), 0.0, 0
         for block in in_blocks(run.ticks):
             rows = block[block["state"] == PLAY]
@@ -136,6 +138,9 @@ class StimulusExperiment(Experiment):
             error = radius_m * (rows["set_speed_radps"] - rows["wheel_speed_radps"])
             squares += (error**2).sum(axis=0)
             largest = np.maximum(largest, np.abs(error).max(axis=0))
+            if joints:
+                off = np.abs(np.degrees(rows["set_servo_angle_rad"] - rows["servo_angle_rad"]))
+                turned, farthest = turned + (off**2).sum(axis=0), np.maximum(farthest, off.max(axis=0))
             way += float(rows["speed_mps"].sum()) / run.config.loop.rate_hz
             count += len(rows)
         driven = bool(section.speeds_mps(run.config.layout)) and count
@@ -151,6 +156,7 @@ class StimulusExperiment(Experiment):
             "error_rms_mps": finite(float(np.sqrt(squares.sum() / (squares.size * count)))) if driven else None,
             "error_rms_by_wheel_mps": by_wheel if driven else None,
             "error_largest_mps": finite(float(largest.max())) if driven else None,
+            **(_of_joints(joints, np.sqrt(turned / max(count, 1)), farthest) if joints else {}),
             **super().summarise(run),
         }
 
@@ -167,6 +173,18 @@ class StimulusExperiment(Experiment):
                 quantity([summary.get("error_rms_mps"), summary.get("error_largest_mps")], "m/s", 4),
             ),
             ("root mean square of each wheel", quantity(summary.get("error_rms_by_wheel_mps"), "m/s", 4)),
+            *(
+                [
+                    (
+                        "driven joints: largest angle set less measured",
+                        quantity(summary.get("joint_error_largest_deg"), "deg", 2),
+                    ),
+                    ("root mean square of each", quantity(summary.get("joint_error_rms_deg"), "deg", 2)),
+                    ("joints, in this order", ", ".join(name.replace("_", " ") for name in summary["joints"])),
+                ]
+                if summary.get("joints")
+                else []
+            ),
             ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
         ]
         return summary_table("Stimulus", [*verdict_rows(summary), *rows, *loop_rows(summary)])
@@ -177,6 +195,15 @@ class StimulusExperiment(Experiment):
         from hil.experiments.stimulus.figure import draw_stimulus  # matplotlib takes half a second to import
 
         draw_stimulus(record, summary, path, form)
+
+
+def _of_joints(names: list[str], error_deg: NDArray[np.float64], farthest_deg: NDArray[np.float64]) -> Summary:
+    """How the driven joints followed, by joint."""
+    return {
+        "joints": names,
+        "joint_error_rms_deg": [finite(float(one)) for one in error_deg],
+        "joint_error_largest_deg": finite(float(farthest_deg.max())),
+    }
 
 
 def _valves(section: StimulusConfig, cylinders: Sequence[str]) -> list[ValveSet]:

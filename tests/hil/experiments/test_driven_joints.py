@@ -31,6 +31,8 @@ def swing(tmp_path_factory):
 def test_legs_follow_the_table_while_the_rover_drives(swing):
     _, summary, ticks = swing
     assert summary["reasons"] == []
+    assert summary["joints"] == [f"{wheel}_walking" for wheel in summary["wheels"]]
+    assert max(summary["joint_error_rms_deg"]) < summary["joint_error_largest_deg"] < 1.0
     rows = ticks[ticks["state"] == StimulusState.PLAY]
     t_s = (rows["t_ns"] - rows["t_ns"][0]) * 1e-9
     wanted = np.radians(np.interp(t_s, [0.0, 0.5, 1.3, 1.6], [5.0, 5.0, 11.0, 11.0]))
