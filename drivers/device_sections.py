@@ -14,7 +14,7 @@ from drivers.calibration import CalibratedSensor, Calibration, sensitivity_mVpN
 from drivers.messages import SensorName
 from drivers.section import Listed, Problem, Section
 
-Role = Literal["drives", "valves", "daq", "loads", "motion", "imu", "joints"]
+Role = Literal["drives", "valves", "daq", "loads", "motion", "imu", "joints", "servos"]
 # Roles of instruments that measure the rover's motion.
 INSTRUMENTS: tuple[Role, ...] = ("motion", "imu", "joints")
 T = TypeVar("T")
@@ -158,6 +158,14 @@ class JointsSection(DeviceSection):
     """Encoders of the rover's joints."""
 
     role: ClassVar[Role] = "joints"
+
+
+class ServosSection(DeviceSection):
+    """Servos of driven joints. A driver's section gives `rate_hz` its bounds."""
+
+    role: ClassVar[Role] = "servos"
+
+    rate_hz: float = Field(50.0, ge=1, le=1000, description="angles commanded and read a second")
 
 
 class Named(Section, Generic[T]):

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, T
 from drivers.channel_calibration import ChannelCalibration
 from drivers.device_sections import DeviceSection, Role
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DaqDevice, DrivesDevice, InstrumentDevice, IoDevice, PolledDevice, ValvesDevice
+from drivers.interfaces import (
+    DaqDevice,
+    DrivesDevice,
+    InstrumentDevice,
+    IoDevice,
+    PolledDevice,
+    ServosDevice,
+    ValvesDevice,
+)
 from drivers.messages import SensorName
 from drivers.section import Problem
 from drivers.valve_layout import ValveLayout
@@ -82,6 +90,26 @@ class InstrumentSetup(NamedTuple):
     delay_ns: int
 
 
+class ServoSetup(NamedTuple):
+    """A driven joint.
+
+    Attributes:
+        name: of the joint.
+        start_rad: its angle at the start.
+        lowest_rad: least angle that may be commanded.
+        highest_rad: largest one.
+        rate_radps: largest commanded speed.
+        acceleration_radps2: largest change of it.
+    """
+
+    name: str
+    start_rad: float
+    lowest_rad: float
+    highest_rad: float
+    rate_radps: float
+    acceleration_radps2: float
+
+
 class RigSetup(NamedTuple):
     """What a driver must know of the rig besides its section.
 
@@ -100,6 +128,8 @@ class RigSetup(NamedTuple):
         loads: the load channels; None: there are none.
         power_hz: how often motor currents and supply voltages are to be read at least [1/s].
         instruments: those of motion that the rig has, by role.
+        servos: the driven joints, in the order of every vector by servo.
+        servos_on_cut: what the power stage of a servo does once it is cut.
     """
 
     rover: str
@@ -116,6 +146,8 @@ class RigSetup(NamedTuple):
     loads: LoadSetup | None = None
     power_hz: float = 1.0
     instruments: Mapping[str, InstrumentSetup] = {}
+    servos: tuple[ServoSetup, ...] = ()
+    servos_on_cut: Literal["coast", "brake"] = "brake"
 
 
 class Connection(NamedTuple):
@@ -273,6 +305,24 @@ class DrivesType(DriverType[S]):
 
     def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float] | None:  # noqa: ARG002
         """Longest transaction before a cut, and time from the cut's first byte to the last stop's last byte [s]."""
+        return None
+
+
+class ServosType(DriverType[S]):
+    """A driver of servos of driven joints."""
+
+    role = "servos"
+
+    @abstractmethod
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> ServosDevice:
+        """See DriverType."""
+
+    @abstractmethod
+    def timeout(self, section: S) -> tuple[str, float]:
+        """See DrivesType."""
+
+    def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float] | None:  # noqa: ARG002
+        """See DrivesType."""
         return None
 
 

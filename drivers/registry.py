@@ -12,7 +12,7 @@ from typing import Any
 
 from drivers.device_sections import DeviceSection, Role
 from drivers.dimetix.entry import DIMETIX
-from drivers.driver_type import DaqType, DriverType, DrivesType, InstrumentType, LoadsType, ValvesType
+from drivers.driver_type import DaqType, DriverType, DrivesType, InstrumentType, LoadsType, ServosType, ValvesType
 from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
 from drivers.modbus.amplifier_entry import MODBUS_LOADS
 from drivers.modbus.encoders_entry import MODBUS_JOINTS
@@ -21,12 +21,15 @@ from drivers.natnet.entry import NATNET
 from drivers.ni.entry import NI_DAQ, NI_VALVES
 from drivers.ni.loads_entry import NI_LOADS
 from drivers.roboclaw.entry import ROBOCLAW
+from drivers.roboclaw.servos_entry import ROBOCLAW_SERVOS
 from drivers.roboteq.entry import ROBOTEQ
+from drivers.roboteq.servos_entry import ROBOTEQ_SERVOS
 from drivers.vectornav.entry import VECTORNAV
 
 BUILT_IN: tuple[DriverType[Any], ...] = (
     *(ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ, NI_LOADS, MODBUS_LOADS),
     *(DIMETIX, NATNET, VECTORNAV, MODBUS_JOINTS),
+    *(ROBOCLAW_SERVOS, ROBOTEQ_SERVOS),
 )
 
 
@@ -80,6 +83,13 @@ def loads_driver(section: DeviceSection) -> LoadsType[Any]:
     """The driver of a checked data acquisition of load channels."""
     driver = driver_of(section)
     assert isinstance(driver, LoadsType)
+    return driver
+
+
+def servos_driver(section: DeviceSection) -> ServosType[Any]:
+    """The driver of checked servos."""
+    driver = driver_of(section)
+    assert isinstance(driver, ServosType)
     return driver
 
 

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from drivers.checks import CONTROLLERS, load_problems, repeated, timeout_problems, wheel_problems
+from drivers.checks import CONTROLLERS, load_problems, timeout_problems, wheel_problems
 from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, numbered
 from drivers.host import COMPUTER, Alive, Host
+from drivers.roboclaw.bus_problems import bus_problems
 from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.section import Problem
 
@@ -38,18 +39,7 @@ class RoboclawType(DrivesType[RoboClawDrivesSection]):
 
     def check(self, section: RoboClawDrivesSection, rig: RigSetup) -> Iterator[Problem]:
         """See DriverType."""
-        places = [(controller.bus, controller.address) for controller in section.controllers]
-        for (bus, address), count in repeated(places):
-            found = f"address 0x{address:x} {count} times on bus {bus}"
-            yield Problem(CONTROLLERS, found, "each address once on a bus")
-        for bus in sorted({bus for bus, _ in places if bus >= len(section.ports)}):
-            found = f"a controller on bus {bus} of {len(section.ports)}"
-            yield Problem(
-                CONTROLLERS, found, "a bus of devices.drives.ports, counted from 0", ("devices.drives.ports",)
-            )
-        for bus in sorted(set(range(len(section.ports))) - {bus for bus, _ in places}):
-            found = f"bus {bus}, with no controller on it"
-            yield Problem("devices.drives.ports", found, "ports with controllers", (CONTROLLERS,))
+        yield from bus_problems(section)
         wheels = [wheel for controller in section.controllers for wheel in (controller.m1, controller.m2)]
         yield from wheel_problems(wheels, section.reversed, rig)
         yield from load_problems(

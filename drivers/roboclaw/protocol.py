@@ -26,6 +26,10 @@ TIMEOUT_STEP_MS = 100
 TIMEOUT_STEPS = range(1, 256)
 FULL_DUTY = 32767
 VERSION_BYTES = 48  # at most, its closing zero among them
+# Last value of a move: it takes the place of the one under way; 0: it waits for its end.
+AT_ONCE = 1
+# Bit of an encoder's mode: it is absolute, not quadrature.
+ABSOLUTE = 0x01
 _CRC = struct.Struct(">H")
 
 
@@ -40,6 +44,8 @@ class CommandCode(IntEnum):
     SPEED_M2 = 19
     RESET_COUNTS = 20
     VERSION = 21
+    SET_COUNT_M1 = 22
+    SET_COUNT_M2 = 23
     MAIN_BATTERY = 24
     DUTY_M1 = 32
     DUTY_M2 = 33
@@ -52,10 +58,18 @@ class CommandCode(IntEnum):
     RUN_ACCELERATING = 40
     PWMS = 48
     CURRENTS = 49
+    SET_POSITION_PID_M1 = 61
+    SET_POSITION_PID_M2 = 62
+    POSITION_PID_M1 = 63
+    POSITION_PID_M2 = 64
+    GO_M1 = 65
+    GO_M2 = 66
+    GO = 67
     COUNTS = 78
     RAW_SPEEDS = 79
     TEMPERATURE = 82
     STATUS = 90
+    ENCODER_MODES = 91
 
 
 # Values of each command that sets something.
@@ -71,6 +85,15 @@ SETTINGS: dict[CommandCode, struct.Struct] = {
     CommandCode.RUN_ACCELERATING_M1: struct.Struct(">Ii"),
     CommandCode.RUN_ACCELERATING_M2: struct.Struct(">Ii"),
     CommandCode.RUN_ACCELERATING: struct.Struct(">Iii"),
+    CommandCode.SET_COUNT_M1: struct.Struct(">i"),
+    CommandCode.SET_COUNT_M2: struct.Struct(">i"),
+    # D, P, I, largest integral, dead zone, lowest and highest position: not in the order in which they are read
+    CommandCode.SET_POSITION_PID_M1: struct.Struct(">IIIIIii"),
+    CommandCode.SET_POSITION_PID_M2: struct.Struct(">IIIIIii"),
+    # acceleration, speed, deceleration, position of each motor, and AT_ONCE
+    CommandCode.GO_M1: struct.Struct(">IIIiB"),
+    CommandCode.GO_M2: struct.Struct(">IIIiB"),
+    CommandCode.GO: struct.Struct(">IIIiIIIiB"),
 }
 # Values in the answer to each reading. Version is text, and status has two forms: see `version`, `status_form`.
 READINGS: dict[CommandCode, struct.Struct] = {
@@ -85,6 +108,10 @@ READINGS: dict[CommandCode, struct.Struct] = {
     CommandCode.COUNTS: struct.Struct(">II"),
     CommandCode.RAW_SPEEDS: struct.Struct(">ii"),
     CommandCode.TEMPERATURE: struct.Struct(">H"),
+    # P, I, D, largest integral, dead zone, lowest and highest position
+    CommandCode.POSITION_PID_M1: struct.Struct(">IIIIIii"),
+    CommandCode.POSITION_PID_M2: struct.Struct(">IIIIIii"),
+    CommandCode.ENCODER_MODES: struct.Struct(">BB"),
 }
 # Of those, what is read a few times a second: field of `drivers.messages.PowerSample`, and how many steps make its
 # unit. Two values are of the two motors, with their sign; one is of the controller.
@@ -201,6 +228,38 @@ def speed_qpps(values: tuple[int, ...]) -> int:
     """
     speed, backward = values
     return -abs(speed) if backward & 1 else speed
+
+
+def signed_count(count: int) -> int:
+    """Encoder count of command 78, which is sent without a sign.
+
+    Example:
+        >>> signed_count(2**32 - 3)
+        -3
+    """
+    return (count + 2**31) % 2**32 - 2**31
+
+
+class PositionPid(NamedTuple):
+    """Position loop of a motor, as command 63 or 64 reads it; the gains in 1/1024.
+
+    Attributes:
+        lowest: position that it does not leave [counts].
+        highest: the same on the other side.
+    """
+
+    p: int
+    i: int
+    d: int
+    most_integral: int
+    dead_zone: int
+    lowest: int
+    highest: int
+
+    @property
+    def as_set(self) -> tuple[int, ...]:
+        """The values of command 61 or 62, whose order is another."""
+        return self.d, self.p, self.i, *self[3:]
 
 
 def request(address: int, command: CommandCode, *values: int) -> bytes:

@@ -1,15 +1,17 @@
-"""RoboClaw wheel drives in a rig config, and how busy their buses are."""
+"""RoboClaw wheel drives and servos in a rig config, and how busy their buses are."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from drivers.device_sections import Baud, DrivesSection, Port, Wheel
 from drivers.host import line_time_s
-from drivers.roboclaw.protocol import READINGS, SLOW
+from drivers.roboclaw.protocol import READINGS, SETTINGS, SLOW, CommandCode
 from drivers.section import Listed, Section
+from drivers.servo_section import CountedServosSection, Joint
 
 CONTROLLERS = 8  # dual, on a bus: addresses 0x80 to 0x87
 # Bytes of a transaction: address, command, data, CRC; answered by 0xFF, or by data and CRC.
@@ -18,18 +20,22 @@ _SPEEDS_RAMPED = 2 + 12 + 2 + 1  # command 40
 _ENCODER_SPEED = 2 + 7  # commands 18 and 19: counts, direction, CRC
 _STATUS = 20 * (2 + 6)  # 20 times a second
 _POWER = sum(2 + READINGS[command].size + 2 for command in SLOW)
+_GO = 2 + SETTINGS[CommandCode.GO].size + 2 + 1
+_COUNTS = 2 + READINGS[CommandCode.COUNTS].size + 2
+
+OnBus = Annotated[int, Field(ge=0, le=CONTROLLERS - 1)]
+Address = Annotated[
+    int, Field(ge=0x80, le=0x87, json_schema_extra={"note": "a whole number 0x80 to 0x87, or 128 to 135"})
+]
+Ports = Annotated[Listed[Port], Field(max_length=CONTROLLERS)]
+TimeoutMs = Annotated[int, Field(ge=100, le=1000, multiple_of=100)]
 
 
 class RoboClawControllerSection(Section):
     """One dual motor controller on a RoboClaw bus."""
 
-    bus: int = Field(0, ge=0, le=CONTROLLERS - 1, description="which of the ports, counted from 0")
-    address: int = Field(
-        ge=0x80,
-        le=0x87,
-        description="as set in the controller",
-        json_schema_extra={"note": "a whole number 0x80 to 0x87, or 128 to 135"},
-    )
+    bus: OnBus = Field(0, description="which of the ports, counted from 0")
+    address: Address = Field(description="as set in the controller")
     m1: Wheel = Field(description="wheel of its motor 1")
     m2: Wheel = Field(description="wheel of its motor 2")
 
@@ -38,12 +44,10 @@ class RoboClawDrivesSection(DrivesSection):
     """Wheel drives on RoboClaw controllers, packet serial."""
 
     driver: Literal["roboclaw"] = Field(description="which driver")
-    ports: Listed[Port] = Field((), max_length=CONTROLLERS, description="of the buses, one or several controllers each")
+    ports: Ports = Field((), description="of the buses, one or several controllers each")
     baud: Baud = Field(115200, description="of every bus")
     rate_hz: float = Field(50.0, ge=1, le=500, description="set-points and encoder speeds a second")
-    timeout_ms: int = Field(
-        100, ge=100, le=1000, multiple_of=100, description="without a packet for so long a controller stops by itself"
-    )
+    timeout_ms: TimeoutMs = Field(100, description="without a packet for so long a controller stops by itself")
     counts_per_rev: float = Field(ge=1, le=1e7, description="encoder counts in a turn of the axle, gearbox included")
     acceleration_radps2: float = Field(
         0.0, ge=0, le=1000, description="ramp of the controller; 0: it follows set-points at once"
@@ -58,6 +62,39 @@ class RoboClawDrivesSection(DrivesSection):
             power_hz: how often the slow readings are read [1/s].
         """
         speeds = _SPEEDS_RAMPED if self.acceleration_radps2 > 0.0 else _SPEEDS
-        each = (speeds + 2 * _ENCODER_SPEED) * self.rate_hz + _STATUS + power_hz * _POWER
-        on_bus = [sum(controller.bus == bus for controller in self.controllers) for bus in range(len(self.ports))]
-        return [line_time_s(count * each, self.baud) for count in on_bus]
+        return _bus_loads(self, speeds + 2 * _ENCODER_SPEED, power_hz)
+
+
+class RoboClawServoControllerSection(Section):
+    """One dual motor controller on a RoboClaw bus, for one joint or two."""
+
+    bus: OnBus = Field(0, description="which of the ports, counted from 0")
+    address: Address = Field(description="as set in the controller")
+    m1: Joint | None = Field(None, description="driven joint of its motor 1; null: nothing is connected")
+    m2: Joint | None = Field(None, description="driven joint of its motor 2; null: nothing is connected")
+
+
+class RoboClawServosSection(CountedServosSection):
+    """Servos of driven joints on RoboClaw controllers in position mode, packet serial."""
+
+    driver: Literal["roboclaw"] = Field(description="which driver")
+    ports: Ports = Field((), description="of the buses, none of which is one of the wheel drives")
+    baud: Baud = Field(115200, description="of every bus")
+    rate_hz: float = Field(50.0, ge=1, le=500, description="angles commanded and read a second")
+    timeout_ms: TimeoutMs = Field(100, description="without a packet for so long a controller stops by itself")
+    controllers: Listed[RoboClawServoControllerSection] = Field(
+        (), max_length=CONTROLLERS, description="all of them; at duty 0 they do what servos.on_cut says"
+    )
+
+    def bus_loads(self, power_hz: float = 1.0) -> list[float]:
+        """As those of the drives."""
+        return _bus_loads(self, _GO + _COUNTS, power_hz)
+
+
+def _bus_loads(section: RoboClawDrivesSection | RoboClawServosSection, each: int, power_hz: float) -> list[float]:
+    """Share of its time that each bus carries bytes: so many a period and controller, and its slow readings."""
+    controllers: Sequence[RoboClawControllerSection | RoboClawServoControllerSection] = section.controllers
+    controller_s = line_time_s(each * section.rate_hz + _STATUS + power_hz * _POWER, section.baud)
+    return [
+        sum(controller.bus == bus for controller in controllers) * controller_s for bus in range(len(section.ports))
+    ]

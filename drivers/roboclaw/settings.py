@@ -1,10 +1,10 @@
-"""Settings of RoboClaw wheel drives, their limits, and the line time that they need."""
+"""Settings of motors on RoboClaw controllers, their limits, and the line time that they need."""
 
 from __future__ import annotations
 
 import math
 import struct
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -47,55 +47,85 @@ class RoboClawControllerSettings(msgspec.Struct, frozen=True):
     Attributes:
         bus: which of the buses it is on.
         address: 0x80 to 0x87.
-        wheel_m1: index of the wheel on its first channel.
-        wheel_m2: of that on its second.
+        m1: index of the wheel or joint on its first channel; None: nothing is connected there.
+        m2: of that on its second.
     """
 
     bus: int
     address: int
-    wheel_m1: int
-    wheel_m2: int
+    m1: int | None
+    m2: int | None
 
     @property
-    def wheels(self) -> tuple[int, int]:
-        """Both wheels."""
-        return self.wheel_m1, self.wheel_m2
+    def channels(self) -> tuple[int | None, int | None]:
+        """What is on both channels."""
+        return self.m1, self.m2
+
+    @property
+    def motors(self) -> tuple[int, ...]:
+        """The wheels or joints that it has."""
+        return tuple(motor for motor in self.channels if motor is not None)
 
 
-class RoboClawSettings(msgspec.Struct, frozen=True):
-    """Wheel drives on RoboClaw controllers.
+class _Places(msgspec.Struct, frozen=True):
+    """The ports, and the controllers with their motors; every wheel or joint once."""
+
+    buses: tuple[Bus, ...]
+    controllers: tuple[RoboClawControllerSettings, ...]
+
+
+class RoboClawBusSettings(_Places, frozen=True, kw_only=True):
+    """What wheel drives and servos on RoboClaw controllers have in common.
 
     Attributes:
+        moves: what a motor moves, for messages.
         buses: the ports.
-        controllers: with their wheels; every wheel once.
-        counts_per_rev: encoder counts (all four edges) of one turn of the axle.
-        sign: of each wheel, 1 or -1: -1 where the motor is mounted the other way round.
-        acceleration_qpps2: ramp of the speed [counts/s^2]; 0: none but the controller's own.
-        rate_hz: set-points and encoder speeds a second.
+        controllers: with their motors; every wheel or joint once.
+        rate_hz: set-points and encoder readings a second.
         timeout_ms: serial time-out of the controllers, in steps of 100 ms.
         answer_timeout_ms: how long an answer may take, besides line time. More than 10 ms, so that a controller with
             half a packet has dropped it before the retry. The link counts as lost after two of them (within the 50 ms
             of the fault table if 20 ms at most), and two must fit into timeout_ms.
-        raw_speed: read both speeds at once (command 79), counted over 1/300 s and therefore in steps of 300 counts/s;
-            otherwise each by itself (18, 19), filtered by the controller.
         stop_together: write the stops of all controllers of a bus at once, before any has answered; False where their
             answers collide.
         on_cut: what the power stage does at duty 0. It is set at the controller and only reported here.
         slow_hz: how often each controller's slow readings (`protocol.SLOW`) are read [1/s].
     """
 
-    buses: tuple[Bus, ...]
-    controllers: tuple[RoboClawControllerSettings, ...]
-    counts_per_rev: float
-    sign: tuple[int, ...] = (1, 1, 1, 1, 1, 1)
-    acceleration_qpps2: int = 0
+    moves: ClassVar[str]
+
     rate_hz: float = 50.0
     timeout_ms: int = 100
     answer_timeout_ms: float = 15.0
-    raw_speed: bool = False
     stop_together: bool = True
     on_cut: Literal["coast", "brake"] = "brake"
     slow_hz: float = 1.0
+
+    @property
+    def count(self) -> int:
+        """How many wheels or joints there are."""
+        raise NotImplementedError
+
+    def sign_of(self, motor: int) -> int:
+        """-1 where a motor is mounted the other way round, otherwise 1."""
+        raise NotImplementedError
+
+    def counts_per_turn(self, motor: int) -> float:
+        """Encoder counts (all four edges) of one turn of a wheel or joint."""
+        raise NotImplementedError
+
+    def run_command(self, controller: RoboClawControllerSettings) -> CommandCode:
+        """The command of a controller's set-points."""
+        raise NotImplementedError
+
+    @property
+    def readings(self) -> tuple[CommandCode, ...]:
+        """What is read of a controller each time."""
+        raise NotImplementedError
+
+    def wrong(self) -> list[str]:
+        """Its own settings that cannot work, in words."""
+        raise NotImplementedError
 
     def on(self, bus: int) -> list[RoboClawControllerSettings]:
         """Controllers of a bus."""
@@ -106,14 +136,66 @@ class RoboClawSettings(msgspec.Struct, frozen=True):
         return f"address {controller.address:#04x} on {self.buses[controller.bus].port}"
 
 
-def check(settings: RoboClawSettings) -> None:
+class RoboClawSettings(RoboClawBusSettings, frozen=True):
+    """Wheel drives on RoboClaw controllers.
+
+    Attributes:
+        counts_per_rev: encoder counts (all four edges) of one turn of the axle.
+        sign: of each wheel, 1 or -1: -1 where the motor is mounted the other way round.
+        acceleration_qpps2: ramp of the speed [counts/s^2]; 0: none but the controller's own.
+        raw_speed: read both speeds at once (command 79), counted over 1/300 s and therefore in steps of 300 counts/s;
+            otherwise each by itself (18, 19), filtered by the controller.
+    """
+
+    moves = "wheel"
+
+    counts_per_rev: float
+    sign: tuple[int, ...] = (1, 1, 1, 1, 1, 1)
+    acceleration_qpps2: int = 0
+    raw_speed: bool = False
+
+    @property
+    def count(self) -> int:
+        """See RoboClawBusSettings."""
+        return len(self.sign)
+
+    def sign_of(self, motor: int) -> int:
+        """See RoboClawBusSettings."""
+        return self.sign[motor]
+
+    def counts_per_turn(self, motor: int) -> float:  # noqa: ARG002  all wheels have the same encoders
+        """See RoboClawBusSettings."""
+        return self.counts_per_rev
+
+    def run_command(self, controller: RoboClawControllerSettings) -> CommandCode:  # noqa: ARG002  all have two motors
+        """See RoboClawBusSettings."""
+        return CommandCode.RUN_ACCELERATING if self.acceleration_qpps2 else CommandCode.RUN
+
+    @property
+    def readings(self) -> tuple[CommandCode, ...]:
+        """See RoboClawBusSettings."""
+        return (CommandCode.RAW_SPEEDS,) if self.raw_speed else (CommandCode.SPEED_M1, CommandCode.SPEED_M2)
+
+    def wrong(self) -> list[str]:
+        """See RoboClawBusSettings."""
+        wrong = []
+        if not 0.0 < self.counts_per_rev < math.inf:
+            wrong.append(f"counts_per_rev: {self.counts_per_rev}, allowed: above 0")
+        if any(sign not in (1, -1) for sign in self.sign):
+            wrong.append(f"sign: {self.sign}, allowed: 1 and -1")
+        if not 0 <= self.acceleration_qpps2 < 2**32:
+            wrong.append(f"acceleration_qpps2: {self.acceleration_qpps2}, allowed: 0 to {2**32 - 1}")
+        return wrong
+
+
+def check(settings: RoboClawBusSettings) -> None:
     """Refuse settings that cannot work. Raises ValueError that lists all errors."""
-    wrong = [*_wrong_places(settings), *_wrong_numbers(settings)]
+    wrong = [*_wrong_places(settings), *settings.wrong(), *_wrong_numbers(settings)]
     if wrong:
         raise ValueError("RoboClaw settings: " + "; ".join(wrong))
 
 
-def _wrong_places(settings: RoboClawSettings) -> list[str]:
+def _wrong_places(settings: RoboClawBusSettings) -> list[str]:
     wrong = []
     seen: set[tuple[int, int]] = set()
     for controller in settings.controllers:
@@ -127,9 +209,9 @@ def _wrong_places(settings: RoboClawSettings) -> list[str]:
                 f"controllers: address {controller.address:#04x} twice on bus {controller.bus}; give each its own"
             )
         seen.add((controller.bus, controller.address))
-    wheels = sorted(wheel for controller in settings.controllers for wheel in controller.wheels)
-    if wheels != list(range(len(settings.sign))):
-        wrong.append(f"controllers: wheels {wheels}, needed: each of 0 to {len(settings.sign) - 1} once")
+    motors = sorted(motor for controller in settings.controllers for motor in controller.motors)
+    if motors != list(range(settings.count)):
+        wrong.append(f"controllers: {settings.moves}s {motors}, needed: each of 0 to {settings.count - 1} once")
     ports = [bus.port for bus in settings.buses]
     wrong += [
         f"buses: port {port} twice; put all its controllers on one bus" for port in {*ports} if ports.count(port) > 1
@@ -138,14 +220,8 @@ def _wrong_places(settings: RoboClawSettings) -> list[str]:
     return wrong
 
 
-def _wrong_numbers(settings: RoboClawSettings) -> list[str]:
+def _wrong_numbers(settings: RoboClawBusSettings) -> list[str]:
     wrong = []
-    if not 0.0 < settings.counts_per_rev < math.inf:
-        wrong.append(f"counts_per_rev: {settings.counts_per_rev}, allowed: above 0")
-    if any(sign not in (1, -1) for sign in settings.sign):
-        wrong.append(f"sign: {settings.sign}, allowed: 1 and -1")
-    if not 0 <= settings.acceleration_qpps2 < 2**32:
-        wrong.append(f"acceleration_qpps2: {settings.acceleration_qpps2}, allowed: 0 to {2**32 - 1}")
     steps, rest = divmod(settings.timeout_ms, TIMEOUT_STEP_MS)
     if rest or steps not in TIMEOUT_STEPS:
         wrong.append(f"timeout_ms: {settings.timeout_ms}, allowed: 100 to 25500 in steps of 100")
@@ -160,18 +236,13 @@ def _wrong_numbers(settings: RoboClawSettings) -> list[str]:
     return wrong
 
 
-def speed_commands(settings: RoboClawSettings) -> tuple[CommandCode, ...]:
-    """Requests for a controller's two speeds."""
-    return (CommandCode.RAW_SPEEDS,) if settings.raw_speed else (CommandCode.SPEED_M1, CommandCode.SPEED_M2)
-
-
-def answer_s(settings: RoboClawSettings, bus: Bus) -> float:
+def answer_s(settings: RoboClawBusSettings, bus: Bus) -> float:
     """How long an answer may take, with the line time of the longest transaction [s]."""
     stop_together = len(settings.controllers) * _size(CommandCode.DUTY)
     return settings.answer_timeout_ms * 1e-3 + line_time_s(max(stop_together, 4 + VERSION_BYTES), bus.baud)
 
 
-def budget(settings: RoboClawSettings) -> float:
+def budget(settings: RoboClawBusSettings) -> float:
     """Share of each second that the transactions need: line time of requests and answers, and turnarounds.
 
     Buses are served in turn by one worker, so their times add up. Above 1 the rate cannot be held.
@@ -179,19 +250,20 @@ def budget(settings: RoboClawSettings) -> float:
     return sum(_controller_s(settings, controller) for controller in settings.controllers)
 
 
-def in_flight_s(settings: RoboClawSettings) -> float:
+def in_flight_s(settings: RoboClawBusSettings) -> float:
     """How long a cut may have to wait for its bus [s].
 
     With `stop_together` for the end of a request that is being sent, otherwise for its answer too.
     """
-    run = CommandCode.RUN_ACCELERATING if settings.acceleration_qpps2 else CommandCode.RUN
+    runs = {settings.run_command(controller) for controller in settings.controllers}
     if settings.stop_together:
-        return max(line_time_s(2 + SETTINGS[run].size + 2, bus.baud) for bus in settings.buses)
-    longest = max(_size(command) for command in (run, *speed_commands(settings), *SLOW))
+        request = max(2 + SETTINGS[run].size + 2 for run in runs)
+        return max(line_time_s(request, bus.baud) for bus in settings.buses)
+    longest = max(_size(command) for command in (*runs, *settings.readings, *SLOW))
     return max(line_time_s(longest, bus.baud) + bus.turnaround_us * 1e-6 for bus in settings.buses)
 
 
-def cut_s(settings: RoboClawSettings) -> float:
+def cut_s(settings: RoboClawBusSettings) -> float:
     """Time from the first byte of a cut to the last byte of the last stop [s]; all buses at the same time."""
     frame = 2 + SETTINGS[CommandCode.DUTY].size + 2
     times_s = []
@@ -203,11 +275,11 @@ def cut_s(settings: RoboClawSettings) -> float:
     return max(times_s) if settings.stop_together else sum(times_s)
 
 
-def _controller_s(settings: RoboClawSettings, controller: RoboClawControllerSettings) -> float:
+def _controller_s(settings: RoboClawBusSettings, controller: RoboClawControllerSettings) -> float:
     """Time of a controller's transactions in each second [s]."""
     bus = settings.buses[controller.bus]
-    run = CommandCode.RUN_ACCELERATING if settings.acceleration_qpps2 else CommandCode.RUN
-    rates = [(command, settings.rate_hz) for command in (run, *speed_commands(settings))] + [
+    each = settings.run_command(controller), *settings.readings
+    rates = [(command, settings.rate_hz) for command in each] + [
         (CommandCode.STATUS, STATUS_HZ),
         *((command, settings.slow_hz) for command in SLOW),
     ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import (
@@ -13,6 +14,7 @@ from drivers.roboclaw.protocol import (
     TIMEOUT_STEP_MS,
     CommandCode,
     Listener,
+    PositionPid,
     ReceivedRequest,
     StatusForm,
 )
@@ -39,16 +41,32 @@ _FIRST = {
     CommandCode.RUN_ACCELERATING_M1: 0,
     CommandCode.RUN_ACCELERATING_M2: 1,
     CommandCode.RUN_ACCELERATING: 0,
+    CommandCode.GO_M1: 0,
+    CommandCode.GO_M2: 1,
+    CommandCode.GO: 0,
 }
 _DUTIES = (CommandCode.DUTY_M1, CommandCode.DUTY_M2, CommandCode.DUTY)
 _ACCELERATING = (CommandCode.RUN_ACCELERATING_M1, CommandCode.RUN_ACCELERATING_M2, CommandCode.RUN_ACCELERATING)
+_GOING = (CommandCode.GO_M1, CommandCode.GO_M2, CommandCode.GO)
+_SET_COUNT = (CommandCode.SET_COUNT_M1, CommandCode.SET_COUNT_M2)
+_SET_PID = (CommandCode.SET_POSITION_PID_M1, CommandCode.SET_POSITION_PID_M2)
+# Values of a move: acceleration, speed, deceleration, position.
+_MOVE = 4
 
 
 class SimMotor:
     """One channel with its encoder.
 
-    Speeds are counted exactly, without the controller's filter.
+    Speeds are counted exactly, without the controller's filter. A wheel's position loop is not tuned: it does not move.
+
+    Attributes:
+        duty: that it reports.
+        running: it is powered.
+        encoder_mode: of its encoder.
+        pid: its position loop.
     """
+
+    encoder_mode = 0
 
     def __init__(self, wheels: Wheels, wheel: int, counts_per_rad: float, no_load_radps: float) -> None:
         self._wheels, self._wheel, self._counts_per_rad = wheels, wheel, counts_per_rad
@@ -56,6 +74,7 @@ class SimMotor:
         self._set_qpps = self._target_qpps = 0.0
         self._ramp_qpps2 = math.inf
         self._offset = 0
+        self.pid = PositionPid(0, 0, 0, 0, 0, 0, 0)
         self.duty = 0
         self.running = self._holds = False
 
@@ -63,9 +82,17 @@ class SimMotor:
         """Encoder count since it was reset."""
         return math.floor(self._wheels.angle_rad(self._wheel) * self._counts_per_rad) - self._offset
 
-    def reset_count(self) -> None:
-        """Count from 0 again."""
-        self._offset += self.count()
+    def set_count(self, count: int) -> None:
+        """Count from there."""
+        self._offset += self.count() - count
+
+    def power_up(self) -> None:
+        """Its controller's power was off and is on again: the encoder counts from 0."""
+        self.stop()
+        self.set_count(0)
+
+    def go(self, acceleration: int, speed: int, deceleration: int, position: int) -> None:
+        """Go to a position and hold it [counts, counts/s, counts/s^2]."""
 
     def speed_qpps(self) -> float:
         """Encoder speed [counts/s]."""
@@ -151,6 +178,12 @@ class SimRoboClaw:
         """A motor is powered."""
         return any(motor.running for motor in self.motors)
 
+    def power_up(self) -> None:
+        """Its power was off and is on again: what was set by commands is lost."""
+        self.timeout_steps = 0
+        for motor in self.motors:
+            motor.power_up()
+
     def wake(self, now_ns: int) -> int:
         """Run its ramps and its serial time-out; when it has to be called again [ns]."""
         passed_ns = max(now_ns - self._now_ns, 0) if self._now_ns else 0
@@ -190,8 +223,19 @@ class SimRoboClaw:
             (self.timeout_steps,) = values
         elif command is CommandCode.RESET_COUNTS:
             for motor in self.motors:
-                motor.reset_count()
-        elif not self._e_stop:
+                motor.set_count(0)
+        elif command in _SET_COUNT:
+            self.motors[_SET_COUNT.index(command)].set_count(values[0])
+        elif command in _SET_PID:
+            d, p, i, *others = values
+            self.motors[_SET_PID.index(command)].pid = PositionPid(p, i, d, *others)
+        elif self._e_stop:
+            return
+        elif command in _GOING:
+            moves = [values[place : place + _MOVE] for place in range(0, len(values) - 1, _MOVE)]
+            for motor, move in zip(self.motors[_FIRST[command] :], moves, strict=False):
+                motor.go(*move)
+        else:
             ramp, speeds = (float(values[0]), values[1:]) if command in _ACCELERATING else (math.inf, values)
             for motor, value in zip(self.motors[_FIRST[command] :], speeds, strict=False):
                 if command in _DUTIES:
@@ -216,23 +260,22 @@ class SimRoboClaw:
             CommandCode.MAIN_BATTERY: lambda: (round(one.supply_V() * 10),),
             CommandCode.TEMPERATURE: lambda: (round(self._temperature_now() * 10),),
             CommandCode.CURRENTS: lambda: tuple(round(motor.current_A() * 100) for motor in self.motors),
+            CommandCode.POSITION_PID_M1: lambda: tuple(one.pid),
+            CommandCode.POSITION_PID_M2: lambda: tuple(two.pid),
+            CommandCode.ENCODER_MODES: lambda: (one.encoder_mode, two.encoder_mode),
             CommandCode.COUNTS: lambda: (_wrap(one.count()), _wrap(two.count())),
             CommandCode.RAW_SPEEDS: lambda: tuple(RAW_HZ * round(motor.speed_qpps() / RAW_HZ) for motor in self.motors),
         }
         return READINGS[command].pack(*values[command]())
 
 
-class RoboClawBus:
+class ControllersOnBus:
     """Controllers on one bus; a `SimulatedSerialDevice`.
 
     It receives requests as the manual describes (see `Listener`), and does not answer damaged ones or other addresses.
 
     Args:
-        wheels: that they drive.
-        controllers: address and wheels of each.
-        counts_per_rev: encoder counts of one turn of an axle.
-        sign: of each wheel, -1 where its motor is mounted the other way round.
-        no_load_radps: speed of an axle at full duty, for the duty that they report while they hold a speed.
+        motors: both of each controller, by address.
         timeout_ms: serial time-out at power-up, 0 for none.
         form: how their firmware answers command 90.
         version: their version text.
@@ -246,24 +289,14 @@ class RoboClawBus:
 
     def __init__(
         self,
-        wheels: Wheels,
-        controllers: Sequence[RoboClawControllerSettings],
-        counts_per_rev: float,
+        motors: Mapping[int, tuple[SimMotor, SimMotor]],
         *,
-        sign: Sequence[int] = (1, 1, 1, 1, 1, 1),
-        no_load_radps: float = 3.0,
         timeout_ms: int = 0,
         form: StatusForm = protocol.WIDE,
         version: str = VERSION,
     ) -> None:
-        def motor(wheel: int) -> SimMotor:
-            return SimMotor(wheels, wheel, sign[wheel] * counts_per_rev / math.tau, no_load_radps)
-
         self.controllers = {
-            controller.address: SimRoboClaw(
-                (motor(controller.wheel_m1), motor(controller.wheel_m2)), timeout_ms // TIMEOUT_STEP_MS, form, version
-            )
-            for controller in controllers
+            address: SimRoboClaw(pair, timeout_ms // TIMEOUT_STEP_MS, form, version) for address, pair in motors.items()
         }
         self.stops: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
         self.starts: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
@@ -295,6 +328,38 @@ class RoboClawBus:
                 if ran != controller.running:
                     (self.stops if ran else self.starts).append((request.address, request.ended_ns))
         return answers
+
+
+class RoboClawBus(ControllersOnBus):
+    """Controllers of wheels on one bus.
+
+    Args:
+        wheels: that they drive.
+        controllers: address and wheels of each.
+        counts_per_rev: encoder counts of one turn of an axle.
+        sign: of each wheel, -1 where its motor is mounted the other way round.
+        no_load_radps: speed of an axle at full duty, for the duty that they report while they hold a speed.
+        **options: see `ControllersOnBus`.
+    """
+
+    def __init__(
+        self,
+        wheels: Wheels,
+        controllers: Sequence[RoboClawControllerSettings],
+        counts_per_rev: float,
+        *,
+        sign: Sequence[int] = (1, 1, 1, 1, 1, 1),
+        no_load_radps: float = 3.0,
+        **options: Any,
+    ) -> None:
+        def pair(controller: RoboClawControllerSettings) -> tuple[SimMotor, SimMotor]:
+            one, two = (
+                SimMotor(wheels, wheel, sign[wheel] * counts_per_rev / math.tau, no_load_radps)
+                for wheel in controller.motors
+            )
+            return one, two
+
+        super().__init__({controller.address: pair(controller) for controller in controllers}, **options)
 
 
 def _wrap(count: int) -> int:

@@ -9,7 +9,7 @@ from drivers.interfaces import ControllerState, DeviceError
 from drivers.power import ControllerPower
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import READINGS, SLOW, CommandCode, Transaction
-from drivers.roboclaw.settings import RoboClawControllerSettings, RoboClawSettings
+from drivers.roboclaw.settings import RoboClawBusSettings, RoboClawControllerSettings
 from drivers.serial.link import SerialLink
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ class Unit:
 
     Args:
         settings: of all controllers.
-        controller: address and wheels.
+        controller: address and motors.
         link: its bus.
 
     Attributes:
@@ -35,7 +35,7 @@ class Unit:
         e_stop: its emergency stop is pressed.
     """
 
-    def __init__(self, settings: RoboClawSettings, controller: RoboClawControllerSettings, link: SerialLink) -> None:
+    def __init__(self, settings: RoboClawBusSettings, controller: RoboClawControllerSettings, link: SerialLink) -> None:
         self.controller, self.link, self.where = controller, link, settings.where(controller)
         self._settings = settings
         self.reset()
@@ -79,8 +79,8 @@ class Unit:
     def _by_wheel(self, values: tuple[float, ...]) -> float | dict[int, float]:
         if len(values) == 1:
             return values[0]
-        wheels = self.controller.wheels
-        return {wheel: self._settings.sign[wheel] * value for wheel, value in zip(wheels, values, strict=True)}
+        each = zip(self.controller.channels, values, strict=True)
+        return {motor: self._settings.sign_of(motor) * value for motor, value in each if motor is not None}
 
     def identify(self) -> None:
         """Identify it, set its serial time-out and cut it. Raises DeviceError."""
@@ -115,15 +115,25 @@ class Unit:
         self.answered_ns, self.confirmed_ns = self.link.sent_ns, max(self.confirmed_ns, command_ns)
 
     def speeds(self, command: CommandCode) -> dict[int, float]:
-        """Read one or both speeds, by wheel [rad/s], positive rolling forward."""
+        """Read one or both speeds, by wheel or joint [rad/s], with the sign of its motion."""
         values = self.ask(protocol.reading(self.controller.address, command))
-        first, second = self.controller.wheels
+        first, second = self.controller.channels
         if command is CommandCode.RAW_SPEEDS:
             counts = {first: values[0], second: values[1]}
         else:
             counts = {first if command is CommandCode.SPEED_M1 else second: protocol.speed_qpps(values)}
-        turn = math.tau / self._settings.counts_per_rev
-        return {wheel: self._settings.sign[wheel] * count * turn for wheel, count in counts.items()}
+        settings = self._settings
+        return {
+            motor: settings.sign_of(motor) * count * math.tau / settings.counts_per_turn(motor)
+            for motor, count in counts.items()
+            if motor is not None
+        }
+
+    def counts(self) -> dict[int, int]:
+        """Read its encoder counts, by joint."""
+        values = self.ask(protocol.reading(self.controller.address, CommandCode.COUNTS))
+        each = zip(self.controller.channels, values, strict=True)
+        return {motor: protocol.signed_count(count) for motor, count in each if motor is not None}
 
     def ask_slowly(self, command: CommandCode) -> None:
         """Read its status, or one of SLOW."""

@@ -10,11 +10,9 @@ from drivers.interfaces import ControllerState, DeviceError
 from drivers.power import ControllerPower
 from drivers.roboteq import protocol
 from drivers.roboteq.protocol import Exchange, FaultFlag
-from drivers.roboteq.settings import SLOW, SPEEDS, STOP, RoboteqControllerSettings, RoboteqSettings
+from drivers.roboteq.settings import SLOW, STOP, RoboteqControllerSettings, RoboteqMotorSettings
 from drivers.serial.link import SerialLink
 
-NAME = "Roboteq drives"
-ZERO = Exchange((*(protocol.go(channel, 0) for channel in protocol.CHANNELS), protocol.FAULTS), (1,))
 RELEASE_STOP = Exchange((protocol.RELEASE,))
 # A controller counts as timed out from this share of its watchdog's time on.
 SILENT_AT = 0.9
@@ -25,37 +23,39 @@ class StopState(Enum):
 
     MAY_RUN = 0
     STOPPED = 1  # it has accepted the emergency stop
-    ZERO = 2  # its set-points are zero too, and it reports the stop
+    ZERO = 2  # its set-points are at rest too, and it reports the stop
 
 
 class RoboteqController:
     """Its port and its reported state.
 
     Attributes:
-        controller: its port and wheels.
+        controller: its port and motors.
         link: its port.
         stop_state: how far it is known to be stopped.
         stopped_ns: when the last byte of its newest stop was sent [ns].
-        rpm: of its motors [1/min].
+        values: of the newest reading, by channel: speeds of its motors [1/min], or counts.
         faults: last reading.
         slow: last reading of the other slow state, by query.
     """
 
     def __init__(
-        self, settings: RoboteqSettings, controller: RoboteqControllerSettings, host: Host, alive: Alive
+        self, settings: RoboteqMotorSettings, controller: RoboteqControllerSettings, host: Host, alive: Alive
     ) -> None:
         self._settings, self.controller = settings, controller
         timeout_s = settings.answer_timeout_ms * 1e-3
-        self.link = SerialLink(NAME, controller.port, settings.baud, timeout_s=timeout_s, host=host, alive=alive)
+        self.link = SerialLink(
+            settings.device, controller.port, settings.baud, timeout_s=timeout_s, host=host, alive=alive
+        )
         self.stop_state, self.stopped_ns, self._fed_ns = StopState.MAY_RUN, -1, 0
-        self.rpm, self.faults = (0, 0), FaultFlag(0)
+        self.values, self.faults = (0, 0), FaultFlag(0)
         self.slow: dict[str, tuple[int, ...]] = {}
         self._read_ns = dict.fromkeys((protocol.AMPS, protocol.VOLTS), -1)
 
     def open(self) -> None:
         """Stop it, before anything else. Raises DeviceError."""
         self.link.open()
-        self.stop_state, opening = StopState.MAY_RUN, protocol.Opening()
+        self.stop_state, opening = StopState.MAY_RUN, protocol.Opening(self._settings.at_rest)
         self.faults = self.link.ask(opening.frame, opening.missing, opening.decode)
         self._see(
             "stopped by !EX",
@@ -63,26 +63,33 @@ class RoboteqController:
             True,
             "is it a controller with firmware 1.8?",
         )
-        self.stop_state = StopState.ZERO
+        self.stop_state = StopState.ZERO if self._settings.at_rest else StopState.STOPPED
 
     def set_up(self) -> None:
         """Set its watchdog, and check its configuration against the settings. Raises DeviceError."""
         self.ask(Exchange((protocol.set_watchdog(self._settings.watchdog_ms),)))
         self._read("watchdog [ms]", protocol.WATCHDOG, self._settings.watchdog_ms)
-        for channel in protocol.CHANNELS:
-            mode = f"MMOD of channel {channel} ({'open loop' if self._settings.open_loop else 'closed-loop speed'})"
-            self._read(mode, protocol.operating_mode(channel), self._settings.operating_mode)
-            self._read(f"MXRPM of channel {channel}", protocol.full_speed(channel), self._settings.max_rpm)
+        for channel, motor in self.by_channel:
+            for what, query, needed in self._settings.needed(channel, motor):
+                self._read(what, query, needed)
 
     def to_cut(self) -> Exchange | None:
         """Request that it still needs to be known as stopped."""
-        return {StopState.MAY_RUN: STOP, StopState.STOPPED: ZERO, StopState.ZERO: None}[self.stop_state]
+        return {StopState.MAY_RUN: STOP, StopState.STOPPED: self.zero, StopState.ZERO: None}[self.stop_state]
 
-    def run(self, values: tuple[int, int]) -> Exchange:
-        """Set-points of both channels, in thousandths."""
-        return Exchange(
-            tuple(protocol.go(channel, value) for channel, value in zip(protocol.CHANNELS, values, strict=True))
+    @property
+    def zero(self) -> Exchange:
+        """Set-points at rest, and the faults: zero; in position mode the counts that were read last."""
+        commands = self._settings.at_rest or tuple(
+            protocol.go_to(channel, self.values[channel - 1]) for channel, _ in self.by_channel
         )
+        return Exchange((*commands, protocol.FAULTS), (1,))
+
+    @property
+    def by_channel(self) -> list[tuple[int, int]]:
+        """Its channels that have a motor, each with it."""
+        each = zip(protocol.CHANNELS, self.controller.channels, strict=True)
+        return [(channel, motor) for channel, motor in each if motor is not None]
 
     def silent(self, now_ns: int) -> bool:
         """Whether its watchdog may have stopped it: any next command would then let it run again."""
@@ -102,12 +109,12 @@ class RoboteqController:
             self._fed_ns = self.link.sent_ns
         if exchange == STOP:
             self.stop_state, self.stopped_ns = StopState.STOPPED, self.link.sent_ns
-        elif exchange in (ZERO, SLOW[0]):
+        elif exchange == SLOW[0] or exchange.stops_and_reports:
             self.faults = FaultFlag(values[0][0])
-            if exchange == ZERO:
+            if exchange.stops_and_reports:
                 self.stop_state = StopState.ZERO if self.faults & FaultFlag.EMERGENCY_STOP else StopState.MAY_RUN
-        elif exchange == SPEEDS:
-            self.rpm = (values[0][0], values[0][1])
+        elif exchange == self._settings.reading:
+            self.values = (values[0][0], values[0][1])
         elif exchange in SLOW:
             self.slow[exchange.commands[0]] = values[0]
             if exchange.commands[0] in self._read_ns:
@@ -127,8 +134,8 @@ class RoboteqController:
         """The same, item by item."""
         volts, amps = self.slow.get(protocol.VOLTS), self.slow.get(protocol.AMPS, (math.nan,) * len(protocol.CHANNELS))
         return ControllerState(
-            f"{NAME} on {self.controller.port}",
-            f"closed-loop speed, MXRPM {self._settings.max_rpm}, watchdog {self._settings.watchdog_ms} ms",
+            f"{self._settings.device} on {self.controller.port}",
+            f"{self._settings.mode}, watchdog {self._settings.watchdog_ms} ms",
             volts[1] * 0.1 if volts else math.nan,
             tuple(amp * 0.1 for amp in amps),
             ", ".join(self._troubles()),
@@ -138,8 +145,9 @@ class RoboteqController:
         """Its newest readings."""
         state = self.state()
         currents = {
-            wheel: self._settings.sign[wheel] * current
-            for wheel, current in zip(self.controller.wheels, state.currents_A, strict=True)
+            motor: self._settings.sign_of(motor) * current
+            for motor, current in zip(self.controller.channels, state.currents_A, strict=True)
+            if motor is not None
         }
         return ControllerPower(min(self._read_ns.values()), {"current_A": currents, "supply_V": state.supply_V})
 
@@ -159,4 +167,5 @@ class RoboteqController:
 
     def _see(self, what: str, found: int, needed: int, remedy: str) -> None:
         if found != needed:
-            raise DeviceError(f"{NAME} on {self.controller.port}: {what}: found {found}, needed {needed}; {remedy}")
+            device = f"{self._settings.device} on {self.controller.port}"
+            raise DeviceError(f"{device}: {what}: found {found}, needed {needed}; {remedy}")

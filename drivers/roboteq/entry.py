@@ -100,10 +100,10 @@ class RoboteqType(DrivesType[RoboteqDrivesSection]):
             numbered(self.name, place): SimulatedPort(
                 RoboteqDevice(
                     ports.wheels,
-                    controller.wheels,
+                    controller.motors,
                     max_rpm=given.max_rpm,
                     gear_ratio=given.gear_ratio,
-                    sign=(given.sign[controller.wheel_1], given.sign[controller.wheel_2]),
+                    sign=[given.sign[wheel] for wheel in controller.motors],
                     open_loop=given.open_loop,
                 ),
                 given.baud,

@@ -22,7 +22,10 @@ EMERGENCY_STOP, RELEASE = "!EX", "!MG"
 ECHO_OFF = "^ECHOF 1"
 SPEEDS, AMPS, VOLTS, FAULTS, MOTOR_FLAGS = "?S", "?A", "?V", "?FF", "?FM"
 WATCHDOG = "~RWD"
-OPEN_LOOP, CLOSED_LOOP_SPEED = 0, 1  # MMOD
+OPEN_LOOP, CLOSED_LOOP_SPEED, COUNT_POSITION = 0, 1, 3  # MMOD
+COUNTS = "?C"
+# Longest value of an answer, with its sign and a mark between two.
+_VALUE_BYTES, _COUNT_BYTES = 7, 11
 MAX_COMMAND = 64
 _COMMAND = re.compile(r"([!?^~]) *([A-Z]+)((?: +-?[0-9]{1,9})*) *")
 _VALUE = rb"(?:0|-?[1-9][0-9]{0,8})"
@@ -68,6 +71,27 @@ def go(channel: int, value: int) -> str:
     return f"!G {channel} {value}"
 
 
+def go_to(channel: int, count: int) -> str:
+    """Go to an absolute count and hold it, in count position mode."""
+    return f"!P {channel} {count}"
+
+
+def set_count(channel: int, count: int) -> str:
+    """Load an encoder's counter."""
+    return f"!C {channel} {count}"
+
+
+def set_profile(channel: int, speed_rpm: int, tenths_rpm_per_s: int) -> tuple[str, str, str]:
+    """Set speed, acceleration and deceleration of the moves in position mode."""
+    accelerations = f"!AC {channel} {tenths_rpm_per_s}", f"!DC {channel} {tenths_rpm_per_s}"
+    return f"!S {channel} {speed_rpm}", *accelerations
+
+
+def pulses_per_turn(channel: int) -> str:
+    """Read an encoder's pulses in a turn, a quarter of its counts."""
+    return f"~EPPR {channel}"
+
+
 def set_watchdog(time_ms: int) -> str:
     """How long a controller runs without a `!` command [ms]."""
     return f"^RWD {time_ms}"
@@ -100,12 +124,18 @@ class Exchange(NamedTuple):
         return ALSO_END.join(command.encode() for command in self.commands) + END
 
     @property
+    def stops_and_reports(self) -> bool:
+        """It sets something at rest, and asks for the faults."""
+        return self.commands[0][0] == "!" and self.commands[-1] == FAULTS
+
+    @property
     def longest_answer(self) -> int:
-        """Bytes of the answer, at most [values of five digits and a sign]."""
+        """Bytes of the answer, at most [values of five digits and a sign, counts of nine]."""
         done = sum(command[0] in "!^" for command in self.commands)
         queries = [command for command in self.commands if command[0] in "?~"]
         return 2 * done + sum(
-            len(_name(query)) + 1 + 7 * count for query, count in zip(queries, self.counts, strict=True)
+            len(_name(query)) + 1 + (_COUNT_BYTES if query == COUNTS else _VALUE_BYTES) * count
+            for query, count in zip(queries, self.counts, strict=True)
         )
 
     def missing(self, answer: bytes) -> int:
@@ -140,18 +170,24 @@ def _values(name: str, line: bytes, count: int) -> tuple[int, ...]:
     return tuple(int(value) for value in values)
 
 
+# Set-points of zero on both channels.
+BOTH_ZERO = go(1, 0), go(2, 0)
+
+
 class Opening:
     """The first line to a controller in any state, with or without echo: stop, zero set-points, no echo.
 
     The carriage return at its beginning ends a partial line of a dead host. The stop comes first: after a time-out of
     its watchdog a controller resumes its old speed with any next command.
 
+    Args:
+        zeros: commands that set the set-points to zero, where zero is at rest.
+
     Attributes:
         frame: bytes to send.
     """
 
-    def __init__(self) -> None:
-        zeros = tuple(go(channel, 0) for channel in CHANNELS)
+    def __init__(self, zeros: tuple[str, ...] = BOTH_ZERO) -> None:
         self.frame = END + Exchange((EMERGENCY_STOP, *zeros, ECHO_OFF, FAULTS), (1,)).frame
 
     def missing(self, answer: bytes) -> int:

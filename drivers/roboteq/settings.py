@@ -1,12 +1,14 @@
-"""Settings of Roboteq wheel drives, their limits, and the line time that they need."""
+"""Settings of motors on Roboteq controllers, their limits, and the line time that they need."""
 
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import msgspec
 
 from drivers.host import line_time_s
+from drivers.joint_scale import JointScale
 from drivers.roboteq import protocol
 from drivers.roboteq.protocol import Exchange
 
@@ -23,8 +25,10 @@ SLOW = (
     Exchange((protocol.VOLTS,), (3,)),
 )
 SPEEDS = Exchange((protocol.SPEEDS,), (2,))
+COUNTS = Exchange((protocol.COUNTS,), (2,))
 STOP = Exchange((protocol.EMERGENCY_STOP,))
 _FASTEST = Exchange(tuple(protocol.go(channel, -protocol.FULL_SCALE) for channel in protocol.CHANNELS))
+_FARTHEST = Exchange(tuple(protocol.go_to(channel, -10_000_000) for channel in protocol.CHANNELS))
 
 
 class RoboteqControllerSettings(msgspec.Struct, frozen=True):
@@ -32,51 +36,138 @@ class RoboteqControllerSettings(msgspec.Struct, frozen=True):
 
     Attributes:
         port: path.
-        wheel_1: index of the wheel on its first channel.
-        wheel_2: of that on its second.
+        motor_1: index of the wheel or joint on its first channel; None: nothing is connected there.
+        motor_2: of that on its second.
     """
 
     port: str
-    wheel_1: int
-    wheel_2: int
+    motor_1: int | None
+    motor_2: int | None
 
     @property
-    def wheels(self) -> tuple[int, int]:
-        """Both wheels."""
-        return self.wheel_1, self.wheel_2
+    def channels(self) -> tuple[int | None, int | None]:
+        """What is on both channels."""
+        return self.motor_1, self.motor_2
+
+    @property
+    def motors(self) -> tuple[int, ...]:
+        """The wheels or joints that it has."""
+        return tuple(motor for motor in self.channels if motor is not None)
 
 
-class RoboteqSettings(msgspec.Struct, frozen=True):
-    """Wheel drives on Roboteq controllers, in closed-loop speed mode or open loop.
+class _Controllers(msgspec.Struct, frozen=True):
+    """The controllers with their motors; every wheel or joint once."""
+
+    controllers: tuple[RoboteqControllerSettings, ...]
+
+
+class RoboteqMotorSettings(_Controllers, frozen=True, kw_only=True):
+    """What wheel drives and servos on Roboteq controllers have in common.
 
     Attributes:
-        controllers: with their wheels; every wheel once.
-        max_rpm: speed of the motor at command 1000 [1/min]; must match the controllers' configuration.
-        gear_ratio: turns of the motor for one of the axle.
-        sign: of each wheel, 1 or -1: -1 where the motor is mounted the other way round.
+        device: name for people.
+        moves: what a motor moves, for messages.
+        reading: what is read each time.
+        at_rest: commands that set both set-points to zero; empty where zero is not at rest.
+        fastest: set-points of both channels, the longest.
+        controllers: with their motors; every wheel or joint once.
         baud: of all ports, 8N1.
-        rate_hz: set-points and speeds a second.
+        rate_hz: set-points and readings a second.
         watchdog_ms: how long a controller runs without a command.
         answer_timeout_ms: how long an answer may take, line time included; a quarter of watchdog_ms at most.
         turnaround_us: from the last byte of a request to the first of its answer, the adapter's delay included [us].
-        open_loop: a command is a duty, not a speed; must match the controllers' configuration.
     """
 
-    controllers: tuple[RoboteqControllerSettings, ...]
-    max_rpm: int
-    gear_ratio: float
-    sign: tuple[int, ...] = (1, 1, 1, 1, 1, 1)
+    device: ClassVar[str]
+    moves: ClassVar[str]
+    reading: ClassVar[Exchange]
+    at_rest: ClassVar[tuple[str, ...]]
+    fastest: ClassVar[Exchange]
+
     baud: int = 115200
     rate_hz: float = 50.0
     watchdog_ms: int = 100
     answer_timeout_ms: float = 20.0
     turnaround_us: int = 500
+
+    @property
+    def count(self) -> int:
+        """How many wheels or joints there are."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> str:
+        """How the controllers are set up, for messages."""
+        raise NotImplementedError
+
+    def sign_of(self, motor: int) -> int:
+        """-1 where a motor is mounted the other way round, otherwise 1."""
+        raise NotImplementedError
+
+    def needed(self, channel: int, motor: int) -> tuple[tuple[str, str, int], ...]:
+        """What the configuration of a channel must be: words, query, value."""
+        raise NotImplementedError
+
+    def wrong(self) -> list[str]:
+        """Its own settings that cannot work, in words."""
+        raise NotImplementedError
+
+    def exchange_s(self, exchange: Exchange) -> float:
+        """Longest time of a request and its answer [s]."""
+        size = len(exchange.frame) + exchange.longest_answer
+        return line_time_s(size, self.baud) + self.turnaround_us * 1e-6
+
+
+class RoboteqSettings(RoboteqMotorSettings, frozen=True):
+    """Wheel drives on Roboteq controllers, in closed-loop speed mode or open loop.
+
+    Attributes:
+        max_rpm: speed of the motor at command 1000 [1/min]; must match the controllers' configuration.
+        gear_ratio: turns of the motor for one of the axle.
+        sign: of each wheel, 1 or -1: -1 where the motor is mounted the other way round.
+        open_loop: a command is a duty, not a speed; must match the controllers' configuration.
+    """
+
+    device, moves = "Roboteq drives", "wheel"
+    reading, fastest = SPEEDS, _FASTEST
+    at_rest = protocol.BOTH_ZERO
+
+    max_rpm: int
+    gear_ratio: float
+    sign: tuple[int, ...] = (1, 1, 1, 1, 1, 1)
     open_loop: bool = False
 
     @property
-    def operating_mode(self) -> int:
-        """MMOD of every channel."""
-        return protocol.OPEN_LOOP if self.open_loop else protocol.CLOSED_LOOP_SPEED
+    def count(self) -> int:
+        """See RoboteqMotorSettings."""
+        return len(self.sign)
+
+    @property
+    def mode(self) -> str:
+        """See RoboteqMotorSettings."""
+        return f"{'open loop' if self.open_loop else 'closed-loop speed'}, MXRPM {self.max_rpm}"
+
+    def sign_of(self, motor: int) -> int:
+        """See RoboteqMotorSettings."""
+        return self.sign[motor]
+
+    def needed(self, channel: int, motor: int) -> tuple[tuple[str, str, int], ...]:  # noqa: ARG002  all are alike
+        """See RoboteqMotorSettings."""
+        mode = f"MMOD of channel {channel} ({'open loop' if self.open_loop else 'closed-loop speed'})"
+        value = protocol.OPEN_LOOP if self.open_loop else protocol.CLOSED_LOOP_SPEED
+        speed = f"MXRPM of channel {channel}", protocol.full_speed(channel), self.max_rpm
+        return (mode, protocol.operating_mode(channel), value), speed
+
+    def wrong(self) -> list[str]:
+        """See RoboteqMotorSettings."""
+        wrong = []
+        if any(sign not in (1, -1) for sign in self.sign):
+            wrong.append(f"sign: {self.sign}, allowed: 1 and -1")
+        if not 10 <= self.max_rpm <= 65535:
+            wrong.append(f"max_rpm: {self.max_rpm}, allowed: 10 to 65535")
+        if not 0.0 < self.gear_ratio < math.inf:
+            wrong.append(f"gear_ratio: {self.gear_ratio}, allowed: above 0")
+        return wrong
 
     @property
     def full_speed_radps(self) -> float:
@@ -95,26 +186,61 @@ class RoboteqSettings(msgspec.Struct, frozen=True):
         """Axle speed of a motor speed [1/min]."""
         return self.sign[wheel] * rpm * RPM / self.gear_ratio
 
-    def exchange_s(self, exchange: Exchange) -> float:
-        """Longest time of a request and its answer [s]."""
-        size = len(exchange.frame) + exchange.longest_answer
-        return line_time_s(size, self.baud) + self.turnaround_us * 1e-6
+
+class RoboteqServoSettings(RoboteqMotorSettings, frozen=True):
+    """Servos of driven joints on Roboteq controllers, in closed-loop count position mode.
+
+    Attributes:
+        joints: their scales, in the order of every vector by joint.
+    """
+
+    device, moves = "Roboteq servos", "joint"
+    reading, fastest = COUNTS, _FARTHEST
+    at_rest = ()
+
+    joints: tuple[JointScale, ...]
+
+    @property
+    def count(self) -> int:
+        """See RoboteqMotorSettings."""
+        return len(self.joints)
+
+    @property
+    def mode(self) -> str:
+        """See RoboteqMotorSettings."""
+        return "closed-loop count position"
+
+    def sign_of(self, motor: int) -> int:
+        """See RoboteqMotorSettings."""
+        return self.joints[motor].sign
+
+    def needed(self, channel: int, motor: int) -> tuple[tuple[str, str, int], ...]:
+        """See RoboteqMotorSettings."""
+        mode = f"MMOD of channel {channel} ({self.mode})"
+        pulses = round(self.joints[motor].shaft_counts / 4.0)
+        encoder = f"EPPR of channel {channel} ({self.joints[motor].name})", protocol.pulses_per_turn(channel), pulses
+        return (mode, protocol.operating_mode(channel), protocol.COUNT_POSITION), encoder
+
+    def wrong(self) -> list[str]:
+        """See RoboteqMotorSettings."""
+        wrong = [problem for joint in self.joints for problem in joint.problems()]
+        for joint in self.joints:
+            if joint.absolute:
+                wrong.append(f"encoder of {joint.name}: absolute, allowed: incremental")
+            if abs(joint.shaft_counts / 4.0 - round(joint.shaft_counts / 4.0)) > 1e-6:
+                wrong.append(f"counts_per_turn of {joint.name}: {joint.shaft_counts:g}, allowed: a multiple of 4")
+        return wrong
 
 
-def check(settings: RoboteqSettings) -> None:
+def check(settings: RoboteqMotorSettings) -> None:
     """Refuse settings that cannot work. Raises ValueError that lists all errors."""
     wrong: list[str] = []
-    wheels = sorted(wheel for controller in settings.controllers for wheel in controller.wheels)
-    if wheels != list(range(len(settings.sign))):
-        wrong.append(f"controllers: wheels {wheels}, needed: each of 0 to {len(settings.sign) - 1} once")
+    motors = sorted(motor for controller in settings.controllers for motor in controller.motors)
+    if motors != list(range(settings.count)):
+        wrong.append(f"controllers: {settings.moves}s {motors}, needed: each of 0 to {settings.count - 1} once")
     ports = [controller.port for controller in settings.controllers]
     wrong += [f"controllers: port {port} twice; each has its own" for port in {*ports} if ports.count(port) > 1]
-    if any(sign not in (1, -1) for sign in settings.sign):
-        wrong.append(f"sign: {settings.sign}, allowed: 1 and -1")
-    if not 10 <= settings.max_rpm <= 65535:
-        wrong.append(f"max_rpm: {settings.max_rpm}, allowed: 10 to 65535")
-    if not 0.0 < settings.gear_ratio < math.inf:
-        wrong.append(f"gear_ratio: {settings.gear_ratio}, allowed: above 0")
+    wrong += settings.wrong()
     if not 1200 <= settings.baud <= 1_000_000:
         wrong.append(f"baud: {settings.baud}, allowed: 1200 to 1000000")
     if not 10 <= settings.watchdog_ms <= 65000:
@@ -132,21 +258,21 @@ def check(settings: RoboteqSettings) -> None:
         raise ValueError("Roboteq settings: " + "; ".join(wrong))
 
 
-def budget(settings: RoboteqSettings) -> float:
+def budget(settings: RoboteqMotorSettings) -> float:
     """Share of each second that the transactions need: line time of requests and answers, and turnarounds.
 
     Set-points and speeds are exchanged on all ports at the same time. Above 1 the rate cannot be held.
     """
-    each_s = settings.exchange_s(_FASTEST) + settings.exchange_s(SPEEDS)
+    each_s = settings.exchange_s(settings.fastest) + settings.exchange_s(settings.reading)
     slow_s = max(settings.exchange_s(exchange) for exchange in SLOW)
     return settings.rate_hz * (each_s + slow_s)
 
 
-def in_flight_s(settings: RoboteqSettings) -> float:
+def in_flight_s(settings: RoboteqMotorSettings) -> float:
     """Longest transaction that a cut may have to wait for, turnaround included [s]."""
-    return max(settings.exchange_s(exchange) for exchange in (_FASTEST, SPEEDS, *SLOW))
+    return max(settings.exchange_s(exchange) for exchange in (settings.fastest, settings.reading, *SLOW))
 
 
-def cut_s(settings: RoboteqSettings) -> float:
+def cut_s(settings: RoboteqMotorSettings) -> float:
     """Time from the first byte of a cut to the last byte of its stop [s]; on all ports at the same time."""
     return line_time_s(len(STOP.frame), settings.baud)

@@ -1,8 +1,9 @@
-"""A dual-channel Roboteq controller in closed-loop speed mode or open loop, simulated at the protocol level."""
+"""A dual-channel Roboteq controller with wheels, simulated at the protocol level."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 
 from drivers.roboteq import protocol
 from drivers.roboteq.protocol import FaultFlag, MotorFlag, RoboteqCommand
@@ -10,21 +11,12 @@ from drivers.roboteq.settings import RPM
 from drivers.sim.protocol.plant_ports import NEVER_NS, Wheels
 
 
-class RoboteqDevice:
-    """A `SimulatedSerialDevice`: one controller on its port, with the two wheels on its channels.
-
-    Simplified: a command acts at once, without the controller's ramps. In closed loop a set-point of zero holds the
-    speed at zero, and so does the stop of the watchdog; only an emergency stop switches the output off. In open loop
-    each of them is a duty of zero. The echo comes with the answers.
-    Set-points are accepted during an emergency stop, and obeyed when it is over.
+class SimRoboteq(ABC):
+    """A `SimulatedSerialDevice`: one controller on its port. The echo comes with the answers.
 
     Args:
-        wheels: wheels of the rig.
-        channels: which of them are on its two channels.
-        max_rpm: MXRPM, speed of the motor at command 1000 [1/min].
-        gear_ratio: turns of the motor for one of the axle.
-        sign: of each channel, -1 where the motor is mounted the other way round.
-        open_loop: set up for it (MMOD 0): a command is a duty in thousandths.
+        settings: its configuration, by name; of each the value, or that of both channels.
+        queries: what it reads, by name.
 
     Attributes:
         pressed: its emergency stop is pressed; takes effect with the next `wake`, and lasts until `!MG` after it.
@@ -34,34 +26,35 @@ class RoboteqDevice:
         stops: end times of commands that stopped both channels [ns], oldest first.
     """
 
-    def __init__(
-        self,
-        wheels: Wheels,
-        channels: tuple[int, int],
-        *,
-        max_rpm: int,
-        gear_ratio: float,
-        sign: tuple[int, int] = (1, 1),
-        open_loop: bool = False,
-    ) -> None:
-        self._wheels, self._channels, self._gear_ratio, self._sign = wheels, channels, gear_ratio, sign
-        mode = protocol.OPEN_LOOP if open_loop else protocol.CLOSED_LOOP_SPEED
-        self._settings = {"MXRPM": [max_rpm, max_rpm], "MMOD": [mode] * 2, "RWD": [1000]}
-        self._settings["ECHOF"] = [0]
+    def __init__(self, settings: dict[str, list[int]], queries: dict[str, Callable[[], tuple[int, ...]]]) -> None:
+        self._settings = {"RWD": [1000], "ECHOF": [0], **settings}
         self._buffer = b""
         self._fed_ns: int | None = None  # not before the first command
-        self._values, self._stopped = [0, 0], False
-        self._driven: list[tuple[int, bool]] = [(0, True), (0, True)]  # set-point, and whether the output is cut
+        self._stopped = False
         self.pressed = self.timed_out = False
         self.faults = FaultFlag(0)
         self.stops: list[int] = []
         self._queries: dict[str, Callable[[], tuple[int, ...]]] = {
-            "S": lambda: (self._rpm(0), self._rpm(1)),
-            "A": lambda: (self._tenths_A(0), self._tenths_A(1)),
-            "V": lambda: (120, round(10.0 * wheels.supply_V()), 4980),
             "FF": lambda: (self.faults | (FaultFlag.EMERGENCY_STOP if self._stopped else 0),),
             "FM": lambda: (MotorFlag.SAFETY_STOP if self.timed_out else 0,) * 2,
+            **queries,
         }
+
+    @abstractmethod
+    def _drive(self) -> None:
+        """Command the motors by set-points, watchdog and emergency stop."""
+
+    @abstractmethod
+    def _powered(self) -> bool:
+        """A motor moves, or is held, by a set-point."""
+
+    @abstractmethod
+    def _take(self, name: str, numbers: tuple[int, ...]) -> bool:
+        """Take set-points of a `!` command; whether it is one."""
+
+    def _later(self, now_ns: int) -> int:  # noqa: ARG002
+        """Move what moves by itself; when it goes on [ns]."""
+        return NEVER_NS
 
     @property
     def watchdog_ms(self) -> int:
@@ -85,7 +78,7 @@ class RoboteqDevice:
         if now_ns >= over_ns:
             self.timed_out, over_ns = True, NEVER_NS
         self._drive()
-        return over_ns
+        return min(over_ns, self._later(now_ns))
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
         """Receive bytes of a host; the bytes sent back."""
@@ -142,24 +135,69 @@ class RoboteqDevice:
 
     def _do(self, command: RoboteqCommand, t_ns: int) -> bool:
         """Obey a `!` command. Any of them feeds the watchdog and ends its stop: the motors resume their old speeds."""
-        numbers, channels, full = command.numbers, protocol.CHANNELS, protocol.FULL_SCALE
-        if command.name == "G" and len(numbers) == 2 and numbers[0] in channels and -full <= numbers[1] <= full:
-            self._values[numbers[0] - 1] = numbers[1]
-        elif (command.name, numbers) == ("EX", ()):
+        if (command.name, command.numbers) == ("EX", ()):
             self._stopped = True
-        elif (command.name, numbers) == ("MG", ()):
+        elif (command.name, command.numbers) == ("MG", ()):
             self._stopped = self.pressed
-        else:
+        elif not self._take(command.name, command.numbers):
             return False
         self._fed_ns, self.timed_out = t_ns, False
-        ran = any(value for value, _ in self._driven)
+        ran = self._powered()
         self._drive()
-        if ran and not any(value for value, _ in self._driven):
+        if ran and not self._powered():
             self.stops.append(t_ns)
         return True
 
+
+class RoboteqDevice(SimRoboteq):
+    """A controller with two wheels on its channels, in closed-loop speed mode or open loop.
+
+    Simplified: a command acts at once, without the controller's ramps. In closed loop a set-point of zero holds the
+    speed at zero, and so does the stop of the watchdog; only an emergency stop switches the output off. In open loop
+    each of them is a duty of zero.
+    Set-points are accepted during an emergency stop, and obeyed when it is over.
+
+    Args:
+        wheels: wheels of the rig.
+        channels: which of them are on its two channels.
+        max_rpm: MXRPM, speed of the motor at command 1000 [1/min].
+        gear_ratio: turns of the motor for one of the axle.
+        sign: of each channel, -1 where the motor is mounted the other way round.
+        open_loop: set up for it (MMOD 0): a command is a duty in thousandths.
+    """
+
+    def __init__(
+        self,
+        wheels: Wheels,
+        channels: Sequence[int],
+        *,
+        max_rpm: int,
+        gear_ratio: float,
+        sign: Sequence[int] = (1, 1),
+        open_loop: bool = False,
+    ) -> None:
+        self._wheels, self._channels, self._gear_ratio, self._sign = wheels, channels, gear_ratio, sign
+        mode = protocol.OPEN_LOOP if open_loop else protocol.CLOSED_LOOP_SPEED
+        self._values = [0, 0]
+        self._driven: list[tuple[int, bool]] = [(0, True), (0, True)]  # set-point, and whether the output is cut
+        queries: dict[str, Callable[[], tuple[int, ...]]] = {
+            "S": lambda: (self._rpm(0), self._rpm(1)),
+            "A": lambda: (self._tenths_A(0), self._tenths_A(1)),
+            "V": lambda: (120, round(10.0 * wheels.supply_V()), 4980),
+        }
+        super().__init__({"MXRPM": [max_rpm, max_rpm], "MMOD": [mode] * 2}, queries)
+
+    def _take(self, name: str, numbers: tuple[int, ...]) -> bool:
+        full = protocol.FULL_SCALE
+        if name != "G" or len(numbers) != 2 or numbers[0] not in protocol.CHANNELS or not -full <= numbers[1] <= full:
+            return False
+        self._values[numbers[0] - 1] = numbers[1]
+        return True
+
+    def _powered(self) -> bool:
+        return any(value for value, _ in self._driven)
+
     def _drive(self) -> None:
-        """Command the wheels by set-points, watchdog and emergency stop."""
         for place, wheel in enumerate(self._channels):
             output = 0 if self._stopped or self.timed_out else self._values[place]
             if (output, self._stopped) == self._driven[place]:

@@ -29,7 +29,7 @@ from hil.experiments.truth_events import truth_events
 from hil.ipc.lateness import Late, late_since
 from hil.ipc.link_health import healths
 from hil.ipc.run_memory import FOLDER, RECORDER, RunMemory
-from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedInstrument, SharedValves
+from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedInstrument, SharedServos, SharedValves
 from hil.ipc.shared_types import START
 from hil.ipc.stop_frames import write_stops
 from hil.messages.fault import Event
@@ -50,7 +50,7 @@ Progress = Callable[[str], None]
 START_DELAY_NS = 50_000_000
 # Links that may have serial lines: started when the imports of all others are done. The bytes of a simulated line are
 # moved by threads of the kernel that have ordinary priority, as imports have; beside these, answers come too late.
-SERIAL_LINKS = ("drives", "valves", *INSTRUMENTS)
+SERIAL_LINKS = ("drives", "servos", "valves", *INSTRUMENTS)
 # The worst of the loop's own late wake-ups and of what a simulated rig did late; the ring of events has others, too.
 STALLS_NOTED = LATENESS_NOTED = 60
 # How long an event waits for room in the ring at the end of a run [ns].
@@ -146,7 +146,8 @@ class RealtimeBackend:
         loads = SharedDaq(shared, "loads") if "loads" in links else None
         instruments = {role: SharedInstrument(shared, role) for role in config.layout.instruments}
         drives = SharedDrives(shared, waker("drives"))
-        self.rig_io = RigIO(config.layout, daq, drives, valves, self._console, loads, instruments)
+        servos = SharedServos(shared, waker("servos")) if "servos" in links else None
+        self.rig_io = RigIO(config.layout, daq, drives, valves, self._console, loads, instruments, servos)
         self.cycle = build_cycle(
             Rig(config), self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )

@@ -14,16 +14,25 @@ from drivers.interfaces import (
     DrivesDevice,
     InstrumentDevice,
     PolledDevice,
+    ServosDevice,
     StopFrames,
     ValvesDevice,
 )
-from drivers.registry import daq_driver, driver_of, drives_driver, instrument_driver, loads_driver, valves_driver
+from drivers.registry import (
+    daq_driver,
+    driver_of,
+    drives_driver,
+    instrument_driver,
+    loads_driver,
+    servos_driver,
+    valves_driver,
+)
 from hil.config import Config
 from hil.config.error_messages import problems_of
 from hil.config.rig_setup import rig_setup
 from hil.ipc.run_memory import RunMemory
 from hil.messages.layout import INSTRUMENTS, SAMPLED
-from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, ReadingFeed, ValveFeed
+from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, ReadingFeed, ServoFeed, ValveFeed
 
 
 class DriverFactory:
@@ -74,10 +83,19 @@ class DriverFactory:
         with _refusal_reported("devices.valves"):
             return valves_driver(valves).make(valves, self._setup, self._host, self._alive)
 
+    def servos(self) -> ServosDevice:
+        """The servos of driven joints, not opened yet. Raises DeviceError: they cannot work as set."""
+        servos = self._devices.servos
+        assert servos is not None
+        with _refusal_reported("devices.servos"):
+            return servos_driver(servos).make(servos, self._setup, self._host, self._alive)
+
     def stop_frames(self) -> Mapping[str, Sequence[StopFrames]]:
         """Frames that stop each link without its driver, by the link's name."""
         frames = {"drives": self.drives().stop_frames()}
-        return frames | ({"valves": self.valves().stop_frames()} if self._devices.valves else {})
+        if self._devices.valves:
+            frames["valves"] = self.valves().stop_frames()
+        return frames | ({"servos": self.servos().stop_frames()} if self._devices.servos else {})
 
 
 def open_link(name: str, shared: RunMemory, alive: Alive, host: Host = COMPUTER) -> tuple[PolledDevice, Feed]:
@@ -94,6 +112,9 @@ def open_link(name: str, shared: RunMemory, alive: Alive, host: Host = COMPUTER)
     elif name == "drives":
         device = drives = make.drives()
         feed = DriveFeed(shared, drives)
+    elif name == "servos":
+        device = servos = make.servos()
+        feed = ServoFeed(shared, servos)
     else:
         device = valves = make.valves()
         feed = ValveFeed(shared, valves)

@@ -1,4 +1,4 @@
-"""Entry point of a link's worker: `python -m hil.app.link_process RUN PARENT daq|drives|valves|loads`."""
+"""Entry point of a link's worker: `python -m hil.app.link_process RUN PARENT daq|drives|valves|loads|servos`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hil.processes.link import LinkWorker
 from hil.processes.link_bridge import LinkBridge
 from hil.realtime import Granted, RightsWanted, rights
 
-# DAQ above drives above valves above load channels, all below the loop.
-BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7, "loads": 8, "motion": 8, "imu": 8, "joints": 8}
+# DAQ above drives and servos above valves above load channels, all below the loop.
+BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7, "loads": 8, "motion": 8, "imu": 8, "joints": 8, "servos": 6}
 
 
 def main(run: Path, parent: int, name: str) -> None:

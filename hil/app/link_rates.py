@@ -6,7 +6,7 @@ import math
 
 from drivers.checks import PERIODS_IN_TIMEOUT
 from drivers.host import Host
-from drivers.registry import drives_driver
+from drivers.registry import drives_driver, servos_driver
 from hil.config import Config
 from hil.ipc.link_health import healths
 from hil.ipc.run_memory import COMMANDED, RunMemory
@@ -30,14 +30,16 @@ def rate_check(config: Config, name: str, rate_hz: float) -> Check | None:
         rate_hz: rounds that it makes [1/s]; NaN: none, or it does not count them.
     """
     section = getattr(config.devices, name, None)
-    if section is None or (math.isnan(rate_hz) and name != "drives"):  # drives stop by themselves without rounds
+    moves = name in ("drives", "servos")  # without rounds these stop by themselves
+    if section is None or (math.isnan(rate_hz) and not moves):
         return None
     key = f"devices.{name}.rate_hz"
     least_hz, why = LEAST_SHARE * section.rate_hz, f"{LEAST_SHARE:.0%} of {key} ({section.rate_hz:g})"
-    if name == "drives":
-        _, timeout_ms = drives_driver(section).timeout(section)
+    if moves:
+        driver = drives_driver(section) if name == "drives" else servos_driver(section)
+        _, timeout_ms = driver.timeout(section)
         if (keeps_hz := 1e3 * PERIODS_IN_TIMEOUT / timeout_ms) > least_hz:
-            least_hz, why = keeps_hz, f"for the drives' time-out of {timeout_ms:g} ms"
+            least_hz, why = keeps_hz, f"for the {name}' time-out of {timeout_ms:g} ms"
     to_do = _FASTER.format(key=key) + (_VIRTUAL if config.rig == "simulated_wire" else "")
     allowed = f"at least {least_hz:.4g}, {why}"
     found = "not known" if math.isnan(rate_hz) else f"{rate_hz:.1f} rounds a second"

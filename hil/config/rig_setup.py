@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from drivers.driver_type import InstrumentSetup, LoadChannelSetup, LoadSetup, RigSetup, SensorSetup
+from contextlib import suppress
+
+from drivers.driver_type import InstrumentSetup, LoadChannelSetup, LoadSetup, RigSetup, SensorSetup, ServoSetup
 from hil.config.load_channels import full_scales
 from hil.config.model import UncheckedConfig
 
@@ -33,8 +35,20 @@ def rig_setup(config: UncheckedConfig) -> RigSetup:
             )
             for role, section in config.instruments.items()
         },
+        servos=_servos(config),
+        servos_on_cut=config.servos.on_cut if config.servos else "brake",
         power_hz=WATCHED_POWER_HZ if config.layout.supplies else READ_POWER_HZ,
     )
+
+
+def _servos(config: UncheckedConfig) -> tuple[ServoSetup, ...]:
+    """The driven joints; none of a rover whose sizes are not consistent, which loading names."""
+    with suppress(ValueError):
+        return tuple(
+            ServoSetup(one.name, one.start_rad, one.low_rad, one.high_rad, one.rate_radps, one.acceleration_radps2)
+            for one in config.driven_joints
+        )
+    return ()
 
 
 def _cells(config: UncheckedConfig) -> tuple[LoadChannelSetup, ...]:

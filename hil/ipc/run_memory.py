@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from drivers.messages import DriveSample, Reading, ValveSample
+from drivers.messages import DriveSample, JointSample, Reading, ValveSample
 from hil.config import Config
 from hil.config.json_io import read_json
 from hil.config.text_file import read_text
@@ -20,7 +20,7 @@ from hil.ipc.shared_types import FAULT_MESSAGE, GROUND_TRUTH, LATE, START, histo
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
 from hil.ipc.wake_up import WakeUp
 from hil.messages.layout import INSTRUMENTS
-from hil.messages.link_messages import HEALTH, BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
+from hil.messages.link_messages import HEALTH, BlockRow, DriveCommandRow, JointCommandRow, SampleRow, ValveCommandRow
 from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING
 from hil.messages.signals import tick_dtype
 
@@ -32,9 +32,10 @@ LINKS = (
     "valves",
     "loads",
     *INSTRUMENTS,
+    "servos",
 )  # one worker for each where the devices are real; a rig has `Layout.links` of them
 # Links that take commands.
-COMMANDED = ("drives", "valves")
+COMMANDED = ("drives", "valves", "servos")
 # Processes that hold devices: watchdog and loop act on their silence at once.
 WITH_DEVICES = ("simulated_rig", *LINKS)
 # Length of the rings: the recorder may be interrupted for so long.
@@ -113,6 +114,9 @@ class RunMemory:
         self.drives = box("drives", SampleRow(DriveSample, layout).dtype)
         self.valve_command = box("valve_command", ValveCommandRow(layout).dtype)
         self.valves = box("valves", SampleRow(ValveSample, layout).dtype)
+        # without driven joints these stay empty
+        self.servo_command = box("servo_command", JointCommandRow(layout).dtype)
+        self.servos = box("servos", SampleRow(JointSample, layout).dtype)
         self.readings = {role: box(role, SampleRow(Reading, layout, role).dtype) for role in layout.instruments}
         self.ground_truth = box("truth", GROUND_TRUTH)
         self.histories = {name: box(f"true_{name}", dtype) for name, dtype in history_dtypes(layout).items()}

@@ -8,10 +8,20 @@ from typing import Any
 import numpy as np
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample, ValveSet
+from drivers.messages import (
+    DaqBlock,
+    DriveCommand,
+    DriveSample,
+    JointCommand,
+    JointSample,
+    Reading,
+    ValveCommand,
+    ValveSample,
+    ValveSet,
+)
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import Mailbox
-from hil.messages.link_messages import BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
+from hil.messages.link_messages import BlockRow, DriveCommandRow, JointCommandRow, SampleRow, ValveCommandRow
 from hil.messages.schema import Row
 from hil.messages.stages import MOST_BLOCKS
 
@@ -121,6 +131,37 @@ class SharedValves(_View):
         opened = tuple(map(bool, command.regulators_Pa)) if command.regulators_Pa else ()
         if command.powered != self._powered or opened != self._open or command.trigger is not self._trigger:
             self._powered, self._open, self._trigger = command.powered, opened, command.trigger
+            self._wake()
+
+
+class SharedServos(_View):
+    """Servos of driven joints: newest sample in, newest command out. They are woken as `SharedDrives` are.
+
+    Args:
+        shared: memory of the run.
+        wake: wakes the worker; by default its process.
+    """
+
+    name = "servos"
+
+    def __init__(self, shared: RunMemory, wake: Callable[[], None] | None = None) -> None:
+        self._wake, self._cut = wake or shared.wake_ups["servos"].wake, False
+        self._commands, self._command = shared.servo_command, Row(shared.servo_command.dtype)
+        self._samples = _Newest(shared.servos)
+        layout = shared.config.layout
+        self._sample_row, self._command_row = SampleRow(JointSample, layout), JointCommandRow(layout)
+
+    def read(self, t_ns: int) -> JointSample | None:  # noqa: ARG002
+        """The newest sample, once."""
+        numbers = self._samples.read()
+        return None if numbers is None else self._sample_row.unpack(numbers)
+
+    def write(self, command: JointCommand) -> None:
+        """Send a command to the worker."""
+        self._command.set(*self._command_row.pack(command))
+        self._commands.write(self._command.array)
+        if command.cut is not self._cut:
+            self._cut = command.cut
             self._wake()
 
 

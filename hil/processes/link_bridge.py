@@ -6,12 +6,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from drivers.interfaces import DriveLink, Source, ValveLink
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample
+from drivers.interfaces import DriveLink, ServoLink, Source, ValveLink
+from drivers.messages import (
+    DaqBlock,
+    DriveCommand,
+    DriveSample,
+    JointCommand,
+    JointSample,
+    Reading,
+    ValveCommand,
+    ValveSample,
+)
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault_bounds import DEAD_MAN_NS
-from hil.messages.link_messages import BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
+from hil.messages.link_messages import BlockRow, DriveCommandRow, JointCommandRow, SampleRow, ValveCommandRow
 from hil.messages.schema import Row
 
 
@@ -181,6 +190,36 @@ class ValveFeed(_CommandedFeed):
         self._valves.write(ValveCommand(t_ns, self._off, self._closed))
 
 
+class ServoFeed(_CommandedFeed):
+    """Servos of driven joints."""
+
+    def __init__(self, shared: RunMemory, servos: ServoLink) -> None:
+        self._commands, self._samples = shared.servo_command, shared.servos
+        super().__init__()
+        self._servos = servos
+        layout = shared.config.layout
+        self._no_angles = (0.0,) * len(layout.servos)
+        self._sample_row, self._command_row = SampleRow(JointSample, layout), JointCommandRow(layout)
+
+    def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
+        """Publish the newest angles."""
+        if (joint := self._servos.read(t_ns)) is None:
+            return
+        self._acknowledged_ns = joint.acknowledged_ns
+        if start_ns is not None:
+            self._sample.set(*self._sample_row.pack(joint, start_ns))
+            self._samples.write(self._sample.array)
+
+    def apply_commands(self, start_ns: int) -> None:
+        """Send new angles or a cut."""
+        if command := self._new_command():
+            self._servos.write(self._command_row.unpack(command, start_ns))
+
+    def stop(self, t_ns: int) -> None:
+        """Cut."""
+        self._servos.write(JointCommand(t_ns, True, self._no_angles))
+
+
 class LinkBridge:
     """Each round: `publish_samples` of the devices, then `apply_commands` of the loop.
 
@@ -231,7 +270,7 @@ class LinkBridge:
             feed.apply_commands(self.start_ns or 0)
 
     def stop(self, t_ns: int) -> None:
-        """Cut the drives, switch the valves off, and accept no more commands."""
+        """Cut drives and servos, switch the valves off, and accept no more commands."""
         self.released, self._stop_ns = True, t_ns
         for feed in self._feeds:
             feed.stop(t_ns)

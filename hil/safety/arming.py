@@ -15,6 +15,7 @@ from hil.config.schema.equipment import LimitsConfig
 from hil.messages.check import Check
 from hil.messages.fault_bounds import SWITCHING_PRESSURE_RATIO
 from hil.messages.stages import ByWheel, Estimate, Samples
+from hil.safety.servo_zero import zero_checks
 from hil.safety.valve_monitor import measures_pressures
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def arming_checks(rig: Rig, samples: Samples, estimate: Estimate, faults: Sequen
     return [
         *checks,
         *servo_checks(rig, samples),
+        *zero_checks(rig, samples),
         *sensor_checks(limits, rig.layout.channels, estimate),
         standing_check(rig, estimate.wheel_speed_radps),
         *pressure_checks(rig, valves),

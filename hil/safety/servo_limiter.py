@@ -55,10 +55,13 @@ class ServoLimiter:
         Args:
             periods: of the loop since the last call: a skipped one is time, too.
             asked: (servos,) angles [rad]; empty: each joint stops, and holds.
-            measured: newest sample; before the first its angles are not numbers, and the servos stay cut.
+            measured: newest sample; before the first its angles are not numbers, and the servos stay cut, as they do
+                until they have confirmed a cut.
             cut: the servos are to be cut.
         """
-        known = measured is not None and math.isfinite(sum(measured.angle_rad))
+        # a device accepts angles only after a cut, which its first confirmation shows that it has had
+        confirmed = measured is not None and measured.acknowledged_ns >= 0
+        known = confirmed and measured is not None and math.isfinite(sum(measured.angle_rad))
         if cut or not (self._powered or known):
             self._powered = False
             return LimitedAngles(self._angles, cut=True)

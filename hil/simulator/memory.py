@@ -77,6 +77,11 @@ class SimulatorMemory:
         regulators = len(config.layout.regulators)
         outputs = [("powered", "<u1", (valves + 1,)), ("regulators_Pa", "<f8", (regulators + 1,))]
         self.valve_commands = ring("valve_orders", np.dtype([("t_ns", "<i8"), *outputs]))
+        servos = len(config.layout.servos) + 1  # as above
+        angles = [(name, "<f8", (servos,)) for name in ("angle_rad", "speed_radps")]
+        self.joints = box("joints", np.dtype(angles))
+        outputs = [("servo_cut", "<u1", (servos,)), ("angle_rad", "<f8", (servos,))]
+        self.servo_commands = ring("servo_orders", np.dtype([("t_ns", "<i8"), *outputs]))
         self.ground_truth = box("truth", GROUND_TRUTH)
         layout = config.layout
         self.histories = {name: box(f"true_{name}", dtype) for name, dtype in history_dtypes(layout).items()}
@@ -179,6 +184,40 @@ class CylindersInMemory:
     def regulate(self, regulator: int, pressure_Pa: float) -> None:
         """Set a regulator to a gauge pressure [Pa]."""
         self._command["regulators_Pa"][0, regulator] = pressure_Pa
+        self._write()
+
+    def _write(self) -> None:
+        self._command["t_ns"] = self._host.now_ns()
+        self._commands.append(self._command)
+
+
+class ServosInMemory:
+    """`drivers.sim.protocol.plant_ports.Servos`, for processes other than the plant's."""
+
+    def __init__(self, memory: SimulatorMemory, host: Host = COMPUTER) -> None:
+        self._host = host
+        self._now, self._commands = memory.joints, memory.servo_commands
+        self._row, self._command = np.zeros(1, self._now.dtype), np.zeros(1, self._commands.dtype)
+        self._command["servo_cut"] = 1
+
+    def angle_rad(self, joint: int) -> float:
+        """Angle of a joint [rad]."""
+        self._now.read(self._row)
+        return float(self._row["angle_rad"][0, joint])
+
+    def speed_radps(self, joint: int) -> float:
+        """Its rate [rad/s]."""
+        self._now.read(self._row)
+        return float(self._row["speed_radps"][0, joint])
+
+    def hold(self, joint: int, angle_rad: float) -> None:
+        """Control a joint to an angle [rad]."""
+        self._command["servo_cut"][0, joint], self._command["angle_rad"][0, joint] = 0, angle_rad
+        self._write()
+
+    def cut(self, joint: int) -> None:
+        """Set the output to zero."""
+        self._command["servo_cut"][0, joint] = 1
         self._write()
 
     def _write(self) -> None:

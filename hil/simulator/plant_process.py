@@ -17,6 +17,7 @@ import numpy as np
 from drivers.host import COMPUTER, Host
 from hil.config.rig import Rig
 from hil.ipc.lateness import LatenessLog
+from hil.ipc.shm import Ring
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
 from hil.realtime.libc import monotonic_sleeper
@@ -67,8 +68,9 @@ class RealtimePlant:
         self._memory, self._config, self._host = memory, memory.config, host
         self._start_ns = self._offset_ns = start_ns
         self._seen = 0  # of the requests to put the rover back
-        self._commands = [ring.reader("plant") for ring in (memory.wheel_commands, memory.valve_commands)]
-        self._wheels, self._pressures = (np.zeros(1, box.dtype) for box in (memory.wheels, memory.pressures))
+        self._commands = [ring.reader("plant") for ring in self._rings()]
+        boxes = memory.wheels, memory.pressures, memory.joints
+        self._wheels, self._pressures, self._joints = (np.zeros(1, box.dtype) for box in boxes)
         self._reset_command, self._reset_done = np.zeros(1, RESET), np.zeros(1, RESET_DONE)
         rates_hz = self._config.sample_rates_hz
         self._published = {
@@ -92,7 +94,7 @@ class RealtimePlant:
             self._reset()
             return True
         before_ns, t_ns = plant.t_ns, now_ns - self._offset_ns
-        speed_before = plant.wheel_speed
+        speed_before, angles_before = plant.wheel_speed, plant.servo_angle
         for command in sorted(self._new_commands(), key=itemgetter("t_ns")):
             self._advance(plant, min(int(command["t_ns"]) - self._offset_ns, t_ns))
             self._obey(plant, command)
@@ -104,18 +106,31 @@ class RealtimePlant:
         self._pressures["pressure_Pa"][0, :-1] = layout.by_valve(plant.read_pressure().tolist())
         memory.wheels.write(self._wheels)
         memory.pressures.write(self._pressures)
+        if layout.servos:
+            angles, passed_s = plant.servo_angle, (plant.t_ns - before_ns) * 1e-9
+            self._joints["speed_radps"][0, :-1] = (angles - angles_before) / passed_s if passed_s else 0.0
+            self._joints["angle_rad"][0, :-1] = angles
+            memory.joints.write(self._joints)
         self._hand_out(plant)
         return False
 
+    def _rings(self) -> tuple[Ring, ...]:
+        """Of the commands to its devices."""
+        return self._memory.wheel_commands, self._memory.valve_commands, self._memory.servo_commands
+
     def _new_commands(self) -> Iterator[np.void]:
-        """Commands to the wheels and to the valves since the last round."""
+        """Commands to wheels, valves and driven joints since the last round."""
         for cursor in self._commands:
             if cursor.depth:
                 yield from cursor.read(COMMANDS_KEPT)
 
     def _obey(self, plant: Plant, command: np.void) -> None:
-        """Apply a command to the wheels or to the valves."""
+        """Apply a command to the wheels, to the driven joints or to the valves."""
         layout = self._config.layout
+        if "servo_cut" in (command.dtype.names or ()):
+            cut = command["servo_cut"][:-1].astype(bool)
+            plant.set_each_servo(command["angle_rad"][:-1].tolist(), cut.tolist())
+            return
         if "cut" in (command.dtype.names or ()):
             duty = command["duty"].tolist() if layout.open_loop else ()
             plant.set_each_drive(command["speed_radps"].tolist(), command["cut"].tolist(), duty)

@@ -20,7 +20,7 @@ from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
 from hil.simulator.commands import Answer, CommandReader, Handler
-from hil.simulator.memory import CylindersInMemory, InstrumentInMemory, SimulatorMemory, WheelsInMemory
+from hil.simulator.memory import CylindersInMemory, InstrumentInMemory, ServosInMemory, SimulatorMemory, WheelsInMemory
 from hil.simulator.sampled_memory import ReadingsInMemory
 from hil.simulator.serial_devices import serial_peers
 
@@ -57,7 +57,9 @@ class SerialLines:
             else ReadingsInMemory(loads, config.layout.loads, config.loads.rate_hz)
         )
         instruments = {role: InstrumentInMemory(memory, role) for role in memory.readings}
-        ports = PlantPorts(WheelsInMemory(memory, host), CylindersInMemory(memory, host), readings, instruments)
+        servos = ServosInMemory(memory, host) if config.layout.servos else None
+        cylinders = CylindersInMemory(memory, host)
+        ports = PlantPorts(WheelsInMemory(memory, host), cylinders, readings, instruments, servos)
         peers = serial_peers(memory.config, ports)
         self._devices = {name: peer.device for name, peer in peers.items()}
         notes = LatenessLog(memory.late["serial"])
@@ -102,8 +104,8 @@ class SerialLines:
     def stops(self, command: dict[str, Any]) -> Answer:
         """Events that a device recorded, each with its time [ns of CLOCK_MONOTONIC].
 
-        Wheel drives: stops commanded, starts, and stops by the controller's own time-out. A relay board: its switching
-        events.
+        Wheel drives and servos: stops commanded, starts, and stops by the controller's own time-out. A relay board: its
+        switching events.
         """
         device = self._of(command, self._devices)
         return {name: list(getattr(device, name)) for name in _SEEN if hasattr(device, name)}

@@ -39,6 +39,22 @@ class Wheels(Protocol):
         """Voltage of the motors' supply [V]."""
 
 
+class Servos(Protocol):
+    """The driven joints, in the order of the servos' names; each holds an angle, or its output is zero."""
+
+    def angle_rad(self, joint: int) -> float:
+        """Angle of a joint [rad], as the rover's own coordinate."""
+
+    def speed_radps(self, joint: int) -> float:
+        """Its rate [rad/s]."""
+
+    def hold(self, joint: int, angle_rad: float) -> None:
+        """Command the servo to hold an angle."""
+
+    def cut(self, joint: int) -> None:
+        """Set its output to zero."""
+
+
 class Cylinders(Protocol):
     """The cylinders' valves and the regulators of their supply, each counted in the order of the rig's.
 
@@ -151,9 +167,10 @@ class LoadReadings(Readings, Instrument, Protocol):
 
 
 class PlantPorts(NamedTuple):
-    """Plant of the serial devices; a rig without load channels has no readings."""
+    """Plant of the serial devices; a rig without load channels has no readings, one without driven joints no servos."""
 
     wheels: Wheels
     cylinders: Cylinders
     readings: LoadReadings | None = None
     instruments: Mapping[str, Instrument] = {}
+    servos: Servos | None = None

@@ -17,6 +17,7 @@ from hil.app.check.device_checks import check_daq, check_drives, check_valves
 from hil.app.check.host import check_host
 from hil.app.check.instrument_checks import check_instrument
 from hil.app.check.load_checks import check_loads
+from hil.app.check.servo_checks import check_servos
 from hil.app.pace_check import check_pace
 from hil.app.warm_up import report_compiling
 from hil.config import Config
@@ -37,6 +38,7 @@ _CHECKS: dict[str, tuple[str, Callable[[Rig, Access], list[Check]]]] = {  # by t
     "motion": ("instrument outside the rover", partial(check_instrument, "motion")),
     "imu": ("inertial measurement unit", partial(check_instrument, "imu")),
     "joints": ("joint encoders", partial(check_instrument, "joints")),
+    "servos": ("servos of the driven joints", check_servos),
 }
 
 

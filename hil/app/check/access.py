@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
-from drivers.interfaces import ControllerState, DriveLink, DrivesDevice, PolledDevice, Source, ValveLink
+from drivers.interfaces import ControllerState, DriveLink, PolledDevice, ServoLink, Source, ValveLink
 from drivers.messages import DaqBlock, Reading
 from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.app.rig_lock import RigLock
@@ -32,6 +32,9 @@ class Access(Protocol):
     def valves(self) -> ValveLink:
         """The bogie valves. Raises DeviceError."""
 
+    def servos(self) -> ServoLink:
+        """The servos of the driven joints. Raises DeviceError."""
+
     def loads(self) -> Source[DaqBlock]:
         """The load channels. Raises DeviceError."""
 
@@ -42,7 +45,7 @@ class Access(Protocol):
         """Poll the device requested last once; return the time afterwards [ns]. Raises DeviceError."""
 
     def states(self) -> Sequence[ControllerState]:
-        """State of each motor controller, as reported so far."""
+        """State of each motor controller of the drives or servos requested last, as reported so far."""
 
     @property
     def filter_delay_ms(self) -> float:
@@ -74,6 +77,11 @@ class VirtualAccess:
         """See Access."""
         return self._simulated_rig.valves
 
+    def servos(self) -> ServoLink:
+        """See Access."""
+        assert self._simulated_rig.servos is not None  # not called for a rig without driven joints
+        return self._simulated_rig.servos
+
     def loads(self) -> Source[DaqBlock]:
         """See Access."""
         assert self._simulated_rig.loads is not None  # not called for a rig without load channels
@@ -103,7 +111,7 @@ class DirectAccess:
         self._make = DriverFactory(config)
         self._stepped: PolledDevice | None = None
         self._daq = self._make.daq() if config.daq else None
-        self._drives: DrivesDevice | None = None
+        self._states: Callable[[], Sequence[ControllerState]] = tuple
 
     @property
     def filter_delay_ms(self) -> float:
@@ -118,13 +126,20 @@ class DirectAccess:
 
     def drives(self) -> DriveLink:
         """See Access."""
-        self._stepped = self._drives = drives = self._make.drives()
+        self._stepped = drives = self._make.drives()
+        self._states = drives.states
         return drives
 
     def valves(self) -> ValveLink:
         """See Access."""
         self._stepped = valves = self._make.valves()
         return valves
+
+    def servos(self) -> ServoLink:
+        """See Access."""
+        self._stepped = servos = self._make.servos()
+        self._states = servos.states
+        return servos
 
     def loads(self) -> Source[DaqBlock]:
         """See Access."""
@@ -144,7 +159,7 @@ class DirectAccess:
 
     def states(self) -> Sequence[ControllerState]:
         """See Access."""
-        return self._drives.states() if self._drives else ()
+        return self._states()
 
 
 def read_blocks(

@@ -36,7 +36,7 @@ BLOCK_SHARE = 0.15
 ANSWER_NS = 3_000_000_000
 # The rate of a link is that of its last second.
 RATE_NS = 1_000_000_000
-_RELEASE = "release the emergency stop; if it is released, check its wire"
+RELEASE = "release the emergency stop; if it is released, check its wire"
 
 
 def check_daq(rig: Rig, access: Access) -> list[Check]:
@@ -74,25 +74,25 @@ def check_drives(rig: Rig, access: Access) -> list[Check]:
             t_ns = access.go_on()
             sample = drives.read(t_ns) or sample
         if rig.config.rig != "simulated":
-            _work_for(access, RATE_NS)
+            work_for(access, RATE_NS)
         health, states = drives.health(), access.states()
     if sample is None:
         raise DeviceError(f"{health.device}: no speeds within {ANSWER_NS * 1e-9:g} s")
     confirmed = sample.acknowledged_ns >= began_ns
     checks = [
         opened(health, f"{len(states)} controllers" if states else health.detail),
-        _confirmed("drives cut", confirmed, "confirmed", "confirmed by all of them"),
+        confirmed_check("drives cut", confirmed, "confirmed", "confirmed by all of them"),
         standing_check(rig, sample.speed_radps),
         *MeasuredMonitor(rig.layout, rig.limits).power_checks(sample.power),
-        *map(_controller, states),
+        *map(controller_check, states),
     ]
     if rig.config.rig != "simulated" and rig.config.devices and rig.config.devices.drives:
-        checks += _rate(rig, "drives", health)
+        checks += link_rate(rig, "drives", health)
         checks.append(
             Check("at the cut", True, rig.config.drives.on_cut, "what is set in the controllers (drives.on_cut)")
         )
     if health.e_stop:
-        checks.append(Check("emergency stop of the drives", False, "pressed", "released", _RELEASE))
+        checks.append(Check("emergency stop of the drives", False, "pressed", "released", RELEASE))
     return checks
 
 
@@ -107,13 +107,13 @@ def check_valves(rig: Rig, access: Access) -> list[Check]:
             t_ns = access.go_on()
             sample = valves.read(t_ns) or sample
         if rig.config.rig != "simulated":
-            _work_for(access, RATE_NS)
+            work_for(access, RATE_NS)
         health = valves.health()
     confirmed = sample is not None and sample.acknowledged_ns >= began_ns
     safe = "all off, regulators closed" if rig.layout.regulators else "all off"
     checks = [
         opened(health),
-        _confirmed("valves", confirmed, f"{safe}, confirmed", f"{safe}, confirmed"),
+        confirmed_check("valves", confirmed, f"{safe}, confirmed", f"{safe}, confirmed"),
         *(MeasuredMonitor(rig.layout, rig.limits).pressure_checks(sample) if sample else ()),
         Check(
             "pressures",
@@ -123,18 +123,18 @@ def check_valves(rig: Rig, access: Access) -> list[Check]:
         ),
     ]
     if rig.config.devices and (given := rig.config.devices.valves):
-        checks += [*_rate(rig, "valves", health), *_dead_men(rig.layout, given)]
+        checks += [*link_rate(rig, "valves", health), *_dead_men(rig.layout, given)]
     return checks
 
 
-def _work_for(access: Access, duration_ns: int) -> None:
+def work_for(access: Access, duration_ns: int) -> None:
     """Let the open device make its rounds, so that their rate is known."""
     until_ns = access.go_on() + duration_ns
     while access.go_on() < until_ns:
         pass
 
 
-def _rate(rig: Rig, link: str, health: Health) -> list[Check]:
+def link_rate(rig: Rig, link: str, health: Health) -> list[Check]:
     """The rounds a second that a link makes, where it counts them."""
     check = rate_check(rig.config, link, health.rate_hz) if rig.config.rig != "simulated" else None
     return [check] if check else []
@@ -240,11 +240,13 @@ def opened(health: Health, found: str | None = None) -> Check:
     return Check(health.device, health.open, health.detail if found is None else found, "open", NO_ANSWER)
 
 
-def _confirmed(item: str, ok: bool, found: str, allowed: str) -> Check:
+def confirmed_check(item: str, ok: bool, found: str, allowed: str) -> Check:
+    """Whether a device has confirmed its stop."""
     return Check(item, ok, found if ok else "not confirmed", allowed, NO_ANSWER)
 
 
-def _controller(state: ControllerState) -> Check:
+def controller_check(state: ControllerState) -> Check:
+    """Whether all of a controller's state is known, and it reports no trouble."""
     said = f"{state.version}, {state.supply_V:.1f} V, {' and '.join(f'{each:.2f} A' for each in state.currents_A)}"
     found = f"{said}, {state.trouble or 'no trouble'}"
     allowed = "its full state read, and no trouble reported"
@@ -271,7 +273,7 @@ def _e_stop(daq: DaqSection, health: Health) -> Check:
         return Check("emergency stop", True, "not read back", "devices.daq.e_stop, where it is wired; test it by hand")
     found = "pressed, or its wire is broken" if health.e_stop else "released"
     allowed = "released; test it by hand"
-    return Check("emergency stop", not health.e_stop, f"{found}, by {daq.e_stop}", allowed, _RELEASE)
+    return Check("emergency stop", not health.e_stop, f"{found}, by {daq.e_stop}", allowed, RELEASE)
 
 
 def _dead_men(layout: Layout, valves: ValvesSection) -> list[Check]:

@@ -30,7 +30,7 @@ def _each(config: UncheckedConfig) -> Iterator[Problem]:
 
 def _ages(config: UncheckedConfig) -> Iterator[Problem]:
     """No sample that comes as it should is stale."""
-    for name in ("drives", "valves"):
+    for name in ("drives", "valves", "servos"):
         if (device := getattr(config.devices, name, None)) is None:
             continue
         least_ms, allowed_ms = PERIODS_IN_AGE * 1e3 / device.rate_hz, getattr(config.limits, f"{name}_age_ms")
@@ -59,6 +59,9 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
         if (section := getattr(devices, role, None)) is not None and role not in links:
             allowed = f"null, or left out: with {role}: null the rig has no such instrument"
             yield Problem(f"devices.{role}", f"a section, {section.driver}", allowed, (role,))
+    if devices is not None and devices.servos is not None and "servos" not in links:
+        allowed = "null, or left out: with servos: null no joint is driven"
+        yield Problem("devices.servos", f"a section, {devices.servos.driver}", allowed, ("servos",))
     if config.rig == "simulated":
         return
     if config.rig == "real" and config.clock == "lockstep":
@@ -79,7 +82,9 @@ def _connections(config: UncheckedConfig) -> Iterator[Problem]:
     for (is_port, _, name), of in by_place.items():
         keys = tuple(connection.setting for connection in of)
         if len(keys) > 1 and is_port:
-            yield Problem(keys[-1], f"{name} for {len(keys)} links", "a separate port for each link", keys)
+            links = " and ".join(dict.fromkeys(key.split(".")[1] for key in keys))
+            allowed = f"a separate port for each link ({links}), as each has a process of its own"
+            yield Problem(keys[-1], f"{name} for {len(keys)} links", allowed, keys)
         elif len(keys) > 1:
             yield Problem(keys[-1], f"{name} {len(keys)} times", "each physical channel once", keys)
     if config.rig == "real":

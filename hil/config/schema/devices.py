@@ -21,6 +21,7 @@ from drivers.device_sections import (
     LoadsSection,
     MotionSection,
     Role,
+    ServosSection,
     ValvesSection,
 )
 from drivers.extensions import ExtensionError
@@ -80,6 +81,9 @@ class DevicesConfig(Section):
     imu: Annotated[ImuSection, _OfDriver("imu")] | None = Field(None, description="the inertial measurement unit")
     joints: Annotated[JointsSection, _OfDriver("joints")] | None = Field(
         None, description="the encoders of the rover's joints"
+    )
+    servos: Annotated[ServosSection, _OfDriver("servos")] | None = Field(
+        None, description="the servos of the driven joints"
     )
 
     def sections(self) -> list[DeviceSection]:

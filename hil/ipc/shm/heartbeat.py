@@ -25,6 +25,7 @@ PROCESSES = (
     "motion",
     "imu",
     "joints",
+    "servos",
 )
 NEVER_NS = 2**62  # age of a process without a heartbeat so far: older than any limit
 

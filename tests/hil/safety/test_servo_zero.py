@@ -1,0 +1,47 @@
+"""A wrong zero of a servo is noticed at arming where an encoder on the same joint knows better."""
+
+import math
+
+import pytest
+
+from drivers.messages import DriveSample, JointSample, Reading, ValveSample
+from hil.config import load_config
+from hil.config.rig import Rig
+from hil.messages.stages import Samples
+from hil.safety.servo_zero import zero_checks
+
+WALKING = "servos={joints: {walking: {}}, outside_deg: 2}"
+ENCODERS = "joints={encoders: [{joint: front_left_walking, zero_deg: 10, reversed: true}, {joint: rear_left_walking}]}"
+
+
+@pytest.fixture(scope="module")
+def rig():
+    return Rig(load_config("sim_impact", [WALKING, ENCODERS]))
+
+
+def samples(servo_deg, encoders_deg, sequence=1):
+    """Of the front left walking joint as its servo says, and of both encoders as they are read."""
+    servos = JointSample(1, 0, (math.radians(servo_deg), 0.0, 0.0, 0.0, 0.0, 0.0), 0)
+    readings = Reading(sequence, 0, tuple(map(math.radians, encoders_deg)))
+    drives, valves = DriveSample(1, 0, (0.0,) * 6, 0), ValveSample(1, 0)
+    return Samples(0, (), 0, 0, drives, valves, joints=readings, servos=servos)
+
+
+def test_angles_that_agree_pass_with_the_zero_and_the_direction_of_the_encoder(rig):
+    checks = zero_checks(rig, samples(5.0, (5.0, 0.0)))
+    assert [(check.item, check.ok) for check in checks] == [
+        ("zero of front_left_walking", True),
+        ("zero of rear_left_walking", True),
+    ]
+
+
+def test_a_servo_that_thinks_it_stands_elsewhere_is_named_with_the_difference(rig):
+    wrong, right = zero_checks(rig, samples(15.0, (5.0, 360.0)))
+    assert (wrong.ok, wrong.found) == (False, "10.0 deg apart")
+    assert right.ok  # a whole turn is none
+
+
+def test_what_has_not_been_measured_is_not_judged(rig):
+    assert zero_checks(rig, samples(15.0, (5.0, 0.0), sequence=0)) == []
+    assert len(zero_checks(rig, samples(15.0, (math.nan, 0.0)))) == 1
+    assert zero_checks(Rig(load_config("sim_impact", [WALKING])), samples(15.0, (5.0, 0.0))) == []
