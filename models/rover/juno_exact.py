@@ -32,11 +32,12 @@ class JunoExactParameters(JunoParameters):
     """
 
     frame_mass: float = quantity(4.0, "kg", 0.1, 1000, "of the yoke that carries the transverse rocker's pivot")
+    rocker_stop: float = quantity(25.0, "deg", 1, 90, "of each rocker from level to its stop, either way; assumed")
     transverse_mass: float = quantity(8.0, "kg", 0.1, 1000, "of the transverse rocker")
-    transverse_height: float = quantity(0.5, "m", 0.05, 5, "of the transverse rocker and its pivot over ground")
-    rod_span: float = quantity(0.8, "m", 0.05, 10, "between the two rods")
-    rod_reach: float = quantity(0.52, "m", 0.05, 5, "of the rods behind the rockers' pivots")
-    rod_height: float = quantity(0.28, "m", 0.01, 5, "of the rods' lower ends over ground")
+    transverse_height: float = quantity(0.6, "m", 0.05, 5, "of the transverse rocker and its pivot over ground")
+    rod_span: float = quantity(0.9, "m", 0.05, 10, "between the two rods")
+    rod_reach: float = quantity(0.5, "m", 0.05, 5, "of the rods behind the rockers' pivots")
+    rod_height: float = quantity(0.24, "m", 0.01, 5, "of the rods' lower ends over ground")
 
     rover = "juno_exact"
 
@@ -56,13 +57,12 @@ class JunoExactParameters(JunoParameters):
             add_rocker(builder, self, side)
         behind = (-self.rod_reach, 0.0, self.transverse_height)
         bar = box(self.transverse_mass, (0.06, self.rod_span, 0.06))
-        builder.add_body("main_body", "transverse_rocker", LENGTHWISE, "transverse_rocker", self.transverse_mass, bar, behind)
+        across = "transverse_rocker"
+        builder.add_body("main_body", across, LENGTHWISE, across, self.transverse_mass, bar, behind)
         for side, follower in (("left", "transverse_rocker"), ("right", "right_rocker")):
             upper = on_side((-self.rod_reach, 0.5 * self.rod_span, self.transverse_height), side)
             lower = (upper[0], upper[1], self.rod_height)
-            builder.add_rod(
-                f"{side}_rod", self.rod_mass, 0.01, "transverse_rocker", upper, f"{side}_rocker", lower, follower
-            )
+            builder.add_rod(f"{side}_rod", self.rod_mass, 0.01, across, upper, f"{side}_rocker", lower, follower)
         add_wheels(builder, self)
         return builder.tree(chains(self))
 
