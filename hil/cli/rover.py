@@ -1,4 +1,4 @@
-"""`hil rover import` and `export`: a rover of one's own from a URDF or MJCF, and a config's rover as a URDF."""
+"""`hil rover import` and `export`: a rover of one's own from a URDF or MJCF, and a config's rover as a URDF or MJCF."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, ConfigOptions, progress, with_groups
 
 rover = typer.Typer(
-    help="A rover of your own: from a URDF or MJCF, and a config's rover as a URDF.", no_args_is_help=True
+    help="A rover of your own: from a URDF or MJCF, and a config's rover as a URDF or MJCF.", no_args_is_help=True
 )
 
 
@@ -104,19 +104,19 @@ def import_rover(
 @with_groups
 def export_rover(
     options: ConfigOptions,
-    to: Annotated[Literal["urdf"], typer.Option("--to", help="Format of the file.")] = "urdf",
+    to: Annotated[Literal["urdf", "mjcf"], typer.Option("--to", help="Format of the file.")] = "urdf",
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="File to make; NAME.urdf.", show_default=False)
+        Path | None, typer.Option("--out", metavar="FILE", help="File to make; NAME.urdf or NAME.mjcf.", show_default=False)
     ] = None,
 ) -> None:
-    """Write the rover of a config as a URDF: with a shape for every body, and couplings as mimic joints."""
-    from hil.analysis.own_rover.files import urdf_of
+    """Write the rover of a config as a URDF or MJCF: with a shape for every body, couplings, and in MJCF closed loops."""
+    from hil.analysis.own_rover.files import description_of
 
     with usage_errors():
         config = options.load()
     path = out or Path(f"{config.name}.{to}")
     try:
-        text = urdf_of(config)
+        text, missing = description_of(config, to)
         with path.open("x", encoding="utf-8") as file:
             file.write(text + "\n")
     except FileExistsError:
@@ -126,5 +126,5 @@ def export_rover(
         complain(f"{path}: {getattr(error, 'strerror', None) or error}")
         raise typer.Exit(USAGE) from None
     print(f"{path}: rover {config.rover.type} of {config.name}")
-    if config.wheel.grousers:
-        print(f"its wheels are rims of {config.rover.wheel_radius_m:g} m: grousers are of the config (wheel.grousers)")
+    for one in missing:
+        print(f"not in it: {one}")

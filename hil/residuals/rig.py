@@ -64,7 +64,7 @@ def wheel_load_N(evidence: RunEvidence) -> Floats:
 def pull(evidence: RunEvidence) -> Floats:
     """(1,) pull over the motors' thrust, mean over the last second of driving."""
     rows, config = _under_way(evidence), evidence.config
-    motor, ticks = config.drives.motor, evidence.ticks[rows][-config.loop.rate_hz :]
+    motor, ticks = config.drives.axle_motor, evidence.ticks[rows][-config.loop.rate_hz :]
     if not len(ticks):
         return np.full(1, np.nan)
     torque_Nm = motor.stall_torque_Nm * (ticks["duty"] - ticks["wheel_speed_radps"] / motor.no_load_radps)

@@ -37,6 +37,7 @@ class Drive(NamedTuple):
         brake_damping: with the motor shorted [N m s/rad].
         brakes_on_cut: 1.0 where a cut shorts the motor, 0.0 where it opens the bridge.
         motor: of a drive that is also driven by duty, or None. Fixed when a step is compiled.
+        rotor_inertia: of the rotor [kg m^2], which turns ratio times as fast: its own by the square of the ratio.
     """
 
     gain: float
@@ -48,6 +49,7 @@ class Drive(NamedTuple):
     brake_damping: float
     brakes_on_cut: float
     motor: Motor | None = None
+    rotor_inertia: float = 0.0
 
 
 def check_drive(drive: Drive) -> None:
@@ -125,6 +127,7 @@ def drive_axle(
         torque, damping = _powered(drive.motor, drive, state, wheel, speed, dt)
     state.torque[wheel] = torque
     work.rhs[speed_number] += torque - friction * speed
+    work.mass_matrix[speed_number, speed_number] += drive.rotor_inertia
     work.mass_matrix[speed_number, speed_number] += (damping + friction) * dt
 
 

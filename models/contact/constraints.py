@@ -137,7 +137,7 @@ def effective_kinetic_energy_on_ground(
     if speed.shape != (rover.nv,) or not np.isfinite(speed).all():
         raise ValueError(f"v is {speed}, allowed: {rover.nv} finite numbers")
     place, work = rover.tree_configuration(q), make_work(rover.chain)
-    energy = float(energy_on_ground(rover.chain, place, rover.tree_speeds(speed), float(angle), rigid, work))
+    energy = float(energy_on_ground(rover.chain, place, rover.tree_speeds(speed, q), float(angle), rigid, work))
     if math.isnan(energy):
         raise ValueError("rolling is True, but no set of wheels that push and do not slip is consistent here")
     return energy, tuple(name for name, acts in zip(rover.wheel_names, rigid.active, strict=True) if acts)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from models.impact.energy import projectors
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.block import base_of, put_base
-from models.rover.dynamics import Work, fill_bias, make_work, momentum, place_bodies
-from models.rover.factor import fold
-from models.rover.points import to_base
+from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, make_work, momentum, place_bodies
+from models.rover.factor import fold, follow
+from models.rover.points import project, to_base
 from models.rover.queries import gather
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
@@ -69,9 +69,45 @@ def energy_gradient(
         [[math.sin(angle), 0.0, -math.cos(angle)]] * len(wheels) + [[0.0, 0.0, -1.0]] * len(on_ground)
     ).reshape(-1, 3)
     of_all, gradient = np.zeros(rover.chain.speed_parent.size), np.zeros(rover.nv)
-    state = rover.tree_configuration(q), rover.tree_speeds(p), rover.tree_speeds(speeds - p)
+    state = rover.tree_configuration(q), rover.tree_speeds(p, q), rover.tree_speeds(speeds - p, q)
     pushes = impulse[:, None] * directions
     _gradient(rover.chain, *state, bodies, pushes, np.zeros(3), make_work(rover.chain), of_all, gradient)
+    return gradient if rover.chain.loops is None else gradient + _of_loops(rover, *state, bodies, pushes)
+
+
+def _of_loops(
+    rover: Rover, q: FloatArray, p: FloatArray, u: FloatArray, bodies: IntArray, pushes: FloatArray
+) -> FloatArray:
+    """What a change of N adds to the gradient (nv,): (M N p)^T dN p + (J^T f)^T dN u, in tree speeds.
+
+    N is a derivative of angles, so dN by the angle s times p is half of g(e_s + p) - g(e_s) - g(p), with g the
+    accelerations of dependent joints at given speeds (models.rover.loops).
+    """
+    chain, work = rover.chain, make_work(rover.chain)
+    assert chain.loops is not None
+    loops, weightless, size = chain.loops, np.zeros(3), chain.speed_parent.size
+    place_bodies(chain, q, work)
+    fill_mass_matrix(chain, work)
+    lower = np.tril(work.mass_matrix)
+    forces = [((lower + np.tril(lower, -1).T) @ p, p), (np.zeros(size), u)]
+    for body, push in zip(bodies, pushes.tolist(), strict=True):
+        row, nothing = np.zeros(size), (0.0, 0.0, 0.0)
+        project(chain, work, int(body), tuple(push), nothing, nothing, row)
+        forces[1][0][:] += row
+
+    def rates(v: FloatArray) -> FloatArray:
+        place_bodies(chain, q, work)
+        fill_bias(chain, v, weightless, work)
+        return loops.acceleration.copy()
+
+    gradient = np.zeros(rover.nv)
+    for source in loops.source:
+        unit = np.zeros(size)
+        unit[source] = 1.0
+        follow(chain, unit)
+        for force, v in forces:
+            change = 0.5 * (rates(unit + v) - rates(unit) - rates(v))
+            gradient[np.flatnonzero(chain.independent == source)[0]] += force @ change
     return gradient
 
 
@@ -107,7 +143,7 @@ def _gradient(
 
     Turning joint j carries all beyond it along the screw s_j: of a body i there, d(twist_i) = s_j x (twist_i -
     twist_j) and d(inertia_i) likewise, so the kinetic energy changes by -h . (s_j x twist_j), h the momentum of all
-    beyond j. `of_all` (speeds,), zeros, receives the derivatives by all joints that turn; N, constant, gives the rest.
+    beyond j. `of_all` (speeds,), zeros, receives the derivatives by all joints that turn; N gives the rest.
     """
     place_bodies(chain, q, work)
     fill_bias(chain, p, weightless, work)

@@ -12,13 +12,14 @@ from models.rover.assembly import TreeBuilder, box, cylinder
 from models.rover.exomars import ExomarsParameters, exomars
 from models.rover.exomars_like import ExomarsLikeParameters, exomars_like
 from models.rover.juno import JunoParameters, juno
+from models.rover.juno_exact import JunoExactParameters, juno_exact
 from models.rover.parameters import Parameters, choice, quantity
 from models.rover.parametric import ParametricParameters, parametric
 from models.rover.presets import PRESETS
 from models.rover.rcp import RcpParameters, rcp
 from models.rover.registry import ROVERS
 from models.rover.rocker_bogie import RockerBogieParameters, rocker_bogie
-from models.rover.tree import Body, Coupling, Joint, Tree, WheelMount
+from models.rover.tree import Body, Coupling, Joint, LoopClosure, Tree, WheelMount
 
 if TYPE_CHECKING:
     from models.rover.rover import DrivenDynamics, Rover
@@ -32,7 +33,9 @@ __all__ = [
     "ExomarsLikeParameters",
     "ExomarsParameters",
     "Joint",
+    "JunoExactParameters",
     "JunoParameters",
+    "LoopClosure",
     "Parameters",
     "ParametricParameters",
     "RcpParameters",
@@ -47,6 +50,7 @@ __all__ = [
     "exomars",
     "exomars_like",
     "juno",
+    "juno_exact",
     "parametric",
     "quantity",
     "rcp",

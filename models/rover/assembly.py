@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.rover.tree import Body, Coupling, Joint, Tree, Vector, WheelMount
+from models.rover.tree import Body, Coupling, Joint, LoopClosure, Tree, Vector, WheelMount
 
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 SIDE_BOGIES = ("left_bogie", "right_bogie")
@@ -31,6 +31,7 @@ class TreeBuilder:
         self._bodies = [base]
         self._joints: list[Joint] = []
         self._mounts: list[WheelMount] = []
+        self._closures: list[LoopClosure] = []
         self._places: dict[str, Vector] = {base.name: (0.0, 0.0, 0.0)}
 
     def add_body(
@@ -62,6 +63,47 @@ class TreeBuilder:
         self.add_body(parent, f"{name}_drive", LATERAL, f"{name}_wheel", mass, cylinder(mass, radius, width), place)
         self._mounts.append(WheelMount(name, f"{name}_wheel", radius, width))
 
+    def add_rod(
+        self, name: str, mass: float, radius: float, parent: str, upper: Vector, other: str, lower: Vector, joint: str
+    ) -> None:
+        """Tie two bodies by an upright rod with ball ends, which closes a loop.
+
+        Its upper end is carried by `parent`: NAME_swing about x, NAME_sway about y, and NAME_spin about the rod itself,
+        which moves nothing else and is locked. Its lower end stays on `other`. It is a uniform cylinder; of its mass
+        one hundredth is a ball at the upper end, and another a fork there, which the first two joints turn.
+
+        Args:
+            name: of the rod.
+            mass: [kg].
+            radius: [m].
+            parent: body that carries its upper end.
+            upper: place of that end [m], all joints at zero.
+            other: body that its lower end stays on.
+            lower: place of that end [m], straight below.
+            joint: of another part of the loop, whose angle follows as those of the rod do.
+
+        Raises:
+            ValueError: the lower end is not straight below the upper one.
+        """
+        length = upper[2] - lower[2]
+        if upper[:2] != lower[:2] or not length > 0.0:
+            raise ValueError(f"rod {name}: from {upper} to {lower} m, allowed: the second place straight below the first")
+        end, middle = 0.01 * mass, (upper[0], upper[1], 0.5 * (upper[2] + lower[2]))
+        ball = (0.4 * end * radius**2,) * 3
+        across, along, _ = cylinder(mass - 2.0 * end, radius, length)
+        self.add_body(parent, f"{name}_swing", LENGTHWISE, f"{name}_ball", end, ball, upper)
+        self.add_body(f"{name}_ball", f"{name}_sway", LATERAL, f"{name}_fork", end, ball, upper)
+        self.add_body(
+            f"{name}_fork", f"{name}_spin", VERTICAL, name, mass - 2.0 * end, (across, across, along), upper, middle,
+            locked_at=0.0,
+        )  # fmt: skip
+        self._closures.append(
+            LoopClosure(
+                f"{name}_end", other, _minus(lower, self._places[other]), name, _minus(lower, upper),
+                (joint, f"{name}_swing", f"{name}_sway"),
+            )
+        )  # fmt: skip
+
     def three_bogies(self, mass: float, length: float, side: Vector, rear: Vector, stop: float) -> None:
         """Two side bogies that pitch at `side` (port) and its mirror, and a rear bogie that rolls at `rear`.
 
@@ -76,7 +118,10 @@ class TreeBuilder:
 
     def tree(self, couplings: Sequence[Coupling] = ()) -> Tree:
         """The finished description."""
-        return Tree(self._name, tuple(self._bodies), tuple(self._joints), tuple(self._mounts), tuple(couplings))
+        return Tree(
+            self._name, tuple(self._bodies), tuple(self._joints), tuple(self._mounts), tuple(couplings),
+            tuple(self._closures),
+        )  # fmt: skip
 
 
 def on_side(place: Vector, side: str) -> Vector:

@@ -4,7 +4,8 @@ With all bodies written in base axes at the base origin, composite inertias are 
 between bodies (the composite-rigid-body and recursive Newton-Euler algorithms in common coordinates, Featherstone 2008
 ch. 5-6). Spatial motion is (linear, angular), spatial force (force, moment about the base origin), both linear first
 as the generalised velocity is. Locks and couplings only change the arrays of `Chain`, never this code: what is filled
-here is the mass matrix and bias of all joints that turn, and models.rover.factor folds the coupled ones.
+here is the mass matrix and bias of all joints that turn, and models.rover.factor folds the coupled ones. Closed loops
+(models.rover.loops) are closed when the bodies are placed, and their rate is part of the bias.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.block import SpatialVector, add_to_base, base_of, plus, put_base, put_block
+from models.rover.loops import ROUNDS, Loops, accelerate, close_once
 from models.rover.reduction import Chain
 
 
@@ -70,7 +72,30 @@ def make_work(chain: Chain) -> Work:
 
 @kernel
 def place_bodies(chain: Chain, q: FloatArray, work: Work) -> None:
-    """Fill base, turn, place, screw and inertia for the configuration q (speeds + 1,) of all joints that turn."""
+    """Fill base, turn, place, screw and inertia for the configuration q (speeds + 1,) of all joints that turn.
+
+    Closed loops are closed: the dependent angles of q are corrected, and their ratios set. Where a loop cannot close,
+    the angles become NaN.
+    """
+    _place_open(chain, q, work)
+    _close(chain.loops, chain, q, work)
+
+
+@kernel
+def _close(loops: Loops | None, chain: Chain, q: FloatArray, work: Work) -> None:
+    if loops is not None:
+        for _ in range(ROUNDS):
+            if close_once(loops, chain.parent, q, work.turn, work.place, work.screw, chain.ratio):
+                return
+            _place_open(chain, q, work)
+        for d in loops.dependent:
+            q[1 + d] = np.nan
+        _place_open(chain, q, work)
+
+
+@kernel
+def _place_open(chain: Chain, q: FloatArray, work: Work) -> None:
+    """Place the bodies by the angles that q has."""
     x, y, z, w = q[3], q[4], q[5], q[6]
     base = work.base
     base[0, 0], base[0, 1], base[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)
@@ -169,7 +194,7 @@ def power(motion: FloatArray, force: SpatialVector) -> float:
 def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Work) -> None:
     """Write the bias force (Coriolis, centrifugal, gravity [m/s^2, world]) into work.rhs; needs place_bodies.
 
-    Leaves work.twist filled.
+    With closed loops, M dN/dt v is part of it (Cyril 1993 (21)); v must keep the loops. Leaves work.twist filled.
     """
     n = chain.parent.size
     base = work.base
@@ -194,6 +219,10 @@ def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Work) -> N
             t[3] * s[4] - t[4] * s[3],
         )
         put_base(work.drift[i], plus(base_of(work.drift[parent]), speed, swept))
+    accelerate(
+        chain.loops, chain.parent, chain.spin_inertia, work.turn, work.place, work.screw, work.twist, work.drift,
+        work.load,
+    )  # fmt: skip
     for i in range(n):
         if chain.spin_inertia[i] > 0.0:
             continue

@@ -26,6 +26,7 @@ from models.rover.block import (
     put_base,
     put_block,
 )
+from models.rover.loops import Loops
 from models.rover.reduction import Chain
 
 
@@ -85,6 +86,13 @@ def follow(chain: Chain, x: FloatArray) -> None:
         x[d] = 0.0
     for term in range(chain.dependent.size):
         x[chain.dependent[term]] += chain.ratio[term] * x[chain.source[term]]
+
+
+@kernel
+def follow_loops(loops: Loops | None, chain: Chain, x: FloatArray) -> None:
+    """`follow` for a rover whose N has changed since x was computed: that of one with closed loops."""
+    if loops is not None:
+        follow(chain, x)
 
 
 @kernel

@@ -80,32 +80,46 @@ class JunoParameters(Parameters):
         # the transverse rocker is a bar across the rear of the chassis
         frame = box(self.frame_mass, (0.10, self.chassis_width, 0.10))
         builder = TreeBuilder(self.rover, Body("main_body", self.frame_mass, pivot, frame))
-        size = (self.chassis_length, self.chassis_width, self.chassis_depth)
-        builder.add_body(
-            "main_body", "chassis_tilt", LATERAL, "chassis", self.chassis_mass, box(self.chassis_mass, size), pivot,
-            (0.0, 0.0, self.chassis_height), locked_at=-self.tilt_angle, size=size,
-        )  # fmt: skip
-        across = 0.5 * self.track
-        inboard = across - self.wheel_width
+        add_chassis(builder, self)
         for side in ("left", "right"):
-            rocker, rod = f"{side}_rocker", f"{side}_rod"
-            inertia = box(self.rocker_mass, (self.wheelbase, 0.10, 0.15))
-            hinge = on_side((0.0, inboard, self.pivot_height), side)
-            centre = (0.0, hinge[1], self.wheel_radius)  # motor and chain lie between the axles
-            builder.add_body(
-                "main_body", rocker, LATERAL, rocker, self.rocker_mass, inertia, hinge, centre, stop=self.rocker_stop
-            )
+            add_rocker(builder, self, side)
             middle = on_side((-0.25 * self.wheelbase, 0.5 * self.chassis_width, self.pivot_height), side)
             along = cylinder_along_x(self.rod_mass, 0.01, 0.5 * self.wheelbase)
+            rod = f"{side}_rod"
             builder.add_body("main_body", f"{rod}_spin", LENGTHWISE, rod, self.rod_mass, along, middle, locked_at=0.0)
-        for wheel in WHEELS:
-            row, side = wheel.split("_")
-            axle = on_side(
-                (0.5 * self.wheelbase if row == "front" else -0.5 * self.wheelbase, across, self.wheel_radius), side
-            )
-            builder.wheel(wheel, f"{side}_rocker", self.wheel_mass, self.wheel_radius, self.wheel_width, axle)
-        chains = [Coupling(f"rear_{side}_drive", ((f"front_{side}_drive", 1.0),)) for side in ("left", "right")]
-        return builder.tree([Coupling("right_rocker", (("left_rocker", -1.0),)), *(chains if self.chains else ())])
+        add_wheels(builder, self)
+        return builder.tree([Coupling("right_rocker", (("left_rocker", -1.0),)), *chains(self)])
+
+
+def add_chassis(builder: TreeBuilder, p: JunoParameters) -> None:
+    """The chassis, which its actuator tilts about the axis of the rockers' pivots; locked."""
+    size = (p.chassis_length, p.chassis_width, p.chassis_depth)
+    builder.add_body(
+        "main_body", "chassis_tilt", LATERAL, "chassis", p.chassis_mass, box(p.chassis_mass, size),
+        (0.0, 0.0, p.pivot_height), (0.0, 0.0, p.chassis_height), locked_at=-p.tilt_angle, size=size,
+    )  # fmt: skip
+
+
+def add_rocker(builder: TreeBuilder, p: JunoParameters, side: str) -> None:
+    """The main rocker of a side; motor and chain lie between the axles."""
+    inertia = box(p.rocker_mass, (p.wheelbase, 0.10, 0.15))
+    hinge = on_side((0.0, 0.5 * p.track - p.wheel_width, p.pivot_height), side)
+    centre, rocker = (0.0, hinge[1], p.wheel_radius), f"{side}_rocker"
+    builder.add_body("main_body", rocker, LATERAL, rocker, p.rocker_mass, inertia, hinge, centre, stop=p.rocker_stop)
+
+
+def add_wheels(builder: TreeBuilder, p: JunoParameters) -> None:
+    """The four wheels on their rockers."""
+    for wheel in WHEELS:
+        row, side = wheel.split("_")
+        ahead = 0.5 * p.wheelbase if row == "front" else -0.5 * p.wheelbase
+        axle = on_side((ahead, 0.5 * p.track, p.wheel_radius), side)
+        builder.wheel(wheel, f"{side}_rocker", p.wheel_mass, p.wheel_radius, p.wheel_width, axle)
+
+
+def chains(p: JunoParameters) -> list[Coupling]:
+    """Each rear wheel turns with the front wheel of its side; none without chains."""
+    return [Coupling(f"rear_{side}_drive", ((f"front_{side}_drive", 1.0),)) for side in ("left", "right") if p.chains]
 
 
 juno = JunoParameters.make

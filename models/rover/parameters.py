@@ -184,10 +184,11 @@ class Parameters:
 
     @classmethod
     def lockable(cls) -> tuple[str, ...]:
-        """Joints that can be locked: all but those of wheels and those that couplings join."""
+        """Joints that can be locked: all but those of wheels, and those that couplings and loops join."""
         tree = cls._default_tree()
         bodies = {wheel.body for wheel in tree.wheels}
         tied = {name for one in tree.couplings for name in (one.joint, *(source for source, _ in one.sources))}
+        tied |= {name for closure in tree.closures for name in closure.dependent}
         return tuple(joint.name for joint in tree.joints if joint.child not in bodies and joint.name not in tied)
 
     @classmethod

@@ -5,13 +5,17 @@ from __future__ import annotations
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, place_bodies
 from models.rover.factor import add_scaled, factorise, fold, fold_inertia, follow, solve
+from models.rover.loops import Loops
 from models.rover.points import approach_row, body_position, project
 from models.rover.reduction import Chain
 
 
 @kernel
 def spread_configuration(chain: Chain, q: FloatArray, out: FloatArray) -> None:
-    """Configuration (speeds + 1,) of all joints that turn from that of the independent ones (nq,)."""
+    """Configuration (speeds + 1,) of all joints that turn from that of the independent ones (nq,).
+
+    Dependent joints of closed loops are at zero, from where `place_bodies` takes them to their angles.
+    """
     for a in range(7):
         out[a] = q[a]
     for a in range(6, chain.independent.size):
@@ -19,12 +23,19 @@ def spread_configuration(chain: Chain, q: FloatArray, out: FloatArray) -> None:
     for d in chain.dependent:
         out[1 + d] = chain.offset[d]
     for term in range(chain.dependent.size):
-        out[1 + chain.dependent[term]] += chain.ratio[term] * out[1 + chain.source[term]]
+        if not _changes(chain.loops, term):
+            out[1 + chain.dependent[term]] += chain.ratio[term] * out[1 + chain.source[term]]
+
+
+@kernel
+def _changes(loops: Loops | None, term: int) -> bool:
+    """Whether a term is of a closed loop, whose angle is no sum of terms."""
+    return False if loops is None else term >= loops.first_term
 
 
 @kernel
 def spread(chain: Chain, x: FloatArray, out: FloatArray) -> None:
-    """Speeds or accelerations (speeds,) of all joints that turn from those of the independent ones (nv,): N x."""
+    """Speeds (speeds,) of all joints that turn from those of the independent ones (nv,): N x; needs `place_bodies`."""
     for a in range(chain.independent.size):
         out[chain.independent[a]] = x[a]
     follow(chain, out)
@@ -62,8 +73,8 @@ def bias(chain: Chain, q: FloatArray, v: FloatArray, gravity: FloatArray, work: 
 def _fill_bias(chain: Chain, q: FloatArray, v: FloatArray, gravity: FloatArray, work: Work) -> None:
     """Expand the state, place the bodies, and write the bias of all joints that turn into work.rhs."""
     spread_configuration(chain, q, work.q)
-    spread(chain, v, work.v)
     place_bodies(chain, work.q, work)
+    spread(chain, v, work.v)
     fill_bias(chain, work.v, gravity, work)
 
 

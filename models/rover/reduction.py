@@ -4,7 +4,8 @@ Both are the natural orthogonal complement of Cyril 1993 (18)-(21), M~ = N^T M N
 columns of N that belong to locked speeds are dropped, which leaves the inertia of the merged bodies, so locked joints
 are not in the arrays. A coupled joint stays: kernels place bodies and collect forces over all joints that
 turn ("tree speeds"), and only the factorisation (models.rover.factor) folds the few dependent rows into independent
-ones. N of the couplings is constant, so it adds no term to the bias.
+ones. N of the couplings is constant, so it adds no term to the bias. N of a closed loop is not (models.rover.loops): its
+ratios are among those of the couplings, and every placing of the bodies (models.rover.dynamics.place_bodies) sets them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, IntArray
+from models.rover.loops import Loops, make_loops
 from models.rover.tree import Joint, Tree, rotation_about
 
 
@@ -31,7 +33,7 @@ class Chain(NamedTuple):
         dependent: (terms,) tree speed of a coupled joint; with `source` and `ratio` one term of one coupling,
             speed[dependent] = sum of ratio * speed[source].
         source: (terms,) independent tree speed.
-        ratio: (terms,) [-].
+        ratio: (terms,) [-]; those of closed loops come last, and are of the configuration that was placed last.
         offset: (speeds,) angle [rad] of a coupled joint with its sources at zero; 0 for others.
         wheel_body: (wheels,) body that is each wheel.
         motor_wheel: (motors,) the wheels with a motor: all except those coupled to another wheel (by a chain).
@@ -50,6 +52,8 @@ class Chain(NamedTuple):
         spin_inertia: (bodies,) of a round body about its joint's axis [kg m^2]; 0 for all others. A round body is the
             same at any angle of its joint, and carries no body: a wheel. Its mass belongs to its carrier's inertia, and
             only its spin is treated separately.
+        loops: the closed loops, or None, which costs nothing: kernels know which when they are compiled. A rover with
+            loops is for one vehicle, and for one thread at a time.
     """
 
     parent: IntArray
@@ -74,6 +78,7 @@ class Chain(NamedTuple):
     inertia: FloatArray
     wheel_radius: FloatArray
     spin_inertia: FloatArray
+    loops: Loops | None
 
 
 class _Merged:
@@ -103,12 +108,13 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
     """
     merged: list[_Merged] = []
     index_of: dict[str, int] = {}
+    placed: dict[str, tuple[FloatArray, FloatArray]] = {}
     free_joints: list[str] = []
 
     def visit(name: str, index: int, offset: FloatArray, turn: FloatArray) -> None:
         """Add body `name`, placed at (offset, turn) in the frame of reduced body `index`, and all that it carries."""
         body = tree.body[name]
-        index_of[name] = index
+        index_of[name], placed[name] = index, (offset, turn)
         merged[index].members.append(
             (body.mass, offset + turn @ np.array(body.com), turn @ body.inertia_matrix @ turn.T)
         )
@@ -134,6 +140,9 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
         for coupling in tree.couplings
         for source, ratio in coupling.sources
     ]
+    loops = _loops(tree, merged, index_of, placed, number, len(terms))
+    if loops is not None:
+        terms += [(int(d), int(s), 0.0) for d in loops.dependent for s in loops.source]
     dependent = {term[0] for term in terms}
     offset = np.zeros(speed_parent.size)
     for coupling in tree.couplings:
@@ -164,9 +173,49 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
         inertia=np.array([inertia for _, _, inertia in properties]),
         wheel_radius=np.array([wheel.radius for wheel in tree.wheels]),
         spin_inertia=spin_inertia,
+        loops=loops,
     )
     _require_free_wheels(tree, index_of, free_joints)
     return chain, tuple(free_joints)
+
+
+def _loops(
+    tree: Tree,
+    merged: list[_Merged],
+    index_of: dict[str, int],
+    placed: dict[str, tuple[FloatArray, FloatArray]],
+    number: dict[str, int],
+    first_term: int,
+) -> Loops | None:
+    """The closures of a tree between reduced bodies; None: it has none."""
+    if not tree.closures:
+        return None
+    body, point = np.zeros((len(tree.closures), 2), dtype=np.int64), np.zeros((len(tree.closures), 2, 3))
+    for k, closure in enumerate(tree.closures):
+        for end, (name, place) in enumerate(((closure.body, closure.place), (closure.other, closure.other_place))):
+            offset, turn = placed[name]
+            i, at = index_of[name], offset + turn @ np.array(place)
+            axis = merged[i].axis
+            if i > 0 and np.abs(np.cross(at, axis)).max() <= 1e-12:
+                # a point on the axis of its body's joint is one of the carrier too: the rod may spin about itself
+                i, at = merged[i].parent, merged[i].origin + merged[i].rotation @ at
+            body[k, end], point[k, end] = i, at
+    dependent = [number[name] for closure in tree.closures for name in closure.dependent]
+    inside: set[int] = set()
+    for pair in body.tolist():
+        paths = []
+        for i in pair:
+            path = set()
+            while i > 0:
+                path.add(5 + i)
+                i = merged[i].parent
+            paths.append(path)
+        inside |= paths[0] ^ paths[1]
+    source = sorted(inside - set(dependent))
+    speeds = 5 + len(merged)
+    return make_loops(
+        body, point, np.array(dependent, dtype=np.int64), np.array(source, dtype=np.int64), first_term, speeds
+    )
 
 
 def _join_round(merged: list[_Merged]) -> FloatArray:

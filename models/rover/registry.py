@@ -8,6 +8,7 @@ from types import MappingProxyType
 from models.rover.exomars import ExomarsParameters
 from models.rover.exomars_like import ExomarsLikeParameters
 from models.rover.juno import JunoParameters
+from models.rover.juno_exact import JunoExactParameters
 from models.rover.parameters import Parameters
 from models.rover.parametric import ParametricParameters
 from models.rover.rcp import RcpParameters
@@ -23,6 +24,7 @@ ROVERS: Mapping[str, type[Parameters]] = MappingProxyType(
             ExomarsParameters,
             RockerBogieParameters,
             JunoParameters,
+            JunoExactParameters,
         )
     }
 )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.rover import queries
-from models.rover.dynamics import Work, make_work
+from models.rover.dynamics import Work, make_work, place_bodies
 from models.rover.reduction import Chain, reduce
 from models.rover.tree import Tree
 from models.rover.urdf import to_urdf
@@ -110,11 +110,32 @@ class Rover:
         """Configuration of all joints that turn, coupled ones included: as q, joints as in `tree_joint_names`."""
         out = np.zeros(1 + self.chain.speed_parent.size)
         queries.spread_configuration(self.chain, self._configuration(q), out)
+        if self.chain.loops is not None:
+            place_bodies(self.chain, out, self._work)
+            if not np.all(np.isfinite(out)):
+                names = ", ".join(closure.name for closure in self.tree.closures)
+                angles = ", ".join(f"{name} {a:.6g}" for name, a in zip(self.joint_names, q[7:], strict=True))
+                raise ValueError(
+                    f"rover {self.tree.name}: its loops ({names}) do not close at {angles} rad, allowed: angles that "
+                    "its rods reach"
+                )
         return out
 
-    def tree_speeds(self, v: npt.ArrayLike) -> FloatArray:
-        """Speeds of all joints that turn, N v (Cyril 1993 (18)): as v, joints as in `tree_joint_names`."""
+    def tree_speeds(self, v: npt.ArrayLike, q: npt.ArrayLike | None = None) -> FloatArray:
+        """Speeds of all joints that turn, N v (Cyril 1993 (18)): as v, joints as in `tree_joint_names`.
+
+        Args:
+            v: velocity (nv,).
+            q: configuration (nq,); a rover with closed loops needs it, since N changes with it.
+
+        Raises:
+            ValueError: a wrong shape, a value that is not finite, or closed loops and no q.
+        """
         out = np.zeros(self.chain.speed_parent.size)
+        if self.chain.loops is not None:
+            if q is None:
+                raise ValueError(f"rover {self.tree.name}: q is None, needed: where its closed loops stand")
+            self.tree_configuration(q)
         queries.spread(self.chain, self._speeds("v", v), out)
         return out
 

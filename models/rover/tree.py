@@ -1,4 +1,4 @@
-"""A rover as data: a tree of rigid bodies, revolute joints (free, locked or coupled) and wheels."""
+"""A rover as data: a tree of rigid bodies, revolute joints (free, locked or coupled), loops and wheels."""
 
 from __future__ import annotations
 
@@ -162,6 +162,44 @@ class Coupling:
 
 
 @dataclass(frozen=True)
+class LoopClosure:
+    """A ball joint that closes a loop: a point of one body stays on a point of another.
+
+    Both are carried by the tree, and with all joints at zero the points coincide. Of a rod with ball ends one end is
+    carried by two joints across each other, and the other end is the closure (`models.rover.TreeBuilder.add_rod`).
+
+    Attributes:
+        name: unique.
+        body: a body.
+        place: the point [m] in its frame.
+        other: the other body.
+        other_place: the point [m] in that one's frame.
+        dependent: three joints whose angles follow from the loop; those of all closures together must suffice.
+
+    Example:
+        >>> ends = "rocker", (0.5, 0.0, 0.0), "rod", (0.0, 0.0, -0.3)
+        >>> LoopClosure("rod_end", *ends, ("bar", "rod_swing", "rod_sway")).other
+        'rod'
+    """
+
+    name: str
+    body: str
+    place: Vector
+    other: str
+    other_place: Vector
+    dependent: tuple[str, str, str]
+
+    def __post_init__(self) -> None:
+        for place in (self.place, self.other_place):
+            if len(place) != 3 or not np.all(np.isfinite(place)):
+                raise ValueError(f"closure {self.name}: place is {place} m, allowed: three finite numbers")
+        if self.body == self.other:
+            raise ValueError(f"closure {self.name}: it ties body {self.body} to itself, allowed: two bodies")
+        if len(set(self.dependent)) != 3:
+            raise ValueError(f"closure {self.name}: dependent is {self.dependent}, allowed: three different joints")
+
+
+@dataclass(frozen=True)
 class WheelMount:
     """A wheel: the body that carries it and its cylinder, centred on the body's origin, axle along body y."""
 
@@ -178,13 +216,14 @@ class WheelMount:
 
 @dataclass(frozen=True)
 class Tree:
-    """The whole rover; `bodies[0]` is the free-flying base, `couplings` make joints depend on others."""
+    """The whole rover; `bodies[0]` is the free-flying base, couplings and closures make joints depend on others."""
 
     name: str
     bodies: tuple[Body, ...]
     joints: tuple[Joint, ...]
     wheels: tuple[WheelMount, ...]
     couplings: tuple[Coupling, ...] = ()
+    closures: tuple[LoopClosure, ...] = ()
 
     def __post_init__(self) -> None:
         for kind, names in (
@@ -193,6 +232,8 @@ class Tree:
             ("wheel", [wheel.name for wheel in self.wheels]),
             ("wheel's body", [wheel.body for wheel in self.wheels]),
             ("coupled joint", [coupling.joint for coupling in self.couplings]),
+            ("closure", [closure.name for closure in self.closures]),
+            ("dependent joint of a closure", [name for closure in self.closures for name in closure.dependent]),
         ):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
@@ -213,6 +254,74 @@ class Tree:
         if self.bodies[0].name in {wheel.body for wheel in self.wheels}:
             raise ValueError(f"rover {self.name}: a wheel is the base {self.bodies[0].name}, allowed: a carried body")
         self._check_couplings()
+        self._check_closures()
+
+    def _check_closures(self) -> None:
+        """Every loop is one of free, uncoupled joints, closed at joint angles zero, and says which of them follow."""
+        joints = {joint.name: joint for joint in self.joints}
+        coupled = {name for one in self.couplings for name in (one.joint, *(source for source, _ in one.sources))}
+        wheels, loops = {wheel.body for wheel in self.wheels}, self.loop_joints()
+        for closure in self.closures:
+            said = f"rover {self.name}: closure {closure.name}: "
+            for name in closure.dependent:
+                if name not in joints or joints[name].locked_at is not None:
+                    raise ValueError(f"{said}{name} is locked or no joint, allowed: a free joint")
+                if name not in loops or name in coupled or joints[name].child in wheels:
+                    allowed = "a joint of a loop, without a coupling or a wheel"
+                    raise ValueError(f"{said}{name} cannot follow from it, allowed: {allowed}")
+            apart = self._at_zero(closure.body, closure.place) - self._at_zero(closure.other, closure.other_place)
+            if not np.abs(apart).max() <= 1e-6:
+                found = ", ".join(f"{part:.6g}" for part in apart)
+                raise ValueError(f"{said}its points are ({found}) m apart at joint angles zero, allowed: the same place")
+        if self.closures and not np.linalg.cond(self._loop_slope()) < 1e8:
+            names = ", ".join(name for closure in self.closures for name in closure.dependent)
+            raise ValueError(
+                f"rover {self.name}: the angles of {names} do not follow from its closures at joint angles zero, "
+                "allowed: joints that these determine, and no dead centre"
+            )
+        follow = {one.joint for one in self.couplings} & loops
+        if follow:
+            raise ValueError(
+                f"rover {self.name}: joint {sorted(follow)[0]} is coupled and part of a loop, allowed: one of the two"
+            )
+
+    def loop_joints(self) -> set[str]:
+        """Names of the joints between the two bodies of each closure. Raises ValueError: a closure of an unknown body.
+
+        Joints that carry both bodies do not count: they turn the loop as a whole.
+        """
+        found: set[str] = set()
+        for closure in self.closures:
+            for name in (closure.body, closure.other):
+                if name not in self.body:
+                    raise ValueError(f"rover {self.name}: closure {closure.name}: {name} is no body, allowed: one")
+            found |= {joint.name for joint in self._path(closure.body)} ^ {j.name for j in self._path(closure.other)}
+        return found
+
+    def _path(self, body: str) -> list[Joint]:
+        """The joints that carry a body, its own first."""
+        carrier, path = {joint.child: joint for joint in self.joints}, []
+        while body in carrier:
+            path.append(carrier[body])
+            body = carrier[body].parent
+        return path
+
+    def _at_zero(self, body: str, place: Vector) -> FloatArray:
+        """A place of a body [m] in the base frame with all joints at zero, where all axes are parallel."""
+        return np.sum([place, *(joint.origin for joint in self._path(body))], axis=0)
+
+    def _loop_slope(self) -> FloatArray:
+        """Derivative (3 closures, 3 closures) of the points' distances [m] by the dependent angles, joints at zero."""
+        dependent = [name for closure in self.closures for name in closure.dependent]
+        slope = np.zeros((3 * len(self.closures), len(dependent)))
+        for k, closure in enumerate(self.closures):
+            at = self._at_zero(closure.body, closure.place)
+            for sign, body in ((1.0, closure.body), (-1.0, closure.other)):
+                for joint in self._path(body):
+                    if joint.name in dependent:
+                        arm = at - self._at_zero(joint.child, (0.0, 0.0, 0.0))
+                        slope[3 * k : 3 * k + 3, dependent.index(joint.name)] += sign * np.cross(joint.axis, arm)
+        return slope
 
     def _check_couplings(self) -> None:
         """Every coupled joint and every source is a free joint, and no source is itself coupled."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.statics.balance import solve_in_place
+from models.kernels.elimination import solve_in_place
 
 # A limit counts as violated from here on, in units of the unknowns and of A x; rounding is far below.
 _VIOLATED = 1e-8

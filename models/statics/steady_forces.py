@@ -73,8 +73,8 @@ def fill_forces(bound: BoundArguments[SteadyVehicle]) -> None:
     vehicle, state, q, v = unpack(bound)
     chain, work = vehicle.chain, state.work
     spread_configuration(chain, q, state.q)
-    spread(chain, v, state.v)
     place_bodies(chain, state.q, work)
+    spread(chain, v, state.v)
     fill_bias(chain, state.v, vehicle.gravity, work)
     for a in range(state.v.size):
         work.rhs[a] = state.torque[a] - work.rhs[a]

@@ -20,7 +20,8 @@ from models.contact.obstacle import Obstacle, push_obstacle
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, address_of, kernel
 from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, place_bodies
-from models.rover.factor import factorise, solve
+from models.rover.factor import factorise, follow_loops, solve
+from models.rover.loops import add_acceleration
 from models.rover.points import to_world
 from models.rover.reduction import Chain
 from models.terrain import Terrain
@@ -60,6 +61,7 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     """`step`, which notes its energies in a ledger; without one (None) that costs nothing."""
     chain, work, v = vehicle.chain, state.work, state.v
     place_bodies(chain, state.q, work)
+    follow_loops(chain.loops, chain, v)
     fill_bias(chain, v, vehicle.gravity, work)
     fill_mass_matrix(chain, work)
     for a in range(v.size):
@@ -85,6 +87,7 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     note(ledger, OBSTACLE, work)
     factorise(chain, work.mass_matrix)
     solve(chain, work.mass_matrix, work.rhs)
+    add_acceleration(chain.loops, work.rhs)
     _limit_servos(vehicle.servos, chain, state, dt, ledger)
     for a in range(v.size):
         v[a] += dt * work.rhs[a]

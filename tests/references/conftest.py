@@ -2,17 +2,20 @@
 
 Written from the description (`Tree`) alone, without a kernel and without Pinocchio: places by composing rotations,
 speeds (centre of mass and angular velocity of every body, world axes), five rows a revolute joint, one more where it is
-locked, one a coupling. These rows are independent; MacMahon's own Gamma has more rows than columns.
+locked, one a coupling, three a ball that closes a loop. These rows are independent; MacMahon's own Gamma has more rows
+than columns. With loops the dependent angles are a root of the balls' distances, and the orthogonal complement is the
+null space of the rows by singular values: nothing is solved for the joints one by one.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, null_space
+from scipy.optimize import fsolve
 from scipy.spatial.transform import Rotation
 
-from models.rover import exomars, exomars_like, juno, parametric, rcp, rocker_bogie
+from models.rover import exomars, exomars_like, juno, juno_exact, parametric, rcp, rocker_bogie
 from models.rover.rover import Rover
 
 ROVERS = {
@@ -24,6 +27,9 @@ ROVERS = {
     "rocker_bogie": rocker_bogie,
     "juno": lambda: juno(tilt_angle=0.2),
     "juno of the thesis": lambda: juno(chains=False, locks={"spin": None}),
+    "juno_exact": lambda: juno_exact(tilt_angle=0.2),
+    "juno_exact of the thesis": lambda: juno_exact(chains=False, locks={"spin": None}),
+    "juno_exact tilting": lambda: juno_exact(locks={"tilt": None}),
 }
 
 
@@ -42,13 +48,41 @@ class LooseBodies:
         self.slot = {body.name: 6 * k for k, body in enumerate(self.tree.bodies)}
         self.order = self._from_the_base()
         angles = self._joint_values(dict(zip(rover.joint_names, q[7:], strict=True)), angles=True)
-        self._place(q, angles)
+        self._place(q, self._closed(q, angles))
         self.size = 6 * len(self.bodies)
         # Jacobian of all bodies' speeds over reduced speeds, column by column
-        self.N = np.column_stack([self._spread(column) for column in np.eye(rover.nv)])
+        self.N = self._through_the_null_space() if self.tree.closures else self._joint_by_joint()
         self.speeds = self.N @ v
         self.M = block_diag(*(self._inertia(body) for body in self.bodies.values()))
         self._gather_constraints()
+
+    def _joint_by_joint(self):
+        return np.column_stack([self._spread(column) for column in np.eye(self.rover.nv)])
+
+    def _through_the_null_space(self):
+        """All motions that the rows allow, in the basis whose reduced speeds are the unit vectors."""
+        self.speeds = np.zeros(self.size)
+        self._gather_constraints()
+        free = null_space(self.constraints)
+        return free @ np.linalg.inv(np.column_stack([self._reduce(column, np.zeros(3)) for column in free.T]))
+
+    def _closed(self, q, angles):
+        """The angles of all joints, those found that close the loops."""
+        names = [name for closure in self.tree.closures for name in closure.dependent]
+
+        def apart(found):
+            self._place(q, angles | dict(zip(names, found, strict=True)))
+            gaps = [a - b for a, b in map(self._ends, self.tree.closures)]
+            return np.concatenate(gaps) if gaps else found
+
+        found = fsolve(apart, np.zeros(len(names)), xtol=1e-13) if names else []
+        assert np.abs(apart(found)).max(initial=0.0) < 1e-12
+        return angles | dict(zip(names, found, strict=True))
+
+    def _ends(self, closure):
+        """The two places of a ball [m], world axes."""
+        ends = (closure.body, closure.place), (closure.other, closure.other_place)
+        return [self.origin[name] + self.turn[name] @ np.array(place) for name, place in ends]
 
     def _from_the_base(self):
         """Joints, each after the one that carries its parent."""
@@ -122,6 +156,14 @@ class LooseBodies:
             for direction in fixed:
                 rows.append(self.relative(joint, direction)[None, :])
                 right.append([-np.cross(wp, direction) @ (wc - wp)])
+        for closure in self.tree.closures:
+            point, value = np.zeros((3, self.size)), np.zeros(3)
+            for sign, name, place in zip((1.0, -1.0), (closure.body, closure.other), self._ends(closure), strict=True):
+                arm, spin = place - self.com[name], self.turning(name)
+                point[:, self.slot[name] : self.slot[name] + 6] = sign * np.hstack([np.eye(3), -cross(arm)])
+                value -= sign * np.cross(spin, np.cross(spin, arm))
+            rows.append(point)
+            right.append(value)
         joints = {joint.name: joint for joint in self.tree.joints}
         for coupling in self.tree.couplings:
             row, value = np.zeros(self.size), 0.0
@@ -210,6 +252,8 @@ def loose():
         random = np.random.default_rng(seed)
         q, v = random.normal(size=rover.nq), random.normal(size=rover.nv)
         q[3:7] = Rotation.from_rotvec(random.normal(size=3)).as_quat()
+        if rover.tree.closures:
+            q[7:] *= 0.2  # rods reach so far
         return LooseBodies(rover, q, v), q, v, random
 
     return make

@@ -1,16 +1,18 @@
-"""Writes what a lab needs of a rover: a URDF and a config that names it; and the rover of a config as a URDF."""
+"""Writes what a lab needs of a rover: a URDF and a config that names it; and the rover of a config as a URDF or MJCF."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from hil.analysis.own_rover.read import RoverFileError
 from hil.config.checked import Config
 from hil.config.rig import Rig
 from hil.config.yaml_io import write_yaml
 from models.rover.from_links import ImportedRover
+from models.rover.mjcf import to_mjcf
 from models.rover.urdf import to_urdf
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -80,11 +82,24 @@ def name_of(path: Path, folder: Path) -> str:
     return f"{name}_imported" if (folder / f"{name}.urdf").resolve() == path.resolve() else name
 
 
-def urdf_of(config: Config) -> str:
-    """The rover of a config as a URDF: with its payload, locked as on the rig, without grousers.
+def description_of(config: Config, to: Literal["urdf", "mjcf"]) -> tuple[str, list[str]]:
+    """The rover of a config as a URDF or MJCF: with its payload, locked as on the rig, without grousers.
+
+    Returns:
+        The text, and what of the rover it does not have, a line each.
 
     Raises:
-        ValueError: a joint follows two others, which a URDF cannot say.
+        ValueError: a joint follows two others, which neither format can say.
     """
-    nominal = replace(Rig(config).nominal, grouser_height=0.0)
-    return to_urdf(nominal.make_rover().tree, whole=True)
+    tree = replace(Rig(config).nominal, grouser_height=0.0).make_rover().tree
+    missing = []
+    if to == "urdf":
+        for closure in tree.closures:
+            missing.append(
+                f"loop {closure.name}: a ball joint of {closure.body} and {closure.other}, which a URDF cannot state; "
+                f"{', '.join(closure.dependent)} are free there; allowed: --to mjcf"
+            )
+    if config.wheel.grousers:
+        rim = f"its wheels are rims of {config.rover.wheel_radius_m:g} m"
+        missing.append(f"{rim}: grousers are of the config (wheel.grousers)")
+    return (to_mjcf(tree) if to == "mjcf" else to_urdf(tree, whole=True)), missing

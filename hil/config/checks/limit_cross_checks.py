@@ -11,7 +11,7 @@ from hil.config.problems import Problem
 
 def limit_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change."""
-    return [*_numbers(config), *_currents(config), *_pressures(config)]
+    return [*_numbers(config), *_gearbox(config), *_currents(config), *_pressures(config)]
 
 
 def _numbers(config: UncheckedConfig) -> Iterator[Problem]:
@@ -19,6 +19,16 @@ def _numbers(config: UncheckedConfig) -> Iterator[Problem]:
         if config.rig == "real" and getattr(config.limits, key) is None:
             allowed = "a number with rig: real; an impact is not limited on a simulated rig only"
             yield Problem(f"limits.{key}", "null", allowed, ("rig",))
+
+
+def _gearbox(config: UncheckedConfig) -> Iterator[Problem]:
+    """A commanded speed is one at which the drives still have their largest torque, as their model has it."""
+    if (gearbox := config.drives.gearbox) is None:
+        return
+    most, found = gearbox.at_axle.full_torque_speed, config.limits.wheel_speed_radps
+    if found > most:
+        allowed = f"up to {most:.4g} rad/s: above it the voltage limits the torque behind a gear of 1:{gearbox.ratio:g}"
+        yield Problem("limits.wheel_speed_radps", f"{found:g} rad/s", allowed, ("drives.gearbox.ratio",))
 
 
 def _currents(config: UncheckedConfig) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hil.config.schema.base import PORT, Section
-from hil.config.schema.measured import MeasuredLimits, MotorConfig, PowerConfig
+from hil.config.schema.measured import GearboxConfig, MeasuredLimits, MotorConfig, PowerConfig
 from hil.config.schema.operator import KeysConfig
 
 
@@ -25,6 +25,9 @@ class DrivesConfig(Section):
     brake_damping: float = Field(40.0, ge=0, le=1e4, description="damping with the motor shorted [N m s/rad]")
     on_cut: Literal["coast", "brake"] = Field("coast", description="behaviour of the power stage after a cut")
     motor: MotorConfig = Field(default_factory=MotorConfig, description="of each drive, for runs by duty")
+    gearbox: GearboxConfig | None = Field(
+        None, description="motor and gear: limit torque_limit_Nm, give the section motor, and add the rotor's inertia"
+    )
     power: PowerConfig = Field(default_factory=PowerConfig, description="of the simulated drives")
     holds_on_slope: str = Field(
         "gearbox friction only",
@@ -33,6 +36,19 @@ class DrivesConfig(Section):
         description="what holds the rover on a slope in Safe",
         json_schema_extra={"note": "a line of up to 200 characters"},
     )
+
+    @property
+    def largest_torque_Nm(self) -> float:
+        """Largest torque at the axle: that of the key, or of a gearbox if that is less."""
+        return min([self.torque_limit_Nm, *([self.gearbox.at_axle.axle_torque] if self.gearbox else [])])
+
+    @property
+    def axle_motor(self) -> MotorConfig:
+        """The motor at the axle: of the section motor, or behind the gearbox if there is one."""
+        if self.gearbox is None:
+            return self.motor
+        gear = self.gearbox.at_axle
+        return MotorConfig.model_construct(stall_torque_Nm=gear.axle_stall_torque, no_load_radps=gear.axle_no_load_speed)
 
 
 class LimitsConfig(Section):

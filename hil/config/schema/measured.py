@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from hil.config.schema.base import Section
+from models.actuators.gearbox import Gearbox
 
 
 class MeasuredLimits(Section):
@@ -37,3 +38,19 @@ class MotorConfig(Section):
 
     stall_torque_Nm: float = Field(120.0, ge=0.1, le=1e4, description="at full duty and rest")
     no_load_radps: float = Field(1.0, ge=0.01, le=100, description="speed at full duty without friction and load")
+
+
+class GearboxConfig(Section):
+    """The motor of each drive at its own shaft, and the gear behind it: they give torque, speed and inertia at the axle."""
+
+    ratio: float = Field(129.0, ge=1, le=10000, description="turns of the motor for one of the axle")
+    efficiency: float = Field(0.8, ge=0.05, le=1, description="share of the motor's torque that reaches the axle")
+    torque_Nm: float = Field(3.0, ge=1e-3, le=1000, description="largest torque of the motor, by its current")
+    stall_torque_Nm: float = Field(12.0, ge=1e-3, le=1000, description="of the motor at rest and full voltage")
+    no_load_radps: float = Field(314.0, ge=1, le=1e4, description="speed of the motor without a load")
+    rotor_kgm2: float = Field(1e-3, ge=0, le=10, description="inertia of the rotor [kg m^2]")
+
+    @property
+    def at_axle(self) -> Gearbox:
+        """The same numbers for `models`."""
+        return Gearbox(*self.model_dump().values())

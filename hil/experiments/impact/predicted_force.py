@@ -122,7 +122,7 @@ def _push_N(rig: Rig, obstacle: Obstacle, rover: Rover) -> float:
     if ground.glides:
         return 0.0
     weight_N = GRAVITY_MPS2 * _mass_kg(rover)
-    motors_N = rig.config.drives.torque_limit_Nm * len(wheels) / wheels[0].radius
+    motors_N = rig.config.drives.largest_torque_Nm * len(wheels) / wheels[0].radius
     grip = {"soil": math.tan(math.radians(soil.friction_angle_deg)), "firm": ground.friction}.get(ground.kind, math.inf)
     sine, cosine, mu = math.sin(obstacle.angle), math.cos(obstacle.angle), obstacle.friction
     along, up = max(sine - mu * cosine, 0.0), cosine + mu * sine

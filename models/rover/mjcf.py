@@ -1,0 +1,72 @@
+"""The rover as MJCF, the format of MuJoCo, which can state closed loops."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+
+from models.rover.tree import Joint, Tree
+
+
+def to_mjcf(tree: Tree) -> str:
+    """MJCF text of a rover that flies free: bodies nested as they are carried, axes and lengths as ours.
+
+    A locked joint is a fixed body, turned by its angle. A coupling is an equality of two joints, a loop closure an
+    equality of two points (`connect`), a stop a limit. MuJoCo holds all three by springs, softly.
+
+    Raises:
+        ValueError: a joint follows two others, which MuJoCo cannot say.
+    """
+    root = ElementTree.Element("mujoco", model=tree.name)
+    ElementTree.SubElement(root, "compiler", angle="radian")
+    world = ElementTree.SubElement(root, "worldbody")
+    base = ElementTree.SubElement(world, "body", name=tree.bodies[0].name)
+    ElementTree.SubElement(base, "freejoint", name="flying")
+    _fill(base, tree, tree.bodies[0].name)
+    if tree.couplings or tree.closures:
+        equality = ElementTree.SubElement(root, "equality")
+        for coupling in tree.couplings:
+            if len(coupling.sources) > 1:
+                names = ", ".join(name for name, _ in coupling.sources)
+                raise ValueError(f"joint {coupling.joint} follows {names}, allowed in an MJCF: one joint (polycoef)")
+            ((source, ratio),) = coupling.sources
+            line = _numbers((coupling.offset, ratio, 0.0, 0.0, 0.0))
+            ElementTree.SubElement(equality, "joint", joint1=coupling.joint, joint2=source, polycoef=line)
+        for closure in tree.closures:
+            ends = {"body1": closure.body, "body2": closure.other, "anchor": _numbers(closure.place)}
+            ElementTree.SubElement(equality, "connect", {"name": closure.name, **ends})
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _fill(element: ElementTree.Element, tree: Tree, name: str) -> None:
+    """Mass, shape and carried bodies of a body."""
+    body = tree.body[name]
+    (xx, yy, zz), (xy, xz, yz) = body.inertia, body.products
+    inertia = _numbers((xx, yy, zz, xy, xz, yz))
+    ElementTree.SubElement(element, "inertial", pos=_numbers(body.com), mass=repr(body.mass), fullinertia=inertia)
+    wheels = {wheel.body: wheel for wheel in tree.wheels}
+    if name in wheels:
+        size = _numbers((wheels[name].radius, 0.5 * wheels[name].width))
+        ElementTree.SubElement(element, "geom", type="cylinder", size=size, zaxis="0 1 0")
+    else:
+        half = _numbers(tuple(max(0.5 * side, 5e-5) for side in body.size or body.box))
+        ElementTree.SubElement(element, "geom", type="box", size=half, pos=_numbers(body.com), contype="0", conaffinity="0")
+    for joint in tree.children(name):
+        child = ElementTree.SubElement(element, "body", name=joint.child, pos=_numbers(joint.origin))
+        _hinge(child, joint)
+        _fill(child, tree, joint.child)
+
+
+def _hinge(child: ElementTree.Element, joint: Joint) -> None:
+    if joint.locked_at is None:
+        limits = {} if joint.stops is None else {"range": _numbers(joint.stops), "limited": "true"}
+        ElementTree.SubElement(child, "joint", {"name": joint.name, "axis": _numbers(joint.axis), **limits})
+    elif joint.locked_at != 0.0:
+        half = 0.5 * joint.locked_at
+        child.set("quat", _numbers((np.cos(half), *(np.sin(half) * part for part in joint.axis))))
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return " ".join(repr(float(value)) for value in values)
