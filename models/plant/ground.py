@@ -8,7 +8,9 @@ from typing import Literal
 from models.contact.active_set import RigidGround, make_rigid_ground
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground
+from models.contact.linear_stresses import LinearStresses
 from models.contact.ruts import make_ruts
+from models.gravity import GRAVITY_MPS2
 from models.rover.rover import Rover
 from models.rover.tree import WheelMount
 from models.terrain import HeightMap, Terrain, slope_of, uneven_ground
@@ -36,6 +38,7 @@ class GroundParameters:
         wheel_height: [m] of the ground under each wheel over the slope; empty: even.
         ring: rim of the wheel variant flexible.
         relief: uneven ground in place of a slope; None: none.
+        gravity: downwards [m/s^2].
     """
 
     kind: Kind
@@ -53,6 +56,7 @@ class GroundParameters:
     wheel_height: tuple[float, ...] = ()
     ring: Ring | None = None
     relief: HeightMap | None = None
+    gravity: float = GRAVITY_MPS2
 
     @property
     def terrain(self) -> Terrain:
@@ -100,4 +104,13 @@ class GroundParameters:
             self.shear_displacement,
             self.shear_damping,
             make_ruts(rover) if self.ruts else None,
+            self._linear(packed.variant),
         )
+
+    def _linear(self, variant: str) -> LinearStresses | None:
+        """Xu's whole wheel, if the variant is his. Raises ValueError: his lateral force lacks its parameter."""
+        if variant != "xu":
+            return None
+        if self.soil.lateral_rate is None or self.soil.shear_modulus is None:
+            raise ValueError("soil.lateral_rate or shear_modulus is None, allowed with variant 'xu' on a rover: numbers")
+        return LinearStresses(self.soil.shear_modulus, self.shear_damping)

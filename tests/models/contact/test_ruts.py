@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.contact.ground import COSINE, NORMAL, SINE
+from models.contact.wheel_slots import COSINE, NORMAL, SINE
 from models.contact.ruts import NOBODY, PLACES, SPACING, deepest_before, leave, make_ruts
 from models.rover import exomars, rcp
 from models.vehicle import run
