@@ -10,7 +10,6 @@ from hil.config.checked import Config
 from hil.config.problems import Problem
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig
 from hil.config.schema.trial import TrialConfig
-from models.gravity import GRAVITY_MPS2
 from models.validity import (
     bekker_stiffness,
     longest_explicit_step,
@@ -81,7 +80,7 @@ def contacts_of(config: Config) -> list[Contact]:
     masses = {body.name: body.mass for body in tree.bodies}
     wheel_kg = min(masses[wheel.body] for wheel in tree.wheels)
     rover_kg = sum(masses.values()) + config.rover.payload.mass_kg
-    share_N = rover_kg * GRAVITY_MPS2 / len(tree.wheels)
+    share_N = rover_kg * config.ground.gravity_mps2 / len(tree.wheels)
     contacts = []
     if config.ground.on_soil:
         contacts.append(
@@ -112,7 +111,7 @@ def _firm(ground: GroundConfig, load_N: float) -> Contact:
     """A wheel on firm ground, whose spring and damper are implicit."""
 
     def step(stiffness: float) -> float:
-        return longest_implicit_step(load_N, power_law_slope(stiffness, ground.exponent, load_N), GRAVITY_MPS2)
+        return longest_implicit_step(load_N, power_law_slope(stiffness, ground.exponent, load_N), ground.gravity_mps2)
 
     what = f"firm ground under a wheel with a load of {load_N:.0f} N"
     return Contact(what, {"ground.stiffness": ground.stiffness}, step, ("ground.exponent", "rover"))

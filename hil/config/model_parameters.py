@@ -146,10 +146,10 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> Groun
             friction_angle=math.radians(soil.friction_angle_deg),
             rebound=soil.rebound,
             slip_modulus=soil.slip_modulus,
-            # for the variant xu: a rover's wheels use its normal stress at slip 0, where these two have no effect
             shear_modulus=soil.shear_displacement_m,
             peak_offset=soil.peak_offset,
-            peak_slope=0.0,
+            peak_slope=soil.peak_slope,
+            lateral_rate=soil.lateral_rate,
         ),
         wheel_variant=wheel.variant,
         soil_damping=soil.damping_spm,
@@ -185,6 +185,7 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> Groun
             )
             for one in soil.regions
         ),
+        gravity=ground.gravity_mps2,
     )
 
 

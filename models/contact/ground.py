@@ -7,8 +7,28 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.contact.linear_stresses import LinearStresses, push_linear
 from models.contact.regions import Regions, mixed_resultant
 from models.contact.ruts import Ruts, deepest_before, leave
+from models.contact.wheel_slots import (
+    COSINE,
+    DAMPING,
+    FORWARD,
+    HEADING,
+    LEFT,
+    LIMIT,
+    MODULUS,
+    NORMAL,
+    ROLLING,
+    SCRATCH,
+    SIDE,
+    SIDEWAYS,
+    SINE,
+    SINKING,
+    SLOWEST,
+    TRACTION,
+    UP,
+)
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_damping_both_ways, add_scaled
@@ -19,9 +39,6 @@ from models.wheel import rut
 from models.wheel.kernels import SLIP_MODULUS, flexible_resultant, resultant
 from models.wheel.packed import FLEXIBLE, VARIANT
 from models.wheel.traction import against_travel, shear_soil, slip_and_slide
-
-# Where slip changes to sliding speed [m/s]: no larger, or a standing wheel would lose its shear displacement.
-SLOWEST = 1e-12
 
 
 class Ground(NamedTuple):
@@ -37,6 +54,7 @@ class Ground(NamedTuple):
         shear_damping: [s] retardation time of the shearing soil.
         ruts: memory of compacted soil for the wheels that come later, variant "exact" only; None: all soil is fresh.
         regions: of other soil; None: it is the same everywhere.
+        linear: the whole wheel of the variant "xu", with its shear and lateral force; None: traction is (4.30)'s.
     """
 
     wheel: FloatArray
@@ -46,6 +64,7 @@ class Ground(NamedTuple):
     shear_damping: float
     ruts: Ruts | None = None
     regions: Regions | None = None
+    linear: LinearStresses | None = None
 
 
 class GroundContact(NamedTuple):
@@ -63,16 +82,6 @@ class GroundContact(NamedTuple):
     pull: FloatArray
     shear: FloatArray
     scratch: FloatArray
-
-
-# Slots of GroundContact.scratch; directions in base axes.
-FORWARD, ROLLING, SINKING, SIDEWAYS = 0, 1, 2, 3  # speeds [m/s]: of the centre ahead, of the rim, up, to the left
-HEADING, LEFT = 4, 7  # unit vectors
-NORMAL, COSINE, SINE, LIMIT = 10, 11, 12, 13  # normal force [N], its inclination, shear limit [N]
-TRACTION, SIDE, DAMPING = 14, 15, 16  # forces [N], and their slope over speed times the step [kg]
-UP = 17  # unit vector, the ground's normal; not kept for level ground
-MODULUS = 20  # slip modulus of the soils under the wheel; kept only where the ground has regions
-SCRATCH = 21
 
 
 def make_ground_contact(wheels: int) -> GroundContact:
@@ -99,6 +108,28 @@ def push_ground(
     wheels = chain.wheel_body.size
     for wheel in range(wheels):
         _look(chain, terrain, q, wheel, contact, work)
+    _push_all(ground.linear, chain, ground, terrain, q, dt, contact, work)
+
+
+@kernel
+def _push_all(
+    linear: LinearStresses | None,
+    chain: Chain,
+    ground: Ground,
+    terrain: Terrain,
+    q: FloatArray,
+    dt: float,
+    contact: GroundContact,
+    work: Work,
+) -> None:
+    """The stages after `_look`; which of the two kinds of wheel is decided at compile time."""
+    wheels = chain.wheel_body.size
+    if linear is not None:
+        for wheel in range(wheels):
+            up = _up(terrain, contact.scratch[wheel], work)
+            push_linear(chain, linear, ground.wheel, ground.damping, ground.slip_speed, up, wheel, dt, contact.vertical,
+                        contact.sinkage, contact.slip, contact.pull, contact.shear[wheel], contact.scratch[wheel], work)  # fmt: skip
+        return
     for wheel in range(wheels):
         _press(chain, ground, q, wheel, contact, work)
     # quotients of constants: a quotient takes as long as ten products

@@ -8,8 +8,10 @@ from typing import Literal
 from models.contact.active_set import RigidGround, make_rigid_ground
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground
+from models.contact.linear_stresses import LinearStresses
 from models.contact.regions import SoilRegion, make_regions
 from models.contact.ruts import make_ruts
+from models.gravity import GRAVITY_MPS2
 from models.rover.rover import Rover
 from models.rover.tree import WheelMount
 from models.terrain import HeightMap, Terrain, slope_of, uneven_ground
@@ -38,6 +40,7 @@ class GroundParameters:
         ring: rim of the wheel variant flexible.
         relief: uneven ground in place of a slope; None: none.
         regions: of other soil, kind soil; not with ruts, and not under flexible wheels.
+        gravity: downwards [m/s^2].
     """
 
     kind: Kind
@@ -56,6 +59,7 @@ class GroundParameters:
     ring: Ring | None = None
     relief: HeightMap | None = None
     regions: tuple[SoilRegion, ...] = ()
+    gravity: float = GRAVITY_MPS2
 
     @property
     def terrain(self) -> Terrain:
@@ -96,8 +100,8 @@ class GroundParameters:
         packed = self.wheel(rover.tree.wheels[0])
         if self.ruts and packed.variant != "exact":
             raise ValueError(f"wheel_variant is {self.wheel_variant!r}, allowed with ruts: 'exact'")
-        if self.regions and (self.ruts or self.wheel_variant == "flexible"):
-            raise ValueError("ground: regions of soil are given, allowed: without ruts and flexible wheels")
+        if self.regions and (self.ruts or self.wheel_variant in ("flexible", "xu")):
+            raise ValueError("ground: regions of soil are given, allowed: without ruts, flexible and xu wheels")
         mount = rover.tree.wheels[0]
         return Ground(
             packed.parameters,
@@ -107,4 +111,15 @@ class GroundParameters:
             self.shear_damping,
             make_ruts(rover) if self.ruts else None,
             make_regions(self.regions, [self.wheel(mount, one.soil).parameters for one in self.regions]),
+            self._linear(packed.variant),
         )
+
+    def _linear(self, variant: str) -> LinearStresses | None:
+        """Xu's whole wheel, if the variant is his. Raises ValueError: his lateral force lacks its parameter."""
+        if variant != "xu":
+            return None
+        if self.soil.lateral_rate is None or self.soil.shear_modulus is None:
+            raise ValueError(
+                "soil.lateral_rate or shear_modulus is None, allowed with variant 'xu' on a rover: numbers"
+            )
+        return LinearStresses(self.soil.shear_modulus, self.shear_damping)

@@ -17,7 +17,6 @@ from models.actuators.servo import Servo, make_servos
 from models.actuators.stops import make_stops
 from models.contact.body_ground import make_body_contact
 from models.contact.obstacle import Obstacle, check_obstacle
-from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.plant.ground import GroundParameters
 from models.plant.instruments import InstrumentParameters
@@ -165,7 +164,7 @@ class RigParameters:
             soil,
             OFF if self.launch_speed > 0.0 else self.drive,
             self._placed_obstacle(rover),
-            np.array(WEIGHTLESS if self.ground.kind == "none" else EARTH_GRAVITY),
+            np.array(WEIGHTLESS if self.ground.kind == "none" else (0.0, 0.0, -self.ground.gravity)),
             compliant,
             rigid,
             self.ground.terrain,

@@ -20,6 +20,7 @@ from models.rover.rcp import RcpParameters, rcp
 from models.rover.registry import ROVERS
 from models.rover.rocker_bogie import RockerBogieParameters, rocker_bogie
 from models.rover.tree import Body, Coupling, Joint, LoopClosure, Tree, WheelMount
+from models.rover.xu import XuParameters, xu
 
 if TYPE_CHECKING:
     from models.rover.rover import DrivenDynamics, Rover
@@ -44,6 +45,7 @@ __all__ = [
     "Tree",
     "TreeBuilder",
     "WheelMount",
+    "XuParameters",
     "box",
     "choice",
     "cylinder",
@@ -55,6 +57,7 @@ __all__ = [
     "quantity",
     "rcp",
     "rocker_bogie",
+    "xu",
 ]
 
 

@@ -58,9 +58,19 @@ class TreeBuilder:
         stops = None if stop is None else (-stop, stop)
         self._joints.append(Joint(joint, parent, body, _minus(place, self._places[parent]), axis, locked_at, stops))
 
-    def wheel(self, name: str, parent: str, mass: float, radius: float, width: float, place: Vector) -> None:
-        """Attach a wheel, a uniform cylinder, to a body by its drive joint."""
-        self.add_body(parent, f"{name}_drive", LATERAL, f"{name}_wheel", mass, cylinder(mass, radius, width), place)
+    def wheel(
+        self,
+        name: str,
+        parent: str,
+        mass: float,
+        radius: float,
+        width: float,
+        place: Vector,
+        moment: float | None = None,
+    ) -> None:
+        """Attach a wheel to a body by its drive joint: a uniform cylinder, or one with that moment about each axis."""
+        inertia = cylinder(mass, radius, width) if moment is None else (moment, moment, moment)
+        self.add_body(parent, f"{name}_drive", LATERAL, f"{name}_wheel", mass, inertia, place)
         self._mounts.append(WheelMount(name, f"{name}_wheel", radius, width))
 
     def add_rod(
@@ -87,7 +97,9 @@ class TreeBuilder:
         """
         length = upper[2] - lower[2]
         if upper[:2] != lower[:2] or not length > 0.0:
-            raise ValueError(f"rod {name}: from {upper} to {lower} m, allowed: the second place straight below the first")
+            raise ValueError(
+                f"rod {name}: from {upper} to {lower} m, allowed: the second place straight below the first"
+            )
         end, middle = 0.01 * mass, (upper[0], upper[1], 0.5 * (upper[2] + lower[2]))
         ball = (0.4 * end * radius**2,) * 3
         across, along, _ = cylinder(mass - 2.0 * end, radius, length)

@@ -211,4 +211,3 @@ def add_acceleration(loops: Loops | None, x: FloatArray) -> None:
     if loops is not None:
         for d in loops.dependent:
             x[d] += loops.acceleration[d]
-

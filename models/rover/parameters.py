@@ -24,7 +24,7 @@ class RoverQuantity(NamedTuple):
 
     Attributes:
         default: in the unit.
-        unit: of its key: kg, m, deg, or "" for a choice.
+        unit: of its key: kg, kgm2, m, deg, or "" for a choice.
         least: smallest value allowed, or None.
         most: largest value allowed, or None.
         words: what it is.
@@ -41,7 +41,7 @@ class RoverQuantity(NamedTuple):
         return f"{name}_{self.unit}" if self.unit else name
 
     def in_si(self, value: Any) -> Any:
-        """A value of that key in the models' units [kg, m, rad]; None stays None."""
+        """A value of that key in the models' units [kg, kg m^2, m, rad]; None stays None."""
         return math.radians(value) if self.unit == "deg" and value is not None else value
 
 
@@ -52,7 +52,7 @@ def quantity(
 
     Args:
         default: in `unit`; None: it follows from other sizes.
-        unit: kg, m or deg.
+        unit: kg, kgm2, m or deg.
         least: smallest value that a config may give, in `unit`.
         most: largest value that a config may give, in `unit`.
         words: what it is, for the reference of config keys.

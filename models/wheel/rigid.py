@@ -203,8 +203,7 @@ class RigidWheel:
             ValueError: An input is not finite or out of range, shapes do not fit, or the variant is "xu" and its soil
                 has no lateral_rate.
         """
-        if self.variant == "xu" and self.soil.lateral_rate is None:
-            refuse("RigidWheel", ["soil.lateral_rate is None, allowed for a lateral force with variant 'xu': a number"])
+        self._with_lateral_rate()
         z, s = self._sinkage(sinkage), self._slip(slip)
         alpha = finite_array("RigidWheel", "slip_angle", slip_angle, _ANGLE)
         return self._four(traction.forces_at_angle, many.forces_at_angle, sinkage=z, slip=s, slip_angle=alpha)
@@ -234,9 +233,10 @@ class RigidWheel:
             positive where it resists forward spin; floats, or arrays of the broadcast shape.
 
         Raises:
-            ValueError: An input is not finite or out of range, shapes do not fit, or the variant is "xu".
+            ValueError: An input is not finite or out of range, shapes do not fit, or the variant is "xu" and its soil
+                has no lateral_rate.
         """
-        self._only("exact", "tire_1", "tire_2", "published")
+        self._with_lateral_rate()
         speeds = {
             "forward_speed": finite_array("RigidWheel", "forward_speed", forward_speed, _SPEED),
             "sideways_speed": finite_array("RigidWheel", "sideways_speed", sideways_speed, _SPEED),
@@ -261,6 +261,10 @@ class RigidWheel:
         out = np.empty((rows, arrays[0].size))
         loop(self._packed, *(array.flatten() for array in arrays), out)
         return out.reshape(rows, *arrays[0].shape)
+
+    def _with_lateral_rate(self) -> None:
+        if self.variant == "xu" and self.soil.lateral_rate is None:
+            refuse("RigidWheel", ["soil.lateral_rate is None, allowed for a lateral force with variant 'xu': a number"])
 
     def _only(self, *variants: str) -> None:
         if self.variant not in variants:

@@ -8,7 +8,8 @@ the soil's k; (25) needs (1 - s) before sin(theta_1) - sin(theta); in (32) the c
 1.5 or more. The horizontal resultant also has a closed form, with no more terms than (28), which is used here; his is
 the torque over the radius.
 
-The model holds for a driving wheel. The kernels take a slip below 0 as 0 and above 1 as 1.
+The model holds for a driving wheel. The kernels take a slip below 0 as 0 and above 1 as 1; `models.wheel.xu_moving` is
+the reading for a wheel that brakes, stands or reverses.
 """
 
 import math
@@ -29,7 +30,7 @@ from models.wheel.packed import (
 
 
 @kernel
-def _one_less_sinc(x: float) -> float:
+def one_less_sinc(x: float) -> float:
     """1 - sin(x)/x without cancellation, for |x| <= pi/2: x^2/6 - x^4/120 + ..."""
     square = x * x
     total = 1.0
@@ -39,9 +40,9 @@ def _one_less_sinc(x: float) -> float:
 
 
 @kernel
-def _one_less_cosine_over(x: float) -> float:
+def one_less_cosine_over(x: float) -> float:
     """(1 - cos(x)) / x without cancellation."""
-    return math.sin(0.5 * x) * (1.0 - _one_less_sinc(0.5 * x))
+    return math.sin(0.5 * x) * (1.0 - one_less_sinc(0.5 * x))
 
 
 @kernel
@@ -57,25 +58,39 @@ def peak(p: FloatArray, u: float, slip: float) -> tuple[float, float, float, flo
         theta_1 and theta_m [rad], sigma_m and tau_m [Pa].
     """
     s = min(max(slip, 0.0), 1.0)
-    entry = 2.0 * math.asin(math.sqrt(0.5 * u))
-    middle = entry * (p[PEAK_OFFSET] + p[PEAK_SLOPE] * s)
-    mean, half = 0.5 * (entry + middle), 0.5 * (entry - middle)
-    # cos(theta_m) - cos(theta_1) as a product; the shear displacement with its leading terms cancelled by hand
-    depth = 2.0 * p[RADIUS] * math.sin(mean) * math.sin(half)
-    normal = p[STIFFNESS] * math.pow(depth, p[EXPONENT])
-    turned = 2.0 * math.sin(0.5 * mean) ** 2 + s * math.cos(mean)
-    displacement = 2.0 * p[RADIUS] * (half * _one_less_sinc(half) + math.sin(half) * turned)
-    shear = (p[COHESION] + normal * p[TAN_FRICTION]) * -math.expm1(-displacement / p[SHEAR_MODULUS])
+    entry, middle, normal = largest(p, u, s)
+    shear = (p[COHESION] + normal * p[TAN_FRICTION]) * -math.expm1(-moved(p, entry, middle, s) / p[SHEAR_MODULUS])
     return entry, middle, normal, shear
 
 
 @kernel
-def _moments(entry: float, middle: float) -> tuple[float, float]:
+def largest(p: FloatArray, u: float, slip: float) -> tuple[float, float, float]:
+    """theta_1 and theta_m [rad], and sigma_m [Pa]; arguments as `peak`, slip in [0, 1]."""
+    entry = 2.0 * math.asin(math.sqrt(0.5 * u))
+    middle = entry * (p[PEAK_OFFSET] + p[PEAK_SLOPE] * slip)
+    # cos(theta_m) - cos(theta_1) as a product
+    depth = 2.0 * p[RADIUS] * math.sin(0.5 * (entry + middle)) * math.sin(0.5 * (entry - middle))
+    return entry, middle, p[STIFFNESS] * math.pow(depth, p[EXPONENT])
+
+
+@kernel
+def moved(p: FloatArray, entry: float, middle: float, slip: float) -> float:
+    """Shear displacement of (25) at theta_m [m], its leading terms cancelled by hand; any slip.
+
+    r ((theta_1 - theta_m) - (1 - s)(sin(theta_1) - sin(theta_m))).
+    """
+    mean, half = 0.5 * (entry + middle), 0.5 * (entry - middle)
+    turned = 2.0 * math.sin(0.5 * mean) ** 2 + slip * math.cos(mean)
+    return 2.0 * p[RADIUS] * (half * one_less_sinc(half) + math.sin(half) * turned)
+
+
+@kernel
+def moments(entry: float, middle: float) -> tuple[float, float]:
     """Integrals of the unit triangle over (0, theta_1) with its tip at theta_m, times cosine and times sine."""
     mean, half = 0.5 * (entry + middle), 0.5 * (entry - middle)
-    rest = _one_less_sinc(half)
-    cosine = math.sin(mean) * (1.0 - rest) - _one_less_cosine_over(middle)
-    sine = 2.0 * math.sin(0.5 * mean) ** 2 + math.cos(mean) * rest - _one_less_sinc(middle)
+    rest = one_less_sinc(half)
+    cosine = math.sin(mean) * (1.0 - rest) - one_less_cosine_over(middle)
+    sine = 2.0 * math.sin(0.5 * mean) ** 2 + math.cos(mean) * rest - one_less_sinc(middle)
     return cosine, sine
 
 
@@ -83,7 +98,7 @@ def _moments(entry: float, middle: float) -> tuple[float, float]:
 def normal_resultants(p: FloatArray, u: float) -> tuple[float, float]:
     """Vertical and horizontal resultant of the normal stress alone at slip 0 [N]; u in (0, 1]."""
     entry, middle, normal, _ = peak(p, u, 0.0)
-    cosine, sine = _moments(entry, middle)
+    cosine, sine = moments(entry, middle)
     scale = p[RADIUS] * p[WIDTH] * normal
     return scale * cosine, scale * sine
 
@@ -101,10 +116,10 @@ def wheel_forces(p: FloatArray, u: float, slip: float) -> tuple[float, float, fl
         F_x [N] forward, F_z [N] upwards, torque [N m] where it resists forward spin.
     """
     entry, middle, normal, shear = peak(p, u, slip)
-    cosine, sine = _moments(entry, middle)
+    cosine, sine = moments(entry, middle)
     c, patch = p[COHESION], p[RADIUS] * p[WIDTH]
-    vertical = patch * (normal * cosine + shear * sine + c * _one_less_sinc(middle))
-    horizontal = patch * (shear * cosine + c * _one_less_cosine_over(middle) - normal * sine)
+    vertical = patch * (normal * cosine + shear * sine + c * one_less_sinc(middle))
+    horizontal = patch * (shear * cosine + c * one_less_cosine_over(middle) - normal * sine)
     return horizontal, vertical, 0.5 * p[RADIUS] * patch * (shear * entry + c * middle)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
+from models.gravity import GRAVITY_MPS2
 
 # From the start until the sensors are zeroed and the rover is armed, and some time more [s].
 BEFORE_RUN_UP_S = 0.5
@@ -52,6 +53,11 @@ def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
                 "wheel.variant", variant, f"exact with ground.kind {kind}, where no wheel meets soil", ("ground.kind",)
             )
         )
+    if variant == "xu" and soil.peak_offset + soil.peak_slope >= 1.0:
+        allowed = f"below {1.0 - soil.peak_offset:.4g} = 1 - soil.peak_offset with wheel.variant xu"
+        problems.append(
+            Problem("soil.peak_slope", f"{soil.peak_slope:g}", allowed, ("soil.peak_offset", "wheel.variant"))
+        )
     if variant == "flexible" and config.wheel.grousers:
         problems.append(
             Problem("wheel.grousers", str(config.wheel.grousers), "0 with wheel.variant flexible", ("wheel.variant",))
@@ -68,6 +74,13 @@ def _ground_checks(config: UncheckedConfig) -> list[Problem]:
         problems.append(
             Problem("ground.exponent", f"{ground.exponent:g}", "1 with ground.law kelvin_voigt", ("ground.law",))
         )
+    if ground.gravity_mps2 != GRAVITY_MPS2:
+        found, only = f"{ground.gravity_mps2:g}", f"{GRAVITY_MPS2:g}"
+        if config.rig == "real":
+            problems.append(Problem("ground.gravity_mps2", found, f"{only} with rig real", ("rig",)))
+        if config.imu is not None:
+            allowed = f"{only} with an IMU, whose checks know no other"
+            problems.append(Problem("ground.gravity_mps2", found, allowed, ("imu",)))
     glided_m = BEFORE_RUN_UP_S * trial.speed_mps
     if ground.glides and trial.start_distance_m <= glided_m:
         problems.append(

@@ -41,6 +41,8 @@ class SoilConfig(Section):
     regions: Annotated[tuple[SoilRegionConfig, ...], Field(strict=False, max_length=16)] = Field(
         (), description="regions of another soil, or of rock below the soil; empty: it is the same everywhere"
     )
+    peak_slope: float = Field(0.15, ge=0, le=1, description="c_2 of that angle: how it grows with slip, variant xu")
+    lateral_rate: float = Field(3.0, ge=0, le=1000, description="B of the lateral force, variant xu [1/rad]")
 
 
 class GroundConfig(Section):
@@ -72,6 +74,9 @@ class GroundConfig(Section):
     )
     rolling: bool = Field(
         True, description="wheels do not slip on rigid ground; false: the rover slides without friction"
+    )
+    gravity_mps2: float = Field(
+        9.81, ge=0.1, le=30, description="downwards; another than the Earth's is for simulated rigs"
     )
     pitch_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive if the ground rises ahead")
     roll_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive if the ground rises to port")

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from models.contact.ground import COSINE, NORMAL, SINE
 from models.contact.ruts import CELLS, NOBODY, SPACING, deepest_before, leave, make_ruts
+from models.contact.wheel_slots import COSINE, NORMAL, SINE
 from models.rover import exomars, rcp
 from models.vehicle import run
 

@@ -9,7 +9,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
-from models.contact.ground import SIDE
+from models.contact.wheel_slots import SIDE
 from models.statics import RoverStatics, SteadyRover
 from models.vehicle import run
 from references.wheel_loads import traction_wrenches, wheel_loads
