@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator
 
 from drivers.device_sections import LoadReading
+from hil.config.driven_joints import DrivenJoint, driven_joints, servo_keys
 from hil.config.power import watched_supplies
 from hil.config.schema.base import Section
 from hil.config.schema.camera import CameraConfig
@@ -41,11 +42,13 @@ from hil.config.schema.operator import OperatorConfig
 from hil.config.schema.residuals import ResidualsConfig
 from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig, DetectorConfig
+from hil.config.schema.servos import ServosConfig
 from hil.config.schema.stimulus import StimulusConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig
 from hil.config.schema.trial import QualityConfig, TrialConfig
 from hil.config.yaml_io import write_yaml
 from hil.messages.layout import SAMPLED, Layout, layout_of
+from models.rover.parameters import Parameters
 
 # Key of an experiment's section where that is not its name.
 _SECTIONS = {"impact": "trial"}
@@ -94,6 +97,7 @@ class UncheckedConfig(Section):
     obstacle: ObstacleConfig = Field(default_factory=ObstacleConfig)
     drives: DrivesConfig = Field(default_factory=DrivesConfig)
     cylinders: CylindersConfig = Field(default_factory=CylindersConfig)
+    servos: ServosConfig | None = Field(None, description="null: no joint is driven")
     daq: DaqConfig | None = Field(default_factory=DaqConfig, description="null: the rig has no force sensors")
     loads: LoadsConfig | None = Field(None, description="null: the rig has no leg sensors, load cell and strain gauges")
     motion: MotionConfig | None = Field(None, description="null: nothing measures the rover's place from outside")
@@ -142,7 +146,8 @@ class UncheckedConfig(Section):
         layout = replace(
             layout,
             supplies=watched_supplies(self.rig, self.devices, self.limits),
-            turning=self.rover.kind.turning(),
+            turning=self._turning,
+            servos=self.driven,
             motion=True,
             trigger=self.camera is not None and self.camera.trigger is not None,
             motion_channels=self.motion.channels if self.motion else (),
@@ -160,6 +165,24 @@ class UncheckedConfig(Section):
         )
 
     @property
+    def driven(self) -> tuple[str, ...]:
+        """Names of the joints that servos drive, in the rover's order; empty: there are none."""
+        return () if self.servos is None else tuple(servo_keys(self.servos, self.rover.kind.lockable()))
+
+    @property
+    def driven_joints(self) -> tuple[DrivenJoint, ...]:
+        """The same with their servos. Raises ValueError: the sizes of the rover are not consistent."""
+        return driven_joints(self.servos, self.rover.kind.lockable(), self.rover.parameters().tree())
+
+    @property
+    def _turning(self) -> tuple[str, ...]:
+        return self.rover.kind_with(self.driven).turning()
+
+    def rover_parameters(self) -> Parameters:
+        """The rover in the models' units, whose driven joints turn. Raises ValueError as `RoverConfig.parameters`."""
+        return self.rover.parameters(self.driven)
+
+    @property
     def load_reading(self) -> LoadReading:
         """Unit of the load channels' readings: V; or N, the load itself, a moment in N m. The driver says which."""
         device = self.devices.loads if self.devices else None
@@ -170,7 +193,7 @@ class UncheckedConfig(Section):
         """Of the rover's joints, in the order of the values of a reading; empty: there are none."""
         if self.joints is None:
             return ()
-        return self.joints.encoders or tuple(JointEncoder(joint=name) for name in self.rover.kind.turning())
+        return self.joints.encoders or tuple(JointEncoder(joint=name) for name in self._turning)
 
     @property
     def instruments(self) -> dict[str, MotionConfig | ImuConfig | JointsConfig]:

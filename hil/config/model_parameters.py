@@ -36,7 +36,7 @@ from models.wheel import Ring, Soil
 
 def nominal_rig(config: Config) -> RigParameters:
     """The rig as the config describes it, in the models' units."""
-    drives, cylinders, rover = config.drives, config.cylinders, config.rover.parameters()
+    drives, cylinders, rover = config.drives, config.cylinders, config.rover_parameters()
     payload, drawbar = config.rover.payload, config.rover.drawbar
     return RigParameters(
         rover=rover,

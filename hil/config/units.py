@@ -6,7 +6,8 @@ import re
 
 # Endings of config keys and their units; the longest match counts.
 _UNITS = {
-    "_Nm": "N m", "_Npm": "N/m", "_Nspm": "N s/m", "_Pa": "Pa", "_V": "V", "_N": "N", "_deg": "deg", "_hz": "Hz",
+    "_Nm": "N m", "_Npm": "N/m", "_Nspm": "N s/m", "_Pa": "Pa", "_V": "V", "_N": "N", "_deg": "deg", "_degps": "deg/s",
+    "_degps2": "deg/s^2", "_hz": "Hz",
     "_kPa": "kPa", "_kPa_per_V": "kPa/V", "_kPa_per_count": "kPa/count",
     "_ms_per_count": "ms/count", "_kg": "kg", "_m": "m", "_mA": "mA",
     "_mVpN": "mV/N", "_mVpVpN": "mV/V/N", "_mm": "mm", "_mps": "m/s", "_ms": "ms", "_pCpN": "pC/N", "_per_s": "1/s",

@@ -50,6 +50,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         motion_channels: names of the values of a reading of the instrument outside the rover; empty: there is none.
         imu_channels: the same of the inertial measurement unit.
         joints_channels: names of the joints with an encoder.
+        servos: names of the joints that servos drive, in the order of every vector by servo.
 
     Example:
         >>> layout = Layout(("left", "right"), ("left", "right"), channels=SENSORS["triangle"], ways=("extend",))
@@ -77,6 +78,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     joints_channels: tuple[str, ...] = ()
     reads_loads: bool = False
     trigger: bool = False
+    servos: tuple[str, ...] = ()
 
     @cached_property
     def valves(self) -> tuple[str, ...]:
@@ -111,7 +113,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         """Names of the links to devices: without force sensors no DAQ, and so on. `valves` also has a trigger line."""
         fast, slow = ("daq",) * bool(self.channels), ("loads",) * bool(self.loads)
         switched = ("valves",) * bool(self.cylinders or self.trigger)
-        return (*fast, "drives", *switched, *slow, *self.instruments)
+        return (*fast, "drives", *switched, *slow, *self.instruments, *("servos",) * bool(self.servos))
 
     @cached_property
     def instruments(self) -> tuple[str, ...]:

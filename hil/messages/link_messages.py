@@ -15,14 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample, ValveSet
+from drivers.messages import (
+    DaqBlock,
+    DriveCommand,
+    DriveSample,
+    JointCommand,
+    JointSample,
+    Reading,
+    ValveCommand,
+    ValveSample,
+    ValveSet,
+)
 from hil.messages.layout import INSTRUMENTS, Layout
 from hil.messages.signals import TICK, Signal
 
-Sample = TypeVar("Sample", DriveSample, ValveSample, Reading)
+Sample = TypeVar("Sample", DriveSample, ValveSample, Reading, JointSample)
 Numbers = tuple[Any, ...]
 # Which field of `Samples` has the newest sample of a link, and its class.
-SAMPLES: dict[str, type[Any]] = {"drives": DriveSample, "valves": ValveSample, **dict.fromkeys(INSTRUMENTS, Reading)}
+SAMPLES: dict[str, type[Any]] = {
+    "drives": DriveSample,
+    "valves": ValveSample,
+    **dict.fromkeys(INSTRUMENTS, Reading),
+    "servos": JointSample,
+}
 
 
 class _Part(NamedTuple):
@@ -54,7 +69,7 @@ class _Part(NamedTuple):
 
 
 class SampleRow(Generic[Sample]):
-    """A sample of drives, valves or an instrument as a row.
+    """A sample of drives, valves, servos or an instrument as a row.
 
     Its two functions are generated once for a layout, as `hil.messages.packer` makes that of a tick: to go through the
     signals one by one takes eight times as long, in each tick.
@@ -161,6 +176,26 @@ class ValveCommandRow:
         powered: ValveSet = pairs(tuple(map(bool, numbers[1:switches])))
         trigger = self._trigger and bool(numbers[end])
         return ValveCommand(start_ns + numbers[0], powered, tuple(numbers[switches:end]), trigger)
+
+
+class JointCommandRow:
+    """A command to the servos as a row."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.dtype: np.dtype[Any] = np.dtype(
+            [("t_ns", "<i8"), ("cut", "<u1"), ("angle_rad", "<f8", (len(layout.servos),))]
+        )
+
+    @staticmethod
+    def pack(command: JointCommand) -> Numbers:
+        """The numbers of its row."""
+        return command.t_ns, command.cut, *command.angle_rad
+
+    @staticmethod
+    def unpack(numbers: Sequence[Any], start_ns: int) -> JointCommand:
+        """As `DriveCommandRow.unpack`."""
+        t_ns, cut, *angles = numbers
+        return JointCommand(start_ns + t_ns, bool(cut), tuple(angles))
 
 
 class BlockRow:

@@ -153,6 +153,30 @@ TICK = (
         "pressure_Pa", "f8", "Pa", "measured gauge pressures of the chambers", "flat(samples.valves.pressure_Pa)",
         "chambers",
     ),
+    Signal(
+        "servos_t_ns", "i8", "ns", "when the newest angles of the driven joints were measured", "samples.servos.t_ns",
+        needs="servos",
+    ),
+    Signal(
+        "servos_acknowledged_ns", "i8", "ns", "time of the newest command that the servos have confirmed, -1 before",
+        "samples.servos.acknowledged_ns", needs="servos",
+    ),
+    Signal(
+        "servos_stopped_ns", "i8", "ns", "when the newest cut had been sent to all servos, -1 while they run",
+        "samples.servos.stopped_ns", needs="servos",
+    ),
+    Signal(
+        "servos_cut", "u1", "1", "1 where a cut of the servos is commanded", "command.servos_cut", needs="servos",
+        flag=True,
+    ),
+    Signal(
+        "set_servo_angle_rad", "f8", "rad", "commanded angle of each driven joint", "command.joint_angle_rad",
+        "servos", by_name=True,
+    ),
+    Signal(
+        "servo_angle_rad", "f8", "rad", "measured angle of each driven joint", "samples.servos.angle_rad", "servos",
+        by_name=True,
+    ),
     Signal("force_N", "f8", "N", "forces at the newest sample, droop corrected", "estimate.force_N", "channels"),
     Signal("force_sum_N", "f8", "N", "sum of these forces", "sum(estimate.force_N)"),
     Signal(

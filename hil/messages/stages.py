@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from drivers.messages import DaqBlock, DriveSample, Reading, ValveSample, ValveSet
+from drivers.messages import DaqBlock, DriveSample, JointSample, Reading, ValveSample, ValveSet
 from hil.messages.loads import LoadGoal, LoadSetPoints
 from hil.messages.operator_input import OperatorInput
 
@@ -19,6 +19,8 @@ T = TypeVar("T")
 MOST_BLOCKS = 64
 # Numbers by wheel, in the order of the layout's wheels.
 ByWheel = tuple[float, ...]
+# Numbers by servo, in the order of the layout's servos.
+ByServo = tuple[float, ...]
 # States of an instrument as a source of the observer: nothing came yet; its newest reading was used; it was rejected by
 # its innovation; the instrument is left out; its newest reading is stale.
 SOURCE_STATES = ("none", "used", "rejected", "left_out", "stale")
@@ -67,7 +69,7 @@ class Samples(msgspec.Struct, frozen=True, gc=False):
     `operator` holds the operator's commands since the last tick. `load_blocks` are those of the slow load channels
     (`Layout.loads`), and the next three are for them as `daq_age_ns`, `daq_sequence` and `gap` are for `blocks`.
     `motion`, `imu` and `joints` are the newest readings of the instruments of motion; None: there is no such one. A
-    reading is new where its time is.
+    reading is new where its time is. `servos` has the newest angles of the driven joints; None: none is driven.
     """
 
     t_ns: int
@@ -85,6 +87,7 @@ class Samples(msgspec.Struct, frozen=True, gc=False):
     motion: Reading | None = None
     imu: Reading | None = None
     joints: Reading | None = None
+    servos: JointSample | None = None
 
 
 class LoadState(msgspec.Struct, frozen=True, gc=False):
@@ -211,6 +214,7 @@ class Goal(msgspec.Struct, frozen=True, gc=False):
         pushing: the rover is pushing on something, so that its slip is not that of the ground.
         loads: wanted distribution of wheel loads; None: not controlled.
         duty: (wheels,) open-loop drive, in place of a speed; empty: none.
+        joint_angle_rad: (servos,) angles of the driven joints; empty: each holds the angle that it was last set to.
     """
 
     state: int
@@ -221,6 +225,7 @@ class Goal(msgspec.Struct, frozen=True, gc=False):
     pushing: bool = False
     loads: LoadGoal | None = None
     duty: ByWheel = ()
+    joint_angle_rad: ByServo = ()
 
 
 class SetPoints(msgspec.Struct, frozen=True, gc=False):
@@ -231,6 +236,7 @@ class SetPoints(msgspec.Struct, frozen=True, gc=False):
         duty: (wheels,) open-loop drive in place of the speeds; empty: the speeds hold.
         loads: of the load controller, for the record; None where loads are not controlled.
         trigger: the camera's trigger line is to be on.
+        joint_angle_rad: as in `Goal`.
     """
 
     state: int
@@ -241,10 +247,16 @@ class SetPoints(msgspec.Struct, frozen=True, gc=False):
     duty: ByWheel = ()
     loads: LoadSetPoints | None = None
     trigger: bool = False
+    joint_angle_rad: ByServo = ()
 
 
 class Command(msgspec.Struct, frozen=True, gc=False):
-    """The output of the limiter, which goes to the devices; fields as in `SetPoints`."""
+    """The output of the limiter, which goes to the devices; fields as in `SetPoints`.
+
+    Attributes:
+        joint_angle_rad: (servos,) angles of the driven joints.
+        servos_cut: servo output zero; the angles are ignored then.
+    """
 
     state: int
     safe: bool
@@ -256,3 +268,5 @@ class Command(msgspec.Struct, frozen=True, gc=False):
     duty: ByWheel = ()
     loads: LoadSetPoints | None = None
     trigger: bool = False
+    joint_angle_rad: ByServo = ()
+    servos_cut: bool = False

@@ -62,7 +62,7 @@ def values_of(role: str, config: UncheckedConfig) -> InstrumentValues:
         return MotionValues(section)
     if isinstance(section, ImuConfig):
         return ImuValues(section)
-    tree = tree_on_rig(config.rover.parameters())
+    tree = tree_on_rig(config.rover_parameters())
     stops = {joint.name: joint.stops for joint in tree.joints}
     return JointValues(section, config.encoders, [stops.get(encoder.joint) for encoder in config.encoders])
 

@@ -1,4 +1,4 @@
-"""A rover with joints locked that else turn, or locked at other angles."""
+"""A rover with joints locked that else turn, or locked at other angles, or free."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from models.rover.tree import Tree
 
 
 @functools.lru_cache(maxsize=64)
-def locked(kind: type[Parameters], locks: tuple[tuple[str, float], ...]) -> type[Parameters]:
-    """The same rover with joints locked.
+def locked(kind: type[Parameters], locks: tuple[tuple[str, float | None], ...]) -> type[Parameters]:
+    """The same rover with joints locked, or free.
 
     Args:
         kind: of the rover.
-        locks: by name or kind of a joint (`Tree.with_locks`), the angle at which it is locked [rad].
+        locks: by name or kind of a joint (`Tree.with_locks`), the angle at which it is locked [rad], or None: it turns.
 
     Returns:
-        A rover whose tree has them; a rig does not lock what is locked here already.
+        A rover whose tree has them; a rig does not lock what is locked or free here already.
 
     Example:
         >>> from models.rover import RcpParameters
@@ -44,5 +44,7 @@ def locked(kind: type[Parameters], locks: tuple[tuple[str, float], ...]) -> type
     return type(kind.__name__, (kind,), {**members, "__module__": kind.__module__})
 
 
-def _made_again(kind: type[Parameters], locks: tuple[tuple[str, float], ...], numbers: dict[str, Any]) -> Parameters:
+def _made_again(
+    kind: type[Parameters], locks: tuple[tuple[str, float | None], ...], numbers: dict[str, Any]
+) -> Parameters:
     return locked(kind, locks)(**numbers)  # type: ignore[arg-type]  # a class can be hashed

@@ -49,6 +49,9 @@ class LimitsConfig(Section):
     valves_age_ms: float = Field(
         1000.0, ge=10, le=10000, description="largest age of the newest answer of the valves; above it: stale"
     )
+    servos_age_ms: float = Field(
+        200.0, ge=10, le=5000, description="largest age of the newest angles of the driven joints; above it: stale"
+    )
     frozen_samples: int = Field(
         3000, ge=0, le=1000000, description="a sensor with this many equal samples in a row is frozen; 0: not checked"
     )

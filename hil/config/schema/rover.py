@@ -208,7 +208,11 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
     @property
     def kind(self) -> Kind:
         """The rover of this type, with its locks."""
-        whole, locks = self._whole(), self._locks()
+        return self.kind_with(())
+
+    def kind_with(self, driven: tuple[str, ...]) -> Kind:
+        """The same, in which joints of these names turn, because servos drive them."""
+        whole, locks = self._whole(), (*self._locks(), *((name, None) for name in driven))
         return locked(whole, locks) if locks else whole  # type: ignore[arg-type]  # a class can be hashed
 
     def _locks(self) -> tuple[tuple[str, float], ...]:
@@ -245,19 +249,23 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         radius_m: float = getattr(getattr(self, self.type, None), "wheel_radius_m", self.kind.default_wheel_radius())
         return radius_m
 
-    def parameters(self) -> Parameters:
+    def parameters(self, driven: tuple[str, ...] = ()) -> Parameters:
         """The same numbers as parameters of `models.rover` [kg, m, rad].
+
+        Args:
+            driven: joints that turn, because servos drive them.
 
         Raises:
             ValueError: the sizes are not consistent.
         """
+        kind = self.kind_with(driven)
         if self.type == IMPORTED:
-            return self.kind()
-        below = section_quantities(self.kind)
-        return self.kind(
+            return kind()
+        below = section_quantities(kind)
+        return kind(
             **{
                 name: one.in_si(getattr(getattr(self, self.type) if name in below else self, one.key(name)))
-                for name, one in self.kind.quantities().items()
+                for name, one in kind.quantities().items()
             }
         )
 

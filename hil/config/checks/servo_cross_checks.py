@@ -1,0 +1,71 @@
+"""Cross-checks of the servos: the rover has their joints, nothing else holds or pushes them, and they have room."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+
+from hil.config.driven_joints import driven_joints, servo_keys
+from hil.config.model import UncheckedConfig
+from hil.config.problems import Problem
+from hil.config.schema.servos import ServosConfig
+from models.rover.parameters import STEERING
+
+_KEY = "servos.joints"
+
+
+def servo_cross_checks(config: UncheckedConfig) -> list[Problem]:
+    """All of them, each naming the key to change; none of a rover whose joints are not driven."""
+    servos = config.servos
+    if servos is None:
+        return []
+    return list(_unknown(config, servos)) or [*_held_otherwise(config, servos), *_room(config, servos)]
+
+
+def _unknown(config: UncheckedConfig, servos: ServosConfig) -> Iterator[Problem]:
+    """Names of joints that cannot be driven."""
+    kind = config.rover.kind
+    known, tree = kind.lockable(), kind().tree()
+    joints, wheels = tree.joints, {wheel.body for wheel in tree.wheels}
+    kinds, names = {name.rsplit("_", 1)[-1] for name in known}, {joint.name for joint in joints}
+    of_wheels = {name for joint in joints if joint.child in wheels for name in (joint.name, joint.kind)}
+    for name in servos.joints:
+        if name in known or name in kinds:
+            continue
+        found = f"of a wheel, {name}" if name in of_wheels else f"the coupled {name}" if name in names else name
+        allowed = f"joints of rover.type {config.rover.type} that are not of wheels or coupled, or their kinds: "
+        yield Problem(_KEY, found, f"{allowed}{', '.join(known) or 'none'}", ("rover.type",))
+
+
+def _held_otherwise(config: UncheckedConfig, servos: ServosConfig) -> Iterator[Problem]:
+    locks = config.rover.locks
+    for name, key in servo_keys(servos, config.rover.kind.lockable()).items():
+        at = f"{_KEY}.{key}"
+        if name in locks or (key != name and key in locks):
+            yield Problem(at, f"{name}, which rover.locks locks", "a joint that is not locked", ("rover.locks",))
+        if name in config.layout.joints:
+            allowed = f"a joint without a cylinder; {', '.join(config.layout.joints)} have one (cylinders.joints)"
+            yield Problem(at, name, allowed, ("cylinders.joints", "rover.type"))
+        if config.plant.veer.steering_deg and name.rsplit("_", 1)[-1] == STEERING:
+            allowed = "0 where servos drive the steering"
+            yield Problem("plant.veer.steering_deg", "angles", allowed, (at,))
+
+
+def _room(config: UncheckedConfig, servos: ServosConfig) -> Iterator[Problem]:
+    """Ranges that hold their start."""
+    with suppress(ValueError):  # an impossible rover, which loading names
+        tree = config.rover.parameters().tree()
+        seen = set()
+        for joint in driven_joints(servos, config.rover.kind.lockable(), tree):
+            key = servo_keys(servos, [joint.name])[joint.name]
+            low, high, start = (math.degrees(angle) for angle in (joint.low_rad, joint.high_rad, joint.start_rad))
+            if not low < high:
+                if key not in seen:
+                    allowed = "a smaller angle, then a larger one"
+                    yield Problem(f"{_KEY}.{key}.range_deg", f"{low:g} to {high:g}", allowed)
+            elif not low - 1e-9 <= start <= high + 1e-9 and key not in seen:
+                allowed = f"{low:g} to {high:g}, servos.joints.{key}.range_deg"
+                depends_on = (f"{_KEY}.{key}.range_deg", "rover")
+                yield Problem(f"{_KEY}.{key}.start_deg", f"{start:.4g} of {joint.name}", allowed, depends_on)
+            seen.add(key)
