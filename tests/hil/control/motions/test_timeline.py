@@ -18,15 +18,13 @@ INCH_WORM = """duration_s,front_walking_deg,middle_walking_deg,rear_walking_deg,
 4,-15,0,15,roll,hold
 4,15,0,-15,hold,roll
 """
-AXLES = (
-    "duration_s,front_walking_deg,middle_walking_deg,rear_walking_deg,"
-    + """wheels,front_wheels,middle_wheels,rear_wheels
+AXLES = """\
+duration_s,front_walking_deg,middle_walking_deg,rear_walking_deg,wheels,front_wheels,middle_wheels,rear_wheels
 3,-15,15,15,hold,roll,,
 3,,-15,,hold,,roll,
 3,,,-15,hold,,,roll
 4,15,15,15,hold,,,
 """
-)
 
 
 def programme(driven=LEGS, limits=LIMITS):
