@@ -4,6 +4,5 @@ geometry    where the wheels are at given joint angles, and which joints steer a
 steering    angles of the steering joints for a motion of the body in the plane
 walking     angles of the walking joints for a change of height
 rolling     speeds of the drives that go with a motion of body and joints, and what has to slip
-gait        a cycle of phases as data, and the cycles of this package
 timeline    a programme of motions and gaits as set-points over time
 """

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.control.motions.gait import Contact, Phase, phase_contacts, phase_targets
+from hil.config.gait_table import Contact, Phase, phase_contacts, phase_targets
 from hil.control.motions.geometry import Floats, Geometry
 from hil.control.motions.rolling import headings, rolling, twist_of_held
 from hil.control.motions.steering import steered
