@@ -20,6 +20,7 @@ from hil.config.schema.trial import TrialConfig
 from hil.config.sensor_faults import disturbance_of, fault_gains
 from hil.messages.layout import Layout
 from models.actuators.drive import Drive, Motor
+from models.actuators.servo import Servo
 from models.contact.compliant import make_compliant_ground
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
@@ -77,6 +78,30 @@ def nominal_rig(config: Config) -> RigParameters:
         regulated=bool(config.layout.regulators),
         towing=_towing(config.section),
         reading_noise=ReadingNoise(config.plant.noise.pressure_kPa * 1e3, config.plant.noise.speed_radps),
+        servos=_servos(config),
+    )
+
+
+def _servos(config: Config) -> tuple[Servo, ...]:
+    """Those of the driven joints."""
+    common = config.servos
+    if common is None:
+        return ()
+    return tuple(
+        Servo(
+            joint=one.name,
+            start=one.start_rad,
+            position_gain=one.position_gain,
+            velocity_gain=one.velocity_gain,
+            rate=one.rate_radps,
+            torque_limit=one.torque_limit_Nm,
+            gear_friction=one.gear_friction_Nm,
+            friction_speed=common.friction_speed_radps,
+            coast_damping=common.coast_damping,
+            brake_damping=common.brake_damping,
+            brakes_on_cut=float(common.on_cut == "brake"),
+        )
+        for one in config.driven_joints
     )
 
 

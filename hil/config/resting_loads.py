@@ -13,7 +13,7 @@ def limit_problems(rig: Rig) -> list[Problem]:
     if not rig.layout.controls_loads:
         return []
     try:
-        RoverStatics(rig.nominal.assemble()[0])
+        RoverStatics(rig.nominal.held.assemble()[0])
     except ValueError as error:
         kind = rig.config.rover.type
         return [Problem("rover", f"type {kind}: {error}", "a rover whose wheel loads can be controlled")]

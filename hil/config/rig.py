@@ -81,5 +81,5 @@ class Rig:
             ValueError: no ground.
             NoSteadyStateError: it does not stand there with all wheels on the ground.
         """
-        rover, vehicle, _ = self.nominal.assemble()
+        rover, vehicle, _ = self.nominal.held.assemble()
         return tuple(SteadyRover(rover, vehicle, 0.0).at().load.tolist())

@@ -26,7 +26,7 @@ def steady_drive(
         ValueError: the rig stands, or there is neither soil nor firm ground under it: on rigid ground slip, and with it
             the shares of the tractions, are not determined.
     """
-    parameters = parameters or rig.nominal
+    parameters = (parameters or rig.nominal).held
     rover, vehicle, _ = parameters.assemble()
     if vehicle.rigid is not None or not rig.steady_speed_mps:
         raise ValueError("steady drive: found rigid ground, or speed 0; allowed: soil or firm ground, and a speed")

@@ -65,7 +65,7 @@ def pressure_settings(rig: Rig) -> PressureSettings:
 
 
 def _allocator(rig: Rig) -> Allocator:
-    rover, vehicle, _ = rig.nominal.assemble()
+    rover, vehicle, _ = rig.nominal.held.assemble()
     wanted, limits = rig.config.normal_force, rig.config.normal_force.load_limits
     normal = (0.0, 0.0, 1.0) if vehicle.terrain is None else vehicle.terrain.normal
     margin_N = wanted.load_margin_N

@@ -33,7 +33,7 @@ def steady_loads(rig: Rig) -> SteadyLoads | None:
     Where the rover has no steady drive with all wheels on the ground, tractions count as constant, and max_traction
     means uniform.
     """
-    rover, vehicle, _ = rig.nominal.assemble()
+    rover, vehicle, _ = rig.nominal.held.assemble()
     statics, on_soil, wheels = RoverStatics(rover), vehicle.ground is not None, len(rover.wheel_names)
     if vehicle.rigid is not None or rig.steady_speed_mps == 0.0:
         return None

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64, typeof
 
-from hil.messages.stages import ByWheel, Estimate, Prediction, Samples
+from hil.messages.stages import ByServo, ByWheel, Estimate, Prediction, Samples
 from models.actuators.drive import Drive
 from models.actuators.pneumatic import CylinderMounts
+from models.actuators.servo import JointServos
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.obstacle import Obstacle
 from models.impact import pair_energy
@@ -41,6 +42,9 @@ FOLLOW = Drive(
 # Wheels that roll on rigid ground cannot have any speeds: noise of the measured ones contradicts the rolling. There the
 # servo yields, so that the rover has their mean, and its integral takes the lag away, with a time of 0.05 s.
 FOLLOW_ROLLING = FOLLOW._replace(gain=5000.0, integral_gain=1e5)
+# The twin's driven joints turn to the measured angles: readings of a slow or noisy encoder are smoothed over
+# 1/FOLLOW_ANGLE, by which the twin's angles are late. A servo gives by torque over both gains, 3e-7 rad at 60 N m.
+FOLLOW_ANGLE, FOLLOW_GAIN = 100.0, 2e6
 
 
 class _Twin(NamedTuple):
@@ -63,7 +67,8 @@ class _Twin(NamedTuple):
 class RoverTwin:
     """Predicts quantities that the rig does not measure: normal forces, sinkage, slip, T_c and the time to impact.
 
-    Its cylinders have the measured pressures of the rig; a pressure that is not measured (NaN) counts as vented. The
+    Its driven joints follow the measured angles; one that is not a number is left out. Its cylinders have the measured
+    pressures of the rig; a pressure that is not measured (NaN) counts as vented. The
     drawbar pull that a load cell measures acts on the twin; without one the constant pull of the rig's drawbar does.
     Without an obstacle T_c is NaN and there is no time to impact.
 
@@ -105,6 +110,7 @@ class RoverTwin:
         self._state.drives.cut[:] = 0.0
         self._back, self._pull_unknown = nominal.drawbar.backwards(), pull_unknown
         self._pressure_Pa: Sequence[Sequence[float]] = ()
+        self._angles_rad: ByServo = ()
         self.energy_at_impact_J = self.energy_at_impact_sd_J = math.nan
         self._q_at_impact, self._v_at_impact = np.zeros_like(self._state.q), np.zeros_like(self._state.v)
         self._wheels = self._state.ground.vertical.size
@@ -122,7 +128,9 @@ class RoverTwin:
         invariants = make_invariants(self._rover, vehicle, tilt_deg)
         self.weight_N = invariants.weight
         self._twin = _Twin(
-            vehicle._replace(drive=FOLLOW_ROLLING if rolling else FOLLOW, obstacle=passable),
+            vehicle._replace(
+                drive=FOLLOW_ROLLING if rolling else FOLLOW, obstacle=passable, servos=_following(vehicle.servos)
+            ),
             self._state,
             None,
             np.zeros((2, self._state.v.size)),
@@ -165,6 +173,8 @@ class RoverTwin:
         span = samples.t_ns - self._t_ns
         if estimate.wheel_speed_radps is not self._speeds_radps:
             self._take_speeds(estimate.wheel_speed_radps)
+        if samples.servos is not None and samples.servos.angle_rad is not self._angles_rad:
+            self._take_angles(samples.servos.angle_rad)
         if samples.valves.pressure_Pa != self._pressure_Pa:
             self._take_pressures(samples.valves.pressure_Pa)
         if estimate.pull_N and math.isfinite(estimate.pull_N[0]):  # NaN before the first sample
@@ -217,6 +227,12 @@ class RoverTwin:
             self._speeds_radps = speeds_radps
             self._set_speeds(self._speeds_bytes, 0, *speeds_radps)  # assigning to the array takes twice as long
 
+    def _take_angles(self, angles_rad: ByServo) -> None:
+        """Use the measured angles of the driven joints; others than finite ones are left out."""
+        if self._state.servos is not None and math.isfinite(sum(angles_rad)):
+            self._angles_rad = angles_rad
+            self._state.servos.angle[:] = angles_rad
+
     def _take_pressures(self, pressure_Pa: Sequence[Sequence[float]]) -> None:
         """Use the measured gauge pressures: one row a cylinder, its (extend, retract) chambers."""
         self._pressure_Pa = pressure_Pa
@@ -239,6 +255,20 @@ class RoverTwin:
     def _before(self, obstacle: Obstacle, foot: float) -> _Twin:
         """The twin in front of this obstacle, whose foot is at this position [m]."""
         return self._twin._replace(vehicle=self._twin.vehicle._replace(obstacle=obstacle._replace(foot=foot)))
+
+
+def _following(servos: JointServos | None) -> JointServos | None:
+    """Servos that turn the twin's joints to the measured angles, whatever it takes."""
+    if servos is None:
+        return None
+    endless, none = np.full(servos.speed.size, math.inf), np.zeros(servos.speed.size)
+    return servos._replace(
+        position_gain=np.full_like(endless, FOLLOW_ANGLE),
+        velocity_gain=np.full_like(endless, FOLLOW_GAIN),
+        rate=endless,
+        torque_limit=endless.copy(),
+        gear_friction=none,
+    )
 
 
 @kernel

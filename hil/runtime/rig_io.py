@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
-from drivers.interfaces import DriveLink, Health, Link, Source, ValveLink
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample
+from drivers.interfaces import DriveLink, Health, Link, ServoLink, Source, ValveLink
+from drivers.messages import (
+    DaqBlock,
+    DriveCommand,
+    DriveSample,
+    JointCommand,
+    JointSample,
+    Reading,
+    ValveCommand,
+    ValveSample,
+)
 from hil.messages.layout import INSTRUMENTS, Layout
 from hil.messages.operator_input import OperatorQueue, OperatorSource
 from hil.messages.stages import MOST_BLOCKS, Command, Samples
@@ -51,6 +62,7 @@ class RigIO:
         operator: source of an operator's commands from outside this process; None: none.
         loads: the leg sensors and the load cell; None: the rig has none.
         instruments: of motion, those that the rig has, by role.
+        servos: of the driven joints; None: the rig has none.
 
     Attributes:
         operator: queue of an operator's commands from this process.
@@ -65,20 +77,24 @@ class RigIO:
         operator: OperatorSource | None = None,
         loads: Source[DaqBlock] | None = None,
         instruments: Mapping[str, Source[Reading]] = {},
+        servos: ServoLink | None = None,
     ) -> None:
         self._layout = layout
-        self._drives, self._valves = drives, valves
+        self._drives, self._valves, self._servos = drives, valves, servos
         self._daq, self._loads = (None if source is None else _Blocks(source) for source in (daq, loads))
-        links = (daq, drives, valves, loads, *instruments.values())
+        links = (daq, drives, valves, loads, *instruments.values(), servos)
         self._links: Sequence[Link] = [link for link in links if link is not None]
         self._instruments = [(INSTRUMENTS.index(role), source.read) for role, source in instruments.items()]
-        self._readings = [
+        # the newest of each instrument, then of the servos, as the last fields of `Samples`
+        self._readings: list[Any] = [
             Reading.unread(len(layout.instrument_channels(role))) if role in instruments else None
             for role in INSTRUMENTS
         ]
         self.operator, self._operator = OperatorQueue(), operator
         self._drive = DriveSample(0, 0, layout.zero_speeds, -1, power=layout.no_power)
         self._valve = ValveSample(0, 0, ((0.0, 0.0),) * len(layout.cylinders), -1)
+        unread = JointSample(0, 0, (math.nan,) * len(layout.servos), -1)
+        self._readings.append(None if servos is None else unread)
 
     def open(self) -> None:
         """Open every link. Raises DeviceError."""
@@ -107,7 +123,9 @@ class RigIO:
         if self._operator:
             asked += self._operator.read()
         sequence = daq.sequence if daq is not None else 0
-        if loads is None and not self._instruments:
+        if self._servos is not None:
+            self._readings[-1] = self._servos.read(t_ns) or self._readings[-1]
+        elif loads is None and not self._instruments:
             return Samples(t_ns, blocks, age_ns, sequence, self._drive, self._valve, gap, asked)
         load_blocks, load_gap, load_age_ns = loads.take(t_ns) if loads is not None else NO_BLOCKS
         for place, read in self._instruments:
@@ -122,11 +140,16 @@ class RigIO:
         self._drives.write(DriveCommand(t_ns, command.cut, command.speed_radps, command.duty))
         if self._valves is not None:
             self._valves.write(ValveCommand(t_ns, command.valves, command.regulators_Pa, command.trigger))
+        if self._servos is not None:
+            self._servos.write(JointCommand(t_ns, command.servos_cut, command.joint_angle_rad))
 
     def stop(self, t_ns: int) -> None:
-        """Make the rig safe: drives cut, valves off. If a device fails, the next ones are still stopped."""
+        """Make the rig safe: drives and servos cut, valves off. If a device fails, the next ones are still stopped."""
         with suppress(Exception):
             self._drives.write(DriveCommand(t_ns, True, self._layout.zero_speeds))
         if self._valves is not None:
             with suppress(Exception):
                 self._valves.write(ValveCommand(t_ns, self._layout.valves_off, self._layout.regulators_closed))
+        if self._servos is not None:
+            with suppress(Exception):
+                self._servos.write(JointCommand(t_ns, True, (0.0,) * len(self._layout.servos)))

@@ -92,7 +92,7 @@ def _predicted(rig: Rig, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequ
         return ()
     from models.statics import NoSteadyStateError, RoverStatics, SteadyRover  # imports kernels
 
-    rover, vehicle, _ = rig.nominal.assemble()
+    rover, vehicle, _ = rig.nominal.held.assemble()
     try:
         RoverStatics(rover)
     except ValueError:  # its loads do not follow from equilibrium

@@ -92,16 +92,22 @@ ONE_FROM = 20.0
 
 
 @kernel
+def friction_damping(friction: float, friction_speed: float, speed: float) -> float:
+    """Coulomb friction [N m] as a damping [N m s/rad] at a speed [rad/s]; in proportion below `friction_speed`."""
+    share = abs(speed) / friction_speed
+    # tanh(share)/share tends to 1: the gearbox must also hold a standing axle
+    damping = friction / friction_speed
+    if share > ONE_FROM:
+        damping /= share
+    elif share > 1e-6:
+        damping *= np.tanh(share) / share
+    return damping
+
+
+@kernel
 def gear_damping(drive: Drive, speed: float) -> float:
     """Friction torque of the gearbox over the axle's speed [N m s/rad], at a speed [rad/s]."""
-    share = abs(speed) / drive.friction_speed
-    # tanh(share)/share tends to 1: the gearbox must also hold a standing axle
-    friction = drive.gear_friction / drive.friction_speed
-    if share > ONE_FROM:
-        friction /= share
-    elif share > 1e-6:
-        friction *= np.tanh(share) / share
-    return friction
+    return friction_damping(drive.gear_friction, drive.friction_speed, speed)
 
 
 @kernel

@@ -12,6 +12,7 @@ from models.actuators.compressible import Gas, Pneumatics, check_pneumatics, mak
 from models.actuators.drive import Drive, check_drive
 from models.actuators.linkage import Linkage, check_linkage
 from models.actuators.pneumatic import Cylinder, check_cylinder, mount_cylinders
+from models.actuators.servo import Servo, make_servos
 from models.actuators.stops import make_stops
 from models.contact.body_ground import make_body_contact
 from models.contact.obstacle import Obstacle, check_obstacle
@@ -24,6 +25,7 @@ from models.plant.reading_noise import ReadingNoise
 from models.plant.towing import Towing
 from models.plant.veer import Veer
 from models.rover import Parameters
+from models.rover.locks import with_joints_at
 from models.rover.rover import Rover
 from models.sensors.disturbance import SensorDisturbances
 from models.sensors.load_sensors import LoadSensors
@@ -31,6 +33,7 @@ from models.sensors.piezo import Piezo, check_piezo
 from models.terrain.surface import quaternion_of
 from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, settle
 from models.vehicle.loads import Drawbar, Payload
+from models.vehicle.model import start_configuration
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
 # Axles without drive and brake.
@@ -51,7 +54,7 @@ class Spread:
         droop: relative, time constant of each piezo channel.
         loads: of the load channels: zero, drift, gain and cross-talk as in `LoadSensors.perturbed`.
         friction: relative, of the cylinders.
-        drives: relative, gains, gear friction and damping of the drives, each independently.
+        drives: relative, gains, gear friction and damping of the drives, each independently, and of each servo.
     """
 
     mass: float
@@ -100,6 +103,7 @@ class RigParameters:
         reading_noise: of the pressures and speeds that the devices read.
         instruments: of motion, by role.
         settles: whether `build` lets the rover settle; without, it is as it was put down, and no step is run.
+        servos: of the driven joints, which turn (`rover`); empty: there are none.
     """
 
     rover: Parameters
@@ -130,6 +134,7 @@ class RigParameters:
     reading_noise: ReadingNoise = field(default_factory=ReadingNoise)
     instruments: Mapping[str, InstrumentParameters] = field(default_factory=dict)
     settles: bool = True
+    servos: tuple[Servo, ...] = ()
 
     def build(self) -> tuple[Rover, VehicleModel, VehicleState]:
         """The rover, settled on its ground at the start distance. Raises ValueError with what is out of range."""
@@ -165,9 +170,18 @@ class RigParameters:
             mount_cylinders(rover, joints, self.cylinder, self.linkage, self.cylinder_areas),
             make_stops(rover),
             None if self.ground.kind == "none" else make_body_contact(rover),
+            make_servos(rover, self.servos),
         )
         supply = 0.0 if self.regulated else self.cylinder.supply
-        return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply)
+        return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply, servos=self.servos)
+
+    @property
+    def held(self) -> RigParameters:
+        """The same with the driven joints locked at their start angles: what statics ask for. Itself without servos."""
+        if not self.servos:
+            return self
+        angles = tuple((servo.joint, servo.start) for servo in self.servos)
+        return replace(self, rover=with_joints_at(self.rover, angles), servos=())
 
     def make_rover(self) -> Rover:
         """The rover with its payload and grousers, locked as on the rig. Runs no kernel."""
@@ -197,7 +211,7 @@ class RigParameters:
             if self.ground.wheel_height:
                 found += f", wheel_height is {self.ground.wheel_height} m"
             raise ValueError(f"ground: {found}, allowed with an obstacle: 0, and no height map")
-        places = rover.wheel_positions(rover.neutral())
+        places = rover.wheel_positions(start_configuration(rover, self.servos))
         front = places[0, 0]
         beta = self.obstacle.angle
         reach = rover.tree.wheels[0].radius * (1.0 - math.cos(beta)) / math.sin(beta)
@@ -211,7 +225,7 @@ class RigParameters:
         """Settle the rover on its ground under the pull (6,) of its drawbar, and move it to the start."""
         step = self.substep_ns * 1e-9
         if vehicle.terrain is None:
-            state.q[2] = self.grouser_height
+            state.q[2] = self._height(rover)
             if self.veer.heading != 0.0:
                 self.veer.turn(state.q, self.veer.heading)
             settle(vehicle, state, step=step)
@@ -222,7 +236,7 @@ class RigParameters:
         terrain = vehicle.terrain
         ahead, left, normal = (np.array(axis) for axis in terrain[:3])
         highest = 0.0 if terrain.wheel_height is None else max(0.0, float(terrain.wheel_height.max()))
-        state.q[:3], state.q[3:7] = (self.grouser_height + highest) * normal, quaternion_of(terrain)
+        state.q[:3], state.q[3:7] = (self._height(rover) + highest) * normal, quaternion_of(terrain)
         if terrain.relief is not None:
             put_on_map(rover, terrain.relief, state.q, self.start_across + self.veer.across, self.veer.heading)
         self._hold(vehicle, state, step)
@@ -232,6 +246,13 @@ class RigParameters:
             return
         state.q[:3] += (self.start_across - left @ state.q[:3]) * left - (ahead @ state.q[:3]) * ahead
         state.v[0] = self.launch_speed
+
+    def _height(self, rover: Rover) -> float:
+        """Of the base [m] over level ground that the lowest wheel touches."""
+        if not self.servos:
+            return self.grouser_height
+        places = rover.wheel_positions(start_configuration(rover, self.servos))
+        return float((rover.chain.wheel_radius - places[:, 2]).max())
 
     @staticmethod
     def _hold(vehicle: VehicleModel, state: VehicleState, step: float, pull: FloatArray | None = None) -> None:
@@ -283,12 +304,20 @@ class RigParameters:
             # a drive without any gain is a fault, not a deviation
             varied = {name: max(vary(1.0, spread.drives), 0.1) * getattr(drive, name) for name in names}
             drive = drive._replace(**varied)
+        servos = self.servos
+        if spread.drives > 0.0:
+            names = "position_gain", "velocity_gain", "gear_friction", "coast_damping", "brake_damping"
+            servos = tuple(
+                one._replace(**{name: max(vary(1.0, spread.drives), 0.1) * getattr(one, name) for name in names})
+                for one in servos
+            )
         disturbance = None if self.disturbance is None else self.disturbance.drawn(random)
         loads = None if self.loads is None else self.loads.perturbed(*spread.loads, random)
         instruments = {role: one.perturbed(random) for role, one in self.instruments.items()}
         return replace(
             self,
             drive=drive,
+            servos=servos,
             loads=loads,
             instruments=instruments,
             disturbance=disturbance,

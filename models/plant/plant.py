@@ -82,6 +82,7 @@ class Plant:
         factors = parameters.veer.speed_factors(self.rover.wheel_names)
         self._drives = DriveCommands(self._state.drives, parameters.drive.motor, factors)
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
+        self._driven = np.zeros(0, np.int64) if vehicle.servos is None else vehicle.servos.speed + 1
         self._powered: tuple[tuple[bool, ...], ...] = ()
         self._sensing = make_sensing(parameters, self.rover, self._state.q, vehicle.obstacle, random)
         self._log = make_log(self._state, self.channels)
@@ -164,6 +165,32 @@ class Plant:
         self._drives.set(speed_radps, cut, duty)
         if self.cut_ns is None and self.hit_ns is not None and all(self._drives.cut):
             self.cut_ns = self.t_ns
+
+    def set_servos(self, angle_rad: Sequence[float], cut: bool) -> None:
+        """Set the angles (servos,) [rad] that the driven joints turn to, or cut all servos."""
+        self.set_each_servo(angle_rad, (cut,) * len(angle_rad))
+
+    def set_each_servo(self, angle_rad: Sequence[float], cut: Sequence[bool]) -> None:
+        """The same, but cut the servos of some of them (servos,).
+
+        Raises:
+            ValueError: a rig without servos.
+        """
+        if self._state.servos is None:
+            raise ValueError("plant: angles of servos, allowed: none, because no joint is driven")
+        self._state.servos.angle[:] = angle_rad
+        self._state.servos.cut[:] = cut
+
+    @property
+    def servo_angle(self) -> FloatArray:
+        """Angles of the driven joints (servos,) [rad]; empty: there are none."""
+        angles: FloatArray = self._state.q[self._driven]
+        return angles
+
+    @property
+    def servo_torque(self) -> FloatArray:
+        """Torques of the servos on their joints, gear friction not included (servos,) [N m], in the newest sub-step."""
+        return np.zeros(0) if self._state.servos is None else self._state.servos.torque.copy()
 
     def set_valves(self, powered: Sequence[Sequence[bool]]) -> None:
         """Power valves: (cylinders or more,) by (extend, retract); unpowered ones are open to atmosphere.

@@ -20,14 +20,17 @@ def put_on_map(rover: Rover, relief: HeightMap, q: FloatArray, across: float, he
     """Put the base of a rover over x = 0, parallel to the plane that fits the ground under its wheels best.
 
     Args:
-        rover: with its joints at neutral.
+        rover: that is put down.
         relief: the ground.
-        q: configuration, whose base is set: so low that one wheel touches and no wheel is in the ground.
+        q: configuration over all joints that turn, whose base is set: so low that one wheel touches and no wheel is in
+            the ground.
         across: lateral place of the base [m], to port.
         heading: of the rover [rad], from x to port.
     """
     terrain, radius, start = uneven_ground(relief), rover.chain.wheel_radius.tolist(), np.array([0.0, across, 0.0])
-    places, ahead = rover.wheel_positions(rover.neutral()), Rotation.from_euler("z", heading)
+    own = rover.own_configuration(q)
+    own[:7] = rover.neutral()[:7]
+    places, ahead = rover.wheel_positions(own), Rotation.from_euler("z", heading)
     turn, lift = ahead, 0.0
     for _ in range(_ROUNDS):
         wheels = start + turn.apply(places)

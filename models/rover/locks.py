@@ -35,13 +35,20 @@ def locked(kind: type[Parameters], locks: tuple[tuple[str, float | None], ...]) 
         if not usual or STEERING in named:
             return ()
         joints = [joint.name for joint in cls._default_tree().joints if joint.kind == STEERING]
-        return tuple(name for name in joints if name not in named) if {*joints} & {*named} else usual
+        left = joints if STEERING in usual else usual
+        return tuple(name for name in left if name not in named) if {*joints} & {*named} else usual
 
     def reduce(self: Parameters) -> tuple[Any, ...]:
         return _made_again, (kind, locks, {name: getattr(self, name) for name in kind.quantities()})
 
     members = {"tree": tree, "rig_locks": classmethod(rig_locks), "__reduce__": reduce, "__doc__": kind.__doc__}
     return type(kind.__name__, (kind,), {**members, "__module__": kind.__module__})
+
+
+def with_joints_at(rover: Parameters, angles: tuple[tuple[str, float], ...]) -> Parameters:
+    """A rover of the same numbers, with joints locked at these angles [rad]."""
+    numbers = {name: getattr(rover, name) for name in rover.quantities()}
+    return locked(type(rover), angles)(**numbers)  # type: ignore[arg-type]  # a class can be hashed
 
 
 def _made_again(

@@ -23,6 +23,7 @@ from models.vehicle.ledger import (
     GEAR,
     LYING,
     MOTOR,
+    SERVO,
     SOIL,
     STOP,
     TORQUE,
@@ -51,14 +52,15 @@ class Energies(NamedTuple):
         drives: work of the powered drives so far, speed controllers included.
         cylinders: work of the air cylinders.
         drawbar: work of the drawbar, and of torques set from outside.
-        gear: lost so far in the gearboxes' friction.
-        cut_drives: lost in the motors of cut drives.
+        gear: lost so far in the friction of the gears, those of servos included.
+        cut_drives: lost in the motors of cut drives and servos.
         contact_loss: lost in the plate's contact law and in leg damping.
         plate_friction: lost in friction on the plate.
         stop_loss: lost in those stops.
         body_loss: lost in the ground under the body, friction included.
         ground_loss: lost in the ground: compaction, shear and damping of soil, damping and friction of firm ground,
             impacts on rigid ground.
+        servos: work of the powered servos so far.
     """
 
     kinetic: float
@@ -77,6 +79,7 @@ class Energies(NamedTuple):
     stop_loss: float
     body_loss: float
     ground_loss: float
+    servos: float = 0.0
 
     @property
     def stored(self) -> float:
@@ -86,7 +89,7 @@ class Energies(NamedTuple):
     @property
     def supplied(self) -> float:
         """Sum of the work that was put in."""
-        return self.drives + self.cylinders + self.drawbar
+        return self.drives + self.cylinders + self.drawbar + self.servos
 
     @property
     def lost(self) -> float:
@@ -137,6 +140,7 @@ class EnergyMeter:
             stop_loss=-float(joule[STOP]) - (stops - self._first_stops),
             body_loss=-float(joule[LYING]) - (body - self._first_body),
             ground_loss=-float(joule[SOIL]) - (ground - self._first_ground),
+            servos=float(joule[SERVO]),
         )
 
     def _ground(self) -> float:

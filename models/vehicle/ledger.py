@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.drive import Drive, gear_damping
+from models.actuators.servo import JointServos, ServoState, servo_friction
 from models.contact.contact_points import ARM, DEPTH, SHARE
 from models.contact.laws import Law
 from models.contact.obstacle import Obstacle, ObstacleContact
@@ -25,15 +26,17 @@ from models.rover.points import project, to_world
 from models.rover.reduction import Chain
 
 # Groups of forces in the order in which a step adds them; those of drives and obstacle have several terms.
-GROUPS = 8
-DRIVES, CYLINDERS, STOPS, BODY, PULL, GROUND, OBSTACLE, OUTSIDE = range(GROUPS)
-# Slots of Ledger.joule. Work on the vehicle since the ledger was opened: of powered drives, cut drives, gear friction,
-# cylinders, joint stops, the ground under the body, drawbar, ground under the wheels, torques from outside, the plate's
-# normal force and its friction. Lost in the plate's contact law and in leg damping. Stored now in plate and legs.
-TERMS = 13
-MOTOR, DRAG, GEAR, CYLINDER, STOP, LYING, DRAWBAR, SOIL, TORQUE, NORMAL, FRICTION, CONTACT_LOSS, CONTACT_STORED = range(
-    TERMS
-)
+GROUPS = 9
+DRIVES, SERVOS, CYLINDERS, STOPS, BODY, PULL, GROUND, OBSTACLE, OUTSIDE = range(GROUPS)
+# Slots of Ledger.joule. Work on the vehicle since the ledger was opened: of powered drives, cut drives and servos, gear
+# friction of both, cylinders, joint stops, the ground under the body, drawbar, ground under the wheels, torques from
+# outside, the plate's normal force and its friction. Lost in the plate's contact law and in leg damping. Stored now in
+# plate and legs. Work of powered servos.
+TERMS = 14
+(
+    MOTOR, DRAG, GEAR, CYLINDER, STOP, LYING, DRAWBAR, SOIL, TORQUE, NORMAL, FRICTION, CONTACT_LOSS, CONTACT_STORED,
+    SERVO,
+) = range(TERMS)  # fmt: skip
 
 
 class Ledger(NamedTuple):
@@ -115,6 +118,14 @@ def note_free(ledger: Ledger | None, v: FloatArray) -> None:
 
 
 @kernel
+def note_limited(ledger: Ledger | None, servos: JointServos, state: ServoState) -> None:
+    """What the servos' torque limits have added after the accelerations were solved."""
+    if ledger is not None:
+        for i in range(servos.speed.size):
+            ledger.force[SERVOS, servos.speed[i]] += state.added[i]
+
+
+@kernel
 def close_step(
     ledger: Ledger | None,
     chain: Chain,
@@ -176,6 +187,18 @@ def _note_drives(ledger: Ledger, chain: Chain, drive: Drive, cut: FloatArray, v:
         gear = -gear_damping(drive, ledger.before[i]) * v[i]
         ledger.joule[GEAR] += dt * gear * ledger.mean[i]
         ledger.joule[DRAG if cut[wheel] > 0.0 else MOTOR] += dt * (torque - gear) * ledger.mean[i]
+
+
+@kernel
+def close_servos(ledger: Ledger | None, servos: JointServos, state: ServoState, v: FloatArray, dt: float) -> None:
+    """As `_note_drives`, of the servos; after `close_step`."""
+    if ledger is not None:
+        for which in range(servos.speed.size):
+            i = servos.speed[which]
+            torque = ledger.force[SERVOS, i] - ledger.slope[SERVOS, i, i] * ledger.acceleration[i]
+            gear = -servo_friction(servos, which, ledger.before[i]) * v[i]
+            ledger.joule[GEAR] += dt * gear * ledger.mean[i]
+            ledger.joule[DRAG if state.cut[which] > 0.0 else SERVO] += dt * (torque - gear) * ledger.mean[i]
 
 
 @kernel

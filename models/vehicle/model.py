@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from models.actuators.drive import Drive, DriveState, make_drives
 from models.actuators.pneumatic import NO_CYLINDERS, CylinderMounts, CylinderState, make_cylinders
+from models.actuators.servo import JointServos, Servo, ServoState, make_servo_state
 from models.actuators.stops import NO_STOPS, JointStops
 from models.contact.active_set import RigidGround
 from models.contact.body_ground import BodyContact
@@ -26,8 +28,8 @@ HITTING_WHEELS = 2  # the first wheels of a rover hit the obstacle
 class VehicleModel(NamedTuple):
     """The constant part of a vehicle.
 
-    Ground, terrain and obstacle are fixed when a step is compiled: each kind has separate code, and one that is absent
-    (None) costs nothing (docs/decisions/0012-the-ground-is-chosen-at-compile-time.md).
+    Ground, terrain, obstacle and servos are fixed when a step is compiled: each kind has separate code, and one that is
+    absent (None) costs nothing (docs/decisions/0012-the-ground-is-chosen-at-compile-time.md).
 
     Attributes:
         chain: the rover.
@@ -41,6 +43,7 @@ class VehicleModel(NamedTuple):
         cylinders: joints on which air cylinders push, if any.
         stops: of the suspension joints, if they have any.
         body: corners of the main body that meet the ground if the rover turns over, or None.
+        servos: of driven joints, or None.
     """
 
     chain: Chain
@@ -54,6 +57,7 @@ class VehicleModel(NamedTuple):
     cylinders: CylinderMounts = NO_CYLINDERS
     stops: JointStops = NO_STOPS
     body: BodyContact | None = None
+    servos: JointServos | None = None
 
 
 class VehicleState(NamedTuple):
@@ -75,15 +79,23 @@ class VehicleState(NamedTuple):
     work: Work
     cylinders: CylinderState
     pull: FloatArray
+    servos: ServoState | None = None
 
 
 def make_vehicle_state(
-    rover: Rover, hitting_wheels: int = HITTING_WHEELS, cylinders: int = 0, supply: float = 0.0
+    rover: Rover,
+    hitting_wheels: int = HITTING_WHEELS,
+    cylinders: int = 0,
+    supply: float = 0.0,
+    servos: Sequence[Servo] = (),
 ) -> VehicleState:
-    """Allocate a rover at rest in its neutral configuration, with so many cylinders, fed with that pressure [Pa]."""
+    """Allocate a rover at rest in its neutral configuration, with so many cylinders, fed with that pressure [Pa].
+
+    Driven joints are at their start angles, held by their servos.
+    """
     wheels, speeds = len(rover.wheel_names), rover.chain.speed_parent.size
     return VehicleState(
-        rover.tree_configuration(rover.neutral()),
+        rover.tree_configuration(start_configuration(rover, servos)),
         np.zeros(speeds),
         np.zeros(speeds),
         make_drives(wheels),
@@ -92,4 +104,13 @@ def make_vehicle_state(
         make_work(rover.chain),
         make_cylinders(cylinders, supply),
         np.zeros(6),
+        make_servo_state(servos, speeds),
     )
+
+
+def start_configuration(rover: Rover, servos: Sequence[Servo]) -> FloatArray:
+    """Configuration (nq,) with the base frame on the world frame, driven joints at their start, all others at zero."""
+    q = rover.neutral()
+    for servo in servos:
+        q[7 + rover.joint_names.index(servo.joint)] = servo.start
+    return q

@@ -9,6 +9,7 @@ import numpy as np
 
 from models.actuators.drive import drive_axle
 from models.actuators.pneumatic import push_cylinders
+from models.actuators.servo import JointServos, limit_servos, push_servos
 from models.actuators.stops import push_stops
 from models.contact.active_set import RigidGround
 from models.contact.body_ground import BodyContact, push_body
@@ -31,11 +32,14 @@ from models.vehicle.ledger import (
     GROUND,
     OBSTACLE,
     PULL,
+    SERVOS,
     STOPS,
     Ledger,
+    close_servos,
     close_step,
     note,
     note_free,
+    note_limited,
     open_step,
 )
 from models.vehicle.model import VehicleModel, VehicleState
@@ -64,6 +68,7 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     for wheel in chain.motor_wheel:
         drive_axle(vehicle.drive, state.drives, wheel, 5 + chain.wheel_body[wheel], v, dt, work)
     note(ledger, DRIVES, work)
+    _push_servos(vehicle.servos, state, dt, ledger)
     push_cylinders(vehicle.cylinders, state.cylinders, state.q, v, dt, work)
     note(ledger, CYLINDERS, work)
     push_stops(vehicle.stops, state.q, v, dt, work)
@@ -80,12 +85,37 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     note(ledger, OBSTACLE, work)
     factorise(chain, work.mass_matrix)
     solve(chain, work.mass_matrix, work.rhs)
+    _limit_servos(vehicle.servos, chain, state, dt, ledger)
     for a in range(v.size):
         v[a] += dt * work.rhs[a]
     note_free(ledger, v)
     _hold(vehicle.rigid, vehicle.terrain, chain, state, dt)
     close_step(ledger, chain, vehicle.drive, state.drives.cut, vehicle.obstacle, state.obstacle, v, dt, work)
+    _close_servos(vehicle.servos, state, dt, ledger)
     move(state.q, v, dt, work)
+
+
+# Where there are servos, they have a state.
+@kernel
+def _push_servos(servos: JointServos | None, state: VehicleState, dt: float, ledger: Ledger | None) -> None:
+    if servos is not None:
+        push_servos(servos, state.servos, state.q, state.v, dt, state.work)  # type: ignore[arg-type]
+        note(ledger, SERVOS, state.work)
+
+
+@kernel
+def _limit_servos(
+    servos: JointServos | None, chain: Chain, state: VehicleState, dt: float, ledger: Ledger | None
+) -> None:
+    if servos is not None:
+        limit_servos(servos, state.servos, chain, dt, state.work)  # type: ignore[arg-type]
+        note_limited(ledger, servos, state.servos)  # type: ignore[arg-type]
+
+
+@kernel
+def _close_servos(servos: JointServos | None, state: VehicleState, dt: float, ledger: Ledger | None) -> None:
+    if servos is not None:
+        close_servos(ledger, servos, state.servos, state.v, dt)  # type: ignore[arg-type]
 
 
 @kernel

@@ -41,7 +41,7 @@ class ServosConfig(Section):
     acceleration_degps2: float = Field(100.0, ge=0.1, le=1e5, description="largest change of the commanded speed")
     torque_limit_Nm: float = Field(60.0, ge=0.1, le=1e4, description="largest torque of the motor, at the joint")
     position_gain: float = Field(20.0, ge=0.1, le=1000, description="speed over the error of the angle [1/s]")
-    velocity_gain: float = Field(200.0, ge=0.1, le=1e6, description="torque over the error of the speed [N m s/rad]")
+    velocity_gain: float = Field(500.0, ge=0.1, le=1e6, description="torque over the error of the speed [N m s/rad]")
     gear_friction_Nm: float = Field(2.0, ge=0, le=1000, description="Coulomb friction of the gear, at the joint")
     friction_speed_radps: float = Field(
         0.002, ge=1e-5, le=1, description="below this speed, that friction is proportional to the speed"

@@ -64,7 +64,7 @@ def predicted_force(rig: Rig) -> PredictedForce:
     config, obstacle = rig.config, rig.nominal.obstacle
     if obstacle is None:
         raise ValueError(f"experiment {config.experiment}: it has no obstacle, so that there is no impact to predict")
-    rover, _, _ = rig.nominal.assemble()
+    rover, _, _ = rig.nominal.held.assemble()
     angle, speed_mps = obstacle.angle, config.trial.speed_mps
     approach_mps = speed_mps * math.sin(angle)
     pair_J, alone_J = _energies(rover, angle, speed_mps)
