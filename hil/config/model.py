@@ -46,6 +46,7 @@ from hil.config.schema.servos import ServosConfig
 from hil.config.schema.stimulus import StimulusConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig
 from hil.config.schema.trial import QualityConfig, TrialConfig
+from hil.config.schema.walk import WalkConfig
 from hil.config.yaml_io import write_yaml
 from hil.messages.layout import SAMPLED, Layout, layout_of
 from models.rover.locks import with_joints_at
@@ -77,7 +78,7 @@ class UncheckedConfig(Section):
         "impact",
         pattern=r"^[a-z][a-z0-9_]*$",
         max_length=64,
-        description="impact, jog, drive, follow, stimulus, normal_force, drawbar, slope, or one of a package",
+        description="impact, jog, drive, follow, stimulus, normal_force, drawbar, slope, walk, or one of a package",
         json_schema_extra={"note": "the name of an experiment"},
     )
     loop: LoopConfig = Field(default_factory=LoopConfig)
@@ -91,6 +92,7 @@ class UncheckedConfig(Section):
     normal_force: NormalForceConfig = Field(default_factory=NormalForceConfig)
     drawbar: DrawbarConfig = Field(default_factory=DrawbarConfig)
     slope: SlopeConfig = Field(default_factory=SlopeConfig)
+    walk: WalkConfig = Field(default_factory=WalkConfig)
     rover: SerializeAsAny[RoverConfig] = Field(default_factory=RoverConfig)
     ground: GroundConfig = Field(default_factory=GroundConfig)
     soil: SoilConfig = Field(default_factory=SoilConfig)

@@ -10,4 +10,5 @@ drive/         wheel speeds over time, with no obstacle
 normal_force/  a drive with controlled wheel loads
 drawbar/       pull at a slip
 slope/         whether a slope is climbed
+walk/          motions and gaits by drives and driven joints
 """

@@ -20,6 +20,7 @@ from hil.experiments.normal_force.experiment import NormalForceExperiment
 from hil.experiments.slope.experiment import SlopeExperiment
 from hil.experiments.stimulus.experiment import StimulusExperiment
 from hil.experiments.summary import run_summary, truth_reasons
+from hil.experiments.walk.experiment import WalkExperiment
 from hil.recording.run_folder import replacing
 from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import residual_summary
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 BUILT_IN: tuple[type[Experiment], ...] = (
     ImpactExperiment, JogExperiment, DriveExperiment, FollowExperiment, StimulusExperiment, NormalForceExperiment,
-    DrawbarExperiment, SlopeExperiment,
+    DrawbarExperiment, SlopeExperiment, WalkExperiment,
 )  # fmt: skip
 
 

@@ -1,0 +1,137 @@
+"""The section of the experiment walk: motions and gaits, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import resources
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from hil.config.gait_table import Phase, fits, phase_contacts, phase_targets, read_gait
+from hil.config.problems import Problem
+from hil.config.schema.base import Section
+from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
+from hil.messages.layout import Layout
+
+_GAITS = "gaits"
+# With the rest of a config it stays below the largest YAML file that is read.
+_MOST_CHARACTERS = 20_000
+WALKING, STEERING = "walking", "steering"
+Motion = Literal["gait", "straight", "arc", "turn", "crab", "body_height", "wheel_lift", "wait"]
+
+
+class WalkStep(Section):
+    """One motion, from rest to rest; it reads only the keys that are its own."""
+
+    motion: Motion = Field(
+        "gait",
+        description="gait: cycles of walk.gait; straight; arc; turn in place; crab: sideways without turning; "
+        "body_height and wheel_lift: legs swing; wait: stand still",
+    )
+    cycles: int = Field(3, ge=1, le=1000, description="of a gait")
+    duration_s: float = Field(
+        10.0, ge=0.1, le=3600, description="of straight, arc, turn, crab, without the time to steer before; and of wait"
+    )
+    speed_mps: float = Field(0.05, ge=-10, le=10, description="of straight, arc and crab; below 0: backwards")
+    radius_m: float = Field(
+        2.0, ge=-1000, le=1000, description="of arc, from its middle to the base; below 0: to the right"
+    )
+    rate_degps: float = Field(3.0, ge=-90, le=90, description="of turn; above 0: to the left")
+    heading_deg: float = Field(20.0, ge=-90, le=90, description="of crab, from straight ahead; above 0: to the left")
+    change_m: float = Field(
+        -0.02,
+        ge=-2,
+        le=2,
+        description="of body_height, upwards; of wheel_lift, the wheel's, upwards in the rover's frame",
+    )
+    wheel: str = Field("front_left", max_length=64, description="of wheel_lift")
+
+
+class WalkConfig(ExperimentSection):
+    """Motions and gaits, one after the other, by drives and driven joints."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("most_slide_m", "least_advance")
+
+    gait: str = Field(
+        "inch_worm",
+        max_length=_MOST_CHARACTERS,
+        description="cycle of a gait: inch_worm, axle_by_axle, or a table of its phases; columns duration_s, NAME_deg, "
+        "angles of driven joints at the end of the phase, and NAME_wheels: hold, lock or roll",
+        json_schema_extra={"note": "a name, or CSV text of several lines with a header"},
+    )
+    steps: Annotated[tuple[WalkStep, ...], Field(strict=False)] = Field(
+        (WalkStep(),), min_length=1, max_length=100, description="what is done, one after the other"
+    )
+    most_slide_m: float = Field(
+        0.02,
+        gt=0,
+        le=10,
+        description="largest way that a wheel which holds or is locked may slide over the ground, from its stop to its "
+        "next motion, in an accepted run",
+    )
+    least_advance: float = Field(
+        0.8, ge=0, le=1, description="smallest part of the way that follows from the motions, in an accepted run"
+    )
+
+    @field_validator("gait")
+    @classmethod
+    def _is_a_gait(cls, text: str) -> str:
+        named = shipped_gaits()
+        if "\n" not in text:
+            if text not in named:
+                raise ValueError(f"{text!r}; one of {', '.join(sorted(named))}, or CSV text of several lines")
+            text = named[text]
+        read_gait(text)
+        return text
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """Of the gait's cycle."""
+        return read_gait(self.gait)
+
+    def problems(self, config: WholeConfig) -> Iterator[Problem]:
+        """Joints and wheels that the motions need and the rig has not; a straight line without end for an arc."""
+        layout = config.layout
+        depends_on = ("rover", "servos")
+        if any(step.motion == "gait" for step in self.steps):
+            try:
+                for phase in self.phases:
+                    phase_targets(phase, layout.servos, (0.0,) * len(layout.servos))
+                    phase_contacts(phase, layout.wheels)
+            except ValueError as error:
+                found, _, allowed = str(error).partition("; ")
+                yield Problem("walk.gait", found, allowed, depends_on)
+        for number, step in enumerate(self.steps):
+            yield from _step_problems(f"walk.steps.{number}", step, layout)
+
+
+def _step_problems(key: str, step: WalkStep, layout: Layout) -> Iterator[Problem]:
+    servos, wheels = layout.servos, layout.wheels
+    legs, steers = (sum(fits(kind, name) for name in servos) for kind in (WALKING, STEERING))
+    depends_on = ("rover", "servos")
+    if step.motion == "crab" and steers < len(wheels):
+        allowed = f"with a servo on the steering of each of {len(wheels)} wheels (servos.joints)"
+        yield Problem(f"{key}.motion", f"crab, {steers} driven steering joints", allowed, depends_on)
+    if step.motion in ("body_height", "wheel_lift") and not legs:
+        yield Problem(f"{key}.motion", step.motion, "with servos on walking joints (servos.joints)", depends_on)
+    if step.motion == "wheel_lift" and step.wheel not in wheels:
+        yield Problem(f"{key}.wheel", step.wheel, f"one of {', '.join(wheels)}", ("rover",))
+    if step.motion == "arc" and abs(step.radius_m) < 0.01:
+        yield Problem(
+            f"{key}.radius_m", f"{step.radius_m:g} m", "0.01 m or more either way; turn is the motion in place"
+        )
+    if step.motion in ("straight", "arc", "crab") and not step.speed_mps:
+        yield Problem(f"{key}.speed_mps", "0", "another speed; wait is the motion at rest")
+    if step.motion == "turn" and not step.rate_degps:
+        yield Problem(f"{key}.rate_degps", "0", "another rate; wait is the motion at rest")
+
+
+def shipped_gaits() -> dict[str, str]:
+    """Tables of the gaits that come with the program, by name."""
+    folder = resources.files("rig_configs") / _GAITS
+    return {
+        file.name.removesuffix(".csv"): file.read_text(encoding="utf-8")
+        for file in folder.iterdir()
+        if file.name.endswith(".csv")
+    }

@@ -1,0 +1,158 @@
+"""Where the wheels of a rover are at given joint angles, in the base frame, and which driven joints steer and walk.
+
+Plain arrays, many samples at once: a motion is computed before its run, not in a tick. The suspension stands at its
+zero. On even ground it stays near there; on other ground wheel speeds are right to second order in its angles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.rover.tree import Joint, Tree, Vector
+
+Floats = NDArray[np.float64]
+# An axis counts as vertical or lateral up to this deviation of its cosine from 1.
+_ALONG = 1e-6
+_VERTICAL, _LATERAL = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
+
+
+class WheelFrames(NamedTuple):
+    """Wheels over time, base frame.
+
+    Attributes:
+        centre: (samples, wheels, 3) [m].
+        axle: (samples, wheels, 3) unit vectors, to port for a wheel that points ahead.
+        rate: (samples, wheels, 3) velocity of the centre from the joints' rates [m/s].
+        spin: (samples, wheels, 3) angular velocity of what carries the wheel, from the joints' rates [rad/s].
+    """
+
+    centre: Floats
+    axle: Floats
+    rate: Floats
+    spin: Floats
+
+
+class Geometry:
+    """A rover, as far as its motions need it.
+
+    Args:
+        tree: of the rover.
+        driven: names of the driven joints, in the order of their angles.
+
+    Attributes:
+        wheels: names.
+        radius: (wheels,) [m].
+        driven: as given.
+        steering: driven joint that turns each wheel about the vertical; None: it is not steered.
+        walking: driven joint that swings each wheel, and no other, about the lateral axis; None: none.
+        rest: (driven,) angles at which the description has them [rad]: where they are locked, or 0.
+
+    Raises:
+        ValueError: a driven joint that the rover has not.
+
+    Example:
+        >>> from models.rover import RcpParameters
+        >>> rover = Geometry(RcpParameters().tree(), ("front_left_walking",))
+        >>> rover.walking[0], rover.steering[0]
+        ('front_left_walking', None)
+    """
+
+    def __init__(self, tree: Tree, driven: Sequence[str]) -> None:
+        carried = {joint.child: joint for joint in tree.joints}
+        unknown = sorted(set(driven) - {joint.name for joint in tree.joints})
+        if unknown:
+            raise ValueError(f"rover {tree.name}: driven joint {', '.join(unknown)}, allowed: joints of the rover")
+        self.name, self.driven = tree.name, tuple(driven)
+        self.wheels = tuple(wheel.name for wheel in tree.wheels)
+        self.radius: Floats = np.array([wheel.radius for wheel in tree.wheels])
+        self._paths = [_path(carried, wheel.body) for wheel in tree.wheels]
+        self._drives = {path[-1].name for path in self._paths}
+        by_name = {joint.name: joint for joint in tree.joints}
+        self.rest: Floats = np.array([by_name[name].locked_at or 0.0 for name in self.driven])
+        self._fixed = {joint.name: joint.locked_at or 0.0 for joint in tree.joints}
+        self.stops = {joint.name: joint.stops for joint in tree.joints if joint.name in self.driven}
+        self.steering = tuple(self._own(path, _VERTICAL) for path in self._paths)
+        self.walking = tuple(self._own(path, _LATERAL) for path in self._paths)
+
+    def _own(self, path: Sequence[Joint], axis: Vector) -> str | None:
+        """The driven joint of one wheel alone whose axis is along this one."""
+        for joint in path[:-1]:
+            shared = sum(joint in other for other in self._paths) > 1
+            if joint.name in self.driven and not shared and abs(np.dot(joint.axis, axis)) > 1.0 - _ALONG:
+                return joint.name
+        return None
+
+    def index(self, joint: str) -> int:
+        """Place of a driven joint among the angles."""
+        return self.driven.index(joint)
+
+    def sense(self, joint: str) -> float:
+        """1 if a positive angle turns to port or nose down, -1 if the joint's axis is the other way round."""
+        found = next(one for path in self._paths for one in path if one.name == joint)
+        return 1.0 if sum(found.axis) > 0.0 else -1.0
+
+    def frames(self, angles: Floats, rates: Floats | None = None) -> WheelFrames:
+        """The wheels at joint angles.
+
+        Args:
+            angles: (samples, driven) [rad].
+            rates: (samples, driven) [rad/s]; None: at rest.
+        """
+        angles = np.atleast_2d(np.asarray(angles, dtype=np.float64))
+        given = dict(zip(self.driven, angles.T, strict=True))
+        moved = {} if rates is None else dict(zip(self.driven, np.atleast_2d(rates).T, strict=True))
+        each = [self._wheel(path, given, moved, len(angles)) for path in self._paths]
+        return WheelFrames(*(np.stack(part, axis=1) for part in zip(*each, strict=True)))
+
+    def _wheel(
+        self, path: Sequence[Joint], given: Mapping[str, Floats], moved: Mapping[str, Floats], samples: int
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        place: Floats = np.zeros((samples, 3))
+        turn: Floats = np.tile(np.eye(3), (samples, 1, 1))
+        turned: list[tuple[Floats, Floats, Floats]] = []
+        for joint in path:
+            place = place + turn @ np.array(joint.origin)
+            if joint.name in moved:
+                turned.append((place, turn @ np.array(joint.axis), moved[joint.name]))
+            if joint.name not in self._drives:
+                turn = turn @ _rotations(joint.axis, given.get(joint.name, self._fixed[joint.name]), samples)
+        rate: Floats = np.zeros((samples, 3))
+        spin: Floats = np.zeros((samples, 3))
+        for origin, axis, speed in turned:
+            spin += axis * speed[:, None]
+            rate += np.cross(axis, place - origin) * speed[:, None]
+        return place, turn @ np.array(path[-1].axis), rate, spin
+
+    def origin(self, joint: str, angles: Floats) -> Floats:
+        """Place (3,) of a joint in the base frame [m] at angles (driven,) [rad]."""
+        path = next(path for path in self._paths if any(one.name == joint for one in path))
+        place, turn = np.zeros(3), np.eye(3)
+        for one in path:
+            place = place + turn @ np.array(one.origin)
+            if one.name == joint:
+                break
+            angle = angles[self.index(one.name)] if one.name in self.driven else self._fixed[one.name]
+            turn = turn @ _rotations(one.axis, angle, 1)[0]
+        return place
+
+
+def _path(carried: Mapping[str, Joint], body: str) -> list[Joint]:
+    """Joints from the base to a body, the body's own last."""
+    path: list[Joint] = []
+    while body in carried:
+        path.insert(0, carried[body])
+        body = carried[body].parent
+    return path
+
+
+def _rotations(axis: Vector, angle: Floats | float, samples: int) -> Floats:
+    """Rotation matrices (samples, 3, 3) for angles [rad] about a unit axis (Rodrigues)."""
+    x, y, z = axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    angles = np.broadcast_to(np.asarray(angle, dtype=np.float64), (samples,))[:, None, None]
+    rotations: Floats = np.eye(3) + np.sin(angles) * cross + (1.0 - np.cos(angles)) * (cross @ cross)
+    return rotations

@@ -1,0 +1,240 @@
+"""Plays the motions and gaits of the config, over open ground."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hil.config.rig import Rig
+from hil.config.schema.walk import WalkConfig
+from hil.control.motions.timeline import STEP_S, Timeline
+from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.figure_form import FigureForm
+from hil.experiments.summary import finite
+from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.experiments.walk.judgement import (
+    LEAST_WAY_M,
+    Places,
+    measured_from,
+    parts_summary,
+    slides,
+    true_places,
+    twin_places,
+)
+from hil.experiments.walk.programme import geometry_of, programme_checks, start_angles, walk_timeline
+from hil.messages.check import Check
+from hil.messages.stages import Estimate, Goal, Prediction, Samples
+from hil.recording.stored_rows import in_blocks
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+    from hil.recording import OpenRecord
+
+# Time recorded after the last motion, drives cut.
+AFTER_NS = 500_000_000
+_STEP_NS = round(STEP_S * 1e9)
+
+
+class WalkState(IntEnum):
+    """State of a walk; numbers as for the states of an impact trial where they are alike."""
+
+    IDLE = 0
+    ARMED = 1
+    WALK = 2
+    SETTLE = 4
+    DONE = 5
+    ABORTED = 6
+
+
+IDLE, ARMED, WALK, SETTLE, DONE, ABORTED = WalkState  # faster in a tick, see hil.experiments.base
+
+
+class WalkExperiment(Experiment):
+    """Idle until armed, then the motions, then a cut of the drives; the servos hold.
+
+    Args: as `Experiment`; the section of the config is `walk`.
+    """
+
+    name = "walk"
+    section = WalkConfig
+    states = WalkState
+    figure = "walk.png"
+    main_numbers = (("advance_m", "advance", "m", 3), ("slide_m", "largest slide", "m", 4))
+
+    def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
+        super().__init__(rig, checks, attended=attended)
+        self._wrong, self.timeline = "", None
+        try:
+            self.timeline = walk_timeline(rig.config, rig.config.walk)
+        except ValueError as error:  # arming says so
+            self._wrong = str(error)
+        self._zeros = rig.layout.zero_speeds
+        self._last = tuple(start_angles(rig.config).tolist())
+        line = self.timeline
+        self._speeds = [tuple(row) for row in line.speeds.tolist()] if line else [self._zeros]
+        self._angles = [tuple(row) for row in line.angles.tolist()] if line else [self._last]
+
+    def headline(self) -> str:
+        """Its motions."""
+        return ", ".join(_words(self.config.walk)) + (f", {self.timeline.seconds:.0f} s" if self.timeline else "")
+
+    def own_checks(self) -> Sequence[Check]:
+        """The motions are within the limits of drives and servos."""
+        if self.timeline is None:
+            return (Check("motions", False, self._wrong, "motions that the rover can make", "change walk.steps"),)
+        return programme_checks(self.config, self.timeline)
+
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
+        """The goal of this tick."""
+        t_ns = samples.t_ns
+        if self._begin_or_end(samples, estimate, safe):
+            pass
+        elif self.state == ARMED and self._may_start(samples):
+            self._enter(WALK, t_ns)
+        elif self.state == WALK and t_ns - self._since_ns >= _STEP_NS * (len(self._speeds) - 1):
+            self._enter(SETTLE, t_ns)
+        elif self.state == SETTLE and t_ns - self._since_ns >= AFTER_NS:
+            self._enter(DONE, t_ns)
+        if self.state != WALK:
+            return Goal(self.state, True, speed_radps=self._zeros, joint_angle_rad=self._last)
+        before, left = divmod(t_ns - self._since_ns, _STEP_NS)
+        part, after = left / _STEP_NS, min(before + 1, len(self._speeds) - 1)
+        self._last = _between(self._angles[before], self._angles[after], part)
+        speeds = _between(self._speeds[before], self._speeds[after], part)
+        return Goal(self.state, False, speed_radps=speeds, joint_angle_rad=self._last)
+
+    def summarise(self, run: Finished) -> Summary:
+        """Keys as docs/reference/summary.md lists them."""
+        config, line = run.config, self.timeline
+        found: Summary = {
+            "wheels": list(config.layout.wheels),
+            "joints": list(config.layout.servos),
+            "motions": _words(config.walk),
+            "length_s": line.seconds if line else None,
+            **dict.fromkeys(("played_s", "advance_m", "advance_wanted_m", "advance_true_m", "slide_m"), None),
+            **dict.fromkeys(("slide_by_wheel_m", "slide_true_by_wheel_m", "servo_error_deg", "energy_J"), None),
+            "parts": [],
+        }
+        blocks = [block[block["state"] == WALK] for block in in_blocks(run.ticks)]
+        if line is not None and sum(map(len, blocks)) > 1:
+            found |= self._judged(line, blocks, run.ground_truth.motion)
+        reasons = self.reasons(run.cycle.safety, run.beside)
+        if self.done:
+            reasons += self._own_reasons(found)
+        return {**found, "accepted": self.done and not reasons, "reasons": reasons}
+
+    def _judged(self, line: Timeline, blocks: list[Any], motion: Any) -> Summary:
+        config, geometry = self.config, geometry_of(self.config)
+        began_s = float(next(block["t_ns"][0] for block in blocks if len(block))) * 1e-9
+        measured = measured_from(blocks, config.loop.rate_hz)
+        each: dict[str, Places] = {"twin": twin_places(measured)}
+        if motion is not None and len(motion) > 1:
+            each["true"] = true_places(measured, motion, began_s)
+        parts = parts_summary(line, [step.motion for step in config.walk.steps], measured, each)
+        slid = {name: slides(geometry, measured, places, line) for name, places in each.items()}
+        sample = np.clip(np.round(measured.t_s / STEP_S).astype(int), 0, len(line.part) - 1)
+        error = np.degrees(np.abs(line.angles[sample] - measured.angles))
+        return {
+            "played_s": float(measured.t_s[-1]),
+            "advance_m": _ahead(parts, "twin"),
+            "advance_wanted_m": _ahead(parts, "wanted"),
+            "advance_true_m": _ahead(parts, "true"),
+            "slide_m": _largest(slid["twin"]),
+            "slide_by_wheel_m": [finite(float(one)) for one in slid["twin"]],
+            "slide_true_by_wheel_m": [finite(float(one)) for one in slid["true"]] if "true" in slid else None,
+            "servo_error_deg": finite(float(error.max())) if error.size else None,
+            "energy_J": _electrical_J(blocks, config.loop.rate_hz),
+            "parts": parts,
+        }
+
+    def _own_reasons(self, found: Summary) -> list[str]:
+        """Why a run that went through would not be accepted."""
+        section, reasons = self.config.walk, []
+        wanted, got, slid = found["advance_wanted_m"], found["advance_m"], found["slide_m"]
+        if wanted is not None and abs(wanted) > LEAST_WAY_M and (got or 0.0) / wanted < section.least_advance:
+            shown = "not known" if got is None else f"{got:.3f} m"
+            needed = f"{section.least_advance:.0%} of {wanted:.3f} m (walk.least_advance)"
+            reasons.append(f"advance is {shown}, allowed: at least {needed}")
+        if slid is not None and slid > section.most_slide_m:
+            reasons.append(
+                f"a standing wheel slid by {slid:.4f} m, allowed: {section.most_slide_m:g} m (walk.most_slide_m)"
+            )
+        return reasons
+
+    @classmethod
+    def table(cls, summary: Summary) -> Table:
+        """Advance of each motion, slides of standing wheels, the verdict first."""
+        length = f"{quantity(summary.get('played_s'), '', 1)} of {quantity(summary.get('length_s'), 's', 1)}"
+        rows: list[tuple[str, Any]] = [
+            ("motions", ", ".join(summary.get("motions") or [])),
+            ("played", length),
+            (
+                "advance: as the motions say, twin, simulated rig",
+                quantity([summary.get(f"advance{one}_m") for one in ("_wanted", "", "_true")], "m", 3),
+            ),
+            ("slide of standing wheels, twin", quantity(summary.get("slide_by_wheel_m"), "mm", 1, 1e3)),
+        ]
+        if summary.get("slide_true_by_wheel_m"):
+            found = quantity(summary["slide_true_by_wheel_m"], "mm", 1, 1e3)
+            rows.append(("slide of standing wheels, simulated rig", found))
+        rows += [
+            ("joints, angle set less measured, largest", quantity(summary.get("servo_error_deg"), "deg", 2)),
+            ("electrical energy of the drives", quantity(summary.get("energy_J"), "J", 0)),
+            ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
+        ]
+        for number, part in enumerate(summary.get("parts") or [], start=1):
+            shown = [quantity(part.get(one), "", 3) for one in ("wanted", "twin", "true") if part.get(one)]
+            rows.append((f"{number}, {part['motion']}: ahead, to port [m], turn [deg]", "; ".join(shown)))
+        return summary_table("Walk", [*verdict_rows(summary), *rows, *loop_rows(summary)])
+
+    @classmethod
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
+        """Angles, speeds, loads and advance over time."""
+        from hil.experiments.walk.figure import plot_walk  # matplotlib takes half a second to import
+
+        return plot_walk(record, summary, form)
+
+
+def _words(section: WalkConfig) -> list[str]:
+    """Each step in a word or two."""
+    return [
+        f"{step.motion.replace('_', ' ')}, {step.cycles} cycles"
+        if step.motion == "gait"
+        else step.motion.replace("_", " ")
+        for step in section.steps
+    ]
+
+
+def _between(one: Sequence[float], later: Sequence[float], part: float) -> tuple[float, ...]:
+    return tuple([a + (b - a) * part for a, b in zip(one, later, strict=True)])
+
+
+def _ahead(parts: list[Summary], source: str) -> float | None:
+    """Sum over the parts of the way along what each motion goes, as it should go."""
+    total = 0.0
+    for part in parts:
+        wanted, found = part["wanted"], part.get(source)
+        if found is None or None in found:
+            return None
+        length = math.hypot(wanted[0], wanted[1])
+        total += (found[0] * wanted[0] + found[1] * wanted[1]) / length if length > LEAST_WAY_M else 0.0
+    return total if parts else None
+
+
+def _largest(slid: Any) -> float | None:
+    known = slid[np.isfinite(slid)]
+    return float(known.max()) if known.size else None
+
+
+def _electrical_J(blocks: list[Any], rate_hz: float) -> float | None:
+    """Energy that the drives took from their supplies; None: currents are not measured."""
+    if "current_A" not in (blocks[0].dtype.names or ()):
+        return None
+    total = sum(float((block["current_A"].sum(axis=1) * block["supply_V"].mean(axis=1)).sum()) for block in blocks)
+    return finite(total / rate_hz)

@@ -1,0 +1,166 @@
+"""How a programme went: where the rover is after each of its parts, and how far wheels slid that should stand.
+
+A wheel slides by the way of its centre less what it rolled: along its heading R times its turning over the ground,
+which is that of its drive, its leg and the body; across it, nothing. The way is that of the pose, of the rover twin or
+of a simulated rig, and the joints' measured angles. Suspension joints count as being at rest: a wheel's place is right
+to second order in their angles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from hil.control.motions.geometry import Floats, Geometry
+from hil.control.motions.rolling import headings
+from hil.control.motions.timeline import STEP_S, Timeline
+from hil.experiments.base import Summary
+from hil.experiments.summary import finite
+from models.plant.motion_history import PITCH, ROLL, TIME, YAW, X, Z
+
+# Shorter wanted ways [m] and turns [rad] are no measure of an advance.
+LEAST_WAY_M = 0.02
+
+
+class Measured(NamedTuple):
+    """What a record has of a run, from the first tick of the programme on.
+
+    Attributes:
+        t_s: (n,) since then [s].
+        pose: (n, 7) of the base, from the rover twin: place [m], quaternion.
+        angles: (n, driven) measured [rad].
+        turned: (n, wheels) of the drives, measured speeds summed up [rad].
+    """
+
+    t_s: Floats
+    pose: Floats
+    angles: Floats
+    turned: Floats
+
+
+class Places(NamedTuple):
+    """Poses over time: place (n, 3) [m], and rotations, world from base."""
+
+    place: Floats
+    turn: Rotation
+
+
+def measured_from(ticks: Sequence[NDArray[Any]], rate_hz: float) -> Measured:
+    """From blocks of ticks of the state in which the programme runs.
+
+    Args:
+        ticks: blocks of rows, each of all ticks in their order.
+        rate_hz: of the loop.
+    """
+    rows = np.concatenate(list(ticks))
+    t_s = (rows["t_ns"] - rows["t_ns"][0]) * 1e-9
+    steps = np.diff(t_s, prepend=t_s[0] - 1.0 / rate_hz)
+    turned = np.cumsum(rows["wheel_speed_radps"] * steps[:, None], axis=0)
+    every = max(round(STEP_S * rate_hz), 1)
+    wheels = turned.shape[1]
+    names = rows.dtype.names or ()
+    angles = rows["servo_angle_rad"].reshape(len(rows), -1) if "servo_angle_rad" in names else np.zeros((len(rows), 0))
+    return Measured(
+        t_s[::every], rows["pose"][::every].astype(np.float64), angles[::every], turned[::every].reshape(-1, wheels)
+    )
+
+
+def twin_places(measured: Measured) -> Places:
+    """The rover twin's."""
+    quaternion = measured.pose[:, 3:]
+    return Places(measured.pose[:, :3], Rotation.from_quat(quaternion / np.linalg.norm(quaternion, axis=1)[:, None]))
+
+
+def true_places(measured: Measured, motion: Floats, began_s: float) -> Places:
+    """Those of a simulated rig (`models.plant.motion_history.MotionHistory.rows`), at the same times."""
+    t_s = measured.t_s + began_s
+    place = np.stack([np.interp(t_s, motion[:, TIME], motion[:, i]) for i in range(X, Z + 1)], axis=1)
+    angles = np.unwrap(motion[:, [YAW, PITCH, ROLL]], axis=0)
+    turns = np.stack([np.interp(t_s, motion[:, TIME], angle) for angle in angles.T], axis=1)
+    return Places(place, Rotation.from_euler("ZYX", turns))
+
+
+def moved(places: Places, first: int, last: int) -> tuple[float, float, float]:
+    """Way ahead and to port [m] in the base frame of the first sample, and turn to port [rad], to the last one."""
+    begin = places.turn[first]
+    ahead, left, _ = begin.inv().apply(places.place[last] - places.place[first])
+    yaw = float((begin.inv() * places.turn[last]).as_euler("ZYX")[0])
+    return float(ahead), float(left), yaw
+
+
+def slides(geometry: Geometry, measured: Measured, places: Places, timeline: Timeline) -> Floats:
+    """Farthest way (wheels,) that each wheel slid over the ground while it had to stand [m]; NaN: it never had to."""
+    frames = geometry.frames(measured.angles)
+    world = places.place[:, None] + np.stack(
+        [places.turn.apply(frames.centre[:, wheel]) for wheel in range(len(geometry.wheels))], axis=1
+    )
+    pitch = _pitches(places)
+    leaning = _leaning(geometry, measured.angles)
+    rolled = geometry.radius * (measured.turned + leaning + pitch[:, None])
+    sample = np.clip(np.round(measured.t_s / STEP_S).astype(int), 0, len(timeline.part) - 1)
+    standing = timeline.standing[sample] > 0.0
+    ahead = headings(frames)
+    result: Floats = np.full(len(geometry.wheels), np.nan)
+    for wheel in range(len(geometry.wheels)):
+        for first, last in _stretches(standing[:, wheel]):
+            turn = places.turn[first]
+            way = turn.inv().apply(world[last, wheel] - world[first, wheel])
+            way[2] = 0.0  # it sinks
+            slid = np.linalg.norm(way - (rolled[last, wheel] - rolled[first, wheel]) * ahead[first, wheel])
+            result[wheel] = np.fmax(result[wheel], slid)
+    return result
+
+
+def _pitches(places: Places) -> Floats:
+    """Turning of the base about its axis to port since the first sample [rad]."""
+    about = (places.turn[0].inv() * places.turn).as_rotvec()
+    pitch: Floats = about[:, 1]
+    return pitch
+
+
+def _leaning(geometry: Geometry, angles: Floats) -> Floats:
+    """Turning of what carries each wheel about its axle (n, wheels) [rad], from the walking joints."""
+    result: Floats = np.zeros((len(angles), len(geometry.wheels)))
+    for wheel, joint in enumerate(geometry.walking):
+        if joint is not None:
+            result[:, wheel] = geometry.sense(joint) * angles[:, geometry.index(joint)]
+    return result
+
+
+def _stretches(standing: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First and last sample of each stretch."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], standing, [False]]).astype(int)))
+    return [(first, end - 1) for first, end in zip(edges[::2], edges[1::2], strict=True) if end - 1 > first]
+
+
+def parts_summary(
+    timeline: Timeline, motions: Sequence[str], measured: Measured, each: dict[str, Places]
+) -> list[Summary]:
+    """Of each part: the motion, and how the rover moved: as it follows from the motion, and by each source of poses."""
+    path = timeline.path
+    turn = Rotation.from_euler("z", path[:, 2])
+    wanted = Places(np.column_stack([path[:, :2], np.zeros(len(path))]), turn)
+    result = []
+    for part, motion in enumerate(motions, start=1):
+        inside = np.flatnonzero(timeline.part == part)
+        if not inside.size:
+            continue
+        first, last = int(inside[0]) - 1, int(inside[-1])
+        times = np.array([first, last]) * STEP_S
+        found: Summary = {"motion": motion, "from_s": float(times[0]), "to_s": float(times[1])}
+        found["wanted"] = _numbers(moved(wanted, first, last))
+        ends = np.searchsorted(measured.t_s, times - 1e-9).clip(max=len(measured.t_s) - 1)
+        for name, places in each.items():
+            done = measured.t_s[-1] >= times[1] - 2.0 * STEP_S
+            found[name] = _numbers(moved(places, int(ends[0]), int(ends[1]))) if done else None
+        result.append(found)
+    return result
+
+
+def _numbers(values: tuple[float, float, float]) -> list[float | None]:
+    ahead, left, yaw = values
+    return [finite(ahead), finite(left), finite(float(np.degrees(yaw)))]
