@@ -1,5 +1,7 @@
 """A rover whose joints are driven by simulated RoboClaws and Roboteqs, on ports beside those of the wheel drives."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds,
 SERVOS = "roboclaw_servos"
 ADDRESSES = {0x80, 0x81, 0x82}
 NO_SUMMARY = ("ticks missing",)  # skipped ticks would be in a summary, which is not written here
-SHORT = "stimulus.table='time_s,speed_mps,front_left_walking_deg\n0,0,0\n1,0.02,4\n1.5,0,4\n'"
+TABLE = "time_s,speed_mps,front_left_walking_deg\n0,0,0\n1,0.02,4\n1.5,0,4\n"
+SHORT = f"stimulus.table={json.dumps(TABLE)}"
 PAIRS = [(f"{row}_left_walking", f"{row}_right_walking") for row in ("front", "middle", "rear")]
 ON_PORTS = ", ".join(f"{{port: '', channel_1: {one}, channel_2: {two}}}" for one, two in PAIRS)
 ROBOTEQ = (

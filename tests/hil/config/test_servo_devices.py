@@ -1,5 +1,6 @@
 """`devices.servos`: what is refused before anything is opened, each in words that name the key."""
 
+import json
 import math
 
 import pytest
@@ -49,8 +50,8 @@ def refused(*overrides: str) -> dict[str, str]:
     ],
 )
 def test_servos_that_cannot_work_are_refused_by_key(override: str, key: str, found: str) -> None:
-    table = "stimulus.table='time_s,speed_mps\n0,0\n1,0.02\n2,0\n'"
-    assert found in refused(override, table)[key]
+    table = json.dumps("time_s,speed_mps\n0,0\n1,0.02\n2,0\n")
+    assert found in refused(override, f"stimulus.table={table}")[key]
 
 
 def test_a_port_of_the_wheel_drives_is_refused_in_words() -> None:
