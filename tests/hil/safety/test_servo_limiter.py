@@ -63,7 +63,7 @@ def test_a_jump_is_approached_within_rate_and_acceleration_and_met_without_overs
     assert np.abs(speed).max() <= RATE * (1.0 + 1e-6)
     assert np.abs(np.diff(speed, prepend=0.0)).max() <= CHANGE * 1e3 * (1.0 + 1e-3)
     assert path[-1] == target
-    assert (np.sign(target) * path).max() <= abs(target) + 1e-6
+    assert (np.sign(target) * path).max() <= abs(target) + 2e-5  # a thousandth of a degree
     # as fast as that allows: a trapezoid, or a triangle
     least_s = abs(target) / RATE + RATE / JOINT.acceleration_radps2
     if abs(target) < RATE**2 / JOINT.acceleration_radps2:
