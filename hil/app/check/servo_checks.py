@@ -53,6 +53,9 @@ def check_servos(rig: Rig, access: Access) -> list[Check]:
         words = "what is set in the controllers (servos.on_cut)"
         checks.append(Check("servos at the cut", True, config.servos.on_cut, words))
         checks.append(Check("dead-man of the servos", True, f"{timeout_ms:g} ms", "the controllers' own time-out"))
+        if getattr(given, "start", ""):
+            words = "devices.servos.start left out, once the joints were put at their start and confirmed"
+            checks.append(Check("start of the joints", True, "confirmed: a lost counter is loaded", words))
     if health.e_stop:
         checks.append(Check("emergency stop of the servos", False, "pressed", "released", RELEASE))
     return checks

@@ -71,6 +71,13 @@ def test_servos_that_are_in_order_pass_and_nothing_but_a_cut_is_commanded(access
     assert access.closed
 
 
+def test_a_start_that_stays_confirmed_is_said(access):
+    assert "start of the joints" not in {check.item for check in check_servos(RIG, access)}
+    confirmed = Rig(RIG.config.replace({"devices.servos.start": "confirmed"}))
+    checks = {check.item: check for check in check_servos(confirmed, Access())}
+    assert checks["start of the joints"].found == "confirmed: a lost counter is loaded"
+
+
 def test_a_cut_that_is_not_confirmed_and_an_angle_out_of_its_range_are_named(access):
     access.confirms, access.angles = False, (math.radians(25.0), *access.angles[1:])
     assert failed(access) == {"servos cut", "angle of front_left_walking"}

@@ -47,11 +47,13 @@ def test_every_shipped_config_is_one_and_is_named_by_its_file(name: str) -> None
 
 def test_calibration_files_are_shipped_but_are_no_configs() -> None:
     simulated = ("drawbar", "flexible_wheel", "follow", "impact", "imported", "juno", "juno_wire", "motion")
-    simulated += ("motion_wire", "normal_force", "normal_force_wire", "scan", "slope", "stimulus", "wire")
+    simulated += ("motion_wire", "normal_force", "normal_force_wire", "scan", "slope", "stimulus", "walk_wire", "wire")
     assert list(shipped_configs()) == ["bumper", "mars_dome", *(f"sim_{name}" for name in simulated)]
 
 
-@pytest.mark.parametrize("name", ["mars_dome", "bumper", "sim_wire", "sim_juno_wire", "sim_normal_force_wire"])
+@pytest.mark.parametrize(
+    "name", ["mars_dome", "bumper", "sim_wire", "sim_juno_wire", "sim_normal_force_wire", "sim_walk_wire"]
+)
 def test_a_rig_with_devices_can_be_run_as_a_model_in_virtual_time(name: str) -> None:
     config = load_config(name, ["rig=simulated", "clock=lockstep"], seed=4)
     assert (config.rig, config.clock, config.seed) == ("simulated", "lockstep", 4)
