@@ -87,7 +87,9 @@ class TreeBuilder:
         """
         length = upper[2] - lower[2]
         if upper[:2] != lower[:2] or not length > 0.0:
-            raise ValueError(f"rod {name}: from {upper} to {lower} m, allowed: the second place straight below the first")
+            raise ValueError(
+                f"rod {name}: from {upper} to {lower} m, allowed: the second place straight below the first"
+            )
         end, middle = 0.01 * mass, (upper[0], upper[1], 0.5 * (upper[2] + lower[2]))
         ball = (0.4 * end * radius**2,) * 3
         across, along, _ = cylinder(mass - 2.0 * end, radius, length)

@@ -52,7 +52,9 @@ def _fill(element: ElementTree.Element, tree: Tree, name: str) -> None:
         ElementTree.SubElement(element, "geom", type="cylinder", size=size, zaxis="0 1 0")
     else:
         half = _numbers(tuple(max(0.5 * side, 5e-5) for side in body.size or body.box))
-        ElementTree.SubElement(element, "geom", type="box", size=half, pos=_numbers(body.com), contype="0", conaffinity="0")
+        ElementTree.SubElement(
+            element, "geom", type="box", size=half, pos=_numbers(body.com), contype="0", conaffinity="0"
+        )
     for joint in tree.children(name):
         child = ElementTree.SubElement(element, "body", name=joint.child, pos=_numbers(joint.origin))
         _hinge(child, joint)

@@ -272,7 +272,9 @@ class Tree:
             apart = self._at_zero(closure.body, closure.place) - self._at_zero(closure.other, closure.other_place)
             if not np.abs(apart).max() <= 1e-6:
                 found = ", ".join(f"{part:.6g}" for part in apart)
-                raise ValueError(f"{said}its points are ({found}) m apart at joint angles zero, allowed: the same place")
+                raise ValueError(
+                    f"{said}its points are ({found}) m apart at joint angles zero, allowed: the same place"
+                )
         if self.closures and not np.linalg.cond(self._loop_slope()) < 1e8:
             names = ", ".join(name for closure in self.closures for name in closure.dependent)
             raise ValueError(

@@ -48,7 +48,9 @@ class DrivesConfig(Section):
         if self.gearbox is None:
             return self.motor
         gear = self.gearbox.at_axle
-        return MotorConfig.model_construct(stall_torque_Nm=gear.axle_stall_torque, no_load_radps=gear.axle_no_load_speed)
+        return MotorConfig.model_construct(
+            stall_torque_Nm=gear.axle_stall_torque, no_load_radps=gear.axle_no_load_speed
+        )
 
 
 class LimitsConfig(Section):

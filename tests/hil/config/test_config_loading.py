@@ -19,6 +19,7 @@ from models.rover import (
     ROVERS,
     ExomarsLikeParameters,
     ExomarsParameters,
+    JunoExactParameters,
     JunoParameters,
     Parameters,
     ParametricParameters,
@@ -160,6 +161,7 @@ def test_to_yaml_reads_back_to_an_equal_config(
         ("exomars", ExomarsParameters()),
         ("rocker_bogie", RockerBogieParameters()),
         ("juno", JunoParameters()),
+        ("juno_exact", JunoExactParameters()),
     ],
 )
 def test_rover_assumptions_map_one_to_one_to_the_model(kind: str, parameters: Parameters) -> None:
