@@ -28,7 +28,7 @@ def test_a_drive_over_a_flank_is_recorded_verified_and_replayed_with_its_loops_c
     q[7] = recorded["left_rocker"]
     assert abs(q[7]) > 0.01
     closed = dict(zip(rover.tree_joint_names, rover.tree_configuration(q)[7:], strict=True))
-    for name in ("right_rocker", "transverse_rocker", "left_rod_swing", "right_rod_sway"):
+    for name in ("right_rocker", "transverse_pivot", "left_rod_swing", "right_rod_sway"):
         assert recorded[name] == pytest.approx(closed[name], abs=1e-5)
 
 

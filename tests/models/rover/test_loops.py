@@ -39,7 +39,7 @@ def test_it_has_ten_bodies_seven_revolutes_and_four_balls_and_the_mobility_of_th
     rover = juno_exact()
     pieces = {"main_body", "left_rod_ball", "left_rod_fork", "right_rod_ball", "right_rod_fork"}  # yoke, ends of rods
     assert len({body.name for body in rover.tree.bodies} - pieces) == 10
-    revolutes = {"left_rocker", "right_rocker", "transverse_rocker", *(f"{name}_drive" for name in rover.wheel_names)}
+    revolutes = {"left_rocker", "right_rocker", "transverse_pivot", *(f"{name}_drive" for name in rover.wheel_names)}
     assert revolutes <= set(rover.tree_joint_names)
     assert len(revolutes) == 7
     assert len(rover.tree.closures) == 2  # the lower balls; the upper ones are two joints each, and the locked spin
@@ -75,7 +75,7 @@ def test_the_other_rockers_stand_where_rods_of_constant_length_put_them(rover, d
         zip(rover.tree_joint_names, rover.tree_configuration(bent(rover, math.radians(degrees)))[7:], strict=True)
     )
     transverse, right = angles_by_hand(math.radians(degrees))
-    assert angles["transverse_rocker"] == pytest.approx(transverse, abs=1e-10)
+    assert angles["transverse_pivot"] == pytest.approx(transverse, abs=1e-10)
     assert angles["right_rocker"] == pytest.approx(right, abs=1e-10)
 
 
@@ -90,7 +90,7 @@ def test_the_constant_ratio_is_the_limit_for_small_angles(rover):
     v[6] = 1.0
     places = dict(zip(rover.tree_joint_names, rover.tree_speeds(v, level)[6:], strict=True))
     assert places["right_rocker"] == pytest.approx(-1.0, abs=1e-12)
-    assert places["transverse_rocker"] == pytest.approx(P.rod_reach / (0.5 * P.rod_span), abs=1e-12)
+    assert places["transverse_pivot"] == pytest.approx(P.rod_reach / (0.5 * P.rod_span), abs=1e-12)
 
 
 def test_speeds_are_the_rates_of_the_angles_and_need_to_know_where(rover):
