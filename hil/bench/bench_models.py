@@ -40,6 +40,7 @@ COMPARED = {
     "wheel_exact": "wheel_split_quadrature",
     "wheel_flexible": "wheel_exact",
     "substep_scan": "substep_juno",
+    "substep_juno_exact": "substep_juno",
 }
 
 
@@ -137,9 +138,11 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
 
 
 def _uneven() -> dict[str, Contender]:
-    """Juno on level soil, and on the same soil with the shape of a scan."""
+    """Juno on level soil, with its rockers coupled and with its rods, and on the same soil with the shape of a scan."""
+    level = {"ground.kind": "soil", "ground.scan": None}
     return {
-        "substep_juno": _open_ground({"ground.kind": "soil", "ground.scan": None}),
+        "substep_juno": _open_ground(level),
+        "substep_juno_exact": _open_ground(level | {"rover.type": "juno_exact"}),
         "substep_scan": _open_ground({}),
     }
 

@@ -110,7 +110,7 @@ def export_rover(
         typer.Option("--out", metavar="FILE", help="File to make; NAME.urdf or NAME.mjcf.", show_default=False),
     ] = None,
 ) -> None:
-    """Write the rover of a config as a URDF or MJCF: with a shape for every body, couplings, and in MJCF closed loops."""
+    """Write the rover of a config as a URDF or MJCF: with a shape for every body, couplings, and in MJCF its loops."""
     from hil.analysis.own_rover.files import description_of
 
     with usage_errors():

@@ -92,7 +92,7 @@ def _of_loops(
     forces = [((lower + np.tril(lower, -1).T) @ p, p), (np.zeros(size), u)]
     for body, push in zip(bodies, pushes.tolist(), strict=True):
         row, nothing = np.zeros(size), (0.0, 0.0, 0.0)
-        project(chain, work, int(body), tuple(push), nothing, nothing, row)
+        project(chain, work, int(body), (push[0], push[1], push[2]), nothing, nothing, row)
         forces[1][0][:] += row
 
     def rates(v: FloatArray) -> FloatArray:

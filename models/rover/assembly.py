@@ -101,7 +101,8 @@ class TreeBuilder:
                 f"rod {name}: from {upper} to {lower} m, allowed: the second place straight below the first"
             )
         end, middle = 0.01 * mass, (upper[0], upper[1], 0.5 * (upper[2] + lower[2]))
-        ball = (0.4 * end * radius**2,) * 3
+        moment = 0.4 * end * radius**2
+        ball = (moment, moment, moment)
         across, along, _ = cylinder(mass - 2.0 * end, radius, length)
         self.add_body(parent, f"{name}_swing", LENGTHWISE, f"{name}_ball", end, ball, upper)
         self.add_body(f"{name}_ball", f"{name}_sway", LATERAL, f"{name}_fork", end, ball, upper)

@@ -32,7 +32,6 @@ class JunoExactParameters(JunoParameters):
     """
 
     frame_mass: float = quantity(4.0, "kg", 0.1, 1000, "of the yoke that carries the transverse rocker's pivot")
-    rocker_stop: float = quantity(25.0, "deg", 1, 90, "of each rocker from level to its stop, either way; assumed")
     transverse_mass: float = quantity(8.0, "kg", 0.1, 1000, "of the transverse rocker")
     transverse_height: float = quantity(0.6, "m", 0.05, 5, "of the transverse rocker and its pivot over ground")
     rod_span: float = quantity(0.9, "m", 0.05, 10, "between the two rods")
@@ -58,8 +57,8 @@ class JunoExactParameters(JunoParameters):
         behind = (-self.rod_reach, 0.0, self.transverse_height)
         bar = box(self.transverse_mass, (0.06, self.rod_span, 0.06))
         across = "transverse_rocker"
-        builder.add_body("main_body", across, LENGTHWISE, across, self.transverse_mass, bar, behind)
-        for side, follower in (("left", "transverse_rocker"), ("right", "right_rocker")):
+        builder.add_body("main_body", "transverse_pivot", LENGTHWISE, across, self.transverse_mass, bar, behind)
+        for side, follower in (("left", "transverse_pivot"), ("right", "right_rocker")):
             upper = on_side((-self.rod_reach, 0.5 * self.rod_span, self.transverse_height), side)
             lower = (upper[0], upper[1], self.rod_height)
             builder.add_rod(f"{side}_rod", self.rod_mass, 0.01, across, upper, f"{side}_rocker", lower, follower)

@@ -66,8 +66,8 @@ def make_loops(
     column[dependent], column[source] = np.arange(dependent.size), dependent.size + np.arange(source.size)
     n, m = dependent.size, source.size
     return Loops(
-        body, point, dependent, source, column, first_term, np.zeros((n, n + m)), np.zeros((n, n)), np.zeros((n, m + 1)),
-        np.zeros(speeds),
+        body, point, dependent, source, column, first_term, np.zeros((n, n + m)), np.zeros((n, n)),
+        np.zeros((n, m + 1)), np.zeros(speeds),
     )  # fmt: skip
 
 

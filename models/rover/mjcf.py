@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from xml.etree import ElementTree
-
-import numpy as np
 
 from models.rover.tree import Joint, Tree
 
@@ -67,7 +66,7 @@ def _hinge(child: ElementTree.Element, joint: Joint) -> None:
         ElementTree.SubElement(child, "joint", {"name": joint.name, "axis": _numbers(joint.axis), **limits})
     elif joint.locked_at != 0.0:
         half = 0.5 * joint.locked_at
-        child.set("quat", _numbers((np.cos(half), *(np.sin(half) * part for part in joint.axis))))
+        child.set("quat", _numbers((math.cos(half), *(math.sin(half) * part for part in joint.axis))))
 
 
 def _numbers(values: tuple[float, ...]) -> str:

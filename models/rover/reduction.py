@@ -4,8 +4,8 @@ Both are the natural orthogonal complement of Cyril 1993 (18)-(21), M~ = N^T M N
 columns of N that belong to locked speeds are dropped, which leaves the inertia of the merged bodies, so locked joints
 are not in the arrays. A coupled joint stays: kernels place bodies and collect forces over all joints that
 turn ("tree speeds"), and only the factorisation (models.rover.factor) folds the few dependent rows into independent
-ones. N of the couplings is constant, so it adds no term to the bias. N of a closed loop is not (models.rover.loops): its
-ratios are among those of the couplings, and every placing of the bodies (models.rover.dynamics.place_bodies) sets them.
+ones. N of the couplings is constant, so it adds no term to the bias. N of a closed loop is not (models.rover.loops):
+its ratios are among those of the couplings, and every placing (models.rover.dynamics.place_bodies) sets them.
 """
 
 from __future__ import annotations
@@ -203,19 +203,22 @@ def _loops(
     dependent = [number[name] for closure in tree.closures for name in closure.dependent]
     inside: set[int] = set()
     for pair in body.tolist():
-        paths = []
-        for i in pair:
-            path = set()
-            while i > 0:
-                path.add(5 + i)
-                i = merged[i].parent
-            paths.append(path)
-        inside |= paths[0] ^ paths[1]
+        first, second = (_speeds_above(merged, i) for i in pair)
+        inside |= first ^ second
     source = sorted(inside - set(dependent))
     speeds = 5 + len(merged)
     return make_loops(
         body, point, np.array(dependent, dtype=np.int64), np.array(source, dtype=np.int64), first_term, speeds
     )
+
+
+def _speeds_above(merged: list[_Merged], body: int) -> set[int]:
+    """Tree speeds of the joints that carry a reduced body, its own included."""
+    speeds: set[int] = set()
+    while body > 0:
+        speeds.add(5 + body)
+        body = merged[body].parent
+    return speeds
 
 
 def _join_round(merged: list[_Merged]) -> FloatArray:

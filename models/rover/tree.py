@@ -310,7 +310,8 @@ class Tree:
 
     def _at_zero(self, body: str, place: Vector) -> FloatArray:
         """A place of a body [m] in the base frame with all joints at zero, where all axes are parallel."""
-        return np.sum([place, *(joint.origin for joint in self._path(body))], axis=0)
+        found: FloatArray = np.sum([place, *(joint.origin for joint in self._path(body))], axis=0)
+        return found
 
     def _loop_slope(self) -> FloatArray:
         """Derivative (3 closures, 3 closures) of the points' distances [m] by the dependent angles, joints at zero."""

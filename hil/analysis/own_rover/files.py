@@ -1,4 +1,4 @@
-"""Writes what a lab needs of a rover: a URDF and a config that names it; and the rover of a config as a URDF or MJCF."""
+"""Writes what a lab needs of a rover: a URDF and a config that names it; and a config's rover as a URDF or MJCF."""
 
 from __future__ import annotations
 

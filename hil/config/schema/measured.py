@@ -41,7 +41,7 @@ class MotorConfig(Section):
 
 
 class GearboxConfig(Section):
-    """The motor of each drive at its own shaft, and the gear behind it: they give torque, speed and inertia at the axle."""
+    """The motor of each drive at its own shaft, and the gear behind it; they give what acts at the axle."""
 
     ratio: float = Field(129.0, ge=1, le=10000, description="turns of the motor for one of the axle")
     efficiency: float = Field(0.8, ge=0.05, le=1, description="share of the motor's torque that reaches the axle")

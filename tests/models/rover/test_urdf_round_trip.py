@@ -22,8 +22,10 @@ from models.rover.urdf_reader import read_urdf
 EXAMPLE = (Path(hil.__path__[0]).parent / "rig_configs" / "rovers" / "four_wheel_rocker.urdf").read_text(
     encoding="utf-8"
 )
+# a URDF cannot state closed loops
+OPEN = {name: one for name, one in PRESETS.items() if not one.tree().closures}
 TREES = {
-    **{name: one.tree().with_locks(dict.fromkeys(one.rig_locks(), 0.0)) for name, one in PRESETS.items()},
+    **{name: one.tree().with_locks(dict.fromkeys(one.rig_locks(), 0.0)) for name, one in OPEN.items()},
     "parametric walking": parametric(walking_angle=math.radians(20.0)).tree,
     "steering at the rear": PRESETS["exomars"].tree().with_locks({"steering": 0.0, "rear_left_steering": None}),
     "tilted": PRESETS["juno"].tree().with_locks({"tilt": 0.2}),
@@ -57,7 +59,7 @@ def test_a_rover_written_and_read_again_moves_as_before(name):
     assert close(after.impact_jacobian(q, 1.0), before.impact_jacobian(q, 1.0), 1e-12)
 
 
-@pytest.mark.parametrize("name", list(PRESETS))
+@pytest.mark.parametrize("name", list(OPEN))
 def test_mujoco_opens_the_file_with_a_shape_for_every_body_and_has_the_same_mass_matrix(name):
     rover = Rover(TREES[name])
     text = to_urdf(rover.tree, whole=True)
@@ -67,7 +69,7 @@ def test_mujoco_opens_the_file_with_a_shape_for_every_body_and_has_the_same_mass
     assert close(rover.mass_matrix(q), M, 1e-9)
 
 
-@pytest.mark.parametrize("name", list(PRESETS))
+@pytest.mark.parametrize("name", list(OPEN))
 def test_pinocchio_opens_the_file_and_has_the_same_mass_matrix_and_bias(name):
     rover = Rover(TREES[name])
     q, v = state(rover)
