@@ -112,5 +112,7 @@ class GroundParameters:
         if variant != "xu":
             return None
         if self.soil.lateral_rate is None or self.soil.shear_modulus is None:
-            raise ValueError("soil.lateral_rate or shear_modulus is None, allowed with variant 'xu' on a rover: numbers")
+            raise ValueError(
+                "soil.lateral_rate or shear_modulus is None, allowed with variant 'xu' on a rover: numbers"
+            )
         return LinearStresses(self.soil.shear_modulus, self.shear_damping)

@@ -51,7 +51,9 @@ class XuParameters(OutlinedParameters):
     body_length: float = quantity(0.9, "m", 0.05, 5, "of the main body, where it meets the ground")
     body_width: float = quantity(0.7, "m", 0.05, 5, "of the main body")
     body_height: float = quantity(0.4, "m", 0.05, 5, "of the main body")
-    bogie_stop: float = quantity(30.0, "deg", 1, 90, "of each secondary arm from level to its stop, either way; assumed")
+    bogie_stop: float = quantity(
+        30.0, "deg", 1, 90, "of each secondary arm from level to its stop, either way; assumed"
+    )
     rocker_stop: float = quantity(30.0, "deg", 1, 90, "of the differential from level to its stop, either way; assumed")
     arm_stop: float = quantity(40.0, "deg", 1, 90, "of each main arm on its output, either way; assumed")
 
@@ -66,7 +68,7 @@ class XuParameters(OutlinedParameters):
         )
 
     def tree(self) -> Tree:
-        """All 19 bodies and 18 joints, steering and main arms locked at zero, the outputs of the differential coupled."""
+        """All 19 bodies and 18 joints, steering and main arms locked at zero, the differential coupled."""
         size = (self.body_length, self.body_width, self.body_height)
         centre = (0.0, 0.0, self.rocker_height + 0.25 * self.body_height)
         inertia = (self.body_inertia, self.body_inertia, self.body_inertia)

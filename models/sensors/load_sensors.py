@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from models.checks import Range, finite_array, problem, refuse
-from models.contact.wheel_slots import LEFT, SIDE
 from models.contact.obstacle import Obstacle
+from models.contact.wheel_slots import LEFT, SIDE
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Work, make_work, place_bodies

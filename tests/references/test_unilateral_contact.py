@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from models.contact.active_set import make_rigid_ground
+from models.plant.parameters import OFF
 from models.rover import xu
 from models.rover.rover import Rover
 from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.vehicle.model import VehicleState
-from models.plant.parameters import OFF
 from references.axis_chain import AxisChain
 from references.unilateral_contact import accelerations, normal_rows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.contact.wheel_slots import COSINE, NORMAL, SINE
 from models.contact.ruts import NOBODY, PLACES, SPACING, deepest_before, leave, make_ruts
+from models.contact.wheel_slots import COSINE, NORMAL, SINE
 from models.rover import exomars, rcp
 from models.vehicle import run
 
