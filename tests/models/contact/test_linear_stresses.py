@@ -12,7 +12,7 @@ from models.contact.linear_stresses import LinearStresses
 from models.kernels.bound import BoundArguments
 from models.rover import xu
 from models.rover.rover import Rover
-from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, run
+from models.vehicle import VehicleModel, VehicleState, make_vehicle_state
 from models.vehicle.energy import EnergyMeter
 from models.vehicle.step import Scene, run_bound
 from models.wheel import RigidWheel, Soil
@@ -43,11 +43,20 @@ class Stand:
         )
         return VehicleModel(self.rover.chain, ground, DRIVE._replace(gear_friction=gear_friction), None, weight)
 
-    def put_down(self, where: VehicleModel) -> VehicleState:
+    def put_down(self, where: VehicleModel) -> tuple[VehicleState, EnergyMeter]:
+        """At rest with axles held, and the meter of its energies."""
         state = make_vehicle_state(self.rover)
         state.drives.cut[:] = 0.0
-        run(where, state, 20000, DT)
-        return state
+        meter = EnergyMeter(self.rover, where, state)
+        self.run(where, state, meter, 20000)
+        return state, meter
+
+    @staticmethod
+    def run(where: VehicleModel, state: VehicleState, meter: EnergyMeter, steps: int, dt: float = DT) -> None:
+        run_bound(BoundArguments(Scene(where, state, meter.ledger)), steps, dt)
+
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -58,15 +67,15 @@ def stand() -> Stand:
 def test_a_rover_in_steady_drive_has_the_forces_of_the_direct_integrals(stand: Stand) -> None:
     where = stand.vehicle(gear_friction=1.0)
     for speed in (0.1, -0.1):
-        state = stand.put_down(where)
+        state, meter = stand.put_down(where)
         state.drives.set_speed[:] = speed / stand.wheel.radius
-        run(where, state, 40000, DT)
+        stand.run(where, state, meter, 40000)
         ground, sign = state.ground, math.copysign(1.0, speed)
         slip = sign * ground.slip
         assert (slip > 0.005).all()
         longitudinal, vertical, _ = stand.wheel.forces(ground.sinkage, slip)
         # what is left of the sinkage's rate, times the damping
-        assert sign * ground.pull == pytest.approx(longitudinal, abs=2e-3)
+        assert sign * ground.pull == pytest.approx(longitudinal, abs=6e-3)
         assert ground.vertical == pytest.approx(vertical, rel=2e-4)
         assert ground.vertical.sum() == pytest.approx(MARS * stand.rover.mass, rel=1e-3)
 
@@ -74,19 +83,20 @@ def test_a_rover_in_steady_drive_has_the_forces_of_the_direct_integrals(stand: S
 @pytest.mark.parametrize("slope", [{"pitch": 0.25}, {"pitch": -0.15}, {"roll": 0.2}])
 def test_a_rover_stands_on_a_slope(stand: Stand, slope: dict[str, float]) -> None:
     where = stand.vehicle(**slope)
-    state = stand.put_down(where)
+    state, meter = stand.put_down(where)
     before = state.q[:3].copy()
-    run(where, state, 20000, DT)
-    assert np.linalg.norm(state.q[:3] - before) < 2e-4
+    stand.run(where, state, meter, 20000)
+    assert np.linalg.norm(state.q[:3] - before) < 5e-4
+    assert np.abs(state.v).max() < 3e-4
     assert np.abs(state.ground.shear).max() > 1e-3  # the sheared soil holds it
 
 
 def test_a_wheel_off_the_ground_has_no_force_and_forgets_its_shear(stand: Stand) -> None:
     where = stand.vehicle(pitch=0.25)
-    state = stand.put_down(where)
+    state, meter = stand.put_down(where)
     assert state.ground.shear.any()
     state.q[2] += 0.5
-    run(where, state, 1, DT)
+    stand.run(where, state, meter, 1)
     for reading in (state.ground.shear, state.ground.vertical, state.ground.pull, state.ground.slip):
         assert not reading.any()
 
@@ -94,15 +104,14 @@ def test_a_wheel_off_the_ground_has_no_force_and_forgets_its_shear(stand: Stand)
 def test_no_energy_comes_from_the_soil_in_driving_braking_reverse_and_a_turn(stand: Stand) -> None:
     """What the soil has taken never falls by more than its shear can store: the limit times the path, a wheel each."""
     where = stand.vehicle(gear_friction=1.0)
-    state = stand.put_down(where)
-    meter = EnergyMeter(stand.rover, where, state)
-    start, scene = meter.read(), BoundArguments(Scene(where, state, meter.ledger))
+    state, meter = stand.put_down(where)
+    start = meter.read()
     taken, given = 0.0, 0.0
     plan: list[Any] = [0.67, -0.67, 0.0, 0.4, -0.05, [0.67, -0.67] * 3, 0.0]
     for speed in plan:
         state.drives.set_speed[:] = speed
         for _ in range(20):
-            run_bound(scene, 500, DT)
+            stand.run(where, state, meter, 500)
             now = meter.read()
             given = max(given, taken - now.ground_loss)
             taken = max(taken, now.ground_loss)
@@ -114,9 +123,9 @@ def test_no_energy_comes_from_the_soil_in_driving_braking_reverse_and_a_turn(sta
 def test_a_quarter_of_the_step_gives_the_same_motion(stand: Stand) -> None:
     where, places = stand.vehicle(gear_friction=1.0), []
     for parts in (1, 4):
-        state = stand.put_down(where)
+        state, meter = stand.put_down(where)
         for speed in (0.67, -0.3, 0.0):
             state.drives.set_speed[:] = speed
-            run(where, state, 5000 * parts, DT / parts)
+            stand.run(where, state, meter, 5000 * parts, DT / parts)
         places.append(state.q[:3].copy())
     assert places[0] == pytest.approx(places[1], abs=2e-5)
