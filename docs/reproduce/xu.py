@@ -116,7 +116,10 @@ def driven(
     own = {name: {**servos["joints"]["steering"], "start_deg": math.degrees(a)} for name, a in angles.items()}
     named = {f"{name}_steering": one for name, one in own.items()}
     others = {name: one for name, one in servos["joints"].items() if name != "steering"}
-    config = load_config("sim_xu", {"servos": {**servos, "joints": {**named, **others}}, **(settings or {})})
+    config = load_config(
+        "sim_xu",
+        {"experiment": "drive", "servos": {**servos, "joints": {**named, **others}}, **(settings or {})},
+    )
     rig = nominal_rig(config)
     rover, vehicle, state = rig.build()
     names = [servo.joint for servo in rig.servos]
@@ -331,8 +334,8 @@ def recursion(timed: bool) -> tuple[list[Row], list[str]]:
             line += f" {theirs * 1e6:.0f} | {kernel * 1e6:.1f} |"
         lines.append(line)
     table.append(
-        Row("(1)-(19)", "mass matrix and bias by the recursion over axes", f"equal to ours to {_power(worst)} of the "
-            "largest entry (xu, rcp, juno with chains)", "none", "both are Kane's equations", worst < 1e-9)
+        Row("(1)-(19)", "mass matrix and bias by the recursion over axes", f"equal to ours to {_power(max(worst, 1e-12))} "
+            "of the largest entry (xu, rcp, juno with chains)", "none", "both are Kane's equations", worst < 1e-9)
     )  # fmt: skip
     table.append(
         Row("2.2", "lower cost than Newton-Euler, Lagrange, Kane and spatial operators", "not so: see the table below",
@@ -403,7 +406,8 @@ def contact() -> list[Row]:
             + " at steps of 1, 0.1, 0.01 ms", "of the order of the step",
             "ours bounds the height after the step", errors[2] < 0.05 * errors[0]),
         Row("(33)-(42)", "the same at touch-down, 0.1 m/s", f"by accelerations the body goes on at -0.1 m/s "
-            f"(acceleration {abs(sinking[2]):.0e} m/s^2); ours {abs(state.v[2]):.0e} m/s after a step", "of kind",
+            f"(acceleration {_power(max(abs(sinking[2]), 1e-9))} m/s^2 at most); ours stops it in one step "
+            f"({_power(max(abs(state.v[2]), 1e-9))} m/s at most)", "of kind",
             "(33) says nothing about speeds: it needs an impact law; the velocity level is a plastic impact",
             bool(abs(state.v[2]) < 1e-6 and abs(sinking[2]) < 1e-6)),
     ]  # fmt: skip

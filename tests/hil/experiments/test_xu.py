@@ -14,7 +14,10 @@ from hil.config.rig import Rig
 from hil.recording import read_trial
 from tools.make_rough_ground import SEED, START_M, csv_text, points
 
-SHORT = ("stimulus.table='time_s,speed_mps\n0,0\n0.2,0.05\n0.5,0.05\n0.8,0\n'", "telemetry.endpoint=''")
+SHORT = {
+    "stimulus.table": "time_s,front_left_steering_deg,speed_mps\n0,0,0\n0.2,3,0.05\n0.5,3,0.05\n0.8,3,0\n",
+    "telemetry.endpoint": "",
+}
 
 
 @pytest.mark.slow
