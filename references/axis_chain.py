@@ -66,7 +66,7 @@ def equations(axes: Axes, q: Array, rate: Array, gravity: Array) -> tuple[Array,
     place, turn, along = np.zeros((n, 3)), np.zeros((n, 3, 3)), np.zeros((n, 3))
     spin, drift = np.zeros((n, 3)), np.zeros((n, 6))
     M, bias = np.zeros((n, n)), np.zeros(n)
-    for l in range(n):  # noqa: E741  # the source's letter
+    for l in range(n):  # the source's letter
         k = axes.parent[l]
         up, base, w, a = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(6)
         if k >= 0:
@@ -94,7 +94,7 @@ def equations(axes: Axes, q: Array, rate: Array, gravity: Array) -> tuple[Array,
         J = turn[k] @ axes.inertia[k] @ turn[k].T
         force = axes.mass[k] * (a[:3] + np.cross(a[3:], lever) + np.cross(w, np.cross(w, lever)) - gravity)
         torque = J @ a[3:] + np.cross(w, J @ w)
-        l = k  # noqa: E741
+        l = k
         while l >= 0:  # all axes whose closed subtree has the body
             if axes.prismatic[l]:
                 moves, turns = along[l], np.zeros(3)
@@ -109,8 +109,8 @@ def equations(axes: Axes, q: Array, rate: Array, gravity: Array) -> tuple[Array,
                 else:
                     M[l, j] += inertial @ np.cross(along[j], r - place[j]) + twisting @ along[j]
                 j = axes.parent[j]
-            l = axes.parent[l]  # noqa: E741
-    for l in range(n):  # noqa: E741
+            l = axes.parent[l]
+    for l in range(n):
         for j in range(l):
             M[j, l] = M[l, j]
     return M, bias, place, turn, drift
@@ -168,9 +168,7 @@ class AxisChain:
         R = rotation.as_matrix()
         # directions of the base's revolute axes: yaw about z, then pitch, then roll
         after_yaw = Rotation.from_euler("z", yaw)
-        directions = np.column_stack(
-            [(0.0, 0.0, 1.0), after_yaw.apply((0.0, 1.0, 0.0)), R @ (1.0, 0.0, 0.0)]
-        )
+        directions = np.column_stack([(0.0, 0.0, 1.0), after_yaw.apply((0.0, 1.0, 0.0)), R @ (1.0, 0.0, 0.0)])
         S = np.zeros((6, 6))
         S[:3, :3], S[3:, 3:] = R.T, R.T @ directions
         own = np.concatenate([q[:3], (yaw, pitch, roll), q[7:]])

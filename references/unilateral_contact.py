@@ -1,8 +1,8 @@
 """Wheels on rigid, level ground by the acceleration-level conditions of Xu 2021, (33)-(42).
 
-Of a wheel that touches: the acceleration of its contact away from the ground is >= 0, the force >= 0, and one of the two
-is zero. The accelerations come from `references.axis_chain`, their partial velocities are (38)'s; the complementarity
-problem is solved by non-negative least squares of the same convex programme.
+Of a wheel that touches: the acceleration of its contact away from the ground is >= 0, the force >= 0, and one of the
+two is zero. The accelerations come from `references.axis_chain`, their partial velocities are (38)'s; the
+complementarity problem is solved by non-negative least squares of the same convex programme.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes the seeded rough ground of `sim_xu` as a CSV file: python tools/make_rough_ground.py rig_configs/scans/rough.csv.
+"""Writes the seeded rough ground of `sim_xu` as CSV: python tools/make_rough_ground.py rig_configs/scans/rough.csv.
 
 Xu's ground (2021, Fig. 7) is a picture only. This one is a sum of waves that grow with their length, about his place of
 start.

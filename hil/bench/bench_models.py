@@ -19,7 +19,7 @@ from models.rover.rover import Rover
 from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
 from models.wheel import FlexibleWheel, RigidWheel, Ring, many
 
-CONFIG, UNEVEN = "sim_impact", "sim_scan"
+CONFIG, UNEVEN, XU = "sim_impact", "sim_scan", "sim_xu"
 DT_S = 1e-4
 SUBSTEPS = 10
 STEP_S = SUBSTEPS * DT_S  # of the peers
@@ -39,8 +39,10 @@ COMPARED = {
     "tick_10": "mujoco_step_plane",
     "wheel_exact": "wheel_split_quadrature",
     "wheel_flexible": "wheel_exact",
+    "wheel_xu": "wheel_exact",
     "substep_scan": "substep_juno",
     "substep_juno_exact": "substep_juno",
+    "substep_xu": "substep_xu_exact",
 }
 
 
@@ -60,7 +62,9 @@ def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]
     report_compiling(progress)
     progress("settling a rover on soil, and on a plane if MuJoCo is installed")
     contenders: dict[str, Contender] = {**_rover(), **_uneven(), **_wheel()}
-    sizes: dict[str, int] = dict.fromkeys(("wheel_exact", "wheel_flexible", "wheel_split_quadrature"), WHEELS)
+    sizes: dict[str, int] = dict.fromkeys(
+        ("wheel_exact", "wheel_flexible", "wheel_xu", "wheel_split_quadrature"), WHEELS
+    )
     if peers["MuJoCo"]:
         contenders |= _mujoco()
     if peers["Pinocchio"]:
@@ -138,17 +142,19 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
 
 
 def _uneven() -> dict[str, Contender]:
-    """Juno on level soil, with its rockers coupled and with its rods, and on the same soil with the shape of a scan."""
+    """Juno on level soil, with its rockers coupled and with its rods, and on a scan; Xu's rover on his and exact wheels."""
     level = {"ground.kind": "soil", "ground.scan": None}
     return {
-        "substep_juno": _open_ground(level),
-        "substep_juno_exact": _open_ground(level | {"rover.type": "juno_exact"}),
-        "substep_scan": _open_ground({}),
+        "substep_juno": _open_ground(UNEVEN, level),
+        "substep_juno_exact": _open_ground(UNEVEN, level | {"rover.type": "juno_exact"}),
+        "substep_scan": _open_ground(UNEVEN, {}),
+        "substep_xu": _open_ground(XU, {}),
+        "substep_xu_exact": _open_ground(XU, {"wheel.variant": "exact"}),
     }
 
 
-def _open_ground(changes: Mapping[str, Any]) -> Contender:
-    _, vehicle, motion = nominal_rig(load_config(UNEVEN, changes)).build()
+def _open_ground(name: str, changes: Mapping[str, Any]) -> Contender:
+    _, vehicle, motion = nominal_rig(load_config(name, changes)).build()
     scene = BoundArguments(Scene(vehicle, motion))
     motion.drives.cut[:], motion.drives.set_speed[:] = 0.0, 0.1
     run_bound(scene, SETTLED_STEPS, DT_S)
@@ -156,12 +162,13 @@ def _open_ground(changes: Mapping[str, Any]) -> Contender:
 
 
 def _wheel() -> dict[str, Contender]:
-    """One wheel with traction: closed form, the same on a tabled shape, and stresses with compiled quadrature."""
+    """One wheel with traction: closed forms, the first on a tabled shape, and stresses with compiled quadrature."""
     config = load_config(CONFIG)
     rig = nominal_rig(config)
     wheel = RigidWheel(config.wheel_radius_m, rig.rover.tree().wheels[0].width, rig.ground.soil)
     rigid = np.array(wheel.parameters)
     flexible = np.array(FlexibleWheel(wheel.radius, wheel.width, wheel.soil, Ring(2.0, 1e4)).parameters)
+    xu = np.array(nominal_rig(load_config(XU)).ground.wheel(rig.rover.tree().wheels[0]).parameters)
     sinkage, slip = np.linspace(0.002, 0.03, WHEELS), np.linspace(0.05, 0.9, WHEELS)
     out = np.zeros((3, WHEELS))
 
@@ -175,6 +182,7 @@ def _wheel() -> dict[str, Contender]:
     return {
         "wheel_exact": over(many.forces, rigid),
         "wheel_flexible": over(many.forces, flexible),
+        "wheel_xu": over(many.forces, xu),
         "wheel_split_quadrature": over(many.split_quadrature_forces, rigid),
     }
 

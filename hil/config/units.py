@@ -11,8 +11,8 @@ _UNITS = {
     "_kPa": "kPa", "_kPa_per_V": "kPa/V", "_kPa_per_count": "kPa/count",
     "_ms_per_count": "ms/count", "_kg": "kg", "_m": "m", "_mA": "mA",
     "_mVpN": "mV/N", "_mVpVpN": "mV/V/N", "_mm": "mm", "_mps": "m/s", "_ms": "ms", "_pCpN": "pC/N", "_per_s": "1/s",
-    "_radps": "rad/s", "_radps2": "rad/s^2", "_mps2": "m/s^2", "_kgm2": "kg m^2", "_rpm": "1/min", "_s": "s", "_spm": "s/m", "_us": "us",
-    "_baud": "bit/s",
+    "_radps": "rad/s", "_radps2": "rad/s^2", "_rpm": "1/min", "_s": "s", "_spm": "s/m", "_us": "us",
+    "_baud": "bit/s", "_mps2": "m/s^2", "_kgm2": "kg m^2",
 }  # fmt: skip
 
 

@@ -127,8 +127,23 @@ def _push_all(
     if linear is not None:
         for wheel in range(wheels):
             up = _up(terrain, contact.scratch[wheel], work)
-            push_linear(chain, linear, ground.wheel, ground.damping, ground.slip_speed, up, wheel, dt, contact.vertical,
-                        contact.sinkage, contact.slip, contact.pull, contact.shear[wheel], contact.scratch[wheel], work)  # fmt: skip
+            push_linear(
+                chain,
+                linear,
+                ground.wheel,
+                ground.damping,
+                ground.slip_speed,
+                up,
+                wheel,
+                dt,
+                contact.vertical,
+                contact.sinkage,
+                contact.slip,
+                contact.pull,
+                contact.shear[wheel],
+                contact.scratch[wheel],
+                work,
+            )
         return
     for wheel in range(wheels):
         _press(chain, ground, q, wheel, contact, work)

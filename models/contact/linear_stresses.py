@@ -1,8 +1,8 @@
 """Xu's whole wheel under a rover: his linear stresses, his torque and his lateral force, on a moving wheel.
 
-How he is read beyond driving, and why standing wheels hold, is in `models.wheel.xu_moving`. Here the shares of the shear
-limits become states that follow their steady values over a path, and enter the step implicitly: a share at the end of
-a step depends on the speeds at its end (docs/decisions/0086-xus-wheel-at-any-speed.md).
+How he is read beyond driving, and why standing wheels hold, is in `models.wheel.xu_moving`. Here the shares of the
+shear limits become states that follow their steady values over a path, and enter the step implicitly: a share at the
+end of a step depends on the speeds at its end (docs/decisions/0086-xus-wheel-at-any-speed.md).
 """
 
 from __future__ import annotations
@@ -107,7 +107,10 @@ def push_linear(
         up: the ground's normal, base axes.
         wheel: number of the wheel.
         dt: step [s].
-        verticals, sinkages, slips, pulls: readings of `GroundContact` (wheels,).
+        verticals: readings of `GroundContact` (wheels,), as the next three.
+        sinkages: [m].
+        slips: [-].
+        pulls: [N].
         sheared: shares of the shear limits along the heading and to its left, times `linear.path` (2,) [m]; advanced.
         scratch: of the wheel (SCRATCH,).
         work: placed.

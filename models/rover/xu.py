@@ -68,7 +68,7 @@ class XuParameters(OutlinedParameters):
         )
 
     def tree(self) -> Tree:
-        """All 19 bodies and 18 joints, steering and main arms locked at zero, the outputs of the differential coupled."""
+        """All 19 bodies and 18 joints, steering and main arms locked at zero, the differential coupled."""
         size = (self.body_length, self.body_width, self.body_height)
         centre = (0.0, 0.0, self.rocker_height + 0.25 * self.body_height)
         inertia = (self.body_inertia, self.body_inertia, self.body_inertia)

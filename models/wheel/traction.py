@@ -192,12 +192,11 @@ def moving_forces(
     """
     if z <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
-    slip, slide, _ = slip_and_slide(forward, sideways, rolling, slip_speed)
     if p[VARIANT] == XU:
-        u = kernels.relative_sinkage(p, z)
-        return xu_moving.steady_forces(p, u, forward, sideways, rolling, slip, slip_speed)
+        return xu_moving.steady_forces(p, kernels.relative_sinkage(p, z), forward, sideways, rolling, slip_speed)
     normal, cosine, sine, limit = kernels.resultant(p, z)
     normal, cosine, sine = against_travel(normal, cosine, sine, forward, slip_speed)
+    slip, slide, _ = slip_and_slide(forward, sideways, rolling, slip_speed)
     tangential, lateral = shared_shear(limit, p[SLIP_MODULUS], slip, slide)
     if tangential * sine < 0.0:
         most = normal * (1.0 + cosine) / abs(sine)

@@ -68,6 +68,8 @@ def steady_shear(
         growth = 2.0 * p[RADIUS] * math.cos(mean) * math.sin(half) * steeper
         pushing = -math.expm1(-path)
         share = pushing * (1.0 - max(1.0 - slip, 0.0) * (1.0 - fade))
+        if slip > 1.0:  # to that of the other direction's braking, which follows
+            pushing -= (slip - 1.0) * (pushing + math.expm1(-moved(p, entry, middle, 0.0) * per_modulus))
         return entry, middle, normal, limit, share, pushing, math.exp(-path) * growth * per_modulus
     path = moved(p, entry, middle, 0.0) * per_modulus
     pushing = -math.expm1(-path)
@@ -102,7 +104,8 @@ def resultants(
 
     Args:
         p: Packed parameters, shape (SIZE,).
-        entry, middle: theta_1, theta_m [rad].
+        entry: theta_1 [rad].
+        middle: theta_m [rad].
         normal: sigma_m [Pa].
         limit: Of the shear stress at theta_m [Pa].
         share: Of that limit, -1 to 1, positive where it pushes the wheel in its direction of motion.
@@ -135,7 +138,8 @@ def steady_side(
 
     Args:
         p: Packed parameters, shape (SIZE,).
-        forward, sideways: Speeds of the contact along the heading and to its left [m/s].
+        forward: Speed of the contact along the heading [m/s].
+        sideways: To its left [m/s].
         reference: The larger of travel and rim speed [m/s], > 0.
         slip_speed: [m/s].
 
@@ -157,24 +161,26 @@ def lateral_limit(p: FloatArray, entry: float, vertical: float) -> float:
 
 @kernel
 def steady_forces(
-    p: FloatArray, u: float, forward: float, sideways: float, rolling: float, slip: float, slip_speed: float
+    p: FloatArray, u: float, forward: float, sideways: float, rolling: float, slip_speed: float
 ) -> tuple[float, float, float, float]:
     """Forces of a wheel in steady motion; as `models.wheel.traction.moving_forces` returns them.
+
+    Without the memory of a rover's wheel the shear fades at rest as well.
 
     Args:
         p: Packed parameters, shape (SIZE,).
         u: Sinkage over radius [-], in (0, 1].
-        forward, sideways: Speeds of the contact along the heading and to its left [m/s].
+        forward: Speed of the contact along the heading [m/s].
+        sideways: To its left [m/s].
         rolling: R omega [m/s].
-        slip: (rolling - forward) over the larger speed [-].
         slip_speed: [m/s].
     """
     fastest = max(abs(rolling), abs(forward))
     direction = math.copysign(1.0, rolling + forward)
-    entry, middle, normal, limit, share, pushing, _ = steady_shear(
-        p, u, direction * slip, min(fastest / slip_speed, 1.0)
-    )
-    pressed, resisting, lift, push, torque = resultants(p, entry, middle, normal, limit, share, pushing)
+    slip = direction * (rolling - forward) / fastest if fastest > 0.0 else 0.0
+    fade = min(fastest / slip_speed, 1.0)
+    entry, middle, normal, limit, share, pushing, _ = steady_shear(p, u, slip, fade)
+    pressed, resisting, lift, push, torque = resultants(p, entry, middle, normal, limit, fade * share, pushing)
     vertical = pressed + faded(abs(rolling + forward), 2.0 * slip_speed) * lift
     side, _ = steady_side(p, forward, sideways, max(fastest, slip_speed), slip_speed)
     return (

@@ -38,7 +38,8 @@ def test_simulated_impacts_and_trials_come_to_what_the_data_file_says(tmp_path, 
     made = {path.stem: path for path in (tmp_path / "docs" / "images").iterdir()}
     page = pages["docs/reproduce/macmahon.md"]
     there = {path.stem for path in (FOLDER.parent / "images").glob("reproduce_*.png")}
-    assert made.keys() == {name for name in there if not name.startswith(("reproduce_flexible_", "reproduce_terrain"))}
+    others = ("reproduce_flexible_", "reproduce_terrain", "reproduce_xu_")
+    assert made.keys() == {name for name in there if not name.startswith(others)}
     for name, path in made.items():
         assert f"../images/{name}.png" in page
         assert matplotlib.image.imread(path)[..., :3].std() > 0.01, f"{name} is empty"
@@ -159,3 +160,17 @@ def test_the_page_has_a_line_for_each_figure(figure):
     lines = (FOLDER / "macmahon.md").read_text(encoding="utf-8").splitlines()
     (found,) = [line for line in lines if line.startswith(f"| {figure} |")]
     assert found.count("|") == 6
+
+
+@pytest.mark.slow
+def test_xus_rover_comes_to_what_its_page_says(tmp_path, pages, capsys):
+    """What each row says holds; the numbers of the page are of the same run, without its timings."""
+    from xu import PAGE, PICTURE, main
+
+    assert main(["--quick", "--out", str(tmp_path)]) == 0, capsys.readouterr().out
+    assert matplotlib.image.imread(tmp_path / PICTURE)[..., :3].std() > 0.01
+    made, shipped = (
+        [line.split("|")[1:3] for line in text.splitlines() if line.startswith("|")]
+        for text in ((tmp_path / PAGE).read_text(encoding="utf-8"), pages[PAGE])
+    )
+    assert made[:20] == shipped[:20]

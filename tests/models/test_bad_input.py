@@ -25,7 +25,7 @@ from models.impact import (
     on_springs,
     projectors,
 )
-from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie
+from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie, xu
 from models.rover.tree import Body, Coupling, Joint, WheelMount
 from models.sensors.piezo import Piezo, check_piezo, shares_of
 from models.wheel import PRESETS, FlexibleWheel, RigidWheel, Ring, Soil, published, sinkage_laws
@@ -60,7 +60,7 @@ def parameters_of(build):
     return {name: special.get(name, above)(getattr(kind, name)) for name in kind.quantities()}
 
 
-BUILDERS = (rcp, parametric, exomars_like, exomars, rocker_bogie)
+BUILDERS = (rcp, parametric, exomars_like, exomars, rocker_bogie, xu)
 ROVER = rcp()
 Q, V = ROVER.neutral(), np.full(15, 0.07)
 M, J = above(ROVER.mass_matrix(Q)), free(ROVER.impact_jacobian(Q, 1.0))

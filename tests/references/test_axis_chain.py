@@ -9,11 +9,11 @@ from models.rover.rover import Rover
 from references.axis_chain import AxisChain
 
 ROVERS = {
-    "xu": lambda: xu(),
+    "xu": xu,
     "xu, all 16 joints free": lambda: xu(locks={"steering": None, "arm": None}),
     "xu, arms and steers turned": lambda: xu(locks={"left_arm": 0.2, "right_arm": -0.1, "steering": 0.3}),
-    "rcp": lambda: rcp(),
-    "juno with chains": lambda: juno(),
+    "rcp": rcp,
+    "juno with chains": juno,
     "juno, 13 speeds": lambda: juno(chains=False, locks={"spin": None}),
 }
 

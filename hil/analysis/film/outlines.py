@@ -22,7 +22,7 @@ def body_outline(body: Body, placed: Placed, flat: Sequence[int]) -> Floats:
         placed: the rover.
         flat: the axes of the picture: 0 and 2 from the side, 0 and 1 from above.
     """
-    half = 0.5 * np.array(body.box)
+    half = 0.5 * np.array(body.size or body.box)
     signs = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
     corners = np.tile(np.array(body.com), (4, 1))
     corners[:, flat] += signs * half[list(flat)]

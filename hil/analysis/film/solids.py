@@ -157,7 +157,7 @@ class ShownRig:
         for body in skeleton.tree.bodies:
             if body.name not in wheels:
                 x, y, z = body.com
-                yield Box(body.name, (x, y, z), body.box, _BODY)
+                yield Box(body.name, (x, y, z), body.size or body.box, _BODY)
         base = skeleton.tree.bodies[0]
         for joint in skeleton.joints:
             start = base.com if joint.parent == base.name else (0.0, 0.0, 0.0)

@@ -30,7 +30,7 @@ def rover_shown(rig: Rig) -> dict[str, Any]:
         "bodies": [
             {
                 "name": body.name, **_point(placed.origin[body.name] + placed.axes[body.name] @ np.array(body.com)),
-                "com_m": list(body.com), "size_m": list(body.box),
+                "com_m": list(body.com), "size_m": list(body.size or body.box),
             }
             for body in tree.bodies
             if body.name not in skeleton.wheels

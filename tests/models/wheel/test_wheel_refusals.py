@@ -68,8 +68,8 @@ def test_xu_refuses_what_is_not_a_driving_wheel() -> None:
     for slip in (-0.1, 1.1, math.nan):
         with pytest.raises(ValueError, match=rf"slip is {slip:g}, allowed: a finite number in \[0, 1\]"):
             wheel.forces(0.01, slip)
-    with pytest.raises(ValueError, match=r"variant is 'xu', allowed here: one of"):
-        wheel.moving_forces(0.01, 0.1, 0.1)
+    with pytest.raises(ValueError, match=r"soil.lateral_rate is None, allowed"):
+        RigidWheel(0.2, 0.1, Soil(**{**XU, "lateral_rate": None}), "xu").moving_forces(0.01, 0.1, 0.1)
 
 
 @pytest.mark.parametrize("value", [-0.01, 1e7, math.nan, math.inf, "0.1", None])
