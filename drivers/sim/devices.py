@@ -1,4 +1,4 @@
-"""Simulated DAQ, drives and valves."""
+"""Simulated DAQ, drives, servos and valves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from drivers.interfaces import DeviceError, Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, PowerSample, Reading, ValveCommand, ValveSample
+from drivers.messages import (
+    DaqBlock,
+    DriveCommand,
+    DriveSample,
+    JointCommand,
+    JointSample,
+    PowerSample,
+    Reading,
+    ValveCommand,
+    ValveSample,
+)
 from drivers.sim.power import PowerModel
 from drivers.sim.protocol.plant_ports import Sampled
 from models.plant import InstrumentOnRig, Plant
@@ -171,6 +181,36 @@ class SimDrives(_Actuators[DriveCommand]):
         volts = (model.voltage_V(currents_A),)
         unread = PowerSample.unread(len(currents_A), 1)
         return replace(unread, t_ns=self._plant.t_ns, current_A=currents_A, supply_V=volts)
+
+
+class SimServos(_Actuators[JointCommand]):
+    """Servos of the driven joints with encoders.
+
+    Attributes:
+        stopped_ns: as of `SimDrives`.
+    """
+
+    name = "simulated servos"
+
+    def __init__(self, plant: Plant, take: Callable[[JointCommand], None]) -> None:
+        super().__init__(plant, take)
+        self._ran = False
+        self.stopped_ns = -1
+
+    def write(self, command: JointCommand) -> None:
+        """Obey."""
+        super().write(command)
+        if not command.cut:
+            self._ran, self.stopped_ns = True, -1
+        elif self._ran:
+            self._ran, self.stopped_ns = False, command.t_ns
+
+    def read(self, t_ns: int) -> JointSample | None:  # noqa: ARG002
+        """The present angles, once for each time of the rig."""
+        if not self._news():
+            return None
+        angles = tuple(self._plant.servo_angle.tolist())
+        return JointSample(self._sequence, self._read_at, angles, self.acknowledged_ns, self.stopped_ns)
 
 
 class SimValves(_Actuators[ValveCommand]):

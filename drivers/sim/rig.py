@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 
-from drivers.messages import DriveCommand, ValveCommand
-from drivers.sim.devices import SimDaq, SimDrives, SimInstrument, SimValves
+from drivers.messages import DriveCommand, JointCommand, ValveCommand
+from drivers.sim.devices import SimDaq, SimDrives, SimInstrument, SimServos, SimValves
 from drivers.sim.power import PowerModel
 from models.plant import Plant
 
 # A device without a command for so long stops by itself, as the drivers set real ones [ns].
-DRIVES_TIMEOUT_NS, VALVES_TIMEOUT_NS = 100_000_000, 500_000_000
+DRIVES_TIMEOUT_NS, VALVES_TIMEOUT_NS, SERVOS_TIMEOUT_NS = 100_000_000, 500_000_000, 100_000_000
 
 
 class InProcessRig:
@@ -33,6 +33,9 @@ class InProcessRig:
         cut_ns: when the drives were last cut, by a command or by their own time-out [ns]; -1: never since they ran.
         powered: a valve is powered.
         off_ns: when all valves were last switched off [ns]; -1: never since one was powered.
+        servos: of the driven joints; None: there are none.
+        held: the servos hold angles; otherwise they are cut.
+        released_ns: as cut_ns, of the servos.
     """
 
     def __init__(
@@ -59,11 +62,13 @@ class InProcessRig:
         )
         self.drives = SimDrives(plant, self._delay if drives_delay_ns else self._obey, power)
         self.valves = SimValves(plant, self._take_valve_command)
+        self.servos = SimServos(plant, self._take_joint_command) if plant.servo_angle.size else None
         self._drives_delay_ns = drives_delay_ns
         self._on_the_way: deque[tuple[int, DriveCommand]] = deque()
         self.driven = self.powered = False
-        self.cut_ns = self.off_ns = -1
-        self._drives_command_ns = self._valves_command_ns = 0
+        self.held = self.servos is not None  # a rover that has settled on its legs stands on them
+        self.cut_ns = self.off_ns = self.released_ns = -1
+        self._drives_command_ns = self._valves_command_ns = self._servos_command_ns = 0
 
     def advance(self, t_ns: int) -> None:
         """Move the rig to t_ns [ns]; commands under way and time-outs take effect at their own time."""
@@ -79,6 +84,10 @@ class InProcessRig:
             self.plant.advance(due)
             self.plant.set_drives((0.0,) * len(self.plant.wheel_speed), True)
             self.driven, self.cut_ns = False, due
+        if self.held and t_ns > (due := self._servos_command_ns + SERVOS_TIMEOUT_NS):
+            self.plant.advance(due)
+            self.plant.set_servos(self.plant.servo_angle.tolist(), True)
+            self.held, self.released_ns = False, due
         if self.powered and t_ns > (due := self._valves_command_ns + VALVES_TIMEOUT_NS):
             self.plant.advance(due)
             self.plant.set_valves(((False, False),) * len(self.plant.pressure))
@@ -107,3 +116,13 @@ class InProcessRig:
             self.powered, self.off_ns = True, -1
         elif self.powered:
             self.powered, self.off_ns = False, self.plant.t_ns
+
+    def _take_joint_command(self, command: JointCommand) -> None:
+        assert self.servos is not None
+        self.plant.set_servos(command.angle_rad, command.cut)
+        self.servos.acknowledged_ns = command.t_ns
+        self._servos_command_ns = self.plant.t_ns
+        if not command.cut:
+            self.held, self.released_ns = True, -1
+        elif self.held:
+            self.held, self.released_ns = False, self.plant.t_ns

@@ -134,7 +134,7 @@ def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def cut_in_safe(ticks: Recorded) -> Check:
-    """In Safe the drives are cut, the valves off, and a camera's trigger line, too."""
+    """In Safe drives and servos are cut, the valves off, and a camera's trigger line, too."""
     count = number = first = 0
     for rows in in_blocks(ticks):
         safe = rows[rows["safe"] == 1]
@@ -142,6 +142,8 @@ def cut_in_safe(ticks: Recorded) -> Check:
         powered = safe["valves"].any(axis=(1, 2)) if "valves" in names else np.zeros(len(safe), bool)
         if "camera_trigger" in names:
             powered |= safe["camera_trigger"] == 1
+        if "servos_cut" in names:
+            powered |= safe["servos_cut"] != 1
         wrong = safe["tick"][(safe["cut"] != 1) | powered]
         first = wrong[0] if wrong.size and not number else first
         count, number = count + len(safe), number + len(wrong)

@@ -74,7 +74,7 @@ def energy_curve(config: Config, angles_deg: Sequence[float]) -> EnergyCurve:
         `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum inside the range of the angles, found
         between them too; None where T_c is largest at an end of the range, for it may still grow beyond that end.
     """
-    energy = _energy_over_angle(config.rover.parameters().build(), config.trial.speed_mps)
+    energy = _energy_over_angle(config.held_rover_parameters().build(), config.trial.speed_mps)
     return {
         "angles_deg": [float(angle) for angle in angles_deg],
         "energy_J": [energy(angle) for angle in angles_deg],
@@ -84,7 +84,7 @@ def energy_curve(config: Config, angles_deg: Sequence[float]) -> EnergyCurve:
 
 def peak_over_masses(config: Config) -> list[MassSet]:
     """The peak over 10 to 90 degrees for a handful of mass sets, each differing from the config in one mass."""
-    nominal = config.rover.parameters()
+    nominal = config.held_rover_parameters()
     sets: dict[str, Parameters] = {"as configured": nominal}
     for name, label, shares in _CHANGED:
         for mass in (share * getattr(nominal, name) for share in shares if hasattr(nominal, name)):

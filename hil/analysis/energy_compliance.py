@@ -64,7 +64,7 @@ def compliance(config: Config, angles_deg: Sequence[float]) -> Compliance:
     Raises:
         ValueError: an angle of 0, or legs and plate for which models.impact refuses.
     """
-    rover, speed, obstacle = config.rover.parameters().build(), config.trial.speed_mps, config.obstacle
+    rover, speed, obstacle = config.held_rover_parameters().build(), config.trial.speed_mps, config.obstacle
     forward = obstacle.leg_stiffness_Npm
     legs = (forward, forward if obstacle.leg_stiffness_up_Npm is None else obstacle.leg_stiffness_up_Npm)
     hits = [_on_plate(rover, speed, angle, legs, obstacle.plate_stiffness, obstacle.exponent) for angle in angles_deg]

@@ -37,7 +37,7 @@ def sensitivity(config: Config, angles_deg: Sequence[float]) -> Sensitivity:
 
     Places and wheel angles are left out: T_c does not depend on them.
     """
-    rover = config.rover.parameters().build()
+    rover = config.held_rover_parameters().build()
     q, v = rover.neutral(), np.zeros(rover.nv)
     v[0] = config.trial.speed_mps
     bodies = {wheel.body for wheel in rover.tree.wheels}

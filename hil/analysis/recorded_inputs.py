@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, Reading, ValveCommand, ValveSample
+from drivers.messages import (
+    DaqBlock,
+    DriveCommand,
+    DriveSample,
+    JointCommand,
+    JointSample,
+    Reading,
+    ValveCommand,
+    ValveSample,
+)
 from hil.analysis.events import commands_of
 from hil.analysis.placed_blocks import placed_blocks
 from hil.messages.layout import SAMPLED, Layout
@@ -44,9 +53,12 @@ class RecordedInputs:
         valves = _Valves(self) if "valves" in layout.links else None
         self._instruments = {role: SampleRow(Reading, layout, role) for role in layout.instruments}
         instruments = {role: _Instrument(self, role) for role in layout.instruments}
+        self._servos = SampleRow(JointSample, layout) if layout.servos else None
+        servos = _Servos(self) if layout.servos else None
         self.devices = RigIO(
-            layout, sources.get("daq"), _Drives(self), valves, _Operator(self), sources.get("loads"), instruments
-        )
+            layout, sources.get("daq"), _Drives(self), valves, _Operator(self), sources.get("loads"), instruments,
+            servos,
+        )  # fmt: skip
 
     def seek(self, place: int) -> Tick:
         """The tick of that row; its inputs are what the devices say from now on."""
@@ -64,6 +76,11 @@ class RecordedInputs:
     def valves(self) -> ValveSample:
         """What the valves had said by this tick."""
         return self._valves.of_tick(self._row[0])
+
+    def servos(self) -> JointSample:
+        """What the servos had said by this tick."""
+        assert self._servos is not None  # where joints are driven
+        return self._servos.of_tick(self._row[0])
 
     def reading(self, role: str) -> Reading:
         """The newest reading of an instrument by this tick."""
@@ -144,4 +161,12 @@ class _Valves(_Link):
         return self._recorded_inputs.valves()
 
     def write(self, command: ValveCommand) -> None:
+        """Nobody obeys."""
+
+
+class _Servos(_Link):
+    def read(self, t_ns: int) -> JointSample:  # noqa: ARG002
+        return self._recorded_inputs.servos()
+
+    def write(self, command: JointCommand) -> None:
         """Nobody obeys."""

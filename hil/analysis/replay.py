@@ -33,7 +33,7 @@ Rows = NDArray[np.void]
 Progress = Callable[[int, int], None]
 
 # What Safe alone decides, whatever the stages have taken in before.
-IN_SAFE = ("safe", "cut", "valves", "set_speed_radps")
+IN_SAFE = ("safe", "cut", "valves", "set_speed_radps", "servos_cut")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.messages.layout import Layout
+
+_DEG = 180.0 / math.pi
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,11 @@ def quantities(layout: Layout, states: str, fields: Collection[str]) -> Iterator
     yield Quantity("set speed of the wheels [rad/s]", lambda row: _range(row["set_speed_radps"]))
     for place, wheel in enumerate(layout.wheels):
         yield Quantity(f"speed of {wheel} [rad/s]", partial(_element, "wheel_speed_radps", (place,), 1.0, 2))
+    if layout.servos:
+        yield _yes_or_no("servos cut", "servos_cut")
+    for place, joint in enumerate(layout.servos):
+        yield Quantity(f"{joint} set [deg]", partial(_element, "set_servo_angle_rad", (place,), _DEG, 1))
+        yield Quantity(f"{joint} [deg]", partial(_element, "servo_angle_rad", (place,), _DEG, 1))
     yield Quantity("speed of the rover, by the twin [m/s]", lambda row: _number(row["speed_mps"], 3))
     if layout.channels:
         yield Quantity("sum of the forces [N]", lambda row: _number(row["force_sum_N"], 1))
@@ -65,6 +73,8 @@ def _ages(layout: Layout, fields: Collection[str]) -> Iterator[Quantity]:
     yield _age("age of the wheel speeds [ms]", "drives_t_ns")
     if "valves" in layout.links:
         yield _age("age of the valves' answer [ms]", "valves_t_ns")
+    if layout.servos:
+        yield _age("age of the driven joints' angles [ms]", "servos_t_ns")
 
 
 def _age(name: str, field: str) -> Quantity:

@@ -223,6 +223,12 @@ def _of_commands(rows: Recorded, events: NDArray[np.void], config: Config) -> li
             valves_ns, why = _periods_ns(devices.valves.rate_hz), "two periods of devices.valves.rate_hz, "
         checks.append(command_checks.confirmed_in_order("valves", rows, events))
         checks.append(command_checks.confirmed_in_time("valves", rows, switched, quick_ns + valves_ns, why))
+    if "servos" in config.layout.links:
+        servos_ns, why, held = 0, "", ("servos_cut", "set_servo_angle_rad")
+        if config.rig != "simulated":
+            servos_ns, why = round(config.limits.servos_age_ms * 1e6), "limits.servos_age_ms, "
+        checks.append(command_checks.confirmed_in_order("servos", rows, events))
+        checks.append(command_checks.confirmed_in_time("servos", rows, held, quick_ns + servos_ns, why))
     return [
         *checks,
         command_checks.cut_in_safe(rows),

@@ -20,7 +20,7 @@ def simulated_rig_io(layout: Layout, simulated_rig: InProcessRig, operator: Oper
     links = layout.links
     daq, valves = simulated_rig.daq if "daq" in links else None, simulated_rig.valves if "valves" in links else None
     drives, loads, instruments = simulated_rig.drives, simulated_rig.loads, simulated_rig.instruments
-    return RigIO(layout, daq, drives, valves, operator, loads, instruments)
+    return RigIO(layout, daq, drives, valves, operator, loads, instruments, simulated_rig.servos)
 
 
 def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | float | int]:

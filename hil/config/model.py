@@ -49,6 +49,7 @@ from hil.config.schema.trial import QualityConfig, TrialConfig
 from hil.config.schema.walk import WalkConfig
 from hil.config.yaml_io import write_yaml
 from hil.messages.layout import SAMPLED, Layout, layout_of
+from models.rover.locks import with_joints_at
 from models.rover.parameters import Parameters
 
 # Key of an experiment's section where that is not its name.
@@ -183,6 +184,11 @@ class UncheckedConfig(Section):
     def rover_parameters(self) -> Parameters:
         """The rover in the models' units, whose driven joints turn. Raises ValueError as `RoverConfig.parameters`."""
         return self.rover.parameters(self.driven)
+
+    def held_rover_parameters(self) -> Parameters:
+        """The same with its driven joints locked at their start angles. Raises ValueError likewise."""
+        angles = tuple((joint.name, joint.start_rad) for joint in self.driven_joints)
+        return with_joints_at(self.rover.parameters(), angles) if angles else self.rover.parameters()
 
     @property
     def load_reading(self) -> LoadReading:

@@ -25,4 +25,6 @@ class DirectSetPoints:
         prediction: Prediction,  # noqa: ARG002
     ) -> SetPoints:
         """The set-points of this tick."""
-        return SetPoints(goal.state, goal.cut, goal.speed_radps, goal.valves, duty=goal.duty)
+        return SetPoints(
+            goal.state, goal.cut, goal.speed_radps, goal.valves, duty=goal.duty, joint_angle_rad=goal.joint_angle_rad
+        )

@@ -93,8 +93,9 @@ class HoldLine:
             ]
         )
         return SetPoints(
-            drive.state, False, self._last, drive.valves, drive.regulators_Pa, drive.duty, loads=drive.loads
-        )
+            drive.state, False, self._last, drive.valves, drive.regulators_Pa, drive.duty, loads=drive.loads,
+            joint_angle_rad=drive.joint_angle_rad,
+        )  # fmt: skip
 
     def _turn_radps(self, goal: Goal, speeds: tuple[float, ...], prediction: Prediction) -> float:
         """How much faster the starboard wheels are to turn than the mean [rad/s]."""

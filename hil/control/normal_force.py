@@ -128,4 +128,7 @@ def _with_loads(
     drive: SetPoints, valves: ValveSet, regulators_Pa: tuple[float, ...], loads: LoadSetPoints
 ) -> SetPoints:
     """The drives' set-points, and those of the cylinders."""
-    return SetPoints(drive.state, drive.cut, drive.speed_radps, valves, regulators_Pa, drive.duty, loads)
+    return SetPoints(
+        drive.state, drive.cut, drive.speed_radps, valves, regulators_Pa, drive.duty, loads,
+        joint_angle_rad=drive.joint_angle_rad,
+    )  # fmt: skip

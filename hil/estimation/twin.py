@@ -21,6 +21,7 @@ from models.impact import pair_energy
 from models.kernels.bound import BoundArguments, call_at, unpack
 from models.kernels.compiled import FloatArray, IntArray, compile_for, kernel
 from models.plant import RigParameters
+from models.rover.locks import held_rover
 from models.rover.reduction import Chain
 from models.validity import TILT, VALIDITIES
 from models.vehicle import VehicleModel, VehicleState, address_of_run
@@ -108,6 +109,7 @@ class RoverTwin:
         self._obstacle = None if vehicle.obstacle is None else vehicle.obstacle._replace(plate=None)
         self._hit = self._obstacle is None
         self._state.drives.cut[:] = 0.0
+        self._driven = [servo.joint for servo in nominal.servos]
         self._back, self._pull_unknown = nominal.drawbar.backwards(), pull_unknown
         self._pressure_Pa: Sequence[Sequence[float]] = ()
         self._angles_rad: ByServo = ()
@@ -218,8 +220,8 @@ class RoverTwin:
         """
         if self._obstacle is None or not math.isfinite(self.energy_at_impact_J):
             return math.nan
-        q, v = self._rover.own_configuration(self._q_at_impact), self._rover.own_speeds(self._v_at_impact)
-        return effective_kinetic_energy_on_ground(self._rover, q, v, self._obstacle.angle)[0]
+        rover, q, v = held_rover(self._rover, self._q_at_impact, self._v_at_impact, self._driven)
+        return effective_kinetic_energy_on_ground(rover, q, v, self._obstacle.angle)[0]
 
     def _take_speeds(self, speeds_radps: ByWheel) -> None:
         """Use the measured speeds; others than finite ones are left out."""
@@ -283,7 +285,7 @@ def _predict(twin: BoundArguments[_Twin], run: int, steps: int, dt: float) -> No
         out[motion + _POSE + i] = state.q[i]
     for i in range(joints.size):
         out[motion + _JOINTS + i] = state.q[joints[i]]
-    out[_T_C], out[_TIME_LEFT] = _impact_ahead(vehicle.obstacle, vehicle.chain, state, rows)
+    out[_T_C], out[_TIME_LEFT] = _impact_ahead(vehicle.obstacle, vehicle.servos, vehicle.chain, state, rows)
     out[_SPEED] = state.v[0]
     check_invariants(invariants, vehicle, state, steps * dt)
     for i in range(invariants.found.size):
@@ -317,12 +319,12 @@ def _load_state(mounts: CylinderMounts, state: VehicleState, out: FloatArray, fi
 
 @kernel
 def _impact_ahead(
-    obstacle: Obstacle | None, chain: Chain, state: VehicleState, rows: FloatArray
+    obstacle: Obstacle | None, servos: JointServos | None, chain: Chain, state: VehicleState, rows: FloatArray
 ) -> tuple[float, float]:
     """T_c [J] and the time to impact [s]."""
     if obstacle is None:
         return np.nan, np.inf
-    energy, time_left = pair_energy(chain, state.q, state.v, obstacle.angle, rows, state.work), np.inf
+    energy, time_left = pair_energy(chain, state.q, state.v, obstacle.angle, rows, state.work, servos), np.inf
     for wheel in range(2):
         approach = 0.0
         for a in range(state.v.size):

@@ -35,6 +35,8 @@ class Fault(IntEnum):
     OUTSIDE_MODEL = 32
     MEASURED_MOTION = 33
     IMPLAUSIBLE_VALUE = 34
+    JOINT_NOT_FOLLOWING = 35
+    JOINT_OUT_OF_RANGE = 36
 
 
 class Alarm(NamedTuple):

@@ -52,7 +52,7 @@ class Cycle:
         timer.end_stage()
         goal = timer.timed(self.experiment.decide(samples, estimate, prediction, self.safety.safe))
         set_points = timer.timed(self.controller.control(goal, samples, estimate, prediction))
-        command = timer.timed(self.limiter.check(tick, set_points))
+        command = timer.timed(self.limiter.check(tick, set_points, samples.servos))
         self.rig_io.command(tick.t_ns, command)
         self.safety.record_command(tick.t_ns, command)
         timer.end_stage()

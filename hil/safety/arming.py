@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,10 +57,28 @@ def arming_checks(rig: Rig, samples: Samples, estimate: Estimate, faults: Sequen
         checks.append(_confirmed("valves", valves.acknowledged_ns, "all off"))
     return [
         *checks,
+        *servo_checks(rig, samples),
         *sensor_checks(limits, rig.layout.channels, estimate),
         standing_check(rig, estimate.wheel_speed_radps),
         *pressure_checks(rig, valves),
     ]
+
+
+def servo_checks(rig: Rig, samples: Samples) -> list[Check]:
+    """Whether the angles of the driven joints are recent and within their ranges, and their servos hold them."""
+    angles = samples.servos
+    if angles is None:
+        return []
+    checks = [
+        _fresh("servos", samples.t_ns - angles.t_ns, rig.limits.servos_age_ms),
+        _confirmed("servos", angles.acknowledged_ns, "hold"),
+    ]
+    to_do = "turn the joint back into its range by hand, power off; if it is there, look at its encoder and its zero"
+    for joint, angle_rad in zip(rig.config.driven_joints, angles.angle_rad, strict=True):
+        low, high, angle = (math.degrees(one) for one in (joint.low_rad, joint.high_rad, angle_rad))
+        ok, allowed = low <= angle <= high, f"{low:g} to {high:g} deg (servos.joints)"
+        checks.append(Check(f"joint {joint.name}", ok, f"{angle:.1f} deg", allowed, to_do))
+    return checks
 
 
 def load_checks(limits: LimitsConfig, samples: Samples, estimate: Estimate, standing_N: float) -> list[Check]:

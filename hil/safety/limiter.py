@@ -6,21 +6,23 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING
 
-from drivers.messages import ValveSet
+from drivers.messages import JointSample, ValveSet
 from hil.config.schema.equipment import LimitsConfig
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import CLAMPS_ALLOWED
 from hil.messages.stages import Command, SetPoints, Tick
 from hil.safety.monitor import SafetyMonitor
+from hil.safety.servo_limiter import LimitedAngles, ServoLimiter
 
 if TYPE_CHECKING:
     from hil.config.rig import Rig
 
 _SECOND_NS = 1_000_000_000
+_NO_SERVOS = LimitedAngles((), cut=False)
 
 
 class Limiter:
-    """Clamps speed and its change, limits the valves, cuts while Safe is latched, and last checks for finite numbers.
+    """Clamps speed and its change, limits valves and driven joints, cuts in Safe, and last checks for finite numbers.
 
     Args:
         config: holds the limits.
@@ -41,12 +43,14 @@ class Limiter:
         self._duty_zero = layout.zero_speeds if layout.open_loop else ()
         self._last, self._number = self._zero_speeds, 0
         self._row = 0
+        self._servos = ServoLimiter(rig.config.driven_joints, rig.rate_hz) if layout.servos else None
         self.clamped = 0
 
-    def check(self, tick: Tick, asked: SetPoints) -> Command:
-        """The command that may go out in this tick."""
+    def check(self, tick: Tick, asked: SetPoints, angles: JointSample | None = None) -> Command:
+        """The command that may go out in this tick; `angles` are the newest of the driven joints."""
         # a skipped period is time, too: a ramp that is within the limit goes on where it would be by now
-        step, self._number = self._step * max(1, tick.number - self._number), tick.number
+        periods, self._number = max(1, tick.number - self._number), tick.number
+        step = self._step * periods
         if asked.cut:
             speeds = self._zero_speeds
         else:
@@ -56,6 +60,10 @@ class Limiter:
         if asked.valves and asked.valves != self._valves_off:
             valves = one_way_each(asked.valves)
             clamped = clamped or valves != asked.valves
+        joints = _NO_SERVOS
+        if self._servos is not None:
+            joints = self._servos.limited(periods, asked.joint_angle_rad, angles, cut=self._safety.safe)
+            clamped = clamped or joints.clamped
         self._row = self._row + 1 if clamped else 0
         self.clamped += clamped
         if self._row > CLAMPS_ALLOWED:
@@ -64,6 +72,9 @@ class Limiter:
         if not math.isfinite(sum(speeds) + sum(asked.duty)):
             detail = f"limiter: wheel speeds {asked.speed_radps}{asked.duty or ''} are not finite"
             self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, math.nan, self._limit, detail)
+        if not joints.finite:
+            detail = f"limiter: angles {asked.joint_angle_rad} of the driven joints are not finite"
+            self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, math.nan, math.nan, detail)
         safe = self._safety.safe
         cut = safe or asked.cut
         self._last = self._zero_speeds if cut else speeds
@@ -78,6 +89,8 @@ class Limiter:
             duty=self._duty_zero if cut else tuple([_clamped(duty, -1.0, 1.0) for duty in asked.duty]),
             loads=asked.loads,
             trigger=asked.trigger and not safe,
+            joint_angle_rad=joints.angle_rad,
+            servos_cut=joints.cut or (safe and self._servos is not None),
         )
 
     def _pressures(self, safe: bool, asked_Pa: tuple[float, ...]) -> tuple[float, ...]:

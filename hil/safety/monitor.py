@@ -20,6 +20,7 @@ from hil.safety.fault_table import FAULT_TABLE, warnings_for
 from hil.safety.instrument_monitor import InstrumentMonitor
 from hil.safety.instrument_source import InstrumentSource
 from hil.safety.measured_monitor import MeasuredMonitor
+from hil.safety.servo_monitor import ServoMonitor
 from hil.safety.valve_monitor import ValveMonitor
 from models.validity import VALIDITIES
 
@@ -60,7 +61,9 @@ class SafetyMonitor:
         self._loads = BlockMonitor("load channels", limits.loads_age_ms, layout.loads, frozen, load_setting)
         valves_age_ms = limits.valves_age_ms if "valves" in layout.links else math.inf
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
-        self._valves, self._measured = ValveMonitor(rig), MeasuredMonitor(layout, limits)
+        self._valves, self._servos = ValveMonitor(rig), ServoMonitor(config)
+        monitors = MeasuredMonitor(layout, limits), self._servos
+        self._watching = [monitor for monitor in monitors if monitor.watched]
         self._residuals = TickResiduals(config.residuals, layout, rig.rate_hz)
         self.instruments = InstrumentMonitor([InstrumentSource(role, config) for role in layout.instruments])
         self._answered_ns, self._bad_answers = -1, 0
@@ -71,7 +74,7 @@ class SafetyMonitor:
 
     @property
     def safe(self) -> bool:
-        """Latched: drives cut, valves off."""
+        """Latched: drives and servos cut, valves off."""
         return bool(self.events)
 
     @property
@@ -113,6 +116,8 @@ class SafetyMonitor:
             self._residuals.record_command(command)
         if self.instruments.watched:
             self.instruments.record_command(command.cut)
+        if self._servos.watched:
+            self._servos.record_command(command)
 
     def check(self, tick: int, samples: Samples, estimate: Estimate, prediction: Prediction) -> None:
         """Compare this tick's values with their limits, and check for an operator's E-stop."""
@@ -149,8 +154,8 @@ class SafetyMonitor:
             value, limit = prediction.outside_value, prediction.outside_limit
             detail = f"rover twin: {validity.words(value, limit)} ({', '.join(validity.keys)})"
             self.latch(Fault.OUTSIDE_MODEL, tick, t_ns, value, limit, detail)
-        if self._measured.watched:
-            self._measured.check(samples, partial(self._latch_now, tick, t_ns))
+        for monitor in self._watching:
+            monitor.check(samples, partial(self._latch_now, tick, t_ns))
         if self.instruments.watched:
             latch, mark = (partial(report, tick, t_ns) for report in (self._latch_now, self._mark))
             self.instruments.check(samples, prediction, latch, mark)

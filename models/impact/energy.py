@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
+from models.actuators.servo import JointServos
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work, fill_mass_matrix, place_bodies
 from models.rover.factor import factorise, half_solve
@@ -16,6 +17,8 @@ from models.rover.reduction import Chain
 
 # Rows count as dependent where an eigenvalue of their mobility, scaled to a unit diagonal, is below this.
 DEPENDENT = 1e-10
+# Inertia of a joint that a servo holds [kg m^2]: no impact turns it.
+HELD = 1e9
 
 
 class Projectors(NamedTuple):
@@ -103,7 +106,15 @@ def _constrained(M: FloatArray, J: FloatArray, v: FloatArray) -> tuple[FloatArra
 
 
 @kernel
-def pair_energy(chain: Chain, q: FloatArray, v: FloatArray, angle: float, rows: FloatArray, work: Work) -> float:
+def pair_energy(
+    chain: Chain,
+    q: FloatArray,
+    v: FloatArray,
+    angle: float,
+    rows: FloatArray,
+    work: Work,
+    servos: JointServos | None = None,
+) -> float:
     """T_c [J] of the rover's first two wheels against a plane at `angle` [rad], in closed form for two contacts.
 
     The same number as `effective_kinetic_energy` with `Rover.impact_jacobian`, for use in every tick.
@@ -115,9 +126,13 @@ def pair_energy(chain: Chain, q: FloatArray, v: FloatArray, angle: float, rows: 
         angle: inclination of the plane [rad].
         rows: (2, speeds) scratch; left with the Jacobian J_c.
         work: scratch of the rover.
+        servos: of driven joints, which hold in the impact; None: all joints are free.
     """
     place_bodies(chain, q, work)
     fill_mass_matrix(chain, work)
+    if servos is not None:
+        for speed in servos.speed:
+            work.mass_matrix[speed, speed] += HELD
     factorise(chain, work.mass_matrix)
     for wheel in range(2):
         approach_row(chain, work, chain.wheel_body[wheel], angle, rows[wheel])

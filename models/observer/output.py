@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.actuators.servo import JointServos
 from models.impact import pair_energy
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
@@ -102,6 +103,7 @@ class Outputs(NamedTuple):
         reading: (ROLES, channels) of each instrument the reading to be taken; what it does not measure stays 0.
         kept: see the places above.
         values, deviations: see the places above.
+        servos: of the twin, or None.
     """
 
     observer: Observer
@@ -119,9 +121,17 @@ class Outputs(NamedTuple):
     kept: FloatArray
     values: FloatArray
     deviations: FloatArray
+    servos: JointServos | None = None
 
 
-def make_outputs(observer: Observer, model: OutputModel, chain: Chain, state: VehicleState, work: Work) -> Outputs:
+def make_outputs(
+    observer: Observer,
+    model: OutputModel,
+    chain: Chain,
+    state: VehicleState,
+    work: Work,
+    servos: JointServos | None = None,
+) -> Outputs:
     """Allocate the results of a filter beside this state of the twin."""
     wheels, joints = model.wheel_place.shape[0], model.joint_place.size
     kept = np.array([0.0, -1.0, -1.0, 0.0])
@@ -129,7 +139,7 @@ def make_outputs(observer: Observer, model: OutputModel, chain: Chain, state: Ve
         observer, model, chain, state, work, np.zeros((2, state.v.size)), np.zeros(state.q.size),
         np.zeros(state.v.size), np.zeros(ANGLES + joints), np.zeros(STATES), np.zeros((3, STATES)),
         np.zeros(observer.now.last.shape), kept, np.zeros(VALUES_BY_WHEEL + 3 * wheels + joints),
-        np.zeros(DEVIATIONS_BY_WHEEL + 3 * wheels + joints),
+        np.zeros(DEVIATIONS_BY_WHEEL + 3 * wheels + joints), servos,
     )  # fmt: skip
 
 
@@ -334,7 +344,7 @@ def _look_ahead(outputs: Outputs) -> None:
     o, model, state, x, h = outputs.observer, outputs.model, outputs.state, outputs.x, outputs.h
     q, v, rows, out, sd, P = outputs.q, outputs.v, outputs.rows, outputs.values, outputs.deviations, o.now.P
     base = o.scratch.base
-    out[ENERGY] = pair_energy(outputs.chain, q, v, model.angle, rows, outputs.work)
+    out[ENERGY] = pair_energy(outputs.chain, q, v, model.angle, rows, outputs.work, outputs.servos)
     out[GAP], out[TIME_LEFT], sd[GAP], sd[TIME_LEFT] = np.inf, np.inf, 0.0, np.inf
     mean, spread = 0.0, 0.0
     for wheel in range(2):

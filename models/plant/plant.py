@@ -36,6 +36,7 @@ from models.plant.sensing import make_sensing
 from models.plant.towing import ROUND_NS, Traction, make_tow
 from models.plant.validity_watch import Outside, ValidityWatch
 from models.plant.veer import Veer
+from models.rover.locks import held_rover
 from models.validity import TILT, VALIDITIES
 from models.vehicle import address_of_run
 from models.vehicle.energy import Energies, EnergyMeter
@@ -325,8 +326,8 @@ class Plant:
     def _on_ground(self, q: FloatArray, v: FloatArray) -> float:
         if self.parameters.obstacle is None:
             return math.nan
-        q, v = self.rover.own_configuration(q), self.rover.own_speeds(v)
-        return effective_kinetic_energy_on_ground(self.rover, q, v, self.parameters.obstacle.angle)[0]
+        rover, q, v = held_rover(self.rover, q, v, [servo.joint for servo in self.parameters.servos])
+        return effective_kinetic_energy_on_ground(rover, q, v, self.parameters.obstacle.angle)[0]
 
     def energies(self) -> Energies:
         """Energies of the rig now, and work and losses since it was built [J].
@@ -341,9 +342,9 @@ class Plant:
     def _effective_kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         if self.parameters.obstacle is None:
             return math.nan
-        q, v = self.rover.own_configuration(q), self.rover.own_speeds(v)
-        jacobian = self.rover.impact_jacobian(q, self.parameters.obstacle.angle)
-        return effective_kinetic_energy(self.rover.mass_matrix(q), jacobian, v)
+        rover, q, v = held_rover(self.rover, q, v, [servo.joint for servo in self.parameters.servos])
+        jacobian = rover.impact_jacobian(q, self.parameters.obstacle.angle)
+        return effective_kinetic_energy(rover.mass_matrix(q), jacobian, v)
 
     def _renew_noise(self, sensing: Sensing, used: int) -> None:
         while used > 0:  # in place, up to the ring's end, and from its start

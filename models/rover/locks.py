@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from models.rover.parameters import STEERING, Parameters
 from models.rover.tree import Tree
+
+if TYPE_CHECKING:
+    from models.kernels.compiled import FloatArray
+    from models.rover.rover import Rover  # imports kernels, which a config does without
 
 
 @functools.lru_cache(maxsize=64)
@@ -49,6 +56,26 @@ def with_joints_at(rover: Parameters, angles: tuple[tuple[str, float], ...]) -> 
     """A rover of the same numbers, with joints locked at these angles [rad]."""
     numbers = {name: getattr(rover, name) for name in rover.quantities()}
     return locked(type(rover), angles)(**numbers)  # type: ignore[arg-type]  # a class can be hashed
+
+
+def held_rover(
+    rover: Rover, q: FloatArray, v: FloatArray, joints: Sequence[str]
+) -> tuple[Rover, FloatArray, FloatArray]:
+    """A rover with joints locked where they are, and its configuration (nq,) and velocity (nv,).
+
+    Args:
+        rover: with these joints free.
+        q: configuration over all joints that turn, as models.vehicle.VehicleState has it.
+        v: velocity, likewise; how fast these joints turn is left out.
+        joints: to lock.
+    """
+    q, v = rover.own_configuration(q), rover.own_speeds(v)
+    if not joints:
+        return rover, q, v
+    place = {name: 6 + number for number, name in enumerate(rover.joint_names)}
+    held = rover.with_locks({name: float(q[place[name] + 1]) for name in joints})
+    left = [place[name] for name in held.joint_names]
+    return held, np.concatenate([q[:7], q[[k + 1 for k in left]]]), np.concatenate([v[:6], v[left]])
 
 
 def _made_again(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.actuators.servo import JointServos
 from models.actuators.stops import JointStops
 from models.contact.obstacle import Obstacle, ObstacleContact
 from models.kernels.compiled import FloatArray, kernel
@@ -104,10 +105,20 @@ def check_invariants(invariants: Invariants, vehicle: VehicleModel, state: Vehic
         _note(invariants, TILT, math.degrees(math.acos(min(max(1.0 - 2.0 * (x * x + y * y), -1.0), 1.0))), span)
     _note_edge(invariants, vehicle.terrain, vehicle.chain, state, span)
     _note(invariants, STOPPED, math.degrees(_beyond_stops(vehicle.stops, state.q)), span)
-    driven = touched == 0.0 and abs(rim) > SLOWEST_RIM_MPS
+    driven = touched == 0.0 and abs(rim) > SLOWEST_RIM_MPS and not _turned_by_servos(vehicle.servos, state.v)
     _note(invariants, TRAVEL, 1.0 - state.v[0] / rim if driven else 0.0, span)
     _note(invariants, SPEED, _length(state.v, 0), span)
     _note(invariants, ROTATION, _length(state.v, 3), span)
+
+
+@kernel
+def _turned_by_servos(servos: JointServos | None, v: FloatArray) -> bool:
+    """Whether a driven joint turns: legs then move the body beside the wheels, and its slip says nothing."""
+    turned = False
+    if servos is not None:
+        for speed in servos.speed:
+            turned = turned or abs(v[speed]) > STANDS_RADPS
+    return turned
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivers.sim.rig import DRIVES_TIMEOUT_NS
+from drivers.sim.rig import DRIVES_TIMEOUT_NS, SERVOS_TIMEOUT_NS
 from hil.app.faults.case import Expected
 from hil.app.faults.faulty_device import DeviceFault
 from hil.config import Config
@@ -18,11 +18,16 @@ from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 CLIPPING = 1e6
 # With it a speed is finite, and the state of the twin that follows from it is not.
 OVERFLOWING = 1e300
+# Devices that stop by themselves once they get no command.
+_DEAD_MAN_NS = {"drives": DRIVES_TIMEOUT_NS, "servos": SERVOS_TIMEOUT_NS}
 _STALE = frozenset({Fault.SENSOR_STALE})
 # What a plausible wrong reading, or one that is lost now and then, may lead to; it may also lead to nothing.
 _SAMPLES = frozenset({Fault.SENSOR_DROPOUT, Fault.SENSOR_STALE, Fault.ADC_SATURATED, Fault.SEQUENCE_GAP})
 _SPEEDS = frozenset({Fault.SENSOR_STALE, Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT, Fault.OUTSIDE_MODEL})
-_SUSPECT = {"daq": _SAMPLES, "loads": _SAMPLES, "drives": _SPEEDS, "valves": _SPEEDS | {Fault.VALVE_STUCK}}
+_ANGLES = _SPEEDS | {Fault.JOINT_NOT_FOLLOWING, Fault.JOINT_OUT_OF_RANGE}
+_SUSPECT = {
+    "daq": _SAMPLES, "loads": _SAMPLES, "drives": _SPEEDS, "valves": _SPEEDS | {Fault.VALVE_STUCK}, "servos": _ANGLES,
+}  # fmt: skip
 
 
 class Expectations:
@@ -105,7 +110,7 @@ class Expectations:
             ]
         else:
             faults.append(
-                (Fault.SAMPLE_NOT_FINITE if device == "drives" else Fault.IMPLAUSIBLE_VALUE, DeviceFault("garbage"))
+                (Fault.IMPLAUSIBLE_VALUE if device == "valves" else Fault.SAMPLE_NOT_FINITE, DeviceFault("garbage"))
             )
         if device == "drives":
             faults.append((Fault.MODEL_NOT_FINITE, DeviceFault("wrong", factor=OVERFLOWING)))
@@ -141,9 +146,9 @@ class Expectations:
     def _stopped_ms(self, device: str, fault: DeviceFault, detect_ms: float) -> float:
         """Longest time until the drives are cut [ms]: the detection, the link's own delay, and what the fault adds.
 
-        Drives that take no command stop by their own time-out. A command that is under way on a delayed link cannot be
-        called back: the cut arrives behind it.
+        Drives and servos that take no command stop by their own time-out. A command that is under way on a delayed link
+        cannot be called back: the cut arrives behind it.
         """
-        late_ms = fault.ms if device == "drives" and fault.kind == "delayed" else 0.0
-        timeout_ms = DRIVES_TIMEOUT_NS * 1e-6 if device == "drives" else 0.0
+        late_ms = fault.ms if device in _DEAD_MAN_NS and fault.kind == "delayed" else 0.0
+        timeout_ms = _DEAD_MAN_NS.get(device, 0) * 1e-6
         return max(detect_ms + self._delay_ms + late_ms, timeout_ms)

@@ -5,8 +5,8 @@ drivers.ni.simulated) have those of them that apply to bytes, under the same nam
 library can have.
 
 off           the device returns no samples and ignores commands
-stuck         the device ignores commands, and its readings freeze: drives repeat their last sample, time included,
-              sensors and valves repeat its numbers with new times
+stuck         the device ignores commands, and its readings freeze: drives and servos repeat their last sample, time
+              included, sensors and valves repeat its numbers with new times
 garbage       the readings are not finite
 wrong         the readings are plausible and wrong: multiplied by `factor`
 slow          the device returns one sample in `every` and drops the others
@@ -28,13 +28,13 @@ import msgspec
 import numpy as np
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveSample, Reading, ValveSample
+from drivers.messages import DaqBlock, DriveSample, JointSample, Reading, ValveSample
 
 FaultKind = Literal["off", "stuck", "garbage", "wrong", "slow", "delayed", "intermittent", "swapped", "jump"]
 # Kinds of an instrument of motion, and of any device.
 MOTION_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 KINDS = MOTION_KINDS[:-2]
-S = TypeVar("S", DaqBlock, DriveSample, ValveSample, Reading)
+S = TypeVar("S", DaqBlock, DriveSample, ValveSample, Reading, JointSample)
 C = TypeVar("C")
 
 
@@ -182,6 +182,8 @@ def _scaled(sample: S, factor: float) -> S:
         return msgspec.structs.replace(sample, values=sample.values * factor)
     if isinstance(sample, DriveSample):
         return msgspec.structs.replace(sample, speed_radps=tuple([each * factor for each in sample.speed_radps]))
+    if isinstance(sample, JointSample):
+        return msgspec.structs.replace(sample, angle_rad=tuple([each * factor for each in sample.angle_rad]))
     if isinstance(sample, Reading):
         return msgspec.structs.replace(sample, value=tuple([each * factor for each in sample.value]))
     pressures = tuple([(extend * factor, retract * factor) for extend, retract in sample.pressure_Pa])

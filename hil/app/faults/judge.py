@@ -134,6 +134,8 @@ def unsafe(run: LockstepResult) -> Iterator[str]:
         yield "the drives have power at the end"
     if rig.powered:
         yield "a valve has power at the end"
+    if rig.held:
+        yield "the servos have power at the end"
     fastest = float(np.abs(rig.plant.wheel_speed).max())
     stood_ns = rig.plant.t_ns - rig.cut_ns
     if rig.cut_ns >= 0 and stood_ns > STANDING_AFTER_NS and not fastest <= STANDING_RADPS:
@@ -164,6 +166,8 @@ def _after_the_fault(after: str, later: NDArray[np.void]) -> Iterator[str]:
         yield f"{after} Safe was not latched"
     if not (later["cut"] == 1).all():
         yield f"{after} the drives were not cut in every tick"
+    if "servos_cut" in (later.dtype.names or ()) and not (later["servos_cut"] == 1).all():
+        yield f"{after} the servos were not cut in every tick"
     if "valves" in (later.dtype.names or ()) and later["valves"].any():
         yield f"{after} a valve was powered"
     if not np.isin(later["state"][1:], (State.IDLE, State.DONE, State.ABORTED)).all():

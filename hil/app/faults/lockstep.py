@@ -136,13 +136,17 @@ class LockstepRun:
         self.config, self._folder, self._stopped_after_s = config, folder, stopped_after_s
         self.rig = Rig(config)
         self.simulated_rig = rig = build_simulated_rig(self.rig)
-        made = {"daq": rig.daq, "drives": rig.drives, "valves": rig.valves, "loads": rig.loads, **rig.instruments}
+        made = {"daq": rig.daq, "drives": rig.drives, "valves": rig.valves, "loads": rig.loads}
+        made |= {"servos": rig.servos, **rig.instruments}
         self.devices: dict[str, FaultyDevice[Any, Any]] = {
             name: FaultyDevice(made[name]) for name in config.layout.links
         }
         daq, valves, loads = (self.devices.get(name) for name in ("daq", "valves", "loads"))
         instruments = {role: self.devices[role] for role in config.layout.instruments}
-        rig_io = RigIO(config.layout, daq, self.devices["drives"], valves, loads=loads, instruments=instruments)
+        rig_io = RigIO(
+            config.layout, daq, self.devices["drives"], valves, loads=loads, instruments=instruments,
+            servos=self.devices.get("servos"),
+        )  # fmt: skip
         self._writer = None if folder is None else open_writer(folder, config, record_meta(config))
         self._memory = MemorySink(config.layout)
         cycle = build_cycle(self.rig, rig_io, self._writer or self._memory, None)
@@ -194,7 +198,7 @@ class LockstepRun:
 
         def settled() -> bool:
             under_way = any(device.commands_under_way for device in self.devices.values())
-            return not (rig.driven or rig.powered or under_way)
+            return not (rig.driven or rig.powered or rig.held or under_way)
 
         while not settled() and rig.plant.t_ns < until_ns:
             rig.advance(rig.plant.t_ns + period_ns)

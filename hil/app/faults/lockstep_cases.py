@@ -19,7 +19,7 @@ import numpy as np
 
 from drivers.host import Computer
 from drivers.interfaces import DeviceError
-from drivers.sim.rig import DRIVES_TIMEOUT_NS
+from drivers.sim.rig import DRIVES_TIMEOUT_NS, SERVOS_TIMEOUT_NS
 from hil.app.console import Console
 from hil.app.faults.case import LOCKSTEP, Case, Expected, InjectionOutcome
 from hil.app.faults.expectation import Expectations
@@ -78,7 +78,7 @@ def _observed(run: LockstepResult, expected: Expected) -> Observation:
 
 
 def reaction_ms(run: LockstepResult) -> float | None:
-    """From the injection until Safe is latched and the simulated drives and valves are without power [ms].
+    """From the injection until Safe is latched and the simulated drives, servos and valves are without power [ms].
 
     None: it did not go to Safe.
     """
@@ -86,7 +86,7 @@ def reaction_ms(run: LockstepResult) -> float | None:
     if not len(faults):
         return None
     safe_ns = int(faults["reaction_tick"][0]) * 1_000_000_000 // run.config.loop.rate_hz
-    return (max(safe_ns, run.rig.cut_ns, run.rig.off_ns) - run.injected_ns) * 1e-6
+    return (max(safe_ns, run.rig.cut_ns, run.rig.off_ns, run.rig.released_ns) - run.injected_ns) * 1e-6
 
 
 class LockstepCases:
@@ -139,9 +139,9 @@ class LockstepCases:
         for stage, method in METHODS:
             expected, name = expect(Fault.EXCEPTION), f"{stage}.{method}"
             rows.append((Fault.EXCEPTION, "exception", name, raising(stage, method), expected))
-        for device in [name for name in self._config.layout.links if name in ("drives", "valves")]:
-            # drives take no command any more: their own time-out stops them
-            own_ms = DRIVES_TIMEOUT_NS * 1e-6 if device == "drives" else 0.0
+        for device in [name for name in self._config.layout.links if name in ("drives", "valves", "servos")]:
+            # drives and servos take no command any more: their own time-out stops them
+            own_ms = {"drives": DRIVES_TIMEOUT_NS, "servos": SERVOS_TIMEOUT_NS}.get(device, 0) * 1e-6
             expected = expect(FAULT_IN_SAFE, Fault.EXCEPTION, own_ms)
             rows.append((FAULT_IN_SAFE, "raises on every call", device, partial(_close, device), expected))
         stop, lifted, beyond = Fault.STOP_BY_OPERATOR, Fault.OUTSIDE_MODEL, Fault.COMMAND_OUT_OF_LIMIT

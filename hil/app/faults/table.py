@@ -16,6 +16,7 @@ from hil.app.faults.lockstep import state_ticks
 from hil.app.faults.lockstep_cases import LockstepCases
 from hil.app.faults.process_cases import process_cases
 from hil.app.faults.protocol_cases import protocol_cases
+from hil.app.faults.servo_cases import servo_cases
 from hil.config import Config
 from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE
@@ -48,6 +49,7 @@ def all_cases(config: Config, whole: Config) -> Iterator[Case]:
     yield from LockstepCases(config, states).every()
     yield from LockstepCases(whole, state_ticks(whole, WHOLE_S)).implausible()
     yield from cylinder_cases()
+    yield from servo_cases()
     yield from instrument_cases(config, states)
     yield from command_cases(config)
     yield from config_cases(config)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar, NamedTuple, Protocol
 
+from hil.config.driven_joints import DrivenJoint
 from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.equipment import LimitsConfig, RecordConfig
@@ -72,6 +73,10 @@ class WholeConfig(Protocol):
     @property
     def wheel_radius_m(self) -> float:
         """Rolling radius of the wheels."""
+
+    @property
+    def driven_joints(self) -> tuple[DrivenJoint, ...]:
+        """Joints that servos drive."""
 
     @property
     def motion(self) -> MotionConfig | None:

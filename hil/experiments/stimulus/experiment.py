@@ -1,4 +1,4 @@
-"""Plays the table of the config: speeds of the rims and valves over time, over open ground."""
+"""Plays the table of the config: speeds of the rims, angles of driven joints and valves over time, over open ground."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
-from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
+from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
 from hil.recording.stored_rows import in_blocks
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Time recorded after the table, drives cut.
 AFTER_NS = 500_000_000
+# Share of its rate with which a driven joint turns to the next row, where rows are held.
+OF_HELD_RATE = 0.5
 
 
 class StimulusState(IntEnum):
@@ -63,8 +65,13 @@ class StimulusExperiment(Experiment):
         self._speeds = [tuple([speed / radius_m for speed in row]) for row in section.speeds_mps(layout)]
         self._valves = _valves(section, layout.cylinders)
         self._held = section.interpolation == "held"
-        self._change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.config.loop.rate_hz
+        change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.config.loop.rate_hz
+        self._changes = (change,) * len(layout.wheels)
         self._set = self._zeros = layout.zero_speeds
+        joints = rig.config.driven_joints
+        self._angles = section.angles_rad(joints)
+        self._turns = tuple([OF_HELD_RATE * one.rate_radps / rig.config.loop.rate_hz for one in joints])
+        self._angle = self._angles[0] if self._angles else ()
         self._next = 1
 
     def headline(self) -> str:
@@ -90,22 +97,29 @@ class StimulusExperiment(Experiment):
             self._enter(DONE, t_ns)
         if self.state != PLAY:
             self._set = self._zeros
-            return Goal(self.state, True, speed_radps=self._zeros)
+            return Goal(self.state, True, speed_radps=self._zeros, joint_angle_rad=self._angle_after())
         elapsed_ns, last = t_ns - self._since_ns, len(self._times_ns) - 1
         while self._next < last and self._times_ns[self._next] <= elapsed_ns:
             self._next += 1
         if self._speeds:
-            self._set = self._speeds_at(elapsed_ns)
+            self._set = self._between(self._speeds, self._set, self._changes, elapsed_ns)
+        if self._angles:
+            self._angle = self._between(self._angles, self._angle, self._turns, elapsed_ns)
         valves = self._valves[self._next - 1] if self._valves else ()
-        return Goal(self.state, not self._speeds, speed_radps=self._set, valves=valves)
+        return Goal(self.state, not self._speeds, speed_radps=self._set, valves=valves, joint_angle_rad=self._angle)
 
-    def _speeds_at(self, elapsed_ns: int) -> ByWheel:
+    def _angle_after(self) -> ByServo:
+        """The last angles of the table, once it is played; none before, and after a stop: the joints hold."""
+        return self._angle if self.state in (SETTLE, DONE) else ()
+
+    def _between(
+        self, rows: list[tuple[float, ...]], last: tuple[float, ...], changes: tuple[float, ...], elapsed_ns: int
+    ) -> tuple[float, ...]:
         """Between the rows around a time; held ones are reached by a ramp."""
-        before, after = self._speeds[self._next - 1], self._speeds[self._next]
+        before, after = rows[self._next - 1], rows[self._next]
         if self._held:
-            change = self._change
-            pairs = zip(before, self._set, strict=True)
-            return tuple([last + min(max(new - last, -change), change) for new, last in pairs])
+            each = zip(before, last, changes, strict=True)
+            return tuple([at + min(max(new - at, -change), change) for new, at, change in each])
         begin_ns, end_ns = self._times_ns[self._next - 1], self._times_ns[self._next]
         part = min(max((elapsed_ns - begin_ns) / (end_ns - begin_ns), 0.0), 1.0)
         return tuple([one + (later - one) * part for one, later in zip(before, after, strict=True)])
@@ -114,6 +128,8 @@ class StimulusExperiment(Experiment):
         """Keys as docs/reference/summary.md lists them."""
         section, radius_m = run.config.stimulus, run.config.wheel_radius_m
         squares: NDArray[np.float64] = np.zeros(len(run.config.layout.wheels))
+        joints = list(run.config.layout.servos)
+        turned, farthest = np.zeros(len(joints)), np.zeros(len(joints))  # squares of angles, and angles [deg]
         largest, way, count = np.zeros_like(squares), 0.0, 0
         for block in in_blocks(run.ticks):
             rows = block[block["state"] == PLAY]
@@ -122,6 +138,9 @@ class StimulusExperiment(Experiment):
             error = radius_m * (rows["set_speed_radps"] - rows["wheel_speed_radps"])
             squares += (error**2).sum(axis=0)
             largest = np.maximum(largest, np.abs(error).max(axis=0))
+            if joints:
+                off = np.abs(np.degrees(rows["set_servo_angle_rad"] - rows["servo_angle_rad"]))
+                turned, farthest = turned + (off**2).sum(axis=0), np.maximum(farthest, off.max(axis=0))
             way += float(rows["speed_mps"].sum()) / run.config.loop.rate_hz
             count += len(rows)
         driven = bool(section.speeds_mps(run.config.layout)) and count
@@ -137,6 +156,7 @@ class StimulusExperiment(Experiment):
             "error_rms_mps": finite(float(np.sqrt(squares.sum() / (squares.size * count)))) if driven else None,
             "error_rms_by_wheel_mps": by_wheel if driven else None,
             "error_largest_mps": finite(float(largest.max())) if driven else None,
+            **(_of_joints(joints, np.sqrt(turned / max(count, 1)), farthest) if joints else {}),
             **super().summarise(run),
         }
 
@@ -153,6 +173,18 @@ class StimulusExperiment(Experiment):
                 quantity([summary.get("error_rms_mps"), summary.get("error_largest_mps")], "m/s", 4),
             ),
             ("root mean square of each wheel", quantity(summary.get("error_rms_by_wheel_mps"), "m/s", 4)),
+            *(
+                [
+                    (
+                        "driven joints: largest angle set less measured",
+                        quantity(summary.get("joint_error_largest_deg"), "deg", 2),
+                    ),
+                    ("root mean square of each", quantity(summary.get("joint_error_rms_deg"), "deg", 2)),
+                    ("joints, in this order", ", ".join(name.replace("_", " ") for name in summary["joints"])),
+                ]
+                if summary.get("joints")
+                else []
+            ),
             ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
         ]
         return summary_table("Stimulus", [*verdict_rows(summary), *rows, *loop_rows(summary)])
@@ -163,6 +195,15 @@ class StimulusExperiment(Experiment):
         from hil.experiments.stimulus.figure import draw_stimulus  # matplotlib takes half a second to import
 
         draw_stimulus(record, summary, path, form)
+
+
+def _of_joints(names: list[str], error_deg: NDArray[np.float64], farthest_deg: NDArray[np.float64]) -> Summary:
+    """How the driven joints followed, by joint."""
+    return {
+        "joints": names,
+        "joint_error_rms_deg": [finite(float(one)) for one in error_deg],
+        "joint_error_largest_deg": finite(float(farthest_deg.max())),
+    }
 
 
 def _valves(section: StimulusConfig, cylinders: Sequence[str]) -> list[ValveSet]:

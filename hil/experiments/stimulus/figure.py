@@ -40,9 +40,12 @@ def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, fo
     FigureCanvasAgg(figure)
     grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
     speeds, errors, slips, last = grid.ravel()
+    to_deg = 180.0 / np.pi
+    angles = {"servo_angle_rad": to_deg, "set_servo_angle_rad": to_deg} if layout.servos else {}
     lines = over_time(
         record.tick,
-        {"state": 1.0, "wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps, "slip": 1.0, "speed_mps": 1e3},
+        {"state": 1.0, "wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps, "slip": 1.0, "speed_mps": 1e3}
+        | angles,
     )
     t_state, states = lines["state"][0]
     began_s = float(t_state[np.asarray(states) == _PLAY][:1].sum())
@@ -69,6 +72,17 @@ def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, fo
             last.fill_between(times, place, place + 0.8 * values, step="post", color="#004488", lw=0.0)
         last.set_yticks(np.arange(len(powered)) + 0.4, [name.replace("_", " ") for name in powered])
         dress_panel(last, form, "Valves powered, as in the table", "")
+    elif angles:
+        for joint, name in enumerate(layout.servos):
+            plot_line(
+                last, form, *lines["servo_angle_rad"][joint], color=f"C{joint % 10}", label=name.replace("_", " ")
+            )
+        for joint in range(len(layout.servos)):
+            plot_line(
+                last, form, *lines["set_servo_angle_rad"][joint], color="black", ls="--", label=None if joint else "set"
+            )
+        last.legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
+        dress_panel(last, form, "Driven joints: measured and set", "[deg]")
     else:
         plot_line(last, form, *lines["speed_mps"][0], color="black")
         dress_panel(last, form, "Forward speed of the rover, twin", "[mm/s]")

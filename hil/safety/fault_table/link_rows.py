@@ -1,4 +1,4 @@
-"""Rows 13 to 17: answers of the devices, drives that resume, and valves that do not move."""
+"""Rows 13 to 17, 35 and 36: answers of the devices, drives that resume, valves and joints that do not move."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS = (
         "ports of the devices, and an answer to each request or its repetition",
         ReactionTimes.lost,
         f"drives: {LINK_LOST_NS / 1e6:g} ms; other devices: when they are next asked, at the latest after their "
-        "largest age (limits: daq_age_ms, valves_age_ms, loads_age_ms), as fault 1 or 2",
+        "largest age (limits: daq_age_ms, valves_age_ms, loads_age_ms, servos_age_ms), as fault 1 or 2",
         "Safe on all other links. The port is opened again with growing pauses, to stop the device; the device is not "
         "driven again in that run",
         True,
@@ -75,5 +75,29 @@ ROWS = (
         BY_OPERATOR,
         "Shut the supply at the bottle and vent it; keep hands away until the gauge shows zero. Then look at the plug "
         "of that valve and at its line.",
+    ),
+    FaultRow(
+        35,
+        "joint not following",
+        "measured angle of each driven joint against the commanded one, while the servos are powered",
+        ReactionTimes.joint_follows,
+        "farther than servos.follow_deg for servos.follow_s, one answer of the servos and one tick",
+        "Safe: drives and servos cut",
+        True,
+        BY_OPERATOR,
+        "The text names the joint. Stay away from under the rover. Look for what blocks the joint, at the fuse and the "
+        "current limit of its motor controller, and at its encoder. A load that is too heavy: servos.torque_limit_Nm.",
+    ),
+    FaultRow(
+        36,
+        "joint out of range",
+        "measured angle of each driven joint, while the servos are powered",
+        ReactionTimes.joint_range,
+        "servos.outside_deg beyond its range_deg, in one answer of the servos, and one tick",
+        "Safe: drives and servos cut",
+        True,
+        BY_OPERATOR,
+        "The text names the joint. Power off: turn it back by hand. If it is where it should be, look at its encoder, "
+        "and at its zero and its ratio in devices.servos.",
     ),
 )

@@ -29,24 +29,26 @@ ROWS = (
     FaultRow(
         2,
         "sensor stale",
-        "age of the wheel speeds and of the valves' answer; equal samples in a row of each channel (samples at full "
-        "scale do not count; a simulated channel counts only if its noise is at least half a step of its converter)",
+        "age of the wheel speeds, of the driven joints' angles and of the valves' answer; equal samples in a row of "
+        "each channel (samples at full scale do not count; a simulated channel counts only if its noise is at least "
+        "half a step of its converter)",
         ReactionTimes.stale,
-        "limits.drives_age_ms, limits.valves_age_ms, or limits.frozen_samples (limits.loads_frozen_samples) samples; "
-        "and one tick",
+        "limits.drives_age_ms, limits.servos_age_ms, limits.valves_age_ms, or limits.frozen_samples "
+        "(limits.loads_frozen_samples) samples; and one tick",
         "Safe",
         True,
         BY_OPERATOR,
-        "The text names the device. Drives or valves: look at its power and cable. A channel: tap the sensor; if its "
-        "reading does not move, replace cable or sensor.",
+        "The text names the device. Drives, servos or valves: look at its power and cable. A channel: tap the sensor; "
+        "if its reading does not move, replace cable or sensor.",
         by_device=ReactionTimes.stales,
     ),
     FaultRow(
         3,
         "sample not finite",
-        "each sample of the force sensors and of the load channels, and each wheel speed, is a finite number",
+        "each sample of the force sensors and of the load channels, each wheel speed and each angle of a driven joint "
+        "is a finite number",
         ReactionTimes.not_finite,
-        f"{BAD_TICKS_ALLOWED + 1} ticks with samples in a row, or answers of the drives; and one tick",
+        f"{BAD_TICKS_ALLOWED + 1} ticks with samples in a row, or answers of drives or servos; and one tick",
         f"the sample is left out; {BAD_TICKS_ALLOWED + 1} in a row: Safe",
         True,
         BY_OPERATOR,
@@ -121,8 +123,8 @@ ROWS = (
         f"the command is clamped and counted; {CLAMPS_ALLOWED + 1} in a row: Safe",
         True,
         BY_OPERATOR,
-        "The experiment asks for more than limits.wheel_speed_radps or limits.wheel_acceleration_radps2 allow: compare "
-        "it with them.",
+        "The experiment asks for more than limits.wheel_speed_radps or limits.wheel_acceleration_radps2 allow, or for "
+        "an angle of a driven joint that servos.joints does not: compare it with them.",
     ),
     FaultRow(
         30,

@@ -62,7 +62,7 @@ class ReactionTimes:
     def stales(self) -> ByDevice:
         """Of drives and valves by the age of their answer, of channels by the time of the equal samples."""
         config, limits = self._config, self._limits
-        by_device: ByDevice = {name: self.age(name) for name in ("drives", "valves") if name in self._links}
+        by_device: ByDevice = {name: self.age(name) for name in ("drives", "valves", "servos") if name in self._links}
         if config.daq is not None and limits.frozen_samples:
             by_device["daq"] = config.daq.block_ms + 1e3 * limits.frozen_samples / config.daq.rate_hz
         if config.loads is not None and limits.loads_frozen_samples:
@@ -87,11 +87,30 @@ class ReactionTimes:
         drives = config.devices.drives if config.devices and config.rig != "simulated" else None
         answers, bad = 1e3 / drives.rate_hz if drives else self.tick_ms, BAD_TICKS_ALLOWED + 1
         sampled = [name for name in self._links if name in SAMPLED]
-        return {"drives": bad * answers + self.tick_ms} | dict.fromkeys(sampled, bad * self.blocks + self.tick_ms)
+        times = {"drives": bad * answers + self.tick_ms} | dict.fromkeys(sampled, bad * self.blocks + self.tick_ms)
+        return times | ({"servos": bad * self.servo_answer_ms + self.tick_ms} if "servos" in self._links else {})
 
     def not_finite(self) -> float:
         """The longest of them."""
         return max(self.not_finites().values())
+
+    @property
+    def servo_answer_ms(self) -> float:
+        """From one sample of the servos to the next.
+
+        Those that are simulated in the loop's process answer in each tick; those of a device may take half of the age
+        from which a sample counts as stale.
+        """
+        return self.tick_ms if self._config.rig == "simulated" else 0.5 * self.age("servos")
+
+    def joint_range(self) -> float | None:
+        """A driven joint outside its range."""
+        return None if self._config.servos is None else self.servo_answer_ms + self.tick_ms
+
+    def joint_follows(self) -> float | None:
+        """A driven joint that is far from its command."""
+        servos = self._config.servos
+        return None if servos is None else 1e3 * servos.follow_s + self.servo_answer_ms + self.tick_ms
 
     def instruments(self) -> ByDevice:
         """What an instrument of motion is noticed by last: an old reading, no number, or one that repeats itself."""
@@ -128,7 +147,7 @@ class ReactionTimes:
 
     def losts(self) -> ByDevice:
         """Of a device that is asked less often at the latest by the age of its newest answer."""
-        asked = [name for name in ("daq", "valves", "loads") if name in self._links]
+        asked = [name for name in ("daq", "valves", "loads", "servos") if name in self._links]
         return {"drives": LINK_LOST_NS / 1e6} | {name: self.age(name) + self.tick_ms for name in asked}
 
     def lost(self) -> float:

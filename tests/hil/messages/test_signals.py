@@ -10,9 +10,18 @@ import msgspec
 import numpy as np
 import pytest
 
-from drivers.messages import DriveCommand, DriveSample, PowerSample, Reading, ValveCommand, ValveSample
+from drivers.messages import (
+    DriveCommand,
+    DriveSample,
+    JointCommand,
+    JointSample,
+    PowerSample,
+    Reading,
+    ValveCommand,
+    ValveSample,
+)
 from hil.config import load_config
-from hil.messages.link_messages import DriveCommandRow, SampleRow, ValveCommandRow
+from hil.messages.link_messages import DriveCommandRow, JointCommandRow, SampleRow, ValveCommandRow
 from hil.messages.loads import LoadSetPoints
 from hil.messages.packer import tick_packer
 from hil.messages.schema import Row
@@ -60,6 +69,7 @@ def stages(layout: Any) -> tuple[Any, ...]:
     samples = Samples(
         1, (), next(numbers), next(numbers), drives, ValveSample(9, next(numbers), by_cylinder(layout), next(numbers)),
         load_age_ns=next(numbers), load_sequence=next(numbers), **readings(layout),
+        servos=JointSample(9, next(numbers), some(len(layout.servos)), *some(2)) if layout.servos else None,
     )  # fmt: skip
     loads = LoadSetPoints(3, some(wheels), some(cylinders), some(2 * cylinders), next(numbers))
     estimate = Estimate(
@@ -72,7 +82,16 @@ def stages(layout: Any) -> tuple[Any, ...]:
         cylinder_torque_Nm=some(cylinders), cylinder_angle_rad=some(cylinders), observed=observed(layout),
     )  # fmt: skip
     command = Command(
-        2, True, False, some(wheels), ((True, False),) * cylinders, 5, some(len(layout.regulators)), loads=loads
+        2,
+        True,
+        False,
+        some(wheels),
+        ((True, False),) * cylinders,
+        5,
+        some(len(layout.regulators)),
+        loads=loads,
+        joint_angle_rad=some(len(layout.servos)),
+        servos_cut=bool(layout.servos),
     )
     return Tick(next(numbers), next(numbers), 0, 0), samples, estimate, prediction, command
 
@@ -171,6 +190,11 @@ def test_commands_come_out_as_they_went_in():
         row.set(*drives.pack(command))
         assert drives.unpack(row.numbers(), 1000) == msgspec.structs.replace(command, t_ns=1005)
     powered = ((True, False), (False, True), (False, False))[: len(layout.cylinders)]
+    servos = JointCommandRow(layout := msgspec.structs.replace(layout, servos=("front_left_walking", "rear_bogie")))
+    for command in (JointCommand(5, True, some(2)), JointCommand(5, False, some(2))):
+        row = Row(servos.dtype)
+        row.set(*servos.pack(command))
+        assert servos.unpack(row.numbers(), 1000) == msgspec.structs.replace(command, t_ns=1005)
     sent, row = ValveCommand(5, powered, some(len(layout.regulators))), Row(valves.dtype)
     row.set(*valves.pack(sent))
     assert valves.unpack(row.numbers(), 1000) == msgspec.structs.replace(sent, t_ns=1005)

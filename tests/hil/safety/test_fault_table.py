@@ -38,7 +38,7 @@ LIMITS = ["limits.daq_age_ms=30", "limits.drives_age_ms=300", "limits.valves_age
 
 
 def test_the_table_has_its_rows_in_order():
-    assert list(FAULT_TABLE) == [row.number for row in ROWS] == [*range(1, 35)]
+    assert list(FAULT_TABLE) == [row.number for row in ROWS] == [*range(1, 37)]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -82,7 +82,7 @@ def test_external_faults_are_those_that_no_value_of_a_tick_shows():
         Fault.SENSOR_DROPOUT, Fault.SENSOR_STALE, Fault.SAMPLE_NOT_FINITE, Fault.ADC_SATURATED, Fault.SEQUENCE_GAP,
         Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT, Fault.VALVE_STUCK, Fault.COMMAND_REFUSED,
         Fault.MEASURED_OUT_OF_LIMIT, Fault.MEASURED_NEAR_LIMIT, Fault.OUTSIDE_MODEL, Fault.MEASURED_MOTION,
-        Fault.IMPLAUSIBLE_VALUE,
+        Fault.IMPLAUSIBLE_VALUE, Fault.JOINT_NOT_FOLLOWING, Fault.JOINT_OUT_OF_RANGE,
     }  # fmt: skip
     assert set(Fault) - EXTERNAL_FAULTS == noticed_in_values
 

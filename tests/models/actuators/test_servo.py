@@ -13,7 +13,10 @@ from scipy.spatial.transform import Rotation
 from models.actuators.drive import Drive
 from models.actuators.servo import Servo, check_servo, make_servos
 from models.gravity import EARTH_GRAVITY
+from models.impact import effective_kinetic_energy, pair_energy
 from models.rover import rcp, rocker_bogie
+from models.rover.dynamics import make_work
+from models.rover.locks import held_rover
 from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.vehicle.energy import EnergyMeter
 from models.vehicle.step import accounted_step
@@ -228,3 +231,20 @@ def test_limits_may_be_infinite_and_nothing_else():
     check_servo(LINEAR)
     with pytest.raises(ValueError, match="velocity_gain is inf"):
         check_servo(LINEAR._replace(velocity_gain=math.inf))
+
+
+def test_an_impact_counts_driven_joints_as_held_where_they_are():
+    """T_c by the kernel of a tick equals that of the rover with these joints locked."""
+    angles = dict(zip(LEGS, np.radians([20.0, -15.0, 5.0, 0.0, 10.0, -25.0]).tolist(), strict=True))
+    state = make_vehicle_state(WALKING, servos=[Servo(name, start=at) for name, at in angles.items()])
+    random = np.random.default_rng(3)
+    state.v[:] = 0.1 * random.standard_normal(state.v.size)
+    legs = [6 + WALKING.joint_names.index(name) for name in LEGS]
+    state.v[legs] = 0.0
+    held, q, v = held_rover(WALKING, state.q, state.v, LEGS)
+    assert {joint.name: joint.locked_at for joint in held.tree.joints if joint.name in LEGS} == pytest.approx(angles)
+    wanted = effective_kinetic_energy(held.mass_matrix(q), held.impact_jacobian(q, 1.0), v)
+    rows, work = np.zeros((2, state.v.size)), make_work(WALKING.chain)
+    servos = make_servos(WALKING, [Servo(name) for name in LEGS])
+    assert pair_energy(WALKING.chain, state.q, state.v, 1.0, rows, work, servos) == pytest.approx(wanted, rel=1e-6)
+    assert pair_energy(WALKING.chain, state.q, state.v, 1.0, rows, work) < 0.9 * wanted

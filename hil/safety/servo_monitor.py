@@ -1,0 +1,88 @@
+"""Watches the driven joints: new angles, that are numbers, within their ranges, and where they are commanded to be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from hil.config.model import UncheckedConfig
+from hil.messages.fault import Fault
+from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
+from hil.messages.stages import Command, Samples
+
+Latch = Callable[[Fault, float, float, str], None]
+
+
+class ServoMonitor:
+    """Compares each new sample of the servos with the ranges and with the command of the tick before.
+
+    Args:
+        config: of the rig.
+
+    Attributes:
+        watched: joints are driven.
+    """
+
+    def __init__(self, config: UncheckedConfig) -> None:
+        self._joints, servos = config.driven_joints, config.servos
+        self.watched = servos is not None
+        self._age_ns = config.limits.servos_age_ms * 1e6
+        self._far_rad = math.radians(servos.follow_deg) if servos else math.inf
+        self._for_ns = round(1e9 * servos.follow_s) if servos else 0
+        self._beyond_rad = math.radians(servos.outside_deg) if servos else math.inf
+        self._far_since_ns: list[int | None] = [None] * len(self._joints)
+        self._command: Command | None = None
+        self._read_ns, self._bad = 0, 0
+
+    def record_command(self, command: Command) -> None:
+        """Store the command of a tick."""
+        self._command = command
+
+    def check(self, samples: Samples, latch: Latch) -> None:
+        """Look at the newest sample of a tick."""
+        sample = samples.servos
+        assert sample is not None  # where joints are driven
+        if (age_ns := samples.t_ns - sample.t_ns) > self._age_ns:
+            detail = f"servos: newest angles are {age_ns * 1e-6:.0f} ms old (limits.servos_age_ms)"
+            latch(Fault.SENSOR_STALE, age_ns * 1e-6, self._age_ns * 1e-6, detail)
+        if sample.t_ns == self._read_ns:
+            return
+        self._read_ns = sample.t_ns
+        if not math.isfinite(sum(sample.angle_rad)):
+            self._bad += 1
+            if self._bad > BAD_TICKS_ALLOWED:
+                detail = f"servos: angles that are not finite in {self._bad} answers in a row"
+                latch(Fault.SAMPLE_NOT_FINITE, math.nan, BAD_TICKS_ALLOWED, detail)
+            return
+        self._bad = 0
+        command = self._command
+        if command is None or command.servos_cut:
+            self._far_since_ns = [None] * len(self._joints)
+            return
+        for i, angle in enumerate(sample.angle_rad):
+            self._look(i, angle, command.joint_angle_rad[i], sample.t_ns, latch)
+
+    def _look(self, which: int, angle: float, commanded: float, t_ns: int, latch: Latch) -> None:
+        """At one joint [rad]."""
+        joint, since = self._joints[which], self._far_since_ns
+        over = max(angle - joint.high_rad, joint.low_rad - angle)
+        if over > self._beyond_rad:
+            limit = joint.high_rad if angle > joint.high_rad else joint.low_rad
+            detail = f"{joint.name} is at {_deg(angle)}, allowed: {_deg(joint.low_rad)} to {_deg(joint.high_rad)}"
+            latch(Fault.JOINT_OUT_OF_RANGE, angle, limit, f"{detail} and servos.outside_deg")
+        if abs(commanded - angle) <= self._far_rad:
+            since[which] = None
+            return
+        if since[which] is None:
+            since[which] = t_ns
+        if t_ns - (since[which] or 0) >= self._for_ns:
+            off = math.degrees(abs(commanded - angle))
+            detail = (
+                f"{joint.name} is at {_deg(angle)}, {off:.1f} deg from its command for {self._for_ns * 1e-9:g} s, "
+                "allowed: servos.follow_deg"
+            )
+            latch(Fault.JOINT_NOT_FOLLOWING, abs(commanded - angle), self._far_rad, detail)
+
+
+def _deg(angle: float) -> str:
+    return f"{math.degrees(angle):.1f} deg"
