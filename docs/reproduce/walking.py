@@ -1,4 +1,4 @@
-"""MacMahon 2016, 2.1, 4.1 and 4.2: walking against driving, and T_c over the walking angle. Writes its page and pictures.
+"""MacMahon 2016, 2.1, 4.1 and 4.2: walking against driving, T_c over the walking angle. Writes its page and picture.
 
 `--quick --out DIR` computes a few points of each into a folder of their own.
 """
@@ -9,6 +9,7 @@ import argparse
 import math
 import sys
 from pathlib import Path
+from string import Template
 from typing import NamedTuple
 
 import matplotlib as mpl
@@ -329,66 +330,23 @@ def tables(found: Runs) -> list[str]:
 
 
 def page_of(found: Runs, postures: list[tuple[float, float]]) -> str:
-    """The page."""
+    """The page: walking.txt with the numbers."""
     quoted = [
         f"| T_c at 60 deg, 0.07 m/s, walking angle {angle:g} rad | {QUOTED_J[angle]:.3f} J | {ours:.4f} J "
         f"| {ours - QUOTED_J[angle]:+.4f} J | rounding |"
         for angle, ours in postures
     ]
-    return "\n".join(
-        [
-            "# Walking against driving (MacMahon 2016, 2.1, 4.1, 4.2)",
-            "",
-            "Written by `python docs/reproduce/walking.py`. The thesis names uses of wheel walking, climbing slopes and getting out",
-            "of dry sand, and gives no number. What follows is a study with this program's models, on the set-points of `sim_walk`",
-            "([how to walk](../how-to/walk.md)), without noise and spread. The T_c of SYSTEMS.md are those of its own computation.",
-            "",
-            "| quantity | quoted | ours | difference | why |",
-            "|---|---|---|---|---|",
-            *quoted,
-            "",
-            "A larger walking angle, front legs forward and the others back, gives a larger T_c at 60 degrees: the posture of least",
-            "T_c has the legs the other way. `hil sweep sim_impact --set rover.type=parametric --over",
-            "rover.parametric.walking_angle_deg=0,11.459,22.918` runs the trials: peak force rises with it.",
-            "",
-            "## What is compared",
-            f"- Driving: straight at {DRIVE_MPS:g} m/s, after {RAMP_S:g} s.",
-            "- Inch-worming: front legs forward and rear legs back while the rear wheels hold, then front wheels hold and draw; the",
-            "  middle wheels roll along. *Holding*: the drive turns back what the leg turns, so that the wheel stands. *Locked*: the",
-            "  drive stands, so that the wheel rolls as its leg turns it.",
-            "- Axle by axle: one axle steps while four wheels hold; then six hold, and the legs push the body.",
-            "- Advance is given as part of what the motion would give without any slip. Energy is the positive work of drives and",
-            "  servos: nothing is fed back. *Advance over driving*: advance of a cycle over the way that driving goes with the cycle's",
-            "  energy; above 1, walking goes farther. *With motor losses*: resistance of the motors included, of the drives that of",
-            f"  `drives.motor`, of the servos that of a motor of {SERVO_STALL:g} times the torque limit at rest.",
-            "- *Shear, held*: largest share of their shear limit that held wheels bear if the others only resist. From 1 on they",
-            "  cannot hold alone: they slide back until the wheels that are driven along slip enough.",
-            "- Closed form: wheel loads at rest on the slope; driving, the slip at which six wheels pull the weight's part along the",
-            "  slope; walking, the shear displacement that each phase takes anew, and the sliding back.",
-            f"- `low`: the body's centre of mass at {LOW_M:g} m in place of 0.8246 m (Table 4-1).",
-            *tables(found),
-            "",
-            "![Advance over slope.](../images/reproduce_walking.png)",
-            "",
-            "## What comes of it",
-            "- On firm sand walking gains nothing: the held wheels slide as much as driven ones slip, and it costs more energy.",
-            "- On soft soil, up to some 15 degrees, a holding wheel keeps more of the wanted way than a driving one, which needs slip",
-            "  for its pull. That is the egress from sand of the thesis. It is no gain in energy: a drive that turns back while it holds",
-            "  brakes what the leg's servo pushes, and nothing is fed back. Locked wheels are spared that; with them a cycle comes",
-            "  about as far as driving with the same work, and less far with the motors' losses.",
-            "- Walking climbs no steeper: where held wheels reach their limit, so do driven ones within a few degrees. Four held wheels",
-            "  reach it later than two, and lose more of each step by the shear of four phases.",
-            "- From about 25 degrees this rover tips over backwards, driving or walking: its front legs unload on a free bogie, and its",
-            "  centre of mass is high. Lower, it slides.",
-            "",
-            "## What is not in it",
-            "Slip sinkage (soil does not sink further under a spinning wheel), a pile of soil in front of a held wheel, ruts, and the",
-            "gain from a shift of the centre of mass. The first two would speak for walking. Compaction resistance fades below",
-            f"`soil.slip_speed_mps`, here {SLIP_SPEED_MPS:g} m/s. The closed form of walking leaves out the ramps of each phase, in which wheels",
-            "move slowly, and the loads' change while legs swing.",
-            "",
-        ]
-    )
+    numbers = {
+        "quoted": "\n".join(quoted),
+        "tables": "\n".join(tables(found)),
+        "speed": f"{DRIVE_MPS:g}",
+        "ramp": f"{RAMP_S:g}",
+        "stall": f"{SERVO_STALL:g}",
+        "low": f"{LOW_M:g}",
+        "slip_speed": f"{SLIP_SPEED_MPS:g}",
+    }
+    text = (Path(__file__).parent / "walking.txt").read_text(encoding="utf-8")
+    return Template(text).substitute(numbers)
 
 
 def draw(found: Runs, path: Path) -> None:
