@@ -79,6 +79,8 @@ class WalkExperiment(Experiment):
         line = self.timeline
         self._speeds = [tuple(row) for row in line.speeds.tolist()] if line else [self._zeros]
         self._angles = [tuple(row) for row in line.angles.tolist()] if line else [self._last]
+        # changes in a step: with them angles between two rows are smooth, as the limiter wants them
+        self._changes = [tuple(row) for row in np.gradient(line.angles, axis=0).tolist()] if line else [self._last]
 
     def headline(self) -> str:
         """Its motions."""
@@ -105,7 +107,8 @@ class WalkExperiment(Experiment):
             return Goal(self.state, True, speed_radps=self._zeros, joint_angle_rad=self._last)
         before, left = divmod(t_ns - self._since_ns, _STEP_NS)
         part, after = left / _STEP_NS, min(before + 1, len(self._speeds) - 1)
-        self._last = _between(self._angles[before], self._angles[after], part)
+        angles, changes = self._angles, self._changes
+        self._last = _smoothly(angles[before], angles[after], changes[before], changes[after], part)
         speeds = _between(self._speeds[before], self._speeds[after], part)
         return Goal(self.state, False, speed_radps=speeds, joint_angle_rad=self._last)
 
@@ -213,6 +216,17 @@ def _words(section: WalkConfig) -> list[str]:
 
 def _between(one: Sequence[float], later: Sequence[float], part: float) -> tuple[float, ...]:
     return tuple([a + (b - a) * part for a, b in zip(one, later, strict=True)])
+
+
+def _smoothly(
+    one: Sequence[float], later: Sequence[float], change: Sequence[float], later_change: Sequence[float], part: float
+) -> tuple[float, ...]:
+    """Cubic between two rows, with their changes in a step as slopes (Hermite)."""
+    rest = 1.0 - part
+    a, b = rest * rest * (1.0 + 2.0 * part), part * part * (3.0 - 2.0 * part)
+    c, d = rest * rest * part, -part * part * rest
+    rows = zip(one, later, change, later_change, strict=True)
+    return tuple([a * at + b * to + c * slope + d * last for at, to, slope, last in rows])
 
 
 def _ahead(parts: list[Summary], source: str) -> float | None:

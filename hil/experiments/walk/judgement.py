@@ -142,7 +142,7 @@ def parts_summary(
 ) -> list[Summary]:
     """Of each part: the motion, and how the rover moved: as it follows from the motion, and by each source of poses."""
     path = timeline.path
-    turn = Rotation.from_euler("z", path[:, 2])
+    turn = Rotation.from_euler("z", path[:, 2:])
     wanted = Places(np.column_stack([path[:, :2], np.zeros(len(path))]), turn)
     result = []
     for part, motion in enumerate(motions, start=1):

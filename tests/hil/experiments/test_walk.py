@@ -1,0 +1,134 @@
+"""Experiment walk: what it plays is within the limits, and how it is judged."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from hil.app.run import run_experiment
+from hil.config import ConfigError, load_config
+from hil.config.rig import Rig
+from hil.config.schema.walk import shipped_gaits
+from hil.control.motions.timeline import STEP_S
+from hil.experiments.walk.experiment import WALK, WalkExperiment
+from hil.experiments.walk.judgement import Measured, Places, slides, twin_places
+from hil.experiments.walk.programme import geometry_of, programme_checks, walk_timeline
+from hil.recording import read_trial
+
+QUIET = "telemetry.endpoint=''"
+STEERED = "servos.joints={walking: {}, steering: {range_deg: [-70, 70]}}"
+
+
+def config_of(*overrides):
+    return load_config("sim_walk", [QUIET, *overrides])
+
+
+def stepped(*steps):
+    return "walk.steps=" + json.dumps(steps)
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory):
+    """Config, summary and ticks of one cycle."""
+    config = config_of(stepped({"motion": "gait", "cycles": 1}))
+    run = run_experiment(config, tmp_path_factory.mktemp("walk"), lambda _: None, figure=False)
+    return config, run.summary, read_trial(run.folder).tick
+
+
+@pytest.mark.slow
+def test_a_cycle_of_inch_worming_advances_nearly_by_its_strides_and_wheels_that_hold_stand(walked):
+    _, summary, _ = walked
+    assert summary["accepted"], summary["reasons"]
+    assert summary["advance_wanted_m"] == pytest.approx(0.3066, abs=1e-3)
+    assert 0.95 * 0.3066 < summary["advance_m"] < 0.3066
+    assert summary["slide_m"] < 0.003
+    assert summary["slide_by_wheel_m"][2:4] == [None, None]  # the middle wheels never hold
+
+
+@pytest.mark.slow
+def test_what_is_commanded_is_what_the_motions_say(walked):
+    config, _, ticks = walked
+    rows = ticks[ticks["state"] == WALK]
+    line = walk_timeline(config, config.walk)
+    t_s = STEP_S * np.arange(len(line.part))
+    elapsed = (rows["t_ns"] - rows["t_ns"][0]) * 1e-9
+    for servo in range(6):
+        wanted = np.interp(elapsed, t_s, line.angles[:, servo])
+        assert rows["set_servo_angle_rad"][:, servo] == pytest.approx(wanted, abs=1e-5)  # smooth, not straight
+    for wheel in range(6):
+        assert rows["set_speed_radps"][:, wheel] == pytest.approx(
+            np.interp(elapsed, t_s, line.speeds[:, wheel]), abs=1e-9
+        )
+    assert rows["clamped"].max() == 0
+
+
+def test_every_shipped_gait_is_within_the_limits_of_its_config():
+    assert set(shipped_gaits()) == {"inch_worm", "axle_by_axle"}
+    for name in shipped_gaits():
+        config = config_of(f"walk.gait={name}")
+        assert all(check.ok for check in programme_checks(config, walk_timeline(config, config.walk))), name
+
+
+def test_a_programme_of_all_motions_is_within_the_limits_and_ends_where_it_says():
+    steps = (
+        {"motion": "straight", "duration_s": 5},
+        {"motion": "arc", "radius_m": -1.5},
+        {"motion": "turn", "duration_s": 8},
+        {"motion": "crab", "heading_deg": 15},
+        {"motion": "body_height", "change_m": -0.03},
+        {"motion": "wheel_lift", "change_m": 0.01},
+        {"motion": "wait", "duration_s": 1},
+    )
+    config = config_of(STEERED, stepped(*steps))
+    line = walk_timeline(config, config.walk)
+    assert [str(one) for one in programme_checks(config, line) if not one.ok] == []
+    assert sorted(set(line.part.tolist())) == list(range(8))
+    assert line.slip.max() < 0.03  # while wheels are steered on the spot
+
+
+def test_a_phase_too_short_for_the_servos_is_refused_before_anything_moves():
+    table = shipped_gaits()["inch_worm"].replace("\n5,", "\n1,")
+    experiment = WalkExperiment(Rig(config_of("walk.gait=" + json.dumps(table))), lambda *_: [])
+    refused = [check for check in experiment.own_checks() if not check.ok]
+    assert any("speed of front left walking" in check.item and "rate_degps" in check.allowed for check in refused)
+
+
+def test_a_motion_that_the_rover_cannot_make_is_refused_with_its_step():
+    config = config_of(stepped({"motion": "body_height", "change_m": 0.02}))
+    (check,) = WalkExperiment(Rig(config), lambda *_: []).own_checks()
+    assert not check.ok
+    assert "walk.steps.0, body_height: front_left: raised by -0.02 m" in check.found
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("servos=null", "fits no driven joint"),
+        (stepped({"motion": "crab"}), "crab, 0 driven steering joints"),
+        (stepped({"motion": "wheel_lift", "wheel": "fourth"}), "one of front_left, front_right"),
+        (stepped({"motion": "arc", "radius_m": 0}), "0.01 m or more either way"),
+        (stepped({"motion": "straight", "speed_mps": 0}), "wait is the motion at rest"),
+        ("walk.gait=crawl", "one of axle_by_axle, inch_worm, or CSV text"),
+        ('walk.gait="duration_s,wheels\\n1,fly\\n"', "hold, lock or roll"),
+    ],
+)
+def test_what_the_rig_has_not_is_refused_with_what_it_has(change, words):
+    with pytest.raises(ConfigError, match=words):
+        config_of(change)
+
+
+def test_a_wheel_that_is_drawn_back_while_it_holds_has_slid_by_that_much():
+    config = config_of(stepped({"motion": "gait", "cycles": 1}))
+    geometry, line = geometry_of(config), walk_timeline(config, config.walk)
+    path = line.path
+    pose = np.column_stack([path[:, 0], np.zeros((len(path), 2)), np.zeros((len(path), 3)), np.ones(len(path))])
+    turned = np.cumsum(line.speeds, axis=0) * STEP_S
+    measured = Measured(STEP_S * np.arange(len(path)), pose, line.angles, turned)
+    exact = slides(geometry, measured, twin_places(measured), line)
+    assert np.nanmax(exact) < 1e-3
+    t_s = measured.t_s[:, None]
+    back = twin_places(measured)
+    moved = Places(back.place - 0.001 * t_s * np.array([1.0, 0.0, 0.0]), back.turn)
+    assert slides(geometry, measured, moved, line)[4] == pytest.approx(0.005, abs=1e-3)  # 1 mm/s over a phase of 5 s
