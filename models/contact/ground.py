@@ -222,7 +222,7 @@ def _shear(
     slip, slide, reference = slip_and_slide(scratch[FORWARD], sideways, scratch[ROLLING], SLOWEST)
     contact.slip[wheel] = slip * min(1.0, reference * per_slip_speed)
     scratch[TRACTION], scratch[SIDE], slope = shear_soil(
-        sheared, slip, slide, reference, scratch[LIMIT], ground.wheel[SLIP_MODULUS], (per_modulus, per_displacement),
+        ground.wheel, sheared, slip, slide, reference, scratch[LIMIT], (per_modulus, per_displacement),
         ground.shear_damping, dt,
     )  # fmt: skip
     scratch[DAMPING] = slope * dt

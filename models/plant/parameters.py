@@ -16,7 +16,7 @@ from models.actuators.stops import make_stops
 from models.contact.body_ground import make_body_contact
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.gravity import EARTH_GRAVITY
-from models.kernels.compiled import FloatArray
+from models.kernels.compiled import FloatArray, IntArray
 from models.plant.ground import GroundParameters
 from models.plant.instruments import InstrumentParameters
 from models.plant.put_down import put_on_map
@@ -29,7 +29,7 @@ from models.sensors.disturbance import SensorDisturbances
 from models.sensors.load_sensors import LoadSensors
 from models.sensors.piezo import Piezo, check_piezo
 from models.terrain.surface import quaternion_of
-from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, settle
+from models.vehicle import RAILS, VehicleModel, VehicleState, make_vehicle_state, settle
 from models.vehicle.loads import Drawbar, Payload
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -165,9 +165,19 @@ class RigParameters:
             mount_cylinders(rover, joints, self.cylinder, self.linkage, self.cylinder_areas),
             make_stops(rover),
             None if self.ground.kind == "none" else make_body_contact(rover),
+            self._rails(rover),
         )
         supply = 0.0 if self.regulated else self.cylinder.supply
         return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply)
+
+    def _rails(self, rover: Rover) -> IntArray | None:
+        """The speeds that a carriage's rails hold. Raises ValueError: on ground on which there are no rails."""
+        if not rover.tree.guided:
+            return None
+        ground = self.ground
+        if ground.kind not in ("soil", "firm") or ground.pitch or ground.roll or ground.relief is not None:
+            raise ValueError(f"rover {rover.tree.name} is guided by rails, allowed: level soil or firm ground")
+        return RAILS
 
     def make_rover(self) -> Rover:
         """The rover with its payload and grousers, locked as on the rig. Runs no kernel."""

@@ -18,6 +18,7 @@ from models.rover.presets import PRESETS
 from models.rover.rcp import RcpParameters, rcp
 from models.rover.registry import ROVERS
 from models.rover.rocker_bogie import RockerBogieParameters, rocker_bogie
+from models.rover.single_wheel import SingleWheelParameters, single_wheel
 from models.rover.tree import Body, Coupling, Joint, Tree, WheelMount
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = [
     "RcpParameters",
     "RockerBogieParameters",
     "Rover",
+    "SingleWheelParameters",
     "Tree",
     "TreeBuilder",
     "WheelMount",
@@ -51,6 +53,7 @@ __all__ = [
     "quantity",
     "rcp",
     "rocker_bogie",
+    "single_wheel",
 ]
 
 

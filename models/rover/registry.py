@@ -12,6 +12,7 @@ from models.rover.parameters import Parameters
 from models.rover.parametric import ParametricParameters
 from models.rover.rcp import RcpParameters
 from models.rover.rocker_bogie import RockerBogieParameters
+from models.rover.single_wheel import SingleWheelParameters
 
 ROVERS: Mapping[str, type[Parameters]] = MappingProxyType(
     {
@@ -23,6 +24,7 @@ ROVERS: Mapping[str, type[Parameters]] = MappingProxyType(
             ExomarsParameters,
             RockerBogieParameters,
             JunoParameters,
+            SingleWheelParameters,
         )
     }
 )

@@ -178,13 +178,17 @@ class WheelMount:
 
 @dataclass(frozen=True)
 class Tree:
-    """The whole rover; `bodies[0]` is the free-flying base, `couplings` make joints depend on others."""
+    """The whole rover; `bodies[0]` is the free-flying base, `couplings` make joints depend on others.
+
+    `guided`: the base is a carriage on rails, and moves ahead and up only.
+    """
 
     name: str
     bodies: tuple[Body, ...]
     joints: tuple[Joint, ...]
     wheels: tuple[WheelMount, ...]
     couplings: tuple[Coupling, ...] = ()
+    guided: bool = False
 
     def __post_init__(self) -> None:
         for kind, names in (
