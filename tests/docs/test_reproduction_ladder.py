@@ -34,9 +34,9 @@ def test_the_rolling_wheel_adds_the_slip_modulus_to_it(pages, tmp_path):
 
     rolled = single_wheel(tmp_path, ((0.0, 0.1), (15.0, 0.4)))
     alone, both = found_of(rolled), found_of([*rolled, *sinkage_test(tmp_path, (0.0, 40.0))])
-    told = [{one.name for one in found.parameters if one.determined} for found in (alone, both)]
-    assert "slip_modulus" in told[0]
-    assert told[0] < told[1]
+    determined = [{one.name for one in found.parameters if one.determined} for found in (alone, both)]
+    assert "slip_modulus" in determined[0]
+    assert determined[0] < determined[1]
     for one in both.parameters:
         assert one.low <= TRUTH[one.name] <= one.high
 
