@@ -9,6 +9,7 @@ vertically on R cos(theta) dtheta and horizontally on R sin(theta) dtheta.
 import math
 from collections.abc import Callable
 
+import numpy as np
 from scipy.integrate import quad
 
 from models.checks import Range, problem, refuse
@@ -113,15 +114,34 @@ def pressure(radius: float, soil: Soil, sinkage: float, variant: str = "exact") 
     return lambda angle: front(angle) if angle >= 0.0 else rear(angle)
 
 
+def mobilised(soil: Soil, displacement: float) -> float:
+    """Shear stress over its limit, at a displacement over that of the soil's law.
+
+    Janosi and Hanamoto 1961, Petersen 2012 (2.7); Wong 1983; Oida 1979 with its constants found here from what they are
+    for: the largest stress is the limit, at a displacement of 1.
+    """
+    if soil.shear_residual is None:
+        return -math.expm1(-displacement)
+    residual = soil.shear_residual
+    if soil.shear == "wong":
+        hump = 1.0 + (1.0 / (residual * (1.0 - math.exp(-1.0))) - 1.0) * math.exp(1.0 - displacement)
+        return residual * hump * -math.expm1(-displacement)
+    # residual (1 + a y)(1 - y) is largest at y = (a - 1)/(2a), and there residual (1 + a)^2/(4a), which shall be 1
+    a = max(np.roots([1.0, 2.0 - 4.0 / residual, 1.0]).real)
+    y = ((a - 1.0) / (2.0 * a)) ** displacement
+    return float(residual * (1.0 + a * y) * (1.0 - y))
+
+
 def shear(radius: float, soil: Soil, sinkage: float, slip: float, normal: Stress) -> Stress:
-    """The shear stress of Janosi and Hanamoto with the limit of Mohr and Coulomb, Petersen 2012 (2.6), (4.2).
+    """The shear stress of the soil's law with the limit of Mohr and Coulomb, Petersen 2012 (2.6), (4.2).
 
     The soil has been sheared by what the rim has run ahead of it since it met it at theta_1 (in print the integral runs
     over the whole contact): j = R (theta_1 - theta - (v/(R omega)) (sin(theta_1) - sin(theta))).
 
     Args:
         radius: R [m].
-        soil: The soil; cohesion, friction angle and shear modulus count here.
+        soil: The soil; cohesion, friction angle, law of the shear and shear modulus count here. The modulus is K_x of
+            Janosi and Hanamoto, or the displacement of the peak.
         sinkage: z [m], 0 < z <= R.
         slip: 1 - v/(R omega) when driving, (4.3); R omega/v - 1 when braking, > -1 [-].
         normal: The normal stress.
@@ -138,7 +158,7 @@ def shear(radius: float, soil: Soil, sinkage: float, slip: float, normal: Stress
     def stress(angle: float) -> float:
         displacement = radius * (entry - angle - ratio * (math.sin(entry) - math.sin(angle)))
         limit = soil.cohesion + normal(angle) * math.tan(soil.friction_angle)
-        return math.copysign(limit * -math.expm1(-abs(displacement) / modulus), displacement)
+        return math.copysign(limit * mobilised(soil, abs(displacement) / modulus), displacement)
 
     return stress
 

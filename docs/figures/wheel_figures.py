@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -33,7 +34,7 @@ LOAD = 70.0  # N, on the single wheel
 # assumed: dry sand of Table 3.1 for the bed's sand, 30 degrees, Xu's c_1 and c_2; and, of 2 to 10 mm, the shear modulus
 # at which Janosi and Hanamoto come closest to the tanh of the quoted slip modulus (2.6 N rms in Figure 4.12)
 ASSUMED = {"stiffness": 1.783e6, "exponent": 0.75, "friction_angle": math.radians(30.0), "shear_modulus": 0.003}
-PEAK = {"peak_offset": 0.4, "peak_slope": 0.15}
+PEAK: dict[str, Any] = {"peak_offset": 0.4, "peak_slope": 0.15}
 EXPONENTS = (0.5, 0.75, 1.0, 1.25, 1.5)
 
 

@@ -54,7 +54,7 @@ def identify(
     from hil.analysis.dataset import UnverifiedRunError
     from hil.analysis.identification.fit import identify as identify_soil
     from hil.analysis.identification.parameters import USUAL
-    from hil.analysis.identification.recorded import Uncertainty
+    from hil.analysis.identification.rigs import Uncertainty
     from hil.analysis.identification.shown import lines_of, parameter_table, residual_table, save, yaml_section
     from hil.analysis.identification.sources import check_enough, read_sources
     from hil.analysis.identification.windows import IdentificationError

@@ -43,6 +43,7 @@ from hil.config.schema.residuals import ResidualsConfig
 from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig, DetectorConfig
 from hil.config.schema.servos import ServosConfig
+from hil.config.schema.sinkage import SinkageConfig
 from hil.config.schema.stimulus import StimulusConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig
 from hil.config.schema.trial import QualityConfig, TrialConfig
@@ -78,7 +79,8 @@ class UncheckedConfig(Section):
         "impact",
         pattern=r"^[a-z][a-z0-9_]*$",
         max_length=64,
-        description="impact, jog, drive, follow, stimulus, normal_force, drawbar, slope, walk, or one of a package",
+        description="impact, jog, drive, follow, stimulus, normal_force, drawbar, slope, walk, sinkage, or one of a "
+        "package",
         json_schema_extra={"note": "the name of an experiment"},
     )
     loop: LoopConfig = Field(default_factory=LoopConfig)
@@ -93,6 +95,7 @@ class UncheckedConfig(Section):
     drawbar: DrawbarConfig = Field(default_factory=DrawbarConfig)
     slope: SlopeConfig = Field(default_factory=SlopeConfig)
     walk: WalkConfig = Field(default_factory=WalkConfig)
+    sinkage: SinkageConfig = Field(default_factory=SinkageConfig)
     rover: SerializeAsAny[RoverConfig] = Field(default_factory=RoverConfig)
     ground: GroundConfig = Field(default_factory=GroundConfig)
     soil: SoilConfig = Field(default_factory=SoilConfig)

@@ -29,6 +29,7 @@ from models.contact.plate import Plate, make_plate
 from models.contact.regions import SoilRegion
 from models.kernels.compiled import FloatArray
 from models.plant import GroundParameters, ReadingNoise, RigParameters, Spread, Towing, Veer
+from models.rover.parameters import Parameters
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
 from models.sensors.rear_frame import REAR, link_share, rear_link_reach
@@ -36,6 +37,10 @@ from models.terrain import HeightMap, make_height_map
 from models.vehicle import HITTING_WHEELS
 from models.vehicle.loads import Drawbar, Payload
 from models.wheel import Ring, Soil
+
+# Of a carriage's drive: its gain over the mass that it moves [1/s], which is less than a rover's, and its integral time
+# [s]. Beyond the peak of a soil's shear stress the pull falls by some 300 N s/m for each kilogram of it.
+_CARRIAGE_RATE, _CARRIAGE_INTEGRAL_S = 500.0, 0.05
 
 
 def nominal_rig(config: Config) -> RigParameters:
@@ -80,7 +85,7 @@ def nominal_rig(config: Config) -> RigParameters:
         linkage=cylinder_parameters.linkage(cylinders),
         pneumatics=cylinder_parameters.pneumatics(cylinders),
         regulated=bool(config.layout.regulators),
-        towing=_towing(config.section),
+        towing=_towing(config.section, rover),
         reading_noise=ReadingNoise(config.plant.noise.pressure_kPa * 1e3, config.plant.noise.speed_radps),
         servos=_servos(config),
     )
@@ -109,14 +114,19 @@ def _servos(config: Config) -> tuple[Servo, ...]:
     )
 
 
-def _towing(section: ExperimentSection) -> Towing | None:
-    """Where traction is measured; on a slope nothing pulls."""
+def _towing(section: ExperimentSection, rover: Parameters) -> Towing | None:
+    """Where traction is measured; on a slope nothing pulls, and a carriage has a drive that holds its speed."""
     over, winch = section.measured_s, section.winch
     if over is None:
         return None
     if winch is None:
         return Towing(over=over)
-    return Towing(winch.slip, winch.growth_Nps, winch.largest_N, over, cable=winch.cable_mps)
+    towing = Towing(winch.slip, winch.growth_Nps, winch.largest_N, over, cable=winch.cable_mps)
+    tree = rover.tree()
+    if not tree.guided:
+        return towing
+    gain = _CARRIAGE_RATE * sum(body.mass for body in tree.bodies)
+    return replace(towing, pushes=True, gain=gain, integral_time=_CARRIAGE_INTEGRAL_S)
 
 
 def obstacle_stand(config: Config) -> FloatArray | None:
@@ -146,6 +156,8 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> Groun
             friction_angle=math.radians(soil.friction_angle_deg),
             rebound=soil.rebound,
             slip_modulus=soil.slip_modulus,
+            shear=soil.shear,
+            shear_residual=None if soil.shear == "janosi_hanamoto" else soil.shear_residual,
             shear_modulus=soil.shear_displacement_m,
             peak_offset=soil.peak_offset,
             peak_slope=soil.peak_slope,

@@ -17,6 +17,7 @@ from hil.experiments.follow.experiment import FollowExperiment
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.jog.experiment import JogExperiment
 from hil.experiments.normal_force.experiment import NormalForceExperiment
+from hil.experiments.sinkage.experiment import SinkageExperiment
 from hil.experiments.slope.experiment import SlopeExperiment
 from hil.experiments.stimulus.experiment import StimulusExperiment
 from hil.experiments.summary import run_summary, truth_reasons
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 BUILT_IN: tuple[type[Experiment], ...] = (
     ImpactExperiment, JogExperiment, DriveExperiment, FollowExperiment, StimulusExperiment, NormalForceExperiment,
-    DrawbarExperiment, SlopeExperiment, WalkExperiment,
+    DrawbarExperiment, SlopeExperiment, WalkExperiment, SinkageExperiment,
 )  # fmt: skip
 
 

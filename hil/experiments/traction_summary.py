@@ -65,6 +65,8 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
         "pitch_deg": config.ground.pitch_deg,
         "roll_deg": config.ground.roll_deg,
     }
+    if known and math.isfinite(known.sinkage):  # records of earlier versions do not have it
+        found |= {"sinkage_m": known.sinkage, "sinkage_from": "simulated rig"}
     if measured is None:
         return found
     towed = known or Traction(math.nan, math.nan, math.nan)

@@ -34,9 +34,10 @@ SLIP = "truth: slipped off the plate"  # at the time of the slip
 LOADS = "truth: wheel loads, torques"  # at the end of the stretch that they are means of
 # At a time: place, roll, pitch, yaw, forward speed and yaw rate; slip of each wheel; normal force of each wheel.
 MOTION = ("truth: motion", "truth: slips", "truth: normal forces")
-PULL = "truth: drawbar pull"  # of an experiment of traction, as the next two; at time 0
+PULL = "truth: drawbar pull"  # of an experiment of traction, as the next three; at time 0
 TOWED_SLIP = "truth: slip"
 TOWED_SPEED = "truth: speed"
+SINKAGE = "truth: sinkage"
 OUTSIDE = "truth: outside its models"  # since that time; it has a limit, too
 CUT = "truth: cut obeyed"  # at the time of the cut; it has no value
 
@@ -59,6 +60,7 @@ def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
         yield event(PULL, 0, traction.pull, f"N, {means}")
         yield event(TOWED_SLIP, 0, traction.slip, f"of the rims, {means}")
         yield event(TOWED_SPEED, 0, traction.speed, f"m/s, {means}")
+        yield event(SINKAGE, 0, traction.sinkage, f"m, of the wheels, {means}")
     if left := ground_truth.outside:
         tick = left.t_ns * rate_hz // 1_000_000_000
         yield event_row(0, OUTSIDE, tick, left.t_ns, left.value, left.limit, detail=left.words)
@@ -125,7 +127,8 @@ class RecordedTruth:
         self.hit_ns, self.cut_ns = times.get(HIT_SPEED), times.get(CUT)
         self.traction: Traction | None = None
         if PULL in found:
-            self.traction = Traction(values[PULL], values[TOWED_SLIP], values[TOWED_SPEED])
+            sinkage = values.get(SINKAGE, math.nan)
+            self.traction = Traction(values[PULL], values[TOWED_SLIP], values[TOWED_SPEED], sinkage)
         self.plate: PlateTruth | None = None
         if PLATE_ONSET in found:
             self.plate = PlateTruth(

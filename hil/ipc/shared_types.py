@@ -35,7 +35,7 @@ GROUND_TRUTH = np.dtype(  # values known only to a simulated rig, and the timing
         ("slip_ns", "<i8"),  # when something first slipped off an edge of a plate; -1: not yet
         ("slip_force", "<f8"),  # with what force [N]
         ("cut_ns", "<i8"),  # when the plant executed the first cut after that; -1: not yet
-        ("traction", "<f8", (3,)),  # models.plant.towing.Traction; NaN: nothing was towed
+        ("traction", "<f8", (4,)),  # models.plant.towing.Traction; NaN: nothing was towed
         ("plate", "<f8", (5,)),  # models.plant.plate_truth.PlateTruth, at the end; -1: no load
         ("outside_ns", "<i8"),  # since when the plant is outside what its models hold for; -1: it is within
         ("outside", "<f8", (2,)),  # value found there, and its limit

@@ -64,7 +64,7 @@ class GroundTruth(Protocol):
 
     @property
     def traction(self) -> Traction | None:
-        """Pull, slip and speed before the drives were cut; None: of no experiment of traction."""
+        """Pull, slip, speed and sinkage before the drives were cut; None: of no experiment of traction."""
 
     @property
     def outside(self) -> Outside | None:

@@ -302,7 +302,7 @@ def _shear(
     contact.slip[wheel] = slip * min(1.0, reference * per_slip_speed)
     modulus, per_modulus = _slip_modulus(ground, ground.regions, scratch, per_modulus)
     scratch[TRACTION], scratch[SIDE], slope = shear_soil(
-        sheared, slip, slide, reference, scratch[LIMIT], modulus, (per_modulus, per_displacement),
+        ground.wheel, sheared, slip, slide, reference, scratch[LIMIT], modulus, (per_modulus, per_displacement),
         ground.shear_damping, dt,
     )  # fmt: skip
     scratch[DAMPING] = slope * dt

@@ -17,7 +17,7 @@ from models.actuators.servo import Servo, make_servos
 from models.actuators.stops import make_stops
 from models.contact.body_ground import make_body_contact
 from models.contact.obstacle import Obstacle, check_obstacle
-from models.kernels.compiled import FloatArray
+from models.kernels.compiled import FloatArray, IntArray
 from models.plant.ground import GroundParameters
 from models.plant.instruments import InstrumentParameters
 from models.plant.put_down import put_on_map
@@ -32,7 +32,7 @@ from models.sensors.load_sensors import LoadSensors
 from models.sensors.piezo import Piezo, check_piezo
 from models.terrain.stand import stand_on
 from models.terrain.surface import quaternion_of
-from models.vehicle import HITTING_WHEELS, VehicleModel, VehicleState, make_vehicle_state, settle
+from models.vehicle import HITTING_WHEELS, RAILS, VehicleModel, VehicleState, make_vehicle_state, settle
 from models.vehicle.loads import Drawbar, Payload
 from models.vehicle.model import start_configuration
 
@@ -172,6 +172,7 @@ class RigParameters:
             make_stops(rover),
             None if self.ground.kind == "none" else make_body_contact(rover),
             make_servos(rover, self.servos),
+            self._rails(rover),
         )
         supply = 0.0 if self.regulated else self.cylinder.supply
         return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply, servos=self.servos)
@@ -183,6 +184,15 @@ class RigParameters:
             return self
         angles = tuple((servo.joint, servo.start) for servo in self.servos)
         return replace(self, rover=with_joints_at(self.rover, angles), servos=())
+
+    def _rails(self, rover: Rover) -> IntArray | None:
+        """The speeds that a carriage's rails hold. Raises ValueError: on ground on which there are no rails."""
+        if not rover.tree.guided:
+            return None
+        ground = self.ground
+        if ground.kind not in ("soil", "firm") or ground.pitch or ground.roll or ground.relief is not None:
+            raise ValueError(f"rover {rover.tree.name} is guided by rails, allowed: level soil or firm ground")
+        return RAILS
 
     def make_rover(self) -> Rover:
         """The rover with its payload and grousers, locked as on the rig. Runs no kernel."""

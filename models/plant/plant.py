@@ -134,7 +134,8 @@ class Plant:
         span = t_ns - self.t_ns
         if self._tow is not None:
             driven = self._state.v[self._wheel_speeds] * self.rover.chain.wheel_radius
-            self._tow.act(span * 1e-9, float(self._state.v[0]), float(driven.mean()), cut=all(self._drives.cut))
+            sunk, cut = float(self._state.ground.sinkage.mean()), all(self._drives.cut)
+            self._tow.act(span * 1e-9, float(self._state.v[0]), float(driven.mean()), sunk, cut=cut)
         # all samples whose time n / rate, in whole ns, is at most t_ns
         due = -(-(t_ns + 1) * self.rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
@@ -227,7 +228,7 @@ class Plant:
 
     @property
     def traction(self) -> Traction | None:
-        """Pull, slip and speed before the newest cut, or now; None: nothing was towed."""
+        """Pull, slip, speed and sinkage before the newest cut, or now; None: nothing was towed."""
         return None if self._tow is None else self._tow.traction
 
     @property

@@ -1,4 +1,4 @@
-"""What holds a driving rover back for a drawbar-pull test: a winch, or a person (Petersen 2012, 6.2.1)."""
+"""What holds a rover back: a winch or a person (Petersen 2012, 6.2.1), or the carriage of a single-wheel bed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ ROUND_NS = 1_000_000
 
 @dataclass(frozen=True)
 class Towing:
-    """A winch that pays out its cable at the speed of the wanted slip, or at a speed of its own; it never pushes.
+    """A winch that pays out its cable at the speed of the wanted slip, or at a speed of its own.
+
+    It never pushes; the drive of a carriage, which holds the same speed, does.
 
     Gain and integral time are assumptions. The pull over slip is nearly flat at high slip, where only a controlled
     speed settles; a controlled force would stop the rover.
@@ -32,6 +34,7 @@ class Towing:
         gain: pull over the error of the speed [N s/m].
         integral_time: [s].
         cable: speed at which it pays out its cable, whatever the wheels do [m/s]; None: that of the wanted slip.
+        pushes: it is the drive of a carriage.
     """
 
     slip: float = 0.0
@@ -41,6 +44,7 @@ class Towing:
     gain: float = 2e4
     integral_time: float = 0.2
     cable: float | None = None
+    pushes: bool = False
 
     def __post_init__(self) -> None:
         above = Range(0.0, math.inf, "", open_low=True)
@@ -59,11 +63,15 @@ class Towing:
 
 
 class Traction(NamedTuple):
-    """Means over the time `Towing.over`: pull [N], slip [-], forward speed [m/s] of the rover."""
+    """Means over the time `Towing.over`: pull [N], slip [-], forward speed [m/s], and sinkage of the wheels [m].
+
+    The sinkage is NaN in records that are older than it.
+    """
 
     pull: float
     slip: float
     speed: float
+    sinkage: float = math.nan
 
 
 def make_tow(towing: Towing | None, drawbar: Drawbar, pull: FloatArray) -> Tow | None:
@@ -84,7 +92,7 @@ class Tow:
         self._towing, self._pull, self._drawbar = towing, pull, pull.copy()
         self._unit = backwards
         self._force = self._integral = 0.0
-        self._newest: deque[tuple[float, float, float, float]] = deque()
+        self._newest: deque[tuple[float, float, float, float, float]] = deque()
         self._length = 0.0
 
     @property
@@ -92,18 +100,20 @@ class Tow:
         """Means of the newest values; None before anything was driven."""
         if not self._newest:
             return None
-        dt, pull, speed, driven = np.array(self._newest).T
+        dt, pull, speed, driven, sinkage = np.array(self._newest).T
         way, rolled = float(dt @ speed), float(dt @ driven)
         slip = 1.0 - way / rolled if rolled > 0.0 else math.nan
-        return Traction(float(dt @ pull) / self._length, slip, way / self._length)
+        sunk = float(dt @ sinkage) / self._length
+        return Traction(float(dt @ pull) / self._length, slip, way / self._length, sunk)
 
-    def act(self, dt: float, speed: float, driven: float, *, cut: bool) -> None:
+    def act(self, dt: float, speed: float, driven: float, sinkage: float = math.nan, *, cut: bool) -> None:
         """Set the pull for the next dt [s].
 
         Args:
             dt: [s].
             speed: of the rover, forward [m/s].
             driven: mean speed of the rims [m/s].
+            sinkage: mean of the wheels [m].
             cut: all drives are cut: the winch lets go.
         """
         towing = self._towing
@@ -113,15 +123,16 @@ class Tow:
             error = speed - ((1.0 - towing.slip) * driven if towing.cable is None else towing.cable)
             wished = towing.gain * error + self._integral
             highest = min(towing.largest, self._force + towing.rate * dt)
-            self._force = min(max(wished, 0.0), highest)
+            lowest = max(-towing.largest, self._force - towing.rate * dt) if towing.pushes else 0.0
+            self._force = min(max(wished, lowest), highest)
             if self._force == wished:  # or the integral would wind up
                 self._integral += towing.gain * error * dt / towing.integral_time
         self._pull[:] = self._drawbar + self._force * self._unit
         if not cut:
-            self._keep(dt, -float(self._pull[0]), speed, driven)
+            self._keep(dt, -float(self._pull[0]), speed, driven, sinkage)
 
-    def _keep(self, dt: float, pull: float, speed: float, driven: float) -> None:
-        self._newest.append((dt, pull, speed, driven))
+    def _keep(self, dt: float, pull: float, speed: float, driven: float, sinkage: float) -> None:
+        self._newest.append((dt, pull, speed, driven, sinkage))
         self._length += dt
         while self._length - self._newest[0][0] >= self._towing.over:
             self._length -= self._newest.popleft()[0]

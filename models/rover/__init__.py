@@ -19,6 +19,7 @@ from models.rover.presets import PRESETS
 from models.rover.rcp import RcpParameters, rcp
 from models.rover.registry import ROVERS
 from models.rover.rocker_bogie import RockerBogieParameters, rocker_bogie
+from models.rover.single_wheel import SingleWheelParameters, single_wheel
 from models.rover.tree import Body, Coupling, Joint, LoopClosure, Tree, WheelMount
 from models.rover.xu import XuParameters, xu
 
@@ -42,6 +43,7 @@ __all__ = [
     "RcpParameters",
     "RockerBogieParameters",
     "Rover",
+    "SingleWheelParameters",
     "Tree",
     "TreeBuilder",
     "WheelMount",
@@ -57,6 +59,7 @@ __all__ = [
     "quantity",
     "rcp",
     "rocker_bogie",
+    "single_wheel",
     "xu",
 ]
 

@@ -56,6 +56,22 @@ def factorise(chain: Chain, M: FloatArray) -> None:
 
 
 @kernel
+def hold_speed(M: FloatArray, rhs: FloatArray, a: int) -> None:
+    """Let the solution keep a speed of the base as it is: its force is borne, and it has no inertia in common.
+
+    Args:
+        M: mass matrix (speeds, speeds), of which the lower triangle counts, before `factorise`.
+        rhs: forces (speeds,).
+        a: the speed.
+    """
+    for j in range(a):
+        M[a, j] = 0.0
+    for i in range(a + 1, rhs.size):
+        M[i, a] = 0.0
+    M[a, a], rhs[a] = 1.0, 0.0
+
+
+@kernel
 def fold_inertia(chain: Chain, M: FloatArray) -> None:
     """Add ratio times a dependent speed's row and column to those of each source, then decouple that speed."""
     for term in range(chain.dependent.size):

@@ -197,6 +197,11 @@ class Parameters:
         return (STEERING,) if any(joint.kind == STEERING for joint in cls._default_tree().joints) else ()
 
     @classmethod
+    def guided(cls) -> bool:
+        """Whether it is a carriage on rails (`Tree.guided`)."""
+        return cls._default_tree().guided
+
+    @classmethod
     def default_wheel_radius(cls) -> float:
         """Radius of the wheels [m] with the default numbers."""
         return cls._default_tree().wheels[0].radius

@@ -13,6 +13,7 @@ from models.rover.parameters import Parameters
 from models.rover.parametric import ParametricParameters
 from models.rover.rcp import RcpParameters
 from models.rover.rocker_bogie import RockerBogieParameters
+from models.rover.single_wheel import SingleWheelParameters
 from models.rover.xu import XuParameters
 
 ROVERS: Mapping[str, type[Parameters]] = MappingProxyType(
@@ -27,6 +28,7 @@ ROVERS: Mapping[str, type[Parameters]] = MappingProxyType(
             JunoParameters,
             JunoExactParameters,
             XuParameters,
+            SingleWheelParameters,
         )
     }
 )

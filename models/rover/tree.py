@@ -216,7 +216,10 @@ class WheelMount:
 
 @dataclass(frozen=True)
 class Tree:
-    """The whole rover; `bodies[0]` is the free-flying base, couplings and closures make joints depend on others."""
+    """The whole rover; `bodies[0]` is the free-flying base, couplings and closures make joints depend on others.
+
+    `guided`: the base is a carriage on rails, and moves ahead and up only.
+    """
 
     name: str
     bodies: tuple[Body, ...]
@@ -224,6 +227,7 @@ class Tree:
     wheels: tuple[WheelMount, ...]
     couplings: tuple[Coupling, ...] = ()
     closures: tuple[LoopClosure, ...] = ()
+    guided: bool = False
 
     def __post_init__(self) -> None:
         for kind, names in (

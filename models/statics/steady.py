@@ -27,7 +27,7 @@ from models.rover.rover import Rover
 from models.statics.statics import suspension_joints
 from models.statics.steady_forces import SteadyVehicle, fill_forces, steady_ground
 from models.terrain.surface import plane_axes, surface
-from models.vehicle.model import VehicleModel, make_vehicle_state
+from models.vehicle.model import RAILS, VehicleModel, make_vehicle_state
 
 # Units of the unknowns: height over the depth of the wheels, angles over the height's [rad/m], speeds over the rims' or
 # that which shears the ground at rest. A step of differences, in units.
@@ -144,6 +144,11 @@ class SteadyRover:
         self._joint_places = [1 + independent.index(k) for k in joints]
         self._joint_rows, self._rows = np.array(joints, dtype=np.int64), np.array([*range(6), *joints])
         self._ahead = 3 + len(joints)  # the place of the speed ahead, or of the pull instead
+        # on rails a carriage does not tilt, drift or turn, and they bear what would make it
+        self._moves, self._acts = np.ones(self._ahead + 3), np.ones(self._ahead + 3)
+        if rover.tree.guided:
+            self._moves[[1, 2, self._ahead + 1, self._ahead + 2]] = 0.0
+            self._acts[RAILS] = 0.0
         # height, angles, speed ahead or pull, speed across, turning speed
         self._unit = np.array([1.0] * self._ahead + [_SPEED * shear] * 3)
         if held is not None:
@@ -227,7 +232,7 @@ class SteadyRover:
 
     def _look(self, x: FloatArray) -> FloatArray:
         """What is left over on the motion of each unknown, over the weight; loads; slip, pull and turning speed."""
-        values, state, v = x * self._unit, self._state, self._v
+        values, state, v = x * self._unit * self._moves, self._state, self._v
         value, across, turning = values[self._ahead :]
         ahead, pull = (value, 0.0) if self._held is None else ((1.0 - self._slip) * self._speed, value)
         self._place(values)
@@ -238,7 +243,7 @@ class SteadyRover:
         state.pull[:] = self._pull if self._held is None else self._pull + pull * self._held
         state.ground.shear[:] = 0.0
         fill_forces(self._bound)
-        left = state.work.rhs[self._rows] / self._weight
+        left = state.work.rhs[self._rows] * self._acts / self._weight
         slip = 1.0 - ahead / self._speed if self._speed else 0.0
         return np.concatenate([left, state.ground.vertical, (slip, pull, turning)])
 

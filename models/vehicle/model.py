@@ -16,12 +16,14 @@ from models.contact.body_ground import BodyContact
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground, GroundContact, make_ground_contact
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact
-from models.kernels.compiled import FloatArray
+from models.kernels.compiled import FloatArray, IntArray
 from models.rover.dynamics import Work, make_work
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
 from models.terrain import Terrain
 
+# Speeds of the base that rails leave it are ahead and up.
+RAILS = np.array([1, 3, 4, 5])
 HITTING_WHEELS = 2  # the first wheels of a rover hit the obstacle
 
 
@@ -44,6 +46,7 @@ class VehicleModel(NamedTuple):
         stops: of the suspension joints, if they have any.
         body: corners of the main body that meet the ground if the rover turns over, or None.
         servos: of driven joints, or None.
+        rails: speeds of the base that a carriage's rails hold at zero, or None (`Tree.guided`).
     """
 
     chain: Chain
@@ -58,6 +61,7 @@ class VehicleModel(NamedTuple):
     stops: JointStops = NO_STOPS
     body: BodyContact | None = None
     servos: JointServos | None = None
+    rails: IntArray | None = None
 
 
 class VehicleState(NamedTuple):

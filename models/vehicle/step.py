@@ -18,9 +18,9 @@ from models.contact.constraints import hold_ground
 from models.contact.ground import Ground, push_ground
 from models.contact.obstacle import Obstacle, push_obstacle
 from models.kernels.bound import BoundArguments, unpack
-from models.kernels.compiled import FloatArray, address_of, kernel
+from models.kernels.compiled import FloatArray, IntArray, address_of, kernel
 from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, place_bodies
-from models.rover.factor import factorise, follow_loops, solve
+from models.rover.factor import factorise, follow_loops, hold_speed, solve
 from models.rover.loops import add_acceleration
 from models.rover.points import to_world
 from models.rover.reduction import Chain
@@ -85,6 +85,7 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     note(ledger, GROUND, work)
     _push_obstacle(vehicle.obstacle, chain, state, dt)
     note(ledger, OBSTACLE, work)
+    _keep_on_rails(vehicle.rails, work)
     factorise(chain, work.mass_matrix)
     solve(chain, work.mass_matrix, work.rhs)
     add_acceleration(chain.loops, work.rhs)
@@ -147,6 +148,13 @@ def _push_obstacle(obstacle: Obstacle | None, chain: Chain, state: VehicleState,
     if obstacle is not None:
         for wheel in range(state.obstacle.force.size):
             push_obstacle(chain, obstacle, state.q, wheel, dt, state.obstacle, state.work)
+
+
+@kernel
+def _keep_on_rails(rails: IntArray | None, work: Work) -> None:
+    if rails is not None:
+        for a in rails:
+            hold_speed(work.mass_matrix, work.rhs, a)
 
 
 @kernel

@@ -13,7 +13,7 @@ from models.wheel import flexible_table, many, packed
 from models.wheel.flexible_equilibrium import balance, balance_at_slip, resultants_of, rims
 from models.wheel.flexible_ring import Ring
 from models.wheel.forces import NormalForce, WheelForces
-from models.wheel.soil import Soil
+from models.wheel.soil import SHEAR_LAWS, Soil
 
 _RADIUS = Range(1e-3, 1e3, "m")
 _SHARE = Range(-1.0, 1.0, "")
@@ -174,6 +174,8 @@ class FlexibleWheel:
         if self.soil.shear_modulus is None:
             refuse("FlexibleWheel", ["soil.shear_modulus is None, allowed for stresses: a length in m"])
             raise AssertionError
+        if self.soil.shear != SHEAR_LAWS[0]:
+            refuse("FlexibleWheel", [f"soil.shear is {self.soil.shear!r}, allowed for stresses: {SHEAR_LAWS[0]!r}"])
         inside = Range(0.0, self.radius, "m (below the radius)", open_low=True, open_high=True)
         z = np.atleast_1d(finite_array("FlexibleWheel", "sinkage", sinkage, inside))
         s = np.broadcast_to(finite_array("FlexibleWheel", "slip", slip, _REAL_SLIP), z.shape)

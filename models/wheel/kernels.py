@@ -33,6 +33,7 @@ from models.wheel.packed import (
     XU,
     N,
 )
+from models.wheel.shear_law import share_of_limit
 
 __all__ = [
     "RADIUS", "SLIP_MODULUS", "flexible_resultant", "flexible_resultants", "hypervolume_symmetric",
@@ -268,9 +269,9 @@ def wheel_forces(p: FloatArray, z: float, slip: float) -> tuple[float, float, fl
         return 0.0, 0.0, 0.0
     if p[VARIANT] == XU:
         return xu.wheel_forces(p, relative_sinkage(p, z), slip)
-    share = math.tanh(slip / p[SLIP_MODULUS])
+    share = share_of_limit(p, slip)
     if p[VARIANT] == FLEXIBLE:
-        normal, cosine, sine, limit = flexible_resultant(p, z, share)
+        normal, cosine, sine, limit = flexible_resultant(p, z, min(max(share, -1.0), 1.0))
     else:
         normal, cosine, sine, limit = resultant(p, z)
     tangential = limit * share

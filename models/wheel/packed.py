@@ -44,7 +44,10 @@ SHEAR_MODULUS = STIFFNESS + 1  # K_x [m]; this and the next three are NaN where 
 PEAK_OFFSET = STIFFNESS + 2  # c_1 [-]
 PEAK_SLOPE = STIFFNESS + 3  # c_2 [-]
 LATERAL_RATE = STIFFNESS + 4  # B [1/rad]
-SIZE = STIFFNESS + 5
+SHEAR_RATE = STIFFNESS + 5  # of y over ln((1 + exp(2 s/K))/2) [-]; 0: traction is tanh(s/K), models.wheel.shear_law
+SHEAR_RESIDUAL = STIFFNESS + 6  # K_r [-]
+SHEAR_HUMP = STIFFNESS + 7  # c [-]
+SIZE = STIFFNESS + 8
 
 
 def _rear(variant: str, eta: float, gamma: float) -> tuple[FloatArray, float]:
@@ -62,6 +65,17 @@ def _rear(variant: str, eta: float, gamma: float) -> tuple[FloatArray, float]:
     # The rear half is k b z^(eta-1)/gamma A(gamma z) with A = R^2/2 (gamma u)^(3/2) P_1(gamma u); taking the front
     # half's k b R^(eta+1)/2 u^(eta+1/2) out leaves sqrt(gamma) P_1(gamma u), again a polynomial in u: (4.26)
     return np.array(hypervolume.fit(1.0)) * gamma ** (powers + 0.5), 2.0 / (eta + 1.0) - gamma
+
+
+def _shear(soil: Soil) -> tuple[float, float, float]:
+    """Rate, residual and factor of the hump, see `models.wheel.shear_law`; 0, 1, 0 of a soil without a peak."""
+    if soil.shear_residual is None:
+        return 0.0, 1.0, 0.0
+    residual, at_peak = soil.shear_residual, math.log(0.5 * (1.0 + math.exp(2.0)))
+    if soil.shear == "wong":
+        return 1.0 / at_peak, residual, math.e**2 / (math.e - 1.0) - math.e * residual
+    root = math.sqrt(1.0 - residual)
+    return math.log1p(1.0 / root) / at_peak, residual, (1.0 + root) ** 2
 
 
 def pack(radius: float, width: float, soil: Soil, variant: str) -> FloatArray:
@@ -102,4 +116,5 @@ def pack(radius: float, width: float, soil: Soil, variant: str) -> FloatArray:
     p[PEAK_OFFSET] = unknown if soil.peak_offset is None else soil.peak_offset
     p[PEAK_SLOPE] = unknown if soil.peak_slope is None else soil.peak_slope
     p[LATERAL_RATE] = unknown if soil.lateral_rate is None else soil.lateral_rate
+    p[SHEAR_RATE], p[SHEAR_RESIDUAL], p[SHEAR_HUMP] = _shear(soil)
     return p

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from types import MappingProxyType
+from typing import Any
 
 from models.checks import refuse
 from models.wheel.sinkage_laws import BernsteinGoriatchkin, MeirionGriffithSpenko, SinkageLaw
@@ -50,7 +51,7 @@ class Preset:
             >>> soil.stiffness, soil.exponent, soil.rebound
             (207000.0, 0.583, 0.0674)
         """
-        values = {**self.known, **others}
+        values: dict[str, Any] = {**self.known, **others}
         if self.law is not None:
             values = {"stiffness": self.law.stiffness(radius, width), "exponent": self.law.exponent, **values}
         missing = [name for name in _NEEDED if name not in values]

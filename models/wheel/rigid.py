@@ -12,7 +12,7 @@ from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.wheel import kernels, many, packed, rut, traction
 from models.wheel.forces import DriftForces, NormalForce, WheelForces
-from models.wheel.soil import Soil
+from models.wheel.soil import SHEAR_LAWS, Soil
 
 # Wider than any wheel, and narrow enough that no power of a length under- or overflows.
 _LENGTH = Range(1e-6, 1e6, "m")
@@ -29,6 +29,8 @@ def _xu_problems(soil: Soil) -> list[str | None]:
     needed = ("shear_modulus", "peak_offset", "peak_slope")
     missing = [name for name in needed if getattr(soil, name) is None]
     problems: list[str | None] = [f"soil.{name} is None, allowed with variant 'xu': a number" for name in missing]
+    if soil.shear != SHEAR_LAWS[0]:
+        problems.append(f"soil.shear is {soil.shear!r}, allowed with variant 'xu': {SHEAR_LAWS[0]!r}")
     if soil.peak_offset is not None and soil.peak_slope is not None:
         allowed = Range(0.0, 1.0, "with variant 'xu'", open_high=True)
         problems.append(problem("soil.peak_offset + soil.peak_slope", soil.peak_offset + soil.peak_slope, allowed))

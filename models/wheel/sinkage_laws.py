@@ -7,6 +7,7 @@ model (as in Petersen 2012, 2.2.1); the rest of the package does not depend on t
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from typing import Any
 
 from models.checks import Range, problem, refuse
 from models.wheel.soil import EXPONENT, LARGEST, Soil
@@ -61,7 +62,7 @@ class SinkageLaw(ABC):
         refuse(type(self).__name__, [problem("sinkage", sinkage, Range(-math.inf, math.inf, "m"))])
         return self.stiffness(radius, width) * max(sinkage, 0.0) ** self.exponent
 
-    def soil(self, radius: float, width: float, **others: float) -> Soil:
+    def soil(self, radius: float, width: float, **others: Any) -> Soil:
         """Returns the soil a wheel of this radius and width [m] meets; `others` are the keywords of `Soil`."""
         return Soil(self.stiffness(radius, width), self.exponent, **others)
 

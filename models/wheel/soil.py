@@ -21,9 +21,12 @@ ALLOWED = {
     "peak_offset": Range(0.0, 1.0, ""),
     "peak_slope": Range(0.0, 1.0, ""),
     "lateral_rate": Range(0.0, 1e9, "1/rad"),
+    "shear_residual": Range(0.0, 0.99, ""),
 }
 # Needed by one model each, and None where the soil does not define them.
-OPTIONAL = frozenset({"shear_modulus", "peak_offset", "peak_slope", "lateral_rate"})
+OPTIONAL = frozenset({"shear_modulus", "peak_offset", "peak_slope", "lateral_rate", "shear_residual"})
+# Laws of the shear stress over displacement; the first has no peak.
+SHEAR_LAWS = ("janosi_hanamoto", "oida", "wong")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -36,12 +39,17 @@ class Soil:
         cohesion: c of the shear limit, Petersen 2012 (4.30) [Pa], 0 to 1e18.
         friction_angle: Internal friction angle of the shear limit, Petersen 2012 (4.30) [rad], in [0, pi/2).
         rebound: gamma, the part of the sinkage that springs back behind the wheel, Petersen 2012 (4.25) [-], in (0, 1].
-        slip_modulus: K of the traction's tanh(slip/K), Petersen 2012 (4.30) [-], > 0.
+        slip_modulus: K of the traction's tanh(slip/K), Petersen 2012 (4.30) [-], > 0; of a soil whose shear stress
+            peaks the slip of the peak.
         shear_modulus: K_x of Janosi and Hanamoto, Petersen 2012 (4.2), k of Xu 2021 (25) [m], 1e-9 to 1e9; for
             quadrature of the stresses and for `xu`.
         peak_offset: c_1 of the angle of largest stress, (c_1 + c_2 slip) theta_1, Xu 2021 (27) [-], 0 to 1; for `xu`.
         peak_slope: c_2 there [-], 0 to 1; c_1 + c_2 is below 1 under a wheel of `xu`.
         lateral_rate: B of the lateral force, Xu 2021 (32) [1/rad], 0 to 1e9; for the lateral force of `xu`.
+        shear: law of the shear stress, Petersen 2012, 2.2.2: "janosi_hanamoto", which nears the limit, or "oida" or
+            "wong", which peak and fall; see `models.wheel.shear_law`.
+        shear_residual: K_r, shear stress far beyond the peak over the limit [-], 0 to 0.99; for these two, which need
+            it, and only for them.
 
     Raises:
         ValueError: A value is not a finite number in its range; all wrong ones are named at once.
@@ -65,13 +73,24 @@ class Soil:
     peak_offset: float | None = field(default=None, kw_only=True)
     peak_slope: float | None = field(default=None, kw_only=True)
     lateral_rate: float | None = field(default=None, kw_only=True)
+    shear: str = field(default=SHEAR_LAWS[0], kw_only=True)
+    shear_residual: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in ALLOWED}
         given = {name: value for name, value in given.items() if value is not None or name not in OPTIONAL}
-        refuse("Soil", [problem(name, value, ALLOWED[name]) for name, value in given.items()])
+        refuse("Soil", [*(problem(name, value, ALLOWED[name]) for name, value in given.items()), self._shear_problem()])
         for name, value in given.items():  # an int or a numpy scalar becomes a plain float, so equal soils print alike
             object.__setattr__(self, name, float(value))
+
+    def _shear_problem(self) -> str | None:
+        if self.shear not in SHEAR_LAWS:
+            return f"shear is {self.shear!r}, allowed: one of {SHEAR_LAWS}"
+        peaks = self.shear != SHEAR_LAWS[0]
+        if peaks is (self.shear_residual is not None):
+            return None
+        allowed = "a number" if peaks else "None"
+        return f"shear_residual is {self.shear_residual}, allowed with shear {self.shear!r}: {allowed}"
 
     def __repr__(self) -> str:
         others = [one for one in fields(self)[2:] if getattr(self, one.name) != one.default]

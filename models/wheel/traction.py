@@ -14,6 +14,7 @@ import math
 from models.kernels.compiled import FloatArray, kernel
 from models.wheel import kernels, xu, xu_moving
 from models.wheel.packed import RADIUS, SLIP_MODULUS, VARIANT, XU
+from models.wheel.shear_law import slip_over_grip
 
 
 @kernel
@@ -41,30 +42,26 @@ def slip_and_slide(forward: float, sideways: float, rolling: float, slip_speed: 
 
 
 @kernel
-def slip_over_grip(relative: float) -> float:
-    """x/tanh(x) of x = total slip/K: slip over its share of the shear limit, (4.30), in units of K."""
-    return relative / math.tanh(relative) if relative > 1e-9 else 1.0
-
-
-@kernel
-def shared_shear(limit: float, modulus: float, slip: float, slide: float) -> tuple[float, float]:
+def shared_shear(p: FloatArray, limit: float, slip: float, slide: float) -> tuple[float, float]:
     """Splits one shear force limit tanh(total slip / K), Petersen 2012 (4.30), between slip and slide.
 
     Args:
+        p: Packed parameters, shape (packed.SIZE,); the slip modulus and the law of the shear count here.
         limit: F_shear_max [N].
-        modulus: K [-].
         slip: Along the heading [-].
         slide: Across it, positive where the wheel drifts to the right [-].
 
     Returns:
         Tangential force along the heading and lateral force, positive to the left [N].
     """
-    secant = limit / (modulus * slip_over_grip(math.sqrt(slip * slip + slide * slide) / modulus))
+    modulus = p[SLIP_MODULUS]
+    secant = limit / (modulus * slip_over_grip(p, math.sqrt(slip * slip + slide * slide) / modulus))
     return secant * slip, secant * slide
 
 
 @kernel
 def shear_soil(
+    p: FloatArray,
     sheared: FloatArray,
     slip: float,
     slide: float,
@@ -81,7 +78,14 @@ def shear_soil(
     limit times j over the displacement) is that of (4.30). A rolling wheel reaches (4.30) within a few mm of path; a
     standing one, whose u is 0, keeps its j, and with it the force that holds it on a slope.
 
+    Where the shear stress of a soil peaks and falls (models.wheel.shear_law), j follows the falling curve as well: it
+    is the displacement at which a soil without a peak would bear the same. A standing wheel holds what it holds at a
+    slip of 1, the residual. The slope is that of the chord from rest, so it stays positive beyond the peak, where the
+    force itself falls: a step does not overshoot, and a wheel that is pulled with more than the peak slips faster and
+    faster, down to the residual.
+
     Args:
+        p: Packed parameters, shape (packed.SIZE,); the law of the shear counts here.
         sheared: j (2,) [m], along the heading and to its left; advanced, implicitly.
         slip: Along the heading [-], by `slip_and_slide` with a slip_speed close to zero: a standing wheel would lose
             its shear at the rate of K times that speed over the displacement.
@@ -99,7 +103,7 @@ def shear_soil(
     """
     per_modulus, per_displacement = inverses
     along, across = slip * reference, slide * reference
-    forgetting = reference * modulus * slip_over_grip(math.sqrt(slip * slip + slide * slide) * per_modulus)
+    forgetting = reference * modulus * slip_over_grip(p, math.sqrt(slip * slip + slide * slide) * per_modulus)
     forgetting *= per_displacement
     left_over, damped = 1.0 + dt * forgetting, 1.0 + damping * forgetting
     both = 1.0 / (left_over * damped)
@@ -160,7 +164,7 @@ def forces_at_angle(p: FloatArray, z: float, slip: float, slip_angle: float) -> 
         return longitudinal, lateral, vertical, torque
     normal, cosine, sine, limit = kernels.resultant(p, z)
     slide = -math.tan(slip_angle) * min(1.0, 1.0 - slip)
-    tangential, lateral = shared_shear(limit, p[SLIP_MODULUS], slip, slide)
+    tangential, lateral = shared_shear(p, limit, slip, slide)
     return (
         tangential * cosine - normal * sine,
         lateral,
@@ -197,7 +201,7 @@ def moving_forces(
     normal, cosine, sine, limit = kernels.resultant(p, z)
     normal, cosine, sine = against_travel(normal, cosine, sine, forward, slip_speed)
     slip, slide, _ = slip_and_slide(forward, sideways, rolling, slip_speed)
-    tangential, lateral = shared_shear(limit, p[SLIP_MODULUS], slip, slide)
+    tangential, lateral = shared_shear(p, limit, slip, slide)
     if tangential * sine < 0.0:
         most = normal * (1.0 + cosine) / abs(sine)
         tangential = min(max(tangential, -most), most)

@@ -25,7 +25,7 @@ from models.impact import (
     on_springs,
     projectors,
 )
-from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie, xu
+from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie, single_wheel, xu
 from models.rover.tree import Body, Coupling, Joint, WheelMount
 from models.sensors.piezo import Piezo, check_piezo, shares_of
 from models.wheel import PRESETS, FlexibleWheel, RigidWheel, Ring, Soil, published, sinkage_laws
@@ -60,7 +60,7 @@ def parameters_of(build):
     return {name: special.get(name, above)(getattr(kind, name)) for name in kind.quantities()}
 
 
-BUILDERS = (rcp, parametric, exomars_like, exomars, rocker_bogie, xu)
+BUILDERS = (rcp, parametric, exomars_like, exomars, rocker_bogie, single_wheel, xu)
 ROVER = rcp()
 Q, V = ROVER.neutral(), np.full(15, 0.07)
 M, J = above(ROVER.mass_matrix(Q)), free(ROVER.impact_jacobian(Q, 1.0))
@@ -92,6 +92,10 @@ PIEZO = Piezo(
 # By name: the callable, and a good value of each of its numbers and arrays.
 PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
     "Soil": (Soil, SOIL),
+    "Soil whose shear stress peaks": (
+        lambda **k: Soil(1e6, 0.8, friction_angle=0.5, rebound=0.1, slip_modulus=0.2, shear="oida", **k),
+        {"shear_residual": from_0(0.6)},
+    ),
     "RigidWheel": (lambda **k: RigidWheel(soil=LOOSE, **k), {**SIZE, "grouser_height": from_0(0.01)}),
     "RigidWheel.hypervolume": (WHEEL.hypervolume, SINKAGE),
     "RigidWheel.normal_force": (WHEEL.normal_force, SINKAGE),

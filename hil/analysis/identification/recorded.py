@@ -1,4 +1,4 @@
-"""Windows from recorded runs of the experiments `drawbar` and `slope`."""
+"""Windows from recorded runs of the experiments `drawbar`, `slope` and `sinkage`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.dataset import verified_summary
-from hil.analysis.identification.parameters import RANGES
-from hil.analysis.identification.windows import Bench, IdentificationError, Measured, WheelSize, Window
+from hil.analysis.identification.rigs import (
+    PRESSED,
+    USUAL_UNCERTAINTY,
+    Uncertainty,
+    bench_of,
+    check_alike,
+    soil_section,
+    wheel_of,
+)
+from hil.analysis.identification.windows import IdentificationError, Measured, Window
 from hil.config import Config, parse_config
 from hil.config.rig import Rig
-from hil.config.schema.ground_and_obstacle import SoilConfig
 from hil.experiments.measured_motion import MeasuredWindow
 from hil.experiments.throttle import MEASURE
 from hil.experiments.window_mean import NORMAL, window_mean
@@ -24,34 +31,20 @@ from hil.recording import open_trial
 from hil.recording.stored_rows import in_blocks
 from models.gravity import GRAVITY_MPS2
 
-_EXPERIMENTS = ("drawbar", "slope")
+_DRIVES = ("drawbar", "slope")
 # Values are means over this time [s].
 _BLOCK_S = 0.01
 # Least standard deviations: no rig knows a slip, a pull [N], a torque [N m] or the angle of a slope [rad] better.
 _SLIP_SD, _PULL_SD_N, _TORQUE_SD_NM, _ANGLE_SD = 0.002, 0.1, 0.05, math.radians(0.1)
+# Standard deviation of a sinkage that a simulated rig knows [m]: that of one measured with care.
+_SINKAGE_SD_M = 3e-4
 # The halves of a steady window have pulls, or speeds of the rims, that differ by at most this share.
 _STEADY = 0.1
 
 
 @dataclass(frozen=True)
-class Uncertainty:
-    """What no record says: half-widths of 95 % intervals, relative.
-
-    Attributes:
-        loads: of the load of each wheel.
-        torque: of the torque that a motor gives for a current.
-    """
-
-    loads: float = 0.02
-    torque: float = 0.05
-
-
-USUAL_UNCERTAINTY = Uncertainty()
-
-
-@dataclass(frozen=True)
 class RecordedWindows:
-    """Windows of runs on one soil with one rover.
+    """Windows of runs on one soil, with one rover of each type.
 
     Attributes:
         windows: one a run.
@@ -76,7 +69,7 @@ def windows_of(
     """The steady window of each run.
 
     Args:
-        runs: folders of runs of `hil drawbar`, `hil slope` or `hil run` with one of these experiments.
+        runs: folders of runs of `hil drawbar`, `hil slope` or `hil run` with one of these experiments or `sinkage`.
         uncertainty: of loads and torques.
         torque_per_A_Nm: torque at an axle for each ampere of its motor, friction of the gears included in it not; None:
             of a simulated rig its own, otherwise torques are not used.
@@ -89,19 +82,13 @@ def windows_of(
     if len({run.resolve() for run in runs}) < len(runs):
         raise IdentificationError("a run is given twice: it would count twice; give each once")
     read = [(run, *_read(run, unverified=unverified)) for run in runs]
-    first_run, first, _ = read[0]
-    for run, config, _ in read[1:]:
-        for what, one, other in (
-            ("rover", _rover_of(config), _rover_of(first)),
-            ("wheel model", config.wheel, first.wheel),
-            ("soil of the config", soil_section(config.soil), soil_section(first.soil)),
-        ):
-            if one != other:
-                raise IdentificationError(
-                    f"{run} has another {what} than {first_run}: runs of one identification have the same rover, "
-                    "wheels and soil; identify each soil and rover apart"
-                )
-    windows = tuple(_window(run, config, summary, uncertainty, torque_per_A_Nm) for run, config, summary in read)
+    first = check_alike([(run, config) for run, config, _ in read])
+    windows = tuple(
+        _pressed(run, config, summary, uncertainty)
+        if config.experiment == PRESSED
+        else _window(run, config, summary, uncertainty, torque_per_A_Nm)
+        for run, config, summary in read
+    )
     return RecordedWindows(windows, soil_section(first.soil), first.name, first.rig == "simulated")
 
 
@@ -111,9 +98,10 @@ def _read(run: Path, *, unverified: bool) -> tuple[Config, dict[str, Any]]:
     if not summary:
         raise IdentificationError(f"{run} has no summary.json: it was killed; hil recover {run} makes one")
     experiment = summary.get("experiment")
-    if experiment not in _EXPERIMENTS:
+    if experiment not in (*_DRIVES, PRESSED):
         raise IdentificationError(
-            f"{run} is a run of experiment {experiment}; allowed: {' or '.join(_EXPERIMENTS)}, which drive steadily"
+            f"{run} is a run of experiment {experiment}; allowed: {' or '.join(_DRIVES)}, which drive steadily, or "
+            f"{PRESSED}"
         )
     if not summary.get("accepted"):
         reasons = "; ".join(map(str, summary.get("reasons") or ())) or "no reason is recorded"
@@ -131,24 +119,28 @@ def _read(run: Path, *, unverified: bool) -> tuple[Config, dict[str, Any]]:
     return config, summary
 
 
-def _rover_of(config: Config) -> dict[str, Any]:
-    """Section rover without what may differ: a payload, and the place of the drawbar."""
-    return config.rover.model_dump(exclude={"payload", "drawbar"})
-
-
-def soil_section(soil: SoilConfig) -> dict[str, float]:
-    """The six parameters of a section soil, by name."""
-    return {name: float(getattr(soil, name)) for name in RANGES}
-
-
-def wheel_of(config: Config) -> WheelSize:
-    """The wheels of a config. Raises IdentificationError: they are of several sizes."""
-    mounts = config.rover.parameters().tree().wheels
-    sizes = {(mount.radius, mount.width) for mount in mounts}
-    if len(sizes) > 1:
-        raise IdentificationError("the rover has wheels of several sizes; allowed: wheels of one size")
-    radius, width = sizes.pop()
-    return WheelSize(radius, width, config.wheel_radius_m - config.rover.wheel_radius_m, config.wheel.variant)
+def _pressed(run: Path, config: Config, summary: Mapping[str, Any], uncertainty: Uncertainty) -> Window:
+    """The window of a run whose wheels stood."""
+    sinkage, loads = summary.get("sinkage_m"), summary.get("load_N") or []
+    if sinkage is None:
+        raise IdentificationError(
+            f"{run}: the sinkage was not measured; write load and sinkage in a table, and give it with --tests"
+        )
+    if (config.wheel.variant, config.soil.rebound) != ("tire_2", 1.0):
+        raise IdentificationError(
+            f"{run}: wheel.variant is {config.wheel.variant}, soil.rebound {config.soil.rebound:g}; allowed for a "
+            "sinkage test of a simulated rig: tire_2 and 1, which compress the soil on both sides (sim_sinkage)"
+        )
+    if None in loads or not loads:
+        raise IdentificationError(f"{run}: the wheels' loads are not known")
+    return Window(
+        name=str(run),
+        wheel=wheel_of(config),
+        load_N=tuple(map(float, loads)),
+        slip=None,
+        sinkage_m=Measured(float(sinkage), _SINKAGE_SD_M),
+        bench=bench_of(config, uncertainty),
+    )
 
 
 class _Means:
@@ -224,7 +216,8 @@ def _window(
         pull = Measured(0.0 if slope else float(summary["pull_N"]), _PULL_SD_N)
     if config.ground.pitch_deg or slope:
         pull = Measured(pull.value, math.hypot(pull.sd, weight * _ANGLE_SD))
-    cell = config.loads.load_cell if config.loads and pulled else None
+    # a bed measures how deep its wheel sinks; under a rover nobody does
+    sunk = summary.get("sinkage_m") if config.rover.kind.guided() else None
     mean_load = loads.mean(axis=0)
     if not np.isfinite(mean_load).all():
         raise IdentificationError(f"{run}: the wheels' loads are NaN: nothing measured them, and the twin has none")
@@ -237,13 +230,8 @@ def _window(
         pull_N=pull,
         torque_Nm=window_torque,
         along_N=along,
-        bench=Bench(
-            "rover",
-            pull_gain=cell.sensitivity_u95 / NORMAL if cell else 0.0,
-            pull_zero_N=cell.zero_u95 * cell.force_N / NORMAL if cell else 0.0,
-            torque_gain=uncertainty.torque / NORMAL,
-            load_gain=uncertainty.loads / NORMAL,
-        ),
+        sinkage_m=None if sunk is None else Measured(float(sunk), _SINKAGE_SD_M),
+        bench=bench_of(config, uncertainty),
     )
 
 

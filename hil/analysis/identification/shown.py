@@ -47,6 +47,9 @@ def yaml_section(found: Identification) -> str:
     for name, value in found.values.items():
         remark = f"  # {_remark(searched[name])}" if name in searched else "  # given"
         lines.append(f"  {name}: {_number(value)}{remark}")
+    wheel = found.windows[0].wheel
+    if wheel.shear_residual is not None:
+        lines += [f"  shear: {wheel.shear}  # given", f"  shear_residual: {_number(wheel.shear_residual)}  # given"]
     return "\n".join(lines) + "\n"
 
 

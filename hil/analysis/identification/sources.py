@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hil.analysis.identification.parameters import RANGES
-from hil.analysis.identification.recorded import USUAL_UNCERTAINTY, Uncertainty, soil_section, windows_of
+from hil.analysis.identification.recorded import windows_of
+from hil.analysis.identification.rigs import USUAL_UNCERTAINTY, Uncertainty, soil_section
 from hil.analysis.identification.table import windows_of_table
 from hil.analysis.identification.windows import IdentificationError, Window
 from hil.config.schema.ground_and_obstacle import SoilConfig

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from models.wheel import RigidWheel, Soil
+from models.wheel.soil import SHEAR_LAWS
 
 
 class IdentificationError(ValueError):
@@ -22,16 +23,21 @@ class WheelSize:
         width_m: of the rim.
         grouser_height_m: added to the radius.
         variant: of the wheel-soil model.
+        shear: law of the soil's shear stress, as `models.wheel.Soil` takes it; it is taken as known.
+        shear_residual: likewise.
     """
 
     radius_m: float
     width_m: float
     grouser_height_m: float = 0.0
     variant: str = "exact"
+    shear: str = SHEAR_LAWS[0]
+    shear_residual: float | None = None
 
     def on(self, soil: Soil) -> RigidWheel:
         """The wheel on a soil."""
-        return RigidWheel(self.radius_m, self.width_m, soil, self.variant, grouser_height=self.grouser_height_m)
+        sheared = replace(soil, shear=self.shear, shear_residual=self.shear_residual)
+        return RigidWheel(self.radius_m, self.width_m, sheared, self.variant, grouser_height=self.grouser_height_m)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,10 @@ BEFORE_RUN_UP_S = 0.5
 
 def model_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them."""
-    return [*_wheel_checks(config), *_ground_checks(config), *_scan_checks(config), *_obstacle_checks(config)]
+    return [
+        *_wheel_checks(config), *_ground_checks(config), *_scan_checks(config), *_rail_checks(config),
+        *_obstacle_checks(config),
+    ]  # fmt: skip
 
 
 def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
@@ -57,6 +60,12 @@ def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
         allowed = f"below {1.0 - soil.peak_offset:.4g} = 1 - soil.peak_offset with wheel.variant xu"
         problems.append(
             Problem("soil.peak_slope", f"{soil.peak_slope:g}", allowed, ("soil.peak_offset", "wheel.variant"))
+        )
+    if soil.shear != "janosi_hanamoto" and variant == "xu":
+        problems.append(
+            Problem(
+                "soil.shear", soil.shear, "janosi_hanamoto with wheel.variant xu, whose shear it is", ("wheel.variant",)
+            )
         )
     if variant == "flexible" and config.wheel.grousers:
         problems.append(
@@ -120,6 +129,29 @@ def _scan_checks(config: UncheckedConfig) -> list[Problem]:
     ]
     if ground.wheel_height_m is not None:
         problems.append(Problem("ground.wheel_height_m", "heights", "null with ground.kind scan", depends_on))
+    return problems
+
+
+def _rail_checks(config: UncheckedConfig) -> list[Problem]:
+    """A carriage on rails: level ground, one wheel, nothing to hit."""
+    rover, ground = config.rover, config.ground
+    if not rover.kind.guided():
+        return []
+    problems = []
+    if config.section.obstacle:
+        allowed = f"drawbar or sinkage with rover.type {rover.type}, which stands before no obstacle"
+        problems.append(Problem("experiment", config.experiment, allowed, ("rover.type",)))
+    level = {f"ground.{key}": getattr(ground, key) for key in ("pitch_deg", "roll_deg")}
+    level |= {f"plant.ground_{key}": getattr(config.plant, f"ground_{key}") for key in ("pitch_deg", "roll_deg")}
+    if ground.kind not in ("soil", "firm"):
+        problems.append(
+            Problem("ground.kind", ground.kind, f"soil or firm with rover.type {rover.type}", ("rover.type",))
+        )
+    problems += [
+        Problem(key, f"{value:g}", f"0 with rover.type {rover.type}: its rails are level", ("rover.type",))
+        for key, value in level.items()
+        if value
+    ]
     return problems
 
 

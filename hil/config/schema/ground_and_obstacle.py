@@ -25,7 +25,18 @@ class SoilConfig(Section):
     cohesion_Pa: float = Field(0.0, ge=0, le=1e6, description="c of the shear limit")
     friction_angle_deg: float = Field(30.0, ge=0, le=60, description="internal friction angle of the shear limit")
     rebound: float = Field(0.07, gt=0, le=1, description="part of the sinkage that springs back behind the wheel")
-    slip_modulus: float = Field(0.185, ge=0.01, le=10, description="K of the traction's tanh(slip/K)")
+    slip_modulus: float = Field(
+        0.185,
+        ge=0.01,
+        le=10,
+        description="K of the traction's tanh(slip/K); with shear oida or wong the slip of the peak",
+    )
+    shear: Literal["janosi_hanamoto", "oida", "wong"] = Field(
+        "janosi_hanamoto", description="shear stress over slip: nears its limit, or (oida, wong) peaks and falls"
+    )
+    shear_residual: float = Field(
+        0.6, ge=0, le=0.99, description="shear stress far beyond the peak, over the limit; with shear oida or wong"
+    )
     damping_spm: float = Field(
         2.0, ge=0, le=1000, description="the normal force increases by this factor times the sinkage rate"
     )

@@ -154,8 +154,8 @@ def test_configs_lists_what_is_shipped_and_what_needs_hardware(capsys: pytest.Ca
         f"sim_impact {none}", f"sim_imported {none}", f"sim_juno {none}", f"sim_juno_exact {none}",
         f"sim_juno_wire {none}", f"sim_motion {none}",
         f"sim_motion_wire {none}", f"sim_normal_force {none}", f"sim_normal_force_wire {none}", f"sim_scan {none}",
-        f"sim_slope {none}", f"sim_stimulus {none}", f"sim_walk {none}", f"sim_walk_wire {none}", f"sim_wire {none}",
-        f"sim_xu {none}",
+        f"sim_sinkage {none}", f"sim_slope {none}", f"sim_stimulus {none}", f"sim_walk {none}", f"sim_walk_wire {none}",
+        f"sim_wheel_bed {none}", f"sim_wire {none}", f"sim_xu {none}",
         "--plan laboratory (for `hil campaign`)",
         "--plan thesis (for `hil campaign`)",
     ]  # fmt: skip

@@ -181,6 +181,11 @@ def test_grousers_make_a_wheel_of_the_radius_to_their_tips() -> None:
     assert np.array_equal(with_grousers.parameters, larger.parameters, equal_nan=True)
 
 
+def _of_modulus(modulus: float) -> np.ndarray:
+    soil = Soil(1e6, 0.8, friction_angle=0.5, rebound=0.1, slip_modulus=modulus)
+    return RigidWheel(RADIUS, WIDTH, soil).parameters
+
+
 STEADY = [(0.066, 0.0, 0.07), (0.07, 0.02, 0.05), (-0.03, -0.01, -0.08), (0.0, 0.0, 0.4), (0.05, 0.0, -0.05)]
 
 
@@ -189,20 +194,23 @@ STEADY = [(0.066, 0.0, 0.07), (0.07, 0.02, 0.05), (-0.03, -0.01, -0.08), (0.0, 0
 def test_sheared_soil_ends_at_the_force_of_steady_slip(
     forward: float, sideways: float, rolling: float, damping: float
 ) -> None:
-    limit, modulus, displacement, dt = 115.0, 0.185, 1e-3, 1e-4
+    limit, displacement, dt = 115.0, 1e-3, 1e-4
+    p, modulus = _of_modulus(0.185), 0.185
     slip, slide, reference = traction.slip_and_slide(forward, sideways, rolling, 1e-12)
     sheared, forces = np.zeros(2), []
     for _ in range(20_000):
         inverses = (1.0 / modulus, 1.0 / displacement)
-        forces.append(traction.shear_soil(sheared, slip, slide, reference, limit, modulus, inverses, damping, dt)[:2])
-    assert forces[-1] == pytest.approx(traction.shared_shear(limit, modulus, slip, slide), rel=1e-9, abs=1e-12)
+        forces.append(
+            traction.shear_soil(p, sheared, slip, slide, reference, limit, modulus, inverses, damping, dt)[:2]
+        )
+    assert forces[-1] == pytest.approx(traction.shared_shear(p, limit, slip, slide), rel=1e-9, abs=1e-12)
     assert math.hypot(*forces[0]) < 0.9 * math.hypot(*forces[-1])  # it takes some distance to get there
 
 
 def test_soil_under_a_standing_wheel_keeps_what_holds_it() -> None:
-    sheared = np.array([4e-4, -1e-4])
+    p, sheared = _of_modulus(0.185), np.array([4e-4, -1e-4])
     slip, slide, reference = traction.slip_and_slide(0.0, 0.0, 0.0, 1e-12)
     for _ in range(10_000):
-        forces = traction.shear_soil(sheared, slip, slide, reference, 115.0, 0.185, (1 / 0.185, 1e3), 0.005, 1e-4)
+        forces = traction.shear_soil(p, sheared, slip, slide, reference, 115.0, 0.185, (1 / 0.185, 1e3), 0.005, 1e-4)
     assert sheared == pytest.approx([4e-4, -1e-4], rel=1e-9)
     assert forces[:2] == pytest.approx((0.4 * 115.0, -0.1 * 115.0), rel=1e-9)

@@ -1,0 +1,116 @@
+"""Sinkage under one load: the drives hold the wheels still while loads and sinkage are measured."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hil.config import Config
+from hil.config.rig import Rig
+from hil.config.schema.sinkage import SinkageConfig
+from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.field_means import FieldMeans
+from hil.experiments.figure_form import FigureForm
+from hil.experiments.summary import finite
+from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.messages.stages import Estimate, Goal, Prediction, Samples
+from hil.recording.stored_rows import in_blocks
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+    from hil.recording import OpenRecord
+
+
+class SinkageState(IntEnum):
+    """State of a sinkage test; numbers as for those of the traction experiments."""
+
+    IDLE = 0
+    ARMED = 1
+    DONE = 5
+    ABORTED = 6
+    SETTLE = 7
+    MEASURE = 8
+
+
+# faster in a tick, see hil.experiments.base
+IDLE, ARMED, DONE, ABORTED, SETTLE, MEASURE = SinkageState
+
+
+class SinkageExperiment(Experiment):
+    """Idle until armed, then a time to settle and the measurement, the wheels held still."""
+
+    name = "sinkage"
+    section = SinkageConfig
+    states = SinkageState
+    figure = "sinkage.png"
+
+    def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
+        super().__init__(rig, checks, attended=attended)
+        section = self.config.sinkage
+        self._settle_ns, self._measure_ns = round(section.settle_s * 1e9), round(section.measure_s * 1e9)
+        self._zeros = rig.layout.zero_speeds
+
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
+        """The goal of this tick."""
+        t_ns = samples.t_ns
+        waited_ns = t_ns - self._since_ns
+        if self._begin_or_end(samples, estimate, safe):
+            pass
+        elif self.state == ARMED and self._may_start(samples):
+            self._enter(SETTLE, t_ns)
+        elif self.state == SETTLE and waited_ns >= self._settle_ns:
+            self._enter(MEASURE, t_ns)
+        elif self.state == MEASURE and waited_ns >= self._measure_ns:
+            self._enter(DONE, t_ns)
+        return Goal(self.state, self.state not in (SETTLE, MEASURE), speed_radps=self._zeros)
+
+    def summarise(self, run: Finished) -> Summary:
+        """Loads and sinkage."""
+        layout, known = run.config.layout, run.ground_truth.traction
+        field = "wheel_load_N" if layout.leg_sensors else "normal_force_N"
+        means = FieldMeans({field: 0})
+        for rows in in_blocks(run.ticks):
+            means.add(rows[rows["state"] == MEASURE])
+        loads = means.mean(field) if means.count else np.full(len(layout.wheels), np.nan)
+        reasons = self.reasons(run.cycle.safety, run.beside)
+        return {
+            "wheels": list(layout.wheels),
+            "load_N": [finite(float(load)) for load in loads],
+            "load_from": "leg sensors" if layout.leg_sensors else "twin",
+            "sinkage_m": finite(known.sinkage) if known else None,
+            "sinkage_from": "simulated rig" if known else None,
+            "accepted": self.done and not reasons,
+            "reasons": reasons,
+        }
+
+    @classmethod
+    def label(cls, config: Config) -> str:
+        """The payload."""
+        return f"{cls.name}_{config.rover.payload.mass_kg:g}kg"
+
+    @classmethod
+    def table(cls, summary: Summary) -> Table:
+        """Loads and sinkage."""
+        sunk = summary.get("sinkage_m")
+        depth = quantity(None if sunk is None else 1e3 * sunk, "mm", 2)
+        rows = [
+            *verdict_rows(summary),
+            (f"wheel loads, {summary.get('load_from')}", quantity(summary.get("load_N"), "N", 1)),
+            (f"sinkage, {summary.get('sinkage_from') or 'not measured'}", depth),
+            *loop_rows(summary),
+        ]
+        return summary_table("Sinkage", rows)
+
+    @classmethod
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
+        """The run over time."""
+        from hil.experiments.drive.figure import plot_over_time  # matplotlib takes half a second to import
+
+        sunk = summary.get("sinkage_m")
+        return plot_over_time(
+            record, summary, form, f"Sinkage{'' if sunk is None else f' {1e3 * sunk:.2f} mm'} at rest"
+        )
