@@ -54,7 +54,7 @@ class Gains(NamedTuple):
     most: float
 
 
-OF_SPIN, OF_SPEED = Gains(40.0, 100.0, 0.05, 800.0), Gains(1500.0, 2500.0, 10.0, 800.0)
+OF_SPIN, OF_SPEED = Gains(40.0, 600.0, 0.05, 800.0), Gains(1500.0, 2500.0, 10.0, 800.0)
 
 
 class Drive(NamedTuple):
@@ -162,10 +162,10 @@ def drive(juno: Juno, control: Any, start: tuple[float, FloatArray] | None = Non
 
 
 class Pid:
-    """A PID of one value, whose integral stands still at the limit."""
+    """A PID of one value, whose integral begins with a torque and stands still at the limit."""
 
-    def __init__(self, gains: Gains) -> None:
-        self._gains, self._sum, self._last = gains, 0.0, math.nan
+    def __init__(self, gains: Gains, begin: float) -> None:
+        self._gains, self._sum, self._last = gains, begin, math.nan
 
     def __call__(self, error: float, measured: float) -> float:
         """The output for an error, and for the measured value itself, whose rate it damps."""
@@ -179,9 +179,9 @@ class Pid:
         return out
 
 
-def following_spin(measured: FloatArray) -> Drive:
-    """(A): the torque of each side follows the measured spin of that side."""
-    juno, pids = Juno(rig(), None), [Pid(OF_SPIN) for _ in SIDES]
+def following_spin(measured: FloatArray, torque: float) -> Drive:
+    """(A): the torque of each side, which begins with this one [N m], follows the measured spin of that side."""
+    juno, pids = Juno(rig(), None), [Pid(OF_SPIN, torque) for _ in SIDES]
 
     def control(sample: int) -> FloatArray:
         spins = juno.spins()
@@ -194,9 +194,9 @@ def following_spin(measured: FloatArray) -> Drive:
     return drive(juno, control, started(measured))
 
 
-def following_speed(wanted: FloatArray, spin: FloatArray) -> Drive:
-    """(B): one torque for both sides follows a forward speed."""
-    juno, pid = Juno(rig(), None), Pid(OF_SPEED)
+def following_speed(wanted: FloatArray, spin: FloatArray, torque: float) -> Drive:
+    """(B): one torque for both sides, which begins with this one [N m], follows a forward speed."""
+    juno, pid = Juno(rig(), None), Pid(OF_SPEED, torque)
 
     def control(sample: int) -> FloatArray:
         speed = float(juno.state.v[0])
@@ -280,6 +280,7 @@ def draw(truth: Drive, spin: Drive, speed: Drive, wanted: FloatArray, path: Path
     figure = Figure((11.0, 8.0))
     panels = figure.subplots(3, 2, sharex=True).ravel()
     t = TICK_S * np.arange(SAMPLES)
+    whole = slice(25, -25)  # where the moving mean has all its samples
     shown = (
         (truth, "#999999", "experiment"),
         (spin, "#004488", "(A) follows spin"),
@@ -288,11 +289,11 @@ def draw(truth: Drive, spin: Drive, speed: Drive, wanted: FloatArray, path: Path
     for one, colour, label in shown:
         style = {"color": colour, "label": label, "linewidth": 2.5 if one is truth else 1.2}
         panels[0].plot(t, one.way, **style)
-        panels[1].plot(t, smooth(one.speed[:, None]), **style)
-        panels[5].plot(t, smooth(one.prism[:, None]), **style)
+        panels[1].plot(t[whole], smooth(one.speed[:, None])[whole], **style)
+        panels[5].plot(t[whole], smooth(one.prism[:, None])[whole], **style)
         panels[2].plot(t, one.spin[:, 0], **style)
-        panels[3].plot(t, smooth(one.torque)[:, 0], **style)
-        panels[4].plot(t, smooth(one.torque)[:, 1], **style)
+        panels[3].plot(t[whole], smooth(one.torque)[whole, 0], **style)
+        panels[4].plot(t[whole], smooth(one.torque)[whole, 1], **style)
     panels[1].plot(t, wanted, color="black", linewidth=0.8, linestyle="dashed", label="polynomial of degree 10")
     names = (
         "way [m]",
@@ -379,7 +380,8 @@ def main(arguments: list[str]) -> int:
     asked = parser.parse_args(arguments)
     truth = experiment()
     spin, wanted = measured_of(truth)
-    a_drive, b_drive = following_spin(spin), following_speed(wanted, spin)
+    begin = float(truth.torque[round(STARTS_S / TICK_S)].mean())
+    a_drive, b_drive = following_spin(spin, begin), following_speed(wanted, spin, begin)
     first = float(a_drive.speed[0] - truth.speed[0])
     rows = "\n".join(table(numbers(a_drive, truth), numbers(b_drive, truth), truth, first))
     print(rows)

@@ -110,7 +110,8 @@ def least_cost(
     along, across = (np.asarray(low + one * np.arange(n)) for low, n in ((low_x, columns), (low_y, rows)))
     graph: Any = csr_array(_edges(relief, rover, along, across), shape=(columns * rows, columns * rows))
     first, last = (round((px - low_x) / one) * rows + round((py - low_y) / one) for px, py in (start, goal))
-    cost, before = dijkstra(graph, indices=first, return_predecessors=True)
+    costs, befores = dijkstra(graph, indices=np.array([first]), return_predecessors=True)
+    cost, before = costs[0], befores[0]
     if not math.isfinite(cost[last]):
         raise ValueError("there is no way from start to goal: all are too steep, or tilt the rover too far")
     nodes = [last]
