@@ -21,25 +21,26 @@ from hil.messages.layout import INSTRUMENTS
 from hil.runtime.cycle import Cycle
 
 # From top to bottom; what is not named here follows.
-ORDER = ("blocks", "drives", "drive_command", "valves", "valve_command", "readings", "healths", "fault_mailboxes",
-         "ticks", "timings", "events", "watchdog_events", "commands", "lease", "status", "ground_truth",
-         "late")  # fmt: skip
+ORDER = ("blocks", "drives", "drive_command", "valves", "valve_command", "servos", "servo_command", "readings",
+         "healths", "fault_mailboxes", "ticks", "timings", "events", "watchdog_events", "commands",
+         "lease", "status", "ground_truth", "late")  # fmt: skip
 NOT_DRAWN = ("start",)  # every process reads it
-COLOURS = {"daq": "tab:blue", "drives": "tab:green", "valves": "tab:orange", "motion": "tab:olive",
-           "recorder": "tab:purple", "watchdog": "tab:red", "command_server": "tab:brown", "simulated_rig": "teal",
-           "loop": "black"}  # fmt: skip
+COLOURS = {"daq": "tab:blue", "drives": "tab:green", "valves": "tab:orange", "servos": "tab:pink",
+           "motion": "tab:olive", "recorder": "tab:purple", "watchdog": "tab:red", "command_server": "tab:brown",
+           "simulated_rig": "teal", "loop": "black"}  # fmt: skip
 # Of each process but the loop: the height of its box, its title, and whether it reads or writes what is left of it.
 PLACES = {
-    "daq": (50.9, "daq worker", "-|>"),
-    "drives": (44.2, "drives worker", "<|-|>"),
-    "valves": (37.5, "valves worker", "<|-|>"),
-    "motion": (30.8, "motion, imu, joints workers", "-|>"),
-    "recorder": (24.1, "recorder", "<|-"),
-    "watchdog": (17.4, "watchdog", "<|-"),
-    "command_server": (10.7, "command server", "<|-|>"),
+    "daq": (51.2, "daq worker", "-|>"),
+    "drives": (45.3, "drives worker", "<|-|>"),
+    "valves": (39.4, "valves worker", "<|-|>"),
+    "servos": (33.5, "servos worker", "<|-|>"),
+    "motion": (27.6, "motion, imu, joints workers", "-|>"),
+    "recorder": (21.7, "recorder", "<|-"),
+    "watchdog": (15.8, "watchdog", "<|-"),
+    "command_server": (9.9, "command server", "<|-|>"),
     "simulated_rig": (4.0, "simulated rig", ""),
 }
-BOX = (17, 5.6)
+BOX = (17, 5.2)
 MOST_LINES = 5  # in the box of a stage
 LONGEST, BROADEST = 21, 34  # characters of a line in the box of a stage, and in that of a device
 

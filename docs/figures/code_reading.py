@@ -24,6 +24,7 @@ PROCESSES: dict[str, tuple[tuple[str, str], ...]] = {
     "daq": (("hil.processes.link_bridge", "BlockFeed"), (LINK, "")),
     "drives": (("hil.processes.link_bridge", "DriveFeed"), (LINK, "")),
     "valves": (("hil.processes.link_bridge", "ValveFeed"), (LINK, "")),
+    "servos": (("hil.processes.link_bridge", "ServoFeed"), (LINK, "")),
     "motion": (("hil.processes.link_bridge", "ReadingFeed"), (LINK, "")),  # likewise imu and joints
     "recorder": (("hil.recording.recorder", ""),),
     "watchdog": (("hil.processes.watchdog", ""),),

@@ -18,7 +18,7 @@ from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import GROUND_TRUTH, MOST_ROWS, NOT_YET, START
 from hil.ipc.shm import Mailbox
 from hil.processes.lifecycle import WorkerLifecycle
-from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, ReadingFeed, ValveFeed
+from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, ReadingFeed, ServoFeed, ValveFeed
 from hil.realtime import RightsWanted, rights
 from hil.realtime.clock import RealtimeClock
 from hil.realtime.histogram import Histogram
@@ -74,6 +74,9 @@ def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns:
     if simulated_rig.loads is not None:
         feeds["loads"] = BlockFeed(shared, simulated_rig.loads, "loads")
         links.append(simulated_rig.loads)
+    if simulated_rig.servos is not None:
+        feeds["servos"] = ServoFeed(shared, simulated_rig.servos)
+        links.append(simulated_rig.servos)
     in_use = [feeds[name] for name in shared.config.layout.links]
     for feed in in_use:
         feed.skip()

@@ -30,7 +30,7 @@ def devices(wheels: tuple[str, ...], *others: str) -> str:
     ],
 )
 def test_a_model_drives_at_the_protocol_level_verifies_and_replays(trial, config, settings):
-    wire = ("rig=simulated_wire", "drive.steps=[{for_s: 1.5, speed_mps: 0.05}]", *settings)
+    wire = ("rig=simulated_wire", "drive.steps=[{for_s: 0.6, speed_mps: 0.05}]", *settings)
     done = trial(None, *wire, config=config)
     assert done.error is None
     assert done.faults == []

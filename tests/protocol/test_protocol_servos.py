@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds,
 SERVOS = "roboclaw_servos"
 ADDRESSES = {0x80, 0x81, 0x82}
 NO_SUMMARY = ("ticks missing",)  # skipped ticks would be in a summary, which is not written here
-TABLE = "time_s,speed_mps,front_left_walking_deg\n0,0,0\n1,0.02,4\n1.5,0,4\n"
+TABLE = "time_s,speed_mps,front_left_walking_deg\n0,0,0\n0.5,0.02,2\n0.8,0,2\n"
 SHORT = f"stimulus.table={json.dumps(TABLE)}"
 PAIRS = [(f"{row}_left_walking", f"{row}_right_walking") for row in ("front", "middle", "rear")]
 ON_PORTS = ", ".join(f"{{port: '', channel_1: {one}, channel_2: {two}}}" for one, two in PAIRS)
@@ -23,7 +23,7 @@ ROBOTEQ = (
     "devices.servos={driver: roboteq, counts_per_turn: 4096, gear: 100, start: confirmed, "
     f"reversed: [rear_left_walking], controllers: [{ON_PORTS}]}}"
 )
-MOVES_AT_S = 0.7
+MOVES_AT_S = 0.5
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def test_joints_follow_a_table_and_the_run_verifies_and_replays(walk, settings):
     tick = read_trial(done.folder, trusted=True).tick
     asked, found = (np.degrees(tick[name]) for name in ("set_servo_angle_rad", "servo_angle_rad"))
     place = done.run.shared.config.layout.servos.index("front_left_walking")
-    assert asked[:, place].max() == pytest.approx(4.0, abs=0.01)
-    assert found[:, place].max() == pytest.approx(4.0, abs=0.5)
+    assert asked[:, place].max() == pytest.approx(2.0, abs=0.15)  # it brakes where the table stops at once
+    assert found[-1, place] == pytest.approx(2.0, abs=0.3)
     others = np.delete(found, place, axis=1)
     assert np.abs(others).max() < 1.0
 
