@@ -48,7 +48,7 @@ def recursion(timed: bool) -> tuple[list[Row], list[str]]:
     worst, lines = 0.0, ["| rover | speeds | bodies with mass | pairs of axes in (19) | pairs of ours |"]
     lines[0] += " (19) compiled [us] | ours [us] |" if timed else ""
     lines.append("|---" * (7 if timed else 5) + "|")
-    compiled = numba.njit(equations) if timed else None
+    compiled: Any = numba.njit(equations) if timed else None
     for name, make in rovers.items():
         rover = make()
         chain = AxisChain(rover.tree, rover.joint_names)
@@ -150,7 +150,7 @@ def contact() -> list[Row]:
         Row(
             "(33)-(42)",
             "the same at touch-down, 0.1 m/s",
-            f"by accelerations the body goes on at -0.1 m/s (acceleration {_power(max(abs(sinking[2]), 1e-9))} m/s^2 at "
+            f"by accelerations it goes on at -0.1 m/s (acceleration {_power(max(abs(sinking[2]), 1e-9))} m/s^2 at "
             f"most); ours stops it in one step ({_power(max(abs(state.v[2]), 1e-9))} m/s at most)",
             "of kind",
             "(33) says nothing about speeds: it needs an impact law; the velocity level is a plastic impact",
