@@ -250,12 +250,11 @@ def motions() -> list[Row]:
     straight = driven(dict.fromkeys(WHEELS, 0.0), dict.fromkeys(WHEELS, 0.1))
     angles, speeds = in_place()
     turn = driven(angles, {wheel: 0.1 * speed for wheel, speed in speeds.items()})
-    level = {"ground.kind": "soil", "ground.scan": None}
-    crab = driven(dict.fromkeys(WHEELS, 0.4), dict.fromkeys(WHEELS, 0.1), settings=level)
+    crab = driven(dict.fromkeys(WHEELS, 0.4), dict.fromkeys(WHEELS, 0.1))
     both = {"left_arm": 0.2, "right_arm": 0.2, "left_bogie": -0.3, "right_bogie": -0.3}
     still = dict.fromkeys(WHEELS, 0.0)
-    raised = driven(still, still, joints=both, servos=SERVOS, settings=level, seconds=3.0)
-    lift = driven(still, still, joints={"left_bogie": -0.35}, servos=SERVOS, settings=level, seconds=3.0)
+    raised = driven(still, still, joints=both, servos=SERVOS, seconds=3.0)
+    lift = driven(still, still, joints={"left_bogie": -0.35}, servos=SERVOS, seconds=3.0)
     way = straight.place[-1] - straight.place[0]
     moved = np.linalg.norm(turn.place[-1, :2] - turn.place[0, :2])
     sideways = crab.place[-1] - crab.place[0]
