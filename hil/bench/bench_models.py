@@ -41,7 +41,7 @@ COMPARED = {
     "wheel_flexible": "wheel_exact",
     "wheel_xu": "wheel_exact",
     "substep_scan": "substep_juno",
-    "substep_xu": "substep_xu_exact",
+    "substep_xu": "substep_scan",
 }
 
 
@@ -141,12 +141,11 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
 
 
 def _uneven() -> dict[str, Contender]:
-    """Juno on level soil, and on the same soil with the shape of a scan; Xu's rover on his wheels and on exact ones."""
+    """Juno on level soil, and on the same soil with the shape of a scan; Xu's rover, on his wheels."""
     return {
         "substep_juno": _open_ground(UNEVEN, {"ground.kind": "soil", "ground.scan": None}),
         "substep_scan": _open_ground(UNEVEN, {}),
         "substep_xu": _open_ground(XU, {}),
-        "substep_xu_exact": _open_ground(XU, {"wheel.variant": "exact"}),
     }
 
 
