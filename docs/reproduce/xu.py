@@ -270,7 +270,7 @@ def motions() -> list[Row]:
             f"steers at {math.degrees(0.4):.1f}, yaw {crab.attitude[-1, 2]:+.2f} degrees", "-", "no number is printed",
             bool(abs(math.atan2(sideways[1], sideways[0]) - 0.4) < 0.06)),
         Row("5", "the driven arms set the body", f"arms +0.2, -0.3 rad: body {high:+.0f} mm, pitch "
-            f"{raised.attitude[-1, 1]:+.1f} degrees", "-", "no number is printed", bool(abs(high) > 10.0)),
+            f"{raised.attitude[-1, 1]:+.1f} degrees", "-", "no number is printed", bool(abs(high) > 5.0)),
         Row("5", "and lift a wheel", "left secondary arm -0.35 rad: off the ground: "
             + (", ".join(w.replace("_", " ") for w, up in zip(WHEELS, off, strict=True) if up) or "none"), "-",
             "no number is printed", bool(off.any())),
