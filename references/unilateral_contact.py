@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
+from scipy.spatial.transform import Rotation
 
 from references.axis_chain import AxisChain, equations
 
@@ -57,3 +58,51 @@ def accelerations(
     root = np.linalg.cholesky(A)
     force, _ = nnls(root.T, np.linalg.solve(root, -b))
     return free + np.linalg.solve(M, rows.T @ force), force
+
+
+def motion(
+    chain: AxisChain,
+    wheels: dict[str, float],
+    q: Array,
+    v: Array,
+    tau: Array,
+    gravity: tuple[float, float, float],
+    seconds: float,
+    steps: int,
+) -> tuple[Array, Array]:
+    """Configuration and velocity after a time, by steps of Runge and Kutta's fourth order; no wheel may touch down.
+
+    Args:
+        chain: of the rover.
+        wheels: radius [m] by name of the wheel's body.
+        q: at the start (nq,).
+        v: at the start (nv,).
+        tau: constant generalised force (nv,).
+        gravity: [m/s^2].
+        seconds: time.
+        steps: so many.
+    """
+    h, radius, bodies = seconds / steps, np.array(list(wheels.values())), list(wheels)
+
+    def rates(q: Array, v: Array, touching: list[str]) -> tuple[Array, Array]:
+        unit = q[3:7] / np.linalg.norm(q[3:7])
+        x, y, z, w = unit
+        wx, wy, wz = v[3:6]
+        turn = 0.5 * np.array(
+            [w * wx + y * wz - z * wy, w * wy + z * wx - x * wz, w * wz + x * wy - y * wx, -x * wx - y * wy - z * wz]
+        )
+        moved = np.concatenate([Rotation.from_quat(unit).apply(v[:3]), turn, v[6:]])
+        return moved, accelerations(chain, touching, np.concatenate([q[:3], unit, q[7:]]), v, tau, gravity)[0]
+
+    for _ in range(steps):
+        height, rows, _ = normal_rows(chain, bodies, q, v)
+        closed = (height - radius < 1e-7) & (rows @ v < 1e-6)
+        touching = [name for name, here in zip(bodies, closed, strict=True) if here]
+        a = rates(q, v, touching)
+        b = rates(q + 0.5 * h * a[0], v + 0.5 * h * a[1], touching)
+        c = rates(q + 0.5 * h * b[0], v + 0.5 * h * b[1], touching)
+        d = rates(q + h * c[0], v + h * c[1], touching)
+        q = q + h / 6.0 * (a[0] + 2.0 * b[0] + 2.0 * c[0] + d[0])
+        v = v + h / 6.0 * (a[1] + 2.0 * b[1] + 2.0 * c[1] + d[1])
+        q[3:7] /= np.linalg.norm(q[3:7])
+    return q, v

@@ -42,7 +42,7 @@ COMPARED = {
     "wheel_xu": "wheel_exact",
     "substep_scan": "substep_juno",
     "substep_juno_exact": "substep_juno",
-    "substep_xu": "substep_xu_exact",
+    "substep_xu": "substep_scan",
 }
 
 
@@ -142,14 +142,13 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
 
 
 def _uneven() -> dict[str, Contender]:
-    """Juno on level soil, with its rockers coupled and with its rods, and on a scan; Xu's rover on his and exact wheels."""
+    """Juno on level soil, with its rockers coupled and with its rods, and on a scan; Xu's rover, on his wheels."""
     level = {"ground.kind": "soil", "ground.scan": None}
     return {
         "substep_juno": _open_ground(UNEVEN, level),
         "substep_juno_exact": _open_ground(UNEVEN, level | {"rover.type": "juno_exact"}),
         "substep_scan": _open_ground(UNEVEN, {}),
         "substep_xu": _open_ground(XU, {}),
-        "substep_xu_exact": _open_ground(XU, {"wheel.variant": "exact"}),
     }
 
 

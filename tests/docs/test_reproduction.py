@@ -164,7 +164,7 @@ def test_the_page_has_a_line_for_each_figure(figure):
 
 @pytest.mark.slow
 def test_xus_rover_comes_to_what_its_page_says(tmp_path, pages, capsys):
-    """What each row says holds; the numbers of the page are of the same run, without its timings."""
+    """What each row says holds, and the page has the same rows."""
     from xu import PAGE, PICTURE, main
 
     assert main(["--quick", "--out", str(tmp_path)]) == 0, capsys.readouterr().out

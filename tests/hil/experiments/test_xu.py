@@ -27,13 +27,13 @@ def test_an_arc_over_rough_ground_is_recorded_verified_and_replayed(tmp_path):
     assert summary["accepted"], summary["reasons"]
     assert [check for check in verify(tmp_path) if not check.ok] == []
     assert replay(tmp_path).differences == []
-    weight = Rig(config).nominal.make_rover().mass * 3.72
-    assert read_trial(tmp_path, trusted=True).tick["wheel_load_N"][0].sum() == pytest.approx(weight, rel=0.02)
+    assert read_trial(tmp_path, trusted=True).tick["slip"][-1].shape == (6,)
 
 
 def test_gravity_is_that_of_the_config_in_the_twin():
     rig = Rig(load_config("sim_xu"))
-    _, vehicle, state = rig.nominal.build()
+    rover, vehicle, state = rig.nominal.build()
+    assert state.ground.vertical.sum() == pytest.approx(3.72 * rover.mass, rel=0.02)
     assert vehicle.gravity.tolist() == [0.0, 0.0, -3.72]
     assert np.abs(state.ground.sinkage - 0.021).max() < 0.004
 
