@@ -5,4 +5,5 @@ steering    angles of the steering joints for a motion of the body in the plane
 walking     angles of the walking joints for a change of height
 rolling     speeds of the drives that go with a motion of body and joints, and what has to slip
 timeline    a programme of motions and gaits as set-points over time
+playback    what it sets at a time, for a tick
 """
