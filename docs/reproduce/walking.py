@@ -10,6 +10,7 @@ import math
 import sys
 from pathlib import Path
 from string import Template
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import matplotlib as mpl
@@ -18,7 +19,9 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import brentq
+from scipy.stats import t as student
 
+from hil.app.run import run_experiment
 from hil.config import Config, load_config
 from hil.config.rig import Rig
 from hil.config.schema.walk import shipped_gaits
@@ -43,7 +46,9 @@ CASES = (("dry sand", 0.001), ("soft soil", 0.001), ("soft soil", 0.01))
 SLOPES_DEG = (0, 5, 10, 15, 20, 25, 30)
 # Compaction resistance fades below this speed; the rig's 20 mm/s are as fast as a slow wheel.
 SLIP_SPEED_MPS = 0.002
-# SYSTEMS.md, 8: T_c by walking angle [rad].
+# Of the trials in two postures.
+SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
+# T_c by walking angle [rad] of the parametric rover.
 QUOTED_J = {0.0: 0.172, 0.2: 0.195, 0.4: 0.206}
 INCH, AXLES = shipped_gaits()["inch_worm"], shipped_gaits()["axle_by_axle"]
 WAYS = {
@@ -263,6 +268,30 @@ def energies() -> list[tuple[float, float]]:
     return [(angle, energy_at(ParametricParameters(walking_angle=angle).build(), 60.0)) for angle in QUOTED_J]
 
 
+def postures(seeds: tuple[int, ...]) -> list[tuple[float, float, float, float]]:
+    """Of each seed: peak force [N] and T_c [J] of a trial at 60 degrees as started, and in the posture of least T_c."""
+    found = []
+    for seed in seeds:
+        row: list[float] = []
+        for posture in ("as_started", "least_energy"):
+            changes = {"servos": {"joints": {"walking": {}}}, "trial.posture": posture, "telemetry.endpoint": ""}
+            with TemporaryDirectory() as folder:
+                config = load_config("sim_impact", changes, seed=seed)
+                summary = run_experiment(config, Path(folder), lambda _: None, figure=False).summary
+            row += [summary["peak_force_N"], summary["effective_kinetic_energy_J"]]
+        found.append((row[0], row[1], row[2], row[3]))
+    return found
+
+
+def _ratio(values: list[float]) -> str:
+    """Mean and half-width of its 95 % interval, Student's t."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return f"{mean:.3f}"
+    half = float(student.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values)))
+    return f"{mean:.3f} +- {half:.3f}"
+
+
 Runs = dict[tuple[str, float, float, bool], tuple[Standing, dict[str, Gone]]]
 
 
@@ -329,14 +358,21 @@ def tables(found: Runs) -> list[str]:
     return lines
 
 
-def page_of(found: Runs, postures: list[tuple[float, float]]) -> str:
+def page_of(found: Runs, angles: list[tuple[float, float]], trials: list[tuple[float, float, float, float]]) -> str:
     """The page: walking.txt with the numbers."""
     quoted = [
         f"| T_c at 60 deg, 0.07 m/s, walking angle {angle:g} rad | {QUOTED_J[angle]:.3f} J | {ours:.4f} J "
         f"| {ours - QUOTED_J[angle]:+.4f} J | rounding |"
-        for angle, ours in postures
+        for angle, ours in angles
     ]
+    peaks, energy = [row[2] / row[0] for row in trials], [row[3] / row[1] for row in trials]
     numbers = {
+        "seeds": str(len(trials)),
+        "started": f"{np.mean([row[0] for row in trials]):.1f} N at {np.mean([row[1] for row in trials]):.3f} J",
+        "least": f"{np.mean([row[2] for row in trials]):.1f} N at {np.mean([row[3] for row in trials]):.3f} J",
+        "peak_ratio": _ratio(peaks),
+        "energy_ratio": _ratio(energy),
+        "root": f"{math.sqrt(float(np.mean(energy))):.3f}",
         "quoted": "\n".join(quoted),
         "tables": "\n".join(tables(found)),
         "speed": f"{DRIVE_MPS:g}",
@@ -393,7 +429,8 @@ def main(arguments: list[str]) -> int:
     draw(found, images / "reproduce_walking.png")
     page = asked.out / PAGE
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(page_of(found, energies()), encoding="utf-8")
+    seeds = (1,) if asked.quick else SEEDS
+    page.write_text(page_of(found, energies(), postures(seeds)), encoding="utf-8")
     return 0
 
 

@@ -102,7 +102,7 @@ def posture_check(rig: Rig, posture: Posture) -> Check:
 
 
 class _Leg(NamedTuple):
-    """A leg of `length` [m]: place and sense of its joint, and how far back it hangs at joint angle 0 (`zero`) [rad]."""
+    """A leg of `length` [m]; place and sense of its joint; `zero`: how far back it hangs at joint angle 0 [rad]."""
 
     place: int
     sense: float
