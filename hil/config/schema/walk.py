@@ -68,6 +68,7 @@ class WalkConfig(ExperimentSection):
     gait: str = Field(
         "inch_worm",
         max_length=_MOST_CHARACTERS,
+        validate_default=True,  # a record has the table, whatever becomes of the file
         description="cycle of a gait: inch_worm, axle_by_axle, or a table of its phases; columns duration_s, NAME_deg, "
         "angles of driven joints at the end of the phase, and NAME_wheels: hold, lock or roll",
         json_schema_extra={"note": "a name, or CSV text of several lines with a header"},
