@@ -31,12 +31,15 @@ class WheelSpeed:
         estimate: Estimate,  # noqa: ARG002
         prediction: Prediction,
     ) -> SetPoints:
-        """The set-points of this tick. While the drives are cut, or push, the slip estimate is not updated."""
+        """The set-points of this tick. While the drives are cut, or push, the slip estimate is not updated.
+
+        Speeds of the wheels that the goal has already pass unchanged: those of legs that swing differ.
+        """
         if goal.cut:
             return SetPoints(goal.state, True, (), goal.valves, joint_angle_rad=goal.joint_angle_rad)
         if not goal.pushing:
             mean = sum(prediction.slip) / len(prediction.slip)
             self._slip += (min(max(mean, 0.0), LARGEST_SLIP) - self._slip) * self._share
         speed = goal.forward_mps / (self._radius_m * (1.0 - self._slip))
-        speeds = (speed,) * len(prediction.slip)
+        speeds = goal.speed_radps or (speed,) * len(prediction.slip)
         return SetPoints(goal.state, False, speeds, goal.valves, joint_angle_rad=goal.joint_angle_rad)

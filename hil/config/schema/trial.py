@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from hil.config.gait_table import fits
 from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.experiment_section import SLIP_MARGIN, ExperimentSection, WholeConfig
@@ -43,6 +44,11 @@ class TrialConfig(ExperimentSection):
         0.0, ge=0, le=0.2, description="way back and forth before the run-up, which de-stresses the legs; 0: none"
     )
 
+    posture: Literal["as_started", "least_energy"] = Field(
+        "as_started",
+        description="of driven legs in the run-up: as at the start; or that of least T_c with a level body, which they "
+        "take before",
+    )
     angle_deg: float = Field(60.0, ge=10, le=90, description="inclination of the obstacle to the ground")
     speed_mps: float = Field(0.07, ge=0.005, le=0.2, description="set forward speed at impact")
     start_distance_m: float = Field(
@@ -63,7 +69,13 @@ class TrialConfig(ExperimentSection):
         """Start, ramp and times against distance, speed and the limits; a release and instruments that the rig has."""
         line = self.hold_line
         held = () if line is None else line.problems("trial.hold_line", self.speed_mps, config)
-        return [*_trial_problems(self, config), *held]
+        return [*_trial_problems(self, config), *held, *self._posture_problems(config)]
+
+    def _posture_problems(self, config: WholeConfig) -> list[Problem]:
+        if self.posture == "as_started" or any(fits("walking", name) for name in config.layout.servos):
+            return []
+        allowed = "with servos on walking joints (servos.joints), or as_started"
+        return [Problem("trial.posture", self.posture, allowed, ("servos", "rover"))]
 
 
 class QualityConfig(Section):

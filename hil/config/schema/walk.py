@@ -18,7 +18,9 @@ _GAITS = "gaits"
 # With the rest of a config it stays below the largest YAML file that is read.
 _MOST_CHARACTERS = 20_000
 WALKING, STEERING = "walking", "steering"
-Motion = Literal["gait", "straight", "arc", "turn", "crab", "body_height", "wheel_lift", "wait"]
+Motion = Literal["gait", "straight", "arc", "turn", "crab", "route", "body_height", "wheel_lift", "wait"]
+Place = Annotated[float, Field(ge=-1000, le=1000)]
+Point = Annotated[tuple[Place, Place], Field(strict=False)]
 
 
 class WalkStep(Section):
@@ -27,18 +29,28 @@ class WalkStep(Section):
     motion: Motion = Field(
         "gait",
         description="gait: cycles of walk.gait; straight; arc; turn in place; crab: sideways without turning; "
+        "route: through way points; "
         "body_height and wheel_lift: legs swing; wait: stand still",
     )
     cycles: int = Field(3, ge=1, le=1000, description="of a gait")
     duration_s: float = Field(
         10.0, ge=0.1, le=3600, description="of straight, arc, turn, crab, without the time to steer before; and of wait"
     )
-    speed_mps: float = Field(0.05, ge=-10, le=10, description="of straight, arc and crab; below 0: backwards")
+    speed_mps: float = Field(0.05, ge=-10, le=10, description="of straight, arc, crab and route; below 0: backwards")
     radius_m: float = Field(
         2.0, ge=-1000, le=1000, description="of arc, from its middle to the base; below 0: to the right"
     )
-    rate_degps: float = Field(3.0, ge=-90, le=90, description="of turn; above 0: to the left")
+    rate_degps: float = Field(3.0, ge=-90, le=90, description="of turn and route; above 0: to the left")
     heading_deg: float = Field(20.0, ge=-90, le=90, description="of crab, from straight ahead; above 0: to the left")
+    points: Annotated[tuple[Point, ...], Field(strict=False)] = Field(
+        ((0.5, 0.0), (1.0, 0.3)),
+        min_length=1,
+        max_length=1000,
+        description="of route: x ahead and y to the left of where it begins [m]",
+    )
+    corner_m: float = Field(
+        0.0, ge=0, le=1000, description="of route: radius of the arcs that cut its corners; 0: it turns in place there"
+    )
     change_m: float = Field(
         -0.02,
         ge=-2,
@@ -56,6 +68,7 @@ class WalkConfig(ExperimentSection):
     gait: str = Field(
         "inch_worm",
         max_length=_MOST_CHARACTERS,
+        validate_default=True,  # a record has the table, whatever becomes of the file
         description="cycle of a gait: inch_worm, axle_by_axle, or a table of its phases; columns duration_s, NAME_deg, "
         "angles of driven joints at the end of the phase, and NAME_wheels: hold, lock or roll",
         json_schema_extra={"note": "a name, or CSV text of several lines with a header"},
@@ -121,6 +134,9 @@ def _step_problems(key: str, step: WalkStep, layout: Layout) -> Iterator[Problem
         yield Problem(
             f"{key}.radius_m", f"{step.radius_m:g} m", "0.01 m or more either way; turn is the motion in place"
         )
+    if step.motion == "route" and (step.speed_mps <= 0.0 or step.rate_degps <= 0.0):
+        found = f"{step.speed_mps:g} m/s, {step.rate_degps:g} deg/s"
+        yield Problem(f"{key}.speed_mps", found, "above 0, and rate_degps too: the largest of a route")
     if step.motion in ("straight", "arc", "crab") and not step.speed_mps:
         yield Problem(f"{key}.speed_mps", "0", "another speed; wait is the motion at rest")
     if step.motion == "turn" and not step.rate_degps:

@@ -176,7 +176,7 @@ class Programme:
         if not np.any(np.abs(full.along) > 0.0) and any(twist):
             raise ValueError("no wheel rolls in this motion")
         ramp = PEAK_RATE * float(np.abs(full.drive).max()) / self._limits.wheel_acceleration
-        if 2.0 * ramp > seconds:
+        if 2.0 * ramp > seconds * (1.0 + 1e-9):
             raise ValueError(
                 f"a motion of {seconds:.3g} s needs {2.0 * ramp:.3g} s to speed up and to stop within the acceleration "
                 "allowed: a longer one, or a slower one"
@@ -188,6 +188,27 @@ class Programme:
         angles = np.tile(self.angles, (len(share), 1))
         slip = share * np.abs(full.lateral)
         self._append(share * full.drive, angles, share * np.array(twist), np.zeros((len(share), wheels)), slip)
+
+    def go(self, way_m: float, turn: float, speed: float, rate: float) -> None:
+        """Go a way, straight or along an arc, or turn in place: as fast as these and the drives' acceleration allow.
+
+        Args:
+            way_m: along the path [m], forward; 0: a turn in place.
+            turn: over the whole of it, to port [rad].
+            speed: largest of the base [m/s].
+            rate: largest yaw rate of a turn in place [rad/s].
+
+        Raises:
+            ValueError: no wheels roll so: `steered` says why.
+        """
+        unit = (1.0, 0.0, turn / way_m) if way_m else (0.0, 0.0, math.copysign(1.0, turn))
+        amount, most = (way_m, speed) if way_m else (abs(turn), rate)
+        angles = steered(self._geometry, self.angles, (most * unit[0], 0.0, most * unit[2]))
+        drives = rolling(self._geometry, self._geometry.frames(angles), np.array([unit])).drive
+        ramp = PEAK_RATE * MARGIN * float(np.abs(drives).max()) / self._limits.wheel_acceleration  # over the speed
+        # it is never at its speed where the ramps up and down meet
+        most = min(most, math.sqrt(amount / ramp))
+        self.move((most * unit[0], 0.0, most * unit[2]), amount / most + ramp / MARGIN * most)
 
     def wait(self, seconds: float) -> None:
         """Stand still."""

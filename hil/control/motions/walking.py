@@ -57,7 +57,7 @@ def reach(geometry: Geometry, angles: Floats, wheel: int) -> tuple[float, float,
     return math.hypot(back, down), now - geometry.sense(joint) * float(angles[geometry.index(joint)]), now
 
 
-def _raised(geometry: Geometry, angles: Floats, wheel: int, rise: float) -> Floats:
+def _raised(geometry: Geometry, angles: Floats, wheel: int, rise: float, *, backwards: bool | None = None) -> Floats:
     joint, name = geometry.walking[wheel], geometry.wheels[wheel]
     if joint is None:
         raise ValueError(f"{name}: no driven joint swings this wheel alone about the lateral axis; {geometry.name} "
@@ -70,10 +70,9 @@ def _raised(geometry: Geometry, angles: Floats, wheel: int, rise: float) -> Floa
             f"{name}: raised by {rise:.4g} m in the base frame, allowed: from -{high:.4g} m, its leg hanging straight, "
             f"to below {low:.4g} m, its leg level"
         )
-    bent = math.acos(min(cosine, 1.0))
     backwards = now > 0.0 if abs(now) > abs(zero) + 1e-6 else not _in_front(geometry, wheel)
-    wanted = bent if backwards else -bent
-    angles[geometry.index(joint)] = geometry.sense(joint) * (wanted - zero)
+    bent = math.acos(min(cosine, 1.0))
+    angles[geometry.index(joint)] = geometry.sense(joint) * ((bent if backwards else -bent) - zero)
     return angles
 
 

@@ -7,17 +7,21 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.trial import TrialConfig
 from hil.control.base import Controller
 from hil.control.hold_line import hold_line
+from hil.control.motions.playback import Playback
 from hil.control.wheel_speed import WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, refusals
 from hil.experiments.impact.approach import approach_keys, measured_approach
 from hil.experiments.impact.limits import impact_checks
+from hil.experiments.impact.posture import Posture, least_energy_posture, posture_check, posture_timeline
 from hil.experiments.impact.release import Release
 from hil.experiments.impact.sensing import (
     GROUSER_KEYS,
@@ -59,16 +63,19 @@ class ImpactState(IntEnum):
     DONE = 5
     ABORTED = 6
     DESTRESS = 7
+    POSTURE = 8
 
 
-IDLE, ARMED, RUN_UP, IMPACT, SETTLE, DONE, ABORTED, DESTRESS = ImpactState  # faster in a tick, see hil.experiments.base
+# Faster in a tick, see hil.experiments.base.
+IDLE, ARMED, RUN_UP, IMPACT, SETTLE, DONE, ABORTED, DESTRESS, POSTURE = ImpactState
 
 
 class ImpactExperiment(Experiment):
     """Idle until the sensors are zeroed, armed if every check passes, run up, cut at the impact, settle, done.
 
     The cut comes by `trial.release`; the drives of a release that is not automatic go on through the impact. With
-    `trial.destress_m` the rover rolls back and forth before the run-up.
+    `trial.destress_m` the rover rolls back and forth before the run-up; with `trial.posture` driven legs take their
+    posture before that.
 
     Args: as `Experiment`.
 
@@ -95,6 +102,8 @@ class ImpactExperiment(Experiment):
         self._trial, self._release = rig.config.trial, Release(rig.config.trial, rig.config.seed)
         self._began_ns = 0  # of the run-up
         self._destress_ns = round(destress_s(rig.config.trial) * 1e9)
+        self._posture = least_energy_posture(rig) if rig.config.trial.posture == "least_energy" else None
+        self._taking = Playback(posture_timeline(rig, self._posture)) if self._posture else None
         self.impact_tick_ns: int | None = None
         self.released_ns: int | None = None
         self.timed_out = False
@@ -114,8 +123,9 @@ class ImpactExperiment(Experiment):
         return (self._trial.speed_mps,)
 
     def own_checks(self) -> Sequence[Check]:
-        """Speed, obstacle and predicted force."""
-        return impact_checks(self.rig)
+        """Speed, obstacle and predicted force, and room for the posture."""
+        checks = impact_checks(self.rig)
+        return [*checks, posture_check(self.rig, self._posture)] if self._posture else checks
 
     def controller(self) -> Controller:
         """Forward speed, slip made up for; on the line, if one is to be held."""
@@ -127,11 +137,14 @@ class ImpactExperiment(Experiment):
         t_ns = samples.t_ns
         if self._begin_or_end(samples, estimate, safe):
             pass
-        elif estimate.impact_ns is not None and self.state in (ARMED, DESTRESS, RUN_UP):
+        elif estimate.impact_ns is not None and self.state in (ARMED, POSTURE, DESTRESS, RUN_UP):
             self.impact_tick_ns = t_ns
             self.hit_standing = self.state != RUN_UP
             self._enter(IMPACT, t_ns)
         elif self.state == ARMED and self._may_start(samples):
+            self._enter(POSTURE if self._taking else DESTRESS if self._destress_ns else RUN_UP, t_ns)
+            self._began_ns = t_ns
+        elif self.state == POSTURE and self._taking and t_ns - self._since_ns >= self._taking.length_ns + REST_NS:
             self._enter(DESTRESS if self._destress_ns else RUN_UP, t_ns)
             self._began_ns = t_ns
         elif self.state == DESTRESS and t_ns - self._since_ns >= self._destress_ns + REST_NS:
@@ -155,6 +168,9 @@ class ImpactExperiment(Experiment):
         """Drive in the run-up and, until the release, through the impact; cut in every other state."""
         if self.state == DESTRESS:
             return self._rock(t_ns)
+        if self.state == POSTURE and self._taking:
+            speeds, angles = self._taking.at(t_ns - self._since_ns)
+            return Goal(self.state, False, speed_radps=speeds, pushing=True, joint_angle_rad=angles)
         if self.state not in (RUN_UP, IMPACT):
             return Goal(self.state, True)
         if self.released_ns is None:
@@ -226,6 +242,7 @@ class ImpactExperiment(Experiment):
             else None,
             "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
             "contact_duration_s": estimator.contact_duration_s,
+            "posture_deg": _in_degrees(config, self._posture),
             "release": config.trial.release,
             "cut_latency_ms": cut_ms,
             "cut_effective_ms": None if cut_before else _span_ms(impact_ns, ground_truth.cut_ns),
@@ -245,6 +262,13 @@ class ImpactExperiment(Experiment):
         from hil.experiments.impact.figure import plot_trial  # matplotlib takes half a second to import
 
         return plot_trial(record, summary, run, form)
+
+
+def _in_degrees(config: Config, posture: Posture | None) -> dict[str, float] | None:
+    """Angles of the driven joints in a posture [deg], by name; None: that of the start."""
+    if posture is None:
+        return None
+    return dict(zip(config.layout.servos, np.degrees(posture.angles).round(3).tolist(), strict=True))
 
 
 def destress_s(trial: TrialConfig) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hil.config.rig import Rig
 from hil.config.schema.walk import WalkConfig
+from hil.control.motions.playback import Playback
 from hil.control.motions.timeline import STEP_S, Timeline
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 # Time recorded after the last motion, drives cut.
 AFTER_NS = 500_000_000
-_STEP_NS = round(STEP_S * 1e9)
 
 
 class WalkState(IntEnum):
@@ -76,11 +76,7 @@ class WalkExperiment(Experiment):
             self._wrong = str(error)
         self._zeros = rig.layout.zero_speeds
         self._last = tuple(start_angles(rig.config).tolist())
-        line = self.timeline
-        self._speeds = [tuple(row) for row in line.speeds.tolist()] if line else [self._zeros]
-        self._angles = [tuple(row) for row in line.angles.tolist()] if line else [self._last]
-        # changes in a step: with them angles between two rows are smooth, as the limiter wants them
-        self._changes = [tuple(row) for row in np.gradient(line.angles, axis=0).tolist()] if line else [self._last]
+        self._playback = Playback(self.timeline) if self.timeline else None
 
     def headline(self) -> str:
         """Its motions."""
@@ -99,17 +95,13 @@ class WalkExperiment(Experiment):
             pass
         elif self.state == ARMED and self._may_start(samples):
             self._enter(WALK, t_ns)
-        elif self.state == WALK and t_ns - self._since_ns >= _STEP_NS * (len(self._speeds) - 1):
+        elif self.state == WALK and self._playback and t_ns - self._since_ns >= self._playback.length_ns:
             self._enter(SETTLE, t_ns)
         elif self.state == SETTLE and t_ns - self._since_ns >= AFTER_NS:
             self._enter(DONE, t_ns)
-        if self.state != WALK:
+        if self.state != WALK or self._playback is None:
             return Goal(self.state, True, speed_radps=self._zeros, joint_angle_rad=self._last)
-        before, left = divmod(t_ns - self._since_ns, _STEP_NS)
-        part, after = left / _STEP_NS, min(before + 1, len(self._speeds) - 1)
-        angles, changes = self._angles, self._changes
-        self._last = _smoothly(angles[before], angles[after], changes[before], changes[after], part)
-        speeds = _between(self._speeds[before], self._speeds[after], part)
+        speeds, self._last = self._playback.at(t_ns - self._since_ns)
         return Goal(self.state, False, speed_radps=speeds, joint_angle_rad=self._last)
 
     def summarise(self, run: Finished) -> Summary:
@@ -212,21 +204,6 @@ def _words(section: WalkConfig) -> list[str]:
         else step.motion.replace("_", " ")
         for step in section.steps
     ]
-
-
-def _between(one: Sequence[float], later: Sequence[float], part: float) -> tuple[float, ...]:
-    return tuple([a + (b - a) * part for a, b in zip(one, later, strict=True)])
-
-
-def _smoothly(
-    one: Sequence[float], later: Sequence[float], change: Sequence[float], later_change: Sequence[float], part: float
-) -> tuple[float, ...]:
-    """Cubic between two rows, with their changes in a step as slopes (Hermite)."""
-    rest = 1.0 - part
-    a, b = rest * rest * (1.0 + 2.0 * part), part * part * (3.0 - 2.0 * part)
-    c, d = rest * rest * part, -part * part * rest
-    rows = zip(one, later, change, later_change, strict=True)
-    return tuple([a * at + b * to + c * slope + d * last for at, to, slope, last in rows])
 
 
 def _ahead(parts: list[Summary], source: str) -> float | None:

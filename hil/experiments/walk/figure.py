@@ -66,7 +66,8 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) 
     dress_panel(places, form, "Place of the rover in the world, since the begin", "[m]")
     dress_panel(loads, form, "Normal forces of the ground, twin", "[N]")
     for axes in (angles, drives, places):
-        axes.legend(fontsize=form.font(7.5), ncols=2, frameon=False, handlelength=3.0)
+        axes.margins(y=0.25)  # room for the legend
+        axes.legend(fontsize=form.font(7.5), ncols=2, frameon=False, handlelength=3.0, loc="upper left")
     for axes in grid.ravel():
         for part in summary.get("parts") or []:
             axes.axvline(began_s + part["to_s"], color="#bbbbbb", lw=form.line(0.8))

@@ -10,6 +10,7 @@ import numpy as np
 from hil.config import Config
 from hil.config.schema.walk import WalkConfig, WalkStep
 from hil.control.motions.geometry import Geometry
+from hil.control.motions.route import route_legs
 from hil.control.motions.steering import steered
 from hil.control.motions.timeline import PaceLimits, Programme, Timeline
 from hil.control.motions.walking import body_height, wheel_lift
@@ -66,6 +67,10 @@ def _add(programme: Programme, geometry: Geometry, section: WalkConfig, step: Wa
     if step.motion == "wait":
         programme.end_part()
         programme.wait(step.duration_s)
+    elif step.motion == "route":
+        programme.end_part()
+        for leg in route_legs(step.points, step.corner_m):
+            programme.go(*leg, step.speed_mps, math.radians(step.rate_degps))
     elif step.motion == "body_height":
         programme.end_part()
         programme.pose(body_height(geometry, programme.angles, step.change_m))

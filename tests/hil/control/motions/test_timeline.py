@@ -7,6 +7,7 @@ import pytest
 
 from hil.config.gait_table import read_gait
 from hil.control.motions.geometry import Geometry
+from hil.control.motions.route import route_legs
 from hil.control.motions.timeline import STEP_S, PaceLimits, Programme
 from models.rover import RcpParameters
 
@@ -127,3 +128,35 @@ def test_a_table_that_is_no_gait_is_refused_with_its_row(text, words):
 def test_a_gait_of_another_rover_is_refused_with_what_this_one_has(text, words):
     with pytest.raises(ValueError, match=words):
         programme().cycle(read_gait(text))
+
+
+@pytest.mark.parametrize("corner_m", [0.0, 0.4])
+def test_a_route_ends_at_its_last_point_within_the_limits(corner_m):
+    made, points = programme(STEERS), [(0.8, 0.2), (1.5, 1.2), (0.5, 1.6)]
+    for leg in route_legs(points, corner_m):
+        made.go(*leg, 0.05, 0.1)
+    timeline = made.timeline()
+    x, y, yaw = timeline.path[-1]
+    assert (x, y) == pytest.approx(points[-1], abs=5e-3)
+    assert np.arctan2(np.sin(yaw), np.cos(yaw)) == pytest.approx(np.arctan2(0.4, -1.0), abs=2e-3)
+    wheel, _, _ = (float(np.abs(each).max()) for each in timeline.accelerations())
+    assert wheel <= LIMITS.wheel_acceleration
+    assert np.abs(timeline.twist[:, 0]).max() <= 0.05 + 1e-12
+    passes = np.hypot(timeline.path[:, 0] - 0.8, timeline.path[:, 1] - 0.2).min()
+    assert passes < 5e-3 if corner_m == 0.0 else 0.01 < passes < corner_m
+
+
+def test_a_route_of_short_lines_never_comes_to_its_speed_and_goes_their_way():
+    made = programme(())
+    made.go(0.02, 0.0, 1.0, 0.1)
+    assert made.timeline().path[-1, 0] == pytest.approx(0.02, abs=5e-4)
+    assert made.timeline().twist[:, 0].max() < 0.2
+
+
+@pytest.mark.parametrize(
+    ("points", "corner_m", "words"),
+    [([(1.0, 0.0), (1.0, 0.0)], 0.0, "two way points in one place"), ([(1.0, 0.0), (1.0, 0.2)], 0.5, "at least 0.5 m")],
+)
+def test_a_route_that_cannot_be_gone_is_refused_with_its_point(points, corner_m, words):
+    with pytest.raises(ValueError, match=words):
+        route_legs(points, corner_m)
