@@ -35,11 +35,12 @@ MARKED = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTA
 _LAYOUT = Layout(
     tuple("123456789AB"), tuple("12345"), tuple("123"), regulators=tuple("1234"), loads=tuple("123456789"),
     leg_sensors=True, load_cell=True, controls_loads=True, open_loop=True, supplies=tuple("12345678"),
-    turning=tuple("1234567890"), motion=True, trigger=True,
+    turning=tuple("1234567890"), motion=True, trigger=True, servos=tuple("123456789ABC"),
 )  # fmt: skip
 _COUNTS = {
     11: "wheels",
     10: "turning joints",
+    12: "servos",
     5: "cylinders",
     3: "channels",
     4: "regulators",

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator
 
 from drivers.device_sections import LoadReading
-from hil.config.driven_joints import DrivenJoint, driven_joints, servo_keys
 from hil.config.power import watched_supplies
 from hil.config.schema.base import Section
 from hil.config.schema.camera import CameraConfig
 from hil.config.schema.cylinders import CylindersConfig
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.drive import DriveConfig, JogConfig
+from hil.config.schema.driven_joints import DrivenJoint, driven_joints, servo_keys
 from hil.config.schema.equipment import (
     DrivesConfig,
     LimitsConfig,

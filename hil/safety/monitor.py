@@ -147,6 +147,8 @@ class SafetyMonitor:
             self._check_loads(tick, samples, estimate.loads)
         if samples.drives.t_ns != self._answered_ns:  # in most ticks there is no new answer
             self._check_speeds(tick, samples)
+        for monitor in self._watching:  # before the twin, which a wrong reading makes wrong
+            monitor.check(samples, partial(self._latch_now, tick, t_ns))
         if not prediction.finite:
             self.latch(Fault.MODEL_NOT_FINITE, tick, t_ns, math.nan, math.nan, "rover twin: state is not finite")
         if prediction.outside:
@@ -154,8 +156,6 @@ class SafetyMonitor:
             value, limit = prediction.outside_value, prediction.outside_limit
             detail = f"rover twin: {validity.words(value, limit)} ({', '.join(validity.keys)})"
             self.latch(Fault.OUTSIDE_MODEL, tick, t_ns, value, limit, detail)
-        for monitor in self._watching:
-            monitor.check(samples, partial(self._latch_now, tick, t_ns))
         if self.instruments.watched:
             latch, mark = (partial(report, tick, t_ns) for report in (self._latch_now, self._mark))
             self.instruments.check(samples, prediction, latch, mark)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from drivers.messages import JointSample
-from hil.config.driven_joints import DrivenJoint
+from hil.config.schema.driven_joints import DrivenJoint
 from hil.messages.stages import ByServo
 
 # Rounding of sums of steps: an angle [rad], and a share of a limit.

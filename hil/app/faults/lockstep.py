@@ -136,7 +136,7 @@ class LockstepRun:
         self.config, self._folder, self._stopped_after_s = config, folder, stopped_after_s
         self.rig = Rig(config)
         self.simulated_rig = rig = build_simulated_rig(self.rig)
-        made = {"daq": rig.daq, "drives": rig.drives, "valves": rig.valves, "loads": rig.loads}
+        made: dict[str, Any] = {"daq": rig.daq, "drives": rig.drives, "valves": rig.valves, "loads": rig.loads}
         made |= {"servos": rig.servos, **rig.instruments}
         self.devices: dict[str, FaultyDevice[Any, Any]] = {
             name: FaultyDevice(made[name]) for name in config.layout.links

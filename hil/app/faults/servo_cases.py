@@ -12,8 +12,8 @@ import msgspec
 from drivers.sim.rig import SERVOS_TIMEOUT_NS
 from hil.app.faults.case import Case, Expected
 from hil.app.faults.faulty_device import DeviceFault
-from hil.app.faults.lockstep import LockstepRun
-from hil.app.faults.lockstep_cases import Disturb, inject, lockstep_case
+from hil.app.faults.lockstep import Disturb, LockstepRun
+from hil.app.faults.lockstep_cases import inject, lockstep_case
 from hil.config import Config, load_config
 from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes

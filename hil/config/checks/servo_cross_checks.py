@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 
-from hil.config.driven_joints import driven_joints, servo_keys
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
+from hil.config.schema.driven_joints import driven_joints, servo_keys
 from hil.config.schema.servos import ServosConfig
 from models.rover.parameters import STEERING
 
@@ -20,7 +20,7 @@ def servo_cross_checks(config: UncheckedConfig) -> list[Problem]:
     servos = config.servos
     if servos is None:
         return []
-    return list(_unknown(config, servos)) or [*_held_otherwise(config, servos), *_room(config, servos)]
+    return list(_unknown(config, servos)) or [*_held_otherwise(config, servos), *_ranges(config, servos)]
 
 
 def _unknown(config: UncheckedConfig, servos: ServosConfig) -> Iterator[Problem]:
@@ -52,7 +52,7 @@ def _held_otherwise(config: UncheckedConfig, servos: ServosConfig) -> Iterator[P
             yield Problem("plant.veer.steering_deg", "angles", allowed, (at,))
 
 
-def _room(config: UncheckedConfig, servos: ServosConfig) -> Iterator[Problem]:
+def _ranges(config: UncheckedConfig, servos: ServosConfig) -> Iterator[Problem]:
     """Ranges that hold their start."""
     with suppress(ValueError):  # an impossible rover, which loading names
         tree = config.rover.parameters().tree()

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar, NamedTuple, Protocol
 
-from hil.config.driven_joints import DrivenJoint
 from hil.config.problems import Problem
 from hil.config.schema.base import Section
+from hil.config.schema.driven_joints import DrivenJoint
 from hil.config.schema.equipment import LimitsConfig, RecordConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig
 from hil.config.schema.instruments import MotionConfig

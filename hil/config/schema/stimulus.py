@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from hil.config.driven_joints import DrivenJoint
 from hil.config.problems import Problem
+from hil.config.schema.driven_joints import DrivenJoint
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
 from hil.config.stimulus_table import ALL_WHEELS, MOST_CHARACTERS, TIME, StimulusTable, read_table
 from hil.messages.layout import Layout
@@ -112,9 +112,9 @@ class StimulusConfig(ExperimentSection):
             abs(later - one) / (end - begin)
             for (one, later), (begin, end) in zip(pairwise(values), pairwise(times), strict=True)
         )
-        problems, own = [], name.removesuffix("_deg")
+        problems, which = [], name.removesuffix("_deg")
         for joint in config.driven_joints:
-            if own not in (joint.name, _kind(joint.name)):
+            if which not in (joint.name, _kind(joint.name)):
                 continue
             low, high, start, rate = map(
                 math.degrees, (joint.low_rad, joint.high_rad, joint.start_rad, OF_RATE * joint.rate_radps)

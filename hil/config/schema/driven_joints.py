@@ -71,8 +71,8 @@ def driven_joints(servos: ServosConfig | None, lockable: Sequence[str], tree: Tr
 
 def _joint(name: str, servos: ServosConfig, one: ServoConfig, locked_at: float) -> DrivenJoint:
     def number(key: str) -> float:
-        own: float | None = getattr(one, key)
-        value: float = getattr(servos, key) if own is None else own
+        given: float | None = getattr(one, key)
+        value: float = getattr(servos, key) if given is None else given
         return value
 
     low, high = map(math.radians, one.range_deg)
