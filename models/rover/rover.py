@@ -108,18 +108,7 @@ class Rover:
 
     def tree_configuration(self, q: npt.ArrayLike) -> FloatArray:
         """Configuration of all joints that turn, coupled ones included: as q, joints as in `tree_joint_names`."""
-        out = np.zeros(1 + self.chain.speed_parent.size)
-        queries.spread_configuration(self.chain, self._configuration(q), out)
-        if self.chain.loops is not None:
-            place_bodies(self.chain, out, self._work)
-            if not np.all(np.isfinite(out)):
-                names = ", ".join(closure.name for closure in self.tree.closures)
-                angles = ", ".join(f"{name} {a:.6g}" for name, a in zip(self.joint_names, q[7:], strict=True))
-                raise ValueError(
-                    f"rover {self.tree.name}: its loops ({names}) do not close at {angles} rad, allowed: angles that "
-                    "its rods reach"
-                )
-        return out
+        return self._spread(self._configuration(q))
 
     def tree_speeds(self, v: npt.ArrayLike, q: npt.ArrayLike | None = None) -> FloatArray:
         """Speeds of all joints that turn, N v (Cyril 1993 (18)): as v, joints as in `tree_joint_names`.
@@ -135,7 +124,7 @@ class Rover:
         if self.chain.loops is not None:
             if q is None:
                 raise ValueError(f"rover {self.tree.name}: q is None, needed: where its closed loops stand")
-            self.tree_configuration(q)
+            self._configuration(q)  # places the bodies, which sets N
         queries.spread(self.chain, self._speeds("v", v), out)
         return out
 
@@ -286,7 +275,24 @@ class Rover:
         array = _finite("q", q, (self.nq,))
         if abs(array[3:7] @ array[3:7] - 1.0) > 1e-6:
             raise ValueError(f"q[3:7] is a quaternion of norm {np.linalg.norm(array[3:7]):.9g}, allowed: 1")
+        if self.chain.loops is not None:
+            self._spread(array)
         return array
+
+    def _spread(self, q: FloatArray) -> FloatArray:
+        """Configuration of all joints that turn. Raises ValueError: the loops do not close at these angles."""
+        out = np.zeros(1 + self.chain.speed_parent.size)
+        queries.spread_configuration(self.chain, q, out)
+        if self.chain.loops is not None:
+            place_bodies(self.chain, out, self._work)
+            if not np.all(np.isfinite(out)):
+                names = ", ".join(closure.name for closure in self.tree.closures)
+                angles = ", ".join(f"{name} {a:.6g}" for name, a in zip(self.joint_names, q[7:].tolist(), strict=True))
+                raise ValueError(
+                    f"rover {self.tree.name}: its loops ({names}) do not close at {angles} rad, allowed: angles that "
+                    "its rods reach"
+                )
+        return out
 
     def _wrenches(self, wrenches: npt.ArrayLike | None) -> FloatArray:
         shape = (len(self.wheel_names), 6)
