@@ -165,7 +165,7 @@ class RigParameters:
             mount_cylinders(rover, joints, self.cylinder, self.linkage, self.cylinder_areas),
             make_stops(rover),
             None if self.ground.kind == "none" else make_body_contact(rover),
-            self._rails(rover),
+            rails=self._rails(rover),
         )
         supply = 0.0 if self.regulated else self.cylinder.supply
         return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply)
