@@ -171,8 +171,8 @@ class RigParameters:
             mount_cylinders(rover, joints, self.cylinder, self.linkage, self.cylinder_areas),
             make_stops(rover),
             None if self.ground.kind == "none" else make_body_contact(rover),
-            make_servos(rover, self.servos),
-            self._rails(rover),
+            servos=make_servos(rover, self.servos),
+            rails=self._rails(rover),
         )
         supply = 0.0 if self.regulated else self.cylinder.supply
         return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply, servos=self.servos)

@@ -12,6 +12,7 @@ from hil.analysis.identification.directions import in_words, proposals
 from hil.analysis.identification.fit import identify, spread_along
 from hil.analysis.identification.forward import Forward, wheel_state
 from hil.analysis.identification.parameters import USUAL, soil_of
+from hil.analysis.identification.shown import yaml_section
 from hil.analysis.identification.windows import Bench, IdentificationError, Measured, WheelSize, Window
 
 TRUTH = {
@@ -94,6 +95,20 @@ def test_wider_errors_give_wider_intervals_and_shared_ones_are_not_averaged_away
     assert widths["exact", "many"] < 0.3 * widths["exact", "few"]
     assert widths["shared", "few"] > widths["exact", "few"]
     assert widths["shared", "many"] > 1.4 * widths["exact", "many"]
+
+
+def test_the_slip_modulus_of_a_soil_whose_shear_stress_peaks_is_found_by_its_law_and_no_other():
+    sheared = {law: replace(WHEEL, shear=law, shear_residual=0.5) for law in ("oida", "wong")}
+    own = with_values([replace(one, wheel=sheared["oida"]) for one in drives((0.1, 0.3, 0.6, 0.9), "torque_Nm")])
+    start = {**TRUTH, "slip_modulus": 0.5}
+    found = identify(own, start, ["slip_modulus"])
+    assert found.values["slip_modulus"] == pytest.approx(TRUTH["slip_modulus"], rel=1e-3)
+    assert found.widened == 1.0
+    assert "shear: oida" in yaml_section(found)
+    assert "shear_residual: 0.5" in yaml_section(found)
+    level = identify([replace(one, wheel=WHEEL) for one in own], start, ["slip_modulus"])
+    assert level.values["slip_modulus"] != pytest.approx(TRUTH["slip_modulus"], rel=0.05)
+    assert "shear" not in yaml_section(level)
 
 
 def test_one_drive_tells_two_of_four_and_a_sinkage_test_is_proposed():
