@@ -40,7 +40,7 @@ def test_a_gearbox_limits_the_torque_and_adds_its_rotor_by_the_square_of_its_rat
     assert low.torque_limit == pytest.approx(129 * 0.8 * 3.0)
     assert low.torque_limit / high.torque_limit == pytest.approx(129 / 32)
     assert low.rotor_inertia / high.rotor_inertia == pytest.approx((129 / 32) ** 2)
-    assert drive("drives.gearbox={ratio: 1000}").torque_limit == 400.0
+    assert drive("drives.gearbox={ratio: 200}").torque_limit == 400.0
     assert drive().rotor_inertia == 0.0
 
 
