@@ -185,7 +185,7 @@ class WalkExperiment(Experiment):
         ]
         for number, part in enumerate(summary.get("parts") or [], start=1):
             shown = [quantity(part.get(one), "", 3) for one in ("wanted", "twin", "true") if part.get(one)]
-            rows.append((f"{number}, {part['motion']}: ahead, to port [m], turn [deg]", "; ".join(shown)))
+            rows.append((f"{number}, {part['motion']}: ahead and to port in m, turn in degrees", "; ".join(shown)))
         return summary_table("Walk", [*verdict_rows(summary), *rows, *loop_rows(summary)])
 
     @classmethod
