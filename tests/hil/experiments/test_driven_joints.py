@@ -61,7 +61,7 @@ def test_the_run_is_replayed_bit_for_bit_and_verified(swing):
     assert [check for check in verify(swing[0]) if not check.ok] == []
 
 
-@pytest.mark.parametrize("case", servo_cases(), ids=lambda case: case.fault)
+@pytest.mark.parametrize("case", list(servo_cases()), ids=lambda case: case.fault)
 def test_a_fault_of_a_joint_ends_in_safe_with_the_servos_cut(case):
     outcome = case.result().outcome
     assert outcome.wrong == ()
