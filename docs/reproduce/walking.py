@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 
@@ -197,7 +197,7 @@ class Standing:
             one.stiffness, one.exponent, friction_angle=math.radians(one.friction_angle_deg), rebound=one.rebound,
             slip_modulus=one.slip_modulus,
         )  # fmt: skip
-        self._wheel = RigidWheel(radius, config.rover.wheel_width_m, packed)
+        self._wheel = RigidWheel(radius, config.rover.parameters().tree().wheels[0].width, packed)
         rover, _, state = Rig(config).nominal.build()
         self.needed_N = rover.mass * GRAVITY_MPS2 * math.sin(math.radians(slope_deg))
         self.loads_N = [max(float(one), LEAST_N) for one in state.ground.vertical]
@@ -272,7 +272,11 @@ def postures(seeds: tuple[int, ...]) -> list[tuple[float, float, float, float]]:
     for seed in seeds:
         row: list[float] = []
         for posture in ("as_started", "least_energy"):
-            changes = {"servos": {"joints": {"walking": {}}}, "trial.posture": posture, "telemetry.endpoint": ""}
+            changes: dict[str, Any] = {
+                "servos": {"joints": {"walking": {}}},
+                "trial.posture": posture,
+                "telemetry.endpoint": "",
+            }
             with TemporaryDirectory() as folder:
                 config = load_config("sim_impact", changes, seed=seed)
                 summary = run_experiment(config, Path(folder), lambda _: None, figure=False).summary

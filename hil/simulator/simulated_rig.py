@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from drivers.interfaces import DriveLink, Link, Source, ValveLink
+from drivers.interfaces import DriveLink, Link, ServoLink, Source, ValveLink
 from drivers.messages import DaqBlock, Reading
 from hil.ipc.lateness import LatenessLog
 from hil.ipc.run_memory import RunMemory
@@ -129,6 +129,10 @@ class SimulatedRig(Protocol):
     @property
     def instruments(self) -> Mapping[str, Source[Reading]]:
         """Its instruments of motion, by role."""
+
+    @property
+    def servos(self) -> ServoLink | None:
+        """Servos of its driven joints, if it has any."""
 
     def advance(self, t_ns: int) -> None:
         """Advance to a time of the run [ns]."""
