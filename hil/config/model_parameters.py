@@ -12,11 +12,13 @@ from hil.config import Config, cylinder_parameters
 from hil.config.instrument_parameters import instrument_parameters
 from hil.config.load_parameters import load_sensors
 from hil.config.scan.map_text import grid_from
+from hil.config.schema.driven_joints import DrivenJoint
 from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, PlateConfig, SoilConfig, WheelConfig
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.sensors import DaqConfig
+from hil.config.schema.servos import ServosConfig
 from hil.config.schema.trial import TrialConfig
 from hil.config.sensor_faults import disturbance_of, fault_gains
 from hil.messages.layout import Layout
@@ -87,13 +89,12 @@ def nominal_rig(config: Config) -> RigParameters:
         regulated=bool(config.layout.regulators),
         towing=_towing(config.section, rover),
         reading_noise=ReadingNoise(config.plant.noise.pressure_kPa * 1e3, config.plant.noise.speed_radps),
-        servos=_servos(config),
+        servos=_servos(config.servos, config.driven_joints),
     )
 
 
-def _servos(config: Config) -> tuple[Servo, ...]:
+def _servos(common: ServosConfig | None, joints: Sequence[DrivenJoint]) -> tuple[Servo, ...]:
     """Those of the driven joints."""
-    common = config.servos
     if common is None:
         return ()
     return tuple(
@@ -110,7 +111,7 @@ def _servos(config: Config) -> tuple[Servo, ...]:
             brake_damping=common.brake_damping,
             brakes_on_cut=float(common.on_cut == "brake"),
         )
-        for one in config.driven_joints
+        for one in joints
     )
 
 

@@ -61,7 +61,7 @@ class SafetyMonitor:
         self._loads = BlockMonitor("load channels", limits.loads_age_ms, layout.loads, frozen, load_setting)
         valves_age_ms = limits.valves_age_ms if "valves" in layout.links else math.inf
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
-        self._valves, self._servos = ValveMonitor(rig), ServoMonitor(config)
+        self._valves, self._servos = ValveMonitor(rig), ServoMonitor(config.servos, config.driven_joints, config.limits)
         monitors = MeasuredMonitor(layout, limits), self._servos
         self._watching = [monitor for monitor in monitors if monitor.watched]
         self._residuals = TickResiduals(config.residuals, layout, rig.rate_hz)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from hil.config.model import UncheckedConfig
+from hil.config.schema.driven_joints import DrivenJoint
+from hil.config.schema.equipment import LimitsConfig
+from hil.config.schema.servos import ServosConfig
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
 from hil.messages.stages import Command, Samples
@@ -17,16 +19,18 @@ class ServoMonitor:
     """Compares each new sample of the servos with the ranges and with the command of the tick before.
 
     Args:
-        config: of the rig.
+        servos: of the rig; None: no joint is driven.
+        joints: that are driven.
+        limits: of the rig.
 
     Attributes:
         watched: joints are driven.
     """
 
-    def __init__(self, config: UncheckedConfig) -> None:
-        self._joints, servos = config.driven_joints, config.servos
+    def __init__(self, servos: ServosConfig | None, joints: Sequence[DrivenJoint], limits: LimitsConfig) -> None:
+        self._joints = joints
         self.watched = servos is not None
-        self._age_ns = config.limits.servos_age_ms * 1e6
+        self._age_ns = limits.servos_age_ms * 1e6
         self._far_rad = math.radians(servos.follow_deg) if servos else math.inf
         self._for_ns = round(1e9 * servos.follow_s) if servos else 0
         self._beyond_rad = math.radians(servos.outside_deg) if servos else math.inf

@@ -17,6 +17,7 @@ from hil.config.model import fingerprint
 from hil.config.yaml_io import read_yaml
 from hil.estimation.estimator import Estimator
 from hil.messages.layout import SENSORS, Layout
+from hil.messages.signals import TICK as SIGNALS
 from hil.messages.signals import tick_dtype
 from hil.recording import read_trial
 from hil.recording.run_folder import FolderError
@@ -63,7 +64,7 @@ def test_after_a_tick_lost_in_an_exception_what_safe_decides_is_compared(recorde
     assert note.startswith("tick 402 ended in an exception and has no row;")
     folder = edited(name, lambda edit: edit.cells("tick", "cut", edit.tick(900), lambda _: 0))
     assert {field: d.first_tick for field, d in differing(folder).items()} == {"cut": 900}
-    assert set(IN_SAFE) <= set(TICK.names)
+    assert set(IN_SAFE) <= {signal.name for signal in SIGNALS}
 
 
 def test_another_threshold_is_found_in_the_tick_that_would_have_cut(edited):
@@ -125,9 +126,9 @@ def test_a_difference_of_one_bit_and_one_of_nan_are_found(edited):
 def test_another_limiter_is_found(recorded, monkeypatch):
     folder, check = recorded("good"), Limiter.check
 
-    def slower(limiter, tick, request):
+    def slower(limiter, tick, request, *angles):
         limiter._limit = 0.2
-        return check(limiter, tick, request)
+        return check(limiter, tick, request, *angles)
 
     monkeypatch.setattr(Limiter, "check", slower)
     found = differing(folder)

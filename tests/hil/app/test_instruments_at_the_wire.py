@@ -67,7 +67,7 @@ def wired(tmp_path, monkeypatch):
     time = VirtualTime()
     host = VirtualHost(time)
 
-    def ports(wheels, cylinders, readings, _of_plant):
+    def ports(wheels, cylinders, readings, _of_plant, _servos):
         config = load_config("sim_wire", INSTRUMENTS)
         channels = config.layout.instrument_channels
         values = {"motion": POSE, "joints": ANGLES}

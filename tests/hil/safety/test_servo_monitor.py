@@ -16,11 +16,15 @@ CONFIG = load_config(
 MS = 1_000_000
 
 
+def monitor_of(config):
+    return ServoMonitor(config.servos, config.driven_joints, config.limits)
+
+
 class Watch:
     """A monitor that gets a sample each 10 ms."""
 
     def __init__(self, cut: bool = False) -> None:
-        self.monitor, self.cut, self.t_ns, self.found = ServoMonitor(CONFIG), cut, 0, []
+        self.monitor, self.cut, self.t_ns, self.found = monitor_of(CONFIG), cut, 0, []
         self.command(0.0, 0.0)
 
     def command(self, *angles: float) -> None:
@@ -73,4 +77,4 @@ def test_angles_that_are_too_old_and_that_are_no_numbers_are_faults():
 
 
 def test_a_rig_without_servos_is_not_watched():
-    assert not ServoMonitor(load_config("sim_impact")).watched
+    assert not monitor_of(load_config("sim_impact")).watched
