@@ -132,10 +132,18 @@ def between(rows: Recorded, first_ns: float, last_ns: float, field: str | tuple[
     return slice(first, bisect_right(places, last_ns, key=lambda place: rows[place][field]))
 
 
-def packed(rows: NDArray[Any], names: list[str]) -> NDArray[Any]:
-    """Some fields of rows, without the room of the others."""
-    made = np.empty(len(rows), [(name, rows.dtype[name]) for name in names])
-    for name in names:
+def packed(rows: NDArray[Any], names: list[str], may_lack: str = "") -> NDArray[Any]:
+    """Some fields of rows, without the room of the others.
+
+    Args:
+        rows: of a table.
+        names: of the fields.
+        may_lack: one of them, which has no elements where the rows lack it.
+    """
+    there = [name for name in names if name != may_lack or name in (rows.dtype.names or ())]
+    empty: list[Any] = [(name, "<f8", (0,)) for name in names if name not in there]
+    made = np.empty(len(rows), [*((name, rows.dtype[name]) for name in there), *empty])
+    for name in there:
         made[name] = rows[name]
     return made
 

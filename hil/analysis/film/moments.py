@@ -21,9 +21,10 @@ from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.stored_rows import packed
 from models.kernels.compiled import FloatArray
 
+ANGLES = "joint_angle_rad"  # not recorded of a rover none of whose joints turns
 HITTING = 2  # the first wheels of a rover hit the obstacle
 _FIELDS = (
-    "t_ns", "state", "cut", "impact", "pose", "joint_angle_rad", "wheel_speed_radps", "gap_m", "way_m", "speed_mps",
+    "t_ns", "state", "cut", "impact", "pose", ANGLES, "wheel_speed_radps", "gap_m", "way_m", "speed_mps",
     "normal_force_N", "effective_kinetic_energy_J", "force_sum_N", "load_point_m",
 )  # fmt: skip
 
@@ -168,7 +169,7 @@ def _rows_of(record: OpenRecord, from_s: float | None, to_s: float | None) -> ND
             f"no tick from {from_s or 0.0:g} to {last_s if to_s is None else to_s:g} s: it has 0 to {last_s:g} s"
         )
     rows = record.tick[first:end]
-    rows = packed(rows, list(_FIELDS))
+    rows = packed(rows, list(_FIELDS), ANGLES)
     if not np.isfinite(rows["pose"]).all():
         raise RecordError("the rover's motion is not known: something that nobody measures pulled it")
     return rows

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from hil.analysis.film.moments import Plate, config_of, plate_of, turned_rad
+from hil.analysis.film.moments import ANGLES, Plate, config_of, plate_of, turned_rad
 from hil.analysis.film.outlines import body_outline, rim_outline, spoke_lines
 from hil.analysis.film.skeleton import Floats, Placed, Skeleton
 from hil.config.model_parameters import nominal_rig
@@ -26,7 +26,7 @@ _GROUND = 0.8  # of the frame's height
 _GREY, _DARK, _RED = (235, 235, 235), (40, 40, 40), (187, 85, 102)
 _BROWN, _ORANGE = (150, 120, 90), (210, 140, 60)
 _PLATE_M = 0.5  # length of the obstacle, from its foot on the ground
-_FIELDS = ("t_ns", "pose", "joint_angle_rad", "wheel_speed_radps", "gap_m")
+_FIELDS = ("t_ns", "pose", ANGLES, "wheel_speed_radps", "gap_m")
 
 
 def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
@@ -42,7 +42,7 @@ def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
         RecordError: the record does not say how the rover moved.
     """
     whole = config_of(record)
-    rows = packed(record.tick[: len(record.tick)], list(_FIELDS))
+    rows = packed(record.tick[: len(record.tick)], list(_FIELDS), ANGLES)
     if not len(rows) or not np.isfinite(rows["pose"]).all():
         raise RecordError("the record does not say how the rover moved")
     nominal = nominal_rig(whole)
