@@ -17,13 +17,13 @@ pytestmark = pytest.mark.slow
 SWING = (
     "experiment=stimulus", "telemetry.endpoint=''", "daq=null", "residuals.calibration=null",
     "servos={joints: {walking: {start_deg: 5}}}",
-    r'stimulus.table="time_s,speed_mps,walking_deg,rear_left_walking_deg\n0,0,5,5\n0.5,0.02,5,5\n1.3,0.02,11,2\n1.6,0,11,2\n"',
+    r'stimulus.table="time_s,speed_mps,walking_deg,rear_left_walking_deg\n0,0,5,5\n0.5,0.02,5,5\n1.3,0.02,11,8\n1.6,0,11,8\n"',
 )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def swing(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "swing"
+    folder = tmp_path_factory.mktemp("swing")
     outcome = run_experiment(load_config("sim_impact", list(SWING)), folder, progress=lambda _: None)
     return folder, outcome.summary, read_trial(folder, trusted=True).tick
 
@@ -36,9 +36,9 @@ def test_legs_follow_the_table_while_the_rover_drives(swing):
     rows = ticks[ticks["state"] == StimulusState.PLAY]
     t_s = (rows["t_ns"] - rows["t_ns"][0]) * 1e-9
     wanted = np.radians(np.interp(t_s, [0.0, 0.5, 1.3, 1.6], [5.0, 5.0, 11.0, 11.0]))
-    assert np.abs(np.degrees(rows["set_servo_angle_rad"][:, 0] - wanted)).max() < 0.2  # corners are rounded
+    assert np.abs(np.degrees(rows["set_servo_angle_rad"][:, 0] - wanted)).max() < 0.3  # corners are rounded by rate^2/(2 acceleration), 0.28
     assert np.abs(np.degrees(rows["servo_angle_rad"][:, 0] - wanted)).max() < 1.0
-    assert np.degrees(ticks["servo_angle_rad"][-1]) == pytest.approx([11.0] * 4 + [2.0, 11.0], abs=0.3)
+    assert np.degrees(ticks["servo_angle_rad"][-1]) == pytest.approx([11.0] * 4 + [8.0, 11.0], abs=0.3)
     assert ticks["clamped"][-1] == 0
     assert not ticks["servos_cut"][1:].any()
 
