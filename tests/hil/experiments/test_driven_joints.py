@@ -36,7 +36,8 @@ def test_legs_follow_the_table_while_the_rover_drives(swing):
     rows = ticks[ticks["state"] == StimulusState.PLAY]
     t_s = (rows["t_ns"] - rows["t_ns"][0]) * 1e-9
     wanted = np.radians(np.interp(t_s, [0.0, 0.5, 1.3, 1.6], [5.0, 5.0, 11.0, 11.0]))
-    assert np.abs(np.degrees(rows["set_servo_angle_rad"][:, 0] - wanted)).max() < 0.3  # corners are rounded by rate^2/(2 acceleration), 0.28
+    # corners are rounded by rate^2/(2 acceleration), 0.28 deg
+    assert np.abs(np.degrees(rows["set_servo_angle_rad"][:, 0] - wanted)).max() < 0.3
     assert np.abs(np.degrees(rows["servo_angle_rad"][:, 0] - wanted)).max() < 1.0
     assert np.degrees(ticks["servo_angle_rad"][-1]) == pytest.approx([11.0] * 4 + [8.0, 11.0], abs=0.3)
     assert ticks["clamped"][-1] == 0
