@@ -12,7 +12,7 @@ import hil
 import hil.analysis.energy
 from hil.cli import run
 from hil.cli.console import show
-from hil.config import ConfigError, load_config
+from hil.config import ConfigError, load_config, shipped_configs
 
 ROOT = Path(hil.__path__[0]).parent
 HEAVY = ("numba", "scipy", "matplotlib", "h5py", "pydantic")
@@ -148,17 +148,12 @@ def test_a_package_that_shadows_ours_is_refused_with_both_paths_named(name: str,
 def test_configs_lists_what_is_shipped_and_what_needs_hardware(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["configs"]) == 0
     hardware, none = "(needs hardware, or --set rig=simulated)", "(no hardware needed)"
+    real = ("bumper", "mars_dome")
     assert [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines()] == [
-        f"bumper {hardware}", f"mars_dome {hardware}", f"sim_drawbar {none}",
-        f"sim_flexible_wheel {none}", f"sim_follow {none}",
-        f"sim_impact {none}", f"sim_imported {none}", f"sim_juno {none}", f"sim_juno_exact {none}",
-        f"sim_juno_wire {none}", f"sim_motion {none}",
-        f"sim_motion_wire {none}", f"sim_normal_force {none}", f"sim_normal_force_wire {none}", f"sim_scan {none}",
-        f"sim_sinkage {none}", f"sim_slope {none}", f"sim_stimulus {none}", f"sim_walk {none}", f"sim_walk_wire {none}",
-        f"sim_wheel_bed {none}", f"sim_wire {none}", f"sim_xu {none}",
+        *(f"{name} {hardware if name in real else none}" for name in shipped_configs()),
         "--plan laboratory (for `hil campaign`)",
         "--plan thesis (for `hil campaign`)",
-    ]  # fmt: skip
+    ]
 
 
 def test_help_lists_every_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
