@@ -441,7 +441,7 @@ def main(arguments: list[str]) -> int:
     images = asked.out / "docs" / "images"
     images.mkdir(parents=True, exist_ok=True)
     found = study((10,), CASES[1:2]) if asked.quick else study(SLOPES_DEG, CASES)
-    draw(found, images / "walking.png")
+    draw(found, images / "reproduce_walking.png")
     page = asked.out / PAGE
     page.parent.mkdir(parents=True, exist_ok=True)
     seeds = () if asked.quick else SEEDS

@@ -38,4 +38,4 @@ def test_walking_comes_to_what_its_page_says(tmp_path, pages, monkeypatch):
     shipped = [line for line in pages[PAGE].partition(title)[2].splitlines() if line.startswith("| 10 |")][:2]
     for now, then in zip(rows, shipped, strict=True):
         assert numbers(now) == pytest.approx(numbers(then), rel=0.05, abs=0.02)
-    assert (tmp_path / "docs" / "images" / "walking.png").stat().st_size > 10_000
+    assert (tmp_path / "docs" / "images" / "reproduce_walking.png").stat().st_size > 10_000
