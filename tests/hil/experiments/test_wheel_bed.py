@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hil
+from hil.analysis.film.moments import filmed
 from hil.analysis.identification.forward import wheel_state
 from hil.analysis.identification.parameters import soil_of
 from hil.analysis.identification.recorded import windows_of
@@ -50,6 +51,8 @@ def test_a_wheel_on_its_carriage_is_recorded_verified_and_replayed(tmp_path):
     assert (tmp_path / "drawbar.png").stat().st_size > 10_000
     assert [check for check in verify(tmp_path) if not check.ok] == []
     assert replay(tmp_path).differences == []
+    shown = filmed(tmp_path, 1.0, 1.1)  # none of its joints turns but the wheel's
+    assert shown.rows["joint_angle_rad"].shape == (len(shown.rows), 0)
     # the twin's wheel is held by what the load cell measures, so it sinks and slips alike
     last = read_trial(tmp_path, trusted=True).tick[-500]
     assert last["sinkage_m"] == pytest.approx([summary["sinkage_m"]], rel=0.01)
