@@ -23,8 +23,8 @@ from hil.cli import app, run
 ROOT = Path(__file__).parents[2]
 HIL = typer.main.get_command(app)  # once: it takes a tenth of a second, and the pages have 500 commands
 INLINE = re.compile(r"`((?:\.venv/bin/)?(?:hil|make|python|bash) [^`\n]+)`")
-BLOCK = re.compile(r"^ *```(?:|sh|bash|console)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
-ANY_BLOCK = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+SHELL = ("", "sh", "bash", "console")  # languages of blocks that may be scripts
 # A block with one of these words at the beginning of a line is a script of the shell: then each of its lines is.
 PROGRAMS = ("hil", "make", "python", "bash")
 OTHERS = ("dask", "export", "kill", "pre-commit", "pytest")
@@ -62,9 +62,9 @@ def pages_of_users() -> dict[str, str]:
 
 def commands(text: str) -> list[list[str]]:
     """All commands in a text of Markdown, in words."""
-    scripts = [block.replace("\\\n", " ").splitlines() for block in BLOCK.findall(text)]
+    scripts = [block.replace("\\\n", " ").splitlines() for language, block in BLOCK.findall(text) if language in SHELL]
     lines = [_plain(line) for script in scripts if any(_begins(line, PROGRAMS) for line in script) for line in script]
-    found = [*map(_plain, INLINE.findall(ANY_BLOCK.sub("", text))), *lines]
+    found = [*map(_plain, INLINE.findall(BLOCK.sub("", text))), *lines]
     words = [shlex.split(line.replace("\\|", "|").partition(" | ")[0], comments=True) for line in found]
     return [one for one in words if one]
 

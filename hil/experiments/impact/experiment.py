@@ -242,7 +242,7 @@ class ImpactExperiment(Experiment):
             else None,
             "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
             "contact_duration_s": estimator.contact_duration_s,
-            "posture_deg": _in_degrees(config.layout.servos, self._posture),
+            **_posture_key(config.layout.servos, self._posture),
             "release": config.trial.release,
             "cut_latency_ms": cut_ms,
             "cut_effective_ms": None if cut_before else _span_ms(impact_ns, ground_truth.cut_ns),
@@ -264,11 +264,12 @@ class ImpactExperiment(Experiment):
         return plot_trial(record, summary, run, form)
 
 
-def _in_degrees(servos: tuple[str, ...], posture: Posture | None) -> dict[str, float] | None:
-    """Angles of the driven joints in a posture [deg], by name; None: that of the start."""
-    if posture is None:
-        return None
-    return dict(zip(servos, np.degrees(posture.angles).round(3).tolist(), strict=True))
+def _posture_key(servos: tuple[str, ...], posture: Posture | None) -> Summary:
+    """Of a rig with driven joints: their angles in the posture [deg], by name; None: that of the start."""
+    if not servos:
+        return {}
+    taken = posture and dict(zip(servos, np.degrees(posture.angles).round(3).tolist(), strict=True))
+    return {"posture_deg": taken}
 
 
 def destress_s(trial: TrialConfig) -> float:
