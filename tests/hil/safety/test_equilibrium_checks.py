@@ -29,7 +29,7 @@ def refused(config: str, *overrides: str) -> dict[str, str]:
 def test_every_shipped_config_passes(name):
     config = load_config(name)
     assert not refused(name)
-    assert predicted(config)
+    assert predicted(config) or config.rover.kind.guided()  # a carriage on rails cannot turn over
 
 
 @pytest.mark.parametrize("pull_N", [500, 600])
