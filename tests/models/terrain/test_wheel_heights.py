@@ -44,7 +44,7 @@ def test_heights_of_a_config_are_those_of_the_rig():
 def test_heights_that_do_not_fit_the_rover_or_stand_before_an_obstacle_are_refused():
     with pytest.raises(ConfigError, match=r"found 2 heights; allowed: null, or 6: one for each"):
         load_config("sim_impact", ["experiment=drive", "ground.wheel_height_m=[0.05, 0]"])
-    with pytest.raises(ConfigError, match=r"wheel_height_m: found 6 heights; allowed: null: the obstacle"):
+    with pytest.raises(ConfigError, match=r"wheel_height_m: found 6 heights; allowed: null: an obstacle"):
         load_config("sim_impact", [f"ground.wheel_height_m={list(HEIGHTS)}"])
     ground = nominal_rig(load_config("sim_impact")).ground
     with pytest.raises(ValueError, match="2 wheel heights, allowed: none, or one for each of 6 wheels"):

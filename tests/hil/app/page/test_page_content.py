@@ -25,14 +25,14 @@ from models.rover.registry import ROVERS
 
 @pytest.mark.parametrize("kind", sorted(ROVERS))
 def test_any_rover_stands_with_its_wheels_on_the_ground(kind):
-    config = load_config("sim_impact", [f"rover.type={kind}"])
+    config = load_config("sim_impact", ["experiment=drive", f"rover.type={kind}"])
     rover = page_content(config, None)["rover"]
     assert tuple(wheel["name"] for wheel in rover["wheels"]) == config.layout.wheels
     for wheel in rover["wheels"]:
         assert wheel["z_m"] == pytest.approx(config.rover.wheel_radius_m, abs=0.01)
         assert wheel["radius_m"] == pytest.approx(config.wheel_radius_m)
         assert wheel["width_m"] > 0.0
-        assert ("left" in wheel["name"]) == (wheel["y_m"] > 0.0)
+        assert ("left" in wheel["name"]) == (wheel["y_m"] > 0.0)  # a single wheel is in the middle
     assert all(min(body["size_m"]) >= 0.0 < max(body["size_m"]) for body in rover["bodies"])
     assert {wheel["body"] for wheel in rover["wheels"]} <= {joint["child"] for joint in rover["joints"]}
 
