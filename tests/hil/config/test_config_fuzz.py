@@ -232,8 +232,9 @@ def _refuse(file: Path, path: tuple[Any, ...], value: Any) -> None:
     assert all(named), [one.key for one in wrong]
 
 
-# Without the pairs of a profile: of these, the numbers and their order are checked by themselves.
-NO_PAIRS = [(name, path) for name, path in SECTIONS if not (path[-2:-1] == ("profile",) and isinstance(path[-1], int))]
+# Without pairs of numbers: any two are one, and a profile's are checked by themselves.
+PAIRS = ("profile", "points")
+NO_PAIRS = [(name, path) for name, path in SECTIONS if not (path[-2:-1] and path[-2] in PAIRS)]
 
 
 @pytest.mark.parametrize(("name", "path"), NO_PAIRS, ids=_word)

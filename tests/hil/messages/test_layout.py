@@ -14,7 +14,8 @@ from models.rover.registry import ROVERS
 
 def rig_of(name):
     """The default rig with a rover."""
-    return Config.model_validate({"name": "default", "rig": "simulated", "rover": {"type": name}})
+    rig = {"name": "default", "rig": "simulated", "experiment": "drive", "rover": {"type": name}}
+    return Config.model_validate(rig)
 
 
 @pytest.mark.parametrize("name", list(ROVERS))

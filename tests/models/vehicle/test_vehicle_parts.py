@@ -137,8 +137,8 @@ def test_a_drawbar_slows_a_rover_and_a_payload_presses_it_into_the_soil(juno_rig
     assert pulled.ground.slip.min() > free.ground.slip.max()
 
 
-def test_an_obstacle_on_a_slope_is_refused():
+def test_an_obstacle_before_wheels_at_several_heights_is_refused():
     rig = nominal_rig(load_config("sim_impact"))
-    rig = replace(rig, ground=replace(rig.ground, pitch=0.1))
-    with pytest.raises(ValueError, match=r"pitch is 0\.1 rad and roll 0\.0 rad, allowed with an obstacle: 0"):
+    rig = replace(rig, ground=replace(rig.ground, wheel_height=(0.1,) * 6))
+    with pytest.raises(ValueError, match=r"wheel_height is .*, allowed with an obstacle: 0"):
         rig.build()
