@@ -61,7 +61,8 @@ class LivePlot:
         self._thread.join()
 
     def __repr__(self) -> str:
-        return f"<LivePlot of {', '.join(self._units)}: {sum(map(len, self._lines.values()))} points>"
+        lines = list(self._lines.values())  # at once: the plot's thread adds lines
+        return f"<LivePlot of {', '.join(self._units)}: {sum(map(len, lines))} points>"
 
     def _follow(self) -> None:
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=1)
