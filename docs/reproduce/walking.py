@@ -32,7 +32,7 @@ from models.impact import effective_kinetic_energy
 from models.plant import Plant
 from models.plant.motion_history import turns
 from models.rover import ParametricParameters, Rover
-from models.wheel import RigidWheel, Soil
+from models.wheel import RigidWheel
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "docs/reproduce/walking.md"
@@ -192,19 +192,15 @@ class Standing:
 
     def __init__(self, soil: str, slope_deg: float, shear_m: float, *, low: bool = False) -> None:
         config = config_of("driving", soil, slope_deg, shear_m, low=low)
-        one, radius = config.soil, config.wheel_radius_m
-        packed = Soil(
-            one.stiffness, one.exponent, friction_angle=math.radians(one.friction_angle_deg), rebound=one.rebound,
-            slip_modulus=one.slip_modulus,
-        )  # fmt: skip
-        self._wheel = RigidWheel(radius, config.rover.parameters().tree().wheels[0].width, packed)
+        radius, bed = config.wheel_radius_m, Rig(config).nominal.ground.soil
+        self._wheel = RigidWheel(radius, config.rover.parameters().tree().wheels[0].width, bed)
         rover, _, state = Rig(config).nominal.build()
         self.needed_N = rover.mass * GRAVITY_MPS2 * math.sin(math.radians(slope_deg))
-        self.loads_N = [max(float(one), LEAST_N) for one in state.ground.vertical]
+        self.loads_N = [max(float(load), LEAST_N) for load in state.ground.vertical]
         depths = [self._sinkage(load, 0.0) for load in self.loads_N]
         self.resistance_N = [-float(self._wheel.forces(z, 0.0).longitudinal) for z in depths]
         full = [float(self._wheel.forces(z, 1.0).torque) / radius for z in depths]
-        self.limit_N = [one_N / math.tanh(1.0 / one.slip_modulus) for one_N in full]
+        self.limit_N = [one_N / math.tanh(1.0 / bed.slip_modulus) for one_N in full]
         self._shear = shear_m
 
     def _sinkage(self, load_N: float, slip: float) -> float:

@@ -14,11 +14,12 @@ The cycle is closed: it begins with the angles of its last row.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
+
+from hil.config.csv_rows import number_in, numbered_rows
 
 Contact = Literal["hold", "lock", "roll"]
 CONTACTS: tuple[Contact, ...] = get_args(Contact)
@@ -58,11 +59,7 @@ def read_gait(text: str) -> tuple[Phase, ...]:
             ...
         ValueError: row 2: rear_wheels is 'stand'; hold, lock or roll
     """
-    lines = [
-        (number, [cell.strip() for cell in next(csv.reader([line]))])
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
+    lines = numbered_rows(text)
     names = lines[0][1] if lines else []
     fit = [name == DURATION or name.endswith(ANGLE) or name.split("_")[-1] == WHEELS for name in names]
     if DURATION not in names or len(set(names)) < len(names) or not all(fit):
@@ -96,10 +93,7 @@ def _phase(number: int, cells: Sequence[str], names: Sequence[str]) -> Phase:
 
 
 def _number(number: int, name: str, cell: str, least: float, most: float) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
+    value = number_in(cell)
     if not least <= value <= most:
         raise ValueError(f"row {number}: {name} is {cell[:40]!r}; a number from {least:g} to {most:g}")
     return value
@@ -120,10 +114,8 @@ def phase_targets(phase: Phase, driven: Sequence[str], before: Sequence[float]) 
     """Angles of the driven joints at the end of a phase [rad]. Raises ValueError: an entry fits no driven joint."""
     result = list(before)
     for words, angle in phase.angles:
-        places = [place for place, name in enumerate(driven) if fits(words, name)]
-        if not places:
-            raise ValueError(f"{words}{ANGLE} fits no driven joint; driven are {', '.join(driven) or 'none'}")
-        for place in places:
+        wrong = f"{words}{ANGLE} fits no driven joint; driven are {', '.join(driven) or 'none'}"
+        for place in _places(words, driven, wrong):
             result[place] = angle
     return result
 
@@ -132,9 +124,14 @@ def phase_contacts(phase: Phase, wheels: Sequence[str]) -> list[Contact]:
     """What each wheel does in a phase. Raises ValueError: an entry fits no wheel."""
     result: list[Contact] = ["roll"] * len(wheels)
     for words, contact in phase.contacts:
-        places = [place for place, name in enumerate(wheels) if fits(words, name)]
-        if not places:
-            raise ValueError(f"{words}_{WHEELS} fits no wheel; wheels are {', '.join(wheels)}")
-        for place in places:
+        for place in _places(words, wheels, f"{words}_{WHEELS} fits no wheel; wheels are {', '.join(wheels)}"):
             result[place] = contact
     return result
+
+
+def _places(words: str, names: Sequence[str], wrong: str) -> list[int]:
+    """Of the names that an entry fits. Raises ValueError: it fits none."""
+    places = [place for place, name in enumerate(names) if fits(words, name)]
+    if not places:
+        raise ValueError(wrong)
+    return places

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
+
+from hil.config.csv_rows import number_in, numbered_rows
 
 TIME, ALL_WHEELS = "time_s", "speed_mps"
 LONGEST_S = 3600.0
@@ -44,14 +45,10 @@ def read_table(text: str) -> StimulusTable:
             ...
         ValueError: row 3: speed_mps is empty; a number in each column
     """
-    lines = [
-        (number, next(csv.reader([line])))
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
+    lines = numbered_rows(text)
     if not lines:
         raise ValueError("no rows")
-    names = [name.strip() for name in lines[0][1]]
+    names = lines[0][1]
     if TIME not in names or len(names) < 2 or len(set(names)) < len(names) or "" in names:
         found = ",".join(names)[:80]
         raise ValueError(f"the header is {found!r}; it is needed, with {TIME} and one column or more, each named once")
@@ -75,14 +72,10 @@ def _numbers(number: int, cells: list[str], names: list[str]) -> list[float]:
         raise ValueError(f"row {number} has {len(cells)} columns; {len(names)}, as the header")
     values = []
     for name, cell in zip(names, cells, strict=True):
-        text = cell.strip()
-        if not text:
+        if not cell:
             raise ValueError(f"row {number}: {name} is empty; a number in each column")
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise ValueError(f"row {number}: {name} is {text[:40]!r}; a finite number")
+        value = number_in(cell)
+        if math.isnan(value):
+            raise ValueError(f"row {number}: {name} is {cell[:40]!r}; a finite number")
         values.append(value)
     return values

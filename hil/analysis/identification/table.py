@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping
 from pathlib import Path
 
 from hil.analysis.identification.windows import IdentificationError, Measured, WheelSize, Window
+from hil.config.csv_rows import number_in, numbered_rows
 from hil.config.text_file import read_text
 
 _MOST_BYTES = 2**20
@@ -37,14 +37,10 @@ def windows_of_table(path: Path, wheel: WheelSize | None = None) -> tuple[Window
         IdentificationError: the file cannot be read, or a row of it says too little.
     """
     try:
-        lines = read_text(path, _MOST_BYTES).removeprefix("\ufeff").splitlines()
+        text = read_text(path, _MOST_BYTES).removeprefix("\ufeff")
     except (OSError, ValueError) as error:
         raise IdentificationError(f"{path} cannot be read: {error}") from None
-    rows = [
-        (number, [cell.strip() for cell in next(csv.reader([line]))])
-        for number, line in enumerate(lines, 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
+    rows = numbered_rows(text)
     columns = rows[0][1] if rows else []
     if "load_N" not in columns or set(columns) - set(COLUMNS) or len(set(columns)) < len(columns):
         raise IdentificationError(
@@ -93,10 +89,7 @@ def _above(name: str, column: str, row: Mapping[str, float]) -> float:
 
 
 def _number(name: str, column: str, cell: str) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+    value = number_in(cell)
+    if math.isnan(value):
         raise IdentificationError(f"{name}: {column} is {cell[:40]!r}; allowed: a finite number, or an empty cell")
     return value

@@ -1,0 +1,36 @@
+"""Rows and numbers of CSV text that people write: numbered as a text editor does, with empty lines and comments."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+
+def numbered_rows(text: str) -> list[tuple[int, list[str]]]:
+    """The rows of CSV text: number of the line, from 1, and its cells without spaces around them.
+
+    Args:
+        text: its lines; empty ones, and those that begin with #, do not count.
+
+    Raises:
+        csv.Error: a line cannot be read.
+    """
+    return [
+        (number, [cell.strip() for cell in next(csv.reader([line]))])
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+
+
+def number_in(cell: str) -> float:
+    """The finite number in a cell; NaN: there is none.
+
+    Example:
+        >>> number_in("0.5"), number_in("inf"), number_in("half")
+        (0.5, nan, nan)
+    """
+    try:
+        value = float(cell)
+    except ValueError:
+        return math.nan
+    return value if math.isfinite(value) else math.nan
