@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.stats import binom
+from written_page import write_or_compare
 
 from hil.analysis.identification.fit import identify
 from hil.analysis.identification.forward import Forward, wheel_state
@@ -333,13 +334,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
     text = page(options.seeds, options.starts)
-    if options.check:
-        before = PAGE.read_text(encoding="utf-8").splitlines()
-        wrong = [line for line in text.splitlines() if line not in before]
-        print("\n".join(wrong))
-        return bool(wrong)
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
+    return write_or_compare(PAGE, text, check=options.check)
 
 
 if __name__ == "__main__":

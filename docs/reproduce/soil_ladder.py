@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from written_page import write_or_compare
 
 import hil
 from hil.analysis.identification.fit import Identification, identify
@@ -165,13 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         text = page(Path(folder))
-    if options.check:
-        before = PAGE.read_text(encoding="utf-8").splitlines()
-        wrong = [line for line in text.splitlines() if line not in before]
-        print("\n".join(wrong))
-        return bool(wrong)
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
+    return write_or_compare(PAGE, text, check=options.check)
 
 
 if __name__ == "__main__":

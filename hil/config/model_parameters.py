@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, 
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.schema.servos import ServosConfig
+from hil.config.schema.soil_region import SoilRegionConfig
 from hil.config.schema.trial import TrialConfig
 from hil.config.sensor_faults import disturbance_of, fault_gains
 from hil.messages.layout import Layout
@@ -145,20 +147,28 @@ def relief_of(ground: GroundConfig) -> HeightMap | None:
     return make_height_map(*grid_from(ground.scan.map))
 
 
+def _soil(section: SoilConfig | SoilRegionConfig, **others: Any) -> Soil:
+    """The soil of a section; `others` are what only one of both kinds of section has."""
+    return Soil(
+        section.stiffness,
+        section.exponent,
+        cohesion=section.cohesion_Pa,
+        friction_angle=math.radians(section.friction_angle_deg),
+        rebound=section.rebound,
+        slip_modulus=section.slip_modulus,
+        **others,
+    )
+
+
 def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> GroundParameters:
     damping = ground.damping_Nspm if ground.law == "kelvin_voigt" else ground.damping_spm * ground.stiffness
     law = make_law(ground.law, ground.stiffness, exponent=ground.exponent, damping=damping)
     return GroundParameters(
         kind="soil" if ground.kind == "scan" else ground.kind,
-        soil=Soil(
-            soil.stiffness,
-            soil.exponent,
-            cohesion=soil.cohesion_Pa,
-            friction_angle=math.radians(soil.friction_angle_deg),
-            rebound=soil.rebound,
-            slip_modulus=soil.slip_modulus,
+        soil=_soil(
+            soil,
             shear=soil.shear,
-            shear_residual=None if soil.shear == "janosi_hanamoto" else soil.shear_residual,
+            shear_residual=soil.residual,
             shear_modulus=soil.shear_displacement_m,
             peak_offset=soil.peak_offset,
             peak_slope=soil.peak_slope,
@@ -182,17 +192,7 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> Groun
         regions=tuple(
             SoilRegion(
                 one.corners_m,
-                Soil(
-                    one.stiffness,
-                    one.exponent,
-                    cohesion=one.cohesion_Pa,
-                    friction_angle=math.radians(one.friction_angle_deg),
-                    rebound=one.rebound,
-                    slip_modulus=one.slip_modulus,
-                    shear_modulus=soil.shear_displacement_m,
-                    peak_offset=soil.peak_offset,
-                    peak_slope=0.0,
-                ),
+                _soil(one, shear_modulus=soil.shear_displacement_m, peak_offset=soil.peak_offset, peak_slope=0.0),
                 one.border_m,
                 one.under_m,
             )

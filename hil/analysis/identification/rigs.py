@@ -12,7 +12,6 @@ from hil.analysis.identification.windows import Bench, IdentificationError, Whee
 from hil.config import Config
 from hil.config.schema.ground_and_obstacle import SoilConfig
 from hil.experiments.window_mean import NORMAL
-from models.wheel.soil import SHEAR_LAWS
 
 # The experiment whose wheels stand.
 PRESSED = "sinkage"
@@ -84,8 +83,7 @@ def wheel_of(config: Config) -> WheelSize:
         raise IdentificationError("the rover has wheels of several sizes; allowed: wheels of one size")
     radius, width = sizes.pop()
     soil, grouser_m = config.soil, config.wheel_radius_m - config.rover.wheel_radius_m
-    residual = None if soil.shear == SHEAR_LAWS[0] else soil.shear_residual
-    return WheelSize(radius, width, grouser_m, config.wheel.variant, soil.shear, residual)
+    return WheelSize(radius, width, grouser_m, config.wheel.variant, soil.shear, soil.residual)
 
 
 def bench_of(config: Config, uncertainty: Uncertainty) -> Bench:

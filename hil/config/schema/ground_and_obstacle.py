@@ -55,6 +55,11 @@ class SoilConfig(Section):
     peak_slope: float = Field(0.15, ge=0, le=1, description="c_2 of that angle: how it grows with slip, variant xu")
     lateral_rate: float = Field(3.0, ge=0, le=1000, description="B of the lateral force, variant xu [1/rad]")
 
+    @property
+    def residual(self) -> float | None:
+        """Shear stress far beyond the peak, over the limit; None: the shear law has no peak."""
+        return None if self.shear == "janosi_hanamoto" else self.shear_residual
+
 
 class GroundConfig(Section):
     """The ground under the rover; `soil` and `scan` are of the section soil, the others for impact runs."""
