@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from zlib import crc32
 
 import pytest
 
@@ -82,7 +83,8 @@ def whole(text):
     given = [words for words in commands(text) if words[0] == "hil"]
     # a run that is made goes into a new folder, one that is read is there; each command has its own DIR
     filled = [
-        ["made/next" if before == "--out" and word == "RUN" else f"made/of_{words[1]}" if word == "DIR"
+        [f"made/new_{crc32(' '.join(words).encode())}" if before == "--out" and word == "RUN"
+         else f"made/of_{words[1]}" if word == "DIR"
          else FILLED.get(word, word) for before, word in zip(["", *words], words, strict=False)]
         for words in given
     ]  # fmt: skip
