@@ -102,7 +102,7 @@ class NormalForceController:
         at = prediction
         if at.soil is not self._soil and at.soil is not None:
             self._soil = at.soil
-            self._allocator.take_soil(at.soil.value if at.soil.told else None)
+            self._allocator.take_soil(at.soil.value if at.soil.observable else None)
         allocation = self._allocator.allocate(
             self._load_N.values, self._torque_Nm.values, at.cylinder_angle_rad, at.gravity, wanted
         )

@@ -16,8 +16,8 @@ from hil.messages.stages import SOIL_STATES
 from hil.recording.stored_rows import Recorded, in_blocks
 
 _NORMAL = 1.959964
-# A combination is told where its standard deviation is below this share of that before the drive.
-_TOLD = 0.5
+# A combination is observable where its standard deviation is below this share of that before the drive.
+_OBSERVABLE = 0.5
 _PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
@@ -29,15 +29,15 @@ def soil_estimate_summary(run: Finished) -> Summary:
     last = run.ticks[len(run.ticks) - 1]
     value, sd = (last[name].astype(np.float64) for name in ("soil_value", "soil_sd"))
     before = np.array([getattr(section, name) for name in SOIL_PARAMETERS])
-    truth = None if run.config.rig == "real" else run.rig.simulated.ground.soil
+    actual = None if run.config.rig == "real" else run.rig.simulated.ground.soil
     parameters = {
         name: {
             "value": finite(float(value[i])),
             "low": finite(float(value[i] * math.exp(-_NORMAL * sd[i]))),
             "high": finite(float(value[i] * math.exp(_NORMAL * sd[i]))),
             "config": getattr(run.config.soil, name),
-            "told": bool(sd[i] < _TOLD * before[i]),
-            "truth": None if truth is None else getattr(truth, name),
+            "observable": bool(sd[i] < _OBSERVABLE * before[i]),
+            "ground_truth": None if actual is None else getattr(actual, name),
         }
         for i, name in enumerate(SOIL_PARAMETERS)
     }
@@ -58,7 +58,7 @@ def _spent(ticks: Recorded, rate_hz: int) -> tuple[dict[str, float], dict[str, f
     for rows in in_blocks(ticks):
         counts += np.bincount(rows["soil_state"], minlength=len(SOIL_STATES))
         if "load_mode" in (rows.dtype.names or ()):
-            asked = rows["soil_told"][rows["load_mode"] == LoadMode.MAX_TRACTION]
+            asked = rows["soil_observable"][rows["load_mode"] == LoadMode.MAX_TRACTION]
             aimed += np.bincount(asked, minlength=2)
     config_s, estimate_s = (aimed / rate_hz).tolist()
     spent = dict(zip(SOIL_STATES, (counts / rate_hz).tolist(), strict=True))
@@ -68,7 +68,7 @@ def _spent(ticks: Recorded, rate_hz: int) -> tuple[dict[str, float], dict[str, f
 def _directions(
     sd: NDArray[np.float64], correlation: NDArray[np.float64], before: NDArray[np.float64]
 ) -> list[dict[str, Any]]:
-    """Combinations of the logs, from the best told to the worst; parameters that were known before are left out."""
+    """Combinations of the logs, from the best known to the worst; parameters that were known before are left out."""
     (free,) = np.nonzero(before > 0.0)
     if not np.isfinite([*sd, *correlation]).all():
         return []
@@ -81,5 +81,5 @@ def _directions(
     for share, vector in zip(np.sqrt(np.maximum(values, 0.0)), vectors.T, strict=True):
         signed = vector * math.copysign(1.0, vector[np.abs(vector).argmax()])
         weights = {SOIL_PARAMETERS[place]: float(one) for place, one in zip(free, signed, strict=True)}
-        found.append({"weights": weights, "of_before": float(share), "told": bool(share < _TOLD)})
+        found.append({"weights": weights, "of_before": float(share), "observable": bool(share < _OBSERVABLE)})
     return found

@@ -66,9 +66,10 @@ def soil_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         if None in numbers:
             continue
         value, low, high = numbers
-        text = f"{value:.4g} ({low:.3g} to {high:.3g})" if one["told"] else f"not told, {value:.4g}"
-        truth = "" if one.get("truth") is None else f"; simulated rig {one['truth']:.4g}"
-        rows.append((f"soil: {name.replace('_', ' ')}", f"{text}; config {one['config']:.4g}{truth}"))
+        text = f"{value:.4g} ({low:.3g} to {high:.3g})" if one["observable"] else f"not observable, {value:.4g}"
+        actual = one.get("ground_truth")
+        simulated = "" if actual is None else f"; simulated rig {actual:.4g}"
+        rows.append((f"soil: {name.replace('_', ' ')}", f"{text}; config {one['config']:.4g}{simulated}"))
     if aimed := estimate.get("max_traction"):
         text = f"config for {aimed['config_s']:.1f} s, estimate for {aimed['estimate_s']:.1f} s"
         rows.append(("max traction on the soil of", text))

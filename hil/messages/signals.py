@@ -360,9 +360,9 @@ TICK = (
         "prediction.soil.state", needs="soil_parameters",
     ),
     Signal(
-        "soil_told", "u1", "1",
+        "soil_observable", "u1", "1",
         "1 where the drive has told at least one of the parameters; max_traction uses the estimate then",
-        "prediction.soil.told", needs="soil_parameters", flag=True,
+        "prediction.soil.observable", needs="soil_parameters", flag=True,
     ),
 )  # fmt: skip
 EVENTS = (

@@ -176,7 +176,7 @@ class SoilEstimate(msgspec.Struct, frozen=True, gc=False):
         correlation: of the logs: first and second, first and third, second and third.
         innovation: squared normalised innovation of the newest measurement over its number of values; NaN before.
         state: of that measurement, a code of `SOIL_STATES`.
-        told: the drive has told at least one of the parameters, which the load control may then use.
+        observable: the drive has observable at least one of the parameters, which the load control may then use.
     """
 
     value: tuple[float, ...]
@@ -184,7 +184,7 @@ class SoilEstimate(msgspec.Struct, frozen=True, gc=False):
     correlation: tuple[float, ...]
     innovation: float
     state: int
-    told: bool
+    observable: bool
 
 
 class Prediction(msgspec.Struct, frozen=True, gc=False):

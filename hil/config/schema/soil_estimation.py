@@ -21,7 +21,7 @@ class SoilEstimationConfig(Section):
     rebound: float = Field(0.3, ge=0, le=1.5, description="the same of soil.rebound")
     slip_modulus: float = Field(0.3, ge=0, le=1.5, description="the same of soil.slip_modulus")
     memory_m: float = Field(
-        20.0, ge=0.1, le=1e4, description="way over which the soil may become another: what was told fades to a third"
+        20.0, ge=0.1, le=1e4, description="way over which the soil may become another: what was found fades to a third"
     )
     model: float = Field(
         0.01,

@@ -28,8 +28,8 @@ from models.kernels.compiled import compile_for
 NONE, USED, REJECTED, STANDING, UNSTEADY, UNMEASURED, IMPACT = range(len(SOIL_STATES))
 # Half-width of a 95 % interval over its standard deviation.
 _NORMAL = 1.959964
-# A parameter is told once its standard deviation is below this share of that before the drive.
-_TOLD = 0.5
+# A parameter is observable once its standard deviation is below this share of that before the drive.
+_OBSERVABLE = 0.5
 # The drive counts as steady after this time [s] without a change of the rims' speed by more than this share from one
 # measurement to the next, and of the heading by more than this [rad] in this time: what noise of a prism amounts to.
 _STEADY_S, _CHANGE, _TURN = 0.5, 0.02, 0.03
@@ -91,7 +91,7 @@ class SoilEstimator:
         # so slow the model's own compaction resistance fades, and rims count as standing
         self._least_radps = 1.5 * soil.slip_speed_mps / config.wheel_radius_m
         self._radius_m, self._source = config.wheel_radius_m, rig.layout.instruments.index(INSTRUMENTS[0])
-        self._told_sd = [_TOLD * one for one in spread[:SOIL].tolist()]
+        self._observable_sd = [_OBSERVABLE * one for one in spread[:SOIL].tolist()]
         self._next_ns = self._since_ns = self._heading_ns = 0
         self._rims = self._way_m = self._heading = self._used_m = 0.0
         self._latest = self._look(NONE)
@@ -175,7 +175,7 @@ class SoilEstimator:
             correlation=tuple([found[i][j] / (sd[i] * sd[j]) if sd[i] * sd[j] else 0.0 for i, j in pairs]),
             innovation=float(self._filter.innovation[0]),
             state=state,
-            told=any(one < limit for one, limit in zip(sd, self._told_sd, strict=True)),
+            observable=any(one < limit for one, limit in zip(sd, self._observable_sd, strict=True)),
         )
 
 

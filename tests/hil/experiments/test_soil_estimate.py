@@ -25,17 +25,17 @@ def test_a_drive_tells_the_slip_modulus_of_the_simulated_rig_and_max_traction_us
     assert replay(tmp_path).differences == []
     found = summary["soil_estimate"]
     modulus = found["parameters"]["slip_modulus"]
-    assert modulus["told"]
-    assert modulus["low"] < modulus["truth"] < modulus["high"]
-    assert abs(modulus["value"] - modulus["truth"]) < abs(modulus["config"] - modulus["truth"])
+    assert modulus["observable"]
+    assert modulus["low"] < modulus["ground_truth"] < modulus["high"]
+    assert abs(modulus["value"] - modulus["ground_truth"]) < abs(modulus["config"] - modulus["ground_truth"])
     assert found["max_traction"]["estimate_s"] > 0.9
     assert found["spent_s"]["used"] > 1.5
-    assert [one["told"] for one in found["directions"]] == [True, False, False]
+    assert [one["observable"] for one in found["directions"]] == [True, False, False]
     assert found["directions"][0]["weights"]["slip_modulus"] == pytest.approx(1.0, abs=0.3)
     ticks = read_trial(tmp_path, trusted=True).tick
     assert ticks["soil_value"].shape == (len(ticks), len(SOIL_PARAMETERS))
     assert (np.diff(ticks["soil_sd"], axis=0) <= 1e-3).all()
     rows = dict(soil_rows(summary))
-    assert rows["soil: rebound"].startswith("not told")
+    assert rows["soil: rebound"].startswith("not observable")
     assert "estimate for" in rows["max traction on the soil of"]
     assert soil_rows({}) == []

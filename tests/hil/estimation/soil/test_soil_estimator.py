@@ -67,7 +67,7 @@ def test_a_steady_drive_is_used_and_tells_the_slip_modulus():
     driving = Driving()
     found = driving.run(4.0)
     assert SOIL_STATES[found.state] == "used"
-    assert found.told
+    assert found.observable
     assert found.sd[2] < 0.15 < found.sd[1]
     assert all(-1.0 <= one <= 1.0 for one in found.correlation)
 

@@ -154,10 +154,10 @@ def test_what_is_not_measured_any_more_fades_back_to_the_config():
     driven = Driven((0.0, 0.0, 0.3))
     for _ in range(300):
         driven.step()
-    told = driven.filter.x[2] - driven.filter.prior[2]
+    found = driven.filter.x[2] - driven.filter.prior[2]
     driven.filter.measured[1] = driven.filter.measured[3] = math.nan
     update(driven.bound, 20.0, WAY, 1.0)
-    assert driven.filter.x[2] - driven.filter.prior[2] == pytest.approx(told * math.exp(-1.0))
+    assert driven.filter.x[2] - driven.filter.prior[2] == pytest.approx(found * math.exp(-1.0))
     assert 0.2 < driven.sd[2] < 0.3
 
 
