@@ -14,6 +14,7 @@ from hil.bench.machine import machine
 from hil.bench.start_time import start_times_s
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
+from hil.estimation.soil.soil_filter import SOIL, STATES, make_filter, make_wheels, update
 from models.kernels.bound import BoundArguments
 from models.rover.rover import Rover
 from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
@@ -61,7 +62,7 @@ def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]
     peers = {name: _version(package) for package, name in PEERS.items()}
     report_compiling(progress)
     progress("settling a rover on soil, and on a plane if MuJoCo is installed")
-    contenders: dict[str, Contender] = {**_rover(), **_uneven(), **_wheel()}
+    contenders: dict[str, Contender] = {**_rover(), **_uneven(), **_wheel(), **_soil()}
     sizes: dict[str, int] = dict.fromkeys(
         ("wheel_exact", "wheel_flexible", "wheel_xu", "wheel_split_quadrature"), WHEELS
     )
@@ -184,6 +185,26 @@ def _wheel() -> dict[str, Contender]:
         "wheel_xu": over(many.forces, xu),
         "wheel_split_quadrature": over(many.split_quadrature_forces, rigid),
     }
+
+
+def _soil() -> dict[str, Contender]:
+    """A measurement of the estimate of the soil, of six wheels."""
+    config = load_config(CONFIG)
+    rig = nominal_rig(config)
+    wheel = rig.ground.wheel(rig.rover.tree().wheels[0])
+    wheels = make_wheels(np.asarray(wheel.parameters), 6, config.soil.slip_speed_mps)
+    soil = config.soil
+    prior = np.array([*np.log([soil.stiffness, soil.rebound, soil.slip_modulus]), *np.zeros(STATES - SOIL)])
+    found = make_filter(wheels, prior, np.full(STATES, 0.03), config.wheel_radius_m, 20.0, 0.1, 0.01)
+    wheels.load[:], wheels.slip[:] = 200.0, 0.2
+    found.measured[:] = 0.05, 400.0, 0.0, 90.0, 0.002
+    bound = BoundArguments(found)
+
+    def again(count: int) -> None:
+        for _ in range(count):
+            update(bound, 0.0025, 0.0025, 20.0)
+
+    return {"soil_update": again}
 
 
 def _mujoco() -> dict[str, Contender]:

@@ -19,6 +19,7 @@ from hil.config.checks.model_cross_checks import model_cross_checks
 from hil.config.checks.residual_cross_checks import residual_cross_checks
 from hil.config.checks.sensor_cross_checks import sensor_cross_checks
 from hil.config.checks.servo_cross_checks import servo_cross_checks
+from hil.config.checks.soil_estimation_cross_checks import soil_estimation_cross_checks
 from hil.config.model import UncheckedConfig
 from hil.config.problems import CrossCheckError
 from hil.config.schema.base import Section
@@ -41,6 +42,7 @@ class Config(UncheckedConfig):
             *sensor_cross_checks(self),
             *load_channel_cross_checks(self),
             *instrument_cross_checks(self),
+            *soil_estimation_cross_checks(self),
             *limit_cross_checks(self),
             *device_cross_checks(self),
             *endpoint_cross_checks(self),

@@ -44,12 +44,13 @@ from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig, DetectorConfig
 from hil.config.schema.servos import ServosConfig
 from hil.config.schema.sinkage import SinkageConfig
+from hil.config.schema.soil_estimation import SoilEstimationConfig
 from hil.config.schema.stimulus import StimulusConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig
 from hil.config.schema.trial import QualityConfig, TrialConfig
 from hil.config.schema.walk import WalkConfig
 from hil.config.yaml_io import write_yaml
-from hil.messages.layout import SAMPLED, Layout, layout_of
+from hil.messages.layout import SAMPLED, SOIL_PARAMETERS, Layout, layout_of
 from models.rover.locks import with_joints_at
 from models.rover.parameters import Parameters
 
@@ -111,6 +112,9 @@ class UncheckedConfig(Section):
     joints: JointsConfig | None = Field(None, description="null: no joint has an encoder")
     camera: CameraConfig | None = Field(None, description="null: no camera films the runs")
     estimation: EstimationConfig = Field(default_factory=EstimationConfig)
+    soil_estimation: SoilEstimationConfig | None = Field(
+        None, description="null: the soil counts as that of section soil"
+    )
     detector: DetectorConfig = Field(default_factory=DetectorConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     residuals: ResidualsConfig = Field(default_factory=ResidualsConfig)
@@ -159,6 +163,7 @@ class UncheckedConfig(Section):
             motion_channels=self.motion.channels if self.motion else (),
             imu_channels=self.imu.channels if self.imu else (),
             joints_channels=tuple(encoder.joint for encoder in self.encoders),
+            soil_parameters=SOIL_PARAMETERS if self.soil_estimation else (),
         )
         if loads is None:
             return layout

@@ -334,6 +334,36 @@ TICK = (
         "time_to_impact_sd_s", "f4", "s", "standard deviation of time_to_impact_s",
         "prediction.observed.time_to_impact_sd_s", needs="instruments",
     ),
+    Signal(
+        "soil_value", "f4", "", "parameters of the soil as estimated; in the units of section soil",
+        "prediction.soil.value", "soil_parameters", by_name=True,
+    ),
+    Signal(
+        "soil_sd", "f4", "1", "standard deviation of the log of each of them", "prediction.soil.sd", "soil_parameters",
+        by_name=True,
+    ),
+    Signal(
+        "soil_correlation", "f4", "1",
+        "correlation of these logs: stiffness and rebound, stiffness and slip modulus, rebound and slip modulus",
+        "prediction.soil.correlation", "stiffness_rebound,stiffness_slip_modulus,rebound_slip_modulus",
+        "soil_parameters", by_name=True,
+    ),
+    Signal(
+        "soil_innovation", "f4", "1",
+        "squared normalised innovation of the newest measurement of the soil, over its number of values; NaN before",
+        "prediction.soil.innovation", needs="soil_parameters",
+    ),
+    Signal(
+        "soil_state", "u1", "1",
+        "what became of it: 0 none yet, 1 used, 2 rejected; not taken: 3 the rover does not drive forward, 4 not "
+        "steadily and straight, 5 slip or loads are not measured, 6 it has hit the obstacle",
+        "prediction.soil.state", needs="soil_parameters",
+    ),
+    Signal(
+        "soil_observable", "u1", "1",
+        "1 where the drive has told at least one of the parameters; max_traction uses the estimate then",
+        "prediction.soil.observable", needs="soil_parameters", flag=True,
+    ),
 )  # fmt: skip
 EVENTS = (
     Signal("id", "u2", "1", "number of the fault (docs/reference/faults.md), 0: an event that is not a fault"),

@@ -15,7 +15,7 @@ from hil.cli import run
 pytestmark = pytest.mark.slow
 
 OURS = {"substep", "tick_10", "substep_juno", "substep_juno_exact", "substep_scan", "call_overhead"}
-OURS |= {"wheel_exact", "wheel_flexible", "wheel_xu", "wheel_split_quadrature", "substep_xu"}
+OURS |= {"wheel_exact", "wheel_flexible", "wheel_xu", "wheel_split_quadrature", "substep_xu", "soil_update"}
 PEERS = {"mujoco_step_plane", "mujoco_step_free", "pinocchio_aba"}
 
 
