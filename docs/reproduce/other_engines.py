@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from models.gravity import EARTH_GRAVITY
-from models.rover.links import EQUIVALENT
 from models.rover.rover import Rover
 
 FloatArray = NDArray[np.float64]
@@ -86,8 +85,7 @@ def in_mujoco(
     Its free joint has its linear velocity in world axes, ours in base axes: theirs = T ours, T = diag(R, 1, ...).
     """
     N, signs = _complement(rover, turned)
-    # MuJoCo wants names of shapes once
-    head, body = text[text.index("<robot") :].replace(f' name="{EQUIVALENT}"', "").split(">", 1)
+    head, body = text[text.index("<robot") :].split(">", 1)
     world = '<mujoco><compiler fusestatic="true" discardvisual="true"/></mujoco><link name="world"/>'
     world += '<joint name="flying" type="floating"><parent link="world"/>'
     world += f'<child link="{base or rover.tree.bodies[0].name}"/></joint>'

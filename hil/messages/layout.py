@@ -51,6 +51,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         imu_channels: the same of the inertial measurement unit.
         joints_channels: names of the joints with an encoder.
         servos: names of the joints that servos drive, in the order of every vector by servo.
+        slides: names of the joints of `turning` that slide: their angles are ways in m, their speeds m/s.
 
     Example:
         >>> layout = Layout(("left", "right"), ("left", "right"), channels=SENSORS["triangle"], ways=("extend",))
@@ -79,6 +80,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     reads_loads: bool = False
     trigger: bool = False
     servos: tuple[str, ...] = ()
+    slides: tuple[str, ...] = ()
 
     @cached_property
     def valves(self) -> tuple[str, ...]:

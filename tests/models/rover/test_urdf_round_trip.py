@@ -13,7 +13,7 @@ import hil
 from models.rover import PRESETS, parametric
 from models.rover.from_links import rover_of
 from models.rover.rover import Rover
-from models.rover.tree import Coupling
+from models.rover.ties import Coupling
 from models.rover.urdf import to_urdf
 from models.rover.urdf_reader import read_urdf
 
@@ -22,13 +22,16 @@ OTHERS = runpy.run_path(str(ROOT / "docs" / "reproduce" / "other_engines.py"))
 in_mujoco, in_pinocchio = OTHERS["in_mujoco"], OTHERS["in_pinocchio"]
 difference, of_ours, random_state = OTHERS["difference"], OTHERS["of_ours"], OTHERS["random_state"]
 
-EXAMPLE = (ROOT / "rig_configs" / "rovers" / "four_wheel_rocker.urdf").read_text(encoding="utf-8")
+ROVERS = ROOT / "rig_configs" / "rovers"
+EXAMPLE = (ROVERS / "four_wheel_rocker.urdf").read_text(encoding="utf-8")
+LIFT = (ROVERS / "lifting_deck.urdf").read_text(encoding="utf-8")
 # a URDF cannot state closed loops
 OPEN = {name: one for name, one in PRESETS.items() if not one.tree().closures}
 TREES = {
     **{name: one.tree().with_locks(dict.fromkeys(one.rig_locks(), 0.0)) for name, one in OPEN.items()},
     "parametric walking": parametric(walking_angle=math.radians(20.0)).tree,
     "steering at the rear": PRESETS["exomars"].tree().with_locks({"steering": 0.0, "rear_left_steering": None}),
+    "a deck that slides": rover_of(read_urdf(LIFT)).tree,
     "tilted": PRESETS["juno"].tree().with_locks({"tilt": 0.2}),
 }
 
