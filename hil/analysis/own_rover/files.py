@@ -96,9 +96,9 @@ def description_of(config: Config, to: Literal["urdf", "mjcf"]) -> tuple[str, li
     if to == "urdf":
         for closure in tree.closures:
             missing.append(
-                f"loop {closure.name}: a ball joint of {closure.body} and {closure.other}. A URDF cannot state it: it is "
-                f"there as <loop>, which other programs leave out, so that {', '.join(closure.dependent)} are free to "
-                "them; allowed for these: --to mjcf"
+                f"loop {closure.name}: a ball joint of {closure.body} and {closure.other}. A URDF cannot state it: it "
+                f"is there as <loop>, which other programs leave out, so that {', '.join(closure.dependent)} are free "
+                "to them; allowed for these: --to mjcf"
             )
     if config.wheel.grousers:
         rim = f"its wheels are rims of {config.rover.wheel_radius_m:g} m"

@@ -42,7 +42,7 @@ class SlideConfig(Section):
     acceleration_mmps2: float = Field(100.0, ge=0.1, le=1e6, description="largest change of the commanded speed")
     force_limit_N: float = Field(2000.0, ge=0.1, le=1e6, description="largest force of the motor, at the joint")
     position_gain: float = Field(20.0, ge=0.1, le=1000, description="speed over the error of the way [1/s]")
-    velocity_gain: float = Field(2e4, ge=0.1, le=1e8, description="force over the error of the speed [N s/m]")
+    velocity_gain: float = Field(1e5, ge=0.1, le=1e8, description="force over the error of the speed [N s/m]")
     gear_friction_N: float = Field(20.0, ge=0, le=1e5, description="Coulomb friction of the spindle, at the joint")
     friction_speed_mmps: float = Field(
         1.0, ge=1e-3, le=1000, description="below this speed, that friction is proportional to the speed"

@@ -174,18 +174,8 @@ class StimulusExperiment(Experiment):
                 quantity([summary.get("error_rms_mps"), summary.get("error_largest_mps")], "m/s", 4),
             ),
             ("root mean square of each wheel", quantity(summary.get("error_rms_by_wheel_mps"), "m/s", 4)),
-            *(
-                [
-                    (
-                        "driven joints: largest angle set less measured",
-                        quantity(summary.get("joint_error_largest_deg"), "deg", 2),
-                    ),
-                    ("root mean square of each", quantity(summary.get("joint_error_rms_deg"), "deg", 2)),
-                    ("joints, in this order", ", ".join(name.replace("_", " ") for name in summary["joints"])),
-                ]
-                if summary.get("joints")
-                else []
-            ),
+            *_rows_of(summary, "joint", "deg", "angle"),
+            *_rows_of(summary, "slide", "mm", "way"),
             ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
         ]
         return summary_table("Stimulus", [*verdict_rows(summary), *rows, *loop_rows(summary)])
@@ -214,6 +204,17 @@ def _of_joints(
                 f"{one}_error_largest_{unit}": finite(float(farthest[group].max())),
             }
     return found
+
+
+def _rows_of(summary: Summary, one: str, unit: str, what: str) -> list[tuple[str, Any]]:
+    """The driven joints that turn, or those that slide; none without any."""
+    if not summary.get(f"{one}s"):
+        return []
+    return [
+        (f"driven {one}s: largest {what} set less measured", quantity(summary[f"{one}_error_largest_{unit}"], unit, 2)),
+        ("root mean square of each", quantity(summary[f"{one}_error_rms_{unit}"], unit, 2)),
+        (f"{one}s, in this order", ", ".join(name.replace("_", " ") for name in summary[f"{one}s"])),
+    ]
 
 
 def _valves(section: StimulusConfig, cylinders: Sequence[str]) -> list[ValveSet]:

@@ -44,8 +44,8 @@ def test_juno_with_its_rods_comes_back_with_its_loops(juno: Rover, form: str, tm
     q[7:] = 0.2 * random.normal(size=juno.nq - 7)
     assert same(rover.mass_matrix(q), juno.mass_matrix(q))
     assert same(rover.bias(q, v), juno.bias(q, v))
-    told = any("joints that follow from loops" in note for note in found.notes)
-    assert told is ("does not" in form)
+    chosen = any("joints that follow from loops" in note for note in found.notes)
+    assert chosen is ("does not" in form)
 
 
 def test_a_loop_that_cannot_be_is_refused_in_words(juno: Rover, tmp_path: Path) -> None:
@@ -64,5 +64,5 @@ def test_a_loop_that_cannot_be_is_refused_in_words(juno: Rover, tmp_path: Path) 
 def test_a_body_that_is_tied_where_nothing_can_follow_is_refused(juno: Rover, tmp_path: Path) -> None:
     text = to_mjcf(juno.tree).replace(f'text name="{FOLLOWING}', 'text name="other ')
     text = text.replace('body2="left_rod"', 'body2="chassis"', 1)
-    with pytest.raises(RoverFileError, match="loops are closed by . joints .* allowed: 6, three for each loop"):
+    with pytest.raises(RoverFileError, match=r"loops are closed by . joints .* allowed: 6, three for each loop"):
         read_rover(written(tmp_path, text))
