@@ -39,7 +39,7 @@ class SlideConfig(Section):
         (-50.0, 50.0), description="least and largest way that may be commanded [mm]"
     )
     rate_mmps: float = Field(20.0, ge=0.01, le=2000, description="largest speed of the joint, commanded and moved")
-    acceleration_mmps2: float = Field(100.0, ge=0.1, le=1e6, description="largest change of the commanded speed")
+    acceleration_mmps2: float = Field(500.0, ge=0.1, le=1e6, description="largest change of the commanded speed")
     force_limit_N: float = Field(2000.0, ge=0.1, le=1e6, description="largest force of the motor, at the joint")
     position_gain: float = Field(20.0, ge=0.1, le=1000, description="speed over the error of the way [1/s]")
     velocity_gain: float = Field(1e5, ge=0.1, le=1e8, description="force over the error of the speed [N s/m]")

@@ -13,12 +13,12 @@ FOLDER = Path(__file__).parents[2] / "docs" / "reproduce"
 @pytest.mark.slow
 def test_the_page_of_ones_own_rover_has_what_its_script_computes(pages, monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)
-    import own_rover
+    import rover_files
 
-    monkeypatch.setattr(own_rover, "SEEDS", (7,))
+    monkeypatch.setattr(rover_files, "SEEDS", (7,))
     try:
-        made = own_rover.page()
+        made = rover_files.page()
     finally:
-        for name in ("own_rover", "other_engines", "written_page"):
+        for name in ("rover_files", "other_engines", "written_page"):
             sys.modules.pop(name, None)
-    assert made.replace("1 random states", "3 random states") == pages["docs/reproduce/own_rover.md"]
+    assert made.replace("1 random states", "3 random states") == pages["docs/reproduce/rover_files.md"]

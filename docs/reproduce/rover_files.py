@@ -1,8 +1,8 @@
 """A rover of one's own: what comes back of an export, what other engines read in it, and a rover unstable on slopes.
 
-Run: python docs/reproduce/own_rover.py [--check]
+Run: python docs/reproduce/rover_files.py [--check]
 
-Writes docs/reproduce/own_rover.md. With --check it writes nothing, and prints the lines that the page lacks.
+Writes docs/reproduce/rover_files.md. With --check it writes nothing, and prints the lines that the page lacks.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _loads(loads: FloatArray) -> str:
 
 
 def page() -> str:
-    """The text of the page: own_rover.txt with its numbers."""
+    """The text of the page: rover_files.txt with its numbers."""
     found = trees()
     back = worst(one for tree in found.values() if not tree.guided for one in came_back(tree))
     mujoco, pinocchio = (worst(one for tree in found.values() for one in as_read(tree, e)) for e in ENGINES)
