@@ -158,6 +158,7 @@ class UncheckedConfig(Section):
             supplies=watched_supplies(self.rig, self.devices, self.limits),
             turning=self._turning,
             servos=self.driven,
+            slides=tuple(name for name in self._turning if name in self.rover.kind.sliding()),
             motion=True,
             trigger=self.camera is not None and self.camera.trigger is not None,
             motion_channels=self.motion.channels if self.motion else (),
@@ -209,7 +210,8 @@ class UncheckedConfig(Section):
         """Of the rover's joints, in the order of the values of a reading; empty: there are none."""
         if self.joints is None:
             return ()
-        return self.joints.encoders or tuple(JointEncoder(joint=name) for name in self._turning)
+        turning = [name for name in self._turning if name not in self.rover.kind.sliding()]
+        return self.joints.encoders or tuple(JointEncoder(joint=name) for name in turning)
 
     @property
     def instruments(self) -> dict[str, MotionConfig | ImuConfig | JointsConfig]:

@@ -108,9 +108,9 @@ def _servos(common: ServosConfig | None, joints: Sequence[DrivenJoint]) -> tuple
             rate=one.rate_radps,
             torque_limit=one.torque_limit_Nm,
             gear_friction=one.gear_friction_Nm,
-            friction_speed=common.friction_speed_radps,
-            coast_damping=common.coast_damping,
-            brake_damping=common.brake_damping,
+            friction_speed=one.friction_speed_radps,
+            coast_damping=one.coast_damping,
+            brake_damping=one.brake_damping,
             brakes_on_cut=float(common.on_cut == "brake"),
         )
         for one in joints

@@ -54,6 +54,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         joints_channels: names of the joints with an encoder.
         servos: names of the joints that servos drive, in the order of every vector by servo.
         soil_parameters: names of the soil's parameters that are estimated beside the twin; empty: none is.
+        slides: names of the joints of `turning` that slide: their angles are ways in m, their speeds m/s.
 
     Example:
         >>> layout = Layout(("left", "right"), ("left", "right"), channels=SENSORS["triangle"], ways=("extend",))
@@ -83,6 +84,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     trigger: bool = False
     servos: tuple[str, ...] = ()
     soil_parameters: tuple[str, ...] = ()
+    slides: tuple[str, ...] = ()
 
     @cached_property
     def valves(self) -> tuple[str, ...]:

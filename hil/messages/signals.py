@@ -170,12 +170,12 @@ TICK = (
         flag=True,
     ),
     Signal(
-        "set_servo_angle_rad", "f8", "rad", "commanded angle of each driven joint", "command.joint_angle_rad",
-        "servos", by_name=True,
+        "set_servo_angle_rad", "f8", "rad", "commanded angle of each driven joint; of one that slides its way [m]",
+        "command.joint_angle_rad", "servos", by_name=True,
     ),
     Signal(
-        "servo_angle_rad", "f8", "rad", "measured angle of each driven joint", "samples.servos.angle_rad", "servos",
-        by_name=True,
+        "servo_angle_rad", "f8", "rad", "measured angle of each driven joint; of one that slides its way [m]",
+        "samples.servos.angle_rad", "servos", by_name=True,
     ),
     Signal("force_N", "f8", "N", "forces at the newest sample, droop corrected", "estimate.force_N", "channels"),
     Signal("force_sum_N", "f8", "N", "sum of these forces", "sum(estimate.force_N)"),
@@ -217,7 +217,8 @@ TICK = (
         "prediction.pose", "x,y,z,qx,qy,qz,qw", "motion",
     ),
     Signal(
-        "joint_angle_rad", "f4", "rad", "angle of each joint that turns, but those of the wheels, from the rover twin",
+        "joint_angle_rad", "f4", "rad",
+        "angle of each joint that turns, but those of the wheels, or way [m] of one that slides, from the rover twin",
         "prediction.joint_angle_rad", "turning", "motion", by_name=True,
     ),
     Signal(

@@ -168,12 +168,14 @@ class Parameters:
     def bogies(cls) -> tuple[str, ...]:
         """Joints that may have a cylinder: those that turn and are named NAME_bogie."""
         return tuple(
-            joint.name for joint in cls._default_tree().joints if joint.kind == BOGIE and joint.locked_at is None
+            joint.name
+            for joint in cls._default_tree().joints
+            if joint.kind == BOGIE and joint.locked_at is None and not joint.slides
         )
 
     @classmethod
     def turning(cls) -> tuple[str, ...]:
-        """Joints that turn on a rig and carry no wheel: suspension, and walking where it is free."""
+        """Joints that turn or slide on a rig and carry no wheel: suspension, and walking where it is free."""
         tree, locked = cls._default_tree(), cls.rig_locks()
         wheels = {wheel.body for wheel in tree.wheels}
         return tuple(
@@ -190,6 +192,11 @@ class Parameters:
         tied = {name for one in tree.couplings for name in (one.joint, *(source for source, _ in one.sources))}
         tied |= {name for closure in tree.closures for name in closure.dependent}
         return tuple(joint.name for joint in tree.joints if joint.child not in bodies and joint.name not in tied)
+
+    @classmethod
+    def sliding(cls) -> frozenset[str]:
+        """Joints that slide, free or locked: their coordinate is in m."""
+        return frozenset(joint.name for joint in cls._default_tree().joints if joint.slides)
 
     @classmethod
     def rig_locks(cls) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ from models.impact import (
     projectors,
 )
 from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie, single_wheel, xu
-from models.rover.tree import Body, Coupling, Joint, WheelMount
+from models.rover.ties import Coupling
+from models.rover.tree import Body, Joint, WheelMount
 from models.sensors.piezo import Piezo, check_piezo, shares_of
 from models.wheel import PRESETS, FlexibleWheel, RigidWheel, Ring, Soil, published, sinkage_laws
 from references import wheel_stresses

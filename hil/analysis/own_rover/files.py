@@ -86,7 +86,7 @@ def description_of(config: Config, to: Literal["urdf", "mjcf"]) -> tuple[str, li
     """The rover of a config as a URDF or MJCF: with its payload, locked as on the rig, without grousers.
 
     Returns:
-        The text, and what of the rover it does not have, a line each.
+        The text, and what of the rover other programs do not find in it, a line each.
 
     Raises:
         ValueError: a joint follows two others, which neither format can say.
@@ -96,8 +96,9 @@ def description_of(config: Config, to: Literal["urdf", "mjcf"]) -> tuple[str, li
     if to == "urdf":
         for closure in tree.closures:
             missing.append(
-                f"loop {closure.name}: a ball joint of {closure.body} and {closure.other}, which a URDF cannot state; "
-                f"{', '.join(closure.dependent)} are free there; allowed: --to mjcf"
+                f"loop {closure.name}: a ball joint of {closure.body} and {closure.other}. A URDF cannot state it: it "
+                f"is there as <loop>, which other programs leave out, so that {', '.join(closure.dependent)} are free "
+                "to them; allowed for these: --to mjcf"
             )
     if config.wheel.grousers:
         rim = f"its wheels are rims of {config.rover.wheel_radius_m:g} m"

@@ -38,7 +38,7 @@ def rover_shown(rig: Rig) -> dict[str, Any]:
         "joints": [
             {
                 "name": joint.name, "parent": joint.parent, "child": joint.child, "origin_m": list(joint.origin),
-                "axis": list(joint.axis), "locked_rad": joint.locked_at,
+                "axis": list(joint.axis), "locked_rad": joint.locked_at, "slides": joint.slides,
             }
             for joint in skeleton.joints
         ],

@@ -40,8 +40,7 @@ def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, fo
     FigureCanvasAgg(figure)
     grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
     speeds, errors, slips, last = grid.ravel()
-    to_deg = 180.0 / np.pi
-    angles = {"servo_angle_rad": to_deg, "set_servo_angle_rad": to_deg} if layout.servos else {}
+    angles = {"servo_angle_rad": 1.0, "set_servo_angle_rad": 1.0} if layout.servos else {}
     lines = over_time(
         record.tick,
         {"state": 1.0, "wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps, "slip": 1.0, "speed_mps": 1e3}
@@ -73,16 +72,18 @@ def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, fo
         last.set_yticks(np.arange(len(powered)) + 0.4, [name.replace("_", " ") for name in powered])
         dress_panel(last, form, "Valves powered, as in the table", "")
     elif angles:
+        shown = [1e3 if name in layout.slides else np.degrees(1.0) for name in layout.servos]
         for joint, name in enumerate(layout.servos):
-            plot_line(
-                last, form, *lines["servo_angle_rad"][joint], color=f"C{joint % 10}", label=name.replace("_", " ")
-            )
+            t_s, at = lines["servo_angle_rad"][joint]
+            plot_line(last, form, t_s, shown[joint] * at, color=f"C{joint % 10}", label=name.replace("_", " "))
         for joint in range(len(layout.servos)):
-            plot_line(
-                last, form, *lines["set_servo_angle_rad"][joint], color="black", ls="--", label=None if joint else "set"
-            )
+            t_s, at = lines["set_servo_angle_rad"][joint]
+            plot_line(last, form, t_s, shown[joint] * at, color="black", ls="--", label=None if joint else "set")
         last.legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
-        dress_panel(last, form, "Driven joints: measured and set", "[deg]")
+        units = " or ".join(
+            f"[{unit}]" for unit in sorted({"mm" if n in layout.slides else "deg" for n in layout.servos})
+        )
+        dress_panel(last, form, "Driven joints: measured and set", units)
     else:
         plot_line(last, form, *lines["speed_mps"][0], color="black")
         dress_panel(last, form, "Forward speed of the rover, twin", "[mm/s]")
