@@ -273,7 +273,7 @@ class Tree:
                 if name not in loops or name in coupled or joints[name].child in wheels:
                     allowed = "a joint of a loop, without a coupling or a wheel"
                     raise ValueError(f"{said}{name} cannot follow from it, allowed: {allowed}")
-            apart = self._at_zero(closure.body, closure.place) - self._at_zero(closure.other, closure.other_place)
+            apart = self.at_zero(closure.body, closure.place) - self.at_zero(closure.other, closure.other_place)
             if not np.abs(apart).max() <= 1e-6:
                 found = ", ".join(f"{part:.6g}" for part in apart)
                 raise ValueError(
@@ -312,7 +312,7 @@ class Tree:
             body = carrier[body].parent
         return path
 
-    def _at_zero(self, body: str, place: Vector) -> FloatArray:
+    def at_zero(self, body: str, place: Vector) -> FloatArray:
         """A place of a body [m] in the base frame with all joints at zero, where all axes are parallel."""
         found: FloatArray = np.sum([place, *(joint.origin for joint in self._path(body))], axis=0)
         return found
@@ -322,11 +322,11 @@ class Tree:
         dependent = [name for closure in self.closures for name in closure.dependent]
         slope = np.zeros((3 * len(self.closures), len(dependent)))
         for k, closure in enumerate(self.closures):
-            at = self._at_zero(closure.body, closure.place)
+            at = self.at_zero(closure.body, closure.place)
             for sign, body in ((1.0, closure.body), (-1.0, closure.other)):
                 for joint in self._path(body):
                     if joint.name in dependent:
-                        arm = at - self._at_zero(joint.child, (0.0, 0.0, 0.0))
+                        arm = at - self.at_zero(joint.child, (0.0, 0.0, 0.0))
                         slope[3 * k : 3 * k + 3, dependent.index(joint.name)] += sign * np.cross(joint.axis, arm)
         return slope
 
