@@ -8,6 +8,7 @@ nothing back. What a turn costs is not in it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from hil.config import Config
     from models.kernels.compiled import FloatArray
     from models.plant.parameters import RigParameters
+    from models.wheel import FlexibleWheel, RigidWheel, WheelForces
 
 EARTH_MPS2 = 9.81
 MOST_ROLL_DEG = 20.0
@@ -50,27 +52,28 @@ def energy_per_metre(config: Config) -> FloatArray:
 
 
 def _of_grade(rig: RigParameters, rover: Rover, grade: float) -> float:
-    mount, wheels = rover.tree.wheels[0], len(rover.wheel_names)
-    wheel = rig.ground.wheel(mount)
+    wheels = len(rover.wheel_names)
+    each = Counter(rig.ground.wheel_of(mount) for mount in rover.tree.wheels)
     share = sum(body.mass for body in rover.tree.bodies) * EARTH_MPS2 / wheels
     load, wanted = share * math.cos(grade), share * math.sin(grade)
-    deepest = mount.radius
 
-    def sunk(slip: float) -> float:
-        return float(brentq(lambda z: float(wheel.forces(z, slip)[1]) - load, 0.0, deepest, xtol=1e-10))
+    def forces(wheel: RigidWheel | FlexibleWheel, slip: float) -> WheelForces:
+        z = float(brentq(lambda z: float(wheel.forces(z, slip)[1]) - load, 0.0, wheel.radius, xtol=1e-10))
+        return wheel.forces(z, slip)
 
     def lacks(slip: float) -> float:
-        return float(wheel.forces(sunk(slip), slip)[0]) - wanted
+        pull = sum(count * float(forces(wheel, slip)[0]) for wheel, count in each.items())
+        return pull / wheels - wanted
 
     try:
         slip = float(brentq(lacks, *_SLIPS, xtol=1e-8))
     except ValueError:  # the soil does not carry it, or not up this grade
         return math.inf
-    torque = float(wheel.forces(sunk(slip), slip)[2])
-    # rim's way over the rover's
-    turned = (1.0 / (1.0 - slip) if slip >= 0.0 else 1.0 + slip) / mount.radius
-    motors = len(rover.chain.motor_wheel)
-    return max(wheels * torque + motors * rig.drive.gear_friction, 0.0) * turned
+    # rim's way over the rover's; each wheel turns by it over its radius
+    rims = 1.0 / (1.0 - slip) if slip >= 0.0 else 1.0 + slip
+    work = sum(count * float(forces(wheel, slip)[2]) / wheel.radius for wheel, count in each.items())
+    work += sum(rig.drive.gear_friction / rover.chain.wheel_radius[wheel] for wheel in rover.chain.motor_wheel)
+    return max(work, 0.0) * rims
 
 
 def traverse_of(config: Config, most_roll_deg: float = MOST_ROLL_DEG) -> Traverse:

@@ -168,7 +168,7 @@ def _wheel() -> dict[str, Contender]:
     wheel = RigidWheel(config.wheel_radius_m, rig.rover.tree().wheels[0].width, rig.ground.soil)
     rigid = np.array(wheel.parameters)
     flexible = np.array(FlexibleWheel(wheel.radius, wheel.width, wheel.soil, Ring(2.0, 1e4)).parameters)
-    xu = np.array(nominal_rig(load_config(XU)).ground.wheel(rig.rover.tree().wheels[0]).parameters)
+    xu = np.array(nominal_rig(load_config(XU)).ground.wheel_of(rig.rover.tree().wheels[0]).parameters)
     sinkage, slip = np.linspace(0.002, 0.03, WHEELS), np.linspace(0.05, 0.9, WHEELS)
     out = np.zeros((3, WHEELS))
 

@@ -32,12 +32,12 @@ def decimated(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (t, y) if size < 3 else _extremes(t, y, size)
 
 
-def over_time(ticks: Recorded, scales: Mapping[str, float]) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
+def over_time(ticks: Recorded, scales: Mapping[str, float | FloatArray]) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
     """Lines of fields of ticks over time, decimated block by block, as `decimated` does it with all at once.
 
     Args:
         ticks: rows of `/tick`.
-        scales: factor of each field that is wanted.
+        scales: factor of each field that is wanted, or of each of its elements.
 
     Returns:
         Of each field: times [s] and values of each of its elements, as many as can be shown.

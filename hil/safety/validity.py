@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 from hil.config.rig import Rig
 from hil.messages.check import Check
 from hil.safety.kept_statics import kept_statics
+from models.contact.ground import wheel_of
 from models.kernels.compiled import FloatArray
 from models.statics import NoSteadyStateError
 from models.validity import DEPTH, SINKAGE, VALIDITIES, Validity
@@ -32,11 +33,12 @@ def validity_checks(rig: Rig) -> Sequence[Check]:
     weight_N = make_invariants(rover, vehicle).weight
     if weight_N <= 0.0:
         return ()
+    radii_m = rig.config.wheel_radii_m
     try:
-        load_N = max(rig.resting_loads_N)
+        loads_N = rig.resting_loads_N
     except NoSteadyStateError:  # the mean of a rover that does not stand on all its wheels
-        load_N = weight_N / len(rover.wheel_names)
-    return _sinkage_checks(rig.config.wheel_radius_m, vehicle, load_N)
+        loads_N = (weight_N / len(radii_m),) * len(radii_m)
+    return _sinkage_checks(radii_m, vehicle, loads_N)
 
 
 def rest_checks(standing_N: float, weight_N: float) -> list[Check]:
@@ -52,16 +54,23 @@ def rest_checks(standing_N: float, weight_N: float) -> list[Check]:
     return [Check("sum of the twin's wheel loads at rest", share <= _AT_REST, found, allowed, to_do)]
 
 
-def _sinkage_checks(wheel_radius_m: float, vehicle: VehicleModel, load_N: float) -> list[Check]:
-    radius_m = wheel_radius_m
-    if vehicle.ground is not None:
-        wheel = vehicle.ground.wheel
-        rim = _RIM if wheel[VARIANT] == FLEXIBLE else ""
-        return [_sinkage_check(VALIDITIES[SINKAGE], soil_sinkage_m(wheel, load_N), radius_m, rim)]
-    if vehicle.compliant is not None:
-        law = vehicle.compliant.law
-        return [_sinkage_check(VALIDITIES[DEPTH], (load_N / law.stiffness) ** (1.0 / law.exponent), radius_m)]
-    return []
+def _sinkage_checks(radii_m: Sequence[float], vehicle: VehicleModel, loads_N: Sequence[float]) -> list[Check]:
+    """Of the wheel that sinks deepest for its radius."""
+    ground, compliant = vehicle.ground, vehicle.compliant
+    if ground is None and compliant is None:
+        return []
+    depths_m, flexible = [], []
+    for number, load_N in enumerate(loads_N):
+        if ground is not None:
+            wheel = wheel_of(ground.wheel, ground.each, number)
+            depths_m.append(soil_sinkage_m(wheel, load_N))
+            flexible.append(wheel[VARIANT] == FLEXIBLE)
+        elif compliant is not None:
+            depths_m.append((load_N / compliant.law.stiffness) ** (1.0 / compliant.law.exponent))
+            flexible.append(False)
+    worst = max(range(len(radii_m)), key=lambda number: depths_m[number] / radii_m[number])
+    validity = VALIDITIES[DEPTH if ground is None else SINKAGE]
+    return [_sinkage_check(validity, depths_m[worst], radii_m[worst], _RIM if flexible[worst] else "")]
 
 
 def soil_sinkage_m(wheel: FloatArray, load_N: float) -> float:

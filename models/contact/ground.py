@@ -37,7 +37,7 @@ from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, contact_plane
 from models.wheel import rut
 from models.wheel.kernels import SLIP_MODULUS, flexible_resultant, resultant
-from models.wheel.packed import FLEXIBLE, VARIANT
+from models.wheel.packed import FLEXIBLE, VARIANT, XU
 from models.wheel.traction import against_travel, shear_soil, slip_and_slide
 
 
@@ -45,7 +45,8 @@ class Ground(NamedTuple):
     """Soil and wheel together.
 
     Attributes:
-        wheel: packed wheel-soil parameters (`parameters` of models.wheel.RigidWheel or FlexibleWheel).
+        wheel: packed wheel-soil parameters (`parameters` of models.wheel.RigidWheel or FlexibleWheel); of the first wheel
+            where they differ. What is the soil's alone is the same in all.
         damping: [s/m] the normal force grows by this times the sinkage rate. The hypervolumetric law is static and
             would let a rover bounce for ever; an assumption, not a soil test.
         slip_speed: [m/s] below which slip is read, and compaction resistance fades, against this speed: so that both
@@ -55,6 +56,7 @@ class Ground(NamedTuple):
         ruts: memory of compacted soil for the wheels that come later, variant "exact" only; None: all soil is fresh.
         regions: of other soil; None: it is the same everywhere.
         linear: the whole wheel of the variant "xu", with its shear and lateral force; None: traction is (4.30)'s.
+        each: (wheels, numbers) those of every wheel, where wheels differ; None: `wheel` is that of all.
     """
 
     wheel: FloatArray
@@ -65,6 +67,7 @@ class Ground(NamedTuple):
     ruts: Ruts | None = None
     regions: Regions | None = None
     linear: LinearStresses | None = None
+    each: FloatArray | None = None
 
 
 class GroundContact(NamedTuple):
@@ -125,12 +128,19 @@ def _push_all(
     """The stages after `_look`; which of the two kinds of wheel is decided at compile time."""
     wheels = chain.wheel_body.size
     if linear is not None:
+        inverses = _inverses(ground)
         for wheel in range(wheels):
+            own = wheel_of(ground.wheel, ground.each, wheel)
+            if own[VARIANT] != XU:  # another wheel beside his
+                _press(chain, ground, q, wheel, contact, work)
+                _shear(chain, ground, terrain, inverses, wheel, dt, contact, work)
+                _push(chain, terrain, wheel, contact, work)
+                continue
             up = _up(terrain, contact.scratch[wheel], work)
             push_linear(
                 chain,
                 linear,
-                ground.wheel,
+                own,
                 ground.damping,
                 ground.slip_speed,
                 up,
@@ -147,12 +157,26 @@ def _push_all(
         return
     for wheel in range(wheels):
         _press(chain, ground, q, wheel, contact, work)
-    # quotients of constants: a quotient takes as long as ten products
-    inverses = (1.0 / ground.slip_speed, 1.0 / ground.wheel[SLIP_MODULUS], 1.0 / ground.shear_displacement)
+    inverses = _inverses(ground)
     for wheel in range(wheels):
         _shear(chain, ground, terrain, inverses, wheel, dt, contact, work)
     for wheel in range(wheels):
         _push(chain, terrain, wheel, contact, work)
+
+
+@kernel
+def wheel_of(wheel: FloatArray, each: FloatArray | None, number: int) -> FloatArray:
+    """Packed parameters of a wheel: `wheel` and `each` of a `Ground`; which of them is decided at compile time."""
+    if each is None:
+        return wheel
+    own: FloatArray = each[number]
+    return own
+
+
+@kernel
+def _inverses(ground: Ground) -> tuple[float, float, float]:
+    """Quotients of constants of the soil: a quotient takes as long as ten products."""
+    return 1.0 / ground.slip_speed, 1.0 / ground.wheel[SLIP_MODULUS], 1.0 / ground.shear_displacement
 
 
 @kernel
@@ -209,11 +233,12 @@ def _up(terrain: Terrain, scratch: FloatArray, work: Work) -> tuple[float, float
 def _press(chain: Chain, ground: Ground, q: FloatArray, wheel: int, contact: GroundContact, work: Work) -> None:
     """Normal force and its shear limit."""
     out = contact.scratch[wheel]
-    if ground.wheel[VARIANT] == FLEXIBLE:
+    own = wheel_of(ground.wheel, ground.each, wheel)
+    if own[VARIANT] == FLEXIBLE:
         share = _share_ahead(ground, contact.shear[wheel, 0], out[FORWARD])
-        normal, cosine, sine, out[LIMIT] = flexible_resultant(ground.wheel, contact.sinkage[wheel], share)
+        normal, cosine, sine, out[LIMIT] = flexible_resultant(own, contact.sinkage[wheel], share)
     else:
-        normal, cosine, sine, out[LIMIT] = _by_place(chain, ground, ground.regions, q, wheel, contact, work)
+        normal, cosine, sine, out[LIMIT] = _by_place(chain, ground, own, ground.regions, q, wheel, contact, work)
     normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
     out[NORMAL], out[COSINE], out[SINE] = against_travel(normal, cosine, sine, out[FORWARD], ground.slip_speed)
 
@@ -232,6 +257,7 @@ def _share_ahead(ground: Ground, sheared: float, forward: float) -> float:
 def _by_place(
     chain: Chain,
     ground: Ground,
+    own: FloatArray,
     regions: Regions | None,
     q: FloatArray,
     wheel: int,
@@ -240,9 +266,9 @@ def _by_place(
 ) -> tuple[float, float, float, float]:
     """Of the soil, or of the soils at the wheel's place."""
     if regions is None:  # decided at compile time: one soil everywhere costs nothing
-        return _resultant(chain, ground.wheel, ground.ruts, q, wheel, contact, work)
+        return _resultant(chain, own, ground.ruts, q, wheel, contact, work)
     x, y, _ = body_position(q, work, chain.wheel_body[wheel])
-    normal, cosine, sine, limit, modulus = mixed_resultant(regions, ground.wheel, x, y, contact.sinkage[wheel])
+    normal, cosine, sine, limit, modulus = mixed_resultant(regions, own, wheel, x, y, contact.sinkage[wheel])
     contact.scratch[wheel, MODULUS] = modulus
     return normal, cosine, sine, limit
 

@@ -210,8 +210,13 @@ class Parameters:
 
     @classmethod
     def default_wheel_radius(cls) -> float:
-        """Radius of the wheels [m] with the default numbers."""
-        return cls._default_tree().wheels[0].radius
+        """Radius of the first wheel [m] with the default numbers."""
+        return cls.default_wheel_radii()[0]
+
+    @classmethod
+    def default_wheel_radii(cls) -> tuple[float, ...]:
+        """Radius of each wheel [m] with the default numbers."""
+        return tuple(wheel.radius for wheel in cls._default_tree().wheels)
 
     @classmethod
     @functools.lru_cache(maxsize=64)

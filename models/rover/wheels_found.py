@@ -83,12 +83,7 @@ def find_wheels(
             "no wheel recognised: no link with a cylinder or a sphere turns without end about y and carries nothing "
             f"that turns ({_FRAME}); allowed: name the wheels' links, --wheels a,b,..."
         )
-    found = [_wheel(links, head, radius, width) for head in heads]
-    radii = {round(one.radius, 6) for one in found}
-    if len(radii) > 1:
-        each = ", ".join(f"{one:g}" for one in sorted(radii))
-        raise ValueError(f"wheels of radius {each} m, allowed: one for all wheels of a rover")
-    return found
+    return [_wheel(links, head, radius, width) for head in heads]
 
 
 def in_order(found: Sequence[FoundWheel], base: FloatArray) -> list[tuple[WheelMount, FoundWheel]]:

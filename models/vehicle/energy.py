@@ -8,6 +8,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
+from models.contact.ground import wheel_of
 from models.contact.laws import Law
 from models.kernels.compiled import FloatArray
 from models.rover.dynamics import make_work
@@ -114,7 +115,7 @@ class EnergyMeter:
     def __init__(self, rover: Rover, vehicle: VehicleModel, state: VehicleState) -> None:
         self._vehicle, self._state = vehicle, state
         self._rover = rover
-        self._soil = None if vehicle.ground is None or vehicle.ground.ruts else _soil_spring(vehicle)
+        self._soil = None if vehicle.ground is None or vehicle.ground.ruts else _soil_springs(vehicle)
         self.ledger: Ledger = make_ledger(make_work(rover.chain), state.obstacle.force.size, state.v.size)
         self._first_ground, self._first_stops, self._first_body = self._ground(), self._stops(), self._body()
 
@@ -149,7 +150,7 @@ class EnergyMeter:
             return 0.0
         depths = self._depths()
         if self._soil is not None:
-            return float(self._soil(depths).sum())
+            return float(sum(spring(depth) for spring, depth in zip(self._soil, depths, strict=True)))
         assert self._vehicle.compliant is not None
         return float(_spring_energy(self._vehicle.compliant.law, depths).sum())
 
@@ -183,9 +184,15 @@ def _spring_energy(law: Law, depth: FloatArray) -> FloatArray:
     return energy
 
 
-def _soil_spring(vehicle: VehicleModel) -> CubicSpline:
-    """Energy [J] over sinkage [m] of one wheel: the integral of its vertical force at rest."""
-    assert vehicle.ground is not None
-    depths = _SINKAGES * vehicle.chain.wheel_radius[0]
-    forces = [resultant(vehicle.ground.wheel, depth) for depth in depths]
-    return CubicSpline(depths, [normal * cosine for normal, cosine, *_ in forces]).antiderivative()
+def _soil_springs(vehicle: VehicleModel) -> list[CubicSpline]:
+    """Energy [J] over sinkage [m] of each wheel: the integral of its vertical force at rest."""
+    ground, springs = vehicle.ground, list[CubicSpline]()
+    assert ground is not None
+    for wheel, radius in enumerate(vehicle.chain.wheel_radius.tolist()):
+        if ground.each is None and springs:  # all wheels are alike
+            springs.append(springs[0])
+            continue
+        own, depths = wheel_of(ground.wheel, ground.each, wheel), _SINKAGES * radius
+        forces = [resultant(own, depth) for depth in depths]
+        springs.append(CubicSpline(depths, [normal * cosine for normal, cosine, *_ in forces]).antiderivative())
+    return springs

@@ -44,9 +44,11 @@ class View:
         self._up = 2 if self._side else 1
         first = run.at(0.0)
         points = np.array(list(first.placed.origin.values())) - first.placed.origin[run.skeleton.tree.bodies[0].name]
-        self._back, self._front = points[:, 0].min() - run.radius_m, points[:, 0].max() + run.radius_m
+        self._radii_m = np.array(run.config.wheel_radii_m)
+        largest = float(self._radii_m.max())
+        self._back, self._front = points[:, 0].min() - largest, points[:, 0].max() + largest
         half = np.abs(points[:, 1]).max() + 0.3
-        top = max(points[:, 2].max() + 0.3, 2.0 * run.radius_m + 0.3)
+        top = max(points[:, 2].max() + 0.3, 2.0 * largest + 0.3)
         self._across = (-0.3, top) if self._side else (-half, half)
         ground = run.config.ground
         relief = relief_of(ground)
@@ -177,19 +179,17 @@ class View:
         rims, spokes, grousers = artists
         run, flat = self._run, [0, self._up]
         wheels = [run.skeleton.tree.wheels[place] for place in which]
-        config = run.config.wheel
-        height = config.grouser_height_m if config.grousers else 0.0
-        rims.set_verts([rim_outline(w, run.radius_m - height, moment.placed, self._side) for w in wheels])
-        spokes.set_segments(
-            [s for w in wheels for s in spoke_lines(w, run.radius_m - height, moment.placed, flat, self._side)]
-        )
+        rims.set_verts([rim_outline(w, w.radius, moment.placed, self._side) for w in wheels])
+        spokes.set_segments([s for w in wheels for s in spoke_lines(w, w.radius, moment.placed, flat, self._side)])
+        each = run.config.wheels
         # a smooth rim has marks, so that it is seen to turn
-        count, reach = (config.grousers, height) if config.grousers else (12, -0.02)
         grousers.set_segments(
             [
-                g
+                line
                 for w in wheels
-                for g in grouser_lines(w, run.radius_m - height, reach, count, moment.placed, flat, self._side)
+                for line in grouser_lines(
+                    w, w.radius, each[w.name].tips_m or -0.02, each[w.name].grousers or 12, moment.placed, flat, self._side
+                )
             ]
         )
 
@@ -199,7 +199,7 @@ class View:
         length = loads_N * len(loads_N) / self._weight_N
         if self._side:  # from below, to where the wheel stands
             arrows = _LOAD_M * length[:, None] * self._normal[[0, 2]]
-            self._loads.set_offsets(centres[:, [0, 2]] - run.radius_m * self._normal[[0, 2]] - arrows)
+            self._loads.set_offsets(centres[:, [0, 2]] - self._radii_m[:, None] * self._normal[[0, 2]] - arrows)
             self._loads.set_UVC(*arrows.T)
         else:  # a disc, whose area is the load
             self._discs.set_verts(

@@ -204,7 +204,7 @@ def _window(
     loads, rates = means.of(load_field), means.of("wheel_speed_radps")
     if len(rates) < 2:
         raise IdentificationError(f"{run}: its measurement is shorter than {2 * _BLOCK_S:g} s; set measure_s longer")
-    rims = config.wheel_radius_m * rates.mean(axis=0)
+    rims = np.array(config.wheel_radii_m) * rates.mean(axis=0)
     speed, speed_sd = _speed(run, summary, means)
     if not (rims > 1e-4).all() or not speed > 1e-5:
         raise IdentificationError(

@@ -91,7 +91,8 @@ def description_of(config: Config, to: Literal["urdf", "mjcf"]) -> tuple[str, li
     Raises:
         ValueError: a joint follows two others, which neither format can say.
     """
-    tree = replace(Rig(config).nominal, grouser_height=0.0).make_rover().tree
+    nominal = Rig(config).nominal
+    tree = replace(nominal, grouser_heights=(0.0,) * len(nominal.grouser_heights)).make_rover().tree
     missing = []
     if to == "urdf":
         for closure in tree.closures:
@@ -100,7 +101,7 @@ def description_of(config: Config, to: Literal["urdf", "mjcf"]) -> tuple[str, li
                 f"is there as <loop>, which other programs leave out, so that {', '.join(closure.dependent)} are free "
                 "to them; allowed for these: --to mjcf"
             )
-    if config.wheel.grousers:
-        rim = f"its wheels are rims of {config.rover.wheel_radius_m:g} m"
-        missing.append(f"{rim}: grousers are of the config (wheel.grousers)")
+    if any(one.grousers for one in config.wheels.values()):
+        radii = " and ".join(f"{radius:g}" for radius in sorted({wheel.radius for wheel in tree.wheels}))
+        missing.append(f"its wheels are rims of {radii} m: grousers are of the config (wheel.grousers)")
     return (to_mjcf(tree) if to == "mjcf" else to_urdf(tree, whole=True)), missing

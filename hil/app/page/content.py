@@ -96,7 +96,7 @@ def _experiment(rig: Rig) -> Experiment:
 
 def _set_points(rig: Rig) -> list[dict[str, Any]]:
     """Speeds at the rim may be as large as the limiter lets the wheels turn."""
-    largest = {"m/s": rig.limits.wheel_speed_radps * rig.config.wheel_radius_m}
+    largest = {"m/s": rig.limits.wheel_speed_radps * rig.config.least_wheel_radius_m}
     return [
         {"name": name, "unit": unit, "lowest": -largest[unit], "highest": largest[unit]}
         if unit in largest

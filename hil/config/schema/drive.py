@@ -30,7 +30,7 @@ class JogConfig(ExperimentSection):
     def problems(self, config: WholeConfig) -> list[Problem]:
         """Wheels and valves that the rig has, and a speed that its limits allow."""
         wheels, valves = config.layout.wheels, config.layout.valves
-        limit_mps = config.limits.wheel_speed_radps * config.rover.wheel_radius_m
+        limit_mps = config.limits.wheel_speed_radps * config.least_wheel_radius_m
         problems = []
         if self.valve:
             if self.wheels:
@@ -90,7 +90,7 @@ class DriveConfig(ExperimentSection):
 
     def problems(self, config: WholeConfig) -> list[Problem]:
         """Steps, speeds that the limits allow, and instruments for a line that is held."""
-        limit_mps = config.limits.wheel_speed_radps * config.wheel_radius_m
+        limit_mps = config.limits.wheel_speed_radps * config.least_wheel_radius_m
         problems = [] if self.steps else [Problem("drive.steps", "none", "one or more")]
         if self.hold_line is not None:
             fastest_mps = max((abs(step.speed_mps) for step in self.steps), default=0.0)

@@ -72,7 +72,15 @@ class WholeConfig(Protocol):
 
     @property
     def wheel_radius_m(self) -> float:
-        """Rolling radius of the wheels."""
+        """Rolling radius of the front wheels."""
+
+    @property
+    def least_wheel_radius_m(self) -> float:
+        """Rolling radius of the smallest wheel, which turns fastest."""
+
+    @property
+    def wheel_radii_m(self) -> tuple[float, ...]:
+        """Rolling radius of each wheel."""
 
     @property
     def driven_joints(self) -> tuple[DrivenJoint, ...]:

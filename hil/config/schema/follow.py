@@ -151,7 +151,7 @@ class FollowConfig(ExperimentSection):
             problems.append(
                 Problem("loads.load_cell", "none, with follow.held_back", allowed, ("follow.held_back", "loads"))
             )
-        radius_m, limits = config.wheel_radius_m, config.limits
+        radius_m, limits = config.least_wheel_radius_m, config.limits
         most_mps = SLIP_MARGIN * limits.wheel_speed_radps * radius_m
         if self.most_mps > most_mps:
             allowed = f"at most {most_mps:.3g} m/s, {SLIP_MARGIN:g} of limits.wheel_speed_radps at the rim"

@@ -1,4 +1,4 @@
-"""The models' part of a rig config: ground, soil, wheels and obstacle.
+"""The models' part of a rig config: ground, soil and obstacle.
 
 These numbers are the nominal model: the rover twin uses them, the simulated rig uses perturbed ones.
 """
@@ -114,39 +114,6 @@ class GroundConfig(Section):
         """The wheels cannot drive the rover: it has its speed from the start on."""
         smooth = self.friction == 0.0 if self.kind == "firm" else not self.rolling
         return self.kind == "none" or (not self.on_soil and smooth)
-
-
-class RingConfig(Section):
-    """The rim of wheel.variant flexible and the springs that hold it to the hub: assumptions, no source prints any."""
-
-    between_runs: ClassVar[tuple[str, ...]] = ("*",)
-
-    bending_stiffness_Nm2: float = Field(
-        2.0, ge=1e-6, le=1e9, description="EI of the rim's section, about an axis along the axle"
-    )
-    hub_stiffness_Npm: float = Field(
-        1.0e4, ge=1, le=1e9, description="of the springs from hub to rim, for each radian of the rim: 2 pi of it in all"
-    )
-    modes: int = Field(5, ge=2, le=12, description="largest k of the bending shapes sin and cos of k times the angle")
-
-
-class WheelConfig(Section):
-    """How the wheel-soil forces are computed, and the grousers on the rim."""
-
-    between_runs: ClassVar[tuple[str, ...]] = ("*",)
-
-    variant: Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu", "flexible"] = Field(
-        "exact",
-        description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, Xu's, or flexible",
-    )
-    ring: RingConfig = Field(default_factory=RingConfig, description="the rim of wheel.variant flexible")
-    grousers: int = Field(
-        0, ge=0, le=90, description="grousers on each wheel, an even number from 4 on; 0: a smooth rim"
-    )
-    grouser_height_m: float = Field(0.01, ge=0.001, le=0.1, description="height of the grousers above the rim")
-    grouser_offset_deg: float = Field(
-        0.0, ge=-90, le=90, description="angle of a grouser above the line of contact with the obstacle, at the start"
-    )
 
 
 class PlateConfig(Section):

@@ -261,9 +261,15 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
 
     @property
     def wheel_radius_m(self) -> float:
-        """Radius of every wheel's rim."""
-        radius_m: float = getattr(getattr(self, self.type, None), "wheel_radius_m", self.kind.default_wheel_radius())
-        return radius_m
+        """Radius of the first wheel's rim by this section alone."""
+        return self.wheel_radii_m[0]
+
+    @property
+    def wheel_radii_m(self) -> tuple[float, ...]:
+        """Radius of each wheel's rim by this section alone; `wheel.of` may say otherwise."""
+        usual = self.kind.default_wheel_radii()
+        all_m: float | None = getattr(getattr(self, self.type, None), "wheel_radius_m", None)
+        return usual if all_m is None else (all_m,) * len(usual)
 
     def parameters(self, driven: tuple[str, ...] = ()) -> Parameters:
         """The same numbers as parameters of `models.rover` [kg, m, rad].

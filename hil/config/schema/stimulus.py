@@ -136,7 +136,7 @@ class StimulusConfig(ExperimentSection):
         self, times: tuple[float, ...], values: tuple[float, ...], config: WholeConfig
     ) -> tuple[str, str, tuple[str, ...]] | None:
         """What was found, what is allowed, and what that depends on."""
-        radius_m, limits = config.wheel_radius_m, config.limits
+        radius_m, limits = config.least_wheel_radius_m, config.limits
         if values[0] or values[-1]:
             return f"{values[0]:g} m/s first and {values[-1]:g} m/s last", "0 in both: it begins and ends at rest", ()
         most_mps = limits.wheel_speed_radps * radius_m

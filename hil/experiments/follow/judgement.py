@@ -57,7 +57,7 @@ class Judgement:
         self._sum += float(error @ error)
         self._largest = max(self._largest, float(np.abs(error).max()))
         self._count += len(rows)
-        self._rims += float(self._config.wheel_radius_m * rows["wheel_speed_radps"].mean(axis=1).sum())
+        self._rims += float((rows["wheel_speed_radps"] * self._config.wheel_radii_m).mean(axis=1).sum())
         self._at_limit += int(self._limited(rows, forward).sum())
         if self._motion is not None:
             self._motion.add(rows)
@@ -66,7 +66,7 @@ class Judgement:
 
     def _errors(self, rows: NDArray[np.void], forward: NDArray[np.float64]) -> NDArray[np.float64]:
         """Of each row [m/s]: of the rims' mean, of the rover, or of the rims against the speed of the wanted slip."""
-        rims = self._config.wheel_radius_m * rows["wheel_speed_radps"].mean(axis=1)
+        rims = (rows["wheel_speed_radps"] * self._config.wheel_radii_m).mean(axis=1)
         if self._section.quantity == "wheel_speed":
             error = forward - rims
         elif self._section.quantity == "slip":
@@ -79,7 +79,7 @@ class Judgement:
     def _limited(self, rows: NDArray[np.void], forward: NDArray[np.float64]) -> Any:
         """Rows in which a set speed of the rims is at a limit."""
         if self._section.full_duty_mps is None:
-            rims = self._config.wheel_radius_m * rows["set_speed_radps"]
+            rims = rows["set_speed_radps"] * self._config.wheel_radii_m
         else:
             rims = self._section.full_duty_mps * rows["duty"]
         most = np.array([self._following.most_mps(one / self._kept) for one in forward])

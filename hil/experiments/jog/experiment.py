@@ -42,10 +42,12 @@ class JogState(IntEnum):
 IDLE, ARMED, MOVE, SETTLE, DONE, ABORTED = JogState  # faster in a tick, see hil.experiments.base
 
 
-def wheel_speeds(jog: JogConfig, radius_m: float, wheels: Sequence[str]) -> ByWheel:
+def wheel_speeds(jog: JogConfig, radii_m: Sequence[float], wheels: Sequence[str]) -> ByWheel:
     """Speed of each of these wheels from the config's section `jog` [rad/s]; a wheel at 0 is held at 0."""
     wanted = [wheel in jog.wheels or "all" in jog.wheels for wheel in wheels]
-    return tuple(jog.speed_mps / radius_m if turns else 0.0 for turns in wanted)
+    return tuple(
+        jog.speed_mps / radius_m if turns else 0.0 for turns, radius_m in zip(wanted, radii_m, strict=True)
+    )
 
 
 def powered_valves(valve: str, cylinders: Sequence[str]) -> ValveSet:
@@ -55,9 +57,9 @@ def powered_valves(valve: str, cylinders: Sequence[str]) -> ValveSet:
 
 def what_moves(config: Config) -> str:
     """The parts that move, and for how long."""
-    radius_m, wheels = config.rover.wheel_radius_m, config.layout.wheels
-    speeds = zip(wheels, wheel_speeds(config.jog, radius_m, wheels), strict=True)
-    parts = [f"{name} at {speed * radius_m:g} m/s" for name, speed in speeds if speed]
+    radii_m, wheels = config.wheel_radii_m, config.layout.wheels
+    speeds = wheel_speeds(config.jog, radii_m, wheels)
+    parts = [f"{name} at {config.jog.speed_mps:g} m/s" for name, speed in zip(wheels, speeds, strict=True) if speed]
     if config.jog.valve:
         parts.append(f"valve {config.jog.valve.replace('_', ' ')}")
     return f"{', '.join(parts)} for {config.jog.seconds:g} s"
@@ -81,7 +83,7 @@ class JogExperiment(Experiment):
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
         jog, layout = rig.config.jog, rig.layout
-        self._speeds = wheel_speeds(jog, rig.config.rover.wheel_radius_m, layout.wheels)
+        self._speeds = wheel_speeds(jog, rig.config.wheel_radii_m, layout.wheels)
         self._valves = powered_valves(jog.valve, layout.cylinders)
         self._duration_ns = rig.config.jog.seconds * 1e9
         self._acceleration = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2
@@ -128,7 +130,7 @@ class JogExperiment(Experiment):
 
     def summarise(self, run: Finished) -> Summary:
         """Keys as docs/reference/summary.md lists them; None for values that were not measured."""
-        moved = what_moved(run.ticks, run.config.layout, run.config.rover.wheel_radius_m)
+        moved = what_moved(run.ticks, run.config.layout, run.config.wheel_radii_m)
         return {"motion": what_moves(run.config), **moved, **super().summarise(run)}
 
     @classmethod
@@ -144,19 +146,19 @@ class JogExperiment(Experiment):
         return table
 
 
-def what_moved(ticks: Recorded, layout: Layout, radius_m: float) -> dict[str, Any]:
+def what_moved(ticks: Recorded, layout: Layout, radii_m: Sequence[float]) -> dict[str, Any]:
     """Rim speed of each wheel, mean over the second half of the motion [m/s]; largest pressures in that half [kPa].
 
     Args:
         ticks: rows of `/tick`.
         layout: of the rig.
-        radius_m: of the wheels [m].
+        radii_m: of the wheels [m].
 
     Returns:
         The values by key; None for values that were not measured.
     """
     moving = ticks[ticks["state"] == MOVE]
-    speeds = moving["wheel_speed_radps"][len(moving) // 2 :] * radius_m
+    speeds = moving["wheel_speed_radps"][len(moving) // 2 :] * radii_m
     pressures = moving["pressure_Pa"] if layout.cylinders else np.zeros((len(moving), 0, 2))
     by_valve = layout.by_valve(list(pressures.transpose(1, 2, 0) * 1e-3))
     return {

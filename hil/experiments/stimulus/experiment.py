@@ -60,9 +60,12 @@ class StimulusExperiment(Experiment):
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
         section, layout = rig.config.stimulus, rig.layout
-        radius_m = rig.config.wheel_radius_m
+        radii_m = rig.config.wheel_radii_m
         self._times_ns = [round(time * 1e9) for time in section.content.times_s]
-        self._speeds = [tuple([speed / radius_m for speed in row]) for row in section.speeds_mps(layout)]
+        self._speeds = [
+            tuple([speed / radius_m for speed, radius_m in zip(row, radii_m, strict=True)])
+            for row in section.speeds_mps(layout)
+        ]
         self._valves = _valves(section, layout.cylinders)
         self._held = section.interpolation == "held"
         change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.config.loop.rate_hz
@@ -126,7 +129,7 @@ class StimulusExperiment(Experiment):
 
     def summarise(self, run: Finished) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
-        section, radius_m = run.config.stimulus, run.config.wheel_radius_m
+        section, radii_m = run.config.stimulus, np.array(run.config.wheel_radii_m)
         squares: NDArray[np.float64] = np.zeros(len(run.config.layout.wheels))
         joints = list(run.config.layout.servos)
         turned, farthest = np.zeros(len(joints)), np.zeros(len(joints))  # squares of coordinates, coordinates [deg, mm]
@@ -136,7 +139,7 @@ class StimulusExperiment(Experiment):
             rows = block[block["state"] == PLAY]
             if not len(rows):
                 continue
-            error = radius_m * (rows["set_speed_radps"] - rows["wheel_speed_radps"])
+            error = radii_m * (rows["set_speed_radps"] - rows["wheel_speed_radps"])
             squares += (error**2).sum(axis=0)
             largest = np.maximum(largest, np.abs(error).max(axis=0))
             if joints:

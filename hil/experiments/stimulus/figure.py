@@ -34,7 +34,7 @@ def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, fo
     layout, section, to_mmps = (
         Layout.from_json(str(record.meta["layout"])),
         config.stimulus,
-        1e3 * config.wheel_radius_m,
+        1e3 * np.array(config.wheel_radii_m),
     )
     figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
     FigureCanvasAgg(figure)

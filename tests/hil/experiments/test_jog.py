@@ -121,7 +121,7 @@ def test_a_speed_over_the_limit_or_none_is_refused(speed):
 def test_the_largest_speed_is_allowed_either_way():
     limit = CONFIG.limits.wheel_speed_radps * CONFIG.rover.wheel_radius_m
     jog, wheels = turn(["front_left"], -limit, 10.0).jog, CONFIG.layout.wheels
-    assert wheel_speeds(jog, CONFIG.rover.wheel_radius_m, wheels)[0] == pytest.approx(-1.0)
+    assert wheel_speeds(jog, CONFIG.wheel_radii_m, wheels)[0] == pytest.approx(-1.0)
 
 
 def test_all_that_cannot_be_is_said_at_once():

@@ -101,6 +101,6 @@ def test_what_was_not_measured_is_not_made_up():
     ticks["pressure_Pa"] = np.nan
     ticks["wheel_speed_radps"][5:, 2] = 2.0
     ticks["wheel_speed_radps"][7, 4] = np.nan
-    moved = what_moved(ticks, LAYOUT, 0.1)
+    moved = what_moved(ticks, LAYOUT, (0.1,) * len(LAYOUT.wheels))
     assert set(moved["pressure_reached_kPa"].values()) == {None}
     assert list(moved["speed_reached_mps"].values()) == [0.0, 0.0, 0.2, 0.0, None, 0.0]
