@@ -30,6 +30,7 @@ _LOAD_M, _DISC_M = 0.2, 0.05  # length of the arrow, and radius of the disc, of 
 _POINTS = 80  # of the line of uneven ground
 _SHOWN_RISE = 0.5  # of the steepest slope: that is never all along the picture
 _CONTOUR_M = 0.05  # between lines of equal height
+_TURNS = 50  # headings of a run that the picture has room for
 _FORCE_N, _FORCE_M = 200.0, 0.25  # length of the arrow of a force of the impact
 
 
@@ -47,8 +48,9 @@ class View:
         self._up = 2 if self._side else 1
         first = run.at(0.0)
         points = np.array(list(first.placed.origin.values())) - first.placed.origin[run.skeleton.tree.bodies[0].name]
-        self._back, self._front = points[:, 0].min() - run.radius_m, points[:, 0].max() + run.radius_m
-        half = np.abs(points[:, 1]).max() + 0.3
+        swept = _swept(points[:, :2], run.rows["pose"])
+        self._back, self._front = swept[:, 0].min() - run.radius_m, swept[:, 0].max() + run.radius_m
+        half = np.abs(swept[:, 1]).max() + 0.3
         top = max(points[:, 2].max() + 0.3, 2.0 * run.radius_m + 0.3)
         self._across = (-0.3, top) if self._side else (-half, half)
         ground = run.config.ground
@@ -281,6 +283,19 @@ class View:
         return made
 
 
+def _swept(points: Floats, poses: Floats) -> Floats:
+    """Where points about the base come to as it turns over a run, world axes.
+
+    Args:
+        points: (n, 2) at the first pose [m].
+        poses: (ticks, 7) of the base.
+    """
+    x, y, z, w = poses[:: max(len(poses) // _TURNS, 1), 3:].astype(float).T
+    yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+    turn = np.exp(1j * (yaw - yaw[0]))[:, None] * (points[:, 0] + 1j * points[:, 1])
+    return np.stack([turn.real.ravel(), turn.imag.ravel()], axis=1)
+
+
 def headline(run: Filmed) -> str:
     """What is filmed: the run, its config and rig, and whether it was simulated."""
     config = run.config
@@ -295,6 +310,8 @@ def caption(run: Filmed, moment: Moment) -> tuple[str, str]:
     state = run.states.get(int(row["state"]), str(row["state"]))
     first = f"t = {moment.t_s:.4f} s{where}    {state}{', drives cut' * bool(row['cut'])}"
     parts = [f"way {_number(row['way_m'], 4)} m", f"speed {_number(row['speed_mps'], 4)} m/s"]
+    if not run.plate and len(row["sinkage_m"]):
+        parts.append(f"deepest wheel {_number(np.max(row['sinkage_m']) * 1e3, 1)} mm")
     if run.plate:
         parts.append(f"gap {_number(row['gap_m'] * 1e3, 2)} mm")
         parts.append(f"T_c {_number(row['effective_kinetic_energy_J'], 4)} J")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import stat
 import sys
@@ -187,3 +188,26 @@ def test_on_a_slope_every_wheel_stands_on_the_drawn_ground(tmp_path):
     view.draw(moment)
     assert view._normal == pytest.approx(normal)
     assert figure is axes.figure
+
+
+def test_a_rover_that_turns_stays_in_the_picture_and_no_label_is_cut_at_its_edge(recorded):
+    run = filmed(recorded("good"), None, None)
+    rows = run.rows.copy()
+    yaw = np.linspace(0.0, math.pi, len(rows))
+    rows["pose"] = np.column_stack([np.zeros((len(rows), 5)), np.sin(yaw / 2), np.cos(yaw / 2)])
+    turning = dataclasses.replace(run, rows=rows, plate=None)
+    times_s = rows["t_ns"] * 1e-9
+    for which, up in (("top", 1), ("side", 2)):
+        figure, (axes,) = make_figure(1)
+        view = View(axes, turning, which)
+        for t_s in np.linspace(times_s[0], times_s[-1], 5):
+            moment = turning.at(t_s)
+            view.draw(moment)
+            centres = np.array([moment.placed.origin[wheel] for wheel in run.skeleton.wheels])
+            for centre, (low, high) in ((centres[:, 0], axes.get_xlim()), (centres[:, up], axes.get_ylim())):
+                assert low + 0.9 * run.radius_m < centre.min()
+                assert centre.max() < high - 0.9 * run.radius_m
+        figure.draw_without_rendering()
+        shown = [label.get_window_extent() for label in axes.texts if label.get_text()]
+        assert shown
+        assert all(axes.bbox.x0 <= one.x0 and one.x1 <= axes.bbox.x1 for one in shown)

@@ -33,6 +33,7 @@ def config_of(*overrides):
     return load_config("sim_walk", [QUIET, *overrides])
 
 
+WIDE = "servos.joints={walking: {}, steering: {range_deg: [-90, 90]}}"
 FAST = ("servos.rate_degps=60", "servos.acceleration_degps2=400")
 
 
@@ -149,7 +150,7 @@ def test_a_wheel_that_is_drawn_back_while_it_holds_has_slid_by_that_much():
 def routed(tmp_path_factory):
     """Summary and ticks of a route with a corner, then of a lower body; its motion is measured."""
     route = {"motion": "route", "points": [[0.15, 0], [0.3, 0.06]], "corner_m": 0.6, "speed_mps": 0.5}
-    config = config_of(STEERED, *FAST, "motion={}", stepped(route, {"motion": "body_height", "change_m": -0.02}))
+    config = config_of(WIDE, *FAST, "motion={}", stepped(route, {"motion": "body_height", "change_m": -0.02}))
     run = run_experiment(config, tmp_path_factory.mktemp("route"), lambda _: None, figure=False)
     return config, run.summary, read_trial(run.folder).tick
 
@@ -186,9 +187,9 @@ def test_a_rover_that_lags_on_its_path_is_off_its_place_and_not_off_the_path():
     wanted = wanted_places(geometry_of(config), walk_timeline(config, config.walk))
     at = np.arange(len(wanted.place))
     late = Places(0.9 * wanted.place, wanted.turn)
-    assert path_errors(wanted, late, at) == pytest.approx((0.0, 0.1 * wanted.place[-1, 0]), abs=1e-4)
+    assert path_errors(wanted, late, at) == pytest.approx((0.0, 0.1 * wanted.place[-1, 0]), abs=3e-4)
     beside = Places(wanted.place + np.outer(at / at[-1], [0.0, 0.03, 0.0]), wanted.turn)
-    assert path_errors(wanted, beside, at) == pytest.approx((0.03, 0.03), abs=1e-4)
+    assert path_errors(wanted, beside, at) == pytest.approx((0.03, 0.03), abs=3e-4)
 
 
 def test_the_wanted_height_is_that_of_the_legs():
