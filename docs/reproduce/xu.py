@@ -19,6 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.spatial.transform import Rotation
 from xu_dynamics import REAL_WHEEL, Row, contact, recursion
+from xu_runs import runs
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
@@ -353,7 +354,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     rows, run_ = figures()
     recursive, cost = recursion(timed=not given.quick)
-    rows += [*motions(), *recursive, *contact()]
+    rows += [*motions(), *(() if given.quick else runs()), *recursive, *contact()]
     draw(run_, given.out / PICTURE)
     (given.out / PAGE).parent.mkdir(parents=True, exist_ok=True)
     (given.out / PAGE).write_text(page_of(rows, cost), encoding="utf-8")

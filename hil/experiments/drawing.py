@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.floating[Any]]
 # Stretches of a line: about one a pixel of a panel.
 _BINS = 700
+# A panel shows no smaller part of its values than this.
+_LEAST_SPAN = 1e-3
 # Told apart by the colour-blind and in grey: dark, middle, light; wheels of one axle share a colour.
 COLOURS = ("#004488", "#bb5566", "#ddaa33", "#999999")
 # Of the right wheels' dashes: the same, darker.
@@ -106,3 +108,7 @@ def dress_panel(axes: Axes, form: FigureForm, title: str, unit: str) -> None:
     axes.set_ylabel(unit, fontsize=form.font(9.0))
     axes.tick_params(labelsize=form.font(8.5))
     axes.grid(visible=True, color="#e4e4e4", lw=form.line(0.7))
+    low, high = axes.get_ylim()
+    largest = max(abs(low), abs(high))
+    if high - low < _LEAST_SPAN * largest:  # the digits of a value that stays, in place of the last ones of its noise
+        axes.set_ylim(0.5 * (low + high) - 0.05 * largest, 0.5 * (low + high) + 0.05 * largest)

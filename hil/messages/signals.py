@@ -222,6 +222,11 @@ TICK = (
         "prediction.joint_angle_rad", "turning", "motion", by_name=True,
     ),
     Signal(
+        "servo_torque_Nm", "f4", "N m",
+        "torque on each driven joint that its motion takes, without its gear's friction, from the rover twin",
+        "prediction.servo_torque_Nm", "servos", by_name=True,
+    ),
+    Signal(
         "regulator_Pa", "f8", "Pa", "commanded gauge pressure of each regulator", "command.regulators_Pa", "regulators"
     ),
     Signal(

@@ -199,6 +199,7 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
         gap_m: of the nearer front wheel to the obstacle, along the obstacle's normal; below 0: in contact. NaN: none.
         pose: (7,) of the base: position [m] and quaternion x y z w in the world.
         joint_angle_rad: (turning joints,) of them, as `Layout.turning` names them.
+        servo_torque_Nm: (servos,) on the driven joints, that their measured motion takes, without friction of gears.
         cylinder_torque_Nm: (cylinders,) on their joints, from the measured pressures; empty, as the next two, where no
             loads are controlled.
         cylinder_angle_rad: (cylinders,) of their joints.
@@ -221,6 +222,7 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     gap_m: float = math.nan
     pose: tuple[float, ...] = UPRIGHT
     joint_angle_rad: tuple[float, ...] = ()
+    servo_torque_Nm: ByServo = ()
     cylinder_torque_Nm: tuple[float, ...] = ()
     cylinder_angle_rad: tuple[float, ...] = ()
     gravity: tuple[float, ...] = ()

@@ -173,4 +173,5 @@ def test_xus_rover_comes_to_what_its_page_says(tmp_path, pages, capsys):
         [line.split("|")[1:3] for line in text.splitlines() if line.startswith("|")]
         for text in ((tmp_path / PAGE).read_text(encoding="utf-8"), pages[PAGE])
     )
-    assert made[:20] == shipped[:20]
+    assert [row for row in made[:20] if row not in shipped] == []
+    assert len([row for row in shipped if "as a rig run" in row[0]]) == 6  # not made here

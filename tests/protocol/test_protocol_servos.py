@@ -86,3 +86,15 @@ def test_a_pressed_emergency_stop_of_a_servo_is_safe(walk):
     done = walk(lambda run: run.ask("e_stop", device=SERVOS, pressed=True))
     assert done.faults[0] is Fault.STOP_BY_OPERATOR
     assert done.runs_at_the_end() == set()
+
+
+def test_simulated_controllers_play_the_motions_of_a_walk(trial):
+    lower = {"motion": "body_height", "change_m": -0.002}
+    done = trial(None, "experiment=walk", f"walk.steps={json.dumps([lower])}", config="sim_walk_wire")
+    assert done.error is None
+    assert done.faults == []
+    tick = read_trial(done.folder, trusted=True).tick
+    asked, found = (np.degrees(tick[name][-1]) for name in ("set_servo_angle_rad", "servo_angle_rad"))
+    assert np.abs(asked).min() > 1.0
+    assert found == pytest.approx(asked, abs=0.5)
+    assert tick["pose"][-1][2] - tick["pose"][0][2] == pytest.approx(-0.002, abs=5e-4)

@@ -25,7 +25,7 @@ ANGLES = "joint_angle_rad"  # not recorded of a rover none of whose joints turns
 HITTING = 2  # the first wheels of a rover hit the obstacle
 _FIELDS = (
     "t_ns", "state", "cut", "impact", "pose", ANGLES, "wheel_speed_radps", "gap_m", "way_m", "speed_mps",
-    "normal_force_N", "effective_kinetic_energy_J", "force_sum_N", "load_point_m",
+    "normal_force_N", "effective_kinetic_energy_J", "force_sum_N", "load_point_m", "sinkage_m",
 )  # fmt: skip
 
 

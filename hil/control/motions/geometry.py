@@ -137,20 +137,20 @@ class Geometry:
             rate += np.cross(axis, place - origin) * speed[:, None]
         return place, turn @ np.array(path[-1].axis), rate, spin
 
-    def origin(self, joint: str, angles: Floats) -> Floats:
-        """Place (3,) of a joint in the base frame [m] at angles (driven,) [rad]."""
+    def hinge(self, joint: str, angles: Floats) -> tuple[Floats, Floats]:
+        """Place (3,) [m] and axis (3,) of a joint in the base frame at angles (driven,) [rad]."""
         path = next(path for path in self._paths if any(one.name == joint for one in path))
         place, turn = np.zeros(3), np.eye(3)
         for one in path:
             place = place + turn @ np.array(one.origin)
             if one.name == joint:
-                break
+                return place, turn @ np.array(one.axis)
             at = angles[self.index(one.name)] if one.name in self.driven else self._fixed[one.name]
             if one.slides:
                 place = place + turn @ np.array(one.axis) * at
             else:
                 turn = turn @ _rotations(one.axis, at, 1)[0]
-        return place
+        raise AssertionError(joint)
 
 
 def _path(carried: Mapping[str, Joint], body: str) -> list[Joint]:

@@ -45,6 +45,7 @@ def walk_timeline(config: Config, section: WalkConfig) -> Timeline:
         joint_rate=OF_SERVOS * min((one.rate_radps for one in servos), default=math.inf),
         joint_acceleration=OF_SERVOS * min((one.acceleration_radps2 for one in servos), default=math.inf),
         wheel_acceleration=OF_ACCELERATION * config.limits.wheel_acceleration_radps2,
+        wheel_speed=config.limits.wheel_speed_radps,
     )
     programme = Programme(geometry, pace, start_angles(config))
     for number, step in enumerate(section.steps):

@@ -149,6 +149,18 @@ def test_a_lower_body_stands_on_wheels_of_one_height_and_keeps_its_place_between
     assert rover.frames(back).centre[0, :, 2] == pytest.approx(before[:, 2])
 
 
+def test_a_body_on_legs_that_are_steered_comes_down_by_what_is_asked_and_up_again():
+    """The RCP's legs swing below their steers, so in planes that these turn."""
+    rover = Geometry(RcpParameters().tree(), (*LEGS, *STEERS))
+    steered_ = np.concatenate([np.zeros(6), np.radians([40.0, -30.0, 20.0, 60.0, -50.0, 10.0])])
+    angles = body_height(rover, steered_, -0.05)
+    centre, before = rover.frames(angles).centre[0], rover.frames(steered_).centre[0]
+    assert centre[:, 2] - before[:, 2] == pytest.approx(0.05)
+    back = body_height(rover, angles, 0.05)
+    assert rover.frames(back).centre[0, :, 2] == pytest.approx(before[:, 2])
+    assert back[6:].tolist() == steered_[6:].tolist()
+
+
 def test_a_lifted_wheel_is_higher_and_no_other_joint_moves():
     rover = Geometry(RcpParameters().tree(), LEGS)
     angles = wheel_lift(rover, rover.rest, "middle_left", 0.04)
@@ -177,6 +189,6 @@ def test_a_height_without_walking_joints_is_refused():
 def test_a_turn_about_a_steering_axis_is_refused():
     tree = RcpParameters().tree()
     rover = Geometry(tree, STEERS)
-    x, y, _ = rover.origin("front_left_steering", rover.rest)
+    (x, y, _), _ = rover.hinge("front_left_steering", rover.rest)
     with pytest.raises(ValueError, match="front_left: the rover would turn about a place"):
         steered(rover, rover.rest, (0.1 * (y - 0.001), -0.1 * (x - 0.001), 0.1))

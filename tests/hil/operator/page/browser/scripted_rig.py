@@ -45,6 +45,7 @@ CONFIG: dict[str, Any] = {
     "series": [{"name": name, "unit": "1", "description": name} for name in SERIES],
     "set_points": [{"name": "speed_mps", "unit": "m/s", "lowest": 0.0, "highest": 0.1, "now": 0.03}],
     "modes": [], "cylinders": [{"name": "left", "ways": ["extend", "retract"], "regulator": None}], "supply_kPa": 200.0,
+    "servos": [],
     "line_loads": [], "cut_budget": [],
     "settings": [
         setting("trial.angle_deg", "number", 60.0, unit="deg", words="inclination of the obstacle", lowest=10,
