@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from drivers.joint_scale import JointScale
 from drivers.roboteq import protocol
@@ -11,6 +12,7 @@ from drivers.roboteq.settings import RPM
 from drivers.roboteq.simulated import SimRoboteq
 from drivers.sim.protocol.plant_ports import NEVER_NS, Servos
 from drivers.sim.protocol.position_profile import PositionProfile
+from drivers.sim.protocol.servo_faults import FaultyServos
 
 # Step of a move [ns].
 STEP_NS = 2_000_000
@@ -104,7 +106,7 @@ class SimRoboteqServo:
 
 
 class RoboteqServoDevice(SimRoboteq):
-    """A controller with one joint or two on its channels.
+    """A controller with one joint or two on its channels, with faults of its own.
 
     A position is held, also by the stop of the watchdog: where the joint is at that moment. Only an emergency stop
     switches the output off. Positions are accepted during an emergency stop, and gone to when it is over.
@@ -116,10 +118,15 @@ class RoboteqServoDevice(SimRoboteq):
 
     Attributes:
         motors: both channels.
+        kinds: of faults, see `FaultyServos`.
     """
 
+    kinds = FaultyServos.kinds
+
     def __init__(self, servos: Servos, channels: Sequence[int | None], joints: Sequence[JointScale]) -> None:
-        one, two = (SimRoboteqServo(servos, joint, None if joint is None else joints[joint]) for joint in channels)
+        own = [joint for joint in channels if joint is not None]
+        faulty = self._faulty = FaultyServos(servos, {joints[joint].name: joint for joint in own})
+        one, two = (SimRoboteqServo(faulty, joint, None if joint is None else joints[joint]) for joint in channels)
         self.motors = one, two
         self._now_ns, self._was_timed_out = 0, False
         configuration = {"MMOD": [protocol.COUNT_POSITION] * 2, "EPPR": [one.pulses, two.pulses]}
@@ -141,6 +148,10 @@ class RoboteqServoDevice(SimRoboteq):
         self._drive()
         for motor in self.motors:
             motor.set_count(0)
+
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
+        """See FaultyServos."""
+        self._faulty.inject_fault(kind, how)
 
     def _take(self, name: str, numbers: tuple[int, ...]) -> bool:
         if len(numbers) != 2 or numbers[0] not in protocol.CHANNELS:
