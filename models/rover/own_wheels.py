@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from models.rover.parameters import Parameters
+from models.rover.tie_checks import place_at_zero
 from models.rover.tree import Body, Tree, WheelMount
 
 
@@ -121,7 +122,8 @@ def _stretched(body: Body, before: WheelMount, after: WheelMount, heavier: float
 
 def _check_apart(tree: Tree, own: Mapping[str, OwnWheel]) -> None:
     """Raise ValueError if a changed wheel and another meet, with all joints at zero."""
-    places = {mount.name: tree.at_zero(mount.body, (0.0, 0.0, 0.0)) for mount in tree.wheels}
+    carrier = {joint.child: joint for joint in tree.joints}
+    places = {mount.name: place_at_zero(carrier, mount.body, (0.0, 0.0, 0.0)) for mount in tree.wheels}
     for one, other in itertools.combinations(tree.wheels, 2):
         apart = np.abs(places[one.name] - places[other.name])
         beside = apart[1] >= 0.5 * (one.width + other.width)

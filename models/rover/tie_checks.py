@@ -13,6 +13,21 @@ if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
 
 
+def path_to(carrier: Mapping[str, TreeJoint], body: str) -> list[TreeJoint]:
+    """The joints that carry a body, its own first; `carrier` gives the joint of each carried body."""
+    path = []
+    while body in carrier:
+        path.append(carrier[body])
+        body = carrier[body].parent
+    return path
+
+
+def place_at_zero(carrier: Mapping[str, TreeJoint], body: str, place: Vector) -> FloatArray:
+    """A place of a body [m] in the base frame with all joints at zero, where all axes are parallel."""
+    found: FloatArray = np.sum([place, *(joint.origin for joint in path_to(carrier, body))], axis=0)
+    return found
+
+
 class LoopChecks:
     """The loops of one rover.
 
@@ -52,7 +67,9 @@ class LoopChecks:
                 if name not in loops or name in coupled or joints[name].child in wheels:
                     allowed = "a joint of a loop, without a coupling or a wheel"
                     raise ValueError(f"{said}{name} cannot follow from it, allowed: {allowed}")
-            apart = self._at_zero(closure.body, closure.place) - self._at_zero(closure.other, closure.other_place)
+            apart = place_at_zero(self._carrier, closure.body, closure.place) - place_at_zero(
+                self._carrier, closure.other, closure.other_place
+            )
             if not np.abs(apart).max() <= 1e-6:
                 found = ", ".join(f"{part:.6g}" for part in apart)
                 raise ValueError(
@@ -80,20 +97,9 @@ class LoopChecks:
             for name in (closure.body, closure.other):
                 if name not in self._bodies:
                     raise ValueError(f"rover {self._rover}: closure {closure.name}: {name} is no body, allowed: one")
-            found |= {joint.name for joint in self._path(closure.body)} ^ {j.name for j in self._path(closure.other)}
-        return found
-
-    def _path(self, body: str) -> list[TreeJoint]:
-        """The joints that carry a body, its own first."""
-        path = []
-        while body in self._carrier:
-            path.append(self._carrier[body])
-            body = self._carrier[body].parent
-        return path
-
-    def _at_zero(self, body: str, place: Vector) -> FloatArray:
-        """A place of a body [m] in the base frame with all joints at zero, where all axes are parallel."""
-        found: FloatArray = np.sum([place, *(joint.origin for joint in self._path(body))], axis=0)
+            found |= {joint.name for joint in path_to(self._carrier, closure.body)} ^ {
+                j.name for j in path_to(self._carrier, closure.other)
+            }
         return found
 
     def _slope(self) -> FloatArray:
@@ -101,11 +107,11 @@ class LoopChecks:
         dependent = [name for closure in self._closures for name in closure.dependent]
         slope = np.zeros((3 * len(self._closures), len(dependent)))
         for k, closure in enumerate(self._closures):
-            at = self._at_zero(closure.body, closure.place)
+            at = place_at_zero(self._carrier, closure.body, closure.place)
             for sign, body in ((1.0, closure.body), (-1.0, closure.other)):
-                for joint in self._path(body):
+                for joint in path_to(self._carrier, body):
                     if joint.name in dependent:
-                        arm = at - self._at_zero(joint.child, (0.0, 0.0, 0.0))
+                        arm = at - place_at_zero(self._carrier, joint.child, (0.0, 0.0, 0.0))
                         moves = joint.axis if joint.slides else np.cross(joint.axis, arm)
                         slope[3 * k : 3 * k + 3, dependent.index(joint.name)] += sign * np.asarray(moves)
         return slope

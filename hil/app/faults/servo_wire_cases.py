@@ -52,7 +52,9 @@ def _bound_ms(config: Config, row: int) -> float:
     return FAULT_TABLE[row].bound_for(ReactionTimes(config), "servos") or 0.0
 
 
-def _expected(row: int, detect_ms: float, react_ms: float | None, says: str = "", *, optional: bool = False) -> Expected:
+def _expected(
+    row: int, detect_ms: float, react_ms: float | None, says: str = "", *, optional: bool = False
+) -> Expected:
     return Expected(frozenset({row}), detect_ms, react_ms, says=says, optional=optional)
 
 

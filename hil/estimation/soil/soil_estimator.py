@@ -67,7 +67,7 @@ class SoilEstimator:
         spread[PULL_GAIN] = cell.sensitivity_u95 / _NORMAL if cell else 0.0
         spread[PULL_ZERO] = max(cell.zero_u95 * cell.force_N / _NORMAL if cell else 0.0, _ZERO_N)
         spread[LOAD_GAIN] = section.loads_u95 / _NORMAL if rig.layout.leg_sensors else config.estimation.mass
-        wheel = nominal.ground.wheel(rover.tree.wheels[0])
+        wheel = nominal.ground.wheel_of(rover.tree.wheels[0])
         self._filter = make_filter(
             make_wheels(np.asarray(wheel.parameters), wheels, soil.slip_speed_mps),
             np.concatenate([np.log(values), np.zeros(STATES - SOIL)]),
