@@ -186,7 +186,7 @@ def gains(out: Outputs) -> None:
         rig = Rig(load_config("sim_drawbar", ["drawbar.slip=0.3", "drawbar.duty=null", *settings, *PAYLOAD]))
         true = rover_on(rig, soil)
         even, best = best_state(rig, true, unevenness).pull, best_state(rig, true, traction_loss).pull
-        wrong, found = [], []
+        wrong, found = list[float](), list[float]()
         for seed, sign in enumerate(signs):
             error = estimated(soil, SPREAD * sign, DRIVES["slip 0.2"], np.random.default_rng([seed, 3])).error[-1]
             for pulls, logs in ((wrong, -SPREAD * sign), (found, error)):

@@ -39,8 +39,8 @@ class SteadyLoads(NamedTuple):
 
     def share_on(self, values: Sequence[float]) -> tuple[float, ...]:
         """`traction_share` on a soil with these values of the estimated parameters; none is below 0, their sum is 1."""
-        share = self.traction_share + self.share_by_log @ (np.log(values) - self.soil_log)
-        share = np.maximum(share, 0.0)
+        moved = self.share_by_log @ (np.log(values) - self.soil_log)
+        share = np.maximum(np.array(self.traction_share) + moved, 0.0)
         return tuple((share / share.sum()).tolist())
 
 

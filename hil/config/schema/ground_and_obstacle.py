@@ -35,7 +35,11 @@ class SoilConfig(Section):
         "janosi_hanamoto", description="shear stress over slip: nears its limit, or (oida, wong) peaks and falls"
     )
     shear_residual: float = Field(
-        0.6, ge=0, le=0.99, description="shear stress far beyond the peak, over the limit; with shear oida or wong"
+        0.6,
+        ge=0.3,
+        le=0.99,
+        description="shear stress far beyond the peak, over the limit; with shear oida or wong. Below 0.3 the lumped "
+        "traction is too far from the stresses over the contact",
     )
     damping_spm: float = Field(
         2.0, ge=0, le=1000, description="the normal force increases by this factor times the sinkage rate"

@@ -82,7 +82,7 @@ class SoilEstimator:
         self._along_N = weight_N * math.sin(math.radians(config.ground.pitch_deg))
         self._pull_N, self._cell, self._sensors = config.rover.drawbar.pull_N, cell is not None, rig.layout.leg_sensors
         per_A = section.torque_per_A_Nm
-        if per_A is None and config.rig == "simulated":
+        if per_A is None and config.rig != "real":
             per_A = config.drives.power.torque_per_A_Nm
         self._per_A, self._friction_Nm = per_A, wheels * config.drives.gear_friction_Nm
         self._period_ns = round(1e9 / section.rate_hz)

@@ -47,7 +47,7 @@ class SoilFilter(NamedTuple):
         covariance: (STATES, STATES).
         measured: (5,) forward speed [m/s], pull [N], part of the forward force that carries the weight up a slope [N],
             torque [N m], and standard deviation of the slip; a pull or torque that is NaN is not measured.
-        count: (3,) updates, rejected in a row, restarts.
+        counts: (3,) updates, rejected in a row, restarts.
         innovation: (1,) squared and normalised, over the number of values; NaN before the first.
         slopes: (2, STATES) scratch.
         gain: (STATES, 2) scratch.
@@ -63,7 +63,7 @@ class SoilFilter(NamedTuple):
     x: FloatArray
     covariance: FloatArray
     measured: FloatArray
-    count: FloatArray
+    counts: FloatArray
     innovation: FloatArray
     slopes: FloatArray
     gain: FloatArray
@@ -134,12 +134,12 @@ def update(bound: BoundArguments[SoilFilter], since: float, way: float, slip_sha
     squared = inverse * (d * left_pull * left_pull - 2.0 * b * left_pull * left_torque + a * left_torque * left_torque)
     f.innovation[0] = squared / known
     if not squared <= _GATE[known - 1]:
-        f.count[1] += 1.0
-        if f.count[1] >= RESTART_AFTER:
-            f.count[1], f.count[2] = 0.0, f.count[2] + 1.0
+        f.counts[1] += 1.0
+        if f.counts[1] >= RESTART_AFTER:
+            f.counts[1], f.counts[2] = 0.0, f.counts[2] + 1.0
             _begin(f)
         return 0
-    f.count[0], f.count[1] = f.count[0] + 1.0, 0.0
+    f.counts[0], f.counts[1] = f.counts[0] + 1.0, 0.0
     _correct(f, inverse * d, -inverse * b, inverse * a, left_pull, left_torque)
     return 1
 
@@ -263,7 +263,7 @@ def make_filter(
         x=prior.copy(),
         covariance=np.diag(spread**2),
         measured=np.full(5, np.nan),
-        count=np.zeros(3),
+        counts=np.zeros(3),
         innovation=np.full(1, np.nan),
         slopes=np.zeros((2, STATES)),
         gain=np.zeros((STATES, 2)),

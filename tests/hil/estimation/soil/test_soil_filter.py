@@ -172,7 +172,7 @@ def test_an_outlier_is_rejected_and_another_soil_begins_the_filter_anew():
     for _ in range(RESTART_AFTER):
         assert not driven.step(off_N=2000.0)
     assert driven.sd == pytest.approx([0.3] * 3)
-    assert driven.filter.count[2] == 1.0
+    assert driven.filter.counts[2] == 1.0
 
 
 def test_no_measurement_moves_a_parameter_out_of_its_range():
