@@ -63,6 +63,12 @@ def test_a_loop_that_cannot_be_is_refused_in_words(juno: Rover, tmp_path: Path) 
             read_rover(written(tmp_path, text.replace(old, new, 1)))
 
 
+def test_a_loop_of_an_mjcf_from_which_two_joints_follow_is_refused(juno: Rover, tmp_path: Path) -> None:
+    text = to_mjcf(juno.tree).replace('data="transverse_pivot ', 'data="', 1)
+    with pytest.raises(RoverFileError, match="text following left_rod_end: 2 joints that follow, allowed: 3, or no"):
+        read_rover(written(tmp_path, text))
+
+
 def test_a_body_that_is_tied_where_nothing_can_follow_is_refused(juno: Rover, tmp_path: Path) -> None:
     text = to_mjcf(juno.tree).replace(f'text name="{FOLLOWING}', 'text name="other ')
     text = text.replace('body2="left_rod"', 'body2="chassis"', 1)
