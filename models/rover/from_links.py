@@ -257,13 +257,13 @@ class _Import:
                 if name not in self.body_of:
                     raise ValueError(f"loop {ball.name}: no link {name}, allowed: links of the file")
             ends.append([self._on_body(name, place, origin, raised) for name, place in pairs])
-        told = [ball.dependent for ball in self.linked.balls]
-        if not all(told):
+        follow = [ball.dependent for ball in self.linked.balls]
+        if not all(follow):
             points = [(one, other) for one, other in ends]
-            chosen = following(tree, points, {name for names in told for name in names})
-            told = [names or tuple(chosen.pop(0) for _ in range(3)) for names in told]
-            self.notes.append(f"joints that follow from loops: {', '.join(name for names in told for name in names)}")
-        for ball, ((body, place), (other, other_place)), names in zip(self.linked.balls, ends, told, strict=True):
+            chosen = following(tree, points, {name for names in follow for name in names})
+            follow = [names or tuple(chosen.pop(0) for _ in range(3)) for names in follow]
+            self.notes.append(f"joints that follow from loops: {', '.join(name for names in follow for name in names)}")
+        for ball, ((body, place), (other, other_place)), names in zip(self.linked.balls, ends, follow, strict=True):
             one, two, three = names
             yield LoopClosure(ball.name, body, place, other, other_place, (one, two, three))
 

@@ -14,8 +14,8 @@ _OWN_SHARE = 1e-3
 End = tuple[str, Vector]
 
 
-def following(tree: Tree, loops: Sequence[tuple[End, End]], told: Set[str]) -> list[str]:
-    """Three joints for each loop beyond those `told`: the farthest from the base first, of these the last in the file.
+def following(tree: Tree, loops: Sequence[tuple[End, End]], named: Set[str]) -> list[str]:
+    """Three joints for each loop beyond those `named`: the farthest from the base first, of these the last in the file.
 
     So the joints of rods follow, and what is left to choose are the joints at the rover's body: the first of them in
     the file stays independent.
@@ -23,7 +23,7 @@ def following(tree: Tree, loops: Sequence[tuple[End, End]], told: Set[str]) -> l
     Args:
         tree: without its loops, joints at zero.
         loops: the two ends of each ball: a body, and the place of the ball in its frame [m].
-        told: joints that follow by the description.
+        named: joints that follow by the description.
 
     Raises:
         ValueError: the loops' ends do not move by enough of their joints.
@@ -46,7 +46,7 @@ def following(tree: Tree, loops: Sequence[tuple[End, End]], told: Set[str]) -> l
     order = {joint.name: place for place, joint in enumerate(tree.joints)}
     free = [joint for joint in tree.joints if joint.name in columns and joint.locked_at is None]
     candidates = [one.name for one in free if one.name not in coupled and one.child not in wheels]
-    candidates.sort(key=lambda name: (name not in told, -depth[name], -order[name]))
+    candidates.sort(key=lambda name: (name not in named, -depth[name], -order[name]))
     chosen: list[str] = []
     basis = np.zeros((0, 3 * len(loops)))
     for name in candidates:
@@ -61,7 +61,7 @@ def following(tree: Tree, loops: Sequence[tuple[End, End]], told: Set[str]) -> l
         raise ValueError(
             f"loops are closed by {len(chosen)} joints ({', '.join(chosen) or 'none'}), allowed: {allowed}"
         )
-    return [name for name in chosen if name not in told]
+    return [name for name in chosen if name not in named]
 
 
 def _path(carrier: dict[str, Joint], body: str) -> list[Joint]:

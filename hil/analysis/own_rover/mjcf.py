@@ -185,7 +185,11 @@ class _Model:
                     raise ValueError(f"equality {name} connects body {self._body(body)}, allowed: {allowed}")
                 ends.append((self._body(body), place - offsets[self._body(body)]))
             (link, place), (other, other_place) = ends
-            yield LinkBall(name, link, place, other, other_place, tuple(follow.get(FOLLOWING + name, "").split()))
+            joints = tuple(follow.get(FOLLOWING + name, "").split())
+            if len(joints) not in (0, 3):
+                allowed = "3, or no such text: then they are chosen"
+                raise ValueError(f"text {FOLLOWING}{name}: {len(joints)} joints that follow, allowed: {allowed}")
+            yield LinkBall(name, link, place, other, other_place, joints)
 
 
 def _matrix(quaternion: Any) -> Any:

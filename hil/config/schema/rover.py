@@ -202,12 +202,12 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
                 found, _, allowed = str(error).rpartition("allowed: ")
                 wrong = Problem("rover.imported.urdf", found.rstrip(", ") or "no rover", allowed, ("rover.type",))
                 raise CrossCheckError([wrong]) from None
-        if wrong := [
+        if far := [
             Problem(f"rover.locks.{name}", f"{value:g}", "-180 to 180")
             for name, value in self.locks.items()
             if abs(value) > _MOST_DEG and not self._slides(name)
         ]:
-            raise CrossCheckError(wrong)
+            raise CrossCheckError(far)
         if self.locks and (problem := lock_problem(self.type, self._whole(), self._locks())):
             raise CrossCheckError([problem])
         return self

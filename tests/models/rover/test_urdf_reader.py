@@ -62,9 +62,9 @@ REFUSED = {
         "body chassis: principal moments are -",
     ),
     "a tensor beyond the triangle inequality": (changed('iyy="0.98"', 'iyy="3"'), "chassis: principal .* triangle"),
-    "a prismatic joint": (
-        changed('type="revolute"', 'type="prismatic"'),
-        "joint left_rocker_joint is prismatic, allowed: revolute, continuous or fixed",
+    "a planar joint": (
+        changed('type="revolute"', 'type="planar"'),
+        "joint left_rocker_joint is planar, allowed: revolute, continuous, prismatic or fixed",
     ),
     "a floating joint": (changed('type="fixed"', 'type="floating"'), "joint chassis_joint is floating"),
     "a loop": (
@@ -72,7 +72,7 @@ REFUSED = {
             "</robot>",
             '<joint name="rod" type="fixed"><parent link="left_rocker"/><child link="right_rocker"/></joint></robot>',
         ),
-        "link right_rocker: carried by right_rocker_joint and by rod, which closes a loop; allowed: .*mimic",
+        "link right_rocker: carried by right_rocker_joint and by rod, which closes a loop; allowed: .*<loop>",
     ),
     "a circle": (
         changed('<parent link="base_footprint"/>', '<parent link="mast"/>'),

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hil.analysis.own_rover.look import joints_in_words
 from hil.analysis.own_rover.read import RoverFileError, read_rover
+from hil.config import load_config
 from models.rover import juno_exact
 from models.rover.mjcf import FOLLOWING, to_mjcf
 from models.rover.rover import Rover
@@ -61,8 +63,23 @@ def test_a_loop_that_cannot_be_is_refused_in_words(juno: Rover, tmp_path: Path) 
             read_rover(written(tmp_path, text.replace(old, new, 1)))
 
 
+def test_a_loop_of_an_mjcf_from_which_two_joints_follow_is_refused(juno: Rover, tmp_path: Path) -> None:
+    text = to_mjcf(juno.tree).replace('data="transverse_pivot ', 'data="', 1)
+    with pytest.raises(RoverFileError, match="text following left_rod_end: 2 joints that follow, allowed: 3, or no"):
+        read_rover(written(tmp_path, text))
+
+
 def test_a_body_that_is_tied_where_nothing_can_follow_is_refused(juno: Rover, tmp_path: Path) -> None:
     text = to_mjcf(juno.tree).replace(f'text name="{FOLLOWING}', 'text name="other ')
     text = text.replace('body2="left_rod"', 'body2="chassis"', 1)
     with pytest.raises(RoverFileError, match=r"loops are closed by . joints .* allowed: 6, three for each loop"):
         read_rover(written(tmp_path, text))
+
+
+def test_it_is_said_which_joints_turn_slide_and_follow(juno: Rover) -> None:
+    assert joints_in_words(juno).startswith("turn: chassis_tilt, left_rocker; follow: rear_left_drive = 1 x front_left")
+    assert "follow from loops: transverse_pivot, left_rod_swing, left_rod_sway, right_rocker" in joints_in_words(juno)
+    lift = load_config("sim_lift").rover_model()
+    assert joints_in_words(lift).startswith(
+        "turn: left_rocker_joint; slide: deck_lift; follow: right_rocker_joint = -1"
+    )

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hil
 from hil.analysis.own_rover.read import RoverFileError, read_rover
+from models.rover.mjcf import to_mjcf
 from models.rover.reduction import reduce
 
 pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
@@ -140,3 +142,12 @@ def test_a_file_that_is_not_there_or_a_folder_is_refused_in_words(tmp_path: Path
         read_rover(tmp_path / "none.urdf")
     with pytest.raises(RoverFileError, match="no regular file"):
         read_rover(tmp_path)
+
+
+def test_a_slide_of_an_mjcf_is_the_prismatic_joint_of_a_urdf(tmp_path: Path) -> None:
+    urdf = read_rover(Path(hil.__path__[0]).parent / "rig_configs" / "rovers" / "lifting_deck.urdf").tree
+    mjcf = read_rover(written(tmp_path, to_mjcf(urdf))).tree
+    ours, theirs = ({joint.name: joint for joint in tree.joints}["deck_lift"] for tree in (mjcf, urdf))
+    assert ours == theirs
+    assert ours.slides
+    assert ours.stops == (-0.01, 0.15)
