@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,23 +24,24 @@ STEADY_S = {"straight": (0.5, 4.5), "arc": (2.0, 6.0), "turn": (3.5, 7.5)}
 SPEED_MPS, RATE_RADPS, RADIUS_M = 0.1, 0.1, 2.5
 
 
-def recorded(name: str) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Ticks of a run, and the names of its wheels."""
+def recorded(name: str) -> NDArray[np.void]:
+    """Ticks of a run."""
     config = load_config("sim_xu", {"stimulus.table": f"stimuli/xu_{name}.csv", "telemetry.endpoint": ""})
     with TemporaryDirectory() as folder:
         run = run_experiment(config, Path(folder), lambda _: None, figure=False)
-        return read_trial(run.folder).tick, config.layout.wheels
+        return read_trial(run.folder).tick
 
 
-def steady(ticks: NDArray[Any], name: str) -> NDArray[Any]:
+def steady(ticks: NDArray[np.void], name: str) -> NDArray[np.void]:
     """Rows at full speed; the table begins with the state 2."""
     began = ticks["t_ns"][ticks["state"] == 2][0]
     t_s = (ticks["t_ns"] - began) * 1e-9
     first, last = STEADY_S[name]
-    return ticks[(t_s >= first) & (t_s <= last)]
+    rows: NDArray[np.void] = ticks[(t_s >= first) & (t_s <= last)]
+    return rows
 
 
-def moved(rows: NDArray[Any]) -> tuple[float, float, float]:
+def moved(rows: NDArray[np.void]) -> tuple[float, float, float]:
     """Ahead and to port [m], and turned [rad], as seen from the first of the rows."""
     pose = rows["pose"][[0, -1]].astype(float)
     begin, end = Rotation.from_quat(pose[:, 3:])
@@ -51,7 +51,7 @@ def moved(rows: NDArray[Any]) -> tuple[float, float, float]:
 
 def runs() -> list[Row]:
     """All of them."""
-    straight, arc, turn = (steady(recorded(name)[0], name) for name in STEADY_S)
+    straight, arc, turn = (steady(recorded(name), name) for name in STEADY_S)
     wheels = load_config("sim_xu").layout.wheels
     seconds = STEADY_S["straight"][1] - STEADY_S["straight"][0]
     ahead, aside, _ = moved(straight)

@@ -23,7 +23,7 @@ _GROUND, _MARK, _PLATE, _LOAD, _FORCE = "#efe6d8", "#9a8f7d", "#bb5566", "#22883
 MARKS_M = 0.1  # between marks on the ground
 # Labels of the marks: so far below the ground [m], under the arrows of the mean load; and half of the width that each
 # takes, as a part of that of the picture.
-_LABEL_M, _LABEL_ROOM = 0.24, 0.05
+_LABEL_M, _LABEL_HALF = 0.24, 0.05
 _AROUND_M = 0.35  # of the picture, before and behind the rover
 _PLATE_M = 0.6  # length of a plate whose size the config does not say
 _LOAD_M, _DISC_M = 0.2, 0.05  # length of the arrow, and radius of the disc, of the mean wheel load
@@ -138,7 +138,7 @@ class View:
         self._marks.set_segments(
             [[(n * MARKS_M, low * k), (n * MARKS_M, high)] for n, k in zip(numbers, longer, strict=True)]
         )
-        labelled = [n * MARKS_M for n in numbers if n % 5 == 0 and self._has_room(n * MARKS_M, left, right)]
+        labelled = [n * MARKS_M for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]
         for place, text in enumerate(self._labels):
             shown = place < len(labelled)
             text.set_text(f"{labelled[place]:.1f} m" if shown else "")
@@ -146,10 +146,10 @@ class View:
                 text.set_position((labelled[place], -_LABEL_M if self._side else low + 0.06))
 
     @staticmethod
-    def _has_room(x: float, left: float, right: float) -> bool:
+    def _fits(x: float, left: float, right: float) -> bool:
         """A label at an edge would lose its sign."""
-        room = _LABEL_ROOM * (right - left)
-        return left + room < x < right - room
+        margin = _LABEL_HALF * (right - left)
+        return left + margin < x < right - margin
 
     def _draw_contours(self, relief: HeightMap) -> None:
         """Lines of equal height, which stay where they are."""
@@ -174,7 +174,7 @@ class View:
         numbers = range(math.ceil(left / MARKS_M), math.floor(right / MARKS_M) + 1)
         tops = {n: (n * MARKS_M, self._height(n * MARKS_M, track)) for n in numbers}
         self._marks.set_segments([[(x, z - (0.06 if n % 5 == 0 else 0.03)), (x, z)] for n, (x, z) in tops.items()])
-        labelled = [tops[n] for n in numbers if n % 5 == 0 and self._has_room(n * MARKS_M, left, right)]
+        labelled = [tops[n] for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]
         for place, text in enumerate(self._labels):
             text.set_text(f"{labelled[place][0]:.1f} m" if place < len(labelled) else "")
             if place < len(labelled):

@@ -130,7 +130,7 @@ def path_errors(wanted: Places, places: Places, at: NDArray[np.int64]) -> tuple[
         for one, first in ((wanted, int(at[0])), (places, 0))
     ]
     line, found = ways[0][at[0] : at[-1] + 1], ways[1]
-    nearest, _ = cKDTree(line).query(found)
+    nearest = np.asarray(cKDTree(line).query(found)[0])
     return float(nearest.max()), float(np.hypot(*(found - ways[0][at]).T).max())
 
 
