@@ -83,7 +83,9 @@ def contacts_of(config: Config) -> list[Contact]:
     contacts = []
     if config.ground.on_soil:
         radii_m = config.wheel_radii_m
-        each = {(radius_m, kg, mount.width) for radius_m, kg, mount in zip(radii_m, wheels_kg, tree.wheels, strict=True)}
+        each = {
+            (radius_m, kg, mount.width) for radius_m, kg, mount in zip(radii_m, wheels_kg, tree.wheels, strict=True)
+        }
         on_soil = [_soil(config.soil, *size, _OVER_ITS_SHARE * share_N) for size in sorted(each)]
         contacts.append(min(on_soil, key=Contact.longest_s))
     if config.ground.kind == "firm":

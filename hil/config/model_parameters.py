@@ -16,7 +16,7 @@ from hil.config.scan.map_text import grid_from
 from hil.config.schema.driven_joints import DrivenJoint
 from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, PlateConfig, SoilConfig
+from hil.config.schema.ground_and_obstacle import GroundConfig, PlateConfig, SoilConfig
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.schema.servos import ServosConfig
@@ -57,9 +57,7 @@ def nominal_rig(config: Config) -> RigParameters:
         grouser_heights=tuple(one.tips_m for one in config.wheels.values()),
         ground=_ground(config.ground, config.soil, config.wheels),
         launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
-        obstacle=_obstacle(config, rover.tree().wheels)
-        if config.section.obstacle
-        else None,
+        obstacle=_obstacle(config, rover.tree().wheels) if config.section.obstacle else None,
         start_distance=config.trial.start_distance_m,
         start_across=0.0,
         drive=Drive(

@@ -86,6 +86,10 @@ class Following:
     def _set_points(self, goal: Goal, rims_mps: tuple[float, ...]) -> SetPoints:
         """Wheel speeds, or duties, of these speeds of the rims."""
         if self._full_mps is None:
-            return SetPoints(goal.state, False, tuple([rim / radius_m for rim, radius_m in zip(rims_mps, self._radii_m, strict=True)]))
+            return SetPoints(
+                goal.state,
+                False,
+                tuple([rim / radius_m for rim, radius_m in zip(rims_mps, self._radii_m, strict=True)]),
+            )
         duty = tuple([min(max(rim / self._full_mps, LEAST_DUTY), 1.0) for rim in rims_mps])
         return SetPoints(goal.state, False, goal.speed_radps, duty=duty)

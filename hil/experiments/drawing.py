@@ -32,7 +32,9 @@ def decimated(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (t, y) if size < 3 else _extremes(t, y, size)
 
 
-def over_time(ticks: Recorded, scales: Mapping[str, float | FloatArray]) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
+def over_time(
+    ticks: Recorded, scales: Mapping[str, float | FloatArray]
+) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
     """Lines of fields of ticks over time, decimated block by block, as `decimated` does it with all at once.
 
     Args:

@@ -181,20 +181,19 @@ class View:
         wheels = [run.skeleton.tree.wheels[place] for place in which]
         rims.set_verts([rim_outline(w, w.radius, moment.placed, self._side) for w in wheels])
         spokes.set_segments([s for w in wheels for s in spoke_lines(w, w.radius, moment.placed, flat, self._side)])
-        each = run.config.wheels
         # a smooth rim has marks, so that it is seen to turn
+        each = [run.config.wheels[w.name] for w in wheels]
+        reach = [(one.tips_m or -0.02, one.grousers or 12) for one in each]
         grousers.set_segments(
             [
                 line
-                for w in wheels
-                for line in grouser_lines(
-                    w, w.radius, each[w.name].tips_m or -0.02, each[w.name].grousers or 12, moment.placed, flat, self._side
-                )
+                for w, (height, count) in zip(wheels, reach, strict=True)
+                for line in grouser_lines(w, w.radius, height, count, moment.placed, flat, self._side)
             ]
         )
 
     def _draw_forces(self, moment: Moment, centres: Floats) -> None:
-        run, row = self._run, moment.row
+        row = moment.row
         loads_N = np.nan_to_num(np.asarray(row["normal_force_N"], float))
         length = loads_N * len(loads_N) / self._weight_N
         if self._side:  # from below, to where the wheel stands

@@ -48,7 +48,8 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
     clamped = [variant for variant in seen if variant in ("exact", "tire_3", "published", "flexible")]
     for variant in clamped[:1]:
         if soil.rebound > largest:
-            allowed = f"at most {largest:.4g} = 2/(soil.exponent + 1) with {keys[variant]} {variant}, or soil pushes the wheel"
+            most = f"at most {largest:.4g} = 2/(soil.exponent + 1)"
+            allowed = f"{most} with {keys[variant]} {variant}, or soil pushes the wheel"
             yield Problem("soil.rebound", f"{soil.rebound:g}", allowed, ("soil.exponent", keys[variant]))
     for number, region in enumerate(soil.regions):
         most = 2.0 / (region.exponent + 1.0)
@@ -79,32 +80,40 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
 
 
 def _each_check(config: UncheckedConfig) -> Iterator[Problem]:
-    """Grousers, of which each key is named once."""
+    """Grousers and crowns, of which each key is named once."""
     said = set()
     for wheel, one in config.wheels.items():
+        crown, variant = _key(config, wheel, "crown_radius_m"), _key(config, wheel, "variant")
+        if one.crown_radius_m is not None and crown not in said:
+            said.add(crown)
+            if one.variant not in ("exact", "tire_3"):
+                yield Problem(crown, f"{one.crown_radius_m:g}", f"null with {variant} {one.variant}", (variant,))
+            if config.soil.rut == "remembered":
+                yield Problem(crown, f"{one.crown_radius_m:g}", "null with soil.rut remembered", ("soil.rut",))
         key = _key(config, wheel, "grousers")
         if key in said or not one.grousers:
             continue
         said.add(key)
         if one.variant == "flexible":
-            variant = _key(config, wheel, "variant")
             yield Problem(key, str(one.grousers), f"0 with {variant} flexible", (variant,))
         if one.grousers % 2 or one.grousers == 2:
             yield Problem(key, str(one.grousers), "0, or an even number from 4 on")
 
 
 def _front_checks(config: UncheckedConfig) -> Iterator[Problem]:
-    """The two wheels that hit the obstacle are alike: it stands at one distance, and its plates are made for one wheel."""
+    """The two wheels that hit the obstacle are alike: it stands at one distance, its plates are made for one wheel."""
     if not config.section.obstacle:
         return
     with suppress(ValueError):  # an impossible rover, which loading names
         mounts, each = config.rover_parameters().tree().wheels[:_HITTING], list(config.wheels.values())
         sizes = {
-            (mount.radius, mount.width, one.grousers, one.tips_m) for mount, one in zip(mounts, each, strict=False)
+            (mount.radius, mount.width, mount.crown or 0.0, one.grousers, one.tips_m)
+            for mount, one in zip(mounts, each, strict=False)
         }
         if len(sizes) > 1:
             found = " and ".join(
-                f"radius {radius:g} m, width {width:g} m, {count} grousers" for radius, width, count, _ in sorted(sizes)
+                f"radius {radius:g} m, width {width:g} m, crown {crown:g} m, {count} grousers"
+                for radius, width, crown, count, _ in sorted(sizes)
             )
             names = " and ".join(mount.name for mount in mounts)
             key = _OF if config.wheel.of else f"rover.{IMPORTED}.urdf"

@@ -45,9 +45,7 @@ IDLE, ARMED, MOVE, SETTLE, DONE, ABORTED = JogState  # faster in a tick, see hil
 def wheel_speeds(jog: JogConfig, radii_m: Sequence[float], wheels: Sequence[str]) -> ByWheel:
     """Speed of each of these wheels from the config's section `jog` [rad/s]; a wheel at 0 is held at 0."""
     wanted = [wheel in jog.wheels or "all" in jog.wheels for wheel in wheels]
-    return tuple(
-        jog.speed_mps / radius_m if turns else 0.0 for turns, radius_m in zip(wanted, radii_m, strict=True)
-    )
+    return tuple(jog.speed_mps / radius_m if turns else 0.0 for turns, radius_m in zip(wanted, radii_m, strict=True))
 
 
 def powered_valves(valve: str, cylinders: Sequence[str]) -> ValveSet:
