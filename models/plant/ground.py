@@ -154,7 +154,7 @@ class GroundParameters:
         return LinearStresses(self.soil.shear_modulus, self.shear_damping)
 
 
-def _rows(packed: Sequence[Sequence[float]]) -> tuple[FloatArray, FloatArray | None]:
+def _rows(packed: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray | None]:
     """Parameters of the first wheel, and those of each where they differ: the longest row gives the length of all."""
     each = np.full((len(packed), max(len(one) for one in packed)), np.nan)
     for row, one in zip(each, packed, strict=True):

@@ -48,6 +48,7 @@ NOT_RUN = {
     r"hil path .* X,Y.*": "the form of a command: tests/hil/analysis/test_path_energy.py",
     r"hil run sim_scan": "a drive of 26 s: tests/hil/analysis/test_scan_run.py has a shorter one",
     r"hil run sim_juno_exact": "a drive of 6 s: tests/hil/experiments/test_juno_exact.py has a shorter one",
+    r"hil run sim_mixed_wheels": "kernels of its own: tests/hil/experiments/test_mixed_wheels.py has a shorter one",
     r"hil run sim_xu": "kernels of its own: tests/hil/experiments/test_xu.py has a shorter one",
     r"hil run sim_walk( .*)?": "a walk of half a minute: tests/hil/experiments/test_walk.py has a cycle",
     r"hil trial sim_impact .*posture=.*": "legs move first: tests/hil/experiments/test_posture.py",

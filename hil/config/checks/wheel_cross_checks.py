@@ -33,8 +33,8 @@ def _unknown(config: UncheckedConfig) -> Iterator[Problem]:
 def _key(config: UncheckedConfig, wheel: str, name: str) -> str:
     """Path of the key that gives a wheel a value: of its own, of its axle, or of all."""
     for key in (wheel, axle_of(wheel)):
-        own = config.wheel.of.get(key)
-        if own is not None and getattr(own, name) is not None:
+        given = config.wheel.of.get(key)
+        if given is not None and getattr(given, name) is not None:
             return f"{_OF}.{key}.{name}"
     return f"wheel.{name}"
 
@@ -42,14 +42,14 @@ def _key(config: UncheckedConfig, wheel: str, name: str) -> str:
 def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
     """What the models of the wheels ask of the soil; each model is asked once."""
     soil, kind = config.soil, config.ground.kind
-    seen = {one.variant: wheel for wheel, one in reversed(config.wheels.items())}
+    seen: dict[str, str] = {one.variant: wheel for wheel, one in reversed(config.wheels.items())}
     keys = {variant: _key(config, wheel, "variant") for variant, wheel in seen.items()}
     largest = 2.0 / (soil.exponent + 1.0)
     clamped = [variant for variant in seen if variant in ("exact", "tire_3", "published", "flexible")]
     for variant in clamped[:1]:
         if soil.rebound > largest:
-            most = f"at most {largest:.4g} = 2/(soil.exponent + 1)"
-            allowed = f"{most} with {keys[variant]} {variant}, or soil pushes the wheel"
+            at_most = f"at most {largest:.4g} = 2/(soil.exponent + 1)"
+            allowed = f"{at_most} with {keys[variant]} {variant}, or soil pushes the wheel"
             yield Problem("soil.rebound", f"{soil.rebound:g}", allowed, ("soil.exponent", keys[variant]))
     for number, region in enumerate(soil.regions):
         most = 2.0 / (region.exponent + 1.0)
@@ -70,8 +70,9 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
         if variant != "exact" and not config.ground.on_soil:
             allowed = f"exact with ground.kind {kind}, where no wheel meets soil"
             yield Problem(key, variant, allowed, ("ground.kind",))
-    if (key := keys.get("xu")) is None:
+    if "xu" not in keys:
         return
+    key = keys["xu"]
     if soil.peak_offset + soil.peak_slope >= 1.0:
         allowed = f"below {1.0 - soil.peak_offset:.4g} = 1 - soil.peak_offset with {key} xu"
         yield Problem("soil.peak_slope", f"{soil.peak_slope:g}", allowed, ("soil.peak_offset", key))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -107,9 +107,9 @@ def each_wheel(section: WheelConfig, wheels: Sequence[str]) -> dict[str, OneWhee
     """
     found = {}
     for wheel in wheels:
-        values = {key: getattr(section, key, None) for key in OneWheel._fields}
+        values: dict[str, Any] = {key: getattr(section, key, None) for key in OneWheel._fields}
         for key in (axle_of(wheel), wheel):
-            if (own := section.of.get(key)) is not None:
-                values |= {name: value for name, value in own if value is not None}
+            if (given := section.of.get(key)) is not None:
+                values |= {name: value for name, value in given if value is not None}
         found[wheel] = OneWheel(**values)
     return found
