@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hil.config import Config
     from models.kernels.compiled import FloatArray
     from models.plant.parameters import RigParameters
-    from models.wheel import FlexibleWheel, RigidWheel, WheelForces
+    from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, WheelForces
 
 EARTH_MPS2 = 9.81
 MOST_ROLL_DEG = 20.0
@@ -57,13 +57,13 @@ def _of_grade(rig: RigParameters, rover: Rover, grade: float) -> float:
     share = sum(body.mass for body in rover.tree.bodies) * EARTH_MPS2 / wheels
     load, wanted = share * math.cos(grade), share * math.sin(grade)
 
-    def forces(wheel: RigidWheel | FlexibleWheel, slip: float) -> WheelForces:
+    def forces(wheel: RigidWheel | CrownedWheel | FlexibleWheel, slip: float) -> WheelForces:
         z = float(brentq(lambda z: float(wheel.forces(z, slip)[1]) - load, 0.0, wheel.radius, xtol=1e-10))
         return wheel.forces(z, slip)
 
     def lacks(slip: float) -> float:
-        pull = sum(count * float(forces(wheel, slip)[0]) for wheel, count in each.items())
-        return pull / wheels - wanted
+        pulls = [count * float(forces(wheel, slip)[0]) for wheel, count in each.items()]
+        return math.fsum(pulls) / wheels - wanted
 
     try:
         slip = float(brentq(lacks, *_SLIPS, xtol=1e-8))
@@ -71,9 +71,10 @@ def _of_grade(rig: RigParameters, rover: Rover, grade: float) -> float:
         return math.inf
     # rim's way over the rover's; each wheel turns by it over its radius
     rims = 1.0 / (1.0 - slip) if slip >= 0.0 else 1.0 + slip
-    work = sum(count * float(forces(wheel, slip)[2]) / wheel.radius for wheel, count in each.items())
-    work += sum(rig.drive.gear_friction / rover.chain.wheel_radius[wheel] for wheel in rover.chain.motor_wheel)
-    return max(work, 0.0) * rims
+    work = [count * float(forces(wheel, slip)[2]) / wheel.radius for wheel, count in each.items()]
+    radii: list[float] = rover.chain.wheel_radius[rover.chain.motor_wheel].tolist()
+    work += [rig.drive.gear_friction / radius for radius in radii]
+    return max(math.fsum(work), 0.0) * rims
 
 
 def traverse_of(config: Config, most_roll_deg: float = MOST_ROLL_DEG) -> Traverse:

@@ -82,7 +82,7 @@ def possible(config: Config, source: str) -> Config:
     try:
         config.rover_parameters()
     except ValueError as error:
-        raise ConfigError(source, [Problem("wheel.of", "impossible wheels", str(error))]) from None
+        raise ConfigError(source, [Problem("wheel", "impossible wheels", str(error))]) from None
     from hil.config.integration import contacts_of, step_problems  # imports numba, as the rover above
 
     if problems := step_problems(contacts_of(config), config.plant.substep_us):

@@ -207,8 +207,11 @@ class UncheckedConfig(Section):
         return with_joints_at(held, angles) if angles else held
 
     def _on_own_wheels(self, rover: Parameters) -> Parameters:
-        own = {name: OwnWheel(one.radius_m, one.width_m, one.mass_kg) for name, one in self.wheels.items()}
-        return with_own_wheels(rover, {name: one for name, one in own.items() if one != OwnWheel()})
+        changed = {
+            name: OwnWheel(one.radius_m, one.width_m, one.mass_kg, one.crown_radius_m)
+            for name, one in self.wheels.items()
+        }
+        return with_own_wheels(rover, {name: one for name, one in changed.items() if one != OwnWheel()})
 
     @property
     def wheels(self) -> dict[str, OneWheel]:

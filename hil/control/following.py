@@ -71,8 +71,9 @@ class Following:
         observed = prediction.observed
         if observed is not None and observed.source[self._source] in MEASURED:
             if self._section.quantity == "slip":
-                rims = sum([radius_m * speed for radius_m, speed in zip(self._radii_m, speeds, strict=True)])
-                error = prediction.speed_mps / self._kept - rims / self._wheels
+                each = zip(self._radii_m, speeds, strict=True)
+                mean_mps = sum([radius_m * speed for radius_m, speed in each]) / self._wheels
+                error = prediction.speed_mps / self._kept - mean_mps
             else:
                 error = forward_mps - prediction.speed_mps
         return self._set_points(goal, (self._loops[0].step(forward_mps, error, most_mps),) * self._wheels)

@@ -189,8 +189,10 @@ TICK = (
         "prediction.normal_force_N", "wheels", by_name=True,
     ),
     Signal(
-        "sinkage_m", "f8", "m", "sinkage of each wheel in the soil, from the rover twin", "prediction.sinkage_m",
-        "wheels", by_name=True,
+        "sinkage_m", "f8", "m",
+        "sinkage of each wheel: its own radius, grousers included, less the height of its centre over the ground, from "
+        "the rover twin",
+        "prediction.sinkage_m", "wheels", by_name=True,
     ),
     Signal("slip", "f8", "1", "slip of each wheel, from the rover twin", "prediction.slip", "wheels", by_name=True),
     Signal("speed_mps", "f8", "m/s", "forward speed of the rover, from the rover twin", "prediction.speed_mps"),

@@ -45,8 +45,8 @@ class Ground(NamedTuple):
     """Soil and wheel together.
 
     Attributes:
-        wheel: packed wheel-soil parameters (`parameters` of models.wheel.RigidWheel or FlexibleWheel); of the first wheel
-            where they differ. What is the soil's alone is the same in all.
+        wheel: packed wheel-soil parameters (`parameters` of a wheel of models.wheel); of the first wheel where they
+            differ. What is the soil's alone is the same in all.
         damping: [s/m] the normal force grows by this times the sinkage rate. The hypervolumetric law is static and
             would let a rover bounce for ever; an assumption, not a soil test.
         slip_speed: [m/s] below which slip is read, and compaction resistance fades, against this speed: so that both

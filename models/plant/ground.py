@@ -19,7 +19,7 @@ from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 from models.rover.tree import WheelMount
 from models.terrain import HeightMap, Terrain, slope_of, uneven_ground
-from models.wheel import FlexibleWheel, RigidWheel, Ring, Soil
+from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, Soil
 
 Kind = Literal["soil", "firm", "rigid", "none"]
 
@@ -104,9 +104,13 @@ class GroundParameters:
             return None, self.compliant, None
         return None, None, make_rigid_ground(rover, rolling=self.rolling) if self.kind == "rigid" else None
 
-    def wheel_of(self, mount: WheelMount, soil: Soil | None = None) -> RigidWheel | FlexibleWheel:
+    def wheel_of(self, mount: WheelMount, soil: Soil | None = None) -> RigidWheel | CrownedWheel | FlexibleWheel:
         """The wheel-soil model of a wheel on the soil, or another. ValueError: no such, or a number is out of range."""
         variant, ring = self.own_wheels.get(mount.name, self.wheel)
+        if mount.crown is not None:
+            if variant not in ("exact", "tire_3"):
+                raise ValueError(f"variant of wheel {mount.name} is {variant!r}, allowed with a crown: 'exact'")
+            return CrownedWheel(mount.radius, mount.width, soil or self.soil, mount.crown)
         if variant != "flexible":
             return RigidWheel(mount.radius, mount.width, soil or self.soil, variant)
         if ring is None:
@@ -150,7 +154,7 @@ class GroundParameters:
         return LinearStresses(self.soil.shear_modulus, self.shear_damping)
 
 
-def _rows(packed: Sequence[Sequence[float]]) -> tuple[FloatArray, FloatArray | None]:
+def _rows(packed: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray | None]:
     """Parameters of the first wheel, and those of each where they differ: the longest row gives the length of all."""
     each = np.full((len(packed), max(len(one) for one in packed)), np.nan)
     for row, one in zip(each, packed, strict=True):

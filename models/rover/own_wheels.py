@@ -1,4 +1,4 @@
-"""A rover whose wheels differ: some have another radius, width or mass than its parameters say."""
+"""A rover whose wheels differ: some have another radius, width, mass or rim than its parameters say."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ class OwnWheel(NamedTuple):
         radius: of its rim [m].
         width: [m].
         mass: [kg].
+        crown: radius of the rim's arc across [m].
     """
 
     radius: float | None = None
     width: float | None = None
     mass: float | None = None
+    crown: float | None = None
 
 
 class _Change(NamedTuple):
@@ -36,13 +38,14 @@ class _Change(NamedTuple):
     radius: float | None
     width: float | None
     heavier: float
+    crown: float | None
 
 
 def with_own_wheels(rover: Parameters, own: Mapping[str, OwnWheel]) -> Parameters:
     """A rover of the same numbers, some of whose wheels differ. The axles stay where they are.
 
-    A wheel of another size is the old one stretched: its moments follow from where its mass then is. So a solid cylinder
-    stays one.
+    A wheel of another size is the old one stretched: its moments follow from where its mass then is. So a solid
+    cylinder stays one.
 
     Args:
         rover: whose wheels are alike, or not.
@@ -66,7 +69,7 @@ def with_own_wheels(rover: Parameters, own: Mapping[str, OwnWheel]) -> Parameter
             if value is not None and not (math.isfinite(value) and value > 0.0):
                 raise ValueError(f"wheel {name}: {key} is {value}, allowed: above 0")
     changes = tuple(
-        (name, _Change(one.radius, one.width, 1.0 if one.mass is None else one.mass / masses[name]))
+        (name, _Change(one.radius, one.width, 1.0 if one.mass is None else one.mass / masses[name], one.crown))
         for name, one in sorted(own.items())
         if one != OwnWheel()
     )
@@ -74,7 +77,7 @@ def with_own_wheels(rover: Parameters, own: Mapping[str, OwnWheel]) -> Parameter
         return rover
     numbers = {name: getattr(rover, name) for name in rover.quantities()}
     changed = _wheeled(type(rover), changes)(**numbers)  # type: ignore[arg-type]  # a class can be hashed
-    _check_apart(changed.tree(), own)
+    _check_apart(changed.tree(), {name for name, one in own.items() if one.radius or one.width})
     return changed
 
 
@@ -90,7 +93,14 @@ def _wheeled(kind: type[Parameters], changes: tuple[tuple[str, _Change], ...]) -
             if change is None:
                 mounts.append(mount)
                 continue
-            mounts.append(replace(mount, radius=change.radius or mount.radius, width=change.width or mount.width))
+            mounts.append(
+                replace(
+                    mount,
+                    radius=change.radius or mount.radius,
+                    width=change.width or mount.width,
+                    crown=change.crown or mount.crown,
+                )
+            )
             bodies[mount.body] = _stretched(bodies[mount.body], mount, mounts[-1], change.heavier)
         return replace(whole, wheels=tuple(mounts), bodies=tuple(bodies.values()))
 
@@ -120,18 +130,18 @@ def _stretched(body: Body, before: WheelMount, after: WheelMount, heavier: float
     )
 
 
-def _check_apart(tree: Tree, own: Mapping[str, OwnWheel]) -> None:
+def _check_apart(tree: Tree, own: set[str]) -> None:
     """Raise ValueError if a changed wheel and another meet, with all joints at zero."""
     carrier = {joint.child: joint for joint in tree.joints}
     places = {mount.name: place_at_zero(carrier, mount.body, (0.0, 0.0, 0.0)) for mount in tree.wheels}
     for one, other in itertools.combinations(tree.wheels, 2):
         apart = np.abs(places[one.name] - places[other.name])
         beside = apart[1] >= 0.5 * (one.width + other.width)
-        if beside or math.hypot(apart[0], apart[2]) >= one.radius + other.radius or not {one.name, other.name} & {*own}:
+        if beside or math.hypot(apart[0], apart[2]) >= one.radius + other.radius or not {one.name, other.name} & own:
             continue
         raise ValueError(
             f"wheels {one.name} and {other.name} of radius {one.radius:g} and {other.radius:g} m meet: their axles are "
-            f"{math.hypot(apart[0], apart[2]):.3g} m apart, allowed: more than the sum of the radii, or beside each other"
+            f"{math.hypot(apart[0], apart[2]):.3g} m apart, allowed: more than the sum of the radii, or side by side"
         )
 
 

@@ -10,6 +10,7 @@ its ratios are among those of the couplings, and every placing (models.rover.dyn
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +49,9 @@ class Chain(NamedTuple):
         mass: (bodies,) [kg]; of a carrier, with the round bodies that it carries, whose mass here is 0.
         com: (bodies, 3) centre of mass [m] in the body frame.
         inertia: (bodies, 3, 3) about the centre of mass [kg m^2] in body axes.
-        wheel_radius: (wheels,) [m].
+        wheel_radius: (wheels,) [m]; of a crowned rim that of its middle.
+        crown: (wheels, 2) radius of each rim's crown and half its width [m], without one its radius and infinity, as
+            a sphere; None: no rim has any.
         spin_inertia: (bodies,) of a round body about its joint's axis [kg m^2]; 0 for all others. A round body is the
             same at any angle of its joint, and carries no body: a wheel. Its mass belongs to its carrier's inertia, and
             only its spin is treated separately.
@@ -79,6 +82,7 @@ class Chain(NamedTuple):
     com: FloatArray
     inertia: FloatArray
     wheel_radius: FloatArray
+    crown: FloatArray | None
     spin_inertia: FloatArray
     slides: IntArray | None
     loops: Loops | None
@@ -103,6 +107,15 @@ class _Merged:
             arm = c - com
             inertia += about_own + m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
         return mass, com, inertia
+
+
+def _crowns(tree: Tree) -> FloatArray | None:
+    """`Chain.crown` of the wheels."""
+    if all(wheel.crown is None for wheel in tree.wheels):
+        return None
+    return np.array(
+        [(wheel.radius, math.inf) if wheel.crown is None else (wheel.crown, 0.5 * wheel.width) for wheel in tree.wheels]
+    )
 
 
 def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
@@ -178,6 +191,7 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
         com=np.array([com for _, com, _ in properties]),
         inertia=np.array([inertia for _, _, inertia in properties]),
         wheel_radius=np.array([wheel.radius for wheel in tree.wheels]),
+        crown=_crowns(tree),
         spin_inertia=spin_inertia,
         slides=np.array([body.slides for body in merged], np.int64) if any(body.slides for body in merged) else None,
         loops=loops,

@@ -138,17 +138,39 @@ class Joint:
 
 @dataclass(frozen=True)
 class WheelMount:
-    """A wheel: the body that carries it and its cylinder, centred on the body's origin, axle along body y."""
+    """A wheel: the body that carries it and its cylinder, centred on the body's origin, axle along body y.
+
+    Attributes:
+        name: unique.
+        body: name of the body.
+        radius: [m]; of a crowned rim that of its middle.
+        width: [m].
+        crown: radius of the rim's arc across [m]; None: it is a cylinder.
+    """
 
     name: str
     body: str
     radius: float
     width: float
+    crown: float | None = None
 
     def __post_init__(self) -> None:
         for key, value in (("radius", self.radius), ("width", self.width)):
             if not (np.isfinite(value) and value > 0.0):
                 raise ValueError(f"wheel {self.name}: {key} is {value} m, allowed: above 0")
+        if self.crown is None:
+            return
+        if not 0.5 * self.width <= self.crown < math.inf:
+            raise ValueError(
+                f"wheel {self.name}: crown is {self.crown:g} m, allowed: at least {0.5 * self.width:g} m, half its "
+                "width, or None"
+            )
+        edge = self.radius - self.crown + math.sqrt(self.crown**2 - 0.25 * self.width**2)
+        if edge <= 0.0:
+            raise ValueError(
+                f"wheel {self.name}: crown is {self.crown:g} m, allowed: one whose edges lie outside the axle, "
+                f"{self.radius:g} m away, or None"
+            )
 
 
 @dataclass(frozen=True)

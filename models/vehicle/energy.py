@@ -10,10 +10,12 @@ from scipy.spatial.transform import Rotation
 
 from models.contact.ground import wheel_of
 from models.contact.laws import Law
+from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray
-from models.rover.dynamics import make_work
+from models.rover.dynamics import make_work, place_bodies
+from models.rover.points import axle, body_position
 from models.rover.rover import Rover
-from models.terrain.surface import clearance, height_over
+from models.terrain.surface import axes, contact_plane, height_over
 from models.vehicle.ledger import (
     CONTACT_LOSS,
     CONTACT_STORED,
@@ -172,10 +174,14 @@ class EnergyMeter:
 
     def _depths(self) -> FloatArray:
         """Depth (wheels,) [m] of each wheel in the ground, 0 above it."""
-        places = self._rover.wheel_positions(self._rover.own_configuration(self._state.q))
-        terrain = self._vehicle.terrain
-        over = [clearance(terrain, (x, y, z), wheel) for wheel, (x, y, z) in enumerate(places.tolist())]
-        depths: FloatArray = np.maximum(self._rover.chain.wheel_radius - over, 0.0)
+        terrain, chain, work = self._vehicle.terrain, self._rover.chain, self.ledger.work
+        place_bodies(chain, self._state.q, work)
+        depths = np.zeros(chain.wheel_radius.size)
+        for wheel, body in enumerate(chain.wheel_body):
+            over, normal = contact_plane(terrain, body_position(self._state.q, work, body), wheel)
+            upright = axes(terrain, normal)[2]
+            reach, _ = rim_contact(chain.crown, wheel, chain.wheel_radius[wheel], upright, axle(work, body))
+            depths[wheel] = max(reach - over, 0.0)
         return depths
 
 

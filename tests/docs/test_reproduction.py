@@ -64,6 +64,12 @@ def test_the_flexible_wheel_comes_to_what_its_page_says(tmp_path, pages):
         np.testing.assert_allclose(now, then, atol=0.25)
 
 
+def test_crowned_wheels_come_to_what_their_page_says(capsys):
+    from crowned_wheel import main
+
+    assert main(["--check"]) == 0, capsys.readouterr().out
+
+
 def test_the_page_is_written_from_the_data_file(data, pages):
     from macmahon import page_of
 

@@ -27,6 +27,7 @@ def devices(wheels: tuple[str, ...], *others: str) -> str:
         ("sim_scan", (devices(FOUR),)),
         ("sim_flexible_wheel", (devices(SIX, VALVES),)),
         ("sim_imported", (devices(FOUR), "experiment=drive", "daq=null")),
+        ("sim_mixed_wheels", (devices(SIX, VALVES),)),
     ],
 )
 def test_a_model_drives_at_the_protocol_level_verifies_and_replays(trial, config, settings):

@@ -192,12 +192,11 @@ class View:
         wheels = [run.skeleton.tree.wheels[place] for place in which]
         rims.set_verts([rim_outline(w, w.radius, moment.placed, self._side) for w in wheels])
         spokes.set_segments([s for w in wheels for s in spoke_lines(w, w.radius, moment.placed, flat, self._side)])
-        each = run.config.wheels
         # a smooth rim has marks, so that it is seen to turn
         lines: list[Floats] = []
         for w in wheels:
-            tips, count = each[w.name].tips_m or -0.02, each[w.name].grousers or 12
-            lines += grouser_lines(w, w.radius, tips, count, moment.placed, flat, self._side)
+            own = run.config.wheels[w.name]
+            lines += grouser_lines(w, w.radius, own.tips_m or -0.02, own.grousers or 12, moment.placed, flat, self._side)
         grousers.set_segments(lines)
 
     def _draw_forces(self, moment: Moment, centres: Floats) -> None:

@@ -83,6 +83,8 @@ def wheel_of(config: Config) -> WheelSize:
     if len(kinds) > 1:
         raise IdentificationError("the rover has wheels of several sizes or models; allowed: wheels of one kind")
     radius, width, grouser_m, variant = kinds.pop()
+    if mounts[0].crown is not None:
+        raise IdentificationError("the rover has crowned wheels; allowed: cylinders (wheel.crown_radius_m null)")
     return WheelSize(radius, width, grouser_m, variant, soil.shear, soil.residual)
 
 

@@ -101,6 +101,8 @@ def description_of(config: Config, to: Literal["urdf", "mjcf"]) -> tuple[str, li
                 f"is there as <loop>, which other programs leave out, so that {', '.join(closure.dependent)} are free "
                 "to them; allowed for these: --to mjcf"
             )
+    if any(wheel.crown is not None for wheel in tree.wheels):
+        missing.append("its wheels are cylinders: crowned rims are of the config (wheel.crown_radius_m)")
     if any(one.grousers for one in config.wheels.values()):
         radii = " and ".join(f"{radius:g}" for radius in sorted({wheel.radius for wheel in tree.wheels}))
         missing.append(f"its wheels are rims of {radii} m: grousers are of the config (wheel.grousers)")

@@ -33,8 +33,8 @@ def _unknown(config: UncheckedConfig) -> Iterator[Problem]:
 def _key(config: UncheckedConfig, wheel: str, name: str) -> str:
     """Path of the key that gives a wheel a value: of its own, of its axle, or of all."""
     for key in (wheel, axle_of(wheel)):
-        own = config.wheel.of.get(key)
-        if own is not None and getattr(own, name) is not None:
+        given = config.wheel.of.get(key)
+        if given is not None and getattr(given, name) is not None:
             return f"{_OF}.{key}.{name}"
     return f"wheel.{name}"
 
@@ -42,13 +42,14 @@ def _key(config: UncheckedConfig, wheel: str, name: str) -> str:
 def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
     """What the models of the wheels ask of the soil; each model is asked once."""
     soil, kind = config.soil, config.ground.kind
-    seen = {one.variant: wheel for wheel, one in reversed(config.wheels.items())}
+    seen: dict[str, str] = {one.variant: wheel for wheel, one in reversed(config.wheels.items())}
     keys = {variant: _key(config, wheel, "variant") for variant, wheel in seen.items()}
     largest = 2.0 / (soil.exponent + 1.0)
     clamped = [variant for variant in seen if variant in ("exact", "tire_3", "published", "flexible")]
     for variant in clamped[:1]:
         if soil.rebound > largest:
-            allowed = f"at most {largest:.4g} = 2/(soil.exponent + 1) with {keys[variant]} {variant}, or soil pushes the wheel"
+            at_most = f"at most {largest:.4g} = 2/(soil.exponent + 1)"
+            allowed = f"{at_most} with {keys[variant]} {variant}, or soil pushes the wheel"
             yield Problem("soil.rebound", f"{soil.rebound:g}", allowed, ("soil.exponent", keys[variant]))
     for number, region in enumerate(soil.regions):
         most = 2.0 / (region.exponent + 1.0)
@@ -69,8 +70,9 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
         if variant != "exact" and not config.ground.on_soil:
             allowed = f"exact with ground.kind {kind}, where no wheel meets soil"
             yield Problem(key, variant, allowed, ("ground.kind",))
-    if (key := keys.get("xu")) is None:
+    if "xu" not in keys:
         return
+    key = keys["xu"]
     if soil.peak_offset + soil.peak_slope >= 1.0:
         allowed = f"below {1.0 - soil.peak_offset:.4g} = 1 - soil.peak_offset with {key} xu"
         yield Problem("soil.peak_slope", f"{soil.peak_slope:g}", allowed, ("soil.peak_offset", key))
@@ -79,32 +81,40 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
 
 
 def _each_check(config: UncheckedConfig) -> Iterator[Problem]:
-    """Grousers, of which each key is named once."""
+    """Grousers and crowns, of which each key is named once."""
     said = set()
     for wheel, one in config.wheels.items():
+        crown, variant = _key(config, wheel, "crown_radius_m"), _key(config, wheel, "variant")
+        if one.crown_radius_m is not None and crown not in said:
+            said.add(crown)
+            if one.variant not in ("exact", "tire_3"):
+                yield Problem(crown, f"{one.crown_radius_m:g}", f"null with {variant} {one.variant}", (variant,))
+            if config.soil.rut == "remembered":
+                yield Problem(crown, f"{one.crown_radius_m:g}", "null with soil.rut remembered", ("soil.rut",))
         key = _key(config, wheel, "grousers")
         if key in said or not one.grousers:
             continue
         said.add(key)
         if one.variant == "flexible":
-            variant = _key(config, wheel, "variant")
             yield Problem(key, str(one.grousers), f"0 with {variant} flexible", (variant,))
         if one.grousers % 2 or one.grousers == 2:
             yield Problem(key, str(one.grousers), "0, or an even number from 4 on")
 
 
 def _front_checks(config: UncheckedConfig) -> Iterator[Problem]:
-    """The two wheels that hit the obstacle are alike: it stands at one distance, and its plates are made for one wheel."""
+    """The two wheels that hit the obstacle are alike: it stands at one distance, its plates are made for one wheel."""
     if not config.section.obstacle:
         return
     with suppress(ValueError):  # an impossible rover, which loading names
         mounts, each = config.rover_parameters().tree().wheels[:_HITTING], list(config.wheels.values())
         sizes = {
-            (mount.radius, mount.width, one.grousers, one.tips_m) for mount, one in zip(mounts, each, strict=False)
+            (mount.radius, mount.width, mount.crown or 0.0, one.grousers, one.tips_m)
+            for mount, one in zip(mounts, each, strict=False)
         }
         if len(sizes) > 1:
             found = " and ".join(
-                f"radius {radius:g} m, width {width:g} m, {count} grousers" for radius, width, count, _ in sorted(sizes)
+                f"radius {radius:g} m, width {width:g} m, crown {crown:g} m, {count} grousers"
+                for radius, width, crown, count, _ in sorted(sizes)
             )
             names = " and ".join(mount.name for mount in mounts)
             key = _OF if config.wheel.of else f"rover.{IMPORTED}.urdf"

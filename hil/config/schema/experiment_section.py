@@ -79,10 +79,6 @@ class WholeConfig(Protocol):
         """Rolling radius of the smallest wheel, which turns fastest."""
 
     @property
-    def wheel_radii_m(self) -> tuple[float, ...]:
-        """Rolling radius of each wheel."""
-
-    @property
     def driven_joints(self) -> tuple[DrivenJoint, ...]:
         """Joints that servos drive."""
 

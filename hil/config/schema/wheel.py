@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -38,6 +38,7 @@ class OwnWheelConfig(Section):
     ring: RingConfig | None = Field(None, description="as wheel.ring")
     grousers: int | None = Field(None, ge=0, le=90, description="as wheel.grousers")
     grouser_height_m: float | None = Field(None, ge=0.001, le=0.1, description="as wheel.grouser_height_m")
+    crown_radius_m: float | None = Field(None, ge=0.005, le=1e6, description="as wheel.crown_radius_m")
 
 
 class WheelConfig(Section):
@@ -56,6 +57,9 @@ class WheelConfig(Section):
     grouser_height_m: float = Field(0.01, ge=0.001, le=0.1, description="height of the grousers above the rim")
     grouser_offset_deg: float = Field(
         0.0, ge=-90, le=90, description="angle of a grouser above the line of contact with the obstacle, at the start"
+    )
+    crown_radius_m: float | None = Field(
+        None, ge=0.005, le=1e6, description="radius of the rim's arc across; half the width: a torus; null: a cylinder"
     )
     of: dict[str, OwnWheelConfig] = Field(
         default_factory=dict,
@@ -78,6 +82,7 @@ class OneWheel(NamedTuple):
     ring: RingConfig
     grousers: int
     grouser_height_m: float
+    crown_radius_m: float | None
 
     @property
     def tips_m(self) -> float:
@@ -102,9 +107,9 @@ def each_wheel(section: WheelConfig, wheels: Sequence[str]) -> dict[str, OneWhee
     """
     found = {}
     for wheel in wheels:
-        values = {key: getattr(section, key, None) for key in OneWheel._fields}
+        values: dict[str, Any] = {key: getattr(section, key, None) for key in OneWheel._fields}
         for key in (axle_of(wheel), wheel):
-            if (own := section.of.get(key)) is not None:
-                values |= {name: value for name, value in own if value is not None}
+            if (given := section.of.get(key)) is not None:
+                values |= {name: value for name, value in given if value is not None}
         found[wheel] = OneWheel(**values)
     return found

@@ -35,7 +35,7 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm
     figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
-    scales = {"speed_mps": 1e3, "wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps, "slip": 1.0}
+    scales: dict[str, Any] = {"speed_mps": 1e3, "wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps, "slip": 1.0}
     deviations = {"speed_sd_mps": 1e3} if layout.instruments else {}
     pull = {"pull_N": 1.0} if layout.load_cell else {}
     lines = over_time(record.tick, scales | {"state": 1.0} | deviations | pull)

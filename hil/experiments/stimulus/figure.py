@@ -40,12 +40,15 @@ def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, fo
     FigureCanvasAgg(figure)
     grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
     speeds, errors, slips, last = grid.ravel()
+    scales: dict[str, Any] = {
+        "state": 1.0,
+        "slip": 1.0,
+        "speed_mps": 1e3,
+        "wheel_speed_radps": to_mmps,
+        "set_speed_radps": to_mmps,
+    }
     angles = {"servo_angle_rad": 1.0, "set_servo_angle_rad": 1.0} if layout.servos else {}
-    lines = over_time(
-        record.tick,
-        {"state": 1.0, "wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps, "slip": 1.0, "speed_mps": 1e3}
-        | angles,
-    )
+    lines = over_time(record.tick, {**scales, **angles})
     t_state, states = lines["state"][0]
     began_s = float(t_state[np.asarray(states) == _PLAY][:1].sum())
     for wheel in wheels_in_order(layout):
