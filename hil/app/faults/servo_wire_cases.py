@@ -1,5 +1,4 @@
-"""Cases of the driven joints at the protocol level: their line, their controllers and their process (rows 2, 13 to 15,
-18, 29, 35, 36).
+"""Cases of the driven joints at the protocol level: line, controllers, process (rows 2, 13 to 15, 18, 29, 35, 36).
 
 They run on a rig whose legs walk, with a bus of the servos beside that of the wheel drives.
 """
@@ -52,7 +51,9 @@ def _bound_ms(config: Config, row: int) -> float:
     return FAULT_TABLE[row].bound_for(ReactionTimes(config), "servos") or 0.0
 
 
-def _expected(row: int, detect_ms: float, react_ms: float | None, says: str = "", *, optional: bool = False) -> Expected:
+def _expected(
+    row: int, detect_ms: float, react_ms: float | None, says: str = "", *, optional: bool = False
+) -> Expected:
     return Expected(frozenset({row}), detect_ms, react_ms, says=says, optional=optional)
 
 
