@@ -15,7 +15,7 @@ VALVES = "valves: {driver: modbus, port: '', flash_on: true}"
 
 
 STEERS = tuple(f"{wheel}_steering" for wheel in SIX)
-ARC = r"time_s,speed_mps,front_left_steering_deg\n0,0,0\n0.5,0.05,3\n0.6,0.05,3\n"
+ARC = r"time_s,speed_mps,front_left_steering_deg\n0,0,0\n0.5,0.05,3\n0.8,0,3\n"
 
 
 def on_bus(motors: tuple[str, ...]) -> str:
