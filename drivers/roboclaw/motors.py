@@ -32,10 +32,9 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
     time-outs fed. After `open`, and after any failure, the motors are cut until a cut and then a running command
     have been written.
 
-    Transactions come in rounds: set-points of each controller, then its readings. A round begins when it is due and the
-    last one is done, so a machine or a line that is too slow for the rate has fewer rounds, and in each of them all
-    controllers are set and read once. A sample is two rounds old at most when the next one replaces it. Between two of
-    these transactions at most one asks for status or slow state.
+    Transactions come in rounds: all controllers are set, then read. A round begins when it is due and the last one is
+    done: where that takes longer than a period, there are fewer rounds. A sample is two rounds old at most when the
+    next one replaces it. Between two of these transactions at most one asks for status or slow state.
 
     A confirmation of this protocol is one byte that does not name its request: a very late one counts for the next
     setting. Commands are repeated, so this is corrected within a period.
@@ -207,12 +206,12 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
         elif self._to_set:
             self._set(self._to_set.popleft())
         elif slow:
-            self._slow_due_ns = now_ns + self._slow_period_ns
-            self._ask_state(*next(self._slow))
+            self._asked_state, self._slow_due_ns = True, now_ns + self._slow_period_ns
+            Unit.ask_slowly(*next(self._slow))
             return
         elif now_ns >= self._status_due_ns and not self._asked_state:
-            self._status_due_ns = now_ns + self._status_period_ns
-            self._ask_state(next(self._status), CommandCode.STATUS)
+            self._asked_state, self._status_due_ns = True, now_ns + self._status_period_ns
+            next(self._status).ask_slowly(CommandCode.STATUS)
             return
         elif self._to_read:
             self._read(*self._to_read.popleft())
@@ -220,11 +219,6 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
             due_ns = min(self._due_ns, self._status_due_ns, self._slow_due_ns)
             self._host.rest(min(max(due_ns - now_ns, 0) * 1e-9, SLICE_S))
         self._asked_state = False
-
-    def _ask_state(self, unit: Unit, command: CommandCode) -> None:
-        """Read status or slow state: what the next transaction is not."""
-        self._asked_state = True
-        unit.ask_slowly(command)
 
     def _fail(self) -> None:
         """Cut, and stay cut until a cut and then a running command are written."""

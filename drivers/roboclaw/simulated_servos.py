@@ -15,8 +15,8 @@ from drivers.sim.protocol.plant_ports import Servos
 from drivers.sim.protocol.position_profile import PositionProfile
 from drivers.sim.protocol.servo_faults import FaultyServos
 
-# Supply of simulated servos [V], and their current [A]: the plant does not know them. Assumptions.
-SUPPLY_V, CURRENT_A = 24.0, 0.0
+# Supply of simulated servos [V]: the plant does not know it. An assumption.
+SUPPLY_V = 24.0
 # A tuned position loop at power-up, as stored in the controller: gains in 1/1024, and no ends.
 TUNED = PositionPid(204_800, 0, 0, 0, 2, -(2**31), 2**31 - 1)
 
@@ -60,8 +60,10 @@ class SimServo(SimMotor):
         return 0.0 if self._joint is None else self._servos.speed_radps(self._joint) * self._counts_per_rad
 
     def current_A(self) -> float:
-        """See SimMotor."""
-        return CURRENT_A
+        """See SimMotor; 0 with the output off."""
+        if self._joint is None or not self.running:
+            return 0.0
+        return math.copysign(1.0, self._counts_per_rad) * self._servos.current_A(self._joint)
 
     def supply_V(self) -> float:
         """See SimMotor."""

@@ -64,6 +64,12 @@ class SimRoboteqServo:
         speed = 0.0 if self._joint is None else self._servos.speed_radps(self._joint)
         return round(speed * self._counts_per_rad / self._shaft_counts * math.tau / RPM)
 
+    def tenths_A(self) -> int:
+        """Current of its motor [0.1 A], with the sign of the encoder; 0 with the output off."""
+        if self._joint is None or not self.holds:
+            return 0
+        return round(10.0 * math.copysign(1.0, self._counts_per_rad) * self._servos.current_A(self._joint))
+
     def go(self, count: int) -> None:
         """Go to a count as soon as the output is on."""
         self._target = count
@@ -135,7 +141,7 @@ class RoboteqServoDevice(SimRoboteq):
             {
                 "S": lambda: (one.rpm(), two.rpm()),
                 "C": lambda: (one.count(), two.count()),
-                "A": lambda: (0, 0),
+                "A": lambda: (one.tenths_A(), two.tenths_A()),
                 "V": lambda: (120, _SUPPLY_TENTHS_V, 4980),
             },
         )

@@ -122,6 +122,11 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         return (*fast, "drives", *switched, *slow, *self.instruments, *("servos",) * bool(self.servos))
 
     @cached_property
+    def servo_currents(self) -> bool:
+        """The currents of the driven joints' motors are recorded: where those of the wheels are."""
+        return bool(self.servos and self.supplies)
+
+    @cached_property
     def instruments(self) -> tuple[str, ...]:
         """The instruments of motion that the rig has, in the order of `INSTRUMENTS`."""
         return tuple(role for role in INSTRUMENTS if self.instrument_channels(role))

@@ -177,6 +177,10 @@ TICK = (
         "servo_angle_rad", "f8", "rad", "measured angle of each driven joint; of one that slides its way [m]",
         "samples.servos.angle_rad", "servos", by_name=True,
     ),
+    Signal(
+        "servo_current_A", "f8", "A", "measured current of each driven joint's motor", "samples.servos.current_A",
+        "servos", "servo_currents", by_name=True,
+    ),
     Signal("force_N", "f8", "N", "forces at the newest sample, droop corrected", "estimate.force_N", "channels"),
     Signal("force_sum_N", "f8", "N", "sum of these forces", "sum(estimate.force_N)"),
     Signal(

@@ -38,7 +38,8 @@ def walk(trial):
 
 @pytest.mark.parametrize("settings", [(), (ROBOTEQ,)], ids=["RoboClaws", "Roboteqs"])
 def test_joints_follow_a_table_and_the_run_verifies_and_replays(walk, settings):
-    done = walk(None, *settings)
+    """With a limit of the motors' currents, so that they are recorded."""
+    done = walk(None, "limits.motor_current_A={safe_above: 1000}", *settings)
     assert done.error is None
     assert done.faults == []
     assert set(done.run.processes.by_name) & set(LINKS) == {"drives", "servos"}
@@ -51,6 +52,10 @@ def test_joints_follow_a_table_and_the_run_verifies_and_replays(walk, settings):
     assert found[-1, place] == pytest.approx(2.0, abs=0.3)
     others = np.delete(found, place, axis=1)
     assert np.abs(others).max() < 1.0
+    currents = tick["servo_current_A"]
+    assert np.isfinite(currents[-1]).all()
+    assert (np.ptp(currents[np.isfinite(currents).all(axis=1)], axis=0) > 0.01).all()  # they follow the torques
+    assert np.nanmax(np.abs(currents)) < 200.0 / 5.0  # torque_limit_Nm over torque_per_A_Nm
 
 
 def test_a_silent_bus_of_the_servos_is_safe_on_all_links(walk):

@@ -49,7 +49,7 @@ def walk(trial, wire):
 def runs(wire, bus):
     """Controllers that have not been stopped since their newest start, by a command or a time-out."""
     seen = wire.ask("stops", device=bus)
-    stops = {address: at_ns for address, at_ns in sorted([*seen["stops"], *seen["timeouts"]], key=lambda one: one[1])}
+    stops = dict(sorted([*seen["stops"], *seen["timeouts"]], key=lambda one: one[1]))
     return {address for address, at_ns in seen["starts"] if at_ns > stops.get(address, 0)}
 
 

@@ -20,8 +20,8 @@ class FaultyServos:
         places: of the joints that can fail, by name.
 
     Attributes:
-        kinds: of faults. blocked: a joint stays where it is, whatever its servo is told; frozen: its encoder repeats one
-            angle; slipped: its encoder is off by `deg`; freed: it has no fault any more.
+        kinds: of faults. blocked: a joint stays where it is, whatever its servo is told; frozen: its encoder repeats
+            one angle; slipped: its encoder is off by `deg`; freed: it has no fault any more.
     """
 
     kinds = ("blocked", "frozen", "slipped", "freed")
@@ -49,6 +49,10 @@ class FaultyServos:
     def cut(self, joint: int) -> None:
         """See Servos."""
         self._servos.cut(joint)
+
+    def current_A(self, joint: int) -> float:
+        """See Servos."""
+        return self._servos.current_A(joint)
 
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
         """Start a fault of one joint, or end those of it.

@@ -72,6 +72,12 @@ class ServosConfig(Section):
     )
     rate_degps: float = Field(20.0, ge=0.01, le=720, description="largest speed of a joint, commanded and turned")
     acceleration_degps2: float = Field(100.0, ge=0.1, le=1e5, description="largest change of the commanded speed")
+    torque_per_A_Nm: float = Field(
+        5.0,
+        ge=0.01,
+        le=1000,
+        description="of a simulated motor: torque at the joint for each ampere [N m/A]",
+    )
     torque_limit_Nm: float = Field(60.0, ge=0.1, le=1e4, description="largest torque of the motor, at the joint")
     position_gain: float = Field(20.0, ge=0.1, le=1000, description="speed over the error of the angle [1/s]")
     velocity_gain: float = Field(500.0, ge=0.1, le=1e6, description="torque over the error of the speed [N m s/rad]")

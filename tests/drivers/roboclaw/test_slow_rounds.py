@@ -1,6 +1,7 @@
 """A line or a machine that is too slow for the rate: fewer rounds, and nothing in them that waits for ever."""
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_each_round_sets_and_reads_every_controller_once(slow, until):
 
 
 def test_a_sample_is_of_the_round_that_it_ends(slow, until, line_time):
-    motors, recorder, _, _, readings = slow
+    motors, *_ = slow
     for _ in range(ROUNDS):
         began_ns = line_time.now_ns
         sample = until(motors, lambda sample: True)
@@ -64,7 +65,7 @@ def test_state_is_read_between_set_points_and_readings_and_delays_each_by_one_tr
     for _ in range(ROUNDS * len(controllers)):
         until(motors, lambda sample: True)
     order = [command in set_points or command in readings for _, command in asked(recorder)]
-    assert all(first or second for first, second in zip(order, order[1:], strict=False))
+    assert all(first or second for first, second in pairwise(order))
     counts = Counter(asked(recorder))
     for controller in controllers:
         assert counts[controller.address, CommandCode.STATUS] > 1
@@ -72,7 +73,7 @@ def test_state_is_read_between_set_points_and_readings_and_delays_each_by_one_tr
 
 
 def test_the_stop_is_repeated_and_readings_come_all_the_same(slow, until, line_time):
-    motors, recorder, controllers, _, readings = slow
+    motors, recorder, controllers, *_ = slow
     part = wheels if len(controllers) == 3 else joints
     motors.write(part.cut(3))
     until(motors, lambda sample: sample.acknowledged_ns == 3)

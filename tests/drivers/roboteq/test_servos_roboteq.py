@@ -83,6 +83,13 @@ def test_the_joints_go_to_the_angles_commanded_and_tell_those_measured(rig, run,
     assert rig.joints.held == pytest.approx([0.3, -0.1, 0.6], abs=1e-4)
 
 
+def test_currents_have_the_sign_of_the_torque_at_the_joint(rig, run, until):
+    rig.joints.current = [1.5, -2.2, 0.5]  # the second encoder counts the other way round
+    servos = run(rig.servos())
+    sample = until(servos, lambda sample: math.isfinite(sum(sample.current_A)) and any(sample.current_A))
+    assert sample.current_A == pytest.approx((1.5, -2.2, 0.5), abs=0.06)
+
+
 def test_moves_are_lines_of_positions_with_the_sign_of_the_encoder(rig, run):
     run(rig.servos(), 0.25, 0.5, 0.0)
     per_rad = SHAFT * GEAR / math.tau
