@@ -36,6 +36,15 @@ def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
         if variant in ("exact", "tire_3", "published") and region.rebound > most:
             key, allowed = f"soil.regions.{number}.rebound", f"at most {most:.4g} = 2/(exponent + 1) of this region"
             problems.append(Problem(key, f"{region.rebound:g}", allowed, ("wheel.variant",)))
+    for number, one in enumerate(soil.raster.soils if soil.raster else ()):
+        most = 2.0 / (one.exponent + 1.0)
+        if variant in ("exact", "tire_3", "published") and one.rebound > most:
+            key, allowed = f"soil.raster.soils.{number}.rebound", f"at most {most:.4g} = 2/(exponent + 1) of this soil"
+            problems.append(Problem(key, f"{one.rebound:g}", allowed, ("wheel.variant",)))
+    if soil.raster and (variant in ("flexible", "xu") or soil.rut == "remembered" or not config.ground.on_soil):
+        allowed = "null with wheel.variant flexible or xu, soil.rut remembered or a ground.kind without soil"
+        depends_on = ("wheel.variant", "soil.rut", "ground.kind")
+        problems.append(Problem("soil.raster", "a raster", allowed, depends_on))
     if soil.regions and (variant == "flexible" or soil.rut == "remembered" or not config.ground.on_soil):
         allowed = "none with wheel.variant flexible, soil.rut remembered or a ground.kind without soil"
         depends_on = ("wheel.variant", "soil.rut", "ground.kind")
