@@ -21,11 +21,12 @@ from hil.config.problems import ConfigError, Problem
 from hil.config.profile_file import PROFILE, TABLE
 from hil.config.rover_file import URDF
 from hil.config.scan.file import ScanFile
+from hil.config.soil_raster.file import SoilRasterFile
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
 # Whatever a config may name by a path, in the order in which it is read.
-FILES: tuple[NamedFile, ...] = (*CALIBRATIONS, PROFILE, TABLE, URDF, ScanFile())
+FILES: tuple[NamedFile, ...] = (*CALIBRATIONS, PROFILE, TABLE, URDF, ScanFile(), SoilRasterFile())
 Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
 
 

@@ -153,7 +153,7 @@ class UncheckedConfig(Section):
             ways=cylinders.ways,
             regulators=cylinders.regulators,
             controls_loads=self.section.controls_loads,
-            open_loop=self.section.throttle_duty is not None,
+            open_loop=self.section.by_duty,
         )
         layout = replace(
             layout,

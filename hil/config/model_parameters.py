@@ -202,7 +202,7 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, OneWhee
                 one.border_m,
                 one.under_m,
             )
-            for one in soil.regions
+            for one in soil.all_regions
         ),
         gravity=ground.gravity_mps2,
     )

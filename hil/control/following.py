@@ -21,6 +21,7 @@ class Following:
     """Follows `Goal.forward_mps` with the quantity of section `follow`; all values of the loop are at the rim, in m/s.
 
     - wheel_speed by speed: the drives close the loop. By duty: a loop for each wheel.
+    - throttle: no loop; the duty is v_wanted over the speed at the full one.
     - forward_speed: error v_wanted - v, feed-forward v_wanted, as if no wheel slipped.
     - slip: error v / (1 - s) - R omega, feed-forward v_expected / (1 - s), with the wanted slip s. Multiplied by 1 - s
       this is v - (1 - s) R omega, and nothing is divided by a small speed.
@@ -39,8 +40,7 @@ class Following:
         instruments = rig.layout.instruments
         self._source = instruments.index(INSTRUMENTS[0]) if INSTRUMENTS[0] in instruments else -1
         self._full_mps = section.full_duty_mps
-        self._apart = section.quantity == "wheel_speed"
-        self._closed = not self._apart or self._full_mps is not None
+        self._apart, self._closed = not section.measures_motion, section.closes_loop
         self._kept = 1.0 - section.slip if section.quantity == "slip" else 1.0
         self._most_mps = self._full_mps or SLIP_MARGIN * rig.limits.wheel_speed_radps * least_m
         change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 * least_m / rig.rate_hz

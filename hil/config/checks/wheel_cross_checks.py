@@ -51,19 +51,26 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
             at_most = f"at most {largest:.4g} = 2/(soil.exponent + 1)"
             allowed = f"{at_most} with {keys[variant]} {variant}, or soil pushes the wheel"
             yield Problem("soil.rebound", f"{soil.rebound:g}", allowed, ("soil.exponent", keys[variant]))
-    for number, region in enumerate(soil.regions):
-        most = 2.0 / (region.exponent + 1.0)
-        if clamped and clamped[0] != "flexible" and region.rebound > most:
-            key, allowed = f"soil.regions.{number}.rebound", f"at most {most:.4g} = 2/(exponent + 1) of this region"
-            yield Problem(key, f"{region.rebound:g}", allowed, (keys[clamped[0]],))
-    if soil.regions and ("flexible" in seen or soil.rut == "remembered" or not config.ground.on_soil):
+    others = [(f"soil.regions.{number}", one, "region") for number, one in enumerate(soil.regions)]
+    if soil.raster:
+        others += [(f"soil.raster.soils.{number}", one, "soil") for number, one in enumerate(soil.raster.soils)]
+    for place, other, kind_of in others:
+        most = 2.0 / (other.exponent + 1.0)
+        if clamped and clamped[0] != "flexible" and other.rebound > most:
+            allowed = f"at most {most:.4g} = 2/(exponent + 1) of this {kind_of}"
+            yield Problem(f"{place}.rebound", f"{other.rebound:g}", allowed, (keys[clamped[0]],))
+    depends_on = ("wheel.variant", "soil.rut", "ground.kind")
+    mixed = "flexible" in seen or soil.rut == "remembered" or not config.ground.on_soil
+    if soil.regions and mixed:
         allowed = "none with wheel.variant flexible, soil.rut remembered or a ground.kind without soil"
-        depends_on = ("wheel.variant", "soil.rut", "ground.kind")
         yield Problem("soil.regions", f"{len(soil.regions)} regions", allowed, depends_on)
-    others = [variant for variant in seen if variant not in ("exact", "tire_3")]
-    if soil.rut == "remembered" and others:
-        key = keys[others[0]]
-        yield Problem("soil.rut", soil.rut, f"fresh with {key} {others[0]}; remembered with exact", (key,))
+    if soil.raster and (mixed or "xu" in seen):
+        allowed = "null with wheel.variant flexible or xu, soil.rut remembered or a ground.kind without soil"
+        yield Problem("soil.raster", "a raster", allowed, depends_on)
+    without_ruts = [variant for variant in seen if variant not in ("exact", "tire_3")]
+    if soil.rut == "remembered" and without_ruts:
+        key = keys[without_ruts[0]]
+        yield Problem("soil.rut", soil.rut, f"fresh with {key} {without_ruts[0]}; remembered with exact", (key,))
     if soil.rut == "remembered" and not config.ground.on_soil:
         yield Problem("soil.rut", soil.rut, f"fresh with ground.kind {kind}; remembered with soil", ("ground.kind",))
     for variant, key in keys.items():

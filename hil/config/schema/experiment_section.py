@@ -124,6 +124,11 @@ class ExperimentSection(Section):
         return None
 
     @property
+    def by_duty(self) -> bool:
+        """The drives are driven by duty, in place of speeds."""
+        return self.throttle_duty is not None
+
+    @property
     def rim_speed_mps(self) -> float | None:
         """Constant speed of the rims in a straight drive; None: it has none."""
         return None
