@@ -196,7 +196,7 @@ def _soil() -> dict[str, Contender]:
     """A measurement of the estimate of the soil, of six wheels."""
     config = load_config(CONFIG)
     rig = nominal_rig(config)
-    wheel = rig.ground.wheel(rig.rover.tree().wheels[0])
+    wheel = rig.ground.wheel_of(rig.rover.tree().wheels[0])
     wheels = make_wheels(np.asarray(wheel.parameters), 6, config.soil.slip_speed_mps)
     soil = config.soil
     prior = np.array([*np.log([soil.stiffness, soil.rebound, soil.slip_modulus]), *np.zeros(STATES - SOIL)])

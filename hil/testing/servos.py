@@ -166,7 +166,7 @@ class RoboClawServos(LineDevice):
 
     def count(self, place: int) -> int:
         """Encoder count of a joint, as its controller has it."""
-        return self._motor(place).count()
+        return int(self._motor(place).count())
 
     def power_up(self) -> None:
         """The power of all controllers was off and is on again: incremental encoders count from 0."""

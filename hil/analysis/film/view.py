@@ -196,7 +196,9 @@ class View:
         lines: list[Floats] = []
         for w in wheels:
             own = run.config.wheels[w.name]
-            lines += grouser_lines(w, w.radius, own.tips_m or -0.02, own.grousers or 12, moment.placed, flat, self._side)
+            lines += grouser_lines(
+                w, w.radius, own.tips_m or -0.02, own.grousers or 12, moment.placed, flat, self._side
+            )
         grousers.set_segments(lines)
 
     def _draw_forces(self, moment: Moment, centres: Floats) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
+from hil.config.schema.soil_region import OtherSoil
 from hil.config.schema.wheel import axle_of
 from models.rover.imported import IMPORTED
 
@@ -51,7 +52,9 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
             at_most = f"at most {largest:.4g} = 2/(soil.exponent + 1)"
             allowed = f"{at_most} with {keys[variant]} {variant}, or soil pushes the wheel"
             yield Problem("soil.rebound", f"{soil.rebound:g}", allowed, ("soil.exponent", keys[variant]))
-    others = [(f"soil.regions.{number}", one, "region") for number, one in enumerate(soil.regions)]
+    others: list[tuple[str, OtherSoil, str]] = [
+        (f"soil.regions.{number}", one, "region") for number, one in enumerate(soil.regions)
+    ]
     if soil.raster:
         others += [(f"soil.raster.soils.{number}", one, "soil") for number, one in enumerate(soil.raster.soils)]
     for place, other, kind_of in others:
