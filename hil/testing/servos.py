@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from threading import RLock
-from typing import Any
 
 from drivers.joint_scale import HOME, JointScale
 from drivers.roboclaw.settings import RoboClawControllerSettings
+from drivers.roboclaw.simulated import SimMotor
 from drivers.roboclaw.simulated_servos import RoboClawServoBus
 from hil.testing.bench import Place
 from hil.testing.device import LineDevice
@@ -177,7 +177,7 @@ class RoboClawServos(LineDevice):
         """Press the emergency stop that all of them read, or release it."""
         self._bus.press(pressed)
 
-    def _motor(self, place: int) -> Any:
+    def _motor(self, place: int) -> SimMotor:
         return self._bus.controllers[0x80 + place // 2].motors[place % 2]
 
 

@@ -66,7 +66,9 @@ def test_the_controllers_stop_by_themselves_when_the_driver_falls_silent(held, v
 def test_a_loss_of_power_loses_the_zero_of_incremental_encoders_and_not_of_absolute_ones(virtual_bench):
     for absolute in (False, True):
         with roboclaw_servos(2, absolute=absolute, bench=virtual_bench) as bus:
-            driver_of(bus, virtual_bench).open()
+            before = driver_of(bus, virtual_bench)
+            before.open()
+            before.close()
             bus.power_up()
             unconfirmed = tuple(msgspec.structs.replace(scale, start_rad=None) for scale in bus.scales)
             servos = driver_of(bus, virtual_bench, unconfirmed)
