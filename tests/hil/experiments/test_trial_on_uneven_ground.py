@@ -9,7 +9,7 @@ from hil.app.run import run_experiment
 from hil.config import load_config
 
 SHORT = (
-    "telemetry.endpoint=''", "trial.start_distance_m=0.03", "record.after_s=0.3",
+    "telemetry.endpoint=''", "trial.start_distance_m=0.03",
     "drives={torque_limit_Nm: 150, gear_friction_Nm: 100, friction_speed_radps: 0.004}",
 )  # fmt: skip
 SLOPE = ("ground.pitch_deg=5",)
