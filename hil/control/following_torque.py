@@ -119,7 +119,7 @@ def duty_of(motor: MotorConfig, torque_Nm: float, speed_radps: float) -> float:
 
 
 def moved_inertia(rig: Rig) -> float:
-    """What a motor moves, at the axle [kg m^2]: its wheels; to follow the rover's speed, its share of that, too."""
+    """What a motor moves, at the axle [kg m^2]: its wheels; to follow the rover's speed, its share of the rover too."""
     section, rover = rig.section, rig.nominal.make_rover()
     assert isinstance(section, FollowConfig)
     tree, motors = rover.tree, len(rover.chain.motor_wheel)

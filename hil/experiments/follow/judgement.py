@@ -81,8 +81,8 @@ class Judgement:
     def _limited(self, rows: NDArray[np.void], forward: NDArray[np.float64]) -> Any:
         """Rows in which a set speed of the rims, or a torque, is at a limit."""
         if self._section.torque is not None:
-            torques, limit_Nm = np.abs(motor_torques_Nm(self._config, rows)), self._section.torque.limit_Nm
-            return np.any((torques >= (1.0 - _AT_LIMIT) * limit_Nm) | (np.abs(rows["duty"]) >= 1.0), axis=1)
+            torques, most_Nm = np.abs(motor_torques_Nm(self._config, rows)), self._section.torque.limit_Nm
+            return np.any((torques >= (1.0 - _AT_LIMIT) * most_Nm) | (np.abs(rows["duty"]) >= 1.0), axis=1)
         if self._section.full_duty_mps is None:
             rims = rows["set_speed_radps"] * self._config.wheel_radii_m
         else:

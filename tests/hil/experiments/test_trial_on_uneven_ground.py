@@ -1,4 +1,4 @@
-"""A whole impact trial whose obstacle stands on a slope, and on a scan: run, accepted, verified and drawn."""
+"""A whole impact trial whose obstacle stands on a slope, and on the flank of a scan: armed, run, verified and drawn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hil.app.run import run_experiment
 from hil.config import load_config
 
 SHORT = (
-    "telemetry.endpoint=''", "trial.start_distance_m=0.03", "record.after_s=0.3",
+    "telemetry.endpoint=''", "trial.start_distance_m=0.03",
     "drives={torque_limit_Nm: 150, gear_friction_Nm: 100, friction_speed_radps: 0.004}",
 )  # fmt: skip
 SLOPE = ("ground.pitch_deg=5",)
@@ -18,9 +18,13 @@ SCAN = ("ground.kind=scan", "ground.scan={file: scans/mound.csv, units: m, up: z
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ground", [SLOPE, SCAN], ids=["slope", "scan"])
-def test_a_trial_on_ground_that_is_not_level_is_accepted_and_proves_itself(tmp_path, ground):
+def test_a_trial_on_ground_that_is_not_level_comes_to_its_impact_and_proves_itself(tmp_path, ground):
     summary = run_experiment(load_config("sim_impact", [*SHORT, *ground]), tmp_path, progress=lambda _: None).summary
-    assert summary["accepted"], summary["reasons"]
-    assert summary["effective_kinetic_energy_J"] == pytest.approx(summary["effective_kinetic_energy_plant_J"], rel=0.1)
+    assert not summary["aborted"]
+    assert summary["effective_kinetic_energy_J"] > 0.15
+    assert summary["effective_kinetic_energy_J"] == pytest.approx(summary["effective_kinetic_energy_plant_J"], rel=0.05)
+    assert summary["peak_force_N"] > 40.0
+    # such drives hold a wheel that leans on the plate, so that its force does not fall to nothing
+    assert all("left after the contact" in reason for reason in summary["reasons"])
     assert [check for check in verify(tmp_path) if not check.ok] == []
-    assert (tmp_path / "impact.png").stat().st_size > 10_000
+    assert (tmp_path / "trial.png").stat().st_size > 10_000
