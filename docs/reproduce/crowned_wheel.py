@@ -21,7 +21,11 @@ PAGE = Path(__file__).with_suffix(".md")
 EXPONENTS = np.linspace(0.25, 1.75, 7)
 MAJOR, MINOR = 0.2, 0.05
 RADIUS, WIDTH, CROWN = 0.175, 0.15, 0.3
-SAND = {"cohesion": 0.0, "friction_angle": 0.52, "rebound": 0.07, "slip_modulus": 0.185}
+
+
+def sand(stiffness: float, exponent: float) -> Soil:
+    """Dry sand, but for its pressure-sinkage law."""
+    return Soil(stiffness, exponent, friction_angle=0.52, rebound=0.07, slip_modulus=0.185)
 
 
 def coefficient_slopes() -> list[tuple[float, float, float]]:
@@ -39,7 +43,7 @@ def coefficient_slopes() -> list[tuple[float, float, float]]:
 
 def torus(exponent: float) -> CrownedWheel:
     """The torus on a soil of this exponent."""
-    return CrownedWheel(MAJOR + MINOR, 2.0 * MINOR, Soil(1e6, exponent, **SAND), MINOR)
+    return CrownedWheel(MAJOR + MINOR, 2.0 * MINOR, sand(1e6, exponent), MINOR)
 
 
 def sinkage_at(wheel: CrownedWheel | RigidWheel, load_N: float) -> float:
@@ -57,12 +61,12 @@ def page() -> str:
     axle = (0.0, math.cos(lean), math.sin(lean))
     _, arm = rim_contact(np.array([(CROWN, 0.5 * WIDTH)]), 0, RADIUS, (0.0, 0.0, 1.0), axle)
     moved_mm = 1e3 * abs(sum(one * other for one, other in zip(arm, axle, strict=True)))
-    sand = Soil(1.783e6, 0.75, **SAND)
-    wheels = {
-        "cylinder": RigidWheel(RADIUS, WIDTH, sand),
-        "crown 1 m": CrownedWheel(RADIUS, WIDTH, sand, 1.0),
-        "crown 0.3 m": CrownedWheel(RADIUS, WIDTH, sand, CROWN),
-        "torus": CrownedWheel(RADIUS, WIDTH, sand, 0.5 * WIDTH),
+    soil = sand(1.783e6, 0.75)
+    wheels: dict[str, CrownedWheel | RigidWheel] = {
+        "cylinder": RigidWheel(RADIUS, WIDTH, soil),
+        "crown 1 m": CrownedWheel(RADIUS, WIDTH, soil, 1.0),
+        "crown 0.3 m": CrownedWheel(RADIUS, WIDTH, soil, CROWN),
+        "torus": CrownedWheel(RADIUS, WIDTH, soil, 0.5 * WIDTH),
     }
     small = 1e-8
     shallow = torus(0.75).hypervolume(small) / (2.0 * math.pi * math.sqrt((MAJOR + MINOR) * MINOR) * small**1.75 / 1.75)

@@ -78,7 +78,7 @@ def _sinkage_checks(radii_m: Sequence[float], vehicle: VehicleModel, loads_N: Se
     depths_m, flexible = [], []
     for number, load_N in enumerate(loads_N):
         if ground is not None:
-            wheel = wheel_of(ground.wheel, ground.each, number)
+            wheel = wheel_of(ground, number)
             depths_m.append(soil_sinkage_m(wheel, load_N))
             flexible.append(wheel[VARIANT] == FLEXIBLE)
         elif compliant is not None:

@@ -130,33 +130,10 @@ def _push_all(
     if linear is not None:
         inverses = _inverses(ground)
         for wheel in range(wheels):
-            own = wheel_of(ground.wheel, ground.each, wheel)
-            if own[VARIANT] != XU:  # another wheel beside his
-                _press(chain, ground, q, wheel, contact, work)
-                _shear(chain, ground, terrain, inverses, wheel, dt, contact, work)
-                _push(chain, terrain, wheel, contact, work)
-                continue
-            up = _up(terrain, contact.scratch[wheel], work)
-            push_linear(
-                chain,
-                linear,
-                own,
-                ground.damping,
-                ground.slip_speed,
-                up,
-                wheel,
-                dt,
-                contact.vertical,
-                contact.sinkage,
-                contact.slip,
-                contact.pull,
-                contact.shear[wheel],
-                contact.scratch[wheel],
-                work,
-            )
+            _push_stresses(ground.each, linear, chain, ground, terrain, inverses, q, wheel, dt, contact, work)
         return
     for wheel in range(wheels):
-        _press(chain, ground, q, wheel, contact, work)
+        _press(ground.each, chain, ground, q, wheel, contact, work)
     inverses = _inverses(ground)
     for wheel in range(wheels):
         _shear(chain, ground, terrain, inverses, wheel, dt, contact, work)
@@ -164,13 +141,41 @@ def _push_all(
         _push(chain, terrain, wheel, contact, work)
 
 
+def wheel_of(ground: Ground, number: int) -> FloatArray:
+    """Packed parameters of a wheel."""
+    return ground.wheel if ground.each is None else ground.each[number]
+
+
 @kernel
-def wheel_of(wheel: FloatArray, each: FloatArray | None, number: int) -> FloatArray:
-    """Packed parameters of a wheel: `wheel` and `each` of a `Ground`; which of them is decided at compile time."""
+def _push_stresses(
+    each: FloatArray | None,
+    linear: LinearStresses,
+    chain: Chain,
+    ground: Ground,
+    terrain: Terrain,
+    inverses: tuple[float, float, float],
+    q: FloatArray,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    work: Work,
+) -> None:
+    """All of a wheel "xu", or of another one beside such wheels."""
+    up = _up(terrain, contact.scratch[wheel], work)
     if each is None:
-        return wheel
-    own: FloatArray = each[number]
-    return own
+        push_linear(
+            chain, linear, ground.wheel, ground.damping, ground.slip_speed, up, wheel, dt, contact.vertical,
+            contact.sinkage, contact.slip, contact.pull, contact.shear[wheel], contact.scratch[wheel], work,
+        )  # fmt: skip
+    elif each[wheel, VARIANT] == XU:
+        push_linear(
+            chain, linear, each[wheel], ground.damping, ground.slip_speed, up, wheel, dt, contact.vertical,
+            contact.sinkage, contact.slip, contact.pull, contact.shear[wheel], contact.scratch[wheel], work,
+        )  # fmt: skip
+    else:
+        _press(each, chain, ground, q, wheel, contact, work)
+        _shear(chain, ground, terrain, inverses, wheel, dt, contact, work)
+        _push(chain, terrain, wheel, contact, work)
 
 
 @kernel
@@ -230,10 +235,27 @@ def _up(terrain: Terrain, scratch: FloatArray, work: Work) -> tuple[float, float
 
 
 @kernel
-def _press(chain: Chain, ground: Ground, q: FloatArray, wheel: int, contact: GroundContact, work: Work) -> None:
-    """Normal force and its shear limit."""
+def _press(
+    each: FloatArray | None,
+    chain: Chain,
+    ground: Ground,
+    q: FloatArray,
+    wheel: int,
+    contact: GroundContact,
+    work: Work,
+) -> None:
+    """Normal force and its shear limit, by the wheel's own row where wheels differ."""
+    if each is None:  # decided at compile time: wheels that are alike cost nothing
+        _press_row(chain, ground, ground.wheel, q, wheel, contact, work)
+    else:
+        _press_row(chain, ground, each[wheel], q, wheel, contact, work)
+
+
+@kernel
+def _press_row(
+    chain: Chain, ground: Ground, own: FloatArray, q: FloatArray, wheel: int, contact: GroundContact, work: Work
+) -> None:
     out = contact.scratch[wheel]
-    own = wheel_of(ground.wheel, ground.each, wheel)
     if own[VARIANT] == FLEXIBLE:
         share = _share_ahead(ground, contact.shear[wheel, 0], out[FORWARD])
         normal, cosine, sine, out[LIMIT] = flexible_resultant(own, contact.sinkage[wheel], share)

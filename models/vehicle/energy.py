@@ -198,7 +198,7 @@ def _soil_springs(vehicle: VehicleModel) -> list[CubicSpline]:
         if ground.each is None and springs:  # all wheels are alike
             springs.append(springs[0])
             continue
-        own, depths = wheel_of(ground.wheel, ground.each, wheel), _SINKAGES * radius
+        own, depths = wheel_of(ground, wheel), _SINKAGES * radius
         forces = [resultant(own, depth) for depth in depths]
         springs.append(CubicSpline(depths, [normal * cosine for normal, cosine, *_ in forces]).antiderivative())
     return springs

@@ -38,7 +38,8 @@ def test_only_the_wheels_that_differ_are_changed():
 
 def test_a_rover_whose_wheels_say_nothing_or_the_same_has_the_same_tree():
     assert with_own_wheels(RCP, {"rear_left": OwnWheel()}) is RCP
-    same = with_own_wheels(RCP, {"rear_left": OwnWheel(RCP.wheel_radius, RCP.wheel_width, RCP.wheel_mass)})
+    mount, body = wheel_and_body(RCP, "rear_left")
+    same = with_own_wheels(RCP, {"rear_left": OwnWheel(mount.radius, mount.width, body.mass)})
     assert same.tree() == RCP.tree()
 
 
@@ -63,8 +64,8 @@ def test_it_can_be_locked_and_sent_to_another_process():
         ({"rear_left": OwnWheel(radius=0.0)}, r"wheel rear_left: radius is 0\.0, allowed: above 0"),
         ({"rear_left": OwnWheel(mass=math.nan)}, r"wheel rear_left: mass is nan, allowed: above 0"),
         ({"rear_left": OwnWheel(radius=0.4)}, r"middle_left and rear_left of radius 0\.175 and 0\.4 m meet"),
-        ({"rear_left": OwnWheel(crown=0.05)}, r"crown is 0\.05 m, allowed: at least 0\.075 m, half its width"),
-        ({"rear_left": OwnWheel(radius=0.07, crown=0.075)}, r"crown is 0\.075 m, allowed: .* 0\.07 m away"),
+        ({"rear_left": OwnWheel(crown=0.05)}, r"crown is 0\.05 m, allowed: at least 0\.06 m, half its width"),
+        ({"rear_left": OwnWheel(radius=0.05, crown=0.06)}, r"crown is 0\.06 m, allowed: .* 0\.05 m away"),
     ],
 )
 def test_a_wheel_that_cannot_be_is_named(own, said):

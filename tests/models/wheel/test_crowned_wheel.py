@@ -91,8 +91,8 @@ def test_a_shallow_contact_is_the_closed_form_of_a_paraboloid(exponent):
 @pytest.mark.parametrize("soil", [SAND, DENSE])
 def test_a_flat_crown_is_the_cylinder_to_rounding(soil):
     z, flat, cylinder = np.geomspace(1e-4, 0.08, 40), CrownedWheel(R, B, soil, 1e15), RigidWheel(R, B, soil)
-    assert flat.normal_force(z) == pytest.approx(cylinder.normal_force(z), rel=1e-12)
-    assert flat.forces(z, 0.3) == pytest.approx(cylinder.forces(z, 0.3), rel=1e-12)
+    np.testing.assert_allclose(flat.normal_force(z), cylinder.normal_force(z), rtol=1e-12)
+    np.testing.assert_allclose(flat.forces(z, 0.3), cylinder.forces(z, 0.3), rtol=1e-12)
     assert flat.hypervolume(z) == pytest.approx(cylinder.hypervolume(z), rel=1e-12)
 
 
