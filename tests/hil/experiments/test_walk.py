@@ -12,6 +12,7 @@ from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.config.schema.walk import shipped_gaits
 from hil.control.motions.timeline import STEP_S
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.walk.experiment import WALK, WalkExperiment
 from hil.experiments.walk.judgement import (
     Measured,
@@ -23,7 +24,7 @@ from hil.experiments.walk.judgement import (
     wanted_places,
 )
 from hil.experiments.walk.programme import geometry_of, programme_checks, walk_timeline
-from hil.recording import read_trial
+from hil.recording import open_trial, read_trial
 
 QUIET = "telemetry.endpoint=''"
 STEERED = "servos.joints={walking: {}, steering: {range_deg: [-70, 70]}}"
@@ -43,15 +44,15 @@ def stepped(*steps):
 
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory):
-    """Config, summary and ticks of one cycle."""
+    """Config, summary, ticks and folder of one cycle."""
     config = config_of(stepped({"motion": "gait", "cycles": 1}))
     run = run_experiment(config, tmp_path_factory.mktemp("walk"), lambda _: None, figure=False)
-    return config, run.summary, read_trial(run.folder).tick
+    return config, run.summary, read_trial(run.folder).tick, run.folder
 
 
 @pytest.mark.slow
 def test_a_cycle_of_inch_worming_advances_nearly_by_its_strides_and_wheels_that_hold_stand(walked):
-    _, summary, _ = walked
+    _, summary, _, _ = walked
     assert summary["accepted"], summary["reasons"]
     assert summary["advance_wanted_m"] == pytest.approx(0.3066, abs=1e-3)
     assert 0.95 * 0.3066 < summary["advance_m"] < 0.3066
@@ -61,7 +62,7 @@ def test_a_cycle_of_inch_worming_advances_nearly_by_its_strides_and_wheels_that_
 
 @pytest.mark.slow
 def test_what_is_commanded_is_what_the_motions_say(walked):
-    config, _, ticks = walked
+    config, _, ticks, _ = walked
     rows = ticks[ticks["state"] == WALK]
     line = walk_timeline(config, config.walk)
     t_s = STEP_S * np.arange(len(line.part))
@@ -74,6 +75,22 @@ def test_what_is_commanded_is_what_the_motions_say(walked):
             np.interp(elapsed, t_s, line.speeds[:, wheel]), abs=1e-9
         )
     assert rows["clamped"].max() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", ["screen", "single"])
+def test_the_figure_shows_angles_errors_and_torques_of_the_joints(walked, width):
+    _, summary, ticks, folder = walked
+    with open_trial(folder) as record:
+        figure = WalkExperiment.plot(record, summary, folder.name, FigureForm(width))
+    panels = [axes for axes in figure.axes if axes.lines]
+    assert len(panels) == 6
+    angles, errors, torques = panels[:3]
+    assert len(angles.lines) == 12 + 1  # measured and set, and the end of the motion
+    shown = [np.abs(line.get_ydata()).max() for line in errors.lines[:6]]
+    assert shown == pytest.approx(summary["servo_error_by_joint_deg"], abs=0.02)
+    assert np.abs(torques.lines[0].get_ydata()).max() == pytest.approx(summary["servo_torque_by_joint_Nm"][0], rel=0.01)
+    assert np.isfinite(ticks["servo_torque_Nm"]).all()
 
 
 def test_every_shipped_gait_is_within_the_limits_of_its_config():
