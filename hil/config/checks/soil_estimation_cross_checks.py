@@ -18,17 +18,19 @@ def soil_estimation_cross_checks(config: UncheckedConfig) -> list[Problem]:
 
 
 def _problems(config: UncheckedConfig) -> Iterator[Problem]:
-    soil, variant = config.soil, config.wheel.variant
+    soil = config.soil
     if config.ground.kind != "soil":
         allowed = f"{_NEEDED} ground.kind soil, level or a slope"
         yield Problem(_KEY, f"a section, with ground.kind {config.ground.kind}", allowed, ("ground.kind",))
-    if variant not in ("exact", "tire_3"):
+    others = [one.variant for one in config.wheels.values() if one.variant not in ("exact", "tire_3")]
+    for variant in others[:1]:
         allowed = f"{_NEEDED} wheel.variant exact, whose forces it computes"
         yield Problem(_KEY, f"a section, with wheel.variant {variant}", allowed, ("wheel.variant",))
-    if soil.rut != "fresh" or soil.regions:
-        found = "soil.rut remembered" if soil.rut != "fresh" else f"{len(soil.regions)} soil.regions"
-        allowed = f"{_NEEDED} one soil under all wheels: soil.rut fresh and soil.regions []"
-        yield Problem(_KEY, f"a section, with {found}", allowed, ("soil.rut", "soil.regions"))
+    regions = len(soil.all_regions)
+    if soil.rut != "fresh" or regions:
+        found = "soil.rut remembered" if soil.rut != "fresh" else f"{regions} soil.regions or areas of soil.raster"
+        allowed = f"{_NEEDED} one soil under all wheels: soil.rut fresh, soil.regions [] and soil.raster null"
+        yield Problem(_KEY, f"a section, with {found}", allowed, ("soil.rut", "soil.regions", "soil.raster"))
     if config.motion is None:
         allowed = f"{_NEEDED} a measured slip, so the instrument motion; that of the twin follows from the soil"
         yield Problem(_KEY, "a section, with motion null", allowed, ("motion",))
@@ -36,7 +38,8 @@ def _problems(config: UncheckedConfig) -> Iterator[Problem]:
         allowed = f"{_NEEDED} a load cell (loads.load_cell) where a winch pulls the rover"
         yield Problem(_KEY, "a section, without a load cell", allowed, ("loads.load_cell", "experiment"))
     with suppress(ValueError):  # a rover whose sizes are not consistent is refused for that
-        mounts = config.rover.parameters().tree().wheels
-        if len({(mount.radius, mount.width) for mount in mounts}) > 1:
-            allowed = f"{_NEEDED} wheels of one size"
-            yield Problem(_KEY, "a section, with wheels of several sizes", allowed, ("rover",))
+        mounts = config.rover_parameters().tree().wheels
+        if len({(mount.radius, mount.width) for mount in mounts}) > 1 or any(mount.crown for mount in mounts):
+            allowed = f"{_NEEDED} wheels of one size, without a crown"
+            depends_on = ("rover", "wheel.of", "wheel.crown_radius_m")
+            yield Problem(_KEY, "a section, with wheels of several sizes or with a crown", allowed, depends_on)
