@@ -83,7 +83,8 @@ def test_grousers_of_each_wheel_add_to_its_own_radius():
 def standing_loads(parameters, pitch):
     """Loads [N] of a front and of a rear wheel of Juno whose body is pitched nose down, by moments about the axles."""
     tree, along = parameters.tree(), np.array([math.cos(pitch), 0.0, math.sin(pitch)])
-    ways = {body.name: along @ (tree.at_zero(body.name, (0.0, 0.0, 0.0)) + body.com) for body in tree.bodies}
+    carrier = {joint.child: joint for joint in tree.joints}
+    ways = {body.name: along @ (place_at_zero(carrier, body.name, (0.0, 0.0, 0.0)) + body.com) for body in tree.bodies}
     mass = sum(body.mass for body in tree.bodies)
     middle = sum(body.mass * ways[body.name] for body in tree.bodies) / mass
     front, rear = (ways[f"{name}_left_wheel"] for name in ("front", "rear"))
