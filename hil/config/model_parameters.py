@@ -16,7 +16,7 @@ from hil.config.scan.map_text import grid_from
 from hil.config.schema.driven_joints import DrivenJoint
 from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.config.schema.ground_and_obstacle import GroundConfig, PlateConfig, SoilConfig
+from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, PlateConfig, SoilConfig
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.schema.servos import ServosConfig
@@ -51,13 +51,16 @@ _CARRIAGE_RATE, _CARRIAGE_INTEGRAL_S = 500.0, 0.05
 def nominal_rig(config: Config) -> RigParameters:
     """The rig as the config describes it, in the models' units."""
     drives, cylinders, rover = config.drives, config.cylinders, config.rover_parameters()
-    payload, drawbar = config.rover.payload, config.rover.drawbar
+    payload, drawbar, wheels = config.rover.payload, config.rover.drawbar, config.wheels
+    grousers = next(iter(wheels.values())).grousers, config.wheel.grouser_offset_deg
     return RigParameters(
         rover=rover,
-        grouser_heights=tuple(one.tips_m for one in config.wheels.values()),
-        ground=_ground(config.ground, config.soil, config.wheels),
+        grouser_heights=tuple(one.tips_m for one in wheels.values()),
+        ground=_ground(config.ground, config.soil, wheels),
         launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
-        obstacle=_obstacle(config, rover.tree().wheels) if config.section.obstacle else None,
+        obstacle=_obstacle(config.obstacle, config.trial.angle_deg, rover.tree().wheels, *grousers)
+        if config.section.obstacle
+        else None,
         start_distance=config.trial.start_distance_m,
         start_across=0.0,
         drive=Drive(
@@ -208,8 +211,9 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, OneWhee
     )
 
 
-def _obstacle(config: Config, wheels: Sequence[WheelMount]) -> Obstacle:
-    obstacle, angle_deg, front = config.obstacle, config.trial.angle_deg, next(iter(config.wheels.values()))
+def _obstacle(
+    obstacle: ObstacleConfig, angle_deg: float, wheels: Sequence[WheelMount], grousers: int, grouser_offset_deg: float
+) -> Obstacle:
     each = obstacle.legs == "each"
     law = make_law(
         obstacle.law,
@@ -226,8 +230,8 @@ def _obstacle(config: Config, wheels: Sequence[WheelMount]) -> Obstacle:
         leg_compliance=np.full(len(wheels), obstacle.leg_compliance_mpN(angle_deg) if each else 0.0),
         leg_damping=obstacle.leg_damping_Nspm,
         leg_backlash=obstacle.leg_backlash_m,
-        grousers=front.grousers,
-        grouser_offset=math.radians(config.wheel.grouser_offset_deg),
+        grousers=grousers,
+        grouser_offset=math.radians(grouser_offset_deg),
         plate=_plate(obstacle.plate, wheels[0].width) if obstacle.plate else None,
         **law._asdict(),
     )

@@ -14,6 +14,7 @@ from models.rover.imported import imported
 from models.rover.links import rotation_of
 from models.rover.locks import locked
 from models.rover.reduction import reduce
+from models.rover.tie_checks import place_at_zero
 from models.rover.urdf import to_urdf
 from models.rover.urdf_reader import read_urdf
 
@@ -132,7 +133,8 @@ def test_wheels_of_two_radii_keep_theirs_and_the_lowest_rim_touches_the_ground()
         text = f'{before}<link name="{link}">{after.replace(WHEEL, WHEEL.replace("0.12", "0.15"), 1)}'
     rover = imported_tree(text)
     assert [wheel.radius for wheel in rover.tree.wheels] == [0.12, 0.12, 0.15, 0.15]
-    heights = [rover.tree.at_zero(wheel.body, (0.0, 0.0, -wheel.radius))[2] for wheel in rover.tree.wheels]
+    carrier = {joint.child: joint for joint in rover.tree.joints}
+    heights = [place_at_zero(carrier, wheel.body, (0.0, 0.0, -wheel.radius))[2] for wheel in rover.tree.wheels]
     assert min(heights) == pytest.approx(0.0, abs=1e-12)
     assert max(heights) == pytest.approx(0.03)
     assert [wheel.radius for wheel in imported_tree(to_urdf(rover.tree, whole=True)).tree.wheels] == [
