@@ -3,5 +3,6 @@
 course      where wheels and body are along the profile, from the pose
 experiment  the phases of the drive
 judgement   what came of it
+drop_force  what falls on sensors below a ledge, before it falls
 figure      crossing.png
 """

@@ -11,10 +11,12 @@ from hil.config.rig import Rig
 from hil.config.schema.crossing import CrossingConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.crossing.course import Course
+from hil.experiments.crossing.drop_force import drop_checks
 from hil.experiments.crossing.judgement import crossing_rows, judged
 from hil.experiments.drive.experiment import OF_ACCELERATION
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
 if TYPE_CHECKING:
@@ -79,6 +81,10 @@ class CrossingExperiment(Experiment):
     def drive_speeds_mps(self) -> Sequence[float]:
         """That of the approach."""
         return (self.config.crossing.speed_mps,)
+
+    def own_checks(self) -> Sequence[Check]:
+        """What falls on sensors below a ledge, they can bear."""
+        return drop_checks(self.rig)
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
         """The goal of this tick."""

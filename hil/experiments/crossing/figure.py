@@ -44,7 +44,8 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], form: FigureFo
     fields |= {"normal_force_N": 1.0, "slip": 1.0, "wheel_speed_radps": 1.0}
     lines = over_time(record.tick, fields)
     # a line may be decimated by other rows than the next one: all on one grid of times
-    t_s = np.linspace(*(float(lines["pose"][0][0][end]) for end in (0, -1)), 700)
+    begin_s, end_s = (float(lines["pose"][0][0][end]) for end in (0, -1))
+    t_s = np.linspace(begin_s, end_s, 700)
     poses = np.stack([np.interp(t_s, *line) for line in lines["pose"]], axis=1)
     poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1)[:, None]
     angles = np.stack([np.interp(t_s, *line) for line in lines["joint_angle_rad"]], axis=1)

@@ -12,6 +12,7 @@ from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.experiments.crossing.course import Course
+from hil.experiments.crossing.drop_force import drop_checks, drop_force
 from hil.experiments.crossing.experiment import APPROACH, ARMED, CONTACT, CROSS, DONE, IDLE, SETTLE
 from hil.recording import read_trial
 
@@ -53,6 +54,23 @@ def test_a_rover_that_is_not_across_in_time_is_not_accepted_and_says_how_far_it_
     assert summary["crossed"] is False
     assert not summary["accepted"]
     assert any("the ledge was not crossed: 2 of 6 wheels" in reason for reason in summary["reasons"])
+
+
+def test_sensors_below_a_ledge_are_refused_by_the_force_of_the_drop_in_words():
+    """1.4 m/s after 0.1 m: over a thousand newtons a wheel, on sensors for 445 N that break at 667 N."""
+    config = load_config("sim_drop", ["daq={}"])
+    force = drop_force(Rig(config))
+    assert force.speed_mps == pytest.approx(1.40, abs=0.01)
+    assert force.wheel_N > 1000.0
+    checks = drop_checks(Rig(config))
+    assert [check.ok for check in checks] == [False, False, False, False]  # the last: simulated ones feel nothing
+    assert "1.40 m/s" in checks[0].found
+    assert "445 N (limits.sensor_force_N)" in checks[0].allowed
+    low = drop_force(Rig(load_config("sim_drop", ["daq={}", "ground.profile.height_m=0.001"])))
+    # along the plate's normal the force of a spring scales with the speed, but for the weight
+    assert low.speed_mps == pytest.approx(0.1 * force.speed_mps)
+    assert 0.1 * force.wheel_N < low.wheel_N < 0.5 * force.wheel_N
+    assert drop_force(Rig(load_config("sim_step", ["daq={}"]))) is None
 
 
 def test_axles_pass_the_profile_where_the_pose_says():
