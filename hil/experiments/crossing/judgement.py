@@ -19,6 +19,7 @@ from models.plant.motion_history import PITCH, ROLL, YAW, X, Z
 
 # Numbers of the states while it drives, and their names.
 PHASES = {2: "approach", 3: "contact", 9: "cross"}
+AFTER = 4  # the drives are cut: wheels that friction held up fall now
 _FIELDS = ("t_ns", "state", "pose", "normal_force_N", "slip", "speed_mps")
 _EVERY_S = 0.01  # between poses that are looked at
 
@@ -39,11 +40,13 @@ def judged(config: Config, course: Course, ticks: Recorded, motion: Floats | Non
     slipped, turning = np.zeros(len(layout.wheels)), 0
     for block in in_blocks(ticks):
         rows = packed(block, list(_FIELDS))
+        moved = rows[np.isin(rows["state"], [*PHASES, AFTER])]
+        if len(moved):
+            largest = np.fmax(largest, np.nanmax(moved["normal_force_N"], axis=0))
         rows = rows[np.isin(rows["state"], list(PHASES))]
         for phase in PHASES:
             count[phase] += int((rows["state"] == phase).sum())
         if len(rows):
-            largest = np.fmax(largest, np.nanmax(rows["normal_force_N"], axis=0))
             slipped, turning = slipped + np.nan_to_num(rows["slip"]).sum(axis=0), turning + len(rows)
             poses.append(rows["pose"][-seen % every :: every])
             seen += len(rows)
