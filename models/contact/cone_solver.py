@@ -34,6 +34,8 @@ def solve_cones(cones: Cones, count: int, tolerance: float) -> tuple[float, int]
         residual = residual_of(cones, count)
         if residual <= tolerance:
             return residual, 0
+        if not residual < math.inf:  # nothing that follows would end
+            return math.inf, 4
         kept = accelerate(cones, count, kept)
     newton(cones, count, 0.0, False, 0.1 * tolerance)
     residual = _swept(cones, count, tolerance)

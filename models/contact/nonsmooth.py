@@ -31,7 +31,7 @@ from models.rover.rover import Rover
 from models.terrain.profile import FACE, GAP, MOST_TOUCHED, NORMAL_X, NORMAL_Z, Profile, touched
 from models.terrain.profile import COLUMNS as PLACE
 
-TOLERANCE = 1e-11  # of the residual [m/s]
+TOLERANCE = 1e-10  # of the residual [m/s]
 
 
 class HardContacts(NamedTuple):
