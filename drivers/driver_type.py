@@ -100,6 +100,7 @@ class ServoSetup(NamedTuple):
         highest_rad: largest one.
         rate_radps: largest commanded speed.
         acceleration_radps2: largest change of it.
+        slides: it slides: every rad is a m.
     """
 
     name: str
@@ -108,6 +109,7 @@ class ServoSetup(NamedTuple):
     highest_rad: float
     rate_radps: float
     acceleration_radps2: float
+    slides: bool = False
 
 
 class RigSetup(NamedTuple):

@@ -17,6 +17,8 @@ KNOWN_WITHIN = HOME // 2
 SPEED_OVER, ACCELERATION_OVER = 2.0, 10.0
 # A joint that stands so far outside its angles at opening has a wrong zero [rad].
 OUTSIDE_RAD = math.radians(2.0)
+# Likewise of one that slides [m].
+OUTSIDE_M = 0.002
 
 
 class JointScale(msgspec.Struct, frozen=True):
@@ -33,6 +35,7 @@ class JointScale(msgspec.Struct, frozen=True):
         rate_radps: largest commanded rate.
         acceleration_radps2: largest commanded acceleration.
         gear: turns of the encoder's shaft in a turn of the joint.
+        slides: the joint slides: every rad is a m, and a turn 2 pi metres.
         start_rad: where the joint stands if the controller does not know; None: nobody has confirmed it.
 
     Example:
@@ -52,6 +55,7 @@ class JointScale(msgspec.Struct, frozen=True):
     acceleration_radps2: float
     start_rad: float | None = None
     gear: float = 1.0
+    slides: bool = False
 
     def count(self, angle_rad: float) -> int:
         """Count at an angle."""
@@ -123,9 +127,11 @@ class JointScale(msgspec.Struct, frozen=True):
 
     def check_start(self, angle_rad: float, where: str) -> None:
         """Check where a joint stands when its device is opened. Raises DeviceError."""
-        if not self.lowest_rad - OUTSIDE_RAD <= angle_rad <= self.highest_rad + OUTSIDE_RAD:
-            found, ends = math.degrees(angle_rad), (math.degrees(self.lowest_rad), math.degrees(self.highest_rad))
+        outside, scale = (OUTSIDE_M, 1e3) if self.slides else (OUTSIDE_RAD, math.degrees(1.0))
+        if not self.lowest_rad - outside <= angle_rad <= self.highest_rad + outside:
+            unit, lead = ("mm", ", lead_mm") if self.slides else ("deg", "")
+            found, low, high = (scale * one for one in (angle_rad, self.lowest_rad, self.highest_rad))
             raise DeviceError(
-                f"{where}: {self.name} stands at {found:.1f} deg, allowed: {ends[0]:.1f} to {ends[1]:.1f}; check its "
-                "zero, counts_per_turn, gear and reversed, or move it by hand into its angles"
+                f"{where}: {self.name} stands at {found:.1f} {unit}, allowed: {low:.1f} to {high:.1f}; check its "
+                f"zero, counts_per_turn, gear{lead} and reversed, or move it by hand into its range"
             )

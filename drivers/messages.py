@@ -100,6 +100,8 @@ class JointSample(msgspec.Struct, frozen=True, gc=False):
         acknowledged_ns: t_ns of the newest command that the servos have confirmed, -1 before the first.
         stopped_ns: when the last byte of the last controller's stop was sent, for the newest cut after
             they ran [ns]; -1 while they run, and before.
+        current_A: newest current of each joint's motor [A], either sign; NaN before the first reading; empty where
+            they are not measured.
     """
 
     sequence: int
@@ -107,6 +109,7 @@ class JointSample(msgspec.Struct, frozen=True, gc=False):
     angle_rad: tuple[float, ...]
     acknowledged_ns: int
     stopped_ns: int = -1
+    current_A: tuple[float, ...] = ()
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):

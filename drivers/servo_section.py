@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
@@ -24,6 +25,9 @@ class ServoJointSection(Section):
 
     counts_per_turn: CountsPerTurn | None = Field(None, description="as devices.servos.counts_per_turn; null: that")
     gear: Gear | None = Field(None, description="as devices.servos.gear; null: that")
+    lead_mm: float | None = Field(
+        None, ge=0.01, le=1000, description="of a joint that slides: its way in a turn of what gear drives, a spindle"
+    )
     zero: int | None = Field(
         None, ge=-(2**31), le=2**31 - 1, description="count of an absolute encoder at the joint's angle 0"
     )
@@ -57,9 +61,12 @@ class CountedServosSection(ServosSection):
         joint = rig.servos[place]
         one = self._one(joint.name)
         absolute = self.encoder == "absolute"
+        gear = one.gear or self.gear
+        if joint.slides:  # a turn is then 2 pi metres
+            gear *= 2e3 * math.pi / (one.lead_mm or 1.0)
         return JointScale(
             name=joint.name,
-            counts_per_turn=(one.counts_per_turn or self.counts_per_turn) * (one.gear or self.gear),
+            counts_per_turn=(one.counts_per_turn or self.counts_per_turn) * gear,
             sign=-1 if joint.name in self.reversed else 1,
             absolute=absolute,
             zero=(one.zero or 0) if absolute else HOME,
@@ -68,7 +75,8 @@ class CountedServosSection(ServosSection):
             rate_radps=joint.rate_radps,
             acceleration_radps2=joint.acceleration_radps2,
             start_rad=joint.start_rad if self.start else None,
-            gear=one.gear or self.gear,
+            gear=gear,
+            slides=joint.slides,
         )
 
     def _one(self, name: str) -> ServoJointSection:
@@ -98,6 +106,11 @@ class CountedServosSection(ServosSection):
                 found = f"a zero of {name}" if given else f"no zero of {name}"
                 allowed = f"the count at angle 0 with encoder: absolute; none with incremental, whose zero is {HOME}"
                 yield Problem(f"{_KEY}.joints", found, allowed, (f"{_KEY}.encoder",))
+        for joint in rig.servos:
+            if joint.slides is not (self._one(joint.name).lead_mm is not None):
+                found = f"{'no lead_mm' if joint.slides else 'lead_mm'} of {joint.name}"
+                allowed = "lead_mm of each joint that slides [mm in a turn of its spindle], and of no other"
+                yield Problem(f"{_KEY}.joints", found, allowed, ("servos",))
         for scale in self.scales(rig) if not absolute else ():
             most = max(abs(end - scale.zero) for end in scale.ends)
             if most > KNOWN_WITHIN:

@@ -11,8 +11,8 @@ import math
 from typing import NamedTuple
 
 # Codes of the ranges that each tick asks for: a kernel passes them on as numbers.
-WITHIN, SINKAGE, DEPTH, LIFTED, STOPPED, TILT, LOADS, TRAVEL, SPEED, ROTATION, EDGE = range(11)
-CODES = 11
+WITHIN, SINKAGE, DEPTH, LIFTED, STOPPED, TILT, LOADS, TRAVEL, SPEED, ROTATION, EDGE, SLID = range(12)
+CODES = 12
 # The deviation of the wheels' loads from the weight is averaged over this time [s].
 LOADS_OVER_S = 0.25
 # A rover whose wheels and body are slower stands: then arming judges it, not the tick [rad/s], [m/s].
@@ -123,6 +123,11 @@ VALIDITIES = {
             EDGE, "way of a wheel beyond the edge of the scan", 0.0, "m", 0.0,
             "on `ground.kind` scan. Beyond its edge nothing is known of the ground",
             ("ground.scan.file", "ground.scan.start_m", "ground.scan.heading_deg"),
+        ),
+        Validity(
+            SLID, "way of a joint that slides beyond its stop", 0.0, "mm", 0.25,
+            "of the suspension, as of a joint that turns",
+            ("rover.drawbar", "ground.wheel_height_m", "ground.roll_deg"),
         ),
     )
 }  # fmt: skip

@@ -129,7 +129,7 @@ def _grouser_hits(offset_deg: float) -> tuple[np.ndarray, np.ndarray]:
     vehicle = vehicle._replace(
         obstacle=vehicle.obstacle._replace(foot=vehicle.obstacle.foot - nearer), gravity=np.zeros(3)
     )
-    state.q[2], state.v[0] = rig.grouser_height, config.trial.speed_mps
+    state.q[2], state.v[0] = rig.grouser_heights[0], config.trial.speed_mps
     state.v[5 + rover.chain.wheel_body] = config.trial.speed_mps / (config.rover.wheel_radius_m * (1.0 - given["slip"]))
     dt, force = 2e-5, []
     for _ in range(2000):

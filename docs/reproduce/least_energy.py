@@ -1,12 +1,11 @@
 """Energy of Juno's drive from one side of a mound to the other: straight over it, and on the way of least energy.
 
 Each way is planned by `hil.analysis.path_energy` and then driven by the simulated rover, which steers by its own place;
-its motors' energy is beside the planned one. `--write` writes the table of the page.
+its motors' energy is beside the planned one. The table of the page is written.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from dataclasses import replace
@@ -22,13 +21,17 @@ from models.terrain import HeightMap, make_height_map
 from models.terrain.least_cost import Way, least_cost, way_along
 from models.vehicle import Scene, run_bound
 
-ROOT = Path(__file__).parents[2]
-PAGE = "docs/reproduce/uneven-ground.md"
-BEGIN, END = "<!-- least_energy -->", "<!-- end of least_energy -->"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
+from outputs import outputs
+
+PAGE, NAME = "docs/reproduce/uneven-ground.md", "least_energy"
+HEAD = ("way", "length", "planned", "driven", "driven over planned")
 # The mound of tools/make_mound.py, on ground that is wide enough to go round it [m].
 PLACE_M, HEIGHT_M, WIDTH_M = (3.0, 0.1), 0.5, 0.9
 START_M, GOAL_M = (0.0, 0.0), (6.0, 0.0)
-SPEED_MPS, AHEAD_M, TURN_PER_RAD = 0.2, 0.7, 0.8
+# It steers towards a place of the way that is so far ahead of it. With one side faster and the other slower by a share
+# of the speed, Juno's curvature is CURVATURE_PM times that share (computed: an arc on level ground).
+SPEED_MPS, AHEAD_M, CURVATURE_PM, MOST_SHARE = 0.2, 1.0, 1.09, 0.5
 TICK_S, STEP_S, LONGEST_S = 0.02, 2e-4, 240.0
 
 
@@ -61,7 +64,8 @@ def driven(way: Way) -> tuple[float, float, float]:
         x, y, z, w = state.q[3:7]
         heading = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
         off = math.remainder(math.atan2(aim[1], aim[0]) - heading, 2.0 * math.pi)
-        turn = min(max(TURN_PER_RAD * off, -0.6), 0.6)
+        share = 2.0 * math.sin(off) / AHEAD_M / CURVATURE_PM
+        turn = min(max(share, -MOST_SHARE), MOST_SHARE)
         state.drives.set_speed[:] = SPEED_MPS / radius * (1.0 - side * turn)
         run_bound(bound, steps, STEP_S)
         power = state.drives.torque[motors] * state.v[speeds]
@@ -82,38 +86,32 @@ def _fine(way: Way) -> np.ndarray:
 def ways() -> dict[str, Way]:
     """Straight, and of least energy."""
     relief, rover = mound(), traverse_of(load_config("sim_scan"))
+    free = least_cost(relief, rover._replace(turn=0.0), START_M, GOAL_M)
+    free = way_along(relief, rover, free.places, heading=0.0)
     return {
-        "straight over the mound": way_along(relief, rover, np.array([START_M, GOAL_M])),
-        "of least energy": least_cost(relief, rover, START_M, GOAL_M),
+        "straight over the mound": way_along(relief, rover, np.array([START_M, GOAL_M]), heading=0.0),
+        "of least energy if turns were free": free,
+        "of least energy": least_cost(relief, rover, START_M, GOAL_M, heading=0.0),
     }
 
 
-def table() -> str:
-    """Planned and driven, of both ways."""
-    rows = ["| way | length | planned | driven | driven over planned |", "|---|---|---|---|---|"]
+def rows() -> list[tuple[str, ...]]:
+    """Planned and driven, of all ways."""
+    made: list[tuple[str, ...]] = []
     for name, way in ways().items():
         try:
             energy = driven(way)[0]
-            cells = f"{energy / 1e3:.1f} kJ | {energy / way.cost:.2f}"
+            cells = (f"{energy / 1e3:.1f} kJ", f"{energy / way.cost:.2f}")
         except RuntimeError:
-            cells = "it does not get there | -"
-        rows.append(f"| {name} | {way.length:.2f} m | {way.cost / 1e3:.1f} kJ | {cells} |")
-    return "\n".join(rows)
+            cells = ("it does not get there", "-")
+        made.append((name, f"{way.length:.2f} m", f"{way.cost / 1e3:.1f} kJ", *cells))
+    return made
 
 
-def main(arguments: list[str]) -> int:
-    """Print the table, or write it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true")
-    asked = parser.parse_args(arguments)
-    rows = table()
-    print(rows)
-    if asked.write:
-        page = ROOT / PAGE
-        before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-        page.write_text(f"{before}{BEGIN}\n{rows}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
-    return 0
+def main() -> None:
+    """Write the table."""
+    outputs(__doc__).table(PAGE, NAME, HEAD, rows())
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

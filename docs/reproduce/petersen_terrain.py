@@ -2,12 +2,11 @@
 
 There is no published scan, prism or torque, so the experiment is a simulated one: another rover of the same kind
 (masses and soil as a spread makes them, ground without the scanner's noise), driven by 45 % throttle. The two
-simulations know the scan and the nominal soil only. `--write` writes the page's table and its picture.
+simulations know the scan and the nominal soil only. The page's table and its picture are written.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from dataclasses import replace
@@ -29,9 +28,11 @@ from models.rover.rover import Rover
 from models.terrain import make_height_map
 from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
 
-ROOT = Path(__file__).parents[2]
-PAGE, PICTURE = "docs/reproduce/uneven-ground.md", "docs/images/reproduce_terrain.png"
-BEGIN, END = "<!-- petersen_terrain -->", "<!-- end of petersen_terrain -->"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
+from outputs import outputs
+
+PAGE, NAME, PICTURE = "docs/reproduce/uneven-ground.md", "petersen_terrain", "reproduce_terrain.png"
+HEAD = ("quoted (6.3)", "ours", "difference", "why")
 SEED, LENGTH_S, TICK_S, STEP_S = 1, 26.0, 0.01, 2e-4
 SAMPLES = round(LENGTH_S / TICK_S)
 THROTTLE = 0.45
@@ -275,7 +276,7 @@ def numbers(one: Drive, truth: Drive) -> Numbers:
     )
 
 
-def draw(truth: Drive, spin: Drive, speed: Drive, wanted: FloatArray, path: Path) -> None:
+def draw(truth: Drive, spin: Drive, speed: Drive, wanted: FloatArray) -> Figure:
     """Way, speed, spins, torques and the prism's speed over time; the experiment is grey."""
     figure = Figure((11.0, 8.0))
     panels = figure.subplots(3, 2, sharex=True).ravel()
@@ -310,14 +311,14 @@ def draw(truth: Drive, spin: Drive, speed: Drive, wanted: FloatArray, path: Path
         panel.set_xlabel("time [s]")
     panels[1].legend(fontsize=8)
     figure.tight_layout()
-    figure.savefig(path, dpi=90)
+    return figure
 
 
-def table(a: Numbers, b: Numbers, truth: Drive, first: float) -> list[str]:
+def table(a: Numbers, b: Numbers, truth: Drive, first: float) -> list[tuple[str, ...]]:
     """Rows: quoted, ours, difference, why; `first` is the speed at the start, over that of the experiment [m/s]."""
     apart = float(np.abs(smooth(truth.torque[:, :1] - truth.torque[:, 1:])[300:]).max())
     level, spin = float(truth.torque[300:].mean()), truth.spin[300:].mean()
-    rows = [
+    return [
         (
             "the simulated rover starts in motion, the real one at rest",
             f"{first:+.3f} m/s in the first 10 ms",
@@ -368,33 +369,19 @@ def table(a: Numbers, b: Numbers, truth: Drive, first: float) -> list[str]:
             "the controlled value",
         ),
     ]
-    head = ["| quoted (6.3) | ours | difference | why |", "|---|---|---|---|"]
-    return head + [f"| {' | '.join(row)} |" for row in rows]
 
 
-def main(arguments: list[str]) -> int:
-    """Print the table, or write it and the picture."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--out", type=Path, default=ROOT)
-    asked = parser.parse_args(arguments)
+def main() -> None:
+    """Write the table and the picture."""
+    out = outputs(__doc__)
     truth = experiment()
     spin, wanted = measured_of(truth)
     begin = float(truth.torque[round(STARTS_S / TICK_S)].mean())
     a_drive, b_drive = following_spin(spin, begin), following_speed(wanted, spin, begin)
     first = float(a_drive.speed[0] - truth.speed[0])
-    rows = "\n".join(table(numbers(a_drive, truth), numbers(b_drive, truth), truth, first))
-    print(rows)
-    if asked.write:
-        picture = asked.out / PICTURE
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        draw(truth, a_drive, b_drive, wanted, picture)
-        before, _, rest = (ROOT / PAGE).read_text(encoding="utf-8").partition(BEGIN)
-        page = asked.out / PAGE
-        page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(f"{before}{BEGIN}\n{rows}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
-    return 0
+    out.table(PAGE, NAME, HEAD, table(numbers(a_drive, truth), numbers(b_drive, truth), truth, first))
+    out.picture(draw(truth, a_drive, b_drive, wanted), PICTURE, dpi=90)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -2,12 +2,11 @@
 
 Each ground is a scan of waves 0.8 to 3 m long with a standard deviation of 15 mm. The RCP of sim_normal_force drags its
 sled over it once in each mode, with one simulated rig for all; the gain is the difference on the same ground. Runs are
-spread over processes. `--write` writes the table of the page.
+spread over processes, about ten minutes with two of them; the table of docs/reproduce/uneven-ground.md is written.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -19,9 +18,11 @@ from scipy.stats import t as student
 
 import hil
 
-ROOT = Path(__file__).parents[2]
-PAGE = "docs/reproduce/uneven-ground.md"
-BEGIN, END = "<!-- rough_ground -->", "<!-- end of rough_ground -->"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
+from outputs import outputs
+
+PAGE, NAME = "docs/reproduce/uneven-ground.md", "rough_ground"
+HEAD = ("wheel loads", "slip", "less than passive, paired", "grounds with less")
 GROUNDS, MODES = 20, ("passive", "uniform", "max_traction")
 WAVES, LONGEST_M, SHORTEST_M, UNEVEN_M = 12, 3.0, 0.8, 0.015
 AHEAD_M, ACROSS_M, SPACING_M = (-1.4, 2.6), (-1.2, 1.2), 0.05
@@ -67,9 +68,9 @@ def slips(grounds: int, folder: Path) -> np.ndarray:
     return np.array([row["slip"] for row in runs.rows], float).reshape(grounds, len(MODES))
 
 
-def table(found: np.ndarray) -> str:
+def rows(found: np.ndarray) -> list[tuple[str, ...]]:
     """Slip of each mode, and its gain over passive with a 95 % interval of the mean (Student, paired)."""
-    rows = ["| wheel loads | slip | less than passive, paired | grounds with less |", "|---|---|---|---|"]
+    made: list[tuple[str, ...]] = []
     for mode, slip in zip(MODES, found.T, strict=True):
         gain = found[:, 0] - slip
         half = student.ppf(0.975, len(gain) - 1) * gain.std(ddof=1) / np.sqrt(len(gain))
@@ -78,25 +79,16 @@ def table(found: np.ndarray) -> str:
             if mode == "passive"
             else (f"{gain.mean():.4f} +- {half:.4f}", f"{int((gain > 0).sum())} of {len(gain)}")
         )
-        rows.append(f"| {mode} | {slip.mean():.4f} | {cells[0]} | {cells[1]} |")
-    return "\n".join(rows)
+        made.append((mode, f"{slip.mean():.4f}", *cells))
+    return made
 
 
-def main(arguments: list[str]) -> int:
-    """Print the table, or write it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--grounds", type=int, default=GROUNDS)
-    asked = parser.parse_args(arguments)
+def main() -> None:
+    """Write the table; with --quick of two grounds."""
+    out = outputs(__doc__)
     with tempfile.TemporaryDirectory() as folder:
-        rows = table(slips(asked.grounds, Path(folder)))
-    print(rows)
-    if asked.write:
-        page = ROOT / PAGE
-        before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-        page.write_text(f"{before}{BEGIN}\n{rows}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
-    return 0
+        out.table(PAGE, NAME, HEAD, rows(slips(len(out.some(range(GROUNDS))), Path(folder))))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -168,7 +168,7 @@ def _simulated(chapter: str, keys: Mapping[str, Any], driven: bool, weight: bool
     rover, vehicle, state = rig.build() if weight else rig.assemble()
     if not weight:  # it does not sink in either: it starts on the ground's surface
         vehicle = vehicle._replace(gravity=np.zeros(3))
-        state.q[2], state.v[0] = rig.grouser_height, config.trial.speed_mps
+        state.q[2], state.v[0] = rig.grouser_heights[0], config.trial.speed_mps
     vehicle = vehicle._replace(obstacle=_touching(vehicle.obstacle, rover, state))
     energy = _energy(config, rover, state)
     if driven:

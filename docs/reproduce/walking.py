@@ -1,23 +1,19 @@
-"""MacMahon 2016, 2.1, 4.1 and 4.2: walking against driving, T_c over the walking angle. Writes its page and picture.
+"""MacMahon 2016, 2.1, 4.1 and 4.2: walking against driving, T_c over the walking angle, and what a posture buys.
 
-`--quick --out DIR` computes a few points of each into a folder of their own.
+Writes the tables of docs/reproduce/walking.md, and its picture.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from string import Template
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.optimize import brentq
 from scipy.stats import t as student
 
@@ -34,16 +30,23 @@ from models.plant.motion_history import turns
 from models.rover import ParametricParameters, Rover
 from models.wheel import RigidWheel
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(Path(__file__).resolve().parents[1] / "figures"))
+from outputs import Outputs, outputs
+
 PAGE = "docs/reproduce/walking.md"
 # Petersen 2012, Table 3.1, and Table 6.3: the softest of his soils.
-SOILS = {
-    "dry sand": [],
-    "soft soil": ["soil.stiffness=1.47e5", "soil.exponent=0.533", "soil.rebound=0.0834", "soil.slip_modulus=0.794"],
+_SOFT = {"soil.stiffness": 1.47e5, "soil.exponent": 0.533, "soil.rebound": 0.0834, "soil.slip_modulus": 0.794}
+# Over sinkage: the softest soil with its stiffness times these.
+_STIFFER = (16.0, 4.0, 2.0, 0.5, 0.25)
+SOILS: dict[str, dict[str, float]] = {"dry sand": {}, "soft soil": _SOFT} | {
+    f"soft soil, {times:g} times as stiff": {**_SOFT, "soil.stiffness": times * _SOFT["soil.stiffness"]}
+    for times in _STIFFER
 }
 # Soil and its shear displacement at the limit: the rig's 1 mm, and 10 mm of loose soil.
 CASES = (("dry sand", 0.001), ("soft soil", 0.001), ("soft soil", 0.01))
 SLOPES_DEG = (0, 5, 10, 15, 20, 25, 30)
+# Slopes, and the shear displacement at the limit, of the table over sinkage.
+SINKAGE_SLOPES_DEG, SINKAGE_SHEAR_M = (0, 10), 0.01
 # Of the trials in two postures.
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
 # T_c by walking angle [rad] of the parametric rover.
@@ -131,7 +134,7 @@ def config_of(way: str, soil: str, slope_deg: float, shear_m: float, *, low: boo
     """One cycle of a gait, or a drive."""
     gait = WAYS[way]
     changes: dict[str, object] = {"ground.pitch_deg": slope_deg, "soil.shear_displacement_m": shear_m}
-    changes |= {key: float(value) for key, _, value in (one.partition("=") for one in SOILS[soil])}
+    changes |= SOILS[soil]
     if low:
         changes["rover.body_com_height_m"] = LOW_M
     if gait is None:
@@ -262,7 +265,7 @@ def energies() -> list[tuple[float, float]]:
     return [(angle, energy_at(ParametricParameters(walking_angle=angle).build(), 60.0)) for angle in QUOTED_J]
 
 
-def postures(seeds: tuple[int, ...]) -> list[tuple[float, float, float, float]]:
+def postures(seeds: Sequence[int]) -> list[tuple[float, float, float, float]]:
     """Of each seed: peak force [N] and T_c [J] of a trial at 60 degrees as started, and in the posture of least T_c."""
     found = []
     for seed in seeds:
@@ -282,9 +285,7 @@ def postures(seeds: tuple[int, ...]) -> list[tuple[float, float, float, float]]:
 
 
 def _ratio(values: list[float]) -> str:
-    """Mean and half-width of its 95 % interval, Student's t; none: -."""
-    if not values:
-        return "-"
+    """Mean and half-width of its 95 % interval, Student's t."""
     mean = float(np.mean(values))
     if len(values) < 2:
         return f"{mean:.3f}"
@@ -292,18 +293,10 @@ def _ratio(values: list[float]) -> str:
     return f"{mean:.3f} +- {half:.3f}"
 
 
-def _means(rows: list[tuple[float, ...]]) -> str:
-    """Mean force and T_c."""
-    if not rows:
-        return "-"
-    force, energy = np.mean(rows, axis=0)
-    return f"{force:.1f} N at {energy:.3f} J"
-
-
 Runs = dict[tuple[str, float, float, bool], tuple[Standing, dict[str, Gone]]]
 
 
-def study(slopes: tuple[float, ...], cases: tuple[tuple[str, float], ...]) -> Runs:
+def study(slopes: Sequence[int], cases: Sequence[tuple[str, float]]) -> Runs:
     """All runs: by soil, shear displacement, slope, and whether the body's centre of mass is low."""
     found: Runs = {}
     for soil, shear_m in cases:
@@ -339,7 +332,7 @@ def tables(found: Runs) -> list[str]:
         rows = {key: value for key, value in found.items() if key[:2] == (soil, shear_m)}
         at_rest = next(iter(rows.values()))[1]["driving"]
         sunk = "" if at_rest.tips else f", sinkage {1e3 * at_rest.sinkage_m:.0f} mm"
-        lines += ["", f"### {soil.capitalize()}, shear displacement {1e3 * shear_m:g} mm{sunk}"]
+        lines += [*[""][: len(lines)], f"### {soil.capitalize()}, shear displacement {1e3 * shear_m:g} mm{sunk}"]
         heads = ["slope [deg]", "driving", "closed form"]
         for way in list(WAYS)[1:]:
             heads += [way, *(["closed form", "shear, held"] if way in PHASES else [])]
@@ -367,39 +360,36 @@ def tables(found: Runs) -> list[str]:
     return lines
 
 
-def page_of(found: Runs, angles: list[tuple[float, float]], trials: list[tuple[float, float, float, float]]) -> str:
-    """The page: walking.txt with the numbers."""
-    quoted = [
-        f"| T_c at 60 deg, 0.07 m/s, walking angle {angle:g} rad | {QUOTED_J[angle]:.3f} J | {ours:.4f} J "
-        f"| {ours - QUOTED_J[angle]:+.4f} J | rounding |"
-        for angle, ours in angles
-    ]
-    peaks, energy = [row[2] / row[0] for row in trials], [row[3] / row[1] for row in trials]
-    numbers = {
-        "seeds": str(len(trials)),
-        "started": _means([row[:2] for row in trials]),
-        "least": _means([row[2:] for row in trials]),
-        "peak_ratio": _ratio(peaks),
-        "energy_ratio": _ratio(energy),
-        "root": f"{math.sqrt(float(np.mean(energy))):.3f}" if energy else "-",
-        "quoted": "\n".join(quoted),
-        "tables": "\n".join(tables(found)),
-        "speed": f"{DRIVE_MPS:g}",
-        "ramp": f"{RAMP_S:g}",
-        "stall": f"{SERVO_STALL:g}",
-        "low": f"{LOW_M:g}",
-    }
-    text = (Path(__file__).parent / "walking.txt").read_text(encoding="utf-8")
-    if not trials:  # they take most of the time
-        before, _, rest = text.partition("## What a posture buys")
-        text = before + "## What is compared" + rest.partition("## What is compared")[2]
-    return Template(text).substitute(numbers)
+def over_sinkage(slopes: Sequence[int], soils: Sequence[str]) -> list[list[str]]:
+    """Rows of walking against driving on soils from stiff to soft."""
+    rows = []
+    for slope in slopes:
+        for soil in soils:
+            runs = {way: go(way, soil, slope, SINKAGE_SHEAR_M) for way in WAYS}
+            drive, standing = runs["driving"], Standing(soil, slope, SINKAGE_SHEAR_M)
+            rows.append([f"{slope}", f"{SOILS[soil]['soil.stiffness']:.3g}", f"{1e3 * drive.sinkage_m:.0f}"])
+            rows[-1] += [_part(gone) for gone in runs.values()]
+            rows[-1] += [_equal(gone, drive, "mechanical_J") for way, gone in runs.items() if way != "driving"]
+            rows[-1] += [f"{max(map(standing.held, phases)):.2f}" for phases in PHASES.values()]
+    return rows
 
 
-def draw(found: Runs, path: Path) -> None:
+def posture_rows(trials: Sequence[tuple[float, float, float, float]]) -> list[list[str]]:
+    """Peak force and T_c as started, in the posture of least T_c, and their ratio."""
+    rows = []
+    for name, unit, began, least in (("T_c", "J", 1, 3), ("peak force", "N", 0, 2)):
+        digits = ".3f" if unit == "J" else ".1f"
+        means = [f"{np.mean([row[column] for row in trials]):{digits}} {unit}" for column in (began, least)]
+        rows.append([name, *means, _ratio([row[least] / row[began] for row in trials])])
+    root = math.sqrt(float(np.mean([row[3] / row[1] for row in trials])))
+    return [*rows, ["peak force of a linear contact, by the root of T_c", "", "", f"{root:.3f}"]]
+
+
+def draw(found: Runs) -> Figure:
     """Advance over slope, a panel a soil."""
     cases = list(dict.fromkeys((key[0], key[1]) for key in found))
-    figure, axes = plt.subplots(1, len(cases), figsize=(4.2 * len(cases), 3.6), layout="constrained", squeeze=False)
+    figure = Figure(figsize=(4.2 * len(cases), 3.6), layout="constrained")
+    axes = figure.subplots(1, len(cases), squeeze=False)
     styles = {
         "driving": ("black", "o-"),
         "inch-worm, holding": ("#004488", "s-"),
@@ -422,28 +412,32 @@ def draw(found: Runs, path: Path) -> None:
         panel.grid(color="#e4e4e4")
     axes[0, 0].set_ylabel("advance, part of what is wanted")
     axes[0, 0].legend(fontsize=7.5, frameon=False, loc="lower left")
-    figure.savefig(path, dpi=110, metadata={"Software": None})
-    plt.close(figure)
+    return figure
 
 
-def main(arguments: list[str]) -> int:
-    """Write everything."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--out", type=Path, default=ROOT)
-    asked = parser.parse_args(arguments)
-    if asked.quick and asked.out == ROOT:
-        parser.error("--quick needs --out")
-    images = asked.out / "docs" / "images"
-    images.mkdir(parents=True, exist_ok=True)
-    found = study((10,), CASES[1:2]) if asked.quick else study(SLOPES_DEG, CASES)
-    draw(found, images / "reproduce_walking.png")
-    page = asked.out / PAGE
-    page.parent.mkdir(parents=True, exist_ok=True)
-    seeds = () if asked.quick else SEEDS
-    page.write_text(page_of(found, energies(), postures(seeds)), encoding="utf-8")
-    return 0
+def write(out: Outputs) -> None:
+    """Everything; quick: one slope of one soil, the softest soil of all, and no trials."""
+    quoted = [
+        [f"T_c at 60 deg, 0.07 m/s, walking angle {angle:g} rad", f"{QUOTED_J[angle]:.3f} J", f"{ours:.4f} J",
+         f"{ours - QUOTED_J[angle]:+.4f} J", "rounding"]
+        for angle, ours in energies()
+    ]  # fmt: skip
+    out.table(PAGE, "T_c", ("quantity", "quoted", "ours", "difference", "why"), quoted)
+    found = study((10,), CASES[1:2]) if out.quick else study(SLOPES_DEG, CASES)
+    out.put(PAGE, "slopes", "\n".join(tables(found)))
+    soils = sorted((soil for soil in SOILS if SOILS[soil]), key=lambda soil: -SOILS[soil]["soil.stiffness"])
+    ways = list(WAYS)[1:]
+    head = ["slope [deg]", "stiffness", "sinkage [mm]", *WAYS]
+    head += [f"{way}, advance over driving" for way in ways] + [f"{way}, shear, held" for way in PHASES]
+    out.table(
+        PAGE, "sinkage", head, over_sinkage(SINKAGE_SLOPES_DEG[:1], soils[-1:]) if out.quick
+        else over_sinkage(SINKAGE_SLOPES_DEG, soils),
+    )  # fmt: skip
+    out.picture(draw(found), "reproduce_walking.png")
+    if not out.quick:  # a trial takes ten seconds
+        head = ["mean over seeds", "as started", "posture of least T_c", "ratio, with the 95 % interval of its mean"]
+        out.table(PAGE, "posture", head, posture_rows(postures(SEEDS)))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    write(outputs(__doc__))

@@ -19,6 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.spatial.transform import Rotation
 from xu_dynamics import REAL_WHEEL, Row, contact, recursion
+from xu_runs import runs
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
@@ -312,7 +313,8 @@ Written by `python docs/reproduce/xu.py`. The paper's text was at hand, its curv
 prose. Printed are body and wheel (127 kg with 40 kg m^2, 3.674 kg with 2 kg m^2 about each axis), gravity (3.72
 m/s^2), 500 steps of 10 ms and the start. Sizes, soil, ground, the arc (radius 2.5 m, to port) and the gains are
 assumptions, those of the config `sim_xu`; steers are held by servos, main arms are locked and secondary arms turn
-freely, except where they are driven.
+freely, except where they are driven. Rows *as a rig run* are `hil run sim_xu` with its three tables, from the record:
+angles as set and as measured, the rest by the rover twin.
 
 | figure | quoted | ours | difference | why |
 |---|---|---|---|---|
@@ -353,7 +355,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     rows, run_ = figures()
     recursive, cost = recursion(timed=not given.quick)
-    rows += [*motions(), *recursive, *contact()]
+    rows += [*motions(), *(() if given.quick else runs()), *recursive, *contact()]
     draw(run_, given.out / PICTURE)
     (given.out / PAGE).parent.mkdir(parents=True, exist_ok=True)
     (given.out / PAGE).write_text(page_of(rows, cost), encoding="utf-8")

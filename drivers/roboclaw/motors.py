@@ -32,6 +32,10 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
     time-outs fed. After `open`, and after any failure, the motors are cut until a cut and then a running command
     have been written.
 
+    Transactions come in rounds: all controllers are set, then read. A round begins when it is due and the last one is
+    done: where that takes longer than a period, there are fewer rounds. A sample is two rounds old at most when the
+    next one replaces it. Between two of these transactions at most one asks for status or slow state.
+
     A confirmation of this protocol is one byte that does not name its request: a very late one counts for the next
     setting. Commands are repeated, so this is corrected within a period.
 
@@ -97,6 +101,7 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
         self._status = itertools.cycle(self._units)
         self._slow = itertools.cycle(itertools.product(self._units, SLOW))
         self._due_ns = self._status_due_ns = self._slow_due_ns = 0
+        self._asked_state = False  # by the transaction before
         self._round_ns = self._sampled_ns = -1
         self._rounds: deque[int] = deque(maxlen=RATE_OVER)
         self._fresh: Sample | None = None
@@ -192,24 +197,28 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
     def _step(self, now_ns: int) -> None:
         if self._ran and not self._cut:
             self._refuse_after_silence(now_ns)
-        if not self._stops and now_ns >= self._due_ns:
+        over = not (self._stops or self._to_set or self._to_read)
+        slow = over and now_ns >= self._slow_due_ns and not self._asked_state
+        if over and not slow and now_ns >= self._due_ns:
             self._begin_round(now_ns)
         if self._stops:
             self._stop_next()
         elif self._to_set:
             self._set(self._to_set.popleft())
-        elif now_ns >= self._status_due_ns:
-            self._status_due_ns = now_ns + self._status_period_ns
+        elif slow:
+            self._asked_state, self._slow_due_ns = True, now_ns + self._slow_period_ns
+            Unit.ask_slowly(*next(self._slow))
+            return
+        elif now_ns >= self._status_due_ns and not self._asked_state:
+            self._asked_state, self._status_due_ns = True, now_ns + self._status_period_ns
             next(self._status).ask_slowly(CommandCode.STATUS)
+            return
         elif self._to_read:
             self._read(*self._to_read.popleft())
-        elif now_ns >= self._slow_due_ns:
-            self._slow_due_ns = now_ns + self._slow_period_ns
-            unit, command = next(self._slow)
-            unit.ask_slowly(command)
         else:
             due_ns = min(self._due_ns, self._status_due_ns, self._slow_due_ns)
             self._host.rest(min(max(due_ns - now_ns, 0) * 1e-9, SLICE_S))
+        self._asked_state = False
 
     def _fail(self) -> None:
         """Cut, and stay cut until a cut and then a running command are written."""
@@ -234,15 +243,14 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
             self._publish()
 
     def _begin_round(self, now_ns: int) -> None:
-        """Schedule set-points, or the repeated stop, and readings, unless those of the last round are under way."""
+        """Schedule set-points, or the repeated stop, and readings."""
         self._due_ns = max(self._due_ns + self._period_ns, now_ns)
         if self._cut:
             self._stops.begin()
         else:
             self._to_set = deque(self._units)
-        if not self._to_read:
-            self._round_ns = -1
-            self._to_read = deque(itertools.product(self._units, self.settings.readings))
+        self._round_ns = -1
+        self._to_read = deque(itertools.product(self._units, self.settings.readings))
 
     def _refuse_after_silence(self, now_ns: int) -> None:
         """Raises LinkLostError: a controller has stopped by itself, and our next set-point would start it again."""

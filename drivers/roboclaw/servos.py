@@ -10,6 +10,7 @@ from __future__ import annotations
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError
 from drivers.messages import JointCommand, JointSample
+from drivers.power import power_sample
 from drivers.roboclaw import protocol
 from drivers.roboclaw.motors import RoboClawMotors
 from drivers.roboclaw.protocol import CommandCode, PositionPid
@@ -60,7 +61,8 @@ class RoboClawServos(RoboClawMotors[JointCommand, JointSample]):
             self._angle[joint] = self._joints[joint].check_known(count, unit.where)
 
     def _sample(self, sequence: int, t_ns: int, confirmed_ns: int, stopped_ns: int) -> JointSample:
-        return JointSample(sequence, t_ns, tuple(self._angle), confirmed_ns, stopped_ns)
+        currents_A = power_sample(unit.power() for unit in self._units).current_A
+        return JointSample(sequence, t_ns, tuple(self._angle), confirmed_ns, stopped_ns, currents_A)
 
     def _set_up(self, unit: Unit) -> None:
         """Check encoders and position loops, set the ends of the positions, and find out where the joints stand."""

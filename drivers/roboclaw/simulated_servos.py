@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drivers.joint_scale import JointScale
@@ -13,9 +13,10 @@ from drivers.roboclaw.settings import RoboClawControllerSettings
 from drivers.roboclaw.simulated import ControllersOnBus, SimMotor
 from drivers.sim.protocol.plant_ports import Servos
 from drivers.sim.protocol.position_profile import PositionProfile
+from drivers.sim.protocol.servo_faults import FaultyServos
 
-# Supply of simulated servos [V], and their current [A]: the plant does not know them. Assumptions.
-SUPPLY_V, CURRENT_A = 24.0, 0.0
+# Supply of simulated servos [V]: the plant does not know it. An assumption.
+SUPPLY_V = 24.0
 # A tuned position loop at power-up, as stored in the controller: gains in 1/1024, and no ends.
 TUNED = PositionPid(204_800, 0, 0, 0, 2, -(2**31), 2**31 - 1)
 
@@ -59,8 +60,10 @@ class SimServo(SimMotor):
         return 0.0 if self._joint is None else self._servos.speed_radps(self._joint) * self._counts_per_rad
 
     def current_A(self) -> float:
-        """See SimMotor."""
-        return CURRENT_A
+        """See SimMotor; 0 with the output off."""
+        if self._joint is None or not self.running:
+            return 0.0
+        return math.copysign(1.0, self._counts_per_rad) * self._servos.current_A(self._joint)
 
     def supply_V(self) -> float:
         """See SimMotor."""
@@ -119,14 +122,19 @@ class SimServo(SimMotor):
 
 
 class RoboClawServoBus(ControllersOnBus):
-    """Controllers of driven joints on one bus.
+    """Controllers of driven joints on one bus, with faults of its own.
 
     Args:
         servos: that they drive.
         controllers: address and joints of each.
         joints: scales of all joints.
         **options: see `ControllersOnBus`.
+
+    Attributes:
+        kinds: of faults, see `FaultyServos`.
     """
+
+    kinds = FaultyServos.kinds
 
     def __init__(
         self,
@@ -135,8 +143,15 @@ class RoboClawServoBus(ControllersOnBus):
         joints: Sequence[JointScale],
         **options: Any,
     ) -> None:
+        own = [joint for controller in controllers for joint in controller.motors]
+        faulty = self._faulty = FaultyServos(servos, {joints[joint].name: joint for joint in own})
+
         def motor(joint: int | None) -> SimServo:
-            return SimServo(servos, joint, None if joint is None else joints[joint])
+            return SimServo(faulty, joint, None if joint is None else joints[joint])
 
         pairs = {controller.address: (motor(controller.m1), motor(controller.m2)) for controller in controllers}
         super().__init__(pairs, **options)
+
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
+        """See FaultyServos."""
+        self._faulty.inject_fault(kind, how)

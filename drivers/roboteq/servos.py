@@ -12,6 +12,7 @@ import math
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError
 from drivers.messages import JointCommand, JointSample
+from drivers.power import power_sample
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import RoboteqController
 from drivers.roboteq.motors import STANDING_RADPS, RoboteqMotors
@@ -85,7 +86,8 @@ class RoboteqServos(RoboteqMotors[JointCommand, JointSample]):
         for controller in self._controllers:
             for place, angle in self._angles_of(controller).items():
                 angles[place] = angle
-        return JointSample(sequence, t_ns, tuple(angles), acknowledged_ns, stopped_ns)
+        currents_A = power_sample(controller.power() for controller in self._controllers).current_A
+        return JointSample(sequence, t_ns, tuple(angles), acknowledged_ns, stopped_ns, currents_A)
 
     def _angles_of(self, controller: RoboteqController) -> dict[int, float]:
         """Angles at the counts that were read last, by joint. Raises DeviceError: the controller has lost them."""

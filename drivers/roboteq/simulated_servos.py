@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from drivers.joint_scale import JointScale
 from drivers.roboteq import protocol
@@ -11,6 +12,7 @@ from drivers.roboteq.settings import RPM
 from drivers.roboteq.simulated import SimRoboteq
 from drivers.sim.protocol.plant_ports import NEVER_NS, Servos
 from drivers.sim.protocol.position_profile import PositionProfile
+from drivers.sim.protocol.servo_faults import FaultyServos
 
 # Step of a move [ns].
 STEP_NS = 2_000_000
@@ -62,6 +64,12 @@ class SimRoboteqServo:
         speed = 0.0 if self._joint is None else self._servos.speed_radps(self._joint)
         return round(speed * self._counts_per_rad / self._shaft_counts * math.tau / RPM)
 
+    def tenths_A(self) -> int:
+        """Current of its motor [0.1 A], with the sign of the encoder; 0 with the output off."""
+        if self._joint is None or not self.holds:
+            return 0
+        return round(10.0 * math.copysign(1.0, self._counts_per_rad) * self._servos.current_A(self._joint))
+
     def go(self, count: int) -> None:
         """Go to a count as soon as the output is on."""
         self._target = count
@@ -104,7 +112,7 @@ class SimRoboteqServo:
 
 
 class RoboteqServoDevice(SimRoboteq):
-    """A controller with one joint or two on its channels.
+    """A controller with one joint or two on its channels, with faults of its own.
 
     A position is held, also by the stop of the watchdog: where the joint is at that moment. Only an emergency stop
     switches the output off. Positions are accepted during an emergency stop, and gone to when it is over.
@@ -116,10 +124,15 @@ class RoboteqServoDevice(SimRoboteq):
 
     Attributes:
         motors: both channels.
+        kinds: of faults, see `FaultyServos`.
     """
 
+    kinds = FaultyServos.kinds
+
     def __init__(self, servos: Servos, channels: Sequence[int | None], joints: Sequence[JointScale]) -> None:
-        one, two = (SimRoboteqServo(servos, joint, None if joint is None else joints[joint]) for joint in channels)
+        own = [joint for joint in channels if joint is not None]
+        faulty = self._faulty = FaultyServos(servos, {joints[joint].name: joint for joint in own})
+        one, two = (SimRoboteqServo(faulty, joint, None if joint is None else joints[joint]) for joint in channels)
         self.motors = one, two
         self._now_ns, self._was_timed_out = 0, False
         configuration = {"MMOD": [protocol.COUNT_POSITION] * 2, "EPPR": [one.pulses, two.pulses]}
@@ -128,7 +141,7 @@ class RoboteqServoDevice(SimRoboteq):
             {
                 "S": lambda: (one.rpm(), two.rpm()),
                 "C": lambda: (one.count(), two.count()),
-                "A": lambda: (0, 0),
+                "A": lambda: (one.tenths_A(), two.tenths_A()),
                 "V": lambda: (120, _SUPPLY_TENTHS_V, 4980),
             },
         )
@@ -141,6 +154,10 @@ class RoboteqServoDevice(SimRoboteq):
         self._drive()
         for motor in self.motors:
             motor.set_count(0)
+
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
+        """See FaultyServos."""
+        self._faulty.inject_fault(kind, how)
 
     def _take(self, name: str, numbers: tuple[int, ...]) -> bool:
         if len(numbers) != 2 or numbers[0] not in protocol.CHANNELS:

@@ -186,14 +186,20 @@ class SimDrives(_Actuators[DriveCommand]):
 class SimServos(_Actuators[JointCommand]):
     """Servos of the driven joints with encoders.
 
+    Args:
+        plant: the rig.
+        take: receives each command.
+        torque_per_A: of a motor, at its joint [N m/A]; None: currents are not measured.
+
     Attributes:
         stopped_ns: as of `SimDrives`.
     """
 
     name = "simulated servos"
 
-    def __init__(self, plant: Plant, take: Callable[[JointCommand], None]) -> None:
+    def __init__(self, plant: Plant, take: Callable[[JointCommand], None], torque_per_A: float | None = None) -> None:
         super().__init__(plant, take)
+        self._torque_per_A = torque_per_A
         self._ran = False
         self.stopped_ns = -1
 
@@ -209,8 +215,11 @@ class SimServos(_Actuators[JointCommand]):
         """The present angles, once for each time of the rig."""
         if not self._news():
             return None
-        angles = tuple(self._plant.servo_angle.tolist())
-        return JointSample(self._sequence, self._read_at, angles, self.acknowledged_ns, self.stopped_ns)
+        angles, currents_A = tuple(self._plant.servo_angle.tolist()), ()
+        if self._torque_per_A is not None:  # with the output off none flows from the supply
+            torques = self._plant.servo_torque * (self._ran / self._torque_per_A)
+            currents_A = tuple(torques.tolist())
+        return JointSample(self._sequence, self._read_at, angles, self.acknowledged_ns, self.stopped_ns, currents_A)
 
 
 class SimValves(_Actuators[ValveCommand]):

@@ -24,6 +24,7 @@ class InProcessRig:
         drives_delay_ns: from the write of a drive command to its effect on the axle.
         load_block_samples: samples in a block of the load channels, if the plant has any.
         power: of the drives, where they measure currents and supply voltage.
+        servo_torque_per_A: of the servos' motors [N m/A], where their currents are measured.
         instrument_delays_ns: age of a reading of each instrument of motion when it can first be read, by role.
 
     Attributes:
@@ -47,6 +48,7 @@ class InProcessRig:
         drives_delay_ns: int = 0,
         load_block_samples: int = 0,
         power: PowerModel | None = None,
+        servo_torque_per_A: float | None = None,
         instrument_delays_ns: Mapping[str, int] = {},
     ) -> None:
         self.plant = plant
@@ -62,7 +64,8 @@ class InProcessRig:
         )
         self.drives = SimDrives(plant, self._delay if drives_delay_ns else self._obey, power)
         self.valves = SimValves(plant, self._take_valve_command)
-        self.servos = SimServos(plant, self._take_joint_command) if plant.servo_angle.size else None
+        driven = plant.servo_angle.size > 0
+        self.servos = SimServos(plant, self._take_joint_command, servo_torque_per_A) if driven else None
         self._drives_delay_ns = drives_delay_ns
         self._on_the_way: deque[tuple[int, DriveCommand]] = deque()
         self.driven = self.powered = False

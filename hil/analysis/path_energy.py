@@ -2,20 +2,29 @@
 
 The energy is that of the motors at the axles, friction of the gears included. A metre costs what the rover needs in
 steady straight driving up or down that grade: all wheels bear the same load and turn at the same slip. Braking gives
-nothing back. What a turn costs is not in it.
+nothing back.
+
+A turn costs what a rover needs more whose wheels are faster on one side than on the other. On an arc of curvature c
+that is in proportion to c squared for each metre, so for each radian to c: the rover of the config drives an arc on
+level ground, by the models of the plant, and the energy of a radian is that of an arc of `TURN_RADIUS_M`. Gentler turns
+take less, sharper ones more. What a rover needs more that drives across a slope is not in it.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from hil.config.model_parameters import nominal_rig
+from models.kernels.bound import BoundArguments
 from models.rover.rover import Rover
 from models.terrain.least_cost import Traverse, Way, least_cost, way_along
+from models.vehicle import Scene, run_bound
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,9 +32,15 @@ if TYPE_CHECKING:
     from hil.config import Config
     from models.kernels.compiled import FloatArray
     from models.plant.parameters import RigParameters
+    from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, WheelForces
 
 EARTH_MPS2 = 9.81
 MOST_ROLL_DEG = 20.0
+# Radius of the arcs whose energy a turn has [m].
+TURN_RADIUS_M = 3.0
+# The arc of which that is worked out: share of the speed by which one side is faster and the other slower, speed of the
+# rims [m/s], and times [s] before and while it is measured.
+_SHARE, _SPEED_MPS, _SETTLE_S, _MEASURE_S, _TICK_S = 0.3, 0.1, 3.0, 5.0, 0.02
 # Grades of the table [rad], and the slips between which the wheels' is looked for.
 _GRADES, _SLIPS = np.radians(np.arange(-30.0, 30.5, 1.0)), (-0.95, 0.95)
 
@@ -50,27 +65,72 @@ def energy_per_metre(config: Config) -> FloatArray:
 
 
 def _of_grade(rig: RigParameters, rover: Rover, grade: float) -> float:
-    mount, wheels = rover.tree.wheels[0], len(rover.wheel_names)
-    wheel = rig.ground.wheel(mount)
+    wheels = len(rover.wheel_names)
+    each = Counter(rig.ground.wheel_of(mount) for mount in rover.tree.wheels)
     share = sum(body.mass for body in rover.tree.bodies) * EARTH_MPS2 / wheels
     load, wanted = share * math.cos(grade), share * math.sin(grade)
-    deepest = mount.radius
 
-    def sunk(slip: float) -> float:
-        return float(brentq(lambda z: float(wheel.forces(z, slip)[1]) - load, 0.0, deepest, xtol=1e-10))
+    def forces(wheel: RigidWheel | CrownedWheel | FlexibleWheel, slip: float) -> WheelForces:
+        z = float(brentq(lambda z: float(wheel.forces(z, slip)[1]) - load, 0.0, wheel.radius, xtol=1e-10))
+        return wheel.forces(z, slip)
 
     def lacks(slip: float) -> float:
-        return float(wheel.forces(sunk(slip), slip)[0]) - wanted
+        pulls = [count * float(forces(wheel, slip)[0]) for wheel, count in each.items()]
+        return math.fsum(pulls) / wheels - wanted
 
     try:
         slip = float(brentq(lacks, *_SLIPS, xtol=1e-8))
     except ValueError:  # the soil does not carry it, or not up this grade
         return math.inf
-    torque = float(wheel.forces(sunk(slip), slip)[2])
-    # rim's way over the rover's
-    turned = (1.0 / (1.0 - slip) if slip >= 0.0 else 1.0 + slip) / mount.radius
-    motors = len(rover.chain.motor_wheel)
-    return max(wheels * torque + motors * rig.drive.gear_friction, 0.0) * turned
+    # rim's way over the rover's; each wheel turns by it over its radius
+    rims = 1.0 / (1.0 - slip) if slip >= 0.0 else 1.0 + slip
+    work = [count * float(forces(wheel, slip)[2]) / wheel.radius for wheel, count in each.items()]
+    radii: list[float] = rover.chain.wheel_radius[rover.chain.motor_wheel].tolist()
+    work += [rig.drive.gear_friction / radius for radius in radii]
+    return max(math.fsum(work), 0.0) * rims
+
+
+def energy_per_radian(config: Config, radius_m: float = TURN_RADIUS_M) -> float:
+    """Energy that a turn by a radian adds to a drive on level ground [J/rad], by the speeds of both sides alone.
+
+    Args:
+        config: with soil.
+        radius_m: of the arc [m].
+    """
+    nominal = nominal_rig(config)
+    ground = replace(nominal.ground, relief=None, pitch=0.0, roll=0.0, regions=())
+    level = replace(nominal, obstacle=None, ground=ground)
+    straight_J, length_m, _ = _arc(level, 0.0)
+    arc_J, way_m, turned = _arc(level, _SHARE)
+    curvature = turned / way_m
+    return max((arc_J - straight_J / length_m * way_m) / turned, 0.0) / (radius_m * curvature)
+
+
+def _arc(rig: RigParameters, share: float) -> tuple[float, float, float]:
+    """Energy of the motors [J], way [m] and turned angle [rad] of an arc to port."""
+    rover, vehicle, state = rig.build()
+    motors = vehicle.chain.motor_wheel
+    speeds = 5 + vehicle.chain.wheel_body[motors]
+    to_port = np.sign(rover.wheel_positions(rover.neutral())[:, 1])
+    state.drives.cut[:] = 0.0
+    state.drives.set_speed[:] = _SPEED_MPS / vehicle.chain.wheel_radius * (1.0 - share * to_port)
+    bound, step_s = BoundArguments(Scene(vehicle, state)), rig.substep_ns * 1e-9
+    energy = way = turned = 0.0
+    for tick in range(round((_SETTLE_S + _MEASURE_S) / _TICK_S)):
+        place, heading = state.q[:2].copy(), _heading(state.q)
+        run_bound(bound, round(_TICK_S / step_s), step_s)
+        if tick * _TICK_S < _SETTLE_S:
+            continue
+        energy += float(np.maximum(state.drives.torque[motors] * state.v[speeds], 0.0).sum()) * _TICK_S
+        way += float(np.hypot(*(state.q[:2] - place)))
+        turned += math.remainder(_heading(state.q) - heading, 2.0 * math.pi)
+    return energy, way, turned
+
+
+def _heading(q: FloatArray) -> float:
+    """Of the base [rad]."""
+    x, y, z, w = q[3:7].tolist()
+    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
 def traverse_of(config: Config, most_roll_deg: float = MOST_ROLL_DEG) -> Traverse:
@@ -83,11 +143,16 @@ def traverse_of(config: Config, most_roll_deg: float = MOST_ROLL_DEG) -> Travers
         inside = (grade >= low) & (grade <= high)
         return np.where(inside, np.interp(grade, _GRADES[finite], table[finite]), np.inf)
 
-    return Traverse(rover.wheel_positions(rover.neutral())[:, :2], cost, math.radians(most_roll_deg))
+    wheels = rover.wheel_positions(rover.neutral())[:, :2]
+    return Traverse(wheels, cost, math.radians(most_roll_deg), energy_per_radian(config))
 
 
 def plan(
-    config: Config, start: tuple[float, float], goal: tuple[float, float], most_roll_deg: float = MOST_ROLL_DEG
+    config: Config,
+    start: tuple[float, float],
+    goal: tuple[float, float],
+    most_roll_deg: float = MOST_ROLL_DEG,
+    heading_deg: float = 0.0,
 ) -> Planned:
     """The way of least energy over the config's scan, and the straight one.
 
@@ -96,15 +161,17 @@ def plan(
         start: x and y of the run [m]: x ahead of the rover's start, y to port.
         goal: likewise.
         most_roll_deg: largest tilt to a side [deg].
+        heading_deg: of the rover at the start of the way, 0 ahead, positive to port [deg].
 
     Raises:
         ValueError: no scan, a place beside it, or no way.
     """
-    relief, rover = nominal_rig(config).ground.relief, traverse_of(config, most_roll_deg)
+    relief = nominal_rig(config).ground.relief
     if relief is None:
         raise ValueError(f"ground.kind is {config.ground.kind}, allowed: scan")
-    least = least_cost(relief, rover, start, goal)
-    return Planned(least, way_along(relief, rover, least.places[[0, -1]]))
+    rover, heading = traverse_of(config, most_roll_deg), math.radians(heading_deg)
+    least = least_cost(relief, rover, start, goal, heading=heading)
+    return Planned(least, way_along(relief, rover, least.places[[0, -1]], heading=heading))
 
 
 def draw_plan(config: Config, planned: Planned) -> Figure:

@@ -48,8 +48,9 @@ def quantities(layout: Layout, states: str, fields: Collection[str]) -> Iterator
     if layout.servos:
         yield _yes_or_no("servos cut", "servos_cut")
     for place, joint in enumerate(layout.servos):
-        yield Quantity(f"{joint} set [deg]", partial(_element, "set_servo_angle_rad", (place,), _DEG, 1))
-        yield Quantity(f"{joint} [deg]", partial(_element, "servo_angle_rad", (place,), _DEG, 1))
+        unit, scale = ("mm", 1e3) if joint in layout.slides else ("deg", _DEG)
+        yield Quantity(f"{joint} set [{unit}]", partial(_element, "set_servo_angle_rad", (place,), scale, 1))
+        yield Quantity(f"{joint} [{unit}]", partial(_element, "servo_angle_rad", (place,), scale, 1))
     yield Quantity("speed of the rover, by the twin [m/s]", lambda row: _number(row["speed_mps"], 3))
     if layout.channels:
         yield Quantity("sum of the forces [N]", lambda row: _number(row["force_sum_N"], 1))

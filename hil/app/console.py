@@ -31,6 +31,7 @@ from hil.messages.operator_input import (
     ChoosePlan,
     ConsoleLost,
     Jog,
+    JogJoint,
     OperatorCommand,
     OperatorInput,
     Set,
@@ -105,7 +106,7 @@ class Console:
         for command in commands:  # in most ticks none
             if isinstance(command, Campaign):
                 self._waiting.append(command)
-            elif isinstance(command, Jog | Valve | Verdict | Set | ChoosePlan):
+            elif isinstance(command, Jog | JogJoint | Valve | Verdict | Set | ChoosePlan):
                 self.refuse(command, "a run is on")
         return commands
 

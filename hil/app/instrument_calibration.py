@@ -288,7 +288,7 @@ def _sinkage_m(record: Recorded) -> float:
 def _wheels(record: Recorded, config: Config) -> Way:
     """The way of the rims: mean of all wheels."""
     t_ns, first = np.unique(record.tick["drives_t_ns"], return_index=True)
-    speed = record.tick["wheel_speed_radps"][first].mean(axis=1) * config.wheel_radius_m
+    speed = (record.tick["wheel_speed_radps"][first] * config.wheel_radii_m).mean(axis=1)
     t_s = t_ns * 1e-9
     way = np.concatenate([[0.0], np.cumsum(0.5 * (speed[1:] + speed[:-1]) * np.diff(t_s))])
     return Way(t_s, way, speed)

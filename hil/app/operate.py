@@ -30,6 +30,7 @@ from hil.messages.operator_input import (
     ClearFault,
     EStop,
     Jog,
+    JogJoint,
     OperatorCommand,
     Set,
     Stop,
@@ -130,7 +131,7 @@ class ResidentProcess:
         elif isinstance(command, Arm):
             self._refuse_to_move()
             self._run(self._settings.config, attended=True)
-        elif isinstance(command, Jog | Valve):
+        elif isinstance(command, Jog | JogJoint | Valve):
             self._refuse_to_move()
             self._run(self._settings.vary([*jog_overrides(command), HOLD_TO_RUN]), attended=False)
         elif isinstance(command, Campaign):

@@ -14,12 +14,13 @@ from hil.bench.machine import machine
 from hil.bench.start_time import start_times_s
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
+from hil.estimation.soil.soil_filter import SOIL, STATES, make_filter, make_wheels, update
 from models.kernels.bound import BoundArguments
 from models.rover.rover import Rover
 from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
-from models.wheel import FlexibleWheel, RigidWheel, Ring, many
+from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, many
 
-CONFIG, UNEVEN, XU = "sim_impact", "sim_scan", "sim_xu"
+CONFIG, UNEVEN, XU, MIXED = "sim_impact", "sim_scan", "sim_xu", "sim_mixed_wheels"
 DT_S = 1e-4
 SUBSTEPS = 10
 STEP_S = SUBSTEPS * DT_S  # of the peers
@@ -39,6 +40,8 @@ COMPARED = {
     "tick_10": "mujoco_step_plane",
     "wheel_exact": "wheel_split_quadrature",
     "wheel_flexible": "wheel_exact",
+    "wheel_crowned": "wheel_exact",
+    "substep_mixed_wheels": "substep",
     "wheel_xu": "wheel_exact",
     "substep_scan": "substep_juno",
     "substep_juno_exact": "substep_juno",
@@ -61,9 +64,9 @@ def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]
     peers = {name: _version(package) for package, name in PEERS.items()}
     report_compiling(progress)
     progress("settling a rover on soil, and on a plane if MuJoCo is installed")
-    contenders: dict[str, Contender] = {**_rover(), **_uneven(), **_wheel()}
+    contenders: dict[str, Contender] = {**_rover(), **_uneven(), **_wheel(), **_soil()}
     sizes: dict[str, int] = dict.fromkeys(
-        ("wheel_exact", "wheel_flexible", "wheel_xu", "wheel_split_quadrature"), WHEELS
+        ("wheel_exact", "wheel_flexible", "wheel_crowned", "wheel_xu", "wheel_split_quadrature"), WHEELS
     )
     if peers["MuJoCo"]:
         contenders |= _mujoco()
@@ -142,13 +145,14 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
 
 
 def _uneven() -> dict[str, Contender]:
-    """Juno on level soil, with its rockers coupled and with its rods, and on a scan; Xu's rover, on his wheels."""
+    """Juno on level soil, with coupled rockers and with its rods, and on a scan; Xu's rover; one on mixed wheels."""
     level = {"ground.kind": "soil", "ground.scan": None}
     return {
         "substep_juno": _open_ground(UNEVEN, level),
         "substep_juno_exact": _open_ground(UNEVEN, level | {"rover.type": "juno_exact"}),
         "substep_scan": _open_ground(UNEVEN, {}),
         "substep_xu": _open_ground(XU, {}),
+        "substep_mixed_wheels": _open_ground(MIXED, {}),
     }
 
 
@@ -167,7 +171,8 @@ def _wheel() -> dict[str, Contender]:
     wheel = RigidWheel(config.wheel_radius_m, rig.rover.tree().wheels[0].width, rig.ground.soil)
     rigid = np.array(wheel.parameters)
     flexible = np.array(FlexibleWheel(wheel.radius, wheel.width, wheel.soil, Ring(2.0, 1e4)).parameters)
-    xu = np.array(nominal_rig(load_config(XU)).ground.wheel(rig.rover.tree().wheels[0]).parameters)
+    crowned = np.array(CrownedWheel(wheel.radius, wheel.width, wheel.soil, 0.3).parameters)
+    xu = np.array(nominal_rig(load_config(XU)).ground.wheel_of(rig.rover.tree().wheels[0]).parameters)
     sinkage, slip = np.linspace(0.002, 0.03, WHEELS), np.linspace(0.05, 0.9, WHEELS)
     out = np.zeros((3, WHEELS))
 
@@ -181,9 +186,30 @@ def _wheel() -> dict[str, Contender]:
     return {
         "wheel_exact": over(many.forces, rigid),
         "wheel_flexible": over(many.forces, flexible),
+        "wheel_crowned": over(many.forces, crowned),
         "wheel_xu": over(many.forces, xu),
         "wheel_split_quadrature": over(many.split_quadrature_forces, rigid),
     }
+
+
+def _soil() -> dict[str, Contender]:
+    """A measurement of the estimate of the soil, of six wheels."""
+    config = load_config(CONFIG)
+    rig = nominal_rig(config)
+    wheel = rig.ground.wheel_of(rig.rover.tree().wheels[0])
+    wheels = make_wheels(np.asarray(wheel.parameters), 6, config.soil.slip_speed_mps)
+    soil = config.soil
+    prior = np.array([*np.log([soil.stiffness, soil.rebound, soil.slip_modulus]), *np.zeros(STATES - SOIL)])
+    found = make_filter(wheels, prior, np.full(STATES, 0.03), config.wheel_radius_m, 20.0, 0.1, 0.01)
+    wheels.load[:], wheels.slip[:] = 200.0, 0.2
+    found.measured[:] = 0.05, 400.0, 0.0, 90.0, 0.002
+    bound = BoundArguments(found)
+
+    def again(count: int) -> None:
+        for _ in range(count):
+            update(bound, 0.0025, 0.0025, 20.0)
+
+    return {"soil_update": again}
 
 
 def _mujoco() -> dict[str, Contender]:

@@ -217,7 +217,7 @@ def _many_cuts(config: Config, events: int, progress: Progress) -> Cuts:
 
 def _cuts(config: Config, events: int) -> Cuts:
     """Cuts of one run; a run that could not start or end counts as ended early, with the cuts that it has."""
-    speeds = (config.trial.speed_mps / config.rover.wheel_radius_m,) * len(config.layout.wheels)
+    speeds = tuple(config.trial.speed_mps / radius_m for radius_m in config.wheel_radii_m)
     timeout_s = SECONDS_A_RUN + SECONDS_A_CUT * events
     trials: list[RepeatedImpacts] = []
     stops: dict[str, Any] = {}

@@ -37,7 +37,7 @@ def virtual_cuts(config: Config, events: int, step_V: float, seed: int = 1) -> l
     Returns:
         Their cuts; fewer than `events` if the run ended early.
     """
-    speeds = (config.trial.speed_mps / config.rover.wheel_radius_m,) * len(config.layout.wheels)
+    speeds = tuple(config.trial.speed_mps / radius_m for radius_m in config.wheel_radii_m)
     chance, trials = random.Random(seed), list[RepeatedImpacts]()
 
     def make(rig: Rig, checks: ArmingChecks) -> RepeatedImpacts:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil.cli.exits import usage_errors
-from hil.cli.options import AsJson, ConfigSource, Out, Overrides, Seed
+from hil.cli.options import AsJson, Cluster, ConfigSource, Out, Overrides, Seed
 from hil.cli.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ class BatchOptions:
         int | None,
         typer.Option("--workers", metavar="N", min=1, help="Processes that make runs; default: one for each core."),
     ] = None
-    cluster: Annotated[
-        str | None,
-        typer.Option("--cluster", metavar="ADDRESS", help="Make the runs on this Dask scheduler.", show_default=False),
-    ] = None
+    cluster: Cluster = None
     out: Out = None
     overrides: Overrides = None
     seed: Seed = None

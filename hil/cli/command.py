@@ -9,7 +9,7 @@ import typer
 
 from hil.cli.client_options import ClientOptions, hold_lease, send
 from hil.cli.exits import complain
-from hil.cli.jog import Seconds
+from hil.cli.jog import RATE_DEGPS, Angle, Joint, Rate, Seconds, Speed, Wheel, jog_of
 from hil.cli.options import with_groups
 
 command = typer.Typer(
@@ -172,17 +172,16 @@ def set_loads(
 @with_groups
 def jog(
     client: ClientOptions,
-    speed: Annotated[
-        float, typer.Option("--speed", metavar="M/S", help="Speed of the rim; negative: backward.", show_default=False)
-    ],
     seconds: Seconds,
-    wheel: Annotated[list[str], typer.Option("--wheel", metavar="NAME", help="front_left, ..., or all; repeatable.")],
+    speed: Speed = None,
+    wheel: Wheel = None,
+    joint: Joint = None,
+    angle: Angle = None,
+    rate: Rate = RATE_DEGPS,
     hold: Hold = False,
 ) -> None:
-    """Turn wheels for a short time, between two runs. Wheels off the ground."""
-    from hil.messages.operator_input import Jog
-
-    send(client, Jog(tuple(wheel), speed, seconds), needs="console", hold=hold)
+    """Turn wheels or a driven joint for a short time, between two runs. Wheels off the ground."""
+    send(client, jog_of(wheel, speed, joint, angle, rate, seconds), needs="console", hold=hold)
 
 
 @command.command()

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
-from hil.cli.options import AsJson, Out, Unverified
+from hil.cli.options import AsJson, Cluster, Out, Unverified
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from hil.analysis.identification.fit import Identification
+    from hil.analysis.identification.sources import Sources
+
+Workers = Annotated[
+    int,
+    typer.Option("--workers", metavar="N", min=1, help="Processes that read runs and search; the result is the same."),
+]
 
 
 def identify(
@@ -46,11 +59,14 @@ def identify(
             "--torque-per-ampere", metavar="NM", min=1e-3, max=1e4, help="Axle torque of a motor's ampere [N m]."
         ),
     ] = None,
+    workers: Workers = 1,
+    cluster: Cluster = None,
     out: Out = None,
     unverified: Unverified = False,
     as_json: AsJson = False,
 ) -> None:
     """Identify the soil from steady drives: parameters with intervals, and what the data cannot tell."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: the same sums in every process
     from hil.analysis.dataset import UnverifiedRunError
     from hil.analysis.identification.fit import identify as identify_soil
     from hil.analysis.identification.parameters import USUAL
@@ -58,24 +74,26 @@ def identify(
     from hil.analysis.identification.shown import lines_of, parameter_table, residual_table, save, yaml_section
     from hil.analysis.identification.sources import check_enough, read_sources
     from hil.analysis.identification.windows import IdentificationError
+    from hil.campaign.spread import with_workers
+    from hil.campaign.trial import OtherVersionError
     from hil.recording import RecordError
     from hil.recording.run_folder import run_folder
 
+    names, before = (
+        tuple(find or USUAL),
+        (runs or (), tests, given or (), Uncertainty(loads_u95, torque_u95), torque_per_A),
+    )
+
+    def whole_work(spread: Executor | None, sees_folders: bool) -> tuple[Sources, Identification]:
+        read = read_sources(*before, unverified=unverified, spread=spread if sees_folders else None)
+        check_enough(read.windows, names)
+        return read, identify_soil(read.windows, read.soil, names, spread=spread)
+
     try:
         with usage_errors():
-            read = read_sources(
-                runs or (),
-                tests,
-                given or (),
-                Uncertainty(loads_u95, torque_u95),
-                torque_per_A,
-                unverified=unverified,
-            )
-            names = tuple(find or USUAL)
-            check_enough(read.windows, names)
-            found = identify_soil(read.windows, read.soil, names)
+            read, found = with_workers(whole_work, workers, cluster, lambda line: print(line, file=sys.stderr))
             folder = run_folder(out, read.name, "identify")
-    except (IdentificationError, RecordError, UnverifiedRunError) as error:
+    except (IdentificationError, OtherVersionError, RecordError, UnverifiedRunError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
     from hil.analysis.identification.figure import draw

@@ -12,29 +12,57 @@ from hil.cli.options import RunOptions, with_groups
 from hil.cli.trial import run_and_show
 
 if TYPE_CHECKING:
-    from hil.messages.operator_input import Jog, Valve
+    from hil.messages.operator_input import Jog, JogJoint, Valve
 
 Seconds = Annotated[float, typer.Option("--for", metavar="SECONDS", help="Duration, up to 10 s.", show_default=False)]
+Wheel = Annotated[
+    list[str] | None,
+    typer.Option("--wheel", metavar="NAME", help="front_left, ..., or all; repeatable.", show_default=False),
+]
+Speed = Annotated[
+    float | None,
+    typer.Option("--speed", metavar="M/S", help="Speed of the rim; negative: backward.", show_default=False),
+]
+Joint = Annotated[
+    str | None,
+    typer.Option("--joint", metavar="NAME", help="A driven joint, in place of wheels.", show_default=False),
+]
+Angle = Annotated[
+    float | None, typer.Option("--angle", metavar="DEG", help="Angle that the joint turns to.", show_default=False)
+]
+Rate = Annotated[float, typer.Option("--rate", metavar="DEG/S", help="Speed of the joint.")]
+RATE_DEGPS = 5.0  # of a joint, if not told
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask: you are at the rig, with the emergency stop in reach.")]
+
+
+def jog_of(
+    wheels: list[str] | None, speed: float | None, joint: str | None, angle: float | None, rate: float, seconds: float
+) -> Jog | JogJoint:
+    """What the options of a jog ask for. Raises typer.BadParameter: wheels and a joint, or half of either."""
+    from hil.messages.operator_input import Jog, JogJoint
+
+    if joint is None:
+        if speed is None or angle is not None:
+            raise typer.BadParameter("give --speed with --wheel, or --angle with --joint")
+        return Jog(tuple(wheels or ()), speed, seconds)
+    if angle is None or speed is not None or wheels:
+        raise typer.BadParameter("--joint needs --angle, and has no --wheel and no --speed")
+    return JogJoint(joint, angle, rate, seconds)
 
 
 @with_groups
 def jog(
     options: RunOptions,
-    speed: Annotated[
-        float, typer.Option("--speed", metavar="M/S", help="Speed of the rim; negative: backward.", show_default=False)
-    ],
     seconds: Seconds,
-    wheel: Annotated[
-        list[str] | None,
-        typer.Option("--wheel", metavar="NAME", help="front_left, ..., or all; repeatable.", show_default=False),
-    ] = None,
+    speed: Speed = None,
+    wheel: Wheel = None,
+    joint: Joint = None,
+    angle: Angle = None,
+    rate: Rate = RATE_DEGPS,
     yes: Yes = False,
 ) -> None:
-    """Turn wheels for a short time, to check wiring and direction. Wheels off the ground."""
-    from hil.messages.operator_input import Jog
-
-    _move(options, Jog(tuple(wheel or ()), speed, seconds), yes)
+    """Turn wheels or a driven joint for a short time, to check wiring and direction. Wheels off the ground."""
+    _move(options, jog_of(wheel, speed, joint, angle, rate, seconds), yes)
 
 
 @with_groups
@@ -51,7 +79,7 @@ def valve(
     _move(options, Valve(side, way, seconds), yes)  # type: ignore[arg-type]  # the config checks it
 
 
-def _move(options: RunOptions, asked: Jog | Valve, yes: bool) -> None:
+def _move(options: RunOptions, asked: Jog | JogJoint | Valve, yes: bool) -> None:
     """Run the config as a jog of what was asked for."""
     from hil.experiments.jog.experiment import what_moves
     from hil.experiments.jog.overrides import jog_overrides

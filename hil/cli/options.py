@@ -41,6 +41,10 @@ Repeat = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")]
 
+Cluster = Annotated[
+    str | None,
+    typer.Option("--cluster", metavar="ADDRESS", help="Use the workers of this Dask scheduler.", show_default=False),
+]
 Unverified = Annotated[bool, typer.Option("--unverified", help="Also what does not match its digests.")]
 
 

@@ -33,6 +33,9 @@ def path(
     most_roll: Annotated[
         float, typer.Option("--most-roll", min=1.0, max=45.0, help="Largest tilt to a side [deg].")
     ] = 20.0,
+    heading: Annotated[
+        float, typer.Option("--heading", min=-360.0, max=360.0, help="Heading at the begin [deg], 0: ahead.")
+    ] = 0.0,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -50,7 +53,7 @@ def path(
     report_compiling(progress)
     with usage_errors():
         try:
-            planned = plan(effective, begin, end, most_roll)
+            planned = plan(effective, begin, end, most_roll, heading)
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--to") from None
         folder = run_folder(out, effective.name, f"path_{end[0]:g}_{end[1]:g}")

@@ -128,4 +128,4 @@ def export_rover(
         raise typer.Exit(USAGE) from None
     print(f"{path}: rover {config.rover.type} of {config.name}")
     for one in missing:
-        print(f"not in it: {one}")
+        print(f"note: {one}")

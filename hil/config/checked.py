@@ -19,6 +19,8 @@ from hil.config.checks.model_cross_checks import model_cross_checks
 from hil.config.checks.residual_cross_checks import residual_cross_checks
 from hil.config.checks.sensor_cross_checks import sensor_cross_checks
 from hil.config.checks.servo_cross_checks import servo_cross_checks
+from hil.config.checks.soil_estimation_cross_checks import soil_estimation_cross_checks
+from hil.config.checks.wheel_cross_checks import wheel_cross_checks
 from hil.config.model import UncheckedConfig
 from hil.config.problems import CrossCheckError
 from hil.config.schema.base import Section
@@ -35,12 +37,14 @@ class Config(UncheckedConfig):
         problems = [
             *self.section.problems(self),
             *model_cross_checks(self),
+            *wheel_cross_checks(self),
             *cylinder_cross_checks(self),
             *servo_cross_checks(self),
             *load_cross_checks(self),
             *sensor_cross_checks(self),
             *load_channel_cross_checks(self),
             *instrument_cross_checks(self),
+            *soil_estimation_cross_checks(self),
             *limit_cross_checks(self),
             *device_cross_checks(self),
             *endpoint_cross_checks(self),

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from hil.config.schema.instruments import ImuConfig, InstrumentErrors, JointEncoder, JointsConfig, MotionConfig
 from models.plant.instruments import InstrumentParameters
-from models.rover.tree import Vector
+from models.rover.ties import Vector
 
 
 def instrument_parameters(

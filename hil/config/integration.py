@@ -75,25 +75,27 @@ def step_problems(contacts: Sequence[Contact], substep_us: float) -> list[Proble
 
 def contacts_of(config: Config) -> list[Contact]:
     """All contacts of the rover as the config describes it."""
-    parameters = config.rover.parameters()
-    tree = parameters.tree()
+    tree = config.rover_parameters().tree()
     masses = {body.name: body.mass for body in tree.bodies}
-    wheel_kg = min(masses[wheel.body] for wheel in tree.wheels)
+    wheels_kg = [masses[wheel.body] for wheel in tree.wheels]
     rover_kg = sum(masses.values()) + config.rover.payload.mass_kg
     share_N = rover_kg * config.ground.gravity_mps2 / len(tree.wheels)
     contacts = []
     if config.ground.on_soil:
-        contacts.append(
-            _soil(config.soil, config.wheel_radius_m, wheel_kg, _OVER_ITS_SHARE * share_N, tree.wheels[0].width)
-        )
+        radii_m = config.wheel_radii_m
+        each = {
+            (radius_m, kg, mount.width) for radius_m, kg, mount in zip(radii_m, wheels_kg, tree.wheels, strict=True)
+        }
+        on_soil = [_soil(config.soil, *size, _OVER_ITS_SHARE * share_N) for size in sorted(each)]
+        contacts.append(min(on_soil, key=Contact.longest_s))
     if config.ground.kind == "firm":
         contacts.append(_firm(config.ground, share_N))
     if config.section.obstacle:
-        contacts.append(_obstacle(config.obstacle, config.trial, wheel_kg, rover_kg))
+        contacts.append(_obstacle(config.obstacle, config.trial, min(wheels_kg), rover_kg))
     return contacts
 
 
-def _soil(soil: SoilConfig, wheel_radius_m: float, wheel_kg: float, load_N: float, width_m: float) -> Contact:
+def _soil(soil: SoilConfig, wheel_radius_m: float, wheel_kg: float, width_m: float, load_N: float) -> Contact:
     """A wheel on soil: its normal force and the damping of it are explicit."""
     power = soil.exponent + 0.5
     form = bekker_stiffness(wheel_radius_m, width_m, soil.exponent, soil.rebound)

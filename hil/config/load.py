@@ -21,11 +21,12 @@ from hil.config.problems import ConfigError, Problem
 from hil.config.profile_file import PROFILE, TABLE
 from hil.config.rover_file import URDF
 from hil.config.scan.file import ScanFile
+from hil.config.soil_raster.file import SoilRasterFile
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
 # Whatever a config may name by a path, in the order in which it is read.
-FILES: tuple[NamedFile, ...] = (*CALIBRATIONS, PROFILE, TABLE, URDF, ScanFile())
+FILES: tuple[NamedFile, ...] = (*CALIBRATIONS, PROFILE, TABLE, URDF, ScanFile(), SoilRasterFile())
 Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
 
 
@@ -79,6 +80,10 @@ def possible(config: Config, source: str) -> Config:
         config.rover.parameters()
     except ValueError as error:
         raise ConfigError(source, [Problem(config.rover.path, "an impossible rover", str(error))]) from None
+    try:
+        config.rover_parameters()
+    except ValueError as error:
+        raise ConfigError(source, [Problem("wheel", "impossible wheels", str(error))]) from None
     from hil.config.integration import contacts_of, step_problems  # imports numba, as the rover above
 
     if problems := step_problems(contacts_of(config), config.plant.substep_us):

@@ -32,7 +32,7 @@ from hil.config.schema.estimation import EstimationConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.extensions import extension_section, installed_section
 from hil.config.schema.follow import FollowConfig
-from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig, WheelConfig
+from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig
 from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.loop import LoopConfig, RealtimeConfig
@@ -44,13 +44,16 @@ from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig, DetectorConfig
 from hil.config.schema.servos import ServosConfig
 from hil.config.schema.sinkage import SinkageConfig
+from hil.config.schema.soil_estimation import SoilEstimationConfig
 from hil.config.schema.stimulus import StimulusConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig
 from hil.config.schema.trial import QualityConfig, TrialConfig
 from hil.config.schema.walk import WalkConfig
+from hil.config.schema.wheel import OneWheel, WheelConfig, each_wheel
 from hil.config.yaml_io import write_yaml
-from hil.messages.layout import SAMPLED, Layout, layout_of
+from hil.messages.layout import SAMPLED, SOIL_PARAMETERS, Layout, layout_of
 from models.rover.locks import with_joints_at
+from models.rover.own_wheels import OwnWheel, with_own_wheels
 from models.rover.parameters import Parameters
 
 # Key of an experiment's section where that is not its name.
@@ -111,6 +114,9 @@ class UncheckedConfig(Section):
     joints: JointsConfig | None = Field(None, description="null: no joint has an encoder")
     camera: CameraConfig | None = Field(None, description="null: no camera films the runs")
     estimation: EstimationConfig = Field(default_factory=EstimationConfig)
+    soil_estimation: SoilEstimationConfig | None = Field(
+        None, description="null: the soil counts as that of section soil"
+    )
     detector: DetectorConfig = Field(default_factory=DetectorConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     residuals: ResidualsConfig = Field(default_factory=ResidualsConfig)
@@ -147,18 +153,20 @@ class UncheckedConfig(Section):
             ways=cylinders.ways,
             regulators=cylinders.regulators,
             controls_loads=self.section.controls_loads,
-            open_loop=self.section.throttle_duty is not None,
+            open_loop=self.section.by_duty,
         )
         layout = replace(
             layout,
             supplies=watched_supplies(self.rig, self.devices, self.limits),
             turning=self._turning,
             servos=self.driven,
+            slides=tuple(name for name in self._turning if name in self.rover.kind.sliding()),
             motion=True,
             trigger=self.camera is not None and self.camera.trigger is not None,
             motion_channels=self.motion.channels if self.motion else (),
             imu_channels=self.imu.channels if self.imu else (),
             joints_channels=tuple(encoder.joint for encoder in self.encoders),
+            soil_parameters=SOIL_PARAMETERS if self.soil_estimation else (),
         )
         if loads is None:
             return layout
@@ -185,13 +193,30 @@ class UncheckedConfig(Section):
         return self.rover.kind_with(self.driven).turning()
 
     def rover_parameters(self) -> Parameters:
-        """The rover in the models' units, whose driven joints turn. Raises ValueError as `RoverConfig.parameters`."""
-        return self.rover.parameters(self.driven)
+        """The rover in the models' units, whose driven joints turn.
+
+        Raises:
+            ValueError: as `RoverConfig.parameters`; wheels of their own size meet, or the rover does not have them.
+        """
+        return self._on_own_wheels(self.rover.parameters(self.driven))
 
     def held_rover_parameters(self) -> Parameters:
         """The same with its driven joints locked at their start angles. Raises ValueError likewise."""
         angles = tuple((joint.name, joint.start_rad) for joint in self.driven_joints)
-        return with_joints_at(self.rover.parameters(), angles) if angles else self.rover.parameters()
+        held = self._on_own_wheels(self.rover.parameters())
+        return with_joints_at(held, angles) if angles else held
+
+    def _on_own_wheels(self, rover: Parameters) -> Parameters:
+        changed = {
+            name: OwnWheel(one.radius_m, one.width_m, one.mass_kg, one.crown_radius_m)
+            for name, one in self.wheels.items()
+        }
+        return with_own_wheels(rover, {name: one for name, one in changed.items() if one != OwnWheel()})
+
+    @property
+    def wheels(self) -> dict[str, OneWheel]:
+        """The wheels by name, in the rover's order, each with what it has of its own."""
+        return each_wheel(self.wheel, self.rover.kind.wheels())
 
     @property
     def load_reading(self) -> LoadReading:
@@ -204,7 +229,8 @@ class UncheckedConfig(Section):
         """Of the rover's joints, in the order of the values of a reading; empty: there are none."""
         if self.joints is None:
             return ()
-        return self.joints.encoders or tuple(JointEncoder(joint=name) for name in self._turning)
+        turning = [name for name in self._turning if name not in self.rover.kind.sliding()]
+        return self.joints.encoders or tuple(JointEncoder(joint=name) for name in turning)
 
     @property
     def instruments(self) -> dict[str, MotionConfig | ImuConfig | JointsConfig]:
@@ -324,9 +350,20 @@ class UncheckedConfig(Section):
         return tuple(given if one is None else one for one, given in zip(stated, otherwise, strict=True))
 
     @property
+    def wheel_radii_m(self) -> tuple[float, ...]:
+        """Rolling radius of each wheel: to the tips of its grousers."""
+        each = zip(self.wheels.values(), self.rover.wheel_radii_m, strict=True)
+        return tuple((rim_m if one.radius_m is None else one.radius_m) + one.tips_m for one, rim_m in each)
+
+    @property
     def wheel_radius_m(self) -> float:
-        """Rolling radius of the wheels: to the tips of their grousers."""
-        return self.rover.wheel_radius_m + (self.wheel.grouser_height_m if self.wheel.grousers else 0.0)
+        """Rolling radius of the front wheels, which hit an obstacle; of all wheels unless `wheel.of` says otherwise."""
+        return self.wheel_radii_m[0]
+
+    @property
+    def least_wheel_radius_m(self) -> float:
+        """Rolling radius of the smallest wheel, which turns fastest."""
+        return min(self.wheel_radii_m)
 
     def sha256(self) -> str:
         """Fingerprint of the effective config: SHA-256 of its JSON with sorted keys and no spaces."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +16,13 @@ from hil.config.scan.map_text import grid_from
 from hil.config.schema.driven_joints import DrivenJoint
 from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, PlateConfig, SoilConfig, WheelConfig
+from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, PlateConfig, SoilConfig
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.schema.servos import ServosConfig
 from hil.config.schema.soil_region import SoilRegionConfig
 from hil.config.schema.trial import TrialConfig
+from hil.config.schema.wheel import OneWheel
 from hil.config.sensor_faults import disturbance_of, fault_gains
 from hil.messages.layout import Layout
 from models.actuators.drive import Drive, Motor
@@ -32,7 +33,7 @@ from models.contact.obstacle import Obstacle
 from models.contact.plate import Plate, make_plate
 from models.contact.regions import SoilRegion
 from models.kernels.compiled import FloatArray
-from models.plant import GroundParameters, ReadingNoise, RigParameters, Spread, Towing, Veer
+from models.plant import GroundParameters, ReadingNoise, RigParameters, Spread, Towing, Veer, WheelKind
 from models.rover.parameters import Parameters
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
@@ -50,13 +51,14 @@ _CARRIAGE_RATE, _CARRIAGE_INTEGRAL_S = 500.0, 0.05
 def nominal_rig(config: Config) -> RigParameters:
     """The rig as the config describes it, in the models' units."""
     drives, cylinders, rover = config.drives, config.cylinders, config.rover_parameters()
-    payload, drawbar = config.rover.payload, config.rover.drawbar
+    payload, drawbar, wheels = config.rover.payload, config.rover.drawbar, config.wheels
+    grousers = next(iter(wheels.values())).grousers, config.wheel.grouser_offset_deg
     return RigParameters(
         rover=rover,
-        grouser_height=config.wheel_radius_m - config.rover.wheel_radius_m,
-        ground=_ground(config.ground, config.soil, config.wheel),
+        grouser_heights=tuple(one.tips_m for one in wheels.values()),
+        ground=_ground(config.ground, config.soil, wheels),
         launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
-        obstacle=_obstacle(config.obstacle, config.wheel, config.trial.angle_deg, rover.tree().wheels)
+        obstacle=_obstacle(config.obstacle, config.trial.angle_deg, rover.tree().wheels, *grousers)
         if config.section.obstacle
         else None,
         start_distance=config.trial.start_distance_m,
@@ -108,9 +110,9 @@ def _servos(common: ServosConfig | None, joints: Sequence[DrivenJoint]) -> tuple
             rate=one.rate_radps,
             torque_limit=one.torque_limit_Nm,
             gear_friction=one.gear_friction_Nm,
-            friction_speed=common.friction_speed_radps,
-            coast_damping=common.coast_damping,
-            brake_damping=common.brake_damping,
+            friction_speed=one.friction_speed_radps,
+            coast_damping=one.coast_damping,
+            brake_damping=one.brake_damping,
             brakes_on_cut=float(common.on_cut == "brake"),
         )
         for one in joints
@@ -160,7 +162,16 @@ def _soil(section: SoilConfig | SoilRegionConfig, **others: Any) -> Soil:
     )
 
 
-def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> GroundParameters:
+def _wheel_kind(wheel: OneWheel) -> WheelKind:
+    if wheel.variant != "flexible":
+        return WheelKind(wheel.variant)
+    ring = wheel.ring
+    return WheelKind(wheel.variant, Ring(ring.bending_stiffness_Nm2, ring.hub_stiffness_Npm, ring.modes))
+
+
+def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, OneWheel]) -> GroundParameters:
+    kinds = {name: _wheel_kind(one) for name, one in wheels.items()}
+    usual = next(iter(kinds.values()))
     damping = ground.damping_Nspm if ground.law == "kelvin_voigt" else ground.damping_spm * ground.stiffness
     law = make_law(ground.law, ground.stiffness, exponent=ground.exponent, damping=damping)
     return GroundParameters(
@@ -174,7 +185,8 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> Groun
             peak_slope=soil.peak_slope,
             lateral_rate=soil.lateral_rate,
         ),
-        wheel_variant=wheel.variant,
+        wheel=usual,
+        own_wheels={name: kind for name, kind in kinds.items() if kind != usual},
         soil_damping=soil.damping_spm,
         slip_speed=soil.slip_speed_mps,
         shear_displacement=soil.shear_displacement_m,
@@ -185,9 +197,6 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> Groun
         pitch=math.radians(ground.pitch_deg),
         roll=math.radians(ground.roll_deg),
         wheel_height=ground.wheel_height_m or (),
-        ring=Ring(wheel.ring.bending_stiffness_Nm2, wheel.ring.hub_stiffness_Npm, wheel.ring.modes)
-        if wheel.variant == "flexible"
-        else None,
         relief=relief_of(ground),
         regions=tuple(
             SoilRegion(
@@ -196,13 +205,15 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheel: WheelConfig) -> Groun
                 one.border_m,
                 one.under_m,
             )
-            for one in soil.regions
+            for one in soil.all_regions
         ),
         gravity=ground.gravity_mps2,
     )
 
 
-def _obstacle(obstacle: ObstacleConfig, wheel: WheelConfig, angle_deg: float, wheels: Sequence[WheelMount]) -> Obstacle:
+def _obstacle(
+    obstacle: ObstacleConfig, angle_deg: float, wheels: Sequence[WheelMount], grousers: int, grouser_offset_deg: float
+) -> Obstacle:
     each = obstacle.legs == "each"
     law = make_law(
         obstacle.law,
@@ -219,8 +230,8 @@ def _obstacle(obstacle: ObstacleConfig, wheel: WheelConfig, angle_deg: float, wh
         leg_compliance=np.full(len(wheels), obstacle.leg_compliance_mpN(angle_deg) if each else 0.0),
         leg_damping=obstacle.leg_damping_Nspm,
         leg_backlash=obstacle.leg_backlash_m,
-        grousers=wheel.grousers,
-        grouser_offset=math.radians(wheel.grouser_offset_deg),
+        grousers=grousers,
+        grouser_offset=math.radians(grouser_offset_deg),
         plate=_plate(obstacle.plate, wheels[0].width) if obstacle.plate else None,
         **law._asdict(),
     )

@@ -70,7 +70,7 @@ class Rig:
     def steady_speed_mps(self) -> float:
         """Speed of the rims in a straight drive; by duty that of motors without load; 0: it has none."""
         if (duty := self.section.throttle_duty) is not None:
-            return duty * self.config.drives.axle_motor.no_load_radps * self.config.wheel_radius_m
+            return duty * self.config.drives.axle_motor.no_load_radps * self.config.least_wheel_radius_m
         return self.section.rim_speed_mps or 0.0
 
     @cached_property

@@ -45,7 +45,9 @@ def _servos(config: UncheckedConfig) -> tuple[ServoSetup, ...]:
     """The driven joints; none of a rover whose sizes are not consistent, which loading names."""
     with suppress(ValueError):
         return tuple(
-            ServoSetup(one.name, one.start_rad, one.low_rad, one.high_rad, one.rate_radps, one.acceleration_radps2)
+            ServoSetup(
+                one.name, one.start_rad, one.low_rad, one.high_rad, one.rate_radps, one.acceleration_radps2, one.slides
+            )
             for one in config.driven_joints
         )
     return ()

@@ -43,10 +43,11 @@ def narrowest_hollow(relief: HeightMap) -> tuple[float, float, float]:
 
 def _hollow_problems(config: Config, relief: HeightMap) -> Iterator[Problem]:
     radius_m, x, y = narrowest_hollow(relief)
-    if radius_m < config.wheel_radius_m:
+    largest_m = max(config.wheel_radii_m)
+    if radius_m < largest_m:
         found = f"a hollow of radius {radius_m:.2f} m at x {x:.2f} m, y {y:.2f} m of the run"
         allowed = (
-            f"at least the wheels' radius, {config.wheel_radius_m:.3g} m, or a wheel touches in two places: a larger "
+            f"at least the wheels' radius, {largest_m:.3g} m, or a wheel touches in two places: a larger "
             "ground.scan.spacing_m smooths a rough scan"
         )
         yield Problem("ground.scan.file", found, allowed)
@@ -54,7 +55,7 @@ def _hollow_problems(config: Config, relief: HeightMap) -> Iterator[Problem]:
 
 def _way_problems(config: Config, relief: HeightMap) -> Iterator[Problem]:
     """The wheels at the start, and at the ends of the way that the experiment plans, straight ahead without slip."""
-    rover, terrain = config.rover.parameters().build(), uneven_ground(relief)
+    rover, terrain = config.held_rover_parameters().build(), uneven_ground(relief)
     places = rover.wheel_positions(rover.neutral())[:, :2]
     for way_m in (0.0, *config.section.planned_way_m):
         outside_m = max(beyond_edge(terrain, x + way_m, y) for x, y in places.tolist())

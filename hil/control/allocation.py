@@ -73,7 +73,7 @@ class Allocator:
     ) -> None:
         statics = RoverStatics(rover)
         self._wheels = rover.wheel_names
-        self._traction_share = steady.traction_share if steady else ()
+        self._steady, self._traction_share = steady, steady.traction_share if steady else ()
         n, w = len(joints), len(self._wheels)
         self._ends = w, w + n
         ground, step_Nm = np.array(ground_normal, dtype=np.float64), limits.slew_Nmps * period_s
@@ -97,6 +97,17 @@ class Allocator:
     def reset(self) -> None:
         """Forget the torques of earlier calls: the next one starts from the present torques."""
         self._program.last[:] = self._program.held[:] = math.nan
+
+    def take_soil(self, values: Sequence[float] | None) -> None:
+        """From now on max_traction means the loads for this soil.
+
+        Args:
+            values: of the estimated parameters of the soil, as `SteadyLoads.share_on` takes them; None: the soil of
+                the config.
+        """
+        if self._steady is not None and self._steady.traction_share:
+            self._traction_share = self._steady.traction_share if values is None else self._steady.share_on(values)
+            self._goal = None
 
     def allocate(
         self,

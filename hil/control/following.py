@@ -21,6 +21,7 @@ class Following:
     """Follows `Goal.forward_mps` with the quantity of section `follow`; all values of the loop are at the rim, in m/s.
 
     - wheel_speed by speed: the drives close the loop. By duty: a loop for each wheel.
+    - throttle: no loop; the duty is v_wanted over the speed at the full one.
     - forward_speed: error v_wanted - v, feed-forward v_wanted, as if no wheel slipped.
     - slip: error v / (1 - s) - R omega, feed-forward v_expected / (1 - s), with the wanted slip s. Multiplied by 1 - s
       this is v - (1 - s) R omega, and nothing is divided by a small speed.
@@ -34,15 +35,15 @@ class Following:
     def __init__(self, rig: Rig) -> None:
         section = rig.section
         assert isinstance(section, FollowConfig)
-        self._section, self._radius_m, self._wheels = section, rig.config.wheel_radius_m, len(rig.layout.wheels)
+        self._section, self._radii_m, self._wheels = section, rig.config.wheel_radii_m, len(rig.layout.wheels)
+        least_m = rig.config.least_wheel_radius_m
         instruments = rig.layout.instruments
         self._source = instruments.index(INSTRUMENTS[0]) if INSTRUMENTS[0] in instruments else -1
         self._full_mps = section.full_duty_mps
-        self._apart = section.quantity == "wheel_speed"
-        self._closed = not self._apart or self._full_mps is not None
+        self._apart, self._closed = not section.measures_motion, section.closes_loop
         self._kept = 1.0 - section.slip if section.quantity == "slip" else 1.0
-        self._most_mps = self._full_mps or SLIP_MARGIN * rig.limits.wheel_speed_radps * self._radius_m
-        change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 * self._radius_m / rig.rate_hz
+        self._most_mps = self._full_mps or SLIP_MARGIN * rig.limits.wheel_speed_radps * least_m
+        change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 * least_m / rig.rate_hz
         gains = section.loop
         self._loops = tuple(
             OuterLoop(gains.gain, gains.integral_per_s, 1.0 / rig.rate_hz, change)
@@ -62,15 +63,17 @@ class Following:
         speeds = estimate.wheel_speed_radps
         if self._apart:
             rims = [
-                loop.step(forward_mps, forward_mps - self._radius_m * speed, most_mps)
-                for loop, speed in zip(self._loops, speeds, strict=True)
+                loop.step(forward_mps, forward_mps - radius_m * speed, most_mps)
+                for loop, radius_m, speed in zip(self._loops, self._radii_m, speeds, strict=True)
             ]
             return self._set_points(goal, tuple(rims))
         error = math.nan
         observed = prediction.observed
         if observed is not None and observed.source[self._source] in MEASURED:
             if self._section.quantity == "slip":
-                error = prediction.speed_mps / self._kept - self._radius_m * sum(speeds) / self._wheels
+                each = zip(self._radii_m, speeds, strict=True)
+                mean_mps = sum([radius_m * speed for radius_m, speed in each]) / self._wheels
+                error = prediction.speed_mps / self._kept - mean_mps
             else:
                 error = forward_mps - prediction.speed_mps
         return self._set_points(goal, (self._loops[0].step(forward_mps, error, most_mps),) * self._wheels)
@@ -84,6 +87,10 @@ class Following:
     def _set_points(self, goal: Goal, rims_mps: tuple[float, ...]) -> SetPoints:
         """Wheel speeds, or duties, of these speeds of the rims."""
         if self._full_mps is None:
-            return SetPoints(goal.state, False, tuple([rim / self._radius_m for rim in rims_mps]))
+            return SetPoints(
+                goal.state,
+                False,
+                tuple([rim / radius_m for rim, radius_m in zip(rims_mps, self._radii_m, strict=True)]),
+            )
         duty = tuple([min(max(rim / self._full_mps, LEAST_DUTY), 1.0) for rim in rims_mps])
         return SetPoints(goal.state, False, goal.speed_radps, duty=duty)

@@ -17,6 +17,7 @@ still only the integral is left, so that nothing turns the rover as it hits.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,8 @@ LARGEST_SD_M = 0.02
 LARGEST_SD_RAD = math.radians(1.5)
 # Parts of the limiter's speed and acceleration that are used: a clamped command would be a command out of limit.
 OF_LIMITS = 0.95
+# Rims within this share of each other's speed drive straight: those of wheels of several sizes are rounded.
+_STRAIGHT = 1e-9
 
 
 class LineLimits(NamedTuple):
@@ -58,7 +61,7 @@ class HoldLine:
         sides: (wheels,) 1 of a starboard wheel, -1 of a port wheel, 0 of one in the middle.
         turning_pm: k of the rover [1/m].
         limits: of its wheels.
-        radius_m: of its wheels.
+        radii_m: of each wheel.
         period_s: time between ticks.
     """
 
@@ -69,11 +72,12 @@ class HoldLine:
         sides: tuple[float, ...],
         turning_pm: float,
         limits: LineLimits,
-        radius_m: float,
+        radii_m: Sequence[float],
         period_s: float,
     ) -> None:
         self._drive, self._settings, self._sides = drive, settings, sides
-        self._turning_pm, self._limits, self._metre = turning_pm, limits, radius_m * period_s
+        self._turning_pm, self._limits, self._metre = turning_pm, limits, radii_m[0] * period_s
+        self._larger = tuple(radius_m / radii_m[0] for radius_m in radii_m)  # than the first wheel
         self._line: tuple[float, float, float] | None = (0.0, 0.0, 0.0)
         self._bias = 0.0  # u that makes up for d
         self._last = (0.0,) * len(sides)
@@ -88,8 +92,8 @@ class HoldLine:
         turn = self._turn_radps(goal, speeds, prediction)
         self._last = tuple(
             [
-                last + min(max(speed + side * turn - last, -step), step)
-                for speed, side, last in zip(speeds, self._sides, self._last, strict=True)
+                last + min(max(speed + side * turn / larger - last, -step), step)
+                for speed, side, larger, last in zip(speeds, self._sides, self._larger, self._last, strict=True)
             ]
         )
         return SetPoints(
@@ -98,9 +102,10 @@ class HoldLine:
         )  # fmt: skip
 
     def _turn_radps(self, goal: Goal, speeds: tuple[float, ...], prediction: Prediction) -> float:
-        """How much faster the starboard wheels are to turn than the mean [rad/s]."""
-        speed = speeds[0]
-        if speeds.count(speed) < len(speeds):
+        """How much faster the starboard wheels are to turn than the mean, those as large as the first [rad/s]."""
+        rims = [speed * larger for speed, larger in zip(speeds, self._larger, strict=True)]
+        speed = rims[0]
+        if max(rims) - min(rims) > _STRAIGHT * abs(speed):
             self._line = None
             return 0.0
         known = prediction.observed
@@ -109,7 +114,8 @@ class HoldLine:
         share = self._bias
         if not goal.pushing and not prediction.gap_m < self._settings.free_m:
             share = self._share(speed, prediction)
-        most = max(self._limits.speed_radps - abs(speed), 0.0)
+        fastest = max(map(abs, speeds))
+        most = max((self._limits.speed_radps - fastest) * min(self._larger), 0.0)
         return min(max(share * abs(speed), -most), most)
 
     def _share(self, speed: float, prediction: Prediction) -> float:
@@ -146,7 +152,7 @@ def hold_line(rig: Rig, drive: Controller, settings: HoldLineConfig | None) -> C
     )
     sides = tuple((-np.sign(places[:, 1])).tolist())
     return HoldLine(
-        drive, settings, sides, turning_per_metre(places), limits, rig.config.wheel_radius_m, 1.0 / rig.rate_hz
+        drive, settings, sides, turning_per_metre(places), limits, rig.config.wheel_radii_m, 1.0 / rig.rate_hz
     )
 
 

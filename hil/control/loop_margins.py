@@ -2,6 +2,11 @@
 
 L(s) = a (P + I/s) exp(-T s) / (1 + lag s), with a = 1 where the wheels do not slip; with slip s the rover follows with
 a = 1 - s, and the margins are larger.
+
+A loop on torque moves an inertia J instead, which nothing brakes but the motor. The motor's own slope of torque over
+speed, k, is made up for with the speed of a time T_k ago:
+
+    L(s) = (P + I/s + D s / (1 + f s)) exp(-T s) / ((1 + lag s) (J s + k (1 - exp(-T_k s)))).
 """
 
 from __future__ import annotations
@@ -9,6 +14,8 @@ from __future__ import annotations
 import cmath
 import math
 from typing import NamedTuple
+
+import numpy as np
 
 
 class Margins(NamedTuple):
@@ -25,6 +32,55 @@ class Margins(NamedTuple):
     crossover_radps: float
     gain: float
     delay_s: float
+
+
+class TorqueLine(NamedTuple):
+    """What a loop on torque works on.
+
+    Attributes:
+        inertia: J that one motor moves [kg m^2].
+        slope: k, stall torque over no-load speed of the motor [N m s/rad].
+        speed_delay_s: T_k, of the speed with which the motor's slope is made up for.
+        lag_s: of the first-order lag of what is measured.
+        delay_s: T around the loop.
+    """
+
+    inertia: float
+    slope: float
+    speed_delay_s: float
+    lag_s: float
+    delay_s: float
+
+
+# Frequencies at which a loop on torque is looked at [rad/s]: neighbours are 0.4 % apart.
+_LOW, _HIGH, _COUNT = 1e-3, 1e4, 4000
+
+
+def torque_margins(gain: float, integral: float, derivative: float, filter_s: float, line: TorqueLine) -> Margins:
+    """Margins of a loop on torque, above the frequency from which on its gain stays below 1.
+
+    Args:
+        gain: P [N m s/rad].
+        integral: I [N m/rad].
+        derivative: D [N m s^2/rad].
+        filter_s: f.
+        line: what it works on.
+    """
+    w = np.geomspace(_LOW, _HIGH, _COUNT)
+    s = 1j * w
+    pid = gain + integral / s + derivative * s / (1.0 + filter_s * s)
+    moved = line.inertia * s + line.slope * (1.0 - np.exp(-s * line.speed_delay_s))
+    response = pid * np.exp(-s * line.delay_s) / ((1.0 + line.lag_s * s) * moved)
+    size, phase = np.abs(response), np.unwrap(np.angle(response))
+    phase -= 2.0 * math.pi * np.round((phase[0] + math.pi) / (2.0 * math.pi))  # it begins near -pi, or at -pi/2
+    above = np.flatnonzero(size >= 1.0)
+    if not above.size or above[-1] == _COUNT - 1:
+        return Margins(math.degrees(math.pi), _LOW, math.inf, math.inf) if not above.size else Margins(0, _HIGH, 0, 0)
+    last = int(above[-1])
+    margin = math.pi + float(phase[last])
+    turned = np.flatnonzero(phase[last:] < -math.pi)
+    largest = 1.0 / float(size[last + turned[0]]) if turned.size else math.inf
+    return Margins(math.degrees(margin), float(w[last]), largest, margin / float(w[last]))
 
 
 def loop_margins(gain: float, integral_per_s: float, lag_s: float, delay_s: float, share: float = 1.0) -> Margins:

@@ -19,7 +19,7 @@ from hil.control.pressure import PressureLoops
 from hil.messages.load_limits import SOLVER
 from hil.messages.loads import LoadGoal, LoadMode, LoadSetPoints
 from hil.messages.operator_input import SetLoads, asks
-from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
+from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints, SoilEstimate
 
 PASSIVE = LoadGoal(LoadMode.PASSIVE)
 
@@ -67,6 +67,7 @@ class NormalForceController:
         self._load_N, self._torque_Nm = Smoothed(settings.smoothing), Smoothed(settings.smoothing)
         self._next_ns = 0
         self._aimed: LoadSetPoints | None = None
+        self._soil: SoilEstimate | None = None
         self.doubt = 0
 
     def control(self, goal: Goal, samples: Samples, estimate: Estimate, prediction: Prediction) -> SetPoints:
@@ -99,6 +100,9 @@ class NormalForceController:
             self._loops.reset()
         self._next_ns = t_ns + self._settings.period_ns
         at = prediction
+        if at.soil is not self._soil and at.soil is not None:
+            self._soil = at.soil
+            self._allocator.take_soil(at.soil.value if at.soil.observable else None)
         allocation = self._allocator.allocate(
             self._load_N.values, self._torque_Nm.values, at.cylinder_angle_rad, at.gravity, wanted
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
 
 # Slip is smoothed over this time [s]; it is capped, because at slip 1 no wheel speed moves the rover.
@@ -12,15 +14,15 @@ LARGEST_SLIP = 0.6
 class WheelSpeed:
     """Turns a forward speed into wheel speeds, omega = v / (R (1 - s)), with the slip that the rover twin predicts.
 
-    All wheels turn at the same speed: the rover drives straight.
+    All rims move at the same speed: the rover drives straight.
 
     Args:
-        radius_m: wheel radius.
+        radii_m: of each wheel.
         period_s: time between ticks.
     """
 
-    def __init__(self, radius_m: float, period_s: float) -> None:
-        self._radius_m = radius_m
+    def __init__(self, radii_m: Sequence[float], period_s: float) -> None:
+        self._radii_m = tuple(radii_m)
         self._share = min(period_s / SMOOTHING_S, 1.0)
         self._slip = 0.0
 
@@ -40,6 +42,6 @@ class WheelSpeed:
         if not goal.pushing:
             mean = sum(prediction.slip) / len(prediction.slip)
             self._slip += (min(max(mean, 0.0), LARGEST_SLIP) - self._slip) * self._share
-        speed = goal.forward_mps / (self._radius_m * (1.0 - self._slip))
-        speeds = goal.speed_radps or (speed,) * len(prediction.slip)
+        rolling, forward_mps = 1.0 - self._slip, goal.forward_mps
+        speeds = goal.speed_radps or tuple([forward_mps / (radius_m * rolling) for radius_m in self._radii_m])
         return SetPoints(goal.state, False, speeds, goal.valves, joint_angle_rad=goal.joint_angle_rad)

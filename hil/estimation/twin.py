@@ -208,6 +208,7 @@ class RoverTwin:
             gap_m=known[way + _GAP],
             pose=known[pose],
             joint_angle_rad=known[joints],
+            servo_torque_Nm=self._torques(),
             gravity=out[rest : rest + 3],
             cylinder_torque_Nm=out[rest + 3 :: 2],
             cylinder_angle_rad=out[rest + 4 :: 2],
@@ -240,6 +241,13 @@ class RoverTwin:
         if self._state.servos is not None and math.isfinite(sum(angles_rad)):
             self._angles_rad = angles_rad
             self._state.servos.angle[:] = angles_rad
+
+    def _torques(self) -> ByServo:
+        """On the driven joints [N m]; NaN while something that nobody measures pulls the rover."""
+        servos = self._state.servos
+        if servos is None:
+            return ()
+        return (math.nan,) * len(self._driven) if self._pull_unknown else tuple(servos.torque.tolist())
 
     def _take_pressures(self, pressure_Pa: Sequence[Sequence[float]]) -> None:
         """Use the measured gauge pressures: one row a cylinder, its (extend, retract) chambers."""

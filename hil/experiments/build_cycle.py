@@ -28,7 +28,7 @@ from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.limiter import Limiter
 from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.monitor import SafetyMonitor
-from hil.safety.validity import rest_checks
+from hil.safety.validity import rest_checks, rest_share
 
 MakeExperiment = Callable[[Rig, ArmingChecks], Experiment]
 
@@ -73,7 +73,7 @@ def build_cycle(
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(rig, samples, estimate, safety.faults)
         found += [*load_checks(rig.limits, samples, estimate, twin.standing_N), *cylinder_checks(rig)]
-        found += [*rest_checks(twin.standing_N, twin.weight_N), *measured.arming_checks(samples)]
+        found += [*rest_checks(twin.standing_N, twin.weight_N, rest_share(rig)), *measured.arming_checks(samples)]
         found += safety.instruments.arming_checks(samples)
         return found if folder is None else [*found, *dated, disk_check(folder)]
 

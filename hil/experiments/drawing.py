@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.floating[Any]]
 # Stretches of a line: about one a pixel of a panel.
 _BINS = 700
+# A panel shows no smaller part of its values than this.
+_LEAST_SPAN = 1e-3
 # Told apart by the colour-blind and in grey: dark, middle, light; wheels of one axle share a colour.
 COLOURS = ("#004488", "#bb5566", "#ddaa33", "#999999")
 # Of the right wheels' dashes: the same, darker.
@@ -32,12 +34,14 @@ def decimated(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (t, y) if size < 3 else _extremes(t, y, size)
 
 
-def over_time(ticks: Recorded, scales: Mapping[str, float]) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
+def over_time(
+    ticks: Recorded, scales: Mapping[str, float | FloatArray]
+) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
     """Lines of fields of ticks over time, decimated block by block, as `decimated` does it with all at once.
 
     Args:
         ticks: rows of `/tick`.
-        scales: factor of each field that is wanted.
+        scales: factor of each field that is wanted, or of each of its elements.
 
     Returns:
         Of each field: times [s] and values of each of its elements, as many as can be shown.
@@ -106,3 +110,7 @@ def dress_panel(axes: Axes, form: FigureForm, title: str, unit: str) -> None:
     axes.set_ylabel(unit, fontsize=form.font(9.0))
     axes.tick_params(labelsize=form.font(8.5))
     axes.grid(visible=True, color="#e4e4e4", lw=form.line(0.7))
+    low, high = axes.get_ylim()
+    largest = max(abs(low), abs(high))
+    if high - low < _LEAST_SPAN * largest:  # the digits of a value that stays, in place of the last ones of its noise
+        axes.set_ylim(0.5 * (low + high) - 0.05 * largest, 0.5 * (low + high) + 0.05 * largest)

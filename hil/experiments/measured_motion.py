@@ -44,7 +44,7 @@ class MeasuredWindow:
     """
 
     def __init__(self, config: Config) -> None:
-        self._radius_m = config.wheel_radius_m
+        self._radii_m = config.wheel_radii_m
         self._source = config.layout.instruments.index(INSTRUMENTS[0])
         self._cell = config.loads.load_cell if config.loads else None
         self._ends: list[NDArray[np.void]] = []
@@ -61,7 +61,7 @@ class MeasuredWindow:
         self.rows += len(ticks)
         self.unmeasured += int((~np.isin(ticks["source"][:, self._source], list(MEASURED))).sum())
         pull = ticks["pull_N"] if self._cell else np.zeros(len(ticks))
-        rims = self._radius_m * ticks["wheel_speed_radps"].mean(axis=1)
+        rims = (ticks["wheel_speed_radps"] * self._radii_m).mean(axis=1)
         values = np.concatenate([self._left, np.column_stack([ticks["speed_mps"], rims, pull])])
         whole = len(values) // self._step * self._step
         self._means.append(values[:whole].reshape(-1, self._step, 3).mean(axis=1))

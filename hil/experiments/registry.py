@@ -19,6 +19,7 @@ from hil.experiments.jog.experiment import JogExperiment
 from hil.experiments.normal_force.experiment import NormalForceExperiment
 from hil.experiments.sinkage.experiment import SinkageExperiment
 from hil.experiments.slope.experiment import SlopeExperiment
+from hil.experiments.soil_estimate_summary import soil_estimate_summary
 from hil.experiments.stimulus.experiment import StimulusExperiment
 from hil.experiments.summary import run_summary, truth_reasons
 from hil.experiments.walk.experiment import WalkExperiment
@@ -82,7 +83,12 @@ def summarise(run: Finished) -> Summary:
 
     Neither residuals nor what a simulated rig knows depend on the experiment, so they count here, whatever it is.
     """
-    summary = {**run.experiment.summarise(run), **estimation_summary(run), **run_summary(run)}
+    summary = {
+        **run.experiment.summarise(run),
+        **estimation_summary(run),
+        **soil_estimate_summary(run),
+        **run_summary(run),
+    }
     residuals, found = residual_summary(RunEvidence(run.config, run.ticks, summary))
     more = [*truth_reasons(run.ground_truth), *(one.sentence() for one in found)]
     reasons = [*summary["reasons"], *more]

@@ -57,11 +57,31 @@ def motion_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def soil_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The estimate for the terminal; none for a rig whose soil is not estimated."""
+    estimate = summary.get("soil_estimate") or {}
+    rows = []
+    for name, one in (estimate.get("parameters") or {}).items():
+        numbers = [one.get(key) for key in ("value", "low", "high")]
+        if None in numbers:
+            continue
+        value, low, high = numbers
+        text = f"{value:.4g} ({low:.3g} to {high:.3g})" if one["observable"] else f"not observable, {value:.4g}"
+        actual = one.get("ground_truth")
+        simulated = "" if actual is None else f"; simulated rig {actual:.4g}"
+        rows.append((f"soil: {name.replace('_', ' ')}", f"{text}; config {one['config']:.4g}{simulated}"))
+    if aimed := estimate.get("max_traction"):
+        text = f"config for {aimed['config_s']:.1f} s, estimate for {aimed['estimate_s']:.1f} s"
+        rows.append(("max traction on the soil of", text))
+    return rows
+
+
 def loop_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """How the loop ran, and what it measured of the motion."""
     loop = summary.get("loop") or {}
     return [
         *motion_rows(summary),
+        *soil_rows(summary),
         ("loop", f"{quantity(loop.get('rate_hz'), 'Hz', 0)}, {quantity(loop.get('ticks'), 'ticks', 0)}"),
         ("late, skipped", f"{quantity(loop.get('late'), '', 0)}, {quantity(loop.get('skipped'), '', 0)}"),
         *long_tick_lines(loop),

@@ -52,7 +52,7 @@ class ThrottleExperiment(Experiment):
         self._next = {RAMP: SETTLE, SETTLE: MEASURE, MEASURE: STOPPING}
         wheels = len(rig.layout.wheels)
         self._zeros = rig.layout.zero_speeds
-        self._speeds = (throttle.speed_mps / rig.config.wheel_radius_m,) * wheels
+        self._speeds = tuple(throttle.speed_mps / radius_m for radius_m in rig.config.wheel_radii_m)
         self._duty = () if throttle.duty is None else (throttle.duty,) * wheels
         controlled = rig.layout.controls_loads
         self._loads = wanted_loads(throttle.mode, throttle.heavy_share, rig.layout.wheels) if controlled else None

@@ -26,6 +26,8 @@ LoadUnit = Literal["V", "N", "N m"]
 SAMPLED = ("daq", "loads")
 # Instruments that measure the rover's motion, named as their links; each has its newest reading in `Samples`.
 INSTRUMENTS = ("motion", "imu", "joints")
+# Parameters of the soil that are estimated beside the twin, named as in section soil.
+SOIL_PARAMETERS = ("stiffness", "rebound", "slip_modulus")
 
 
 class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
@@ -51,6 +53,8 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         imu_channels: the same of the inertial measurement unit.
         joints_channels: names of the joints with an encoder.
         servos: names of the joints that servos drive, in the order of every vector by servo.
+        soil_parameters: names of the soil's parameters that are estimated beside the twin; empty: none is.
+        slides: names of the joints of `turning` that slide: their angles are ways in m, their speeds m/s.
 
     Example:
         >>> layout = Layout(("left", "right"), ("left", "right"), channels=SENSORS["triangle"], ways=("extend",))
@@ -79,6 +83,8 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     reads_loads: bool = False
     trigger: bool = False
     servos: tuple[str, ...] = ()
+    soil_parameters: tuple[str, ...] = ()
+    slides: tuple[str, ...] = ()
 
     @cached_property
     def valves(self) -> tuple[str, ...]:
@@ -114,6 +120,11 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         fast, slow = ("daq",) * bool(self.channels), ("loads",) * bool(self.loads)
         switched = ("valves",) * bool(self.cylinders or self.trigger)
         return (*fast, "drives", *switched, *slow, *self.instruments, *("servos",) * bool(self.servos))
+
+    @cached_property
+    def servo_currents(self) -> bool:
+        """The currents of the driven joints' motors are recorded: where those of the wheels are."""
+        return bool(self.servos and self.supplies)
 
     @cached_property
     def instruments(self) -> tuple[str, ...]:

@@ -105,6 +105,22 @@ class Valve(_Message, frozen=True, tag="valve"):
     seconds: float
 
 
+class JogJoint(_Message, frozen=True, tag="jog_joint"):
+    """Turn one driven joint, wheels cut; between two runs only.
+
+    Attributes:
+        joint: its name.
+        angle_deg: that it turns to [deg].
+        rate_degps: its speed on the way [deg/s].
+        seconds: how long it is driven [s]; then it is where it then is.
+    """
+
+    joint: str
+    angle_deg: float
+    rate_degps: float
+    seconds: float
+
+
 class Campaign(_Message, frozen=True, tag="campaign"):
     """Begin or resume the campaign; pause it after the running trial; end it there.
 
@@ -194,6 +210,7 @@ OperatorRequest: TypeAlias = Union[  # noqa: UP007 - msgspec
     Mode,
     SetLoads,
     Jog,
+    JogJoint,
     Valve,
     Campaign,
     Verdict,

@@ -170,12 +170,16 @@ TICK = (
         flag=True,
     ),
     Signal(
-        "set_servo_angle_rad", "f8", "rad", "commanded angle of each driven joint", "command.joint_angle_rad",
-        "servos", by_name=True,
+        "set_servo_angle_rad", "f8", "rad", "commanded angle of each driven joint; of one that slides its way [m]",
+        "command.joint_angle_rad", "servos", by_name=True,
     ),
     Signal(
-        "servo_angle_rad", "f8", "rad", "measured angle of each driven joint", "samples.servos.angle_rad", "servos",
-        by_name=True,
+        "servo_angle_rad", "f8", "rad", "measured angle of each driven joint; of one that slides its way [m]",
+        "samples.servos.angle_rad", "servos", by_name=True,
+    ),
+    Signal(
+        "servo_current_A", "f8", "A", "measured current of each driven joint's motor", "samples.servos.current_A",
+        "servos", "servo_currents", by_name=True,
     ),
     Signal("force_N", "f8", "N", "forces at the newest sample, droop corrected", "estimate.force_N", "channels"),
     Signal("force_sum_N", "f8", "N", "sum of these forces", "sum(estimate.force_N)"),
@@ -189,8 +193,10 @@ TICK = (
         "prediction.normal_force_N", "wheels", by_name=True,
     ),
     Signal(
-        "sinkage_m", "f8", "m", "sinkage of each wheel in the soil, from the rover twin", "prediction.sinkage_m",
-        "wheels", by_name=True,
+        "sinkage_m", "f8", "m",
+        "sinkage of each wheel: its own radius, grousers included, less the height of its centre over the ground, from "
+        "the rover twin",
+        "prediction.sinkage_m", "wheels", by_name=True,
     ),
     Signal("slip", "f8", "1", "slip of each wheel, from the rover twin", "prediction.slip", "wheels", by_name=True),
     Signal("speed_mps", "f8", "m/s", "forward speed of the rover, from the rover twin", "prediction.speed_mps"),
@@ -217,8 +223,14 @@ TICK = (
         "prediction.pose", "x,y,z,qx,qy,qz,qw", "motion",
     ),
     Signal(
-        "joint_angle_rad", "f4", "rad", "angle of each joint that turns, but those of the wheels, from the rover twin",
+        "joint_angle_rad", "f4", "rad",
+        "angle of each joint that turns, but those of the wheels, or way [m] of one that slides, from the rover twin",
         "prediction.joint_angle_rad", "turning", "motion", by_name=True,
+    ),
+    Signal(
+        "servo_torque_Nm", "f4", "N m",
+        "torque on each driven joint that its motion takes, without its gear's friction, from the rover twin",
+        "prediction.servo_torque_Nm", "servos", by_name=True,
     ),
     Signal(
         "regulator_Pa", "f8", "Pa", "commanded gauge pressure of each regulator", "command.regulators_Pa", "regulators"
@@ -333,6 +345,36 @@ TICK = (
     Signal(
         "time_to_impact_sd_s", "f4", "s", "standard deviation of time_to_impact_s",
         "prediction.observed.time_to_impact_sd_s", needs="instruments",
+    ),
+    Signal(
+        "soil_value", "f4", "", "parameters of the soil as estimated; in the units of section soil",
+        "prediction.soil.value", "soil_parameters", by_name=True,
+    ),
+    Signal(
+        "soil_sd", "f4", "1", "standard deviation of the log of each of them", "prediction.soil.sd", "soil_parameters",
+        by_name=True,
+    ),
+    Signal(
+        "soil_correlation", "f4", "1",
+        "correlation of these logs: stiffness and rebound, stiffness and slip modulus, rebound and slip modulus",
+        "prediction.soil.correlation", "stiffness_rebound,stiffness_slip_modulus,rebound_slip_modulus",
+        "soil_parameters", by_name=True,
+    ),
+    Signal(
+        "soil_innovation", "f4", "1",
+        "squared normalised innovation of the newest measurement of the soil, over its number of values; NaN before",
+        "prediction.soil.innovation", needs="soil_parameters",
+    ),
+    Signal(
+        "soil_state", "u1", "1",
+        "what became of it: 0 none yet, 1 used, 2 rejected; not taken: 3 the rover does not drive forward, 4 not "
+        "steadily and straight, 5 slip or loads are not measured, 6 it has hit the obstacle",
+        "prediction.soil.state", needs="soil_parameters",
+    ),
+    Signal(
+        "soil_observable", "u1", "1",
+        "1 where the drive has told at least one of the parameters; max_traction uses the estimate then",
+        "prediction.soil.observable", needs="soil_parameters", flag=True,
     ),
 )  # fmt: skip
 EVENTS = (

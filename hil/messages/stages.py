@@ -24,6 +24,10 @@ ByServo = tuple[float, ...]
 # States of an instrument as a source of the observer: nothing came yet; its newest reading was used; it was rejected by
 # its innovation; the instrument is left out; its newest reading is stale.
 SOURCE_STATES = ("none", "used", "rejected", "left_out", "stale")
+# What became of the newest measurement of the soil: none yet; used; rejected by its innovation; left out, because the
+# rover does not drive forward, does not drive steadily and straight, its slip or load is not measured, or it has hit
+# the obstacle.
+SOIL_STATES = ("none", "used", "rejected", "standing", "unsteady", "unmeasured", "impact")
 UPRIGHT = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)  # pose of a base that has not moved
 
 
@@ -163,6 +167,26 @@ class Observed(msgspec.Struct, frozen=True, gc=False):
     source: tuple[int, ...]
 
 
+class SoilEstimate(msgspec.Struct, frozen=True, gc=False):
+    """The soil as it is estimated beside the twin, of `SOIL_PARAMETERS` in their order.
+
+    Attributes:
+        value: in the units of section soil.
+        sd: standard deviations of their logs.
+        correlation: of the logs: first and second, first and third, second and third.
+        innovation: squared normalised innovation of the newest measurement over its number of values; NaN before.
+        state: of that measurement, a code of `SOIL_STATES`.
+        observable: the drive has observable at least one of the parameters, which the load control may then use.
+    """
+
+    value: tuple[float, ...]
+    sd: tuple[float, ...]
+    correlation: tuple[float, ...]
+    innovation: float
+    state: int
+    observable: bool
+
+
 class Prediction(msgspec.Struct, frozen=True, gc=False):
     """Prediction of the rover twin: normal forces [N], sinkage [m] and slip by wheel, speed, T_c, time left.
 
@@ -175,11 +199,13 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
         gap_m: of the nearer front wheel to the obstacle, along the obstacle's normal; below 0: in contact. NaN: none.
         pose: (7,) of the base: position [m] and quaternion x y z w in the world.
         joint_angle_rad: (turning joints,) of them, as `Layout.turning` names them.
+        servo_torque_Nm: (servos,) on the driven joints, that their measured motion takes, without friction of gears.
         cylinder_torque_Nm: (cylinders,) on their joints, from the measured pressures; empty, as the next two, where no
             loads are controlled.
         cylinder_angle_rad: (cylinders,) of their joints.
         gravity: (3,) direction of gravity in the base frame, a unit vector.
         observed: of a rig with instruments of motion, by which the values above are corrected; None: it has none.
+        soil: estimated; None: it is not.
     """
 
     normal_force_N: ByWheel
@@ -196,10 +222,12 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     gap_m: float = math.nan
     pose: tuple[float, ...] = UPRIGHT
     joint_angle_rad: tuple[float, ...] = ()
+    servo_torque_Nm: ByServo = ()
     cylinder_torque_Nm: tuple[float, ...] = ()
     cylinder_angle_rad: tuple[float, ...] = ()
     gravity: tuple[float, ...] = ()
     observed: Observed | None = None
+    soil: SoilEstimate | None = None
 
 
 class Goal(msgspec.Struct, frozen=True, gc=False):

@@ -68,7 +68,7 @@ def pull(evidence: RunEvidence) -> Floats:
     if not len(ticks):
         return np.full(1, np.nan)
     torque_Nm = motor.stall_torque_Nm * (ticks["duty"] - ticks["wheel_speed_radps"] / motor.no_load_radps)
-    thrust_N = torque_Nm.sum(axis=1) / config.wheel_radius_m
+    thrust_N = (torque_Nm / config.wheel_radii_m).sum(axis=1)
     return np.array([float(ticks["pull_N"].mean() / thrust_N.mean())])
 
 

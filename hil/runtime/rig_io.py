@@ -93,7 +93,8 @@ class RigIO:
         self.operator, self._operator = OperatorQueue(), operator
         self._drive = DriveSample(0, 0, layout.zero_speeds, -1, power=layout.no_power)
         self._valve = ValveSample(0, 0, ((0.0, 0.0),) * len(layout.cylinders), -1)
-        unread = JointSample(0, 0, (math.nan,) * len(layout.servos), -1)
+        unknown = (math.nan,) * len(layout.servos)
+        unread = JointSample(0, 0, unknown, -1, current_A=unknown)
         self._readings.append(None if servos is None else unread)
 
     def open(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,11 +74,11 @@ def servo_checks(rig: Rig, samples: Samples) -> list[Check]:
         _fresh("servos", samples.t_ns - angles.t_ns, rig.limits.servos_age_ms),
         _confirmed("servos", angles.acknowledged_ns, "hold"),
     ]
-    to_do = "turn the joint back into its range by hand, power off; if it is there, look at its encoder and its zero"
+    to_do = "move the joint back into its range by hand, power off; if it is there, look at its encoder and its zero"
     for joint, angle_rad in zip(rig.config.driven_joints, angles.angle_rad, strict=True):
-        low, high, angle = (math.degrees(one) for one in (joint.low_rad, joint.high_rad, angle_rad))
-        ok, allowed = low <= angle <= high, f"{low:g} to {high:g} deg (servos.joints)"
-        checks.append(Check(f"joint {joint.name}", ok, f"{angle:.1f} deg", allowed, to_do))
+        low, high, at = map(joint.shown, (joint.low_rad, joint.high_rad, angle_rad))
+        ok, allowed = low <= at <= high, f"{low:g} to {high:g} {joint.unit} (servos.{joint.section})"
+        checks.append(Check(f"joint {joint.name}", ok, joint.words(angle_rad), allowed, to_do))
     return checks
 
 

@@ -68,9 +68,12 @@ def equilibrium_checks(rig: Rig, speeds_mps: Sequence[float] = (), *, steady: bo
         return checks
     if found[0].joint:
         turned = min(found, key=lambda state: state.stop - state.angle)
-        angle = f"{turned.joint.replace('_', ' ')} at {math.degrees(turned.angle):.1f} deg {turned.words}"
+        slides = turned.joint in rig.layout.slides
+        at, stop = (1e3 * one if slides else math.degrees(one) for one in (turned.angle, turned.stop))
+        unit = "mm" if slides else "deg"
+        angle = f"{turned.joint.replace('_', ' ')} at {at:.1f} {unit} {turned.words}"
         key = rig.config.rover.key_of(_stop_of(turned.joint))
-        within = f"up to its stop at {math.degrees(turned.stop):g} deg ({key})"
+        within = f"up to its stop at {stop:g} {unit} ({key})"
         checks.append(Check("suspension joint", turned.angle <= turned.stop, angle, within, to_do))
     tilted = max(found, key=lambda state: state.tilt)
     most = rig.limits.tilt_deg

@@ -31,9 +31,7 @@ class ServoMonitor:
         self._joints = joints
         self.watched = servos is not None
         self._age_ns = limits.servos_age_ms * 1e6
-        self._far_rad = math.radians(servos.follow_deg) if servos else math.inf
         self._for_ns = round(1e9 * servos.follow_s) if servos else 0
-        self._beyond_rad = math.radians(servos.outside_deg) if servos else math.inf
         self._far_since_ns: list[int | None] = [None] * len(self._joints)
         self._command: Command | None = None
         self._read_ns, self._bad = 0, 0
@@ -67,26 +65,23 @@ class ServoMonitor:
             self._look(i, angle, command.joint_angle_rad[i], sample.t_ns, latch)
 
     def _look(self, which: int, angle: float, commanded: float, t_ns: int, latch: Latch) -> None:
-        """At one joint [rad]."""
+        """At one joint [rad, or m of one that slides]."""
         joint, since = self._joints[which], self._far_since_ns
         over = max(angle - joint.high_rad, joint.low_rad - angle)
-        if over > self._beyond_rad:
+        words, where = joint.words, f"servos.{'slides.' if joint.slides else ''}"
+        if over > joint.outside_rad:
             limit = joint.high_rad if angle > joint.high_rad else joint.low_rad
-            detail = f"{joint.name} is at {_deg(angle)}, allowed: {_deg(joint.low_rad)} to {_deg(joint.high_rad)}"
-            latch(Fault.JOINT_OUT_OF_RANGE, angle, limit, f"{detail} and servos.outside_deg")
-        if abs(commanded - angle) <= self._far_rad:
+            detail = f"{joint.name} is at {words(angle)}, allowed: {words(joint.low_rad)} to {words(joint.high_rad)}"
+            latch(Fault.JOINT_OUT_OF_RANGE, angle, limit, f"{detail} and {where}outside_{joint.unit}")
+        if abs(commanded - angle) <= joint.follow_rad:
             since[which] = None
             return
         if since[which] is None:
             since[which] = t_ns
         if t_ns - (since[which] or 0) >= self._for_ns:
-            off = math.degrees(abs(commanded - angle))
+            off = abs(commanded - angle)
             detail = (
-                f"{joint.name} is at {_deg(angle)}, {off:.1f} deg from its command for {self._for_ns * 1e-9:g} s, "
-                "allowed: servos.follow_deg"
+                f"{joint.name} is at {words(angle)}, {words(off)} from its command for {self._for_ns * 1e-9:g} s, "
+                f"allowed: {where}follow_{joint.unit}"
             )
-            latch(Fault.JOINT_NOT_FOLLOWING, abs(commanded - angle), self._far_rad, detail)
-
-
-def _deg(angle: float) -> str:
-    return f"{math.degrees(angle):.1f} deg"
+            latch(Fault.JOINT_NOT_FOLLOWING, off, joint.follow_rad, detail)

@@ -9,8 +9,10 @@ from scipy.optimize import brentq
 from hil.config.rig import Rig
 from hil.messages.check import Check
 from hil.safety.kept_statics import kept_statics
+from models.contact.ground import wheel_of
 from models.kernels.compiled import FloatArray
 from models.statics import NoSteadyStateError
+from models.terrain.surface import surface
 from models.validity import DEPTH, SINKAGE, VALIDITIES, Validity
 from models.vehicle import VehicleModel
 from models.vehicle.invariants import make_invariants
@@ -32,36 +34,59 @@ def validity_checks(rig: Rig) -> Sequence[Check]:
     weight_N = make_invariants(rover, vehicle).weight
     if weight_N <= 0.0:
         return ()
+    radii_m = rig.config.wheel_radii_m
     try:
-        load_N = max(rig.resting_loads_N)
+        loads_N = rig.resting_loads_N
     except NoSteadyStateError:  # the mean of a rover that does not stand on all its wheels
-        load_N = weight_N / len(rover.wheel_names)
-    return _sinkage_checks(rig.config.wheel_radius_m, vehicle, load_N)
+        loads_N = (weight_N / len(radii_m),) * len(radii_m)
+    return _sinkage_checks(radii_m, vehicle, loads_N)
 
 
-def rest_checks(standing_N: float, weight_N: float) -> list[Check]:
+def rest_share(rig: Rig) -> float:
+    """Share by which the loads of a rover at rest may miss its weight.
+
+    On a scan the loads are not parallel, and wheels that stand may push against each other. With a load N on a slope t
+    and a traction between -N tan t and N tan t, the ground bears N cos t (1 - tan^2 t) to N / cos t of the weight.
+    """
+    if rig.nominal.ground.relief is None:
+        return _AT_REST
+    rover, terrain = rig.nominal.make_rover(), rig.nominal.ground.terrain
+    places = rover.wheel_positions(rover.neutral())[:, :2].tolist()
+    steepest = min(surface(terrain, x, y)[1][2] for x, y in places)  # cosine of the slope
+    return _AT_REST + 1.5 * (1.0 / steepest**2 - 1.0)
+
+
+def rest_checks(standing_N: float, weight_N: float, share: float = _AT_REST) -> list[Check]:
     """Whether the rover twin has come to rest: the sum of its loads against its weight, both [N]; none without weight.
 
-    The twin has settled already when it is made, so this is asked of it, and not of the config.
+    The twin has settled already when it is made, so this is asked of it, and not of the config. `share` is that of
+    `rest_share`.
     """
     if weight_N <= 0.0:
         return []
-    share = abs(standing_N - weight_N) / weight_N
-    found, allowed = f"{standing_N:.0f} N", f"the weight, {weight_N:.0f} N, within {_AT_REST:.0%}"
+    missed = abs(standing_N - weight_N) / weight_N
+    found, allowed = f"{standing_N:.0f} N", f"the weight, {weight_N:.0f} N, within {share:.0%}"
     to_do = "give the ground a damping (soil.damping_spm, ground.damping_Nspm) with which the rover comes to rest"
-    return [Check("sum of the twin's wheel loads at rest", share <= _AT_REST, found, allowed, to_do)]
+    return [Check("sum of the twin's wheel loads at rest", missed <= share, found, allowed, to_do)]
 
 
-def _sinkage_checks(wheel_radius_m: float, vehicle: VehicleModel, load_N: float) -> list[Check]:
-    radius_m = wheel_radius_m
-    if vehicle.ground is not None:
-        wheel = vehicle.ground.wheel
-        rim = _RIM if wheel[VARIANT] == FLEXIBLE else ""
-        return [_sinkage_check(VALIDITIES[SINKAGE], soil_sinkage_m(wheel, load_N), radius_m, rim)]
-    if vehicle.compliant is not None:
-        law = vehicle.compliant.law
-        return [_sinkage_check(VALIDITIES[DEPTH], (load_N / law.stiffness) ** (1.0 / law.exponent), radius_m)]
-    return []
+def _sinkage_checks(radii_m: Sequence[float], vehicle: VehicleModel, loads_N: Sequence[float]) -> list[Check]:
+    """Of the wheel that sinks deepest for its radius."""
+    ground, compliant = vehicle.ground, vehicle.compliant
+    if ground is None and compliant is None:
+        return []
+    depths_m, flexible = [], []
+    for number, load_N in enumerate(loads_N):
+        if ground is not None:
+            wheel = wheel_of(ground, number)
+            depths_m.append(soil_sinkage_m(wheel, load_N))
+            flexible.append(wheel[VARIANT] == FLEXIBLE)
+        elif compliant is not None:
+            depths_m.append((load_N / compliant.law.stiffness) ** (1.0 / compliant.law.exponent))
+            flexible.append(False)
+    worst = max(range(len(radii_m)), key=lambda number: depths_m[number] / radii_m[number])
+    validity = VALIDITIES[DEPTH if ground is None else SINKAGE]
+    return [_sinkage_check(validity, depths_m[worst], radii_m[worst], _RIM if flexible[worst] else "")]
 
 
 def soil_sinkage_m(wheel: FloatArray, load_N: float) -> float:

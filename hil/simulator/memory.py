@@ -78,7 +78,7 @@ class SimulatorMemory:
         outputs = [("powered", "<u1", (valves + 1,)), ("regulators_Pa", "<f8", (regulators + 1,))]
         self.valve_commands = ring("valve_orders", np.dtype([("t_ns", "<i8"), *outputs]))
         servos = len(config.layout.servos) + 1  # as above
-        angles = [(name, "<f8", (servos,)) for name in ("angle_rad", "speed_radps")]
+        angles = [(name, "<f8", (servos,)) for name in ("angle_rad", "speed_radps", "current_A")]
         self.joints = box("joints", np.dtype(angles))
         outputs = [("servo_cut", "<u1", (servos,)), ("angle_rad", "<f8", (servos,))]
         self.servo_commands = ring("servo_orders", np.dtype([("t_ns", "<i8"), *outputs]))
@@ -209,6 +209,11 @@ class ServosInMemory:
         """Its rate [rad/s]."""
         self._now.read(self._row)
         return float(self._row["speed_radps"][0, joint])
+
+    def current_A(self, joint: int) -> float:
+        """Current of its motor [A]."""
+        self._now.read(self._row)
+        return float(self._row["current_A"][0, joint])
 
     def hold(self, joint: int, angle_rad: float) -> None:
         """Control a joint to an angle [rad]."""

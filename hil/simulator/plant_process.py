@@ -79,6 +79,8 @@ class RealtimePlant:
         self._instruments = {role: ReadingsPublisher(box) for role, box in memory.readings.items()}
         self.rounds = PlantRounds(memory.sampled["daq"], int(rates_hz["daq"]), start_ns)
         self._aside, self._power = aside, power_model(self._config.drives)
+        servos = self._config.servos
+        self._servo_torque_per_A = servos.torque_per_A_Nm if servos else 1.0
         self._built: Future[Plant] | None = None
         self.plant = build_plant(Rig(self._config))
         self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, start_ns, memory.histories)
@@ -110,6 +112,7 @@ class RealtimePlant:
             angles, passed_s = plant.servo_angle, (plant.t_ns - before_ns) * 1e-9
             self._joints["speed_radps"][0, :-1] = (angles - angles_before) / passed_s if passed_s else 0.0
             self._joints["angle_rad"][0, :-1] = angles
+            self._joints["current_A"][0, :-1] = plant.servo_torque / self._servo_torque_per_A
             memory.joints.write(self._joints)
         self._hand_out(plant)
         return False

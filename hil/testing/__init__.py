@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hil.testing.instruments import distance_sensor, imu, motion_capture
     from hil.testing.modbus import amplifier, encoders, regulators, relay_board
     from hil.testing.ni import ni_chassis
+    from hil.testing.servos import roboclaw_servos
     from hil.testing.whole_rig import rig
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "relay_board",
     "rig",
     "roboclaw",
+    "roboclaw_servos",
     "roboteq",
 ]
 # For `pytest -p hil.testing`; the entry point names the plug-in itself.
@@ -47,6 +49,7 @@ _MODULES = {
     "relay_board": "modbus",
     "rig": "whole_rig",
     "roboclaw": "drives",
+    "roboclaw_servos": "servos",
     "roboteq": "drives",
 }
 

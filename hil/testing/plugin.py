@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hil.testing.instruments import StreamingInstrument
     from hil.testing.modbus import JointEncoders, LoadAmplifier, ModbusRelayBoard, PressureRegulators
     from hil.testing.ni import NiChassis
+    from hil.testing.servos import RoboClawServos
     from hil.testing.whole_rig import SimulatedRig
 
 
@@ -31,6 +32,15 @@ def simulated_roboclaw() -> Iterator[RoboClaw]:
     from hil.testing.drives import roboclaw
 
     with roboclaw() as device:
+        yield device
+
+
+@pytest.fixture
+def simulated_roboclaw_servos() -> Iterator[RoboClawServos]:
+    """A RoboClaw in position mode at address 0x80 on a pseudo-terminal, with a driven joint on each channel."""
+    from hil.testing.servos import roboclaw_servos
+
+    with roboclaw_servos() as device:
         yield device
 
 

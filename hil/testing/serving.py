@@ -18,8 +18,8 @@ from hil.simulator.commands import dispatch
 
 # Devices that `hil sim` serves, by the name of the function that makes them.
 DEVICES = (
-    "roboclaw", "roboteq", "relay_board", "regulators", "amplifier", "encoders", "ni_chassis", "distance_sensor",
-    "imu", "motion_capture",
+    "roboclaw", "roboclaw_servos", "roboteq", "relay_board", "regulators", "amplifier", "encoders", "ni_chassis",
+    "distance_sensor", "imu", "motion_capture",
 )  # fmt: skip
 # Between two looks whether to end [s].
 _LOOK_S = 0.1

@@ -29,6 +29,8 @@ _SWEEPS, _CLOSE = 60, 1e-10
 class Servo(NamedTuple):
     """The servo of one joint. Values are at the joint.
 
+    Of a joint that slides they are m for rad, N for N m, and so on.
+
     Attributes:
         joint: name of the joint.
         start: angle at the start [rad].

@@ -15,6 +15,8 @@ from models.rover.rover import Rover
 # How far a joint's stop gives under the rover's weight at the farthest wheel that the joint carries [rad], and its
 # damping as a share of what would be critical for the bodies that the joint carries: a rubber bumper, an assumption.
 STOP_GIVE = math.radians(1.0)
+# Likewise of a joint that slides [m], under the rover's weight along its axis, as if that were upright.
+SLIDE_GIVE = 0.005
 STOP_DAMPING_SHARE = 0.5
 
 
@@ -22,11 +24,12 @@ class JointStops(NamedTuple):
     """Stops of a rover's suspension joints (joints,).
 
     Attributes:
-        speed: tree speed of the joint (models.rover.reduction.Chain); its angle is q[speed + 1].
-        low: angle [rad] of the lower stop.
+        speed: tree speed of the joint (models.rover.reduction.Chain); its coordinate is q[speed + 1].
+        low: coordinate [rad, m] of the lower stop.
         high: of the upper one.
-        stiffness: of either [N m/rad].
-        damping: of either [N m s/rad].
+        stiffness: of either [N m/rad, N/m].
+        damping: of either [N m s/rad, N s/m].
+        slides: 1 where the joint slides, 0 where it turns.
     """
 
     speed: IntArray
@@ -34,17 +37,21 @@ class JointStops(NamedTuple):
     high: FloatArray
     stiffness: FloatArray
     damping: FloatArray
+    slides: IntArray
 
 
-NO_STOPS = JointStops(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0))
+NO_STOPS = JointStops(
+    np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64)
+)
 
 
 def make_stops(rover: Rover) -> JointStops:
-    """The stops of every joint that turns and has some (`models.rover.tree.Joint.stops`), coupled joints included.
+    """The stops of every joint that is free and has some (`models.rover.tree.Joint.stops`), coupled joints included.
 
     Their stiffness and damping follow from the rover's weight and sizes, so that stops suit a rover of any mass.
     """
-    stops = {joint.name: joint.stops for joint in rover.tree.joints if joint.stops is not None}
+    joints = {joint.name: joint for joint in rover.tree.joints}
+    stops = {name: joint.stops for name, joint in joints.items() if joint.stops is not None}
     names = [name for name in rover.tree_joint_names if name in stops]
     if not names:
         return NO_STOPS
@@ -52,9 +59,12 @@ def make_stops(rover: Rover) -> JointStops:
     low, high = np.array([stops[name] for name in names]).T.copy()
     inertia = np.diag(rover.mass_matrix(rover.neutral()))
     moved = [_moved_with(rover, k) for k in speed]
-    stiffness = GRAVITY_MPS2 * inertia[0] / STOP_GIVE * np.array([_rise(rover, i) for i in moved])
+    slides = np.array([joints[name].slides for name in names], dtype=np.int64)
+    give = np.where(slides == 1, SLIDE_GIVE, STOP_GIVE)
+    rise = np.array([1.0 if one else _rise(rover, i) for one, i in zip(slides, moved, strict=True)])
+    stiffness = GRAVITY_MPS2 * inertia[0] / give * rise
     damping = 2.0 * STOP_DAMPING_SHARE * np.sqrt(stiffness * inertia[moved])
-    return JointStops(speed, low, high, stiffness, damping)
+    return JointStops(speed, low, high, stiffness, damping, slides)
 
 
 def _moved_with(rover: Rover, speed: int) -> int:

@@ -16,7 +16,7 @@ from models.rover.dynamics import Work
 from models.rover.points import Direction, body_spin, body_velocity, cross, to_base, to_world, vector
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
-from models.rover.tree import Tree, rotation_about
+from models.rover.tree import Tree
 from models.terrain.surface import Terrain, axes, height_over, steepest, surface, to_ground
 
 # How far a corner gives under the whole weight [m], its damping as a share of what is critical for a quarter of the
@@ -70,8 +70,8 @@ def body_corners(tree: Tree) -> FloatArray:
             corners.append(place + (np.array(body.com) + signs * body.size) @ turn.T)
         for joint in tree.children(name):
             if joint.locked_at is not None:
-                turned = turn @ rotation_about(joint.axis, joint.locked_at)
-                visit(joint.child, place + turn @ np.array(joint.origin), turned)
+                origin, axes = joint.placed(joint.locked_at)
+                visit(joint.child, place + turn @ origin, turn @ axes)
 
     visit(tree.bodies[0].name, np.zeros(3), np.eye(3))
     return np.concatenate(corners) if corners else np.zeros((0, 3))

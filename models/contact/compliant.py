@@ -10,6 +10,7 @@ import numpy as np
 from models.checks import Range, problem, refuse
 from models.contact.ground import GroundContact
 from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_force, law_problems
+from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_sliding
@@ -68,32 +69,53 @@ def push_compliant_ground(
     MacMahon 2016 (5.31)-(5.32) along the ground's normal. Spring and damper enter the step linearly implicitly, their
     slopes times dt on the mass matrix, so that ground as stiff as steel (1e9 N/m) runs at a step of 0.1 ms and a rover
     comes to rest on it; a step then loses what an implicit Euler step loses. At 0.5 ms a wheel on steel, though stable,
-    hops by a micrometre for ever. Friction acts at the lowest point of the rim. All values below are in ground axes.
+    hops by a micrometre for ever. Force and friction act at the rim's point nearest to the ground (models.contact.rim).
+    All values below are in ground axes.
     """
     body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
     place = body_position(q, work, body)
     over, normal = contact_plane(terrain, place, wheel)
-    depth = radius - over
+    ground = axes(terrain, normal)
+    ax, ay, az = to_ground(terrain, ground, axle(work, body))
+    reach, (px, py, pz) = rim_contact(chain.crown, wheel, radius, (0.0, 0.0, 1.0), (ax, ay, az))
+    depth = reach - over
     contact.sinkage[wheel] = max(depth, 0.0)
     if depth <= 0.0:
         contact.vertical[wheel] = contact.slip[wheel] = contact.pull[wheel] = 0.0
         return
-    ground = axes(terrain, normal)
     vx, vy, vz = to_ground(terrain, ground, body_velocity(work, body))
     wx, wy, wz = to_ground(terrain, ground, body_spin(work, body))
-    ax, ay, az = to_ground(terrain, ground, axle(work, body))
-    none = (0.0, 0.0, 0.0)
-    force = press(chain, compliant.law, ground[2], body, none, depth, vz, dt, work)
+    beside, rising = _off_centre(chain.crown, terrain, ground, (px, py), (wx, wy), vz)
+    force = press(chain, compliant.law, ground[2], body, beside, depth, rising, dt, work)
     contact.vertical[wheel] = force
-    arm = from_ground(terrain, ground, (0.0, 0.0, -radius))
+    arm = from_ground(terrain, ground, (px, py, pz))
     level = max(np.hypot(ax, ay), 1e-9)
     hx, hy = ay / level, -ax / level
-    sliding = (vx - wy * radius, vy + wx * radius)
+    sliding = (vx + wy * pz - wz * py, vy + wz * px - wx * pz)
     grip = rub(chain, compliant, ground, body, arm, sliding, force, dt, work)
     rolling = radius * (wx * ax + wy * ay + wz * az)
     forward = hx * vx + hy * vy
     contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), compliant.friction_speed)
     contact.pull[wheel] = -grip * (hx * sliding[0] + hy * sliding[1])
+
+
+@kernel
+def _off_centre(
+    crown: FloatArray | None,
+    terrain: Terrain,
+    ground: tuple[Direction, Direction, Direction],
+    beside: tuple[float, float],
+    spin: tuple[float, float],
+    rising: float,
+) -> tuple[Direction, float]:
+    """Where the normal force acts, from the centre, world axes [m], and how fast that rises [m/s].
+
+    Below the centre it does as the centre does, and that is decided when the step is compiled.
+    """
+    if crown is None:
+        return (0.0, 0.0, 0.0), rising
+    arm = from_ground(terrain, ground, (beside[0], beside[1], 0.0))
+    return arm, rising + spin[0] * beside[1] - spin[1] * beside[0]
 
 
 @kernel

@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from models.contact.active_set import RigidGround, find_active, make_rigid_ground
 from models.contact.ground import GroundContact
+from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import add_scaled, factorise, solve
-from models.rover.points import approach_row, body_position, project
+from models.rover.points import approach_row, axle, body_position, project
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
-from models.terrain.surface import Terrain, axes, clearance, contact_plane, from_ground
+from models.terrain.surface import Terrain, axes, contact_plane, from_ground
 
 
 @kernel
@@ -31,7 +32,9 @@ def fill_ground_rows(chain: Chain, q: FloatArray, rigid: RigidGround, terrain: T
     for wheel in range(rigid.active.size):
         _, normal = contact_plane(terrain, body_position(q, work, chain.wheel_body[wheel]), wheel)
         ground = axes(terrain, normal)
-        arm = from_ground(terrain, ground, (0.0, 0.0, -chain.wheel_radius[wheel]))
+        _, arm = rim_contact(
+            chain.crown, wheel, chain.wheel_radius[wheel], ground[2], axle(work, chain.wheel_body[wheel])
+        )
         for k in range(rigid.per_wheel):
             row = rigid.row[rigid.first + wheel * rigid.per_wheel + k]
             for a in range(row.size):
@@ -63,10 +66,12 @@ def hold_ground(
     """
     fill_ground_rows(chain, q, rigid, terrain, work)
     for wheel in range(rigid.active.size):
-        height = clearance(terrain, body_position(q, work, chain.wheel_body[wheel]), wheel)
+        height, normal = contact_plane(terrain, body_position(q, work, chain.wheel_body[wheel]), wheel)
+        turned = axle(work, chain.wheel_body[wheel])
+        reach, _ = rim_contact(chain.crown, wheel, chain.wheel_radius[wheel], axes(terrain, normal)[2], turned)
         for k in range(rigid.per_wheel):
             i = wheel * rigid.per_wheel + k
-            rigid.speed[i] = (height - chain.wheel_radius[wheel]) / dt if k == 0 else 0.0
+            rigid.speed[i] = (height - reach) / dt if k == 0 else 0.0
             for a in range(v.size):
                 rigid.speed[i] += rigid.row[i, a] * v[a]
     found = find_active(chain, rigid, work)

@@ -37,7 +37,7 @@ from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, contact_plane
 from models.wheel import rut
 from models.wheel.kernels import SLIP_MODULUS, flexible_resultant, resultant
-from models.wheel.packed import FLEXIBLE, VARIANT
+from models.wheel.packed import FLEXIBLE, VARIANT, XU
 from models.wheel.traction import against_travel, shear_soil, slip_and_slide
 
 
@@ -45,7 +45,8 @@ class Ground(NamedTuple):
     """Soil and wheel together.
 
     Attributes:
-        wheel: packed wheel-soil parameters (`parameters` of models.wheel.RigidWheel or FlexibleWheel).
+        wheel: packed wheel-soil parameters (`parameters` of a wheel of models.wheel); of the first wheel where they
+            differ. What is the soil's alone is the same in all.
         damping: [s/m] the normal force grows by this times the sinkage rate. The hypervolumetric law is static and
             would let a rover bounce for ever; an assumption, not a soil test.
         slip_speed: [m/s] below which slip is read, and compaction resistance fades, against this speed: so that both
@@ -55,6 +56,7 @@ class Ground(NamedTuple):
         ruts: memory of compacted soil for the wheels that come later, variant "exact" only; None: all soil is fresh.
         regions: of other soil; None: it is the same everywhere.
         linear: the whole wheel of the variant "xu", with its shear and lateral force; None: traction is (4.30)'s.
+        each: (wheels, numbers) those of every wheel, where wheels differ; None: `wheel` is that of all.
     """
 
     wheel: FloatArray
@@ -65,6 +67,7 @@ class Ground(NamedTuple):
     ruts: Ruts | None = None
     regions: Regions | None = None
     linear: LinearStresses | None = None
+    each: FloatArray | None = None
 
 
 class GroundContact(NamedTuple):
@@ -125,34 +128,60 @@ def _push_all(
     """The stages after `_look`; which of the two kinds of wheel is decided at compile time."""
     wheels = chain.wheel_body.size
     if linear is not None:
+        inverses = _inverses(ground)
         for wheel in range(wheels):
-            up = _up(terrain, contact.scratch[wheel], work)
-            push_linear(
-                chain,
-                linear,
-                ground.wheel,
-                ground.damping,
-                ground.slip_speed,
-                up,
-                wheel,
-                dt,
-                contact.vertical,
-                contact.sinkage,
-                contact.slip,
-                contact.pull,
-                contact.shear[wheel],
-                contact.scratch[wheel],
-                work,
-            )
+            _push_stresses(ground.each, linear, chain, ground, terrain, inverses, q, wheel, dt, contact, work)
         return
     for wheel in range(wheels):
-        _press(chain, ground, q, wheel, contact, work)
-    # quotients of constants: a quotient takes as long as ten products
-    inverses = (1.0 / ground.slip_speed, 1.0 / ground.wheel[SLIP_MODULUS], 1.0 / ground.shear_displacement)
+        _press(ground.each, chain, ground, q, wheel, contact, work)
+    inverses = _inverses(ground)
     for wheel in range(wheels):
         _shear(chain, ground, terrain, inverses, wheel, dt, contact, work)
     for wheel in range(wheels):
         _push(chain, terrain, wheel, contact, work)
+
+
+def wheel_of(ground: Ground, number: int) -> FloatArray:
+    """Packed parameters of a wheel."""
+    return ground.wheel if ground.each is None else ground.each[number]
+
+
+@kernel
+def _push_stresses(
+    each: FloatArray | None,
+    linear: LinearStresses,
+    chain: Chain,
+    ground: Ground,
+    terrain: Terrain,
+    inverses: tuple[float, float, float],
+    q: FloatArray,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    work: Work,
+) -> None:
+    """All of a wheel "xu", or of another one beside such wheels."""
+    up = _up(terrain, contact.scratch[wheel], work)
+    if each is None:
+        push_linear(
+            chain, linear, ground.wheel, ground.damping, ground.slip_speed, up, wheel, dt, contact.vertical,
+            contact.sinkage, contact.slip, contact.pull, contact.shear[wheel], contact.scratch[wheel], work,
+        )  # fmt: skip
+    elif each[wheel, VARIANT] == XU:
+        push_linear(
+            chain, linear, each[wheel], ground.damping, ground.slip_speed, up, wheel, dt, contact.vertical,
+            contact.sinkage, contact.slip, contact.pull, contact.shear[wheel], contact.scratch[wheel], work,
+        )  # fmt: skip
+    else:
+        _press(each, chain, ground, q, wheel, contact, work)
+        _shear(chain, ground, terrain, inverses, wheel, dt, contact, work)
+        _push(chain, terrain, wheel, contact, work)
+
+
+@kernel
+def _inverses(ground: Ground) -> tuple[float, float, float]:
+    """Quotients of constants of the soil: a quotient takes as long as ten products."""
+    return 1.0 / ground.slip_speed, 1.0 / ground.wheel[SLIP_MODULUS], 1.0 / ground.shear_displacement
 
 
 @kernel
@@ -206,14 +235,32 @@ def _up(terrain: Terrain, scratch: FloatArray, work: Work) -> tuple[float, float
 
 
 @kernel
-def _press(chain: Chain, ground: Ground, q: FloatArray, wheel: int, contact: GroundContact, work: Work) -> None:
-    """Normal force and its shear limit."""
-    out = contact.scratch[wheel]
-    if ground.wheel[VARIANT] == FLEXIBLE:
-        share = _share_ahead(ground, contact.shear[wheel, 0], out[FORWARD])
-        normal, cosine, sine, out[LIMIT] = flexible_resultant(ground.wheel, contact.sinkage[wheel], share)
+def _press(
+    each: FloatArray | None,
+    chain: Chain,
+    ground: Ground,
+    q: FloatArray,
+    wheel: int,
+    contact: GroundContact,
+    work: Work,
+) -> None:
+    """Normal force and its shear limit, by the wheel's own row where wheels differ."""
+    if each is None:  # decided at compile time: wheels that are alike cost nothing
+        _press_row(chain, ground, ground.wheel, q, wheel, contact, work)
     else:
-        normal, cosine, sine, out[LIMIT] = _by_place(chain, ground, ground.regions, q, wheel, contact, work)
+        _press_row(chain, ground, each[wheel], q, wheel, contact, work)
+
+
+@kernel
+def _press_row(
+    chain: Chain, ground: Ground, own: FloatArray, q: FloatArray, wheel: int, contact: GroundContact, work: Work
+) -> None:
+    out = contact.scratch[wheel]
+    if own[VARIANT] == FLEXIBLE:
+        share = _share_ahead(ground, contact.shear[wheel, 0], out[FORWARD])
+        normal, cosine, sine, out[LIMIT] = flexible_resultant(own, contact.sinkage[wheel], share)
+    else:
+        normal, cosine, sine, out[LIMIT] = _by_place(chain, ground, own, ground.regions, q, wheel, contact, work)
     normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
     out[NORMAL], out[COSINE], out[SINE] = against_travel(normal, cosine, sine, out[FORWARD], ground.slip_speed)
 
@@ -232,6 +279,7 @@ def _share_ahead(ground: Ground, sheared: float, forward: float) -> float:
 def _by_place(
     chain: Chain,
     ground: Ground,
+    own: FloatArray,
     regions: Regions | None,
     q: FloatArray,
     wheel: int,
@@ -240,9 +288,9 @@ def _by_place(
 ) -> tuple[float, float, float, float]:
     """Of the soil, or of the soils at the wheel's place."""
     if regions is None:  # decided at compile time: one soil everywhere costs nothing
-        return _resultant(chain, ground.wheel, ground.ruts, q, wheel, contact, work)
+        return _resultant(chain, own, ground.ruts, q, wheel, contact, work)
     x, y, _ = body_position(q, work, chain.wheel_body[wheel])
-    normal, cosine, sine, limit, modulus = mixed_resultant(regions, ground.wheel, x, y, contact.sinkage[wheel])
+    normal, cosine, sine, limit, modulus = mixed_resultant(regions, own, wheel, x, y, contact.sinkage[wheel])
     contact.scratch[wheel, MODULUS] = modulus
     return normal, cosine, sine, limit
 

@@ -13,10 +13,11 @@ from models.contact.grousers import grouser_tip
 from models.contact.laws import HUNT_CROSSLEY, Law, law_force, law_problems
 from models.contact.legs import leg_deflection, relaxed
 from models.contact.plate import Plate, has_plate, nearest_plane, plate_problems, reached, seen_by_sensors
+from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, add_sliding
-from models.rover.points import Direction, body_position, body_spin, body_velocity, project
+from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
 from models.terrain.stand import Stand, into, out_of, seen_from
 
@@ -129,9 +130,10 @@ def push_obstacle(
     Needs fill_bias (twists) and fill_mass_matrix; dt [s] above 0 with a compliant leg.
 
     Depth by MacMahon 2016 (5.11)-(5.12): the plane's outward normal is n = (-sin beta, 0, cos beta), and a smooth
-    wheel's contact point lies a radius from its centre along -n. A grouser's depth is its tip's, (6.2)-(6.3) with the
-    missing square of |rho|, and each grouser is pushed with its own force at its own tip (not by the law of the summed
-    depth of (6.4), which a nonlinear law would get wrong). Friction acts at the same points.
+    wheel's contact point lies a radius from its centre along -n; that of a crowned one: models.contact.rim. A grouser's
+    depth is its tip's, (6.2)-(6.3) with the missing square of |rho|, and each grouser is pushed with its own force at
+    its own tip (not by the law of the summed depth of (6.4), which a nonlinear law would get wrong). Friction acts at
+    the same points.
     """
     sine, cosine = np.sin(obstacle.angle), np.cos(obstacle.angle)
     body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
@@ -142,19 +144,32 @@ def push_obstacle(
         _push_points(chain, obstacle, law, q, wheel, sine, cosine, (x, y, z), dt, contact, work)
         return
     # shortcut for a smooth wheel on a rigid leg, the case that runs in every tick
-    depth = radius - (cosine * z - sine * x)
+    turned = into(obstacle.stand, wheel, axle(work, body))
+    reach, arm = rim_contact(chain.crown, wheel, radius, (-sine, 0.0, cosine), turned)
+    depth = reach - (cosine * z - sine * x)
     contact.gap[wheel] = -depth
-    contact.point[wheel, 0] = y
-    contact.point[wheel, 1] = cosine * (x + radius * sine) + sine * (z - radius * cosine)
+    contact.point[wheel, 0] = y + arm[1]
+    contact.point[wheel, 1] = cosine * (x + arm[0]) + sine * (z + arm[2])
     if depth <= 0.0:
         contact_points[0, ONSET_RATE] = contact.force[wheel] = contact.drag[wheel] = 0.0
         return
     velocity, spin = _motion(obstacle, wheel, body, work)
-    rate = sine * velocity[0] - cosine * velocity[2]
+    rate = _approach(chain.crown, velocity, spin, arm, sine, cosine)
     contact_points[0, ONSET_RATE] = _onset(contact_points[0, ONSET_RATE], rate)
     contact.force[wheel] = force = law_force(law, depth, rate, contact_points[0, ONSET_RATE])
-    arm = (radius * sine, 0.0, -radius * cosine)
     contact.drag[wheel] = _press(chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, work)
+
+
+@kernel
+def _approach(
+    crown: FloatArray | None, velocity: Direction, spin: Direction, arm: Direction, sine: float, cosine: float
+) -> float:
+    """Speed of a smooth wheel's contact point towards the plane [m/s]; below the centre it is the centre's."""
+    rate = sine * velocity[0] - cosine * velocity[2]
+    if crown is None:
+        return rate
+    forward, up = spin[1] * arm[2] - spin[2] * arm[1], spin[0] * arm[1] - spin[1] * arm[0]
+    return rate + sine * forward - cosine * up
 
 
 @kernel
@@ -289,7 +304,9 @@ def _place_points(
     clearance = cosine * centre[2] - sine * centre[0]
     deepest, points = -np.inf, 1 if obstacle.grousers == 0 else 2
     for which in range(points):
-        i, lean, arm = 0, 0.0, (radius * sine, 0.0, -radius * cosine)
+        turned = into(obstacle.stand, wheel, axle(work, chain.wheel_body[wheel]))
+        _, arm = rim_contact(chain.crown, wheel, radius, (-sine, 0.0, cosine), turned)
+        i, lean = 0, 0.0
         if obstacle.grousers > 0:
             i, lean, arm = grouser_tip(
                 chain, q, work, wheel, obstacle.stand, obstacle.angle, radius, obstacle.grousers,

@@ -49,10 +49,10 @@ class SoilRegion:
 
 
 class Regions(NamedTuple):
-    """All regions of a ground under one kind of wheel.
+    """All regions of a ground under the wheels of a rover.
 
     Attributes:
-        wheel: (regions, numbers) packed wheel-soil parameters.
+        wheel: (regions, wheels, numbers) packed wheel-soil parameters.
         corners: (all corners, 2) [m], one polygon after the other.
         first: (regions + 1,) index of the first corner of each, and of the end.
         border: (regions,) [m].
@@ -66,12 +66,12 @@ class Regions(NamedTuple):
     under: FloatArray
 
 
-def make_regions(regions: Sequence[SoilRegion], packed: Sequence[FloatArray]) -> Regions | None:
+def make_regions(regions: Sequence[SoilRegion], packed: Sequence[Sequence[FloatArray]]) -> Regions | None:
     """The regions for a step; None: there are none.
 
     Args:
         regions: one or more.
-        packed: of each, the packed parameters of the wheel on its soil.
+        packed: of each, the packed parameters of every wheel on its soil.
 
     Raises:
         ValueError: fewer than three corners, or a number out of range; with the region's number.
@@ -119,13 +119,14 @@ def share(regions: Regions, region: int, x: float, y: float) -> float:
 
 @kernel
 def mixed_resultant(
-    regions: Regions, around: FloatArray, x: float, y: float, sinkage: float
+    regions: Regions, around: FloatArray, wheel: int, x: float, y: float, sinkage: float
 ) -> tuple[float, float, float, float, float]:
     """`models.wheel.kernels.resultant` of the soils at a place, and their slip modulus.
 
     Args:
         regions: of the ground.
-        around: packed parameters on the soil outside all regions.
+        around: packed parameters of the wheel on the soil outside all regions.
+        wheel: its number.
         x: of the wheel's centre [m].
         y: likewise.
         sinkage: [m].
@@ -140,11 +141,11 @@ def mixed_resultant(
         if part == 0.0:
             continue
         deep = sinkage - regions.under[region]
-        force, cosine, sine, most = resultant(regions.wheel[region], deep)
+        force, cosine, sine, most = resultant(regions.wheel[region, wheel], deep)
         up, back, limit = up + part * force * cosine, back + part * force * sine, limit + part * most
         if regions.under[region] > 0.0:  # the soil above it is that around, which goes on carrying
             continue
-        modulus += part * regions.wheel[region, SLIP_MODULUS]
+        modulus += part * regions.wheel[region, wheel, SLIP_MODULUS]
         rest -= part
     if rest > 0.0:
         force, cosine, sine, most = resultant(around, sinkage)

@@ -32,16 +32,16 @@ class Ruts(NamedTuple):
 
     Attributes:
         ahead: (wheels,) the wheel that each follows when the rover drives straight, or NOBODY; for steady states only.
-        half_width: of a wheel [m].
-        reach: distance [m] at which a wheel has left a place.
+        half_width: (wheels,) of each [m].
+        reach: (wheels,) distance [m] at which each has left a place.
         cell: (CELLS, CELLS, 3) depth of the compacted soil [m], and which cell that is.
         pending: (wheels, PENDING, 5) ring of places that each wheel has not left yet.
         held: (wheels, 2) the first of them, and how many.
     """
 
     ahead: IntArray
-    half_width: float
-    reach: float
+    half_width: FloatArray
+    reach: FloatArray
     cell: FloatArray
     pending: FloatArray
     held: IntArray
@@ -49,14 +49,14 @@ class Ruts(NamedTuple):
 
 def make_ruts(rover: Rover) -> Ruts:
     """Fresh soil, and the order of the wheels on each track when the rover drives straight."""
-    place, mount = rover.wheel_positions(rover.neutral()), rover.tree.wheels[0]
-    wheels, half_width = len(place), 0.5 * mount.width
+    place, mounts = rover.wheel_positions(rover.neutral()), rover.tree.wheels
+    wheels, half_width = len(place), np.array([0.5 * mount.width for mount in mounts])
     ahead = np.full(wheels, NOBODY, dtype=np.int64)
     for wheel, (x, y, _) in enumerate(place):
-        on_track = [(u, other) for other, (u, w, _) in enumerate(place) if u > x and abs(w - y) < half_width]
+        on_track = [(u, other) for other, (u, w, _) in enumerate(place) if u > x and abs(w - y) < half_width[wheel]]
         if on_track:
             ahead[wheel] = min(on_track)[1]
-    reach = min(mount.radius, (PENDING - 4) * SPACING)
+    reach = np.array([min(mount.radius, (PENDING - 4) * SPACING) for mount in mounts])
     held = np.zeros((wheels, 2), dtype=np.int64)
     return Ruts(ahead, half_width, reach, np.zeros((CELLS, CELLS, 3)), np.zeros((wheels, PENDING, 5)), held)
 
@@ -106,10 +106,10 @@ def leave(ruts: Ruts, wheel: int, x: float, y: float, deepest: float) -> None:
     while held[COUNT] > 0:
         oldest = ring[held[FIRST]]
         dx, dy = x - oldest[X], y - oldest[Y]
-        near = dx * dx + dy * dy <= ruts.reach * ruts.reach
+        near = dx * dx + dy * dy <= ruts.reach[wheel] * ruts.reach[wheel]
         if near and not turned_back and held[COUNT] < PENDING:
             break
-        _stamp(ruts, oldest)
+        _stamp(ruts, wheel, oldest)
         held[FIRST] = (held[FIRST] + 1) % PENDING
         held[COUNT] -= 1
     new = ring[(held[FIRST] + held[COUNT]) % PENDING]
@@ -118,10 +118,10 @@ def leave(ruts: Ruts, wheel: int, x: float, y: float, deepest: float) -> None:
 
 
 @kernel
-def _stamp(ruts: Ruts, place: FloatArray) -> None:
+def _stamp(ruts: Ruts, wheel: int, place: FloatArray) -> None:
     """Compact the cells across a wheel's width at a place, and half a cell behind it, so that none is left out."""
     half = 0.5 * SPACING
-    count = int(ruts.half_width / half)
+    count = int(ruts.half_width[wheel] / half)
     for behind in range(2):
         for k in range(-count, count + 1):
             along, across = -half * behind, half * k

@@ -1,6 +1,6 @@
 """The whole rig as one steppable model: what the simulated rig runs."""
 
-from models.plant.ground import GroundParameters
+from models.plant.ground import GroundParameters, WheelKind
 from models.plant.instruments import InstrumentOnRig, InstrumentParameters
 from models.plant.parameters import RigParameters, Spread
 from models.plant.plant import Plant
@@ -18,4 +18,5 @@ __all__ = [
     "Spread",
     "Towing",
     "Veer",
+    "WheelKind",
 ]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from models.contact.active_set import RigidGround, make_rigid_ground
 from models.contact.compliant import CompliantGround
@@ -12,12 +15,25 @@ from models.contact.linear_stresses import LinearStresses
 from models.contact.regions import SoilRegion, make_regions
 from models.contact.ruts import make_ruts
 from models.gravity import GRAVITY_MPS2
+from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 from models.rover.tree import WheelMount
 from models.terrain import HeightMap, Terrain, slope_of, uneven_ground
-from models.wheel import FlexibleWheel, RigidWheel, Ring, Soil
+from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, Soil
 
 Kind = Literal["soil", "firm", "rigid", "none"]
+
+
+class WheelKind(NamedTuple):
+    """How the soil's force on a wheel is computed.
+
+    Attributes:
+        variant: of models.wheel.RigidWheel, or flexible.
+        ring: rim of the variant flexible.
+    """
+
+    variant: str
+    ring: Ring | None = None
 
 
 @dataclass(frozen=True)
@@ -28,7 +44,7 @@ class GroundParameters:
         kind: soil; firm, which deforms by a contact law; rigid, unilateral constraints; none, and then no weight
             either: the impact runs without ground of MacMahon 2016, chapter 5.
         soil: of the bed.
-        wheel_variant: of the wheel-soil model: one of models.wheel.RigidWheel, or flexible.
+        wheel: the wheel-soil model of all wheels but those of `own_wheels`.
         soil_damping: [s/m], see models.contact.ground.
         slip_speed, shear_displacement, shear_damping: [m/s], [m], [s], see models.contact.ground.
         ruts: whether soil keeps the ruts of wheels that have passed; variant "exact" only.
@@ -37,15 +53,15 @@ class GroundParameters:
         pitch: of the slope [rad], positive where the ground rises ahead; see models.terrain.slope_of.
         roll: of the slope [rad], positive where it rises to port.
         wheel_height: [m] of the ground under each wheel over the slope; empty: even.
-        ring: rim of the wheel variant flexible.
         relief: uneven ground in place of a slope; None: none.
         regions: of other soil, kind soil; not with ruts, and not under flexible wheels.
         gravity: downwards [m/s^2].
+        own_wheels: by name of a wheel, the model of those that differ.
     """
 
     kind: Kind
     soil: Soil
-    wheel_variant: str
+    wheel: WheelKind
     soil_damping: float
     slip_speed: float
     shear_displacement: float
@@ -56,10 +72,10 @@ class GroundParameters:
     pitch: float = 0.0
     roll: float = 0.0
     wheel_height: tuple[float, ...] = ()
-    ring: Ring | None = None
     relief: HeightMap | None = None
     regions: tuple[SoilRegion, ...] = ()
     gravity: float = GRAVITY_MPS2
+    own_wheels: Mapping[str, WheelKind] = field(default_factory=dict)
 
     @property
     def terrain(self) -> Terrain:
@@ -88,38 +104,62 @@ class GroundParameters:
             return None, self.compliant, None
         return None, None, make_rigid_ground(rover, rolling=self.rolling) if self.kind == "rigid" else None
 
-    def wheel(self, mount: WheelMount, soil: Soil | None = None) -> RigidWheel | FlexibleWheel:
+    def wheel_of(self, mount: WheelMount, soil: Soil | None = None) -> RigidWheel | CrownedWheel | FlexibleWheel:
         """The wheel-soil model of a wheel on the soil, or another. ValueError: no such, or a number is out of range."""
-        if self.wheel_variant != "flexible":
-            return RigidWheel(mount.radius, mount.width, soil or self.soil, self.wheel_variant)
-        if self.ring is None:
-            raise ValueError("ring is None, allowed with wheel_variant 'flexible': a Ring")
-        return FlexibleWheel(mount.radius, mount.width, self.soil, self.ring)
+        variant, ring = self.own_wheels.get(mount.name, self.wheel)
+        if mount.crown is not None:
+            if variant not in ("exact", "tire_3"):
+                raise ValueError(f"variant of wheel {mount.name} is {variant!r}, allowed with a crown: 'exact'")
+            return CrownedWheel(mount.radius, mount.width, soil or self.soil, mount.crown)
+        if variant != "flexible":
+            return RigidWheel(mount.radius, mount.width, soil or self.soil, variant)
+        if ring is None:
+            raise ValueError(f"ring of wheel {mount.name} is None, allowed with variant 'flexible': a Ring")
+        return FlexibleWheel(mount.radius, mount.width, soil or self.soil, ring)
 
     def _soil(self, rover: Rover) -> Ground:
-        packed = self.wheel(rover.tree.wheels[0])
-        if self.ruts and packed.variant != "exact":
-            raise ValueError(f"wheel_variant is {self.wheel_variant!r}, allowed with ruts: 'exact'")
-        if self.regions and (self.ruts or self.wheel_variant in ("flexible", "xu")):
+        mounts = rover.tree.wheels
+        if strangers := sorted(self.own_wheels.keys() - {mount.name for mount in mounts}):
+            raise ValueError(
+                f"ground: own_wheels of {', '.join(strangers)}, allowed: {', '.join(mount.name for mount in mounts)}"
+            )
+        wheels = [self.wheel_of(mount) for mount in mounts]
+        variants = {wheel.variant for wheel in wheels}
+        if self.ruts and variants != {"exact"}:
+            raise ValueError(f"variants of the wheels are {sorted(variants)}, allowed with ruts: 'exact'")
+        if self.regions and (self.ruts or {"flexible", "xu"} & variants):
             raise ValueError("ground: regions of soil are given, allowed: without ruts, flexible and xu wheels")
-        mount = rover.tree.wheels[0]
+        first, each = _rows([wheel.parameters for wheel in wheels])
         return Ground(
-            packed.parameters,
+            first,
             self.soil_damping,
             self.slip_speed,
             self.shear_displacement,
             self.shear_damping,
             make_ruts(rover) if self.ruts else None,
-            make_regions(self.regions, [self.wheel(mount, one.soil).parameters for one in self.regions]),
-            self._linear(packed.variant),
+            make_regions(
+                self.regions,
+                [[self.wheel_of(mount, one.soil).parameters for mount in mounts] for one in self.regions],
+            ),
+            self._linear() if "xu" in variants else None,
+            each,
         )
 
-    def _linear(self, variant: str) -> LinearStresses | None:
-        """Xu's whole wheel, if the variant is his. Raises ValueError: his lateral force lacks its parameter."""
-        if variant != "xu":
-            return None
+    def _linear(self) -> LinearStresses:
+        """Xu's whole wheel. Raises ValueError: his lateral force lacks its parameter."""
         if self.soil.lateral_rate is None or self.soil.shear_modulus is None:
             raise ValueError(
                 "soil.lateral_rate or shear_modulus is None, allowed with variant 'xu' on a rover: numbers"
             )
         return LinearStresses(self.soil.shear_modulus, self.shear_damping)
+
+
+def _rows(packed: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray | None]:
+    """Parameters of the first wheel, and those of each where they differ: the longest row gives the length of all."""
+    each = np.full((len(packed), max(len(one) for one in packed)), np.nan)
+    for row, one in zip(each, packed, strict=True):
+        row[: len(one)] = one
+    first = np.array(packed[0])
+    if (each.shape[1] == first.size) and all(np.array_equal(row, first, equal_nan=True) for row in each):
+        return first, None
+    return first, each

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
-from models.rover.tree import Vector
+from models.rover.ties import Vector
 from models.vehicle import VehicleState
 
 Turns = tuple[float, float, float]

@@ -76,7 +76,7 @@ class RigParameters:
 
     Attributes:
         rover: masses and sizes; its steering is locked straight ahead.
-        grouser_height: of the wheels [m]; their number is in `obstacle`.
+        grouser_heights: of each wheel [m]; the number of grousers on those that hit is in `obstacle`.
         ground: under the rover.
         launch_speed: initial speed [m/s], with free axles, for ground on which the wheels have no traction; 0: the
             rover starts at rest and is driven.
@@ -108,7 +108,7 @@ class RigParameters:
     """
 
     rover: Parameters
-    grouser_height: float
+    grouser_heights: tuple[float, ...]
     ground: GroundParameters
     launch_speed: float
     obstacle: Obstacle | None
@@ -197,7 +197,7 @@ class RigParameters:
     def make_rover(self) -> Rover:
         """The rover with its payload and grousers, locked as on the rig. Runs no kernel."""
         locks = self.veer.locks(self.rover.rig_locks(), self.rover.wheels())
-        return self.payload.on(self.rover.build(locks=locks)).with_grousers(self.grouser_height)
+        return self.payload.on(self.rover.build(locks=locks)).with_grousers(self.grouser_heights)
 
     def make_gas(self, vehicle: VehicleModel, state: VehicleState) -> Gas | None:
         """Gas in the cylinders of a vehicle that was built from this; None: none, or their chambers have no gas model.
@@ -222,7 +222,11 @@ class RigParameters:
         terrain = self.ground.terrain
         tracks = rover.wheel_positions(start_configuration(rover, self.servos))[:HITTING_WHEELS]
         beta = self.obstacle.angle
-        reach = rover.tree.wheels[0].radius * (1.0 - math.cos(beta)) / math.sin(beta)
+        radii = {wheel.radius for wheel in rover.tree.wheels[:HITTING_WHEELS]}
+        if len(radii) > 1:
+            found = " and ".join(f"{radius:g}" for radius in sorted(radii))
+            raise ValueError(f"front wheels of radius {found} m, allowed before an obstacle: the same for both")
+        reach = radii.pop() * (1.0 - math.cos(beta)) / math.sin(beta)
         foot, across = float(tracks[0, 0]) + self.start_distance + reach, tracks[:, 1]
         stand = stand_on(terrain, foot, across)
         if terrain is not None and terrain.relief is not None:  # the stand is there
@@ -264,8 +268,9 @@ class RigParameters:
 
     def _height(self, rover: Rover) -> float:
         """Of the base [m] over level ground that the lowest wheel touches."""
-        if not self.servos:
-            return self.grouser_height
+        alike = len({*self.grouser_heights}) == len({wheel.radius for wheel in rover.tree.wheels}) == 1
+        if alike and not self.servos:  # then the rims stand on the ground in the neutral configuration
+            return self.grouser_heights[0]
         places = rover.wheel_positions(start_configuration(rover, self.servos))
         return float((rover.chain.wheel_radius - places[:, 2]).max())
 

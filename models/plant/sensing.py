@@ -60,7 +60,7 @@ def _triangle_origin(parameters: RigParameters, rover: Rover, q: FloatArray, sta
         veer.turn(q, -veer.heading)
     places = rover.wheel_positions(rover.own_configuration(q))
     wheel = rover.wheel_names.index("front_right")
-    centre, radius = places[wheel], rover.tree.wheels[0].radius
+    centre, radius = places[wheel], rover.tree.wheels[wheel].radius
     high, left = centre[2], centre[1]
     if stand is not None:
         place = (float(centre[0]), float(centre[1]), float(centre[2]))

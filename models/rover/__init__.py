@@ -20,7 +20,8 @@ from models.rover.rcp import RcpParameters, rcp
 from models.rover.registry import ROVERS
 from models.rover.rocker_bogie import RockerBogieParameters, rocker_bogie
 from models.rover.single_wheel import SingleWheelParameters, single_wheel
-from models.rover.tree import Body, Coupling, Joint, LoopClosure, Tree, WheelMount
+from models.rover.ties import Coupling, LoopClosure
+from models.rover.tree import Body, Joint, Tree, WheelMount
 from models.rover.xu import XuParameters, xu
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.rover.tree import Body, Coupling, Joint, LoopClosure, Tree, Vector, WheelMount
+from models.rover.ties import Coupling, LoopClosure, Vector
+from models.rover.tree import Body, Joint, Tree, WheelMount
 
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 SIDE_BOGIES = ("left_bogie", "right_bogie")
@@ -47,16 +48,18 @@ class TreeBuilder:
         locked_at: float | None = None,
         stop: float | None = None,
         size: Vector | None = None,
+        slides: bool = False,
     ) -> None:
         """Attach a body to another by a joint at `place`; its centre of mass `com` [m] is there too by default.
 
-        A joint with a `stop` [rad] has one at that angle to either side of zero; for `size` see `Body`.
+        A joint with a `stop` [rad; m if it `slides`] has one there, to either side of zero; for `size` see `Body`.
         """
         self._places[body] = place
         offset = (0.0, 0.0, 0.0) if com is None else _minus(com, place)
         self._bodies.append(Body(body, mass, offset, inertia, size))
         stops = None if stop is None else (-stop, stop)
-        self._joints.append(Joint(joint, parent, body, _minus(place, self._places[parent]), axis, locked_at, stops))
+        origin = _minus(place, self._places[parent])
+        self._joints.append(Joint(joint, parent, body, origin, axis, locked_at, stops, slides))
 
     def wheel(
         self,

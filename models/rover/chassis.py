@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from models.rover.assembly import LATERAL, VERTICAL, WHEELS, TreeBuilder, bogie_of, box, on_side
 from models.rover.parameters import Parameters, quantity
-from models.rover.tree import Body, Tree, Vector
+from models.rover.ties import Vector
+from models.rover.tree import Body, Tree
 
 
 @dataclass(frozen=True)

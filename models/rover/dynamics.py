@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.kernels.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.block import SpatialVector, add_to_base, base_of, plus, put_base, put_block
 from models.rover.loops import ROUNDS, Loops, accelerate, close_once
 from models.rover.reduction import Chain
@@ -29,7 +29,7 @@ class Work(NamedTuple):
         base: (3, 3) world axes from base axes.
         turn: (bodies, 3, 3) base axes from body axes; not stored for round bodies, which are the same at any angle.
         place: (bodies, 3) body origin in base axes [m]. Of the base, turn is 1 and place 0, once and for all.
-        screw: (bodies, 6) joint motion axis; row 0 unused.
+        screw: (bodies, 6) joint motion axis, linear part first; row 0 unused.
         inertia: (bodies, 10) mass, first moment (3), moments xx xy xz yy yz zz about the base origin.
         twist: (bodies, 6) spatial velocity.
         drift: (bodies, 6) spatial acceleration at zero joint acceleration.
@@ -105,8 +105,9 @@ def _place_open(chain: Chain, q: FloatArray, work: Work) -> None:
         work.inertia[0, a] = chain.base_inertia[a]
     for i in range(1, chain.parent.size):
         _place_axis(chain, i, work)
+        angle = _slide(chain.slides, i, q[6 + i], work)
         if chain.spin_inertia[i] == 0.0:
-            _turn_body(chain, i, q[6 + i], work)
+            _turn_body(chain, i, angle, work)
             _body_inertia(chain, i, work)
 
 
@@ -126,6 +127,22 @@ def _place_axis(chain: Chain, i: int, work: Work) -> None:
         c = up[2, 0] * axis[0] + up[2, 1] * axis[1] + up[2, 2] * axis[2]
     work.place[i, 0], work.place[i, 1], work.place[i, 2] = x, y, z
     put_base(work.screw[i], (y * c - z * b, z * a - x * c, x * b - y * a, a, b, c))
+
+
+@kernel
+def _slide(slides: IntArray | None, i: int, coordinate: float, work: Work) -> float:
+    """The angle [rad] of body i's joint; one that slides has none, and moves the body along its axis."""
+    if slides is None:
+        return coordinate
+    if slides[i] == 1:
+        place, screw = work.place[i], work.screw[i]
+        x, y, z = screw[3], screw[4], screw[5]
+        place[0] += coordinate * x
+        place[1] += coordinate * y
+        place[2] += coordinate * z
+        put_base(screw, (x, y, z, 0.0, 0.0, 0.0))
+        return 0.0
+    return coordinate
 
 
 @kernel

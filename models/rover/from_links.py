@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from models.rover.link_places import carriers, place_links
-from models.rover.links import EQUIVALENT, FIXED, LinkedRover, LinkJoint, Shape
-from models.rover.tree import Body, Coupling, Joint, Tree, Vector
+from models.rover.links import EQUIVALENT, FIXED, SLIDING, LinkedRover, LinkJoint, Shape
+from models.rover.loop_choice import following
+from models.rover.ties import Coupling, LoopClosure, Vector
+from models.rover.tree import Body, Joint, Tree
 from models.rover.wheels_found import FoundWheel, find_wheels, in_order, shape_of
 
 if TYPE_CHECKING:
@@ -119,10 +122,10 @@ class _Import:
             self.notes.append(
                 f"axles that point to starboard in the file, turned to port: {', '.join(sorted(flipped))}"
             )
-        tree = Tree(
-            self.linked.name, tuple(bodies), tuple(joints), tuple(mount for mount, _ in mounts),
-            tuple(self._couplings(flipped)),
-        )  # fmt: skip
+        mounted = tuple(mount for mount, _ in mounts)
+        tree = Tree(self.linked.name, tuple(bodies), tuple(joints), mounted, tuple(self._couplings(flipped)))
+        if self.linked.balls:
+            tree = replace(tree, closures=tuple(self._closures(tree, origin, raised)))
         return ImportedRover(tree, tuple(one.link for _, one in mounts), tuple(self.notes))
 
     def _check_units(self) -> None:
@@ -186,7 +189,7 @@ class _Import:
     def _outer_box(self, name: str, com: FloatArray) -> Vector | None:
         """Sides of the box that meets the ground if the rover turns over."""
         link, placed = self.link[name], self.placed[name]
-        boxes = [shape for shape in link.shapes if shape.kind == "box" and shape.name != EQUIVALENT]
+        boxes = [shape for shape in link.shapes if shape.kind == "box" and not shape.name.startswith(EQUIVALENT)]
         if not boxes:
             return None
         box = max(boxes, key=lambda shape: math.prod(shape.size))
@@ -212,7 +215,8 @@ class _Import:
     def _turning(self, joint: LinkJoint, child: str, origin: dict[str, FloatArray], wheel: FoundWheel | None) -> Joint:
         parent = self.body_of[joint.parent]
         axis = (0.0, 1.0, 0.0) if wheel is not None else self.axis(joint)
-        return Joint(joint.name, parent, child, _vector(origin[child] - origin[parent]), axis, stops=_stops(joint))
+        place, slides = _vector(origin[child] - origin[parent]), joint.kind == SLIDING
+        return Joint(joint.name, parent, child, place, axis, stops=_stops(joint), slides=slides)
 
     def axis(self, joint: LinkJoint) -> Vector:
         """Axis of a joint in base axes, of length 1."""
@@ -239,10 +243,38 @@ class _Import:
                 source, ratio, offset = further[0], ratio * further[1], offset + ratio * further[2]
             if source not in by_name or by_name[source].kind == FIXED or source in seen:
                 raise ValueError(
-                    f"joint {joint.name}: follows {source or 'nothing'}, allowed: another joint that turns"
+                    f"joint {joint.name}: follows {source or 'nothing'}, allowed: another joint that turns or slides"
                 )
             own, other = (-1.0 if name in flipped else 1.0 for name in (joint.name, source))
             yield Coupling(joint.name, ((source, own * other * ratio),), own * offset)
+
+    def _closures(self, tree: Tree, origin: dict[str, FloatArray], raised: FloatArray) -> Iterator[LoopClosure]:
+        """The balls of the file, with the joints that follow: those that it names, or those that are chosen."""
+        ends: list[list[tuple[str, Vector]]] = []
+        for ball in self.linked.balls:
+            pairs = ((ball.link, ball.place), (ball.other, ball.other_place))
+            for name, _ in pairs:
+                if name not in self.body_of:
+                    raise ValueError(f"loop {ball.name}: no link {name}, allowed: links of the file")
+            ends.append([self._on_body(name, place, origin, raised) for name, place in pairs])
+        follow = [ball.dependent for ball in self.linked.balls]
+        if not all(follow):
+            points = [(one, other) for one, other in ends]
+            chosen = following(tree, points, {name for names in follow for name in names})
+            follow = [names or tuple(chosen.pop(0) for _ in range(3)) for names in follow]
+            self.notes.append(f"joints that follow from loops: {', '.join(name for names in follow for name in names)}")
+        for ball, ((body, place), (other, other_place)), names in zip(self.linked.balls, ends, follow, strict=True):
+            one, two, three = names
+            yield LoopClosure(ball.name, body, place, other, other_place, (one, two, three))
+
+    def _on_body(
+        self, name: str, place: FloatArray, origin: dict[str, FloatArray], raised: FloatArray
+    ) -> tuple[str, Vector]:
+        """The body that a link is part of, and a place of the link in that body's frame."""
+        body, at = self.body_of[name], self.placed[name]
+        # a wheel and all that is fixed to it are one body
+        body = body if body in origin else next(one for one in self.groups[self.head[name]] if one in origin)
+        return body, _vector(at.origin + at.axes @ place + raised - origin[body])
 
 
 def _stops(joint: LinkJoint) -> tuple[float, float] | None:
@@ -250,8 +282,9 @@ def _stops(joint: LinkJoint) -> tuple[float, float] | None:
         return None
     low, high = joint.stops
     if not low < high or not low <= 0.0 <= high:
-        allowed = "the lower one first, with angle 0 between them, at which the rover is described"
-        raise ValueError(f"joint {joint.name}: limits {low:g} to {high:g} rad, allowed: {allowed}")
+        unit, zero = ("m", "way") if joint.kind == SLIDING else ("rad", "angle")
+        allowed = f"the lower one first, with {zero} 0 between them, at which the rover is described"
+        raise ValueError(f"joint {joint.name}: limits {low:g} to {high:g} {unit}, allowed: {allowed}")
     return low, high
 
 

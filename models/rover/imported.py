@@ -9,7 +9,8 @@ from typing import Any
 
 from models.rover.from_links import rover_of
 from models.rover.parameters import Parameters, quantity
-from models.rover.tree import Tree, Vector
+from models.rover.ties import Vector
+from models.rover.tree import Tree
 from models.rover.urdf_reader import read_urdf
 
 IMPORTED = "imported"

@@ -27,7 +27,8 @@ from models.rover.assembly import (
     on_side,
 )
 from models.rover.parameters import Parameters, choice, quantity
-from models.rover.tree import Body, Coupling, Tree
+from models.rover.ties import Coupling
+from models.rover.tree import Body, Tree
 
 WHEELS = ("front_left", "front_right", "rear_left", "rear_right")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from models.rover.links import FIXED, TURNING, LinkedRover, LinkJoint
+from models.rover.links import FIXED, SLIDING, TURNING, LinkedRover, LinkJoint
 
 if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
@@ -28,10 +28,10 @@ def carriers(linked: LinkedRover) -> dict[str, LinkJoint]:
             raise ValueError(f"{kind} named twice: {', '.join(twice[:5])}")
     carrier: dict[str, LinkJoint] = {}
     for joint in linked.joints:
-        if joint.kind not in (FIXED, *TURNING):
+        if joint.kind not in (FIXED, SLIDING, *TURNING):
             raise ValueError(
-                f"joint {joint.name} is {joint.kind or 'of no type'}, allowed: revolute, continuous or fixed; "
-                "rovers have no other joints here: make it fixed where it stands"
+                f"joint {joint.name} is {joint.kind or 'of no type'}, allowed: revolute, continuous, prismatic or "
+                "fixed; rovers have no other joints here: make it fixed where it stands"
             )
         strangers = sorted({joint.parent, joint.child} - set(links))
         if strangers:
@@ -39,7 +39,7 @@ def carriers(linked: LinkedRover) -> dict[str, LinkJoint]:
         if joint.child in carrier:
             raise ValueError(
                 f"link {joint.child}: carried by {carrier[joint.child].name} and by {joint.name}, which closes a loop; "
-                "allowed: one joint; cut the loop, and let joints follow others by <mimic>"
+                "allowed: one joint; cut the loop, and tell it by <loop> (docs/how-to/bring-your-own-rover.md)"
             )
         carrier[joint.child] = joint
     return carrier

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 # A shape that stands for the inertia of a body, and is not its outline.
 EQUIVALENT = "equivalent_box"
-FIXED, TURNING = "fixed", ("continuous", "revolute")
+FIXED, TURNING, SLIDING = "fixed", ("continuous", "revolute"), "prismatic"
+# Limits that a URDF wants of a prismatic joint which has none [m].
+ENDLESS = 1e9
 # What the links of a rover can be at most.
 MOST_LINKS = 500
 
@@ -57,14 +59,14 @@ class LinkJoint(NamedTuple):
 
     Attributes:
         name: unique.
-        kind: fixed, continuous, revolute, or another, which no rover of ours can have.
+        kind: fixed, continuous, revolute, prismatic, or another, which no rover of ours can have.
         parent: name of the carrying link.
         child: name of the carried link, whose frame is on the joint.
         origin: [m] in the parent's frame.
         rotation: parent axes from child axes (3, 3) at angle zero.
         axis: in the child's frame, of any length.
-        stops: lower and upper angle [rad], or None.
-        follows: joint, ratio and offset [rad] of a coupling, or None.
+        stops: lower and upper angle [rad], or way [m] of a prismatic one; or None.
+        follows: joint, ratio and offset [rad, m] of a coupling, or None.
     """
 
     name: str
@@ -78,13 +80,34 @@ class LinkJoint(NamedTuple):
     follows: tuple[str, float, float] | None = None
 
 
+class LinkBall(NamedTuple):
+    """A ball joint that closes a loop: a point of one link stays on a point of another.
+
+    Attributes:
+        name: unique.
+        link: a link.
+        place: the point [m] in its frame.
+        other: the other link.
+        other_place: the point [m] in that one's frame.
+        dependent: the three joints that follow from it; empty: they are chosen.
+    """
+
+    name: str
+    link: str
+    place: FloatArray
+    other: str
+    other_place: FloatArray
+    dependent: tuple[str, ...] = ()
+
+
 class LinkedRover(NamedTuple):
-    """A rover of a file: name, links and joints, and what was left out of it, in words."""
+    """A rover of a file: name, links and joints, what was left out of it, in words, and balls that close loops."""
 
     name: str
     links: tuple[Link, ...]
     joints: tuple[LinkJoint, ...]
     left_out: tuple[str, ...] = ()
+    balls: tuple[LinkBall, ...] = ()
 
 
 def rotation_of(roll: float, pitch: float, yaw: float) -> FloatArray:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from models.rover.tree import Joint, Tree
+
+# Before the name of a loop, that of the text that says which joints follow from it.
+FOLLOWING = "following "
 
 
 def to_mjcf(tree: Tree) -> str:
     """MJCF text of a rover that flies free: bodies nested as they are carried, axes and lengths as ours.
 
-    A locked joint is a fixed body, turned by its angle. A coupling is an equality of two joints, a loop closure an
-    equality of two points (`connect`), a stop a limit. MuJoCo holds all three by springs, softly.
+    A locked joint is a fixed body, turned by its angle or moved by its way. A coupling is an equality of two joints, a
+    loop closure an equality of two points (`connect`), a stop a limit. MuJoCo holds all three by springs, softly. Which
+    joints follow from a loop is a text of its own (`custom`), named as the loop after `FOLLOWING`.
 
     Raises:
         ValueError: a joint follows two others, which MuJoCo cannot say.
@@ -35,6 +40,10 @@ def to_mjcf(tree: Tree) -> str:
         for closure in tree.closures:
             ends = {"body1": closure.body, "body2": closure.other, "anchor": _numbers(closure.place)}
             ElementTree.SubElement(equality, "connect", {"name": closure.name, **ends})
+    if tree.closures:
+        custom = ElementTree.SubElement(root, "custom")
+        for closure in tree.closures:
+            ElementTree.SubElement(custom, "text", name=FOLLOWING + closure.name, data=" ".join(closure.dependent))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode")
 
@@ -55,7 +64,8 @@ def _fill(element: ElementTree.Element, tree: Tree, name: str) -> None:
             element, "geom", type="box", size=half, pos=_numbers(body.com), contype="0", conaffinity="0"
         )
     for joint in tree.children(name):
-        child = ElementTree.SubElement(element, "body", name=joint.child, pos=_numbers(joint.origin))
+        place = joint.placed(joint.locked_at or 0.0)[0].tolist()
+        child = ElementTree.SubElement(element, "body", name=joint.child, pos=_numbers(place))
         _hinge(child, joint)
         _fill(child, tree, joint.child)
 
@@ -63,11 +73,12 @@ def _fill(element: ElementTree.Element, tree: Tree, name: str) -> None:
 def _hinge(child: ElementTree.Element, joint: Joint) -> None:
     if joint.locked_at is None:
         limits = {} if joint.stops is None else {"range": _numbers(joint.stops), "limited": "true"}
-        ElementTree.SubElement(child, "joint", {"name": joint.name, "axis": _numbers(joint.axis), **limits})
-    elif joint.locked_at != 0.0:
+        kind = {"type": "slide"} if joint.slides else {}
+        ElementTree.SubElement(child, "joint", {"name": joint.name, **kind, "axis": _numbers(joint.axis), **limits})
+    elif joint.locked_at != 0.0 and not joint.slides:
         half = 0.5 * joint.locked_at
         child.set("quat", _numbers((math.cos(half), *(math.sin(half) * part for part in joint.axis))))
 
 
-def _numbers(values: tuple[float, ...]) -> str:
+def _numbers(values: Sequence[float]) -> str:
     return " ".join(repr(float(value)) for value in values)

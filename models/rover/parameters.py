@@ -168,12 +168,14 @@ class Parameters:
     def bogies(cls) -> tuple[str, ...]:
         """Joints that may have a cylinder: those that turn and are named NAME_bogie."""
         return tuple(
-            joint.name for joint in cls._default_tree().joints if joint.kind == BOGIE and joint.locked_at is None
+            joint.name
+            for joint in cls._default_tree().joints
+            if joint.kind == BOGIE and joint.locked_at is None and not joint.slides
         )
 
     @classmethod
     def turning(cls) -> tuple[str, ...]:
-        """Joints that turn on a rig and carry no wheel: suspension, and walking where it is free."""
+        """Joints that turn or slide on a rig and carry no wheel: suspension, and walking where it is free."""
         tree, locked = cls._default_tree(), cls.rig_locks()
         wheels = {wheel.body for wheel in tree.wheels}
         return tuple(
@@ -192,6 +194,11 @@ class Parameters:
         return tuple(joint.name for joint in tree.joints if joint.child not in bodies and joint.name not in tied)
 
     @classmethod
+    def sliding(cls) -> frozenset[str]:
+        """Joints that slide, free or locked: their coordinate is in m."""
+        return frozenset(joint.name for joint in cls._default_tree().joints if joint.slides)
+
+    @classmethod
     def rig_locks(cls) -> tuple[str, ...]:
         """Kinds of joints that a rig locks at zero: the steering, if there is any."""
         return (STEERING,) if any(joint.kind == STEERING for joint in cls._default_tree().joints) else ()
@@ -203,8 +210,13 @@ class Parameters:
 
     @classmethod
     def default_wheel_radius(cls) -> float:
-        """Radius of the wheels [m] with the default numbers."""
-        return cls._default_tree().wheels[0].radius
+        """Radius of the first wheel [m] with the default numbers."""
+        return cls.default_wheel_radii()[0]
+
+    @classmethod
+    def default_wheel_radii(cls) -> tuple[float, ...]:
+        """Radius of each wheel [m] with the default numbers."""
+        return tuple(wheel.radius for wheel in cls._default_tree().wheels)
 
     @classmethod
     @functools.lru_cache(maxsize=64)

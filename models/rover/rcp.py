@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from models.rover.assembly import SIDE_BOGIES
 from models.rover.chassis import ChassisParameters, LegPlaces, Places, chassis_tree
-from models.rover.tree import Tree, Vector
+from models.rover.ties import Vector
+from models.rover.tree import Tree
 
 _WHEEL_HEIGHT = 0.175
 _HALF_TRACK = 0.4552  # between wheel centres

@@ -10,13 +10,14 @@ its ratios are among those of the couplings, and every placing (models.rover.dyn
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from models.kernels.compiled import FloatArray, IntArray
 from models.rover.loops import Loops, make_loops
-from models.rover.tree import Joint, Tree, rotation_about
+from models.rover.tree import Joint, Tree
 
 
 class Chain(NamedTuple):
@@ -34,11 +35,11 @@ class Chain(NamedTuple):
             speed[dependent] = sum of ratio * speed[source].
         source: (terms,) independent tree speed.
         ratio: (terms,) [-]; those of closed loops come last, and are of the configuration that was placed last.
-        offset: (speeds,) angle [rad] of a coupled joint with its sources at zero; 0 for others.
+        offset: (speeds,) coordinate [rad, m] of a coupled joint with its sources at zero; 0 for others.
         wheel_body: (wheels,) body that is each wheel.
         motor_wheel: (motors,) the wheels with a motor: all except those coupled to another wheel (by a chain).
         origin: (bodies, 3) joint origin [m] in the parent's frame.
-        rotation: (bodies, 3, 3) parent axes from body axes at joint angle zero.
+        rotation: (bodies, 3, 3) parent axes from body axes at joint angle zero, and for good where the joint slides.
         axis: (bodies, 3) joint axis in the body's frame.
         carried_axis: (bodies, 3) joint axis in the parent's frame.
         sideways: (bodies, 3, 3) rotation times the cross product with the axis, [a]x.
@@ -48,10 +49,14 @@ class Chain(NamedTuple):
         mass: (bodies,) [kg]; of a carrier, with the round bodies that it carries, whose mass here is 0.
         com: (bodies, 3) centre of mass [m] in the body frame.
         inertia: (bodies, 3, 3) about the centre of mass [kg m^2] in body axes.
-        wheel_radius: (wheels,) [m].
+        wheel_radius: (wheels,) [m]; of a crowned rim that of its middle.
+        crown: (wheels, 2) radius of each rim's crown and half its width [m], without one its radius and infinity, as
+            a sphere; None: no rim has any.
         spin_inertia: (bodies,) of a round body about its joint's axis [kg m^2]; 0 for all others. A round body is the
             same at any angle of its joint, and carries no body: a wheel. Its mass belongs to its carrier's inertia, and
             only its spin is treated separately.
+        slides: (bodies,) 1 where the joint slides along its axis and 0 where it turns; None: all turn, which costs
+            nothing.
         loops: the closed loops, or None, which costs nothing: kernels know which when they are compiled. A rover with
             loops is for one vehicle, and for one thread at a time.
     """
@@ -77,15 +82,19 @@ class Chain(NamedTuple):
     com: FloatArray
     inertia: FloatArray
     wheel_radius: FloatArray
+    crown: FloatArray | None
     spin_inertia: FloatArray
+    slides: IntArray | None
     loops: Loops | None
 
 
 class _Merged:
     """A reduced body while its members are being collected."""
 
-    def __init__(self, parent: int, origin: FloatArray, rotation: FloatArray, axis: FloatArray) -> None:
-        self.parent, self.origin, self.rotation, self.axis = parent, origin, rotation, axis
+    def __init__(
+        self, parent: int, origin: FloatArray, rotation: FloatArray, axis: FloatArray, *, slides: bool = False
+    ) -> None:
+        self.parent, self.origin, self.rotation, self.axis, self.slides = parent, origin, rotation, axis, slides
         self.members: list[tuple[float, FloatArray, FloatArray]] = []
 
     def mass_properties(self) -> tuple[float, FloatArray, FloatArray]:
@@ -98,6 +107,15 @@ class _Merged:
             arm = c - com
             inertia += about_own + m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
         return mass, com, inertia
+
+
+def _crowns(tree: Tree) -> FloatArray | None:
+    """`Chain.crown` of the wheels."""
+    if all(wheel.crown is None for wheel in tree.wheels):
+        return None
+    return np.array(
+        [(wheel.radius, math.inf) if wheel.crown is None else (wheel.crown, 0.5 * wheel.width) for wheel in tree.wheels]
+    )
 
 
 def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
@@ -119,13 +137,14 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
             (body.mass, offset + turn @ np.array(body.com), turn @ body.inertia_matrix @ turn.T)
         )
         for joint in tree.children(name):
-            origin = offset + turn @ np.array(joint.origin)
             if joint.locked_at is None:
-                merged.append(_Merged(index, origin, turn.copy(), np.array(joint.axis)))
+                origin = offset + turn @ np.array(joint.origin)
+                merged.append(_Merged(index, origin, turn.copy(), np.array(joint.axis), slides=joint.slides))
                 free_joints.append(joint.name)
                 visit(joint.child, len(merged) - 1, np.zeros(3), np.eye(3))
             else:
-                visit(joint.child, index, origin, turn @ rotation_about(joint.axis, joint.locked_at))
+                place, axes = joint.placed(joint.locked_at)
+                visit(joint.child, index, offset + turn @ place, turn @ axes)
 
     merged.append(_Merged(-1, np.zeros(3), np.eye(3), np.zeros(3)))
     visit(tree.bodies[0].name, 0, np.zeros(3), np.eye(3))
@@ -172,7 +191,9 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
         com=np.array([com for _, com, _ in properties]),
         inertia=np.array([inertia for _, _, inertia in properties]),
         wheel_radius=np.array([wheel.radius for wheel in tree.wheels]),
+        crown=_crowns(tree),
         spin_inertia=spin_inertia,
+        slides=np.array([body.slides for body in merged], np.int64) if any(body.slides for body in merged) else None,
         loops=loops,
     )
     _require_free_wheels(tree, index_of, free_joints)
@@ -196,7 +217,7 @@ def _loops(
             offset, turn = placed[name]
             i, at = index_of[name], offset + turn @ np.array(place)
             axis = merged[i].axis
-            if i > 0 and np.abs(np.cross(at, axis)).max() <= 1e-12:
+            if i > 0 and not merged[i].slides and np.abs(np.cross(at, axis)).max() <= 1e-12:
                 # a point on the axis of its body's joint is one of the carrier too: the rod may spin about itself
                 i, at = merged[i].parent, merged[i].origin + merged[i].rotation @ at
             body[k, end], point[k, end] = i, at
@@ -226,7 +247,7 @@ def _join_round(merged: list[_Merged]) -> FloatArray:
     spin_inertia = np.zeros(len(merged))
     carriers = {body.parent for body in merged}
     for i, body in enumerate(merged):
-        if i == 0 or i in carriers:
+        if i == 0 or i in carriers or body.slides:
             continue
         mass, com, inertia = body.mass_properties()
         along = float(body.axis @ inertia @ body.axis)

@@ -21,7 +21,8 @@ from models.rover.assembly import (
 )
 from models.rover.outline import OutlinedParameters, draw_body, outline
 from models.rover.parameters import quantity
-from models.rover.tree import Coupling, Tree
+from models.rover.ties import Coupling
+from models.rover.tree import Tree
 
 
 @dataclass(frozen=True)

@@ -80,19 +80,27 @@ class Rover:
         """The same rover with joints locked at other angles [rad], or free for None: see `Tree.with_locks`."""
         return Rover(self.tree.with_locks(locks))
 
-    def with_grousers(self, height: float) -> Rover:
+    def with_grousers(self, height: float | Sequence[float]) -> Rover:
         """The same rover on wheels larger by their grousers' height [m]: the effective radius, Petersen 2012 (5.4).
 
-        Neither mass nor inertia changes; the wheels of `neutral()` then reach `height` below z = 0.
+        Neither mass nor inertia changes; a wheel of `neutral()` then reaches its height lower than without.
+
+        Args:
+            height: of all wheels, or of each.
 
         Raises:
-            ValueError: a height that is not finite, or below 0.
+            ValueError: a height that is not finite, or below 0; not one for each wheel.
         """
-        if not (math.isfinite(height) and height >= 0.0):
-            raise ValueError(f"height is {height} m, allowed: 0 or more")
-        if height == 0.0:
+        mounts = self.tree.wheels
+        heights = tuple(height) if isinstance(height, Sequence) else (height,) * len(mounts)
+        if len(heights) != len(mounts):
+            raise ValueError(f"{len(heights)} heights of grousers, allowed: one for each of {len(mounts)} wheels")
+        for one in heights:
+            if not (math.isfinite(one) and one >= 0.0):
+                raise ValueError(f"height is {one} m, allowed: 0 or more")
+        if not any(heights):
             return self
-        wheels = tuple(replace(wheel, radius=wheel.radius + height) for wheel in self.tree.wheels)
+        wheels = tuple(replace(wheel, radius=wheel.radius + one) for wheel, one in zip(mounts, heights, strict=True))
         return Rover(replace(self.tree, wheels=wheels))
 
     def own_configuration(self, tree_q: npt.ArrayLike) -> FloatArray:

@@ -1,4 +1,4 @@
-"""A rover as data: a tree of rigid bodies, revolute joints (free, locked or coupled), loops and wheels."""
+"""A rover as data: a tree of rigid bodies, revolute and prismatic joints (free, locked or coupled), loops, wheels."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.rover.tie_checks import LoopChecks
+from models.rover.ties import Coupling, LoopClosure, Vector, check_couplings
+
 if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
-
-Vector = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -76,18 +77,20 @@ class Body:
 
 @dataclass(frozen=True)
 class Joint:
-    """A revolute joint that carries `child` on `parent`.
+    """A revolute or prismatic joint that carries `child` on `parent`.
 
-    At angle zero the child's axes are parallel to the parent's.
+    Its coordinate is an angle [rad], or of one that slides a way [m] along the axis. At zero the child's axes are
+    parallel to the parent's, and its frame is at `origin`.
 
     Attributes:
         name: unique; joints that share a parent are kept in alphabetical order, as URDF readers do.
         parent: name of the carrying body.
         child: name of the carried body.
         origin: [m] in the parent's frame.
-        axis: unit vector in the parent's frame; along one of the frame's axes if locked.
-        locked_at: angle [rad] of a locked joint, or None for a free one.
-        stops: angles [rad] at which it meets its lower and its upper stop, or None: it turns without end.
+        axis: unit vector in the parent's frame; along one of the frame's axes if it is locked and does not slide.
+        locked_at: coordinate [rad, m] of a locked joint, or None for a free one.
+        stops: coordinates [rad, m] at which it meets its lower and its upper stop, or None: it moves without end.
+        slides: it is prismatic.
     """
 
     name: str
@@ -97,6 +100,7 @@ class Joint:
     axis: Vector
     locked_at: float | None = None
     stops: tuple[float, float] | None = None
+    slides: bool = False
 
     def __post_init__(self) -> None:
         if not np.all(np.isfinite(self.origin)):
@@ -106,14 +110,25 @@ class Joint:
             raise ValueError(f"joint {self.name}: axis {self.axis} has length {length:.9g}, allowed: 1")
         if self.stops is not None and not (np.all(np.isfinite(self.stops)) and self.stops[0] < self.stops[1]):
             raise ValueError(
-                f"joint {self.name}: stops are {self.stops} rad, allowed: finite, the lower one first, or None"
+                f"joint {self.name}: stops are {self.stops} {self.unit}, allowed: finite, the lower one first, or None"
             )
         if self.locked_at is None:
             return
         if not np.isfinite(self.locked_at):
-            raise ValueError(f"joint {self.name}: locked_at is {self.locked_at} rad, allowed: finite, or None")
-        if np.count_nonzero(self.axis) != 1:  # URDF's roll, pitch, yaw cannot express other axes here
+            raise ValueError(f"joint {self.name}: locked_at is {self.locked_at} {self.unit}, allowed: finite, or None")
+        if not self.slides and np.count_nonzero(self.axis) != 1:  # URDF's angles cannot express other axes here
             raise ValueError(f"joint {self.name}: axis of a lock is {self.axis}, allowed: along x, y or z")
+
+    @property
+    def unit(self) -> str:
+        """Of its coordinate: rad, or m of one that slides."""
+        return "m" if self.slides else "rad"
+
+    def placed(self, at: float) -> tuple[FloatArray, FloatArray]:
+        """Origin (3,) [m] of the child's frame in the parent's, and parent axes from child axes (3, 3), at `at`."""
+        if self.slides:
+            return np.array(self.origin) + at * np.array(self.axis), np.eye(3)
+        return np.array(self.origin), rotation_about(self.axis, at)
 
     @property
     def kind(self) -> str:
@@ -122,96 +137,40 @@ class Joint:
 
 
 @dataclass(frozen=True)
-class Coupling:
-    """A gear between joints: the angle of `joint` is `offset` plus the sum of ratio times angle over `sources`.
-
-    A differential between two rockers, which turn by equal and opposite angles (Xu 2021, section 1), is
-    `Coupling("right_rocker", (("left_rocker", -1.0),))`.
-
-    Attributes:
-        joint: the dependent joint.
-        sources: (independent joint, ratio), one or more.
-        offset: [rad].
-
-    Example:
-        >>> differential = Coupling("right_rocker", (("left_rocker", -1.0),))
-        >>> Coupling("right_rocker", (("right_rocker", -1.0),))
-        Traceback (most recent call last):
-            ...
-        ValueError: coupling of right_rocker: it is coupled to itself, allowed: other joints
-    """
-
-    joint: str
-    sources: tuple[tuple[str, float], ...]
-    offset: float = 0.0
-
-    def __post_init__(self) -> None:
-        names = [name for name, _ in self.sources]
-        if not names:
-            raise ValueError(f"coupling of {self.joint}: sources is empty, allowed: one joint or more")
-        if self.joint in names:
-            raise ValueError(f"coupling of {self.joint}: it is coupled to itself, allowed: other joints")
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"coupling of {self.joint}: source named twice: {', '.join(twice)}, allowed: once")
-        for name, ratio in self.sources:
-            if not (np.isfinite(ratio) and ratio != 0.0):
-                raise ValueError(f"coupling of {self.joint}: ratio to {name} is {ratio}, allowed: finite and not 0")
-        if not np.isfinite(self.offset):
-            raise ValueError(f"coupling of {self.joint}: offset is {self.offset} rad, allowed: finite")
-
-
-@dataclass(frozen=True)
-class LoopClosure:
-    """A ball joint that closes a loop: a point of one body stays on a point of another.
-
-    Both are carried by the tree, and with all joints at zero the points coincide. Of a rod with ball ends one end is
-    carried by two joints across each other, and the other end is the closure (`models.rover.TreeBuilder.add_rod`).
+class WheelMount:
+    """A wheel: the body that carries it and its cylinder, centred on the body's origin, axle along body y.
 
     Attributes:
         name: unique.
-        body: a body.
-        place: the point [m] in its frame.
-        other: the other body.
-        other_place: the point [m] in that one's frame.
-        dependent: three joints whose angles follow from the loop; those of all closures together must suffice.
-
-    Example:
-        >>> ends = "rocker", (0.5, 0.0, 0.0), "rod", (0.0, 0.0, -0.3)
-        >>> LoopClosure("rod_end", *ends, ("bar", "rod_swing", "rod_sway")).other
-        'rod'
+        body: name of the body.
+        radius: [m]; of a crowned rim that of its middle.
+        width: [m].
+        crown: radius of the rim's arc across [m]; None: it is a cylinder.
     """
-
-    name: str
-    body: str
-    place: Vector
-    other: str
-    other_place: Vector
-    dependent: tuple[str, str, str]
-
-    def __post_init__(self) -> None:
-        for place in (self.place, self.other_place):
-            if len(place) != 3 or not np.all(np.isfinite(place)):
-                raise ValueError(f"closure {self.name}: place is {place} m, allowed: three finite numbers")
-        if self.body == self.other:
-            raise ValueError(f"closure {self.name}: it ties body {self.body} to itself, allowed: two bodies")
-        if len(set(self.dependent)) != 3:
-            raise ValueError(f"closure {self.name}: dependent is {self.dependent}, allowed: three different joints")
-
-
-@dataclass(frozen=True)
-class WheelMount:
-    """A wheel: the body that carries it and its cylinder, centred on the body's origin, axle along body y."""
 
     name: str
     body: str
     radius: float
     width: float
+    crown: float | None = None
 
     def __post_init__(self) -> None:
         for key, value in (("radius", self.radius), ("width", self.width)):
             if not (np.isfinite(value) and value > 0.0):
                 raise ValueError(f"wheel {self.name}: {key} is {value} m, allowed: above 0")
+        if self.crown is None:
+            return
+        if not 0.5 * self.width <= self.crown < math.inf:
+            raise ValueError(
+                f"wheel {self.name}: crown is {self.crown:g} m, allowed: at least {0.5 * self.width:g} m, half its "
+                "width, or None"
+            )
+        edge = self.radius - self.crown + math.sqrt(self.crown**2 - 0.25 * self.width**2)
+        if edge <= 0.0:
+            raise ValueError(
+                f"wheel {self.name}: crown is {self.crown:g} m, allowed: one whose edges lie outside the axle, "
+                f"{self.radius:g} m away, or None"
+            )
 
 
 @dataclass(frozen=True)
@@ -255,98 +214,16 @@ class Tree:
             raise ValueError(
                 f"rover {self.name}: joints make a loop, allowed: each body but {self.bodies[0].name} carried once"
             )
-        if self.bodies[0].name in {wheel.body for wheel in self.wheels}:
+        wheels = {wheel.body for wheel in self.wheels}
+        if self.bodies[0].name in wheels:
             raise ValueError(f"rover {self.name}: a wheel is the base {self.bodies[0].name}, allowed: a carried body")
-        self._check_couplings()
-        self._check_closures()
-
-    def _check_closures(self) -> None:
-        """Every loop is one of free, uncoupled joints, closed at joint angles zero, and says which of them follow."""
-        joints = {joint.name: joint for joint in self.joints}
-        coupled = {name for one in self.couplings for name in (one.joint, *(source for source, _ in one.sources))}
-        wheels, loops = {wheel.body for wheel in self.wheels}, self.loop_joints()
-        for closure in self.closures:
-            said = f"rover {self.name}: closure {closure.name}: "
-            for name in closure.dependent:
-                if name not in joints or joints[name].locked_at is not None:
-                    raise ValueError(f"{said}{name} is locked or no joint, allowed: a free joint")
-                if name not in loops or name in coupled or joints[name].child in wheels:
-                    allowed = "a joint of a loop, without a coupling or a wheel"
-                    raise ValueError(f"{said}{name} cannot follow from it, allowed: {allowed}")
-            apart = self._at_zero(closure.body, closure.place) - self._at_zero(closure.other, closure.other_place)
-            if not np.abs(apart).max() <= 1e-6:
-                found = ", ".join(f"{part:.6g}" for part in apart)
-                raise ValueError(
-                    f"{said}its points are ({found}) m apart at joint angles zero, allowed: the same place"
-                )
-        if self.closures and not np.linalg.cond(self._loop_slope()) < 1e8:
-            names = ", ".join(name for closure in self.closures for name in closure.dependent)
-            raise ValueError(
-                f"rover {self.name}: the angles of {names} do not follow from its closures at joint angles zero, "
-                "allowed: joints that these determine, and no dead centre"
-            )
-        follow = {one.joint for one in self.couplings} & loops
-        if follow:
-            raise ValueError(
-                f"rover {self.name}: joint {sorted(follow)[0]} is coupled and part of a loop, allowed: one of the two"
-            )
-
-    def loop_joints(self) -> set[str]:
-        """Names of the joints between the two bodies of each closure. Raises ValueError: a closure of an unknown body.
-
-        Joints that carry both bodies do not count: they turn the loop as a whole.
-        """
-        found: set[str] = set()
-        for closure in self.closures:
-            for name in (closure.body, closure.other):
-                if name not in self.body:
-                    raise ValueError(f"rover {self.name}: closure {closure.name}: {name} is no body, allowed: one")
-            found |= {joint.name for joint in self._path(closure.body)} ^ {j.name for j in self._path(closure.other)}
-        return found
-
-    def _path(self, body: str) -> list[Joint]:
-        """The joints that carry a body, its own first."""
-        carrier, path = {joint.child: joint for joint in self.joints}, []
-        while body in carrier:
-            path.append(carrier[body])
-            body = carrier[body].parent
-        return path
-
-    def _at_zero(self, body: str, place: Vector) -> FloatArray:
-        """A place of a body [m] in the base frame with all joints at zero, where all axes are parallel."""
-        found: FloatArray = np.sum([place, *(joint.origin for joint in self._path(body))], axis=0)
-        return found
-
-    def _loop_slope(self) -> FloatArray:
-        """Derivative (3 closures, 3 closures) of the points' distances [m] by the dependent angles, joints at zero."""
-        dependent = [name for closure in self.closures for name in closure.dependent]
-        slope = np.zeros((3 * len(self.closures), len(dependent)))
-        for k, closure in enumerate(self.closures):
-            at = self._at_zero(closure.body, closure.place)
-            for sign, body in ((1.0, closure.body), (-1.0, closure.other)):
-                for joint in self._path(body):
-                    if joint.name in dependent:
-                        arm = at - self._at_zero(joint.child, (0.0, 0.0, 0.0))
-                        slope[3 * k : 3 * k + 3, dependent.index(joint.name)] += sign * np.cross(joint.axis, arm)
-        return slope
-
-    def _check_couplings(self) -> None:
-        """Every coupled joint and every source is a free joint, and no source is itself coupled."""
-        free = {joint.name for joint in self.joints if joint.locked_at is None}
-        coupled = {coupling.joint for coupling in self.couplings}
-        for coupling in self.couplings:
-            for name in (coupling.joint, *(name for name, _ in coupling.sources)):
-                if name not in free:
-                    raise ValueError(
-                        f"rover {self.name}: coupling of {coupling.joint}: {name} is locked or no joint, "
-                        "allowed: a free joint"
-                    )
-            chained = sorted(coupled & {name for name, _ in coupling.sources})
-            if chained:
-                raise ValueError(
-                    f"rover {self.name}: coupling of {coupling.joint}: source {', '.join(chained)} is coupled itself, "
-                    "allowed: independent joints"
-                )
+        for joint in self.joints:
+            if joint.slides and joint.child in wheels:
+                raise ValueError(f"rover {self.name}: wheel {joint.child} slides on {joint.name}, allowed: it turns")
+        by_name = {joint.name: joint for joint in self.joints}
+        check_couplings(self.name, by_name, self.couplings)
+        if self.closures:
+            LoopChecks(self.name, by_name, known, self.couplings, self.closures).check(wheels)
 
     def _reached(self) -> set[str]:
         """Names of the bodies carried by the base."""
@@ -363,10 +240,10 @@ class Tree:
 
         Args:
             locks: by name of a joint ("front_left_steering") or kind of joint ("steering": all of them; a name has
-                priority), the angle [rad] at which it is locked, or None where it is free.
+                priority), the coordinate [rad, m] at which it is locked, or None where it is free.
 
         Raises:
-            ValueError: no joint of that name or kind, or an angle that is not finite.
+            ValueError: no joint of that name or kind, or a coordinate that is not finite.
         """
         kinds = {joint.kind for joint in self.joints}
         unknown = sorted(set(locks) - kinds - {joint.name for joint in self.joints})

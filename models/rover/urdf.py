@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from models.rover.links import EQUIVALENT
-from models.rover.tree import Body, Coupling, Joint, Tree, Vector
+from models.rover.links import ENDLESS, EQUIVALENT, SLIDING
+from models.rover.ties import Coupling, Vector
+from models.rover.tree import Body, Joint, Tree
 
 
 def to_urdf(tree: Tree, *, whole: bool = False) -> str:
-    """URDF text of a rover; a locked joint becomes a fixed joint turned by its angle.
+    """URDF text of a rover; a locked joint becomes a fixed joint, turned by its angle or moved by its way.
 
-    Stops become the limits of a revolute joint; the effort and speed that URDF wants there are without bound.
+    Stops become the limits of a revolute or prismatic joint; what else URDF wants there is without bound (`ENDLESS`).
 
     Args:
         tree: of the rover.
-        whole: with a shape for every body, and couplings as mimic joints; else wheels alone have shapes, and a coupled
-            joint stays free. A body without a size of its own is shown as the box of its mass and moments; such a shape
-            is named `equivalent_box`.
+        whole: with a shape for every body, couplings as mimic joints, and loops as elements <loop>, which are ours:
+            other programs leave them out. Else wheels alone have shapes, and joints that follow stay free. A body
+            without a size of its own is shown as the box of its mass and moments; the name of that shape begins with
+            `equivalent_box`.
 
     Raises:
         ValueError: `whole`, and a joint follows two others, which a URDF cannot say.
@@ -39,6 +41,10 @@ def to_urdf(tree: Tree, *, whole: bool = False) -> str:
             _box(link, body)
     for joint in tree.joints:
         _joint(robot, joint, couplings.get(joint.name))
+    for closure in tree.closures if whole else ():
+        loop = ElementTree.SubElement(robot, "loop", name=closure.name, joints=" ".join(closure.dependent))
+        for body_name, place in ((closure.body, closure.place), (closure.other, closure.other_place)):
+            ElementTree.SubElement(loop, "point", link=body_name, xyz=_numbers(place))
     ElementTree.indent(robot)
     return ElementTree.tostring(robot, encoding="unicode")
 
@@ -59,25 +65,28 @@ def _box(link: ElementTree.Element, body: Body) -> None:
     least = 1e-4  # [m]: a flat box is none that every reader takes
     size: Vector = body.size or tuple(max(side, least) for side in body.box)  # type: ignore[assignment]
     for role in ("visual", "collision"):
-        shape = ElementTree.SubElement(link, role, {} if body.size else {"name": EQUIVALENT})
+        # names of shapes are once in a file
+        named = {} if body.size or role == "visual" else {"name": f"{EQUIVALENT}_{body.name}"}
+        shape = ElementTree.SubElement(link, role, named)
         ElementTree.SubElement(shape, "origin", xyz=_numbers(body.com), rpy="0 0 0")
         ElementTree.SubElement(ElementTree.SubElement(shape, "geometry"), "box", size=_numbers(size))
 
 
 def _joint(robot: ElementTree.Element, joint: Joint, coupling: Coupling | None) -> None:
-    turning = "continuous" if joint.stops is None else "revolute"
-    kind = turning if joint.locked_at is None else "fixed"
+    moving = SLIDING if joint.slides else "continuous" if joint.stops is None else "revolute"
+    kind = moving if joint.locked_at is None else "fixed"
     element = ElementTree.SubElement(robot, "joint", name=joint.name, type=kind)
     # axes are along body axes, so a lock's rotation is one of roll, pitch and yaw
-    turn = _numbers(tuple((joint.locked_at or 0.0) * part for part in joint.axis))
-    ElementTree.SubElement(element, "origin", xyz=_numbers(joint.origin), rpy=turn)
+    at = joint.locked_at or 0.0
+    turn = (0.0, 0.0, 0.0) if joint.slides else tuple(at * part for part in joint.axis)
+    place = tuple(joint.placed(at)[0].tolist())
+    ElementTree.SubElement(element, "origin", xyz=_numbers(place), rpy=_numbers(turn))
     ElementTree.SubElement(element, "parent", link=joint.parent)
     ElementTree.SubElement(element, "child", link=joint.child)
     if joint.locked_at is None:
         ElementTree.SubElement(element, "axis", xyz=_numbers(joint.axis))
-    if kind == "revolute":
-        assert joint.stops is not None
-        low, high = (repr(float(angle)) for angle in joint.stops)
+    if kind in ("revolute", SLIDING):
+        low, high = (repr(float(at)) for at in joint.stops or (-ENDLESS, ENDLESS))
         ElementTree.SubElement(element, "limit", lower=low, upper=high, effort="1e9", velocity="1e9")
     if coupling is not None:
         if len(coupling.sources) > 1:

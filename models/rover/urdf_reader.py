@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from models.rover.links import MOST_LINKS, Link, LinkedRover, LinkJoint, Shape, rotation_of
+from models.rover.links import ENDLESS, MOST_LINKS, SLIDING, Link, LinkBall, LinkedRover, LinkJoint, Shape, rotation_of
 
 if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
@@ -70,7 +70,8 @@ def read_urdf(text: str) -> LinkedRover:
     if len(links) > MOST_LINKS:
         raise ValueError(f"{len(links)} links, allowed: up to {MOST_LINKS}")
     name = robot.get("name") or "rover"
-    return LinkedRover(name, tuple(map(_link, links)), tuple(map(_joint, joints)))
+    balls = tuple(map(_ball, robot.findall("loop")))
+    return LinkedRover(name, tuple(map(_link, links)), tuple(map(_joint, joints)), balls=balls)
 
 
 def read_xml(text: str, deepest: int = _DEEPEST) -> ElementTree.Element:
@@ -140,13 +141,34 @@ def _joint(element: ElementTree.Element) -> LinkJoint:
     if len(along) != 3:
         raise ValueError(f"{what}: axis of {len(along)} numbers, allowed: 3")
     stops = None
-    if kind == "revolute" and limit is not None:
+    if kind in ("revolute", SLIDING) and limit is not None:
         stops = _number(limit, "lower", what, "0"), _number(limit, "upper", what, "0")
+        if kind == SLIDING and stops[0] <= -ENDLESS and stops[1] >= ENDLESS:
+            stops = None
     follows = None
     if mimic is not None:
         ratio, offset = _number(mimic, "multiplier", what, "1"), _number(mimic, "offset", what, "0")
         follows = mimic.get("joint") or "", ratio, offset
     return LinkJoint(name, kind, parent, child, place, turn, np.array(along), stops, follows)
+
+
+def _ball(element: ElementTree.Element) -> LinkBall:
+    """A loop, told by an element of ours: <loop name joints><point link xyz/><point link xyz/></loop>."""
+    name = _name(element, "loop")
+    what, points = f"loop {name}", element.findall("point")
+    if len(points) != 2:
+        raise ValueError(f"{what}: {len(points)} <point>, allowed: 2, each with link and xyz [m]")
+    places = []
+    for point in points:
+        place = _numbers(point, "xyz", what)
+        if len(place) != 3:
+            raise ValueError(f"{what}: point of {len(place)} numbers, allowed: 3 [m]")
+        places.append((point.get("link") or "", np.array(place)))
+    joints = tuple((element.get("joints") or "").split())
+    if len(joints) not in (0, 3):
+        raise ValueError(f"{what}: {len(joints)} joints that follow, allowed: 3, or none: then they are chosen")
+    (link, place_on_it), (other, place_on_other) = places
+    return LinkBall(name, link, place_on_it, other, place_on_other, joints)
 
 
 def _end(element: ElementTree.Element, role: str, what: str) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from models.rover.links import FIXED, Link, LinkJoint, Shape
-from models.rover.tree import Vector, WheelMount
+from models.rover.links import FIXED, TURNING, Link, LinkJoint, Shape
+from models.rover.ties import Vector
+from models.rover.tree import WheelMount
 
 if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
@@ -82,12 +83,7 @@ def find_wheels(
             "no wheel recognised: no link with a cylinder or a sphere turns without end about y and carries nothing "
             f"that turns ({_FRAME}); allowed: name the wheels' links, --wheels a,b,..."
         )
-    found = [_wheel(links, head, radius, width) for head in heads]
-    radii = {round(one.radius, 6) for one in found}
-    if len(radii) > 1:
-        each = ", ".join(f"{one:g}" for one in sorted(radii))
-        raise ValueError(f"wheels of radius {each} m, allowed: one for all wheels of a rover")
-    return found
+    return [_wheel(links, head, radius, width) for head in heads]
 
 
 def in_order(found: Sequence[FoundWheel], base: FloatArray) -> list[tuple[WheelMount, FoundWheel]]:
@@ -130,7 +126,7 @@ def _recognised(links: Links) -> list[str]:
     found = []
     for head in links.groups:
         joint = links.carrier.get(head)
-        if joint is None or joint.stops is not None or head in carrying:
+        if joint is None or joint.kind not in TURNING or joint.stops is not None or head in carrying:
             continue
         round_one = links.shape(head)
         if round_one is not None and abs(links.axis(joint)[1]) > math.cos(_ASKEW) and _about(links, joint, round_one):
@@ -147,11 +143,11 @@ def _about(links: Links, joint: LinkJoint, round_one: tuple[str, Shape]) -> bool
 
 def _head_of(links: Links, name: str) -> str:
     for child, joint in links.carrier.items():
-        if name == joint.name and joint.kind != FIXED:
+        if name == joint.name and joint.kind in TURNING:
             return child
-    if name in links.head and links.head[name] in links.carrier:
+    if name in links.head and links.head[name] in links.carrier and links.carrier[links.head[name]].kind in TURNING:
         return links.head[name]
-    turning = [joint.name for joint in links.carrier.values() if joint.kind != FIXED]
+    turning = [joint.name for joint in links.carrier.values() if joint.kind in TURNING]
     raise ValueError(
         f"wheel {name!r} is no link that turns, allowed: of these joints or their links: {', '.join(turning)}"
     )

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from models.rover.assembly import LATERAL, VERTICAL, WHEELS, TreeBuilder, box, geometry_error, on_side, wheels_meet
 from models.rover.outline import OutlinedParameters, outline
 from models.rover.parameters import quantity
-from models.rover.tree import Body, Coupling, Tree
+from models.rover.ties import Coupling
+from models.rover.tree import Body, Tree
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,14 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
+from models.contact.ground import wheel_of
 from models.contact.laws import Law
+from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray
-from models.rover.dynamics import make_work
+from models.rover.dynamics import make_work, place_bodies
+from models.rover.points import axle, body_position
 from models.rover.rover import Rover
-from models.terrain.surface import clearance, height_over
+from models.terrain.surface import axes, contact_plane, height_over
 from models.vehicle.ledger import (
     CONTACT_LOSS,
     CONTACT_STORED,
@@ -114,7 +117,7 @@ class EnergyMeter:
     def __init__(self, rover: Rover, vehicle: VehicleModel, state: VehicleState) -> None:
         self._vehicle, self._state = vehicle, state
         self._rover = rover
-        self._soil = None if vehicle.ground is None or vehicle.ground.ruts else _soil_spring(vehicle)
+        self._soil = None if vehicle.ground is None or vehicle.ground.ruts else _soil_springs(vehicle)
         self.ledger: Ledger = make_ledger(make_work(rover.chain), state.obstacle.force.size, state.v.size)
         self._first_ground, self._first_stops, self._first_body = self._ground(), self._stops(), self._body()
 
@@ -149,7 +152,7 @@ class EnergyMeter:
             return 0.0
         depths = self._depths()
         if self._soil is not None:
-            return float(self._soil(depths).sum())
+            return float(sum(spring(depth) for spring, depth in zip(self._soil, depths, strict=True)))
         assert self._vehicle.compliant is not None
         return float(_spring_energy(self._vehicle.compliant.law, depths).sum())
 
@@ -171,10 +174,14 @@ class EnergyMeter:
 
     def _depths(self) -> FloatArray:
         """Depth (wheels,) [m] of each wheel in the ground, 0 above it."""
-        places = self._rover.wheel_positions(self._rover.own_configuration(self._state.q))
-        terrain = self._vehicle.terrain
-        over = [clearance(terrain, (x, y, z), wheel) for wheel, (x, y, z) in enumerate(places.tolist())]
-        depths: FloatArray = np.maximum(self._rover.chain.wheel_radius - over, 0.0)
+        terrain, chain, work = self._vehicle.terrain, self._rover.chain, self.ledger.work
+        place_bodies(chain, self._state.q, work)
+        depths = np.zeros(chain.wheel_radius.size)
+        for wheel, body in enumerate(chain.wheel_body):
+            over, normal = contact_plane(terrain, body_position(self._state.q, work, body), wheel)
+            upright = axes(terrain, normal)[2]
+            reach, _ = rim_contact(chain.crown, wheel, chain.wheel_radius[wheel], upright, axle(work, body))
+            depths[wheel] = max(reach - over, 0.0)
         return depths
 
 
@@ -183,9 +190,15 @@ def _spring_energy(law: Law, depth: FloatArray) -> FloatArray:
     return energy
 
 
-def _soil_spring(vehicle: VehicleModel) -> CubicSpline:
-    """Energy [J] over sinkage [m] of one wheel: the integral of its vertical force at rest."""
-    assert vehicle.ground is not None
-    depths = _SINKAGES * vehicle.chain.wheel_radius[0]
-    forces = [resultant(vehicle.ground.wheel, depth) for depth in depths]
-    return CubicSpline(depths, [normal * cosine for normal, cosine, *_ in forces]).antiderivative()
+def _soil_springs(vehicle: VehicleModel) -> list[CubicSpline]:
+    """Energy [J] over sinkage [m] of each wheel: the integral of its vertical force at rest."""
+    ground, springs = vehicle.ground, list[CubicSpline]()
+    assert ground is not None
+    for wheel, radius in enumerate(vehicle.chain.wheel_radius.tolist()):
+        if ground.each is None and springs:  # all wheels are alike
+            springs.append(springs[0])
+            continue
+        own, depths = wheel_of(ground, wheel), _SINKAGES * radius
+        forces = [resultant(own, depth) for depth in depths]
+        springs.append(CubicSpline(depths, [normal * cosine for normal, cosine, *_ in forces]).antiderivative())
+    return springs

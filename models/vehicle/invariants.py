@@ -24,6 +24,7 @@ from models.validity import (
     LOADS_OVER_S,
     ROTATION,
     SINKAGE,
+    SLID,
     SLOWEST_RIM_MPS,
     SPEED,
     STANDS_MPS,
@@ -104,7 +105,8 @@ def check_invariants(invariants: Invariants, vehicle: VehicleModel, state: Vehic
         x, y = state.q[3], state.q[4]
         _note(invariants, TILT, math.degrees(math.acos(min(max(1.0 - 2.0 * (x * x + y * y), -1.0), 1.0))), span)
     _note_edge(invariants, vehicle.terrain, vehicle.chain, state, span)
-    _note(invariants, STOPPED, math.degrees(_beyond_stops(vehicle.stops, state.q)), span)
+    _note(invariants, STOPPED, math.degrees(_beyond_stops(vehicle.stops, state.q, 0)), span)
+    _note(invariants, SLID, 1e3 * _beyond_stops(vehicle.stops, state.q, 1), span)
     driven = touched == 0.0 and abs(rim) > SLOWEST_RIM_MPS and not _turned_by_servos(vehicle.servos, state.v)
     _note(invariants, TRAVEL, 1.0 - state.v[0] / rim if driven else 0.0, span)
     _note(invariants, SPEED, _length(state.v, 0), span)
@@ -168,12 +170,13 @@ def _note_edge(invariants: Invariants, terrain: Terrain, chain: Chain, state: Ve
 
 
 @kernel
-def _beyond_stops(stops: JointStops, q: FloatArray) -> float:
-    """How far the farthest joint has turned beyond its stop [rad]."""
+def _beyond_stops(stops: JointStops, q: FloatArray, slides: int) -> float:
+    """How far the farthest joint has turned beyond its stop [rad], or, with `slides` 1, slid beyond it [m]."""
     farthest = 0.0
     for i in range(stops.speed.size):
-        angle = q[stops.speed[i] + 1]
-        farthest = max(farthest, angle - stops.high[i], stops.low[i] - angle)
+        if stops.slides[i] == slides:
+            at = q[stops.speed[i] + 1]
+            farthest = max(farthest, at - stops.high[i], stops.low[i] - at)
     return farthest
 
 

@@ -20,11 +20,12 @@ from models.actuators.servo import JointServos, ServoState, servo_friction
 from models.contact.contact_points import ARM, DEPTH, SHARE
 from models.contact.laws import Law
 from models.contact.obstacle import Obstacle, ObstacleContact
+from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work, fill_mass_matrix, place_bodies
-from models.rover.points import project, to_world
+from models.rover.points import axle, project, to_world
 from models.rover.reduction import Chain
-from models.terrain.stand import out_of
+from models.terrain.stand import into, out_of
 
 # Groups of forces in the order in which a step adds them; those of drives and obstacle have several terms.
 GROUPS = 9
@@ -227,12 +228,13 @@ def _note_plate(
             for i in range(2 if obstacle.grousers > 0 else 1):
                 point = contact.contact_points[wheel, i]
                 depth, force = -contact.gap[wheel], contact.force[wheel]
-                arm = (radius * sine, 0.0, -radius * cosine)
+                normal = (-sine, 0.0, cosine)
+                _, arm = rim_contact(chain.crown, wheel, radius, normal, into(obstacle.stand, wheel, axle(work, body)))
                 if at_points:
                     depth, arm = point[DEPTH], (point[ARM], point[ARM + 1], point[ARM + 2])
                     force = point[SHARE] if contact.force[wheel] > 0.0 else 0.0
                 none, stand = (0.0, 0.0, 0.0), obstacle.stand
-                out, arm = out_of(stand, wheel, (-sine, 0.0, cosine)), out_of(stand, wheel, arm)
+                out, arm = out_of(stand, wheel, normal), out_of(stand, wheel, arm)
                 project(chain, work, body, out, none, arm, work.row)
                 rate, last = -_along(chain, body, work.row, ledger.mean), -_along(chain, body, work.row, v)
                 total -= dt * force * rate

@@ -11,7 +11,7 @@ from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.rover.assembly import box
 from models.rover.rover import Rover
-from models.rover.tree import Vector
+from models.rover.ties import Vector
 
 _PLACE = Range(-10.0, 10.0, "m")
 

@@ -1,5 +1,6 @@
 """Wheel on soil: hypervolumetric normal force and traction of rigid and flexible wheels (Petersen 2012, 3-5)."""
 
+from models.wheel.crowned import CrownedWheel
 from models.wheel.flexible import FlexibleWheel
 from models.wheel.flexible_ring import Ring
 from models.wheel.forces import DriftForces, NormalForce, WheelForces
@@ -8,7 +9,8 @@ from models.wheel.rigid import RigidWheel
 from models.wheel.soil import Soil
 
 __all__ = [
-    "PRESETS", "DriftForces", "FlexibleWheel", "NormalForce", "Preset", "RigidWheel", "Ring", "Soil", "WheelForces",
+    "PRESETS", "CrownedWheel", "DriftForces", "FlexibleWheel", "NormalForce", "Preset", "RigidWheel", "Ring", "Soil",
+    "WheelForces",
 ]  # fmt: skip
 
 

@@ -7,13 +7,14 @@ A sinkage z <= 0 gives exactly zero force, z > R counts as z = R, and a NaN come
 import math
 
 from models.kernels.compiled import FloatArray, kernel
-from models.wheel import flexible_table, xu
+from models.wheel import crown_table, flexible_table, xu
 from models.wheel.packed import (
     BOTH,
     CENTROID_SHIFT,
     COHESION,
     COLUMNS,
     COMPACTION,
+    CROWNED,
     EXPONENT,
     FLEXIBLE,
     HALF_FORCE,
@@ -103,6 +104,19 @@ def _flexible(p: FloatArray, u: float, share: float) -> tuple[float, float, floa
 
 
 @kernel
+def _crowned(p: FloatArray, u: float) -> tuple[float, float, float]:
+    """Vertical force [N], horizontal over vertical [-] and contact area [m^2] of a crowned wheel, u > 0.
+
+    Those of the cylinder times the quotients of the table.
+    """
+    vertical, tangent = _exact(p, u)
+    less, resisting, covered = crown_table.quotients(p, u)
+    half = 0.5 * u
+    angles = 2.0 * (math.asin(math.sqrt(half)) + math.asin(math.sqrt(p[REBOUND] * half)))
+    return vertical * less, tangent * resisting / less, covered * p[WIDTH] * p[RADIUS] * angles
+
+
+@kernel
 def flexible_resultants(p: FloatArray, z: float, share: float) -> tuple[float, float]:
     """`normal_resultants` of a flexible wheel whose tangential force takes a share of its limit.
 
@@ -165,7 +179,7 @@ def normal_resultants(p: FloatArray, z: float) -> tuple[float, float]:
     Tire I, (4.17), has H = k b ((1-gamma) z)^(eta+1) / (eta+1) and Tire II, (4.19),
     H = k b z^(eta+1) (1 - gamma^(eta+1)) / (eta+1); neither needs a clamp.
     For `published` they are F_n cos(phi) and F_n sin(phi); for `xu` the integrals of (26) without shear, at slip 0; for
-    a flexible wheel those without tangential force.
+    a flexible wheel those without tangential force; for a crowned one those of `exact` times the table's quotients.
 
     Args:
         p: Packed parameters, shape (SIZE,).
@@ -184,6 +198,9 @@ def normal_resultants(p: FloatArray, z: float) -> tuple[float, float]:
         return xu.normal_resultants(p, u)
     if p[VARIANT] == FLEXIBLE:
         return flexible_resultants(p, z, 0.0)
+    if p[VARIANT] == CROWNED:
+        vertical, tangent, _ = _crowned(p, u)
+        return vertical, vertical * tangent
     volume, tangent = _published(p, u)
     vertical = p[PLASTIC_STIFFNESS] * volume / math.sqrt(1.0 + tangent * tangent)
     return vertical, vertical * tangent
@@ -243,6 +260,12 @@ def resultant(p: FloatArray, z: float) -> tuple[float, float, float, float]:
         force *= stretch
     elif p[VARIANT] == FLEXIBLE:
         return flexible_resultant(p, z, 0.0)
+    elif p[VARIANT] == CROWNED:
+        force, tangent, area = _crowned(p, u)
+        stretch = math.sqrt(1.0 + tangent * tangent)
+        cosine = 1.0 / stretch
+        limit = p[COHESION] * area + force * stretch * p[TAN_FRICTION]
+        return force * stretch, cosine, tangent * cosine, limit
     else:
         volume, tangent = _published(p, u)
         stretch = math.sqrt(1.0 + tangent * tangent)

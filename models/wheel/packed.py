@@ -17,10 +17,11 @@ VARIANTS = ("exact", "tire_1", "tire_2", "published", "xu")
 SYNONYMS = {"tire_3": "exact"}
 COLUMNS, PUBLISHED, XU = 0.0, 1.0, 2.0  # values of p[VARIANT]
 FLEXIBLE = 3.0  # the same, with the table of models.wheel.flexible_table behind the rigid wheel's numbers
+CROWNED = 4.0  # the same with that of models.wheel.crown_table
 _KIND = {"exact": COLUMNS, "tire_1": COLUMNS, "tire_2": COLUMNS, "published": PUBLISHED, "xu": XU}
 
 # Indices of the packed vector.
-VARIANT = 0  # COLUMNS, PUBLISHED, XU or FLEXIBLE
+VARIANT = 0  # COLUMNS, PUBLISHED, XU, FLEXIBLE or CROWNED
 RADIUS = 1  # R, effective [m]
 WIDTH = 2  # b [m]
 EXPONENT = 3  # eta [-]

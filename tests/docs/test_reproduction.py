@@ -64,6 +64,12 @@ def test_the_flexible_wheel_comes_to_what_its_page_says(tmp_path, pages):
         np.testing.assert_allclose(now, then, atol=0.25)
 
 
+def test_crowned_wheels_come_to_what_their_page_says(capsys):
+    from crowned_wheel import main
+
+    assert main(["--check"]) == 0, capsys.readouterr().out
+
+
 def test_the_page_is_written_from_the_data_file(data, pages):
     from macmahon import page_of
 
@@ -173,4 +179,5 @@ def test_xus_rover_comes_to_what_its_page_says(tmp_path, pages, capsys):
         [line.split("|")[1:3] for line in text.splitlines() if line.startswith("|")]
         for text in ((tmp_path / PAGE).read_text(encoding="utf-8"), pages[PAGE])
     )
-    assert made[:20] == shipped[:20]
+    assert [row for row in made[:20] if row not in shipped] == []
+    assert len([row for row in shipped if "as a rig run" in row[0]]) == 6  # not made here

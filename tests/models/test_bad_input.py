@@ -26,9 +26,10 @@ from models.impact import (
     projectors,
 )
 from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie, single_wheel, xu
-from models.rover.tree import Body, Coupling, Joint, WheelMount
+from models.rover.ties import Coupling
+from models.rover.tree import Body, Joint, WheelMount
 from models.sensors.piezo import Piezo, check_piezo, shares_of
-from models.wheel import PRESETS, FlexibleWheel, RigidWheel, Ring, Soil, published, sinkage_laws
+from models.wheel import PRESETS, CrownedWheel, FlexibleWheel, RigidWheel, Ring, Soil, published, sinkage_laws
 from references import wheel_stresses
 from references.drop import drop
 from references.trapezoidal import trapezoidal
@@ -77,6 +78,7 @@ SOIL = {
 LOOSE = Soil(**{name: good.value for name, good in SOIL.items()})
 WHEEL = RigidWheel(0.2, 0.1, LOOSE)
 RING = {"bending_stiffness": above(2.0), "hub_stiffness": above(1e4), "mass_per_length": from_0(0.4)}
+DOMED = CrownedWheel(0.2, 0.1, LOOSE, 0.3)
 SOFT = FlexibleWheel(0.2, 0.1, LOOSE, Ring(2.0, 1e4))
 BEKKER, ISHIGAMI = sinkage_laws.Bekker(0.8, 1e3, 1e6), sinkage_laws.Ishigami(0.8, 1e3, 1e4, 10.0, 1e3)
 EXPONENT = {"exponent": above(0.8)}
@@ -110,6 +112,10 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
          "slip_speed": above(1e-3)},
     ),
     "Ring": (Ring, RING),
+    "CrownedWheel": (lambda **k: CrownedWheel(soil=LOOSE, **k), {**SIZE, "crown": above(0.3)}),
+    "CrownedWheel.hypervolume": (DOMED.hypervolume, DEEP),
+    "CrownedWheel.normal_force": (DOMED.normal_force, SINKAGE),
+    "CrownedWheel.forces": (DOMED.forces, {**SINKAGE, "slip": free(0.1)}),
     "FlexibleWheel": (lambda **k: FlexibleWheel(soil=LOOSE, ring=SOFT.ring, **k), SIZE),
     "FlexibleWheel.normal_force": (SOFT.normal_force, {**SINKAGE, "share": free(0.1)}),
     "FlexibleWheel.forces": (SOFT.forces, {**SINKAGE, "slip": free(0.1)}),
@@ -277,7 +283,7 @@ def test_nothing_that_a_package_gives_out_is_left_out_here(package):
             assert any(called.split(".")[0] == name for called in PUBLIC), name
 
 
-@pytest.mark.parametrize("owner", [RigidWheel, FlexibleWheel, type(ROVER)])
+@pytest.mark.parametrize("owner", [RigidWheel, CrownedWheel, FlexibleWheel, type(ROVER)])
 def test_no_query_that_takes_numbers_is_left_out_here(owner):
     numbers = {"q", "v", "sinkage"}
     for name, method in inspect.getmembers(owner, inspect.isfunction):

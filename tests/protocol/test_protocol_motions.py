@@ -21,7 +21,7 @@ def moved(trial, *settings):
     assert done.faults == []
     tick = read_trial(done.folder, trusted=True).tick
     config = load_config("sim_wire")
-    return tick, what_moved(tick, config.layout, config.rover.wheel_radius_m)
+    return tick, what_moved(tick, config.layout, config.wheel_radii_m)
 
 
 @pytest.mark.slow

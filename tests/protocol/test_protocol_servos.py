@@ -38,7 +38,8 @@ def walk(trial):
 
 @pytest.mark.parametrize("settings", [(), (ROBOTEQ,)], ids=["RoboClaws", "Roboteqs"])
 def test_joints_follow_a_table_and_the_run_verifies_and_replays(walk, settings):
-    done = walk(None, *settings)
+    """With a limit of the motors' currents, so that they are recorded."""
+    done = walk(None, "limits.motor_current_A={safe_above: 1000}", *settings)
     assert done.error is None
     assert done.faults == []
     assert set(done.run.processes.by_name) & set(LINKS) == {"drives", "servos"}
@@ -51,6 +52,10 @@ def test_joints_follow_a_table_and_the_run_verifies_and_replays(walk, settings):
     assert found[-1, place] == pytest.approx(2.0, abs=0.3)
     others = np.delete(found, place, axis=1)
     assert np.abs(others).max() < 1.0
+    currents = tick["servo_current_A"]
+    assert np.isfinite(currents[-1]).all()
+    assert (np.ptp(currents[np.isfinite(currents).all(axis=1)], axis=0) > 0.01).all()  # they follow the torques
+    assert np.nanmax(np.abs(currents)) < 200.0 / 5.0  # torque_limit_Nm over torque_per_A_Nm
 
 
 def test_a_silent_bus_of_the_servos_is_safe_on_all_links(walk):
@@ -86,3 +91,15 @@ def test_a_pressed_emergency_stop_of_a_servo_is_safe(walk):
     done = walk(lambda run: run.ask("e_stop", device=SERVOS, pressed=True))
     assert done.faults[0] is Fault.STOP_BY_OPERATOR
     assert done.runs_at_the_end() == set()
+
+
+def test_simulated_controllers_play_the_motions_of_a_walk(trial):
+    lower = {"motion": "body_height", "change_m": -0.002}
+    done = trial(None, "experiment=walk", f"walk.steps={json.dumps([lower])}", config="sim_walk_wire")
+    assert done.error is None
+    assert done.faults == []
+    tick = read_trial(done.folder, trusted=True).tick
+    asked, found = (np.degrees(tick[name][-1]) for name in ("set_servo_angle_rad", "servo_angle_rad"))
+    assert np.abs(asked).min() > 1.0
+    assert found == pytest.approx(asked, abs=0.5)
+    assert tick["pose"][-1][2] - tick["pose"][0][2] == pytest.approx(-0.002, abs=5e-4)

@@ -109,7 +109,7 @@ class Wire:
         """Remove all injected faults."""
         for device in [name for name in self.ports if name != "control"]:
             self.control.ask("inject_fault", device=device, kind="reconnect")
-        for device in ("roboclaw", "daq"):
+        for device in {"roboclaw", "daq"} & set(self.ports):
             self.press(device, False)
 
 

@@ -54,6 +54,9 @@ class Servos(Protocol):
     def cut(self, joint: int) -> None:
         """Set its output to zero."""
 
+    def current_A(self, joint: int) -> float:
+        """Current of its motor for the torque that it gives to the joint [A], with the sign of that torque."""
+
 
 class Cylinders(Protocol):
     """The cylinders' valves and the regulators of their supply, each counted in the order of the rig's.

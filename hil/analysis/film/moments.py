@@ -25,7 +25,7 @@ ANGLES = "joint_angle_rad"  # not recorded of a rover none of whose joints turns
 HITTING = 2  # the first wheels of a rover hit the obstacle
 _FIELDS = (
     "t_ns", "state", "cut", "impact", "pose", ANGLES, "wheel_speed_radps", "gap_m", "way_m", "speed_mps",
-    "normal_force_N", "effective_kinetic_energy_J", "force_sum_N", "load_point_m",
+    "normal_force_N", "effective_kinetic_energy_J", "force_sum_N", "load_point_m", "sinkage_m",
 )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ class Filmed:
         name: of the run's folder, and why it is not to be trusted, if it is not.
         config: of the run.
         skeleton: of its rover.
-        radius_m: of the wheels, grousers included.
+        radius_m: of the front wheels, grousers included.
         rows: its ticks, `_FIELDS` of `/tick`.
         turned_rad: (ticks, wheels) by each wheel.
         plate: the obstacle; None: there is none.
@@ -124,10 +124,9 @@ def filmed(
             to_s = hit_s + AFTER_S if to_s is None else to_s
         rows = _rows_of(record, from_s, to_s)
         states = dict(one.split("=", 1) for one in str(record.meta["states"]).split(","))
-    nominal = nominal_rig(config)
-    tree = tree_on_rig(nominal.rover)
+    tree = tree_on_rig(nominal_rig(config).rover)
     skeleton = Skeleton(tree, config.layout.turning)
-    radius_m = tree.wheels[0].radius + nominal.grouser_height
+    radius_m = config.wheel_radius_m
     plate = plate_of(config, skeleton, radius_m, rows)
     doubt = f" NOT VERIFIED: {wrong}" if wrong else ""
     names = {int(number): name.replace("_", " ") for number, name in states.items()}
@@ -181,7 +180,7 @@ def plate_of(config: Config, skeleton: Skeleton, radius_m: float, rows: NDArray[
     Args:
         config: of the run.
         skeleton: of its rover.
-        radius_m: of the wheels, grousers included.
+        radius_m: of the wheels that hit it, grousers included.
         rows: of `/tick`: gap_m, pose and joint_angle_rad.
 
     Returns:

@@ -30,13 +30,17 @@ def body_outline(body: Body, placed: Placed, flat: Sequence[int]) -> Floats:
 
 
 def rim_outline(wheel: WheelMount, radius_m: float, placed: Placed, side: bool) -> Floats:
-    """Corners of a wheel without grousers (n, 2) [m]: round from the side, a rectangle from above."""
-    centre = placed.origin[wheel.body]
-    if side:
-        return disc(centre[[0, 2]], radius_m)
-    ahead, aside = _level(placed, wheel)
-    corners = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
-    return np.array([centre[:2] + radius_m * i * ahead + 0.5 * wheel.width * j * aside for i, j in corners])
+    """Corners of a wheel without grousers (n, 2) [m]: of a cylinder, which is round where its axle points at us."""
+    flat = [0, 2 if side else 1]
+    axle = placed.axes[wheel.body][:, 1]
+    towards = np.zeros((len(_ROUND), 3))
+    towards[:, flat] = np.column_stack([np.cos(_ROUND), np.sin(_ROUND)])
+    along = towards @ axle
+    radial = towards - along[:, None] * axle
+    radial /= np.maximum(np.linalg.norm(radial, axis=1), 1e-12)[:, None]
+    # of each direction in the picture the point of the cylinder that is farthest that way
+    farthest = radius_m * radial + 0.5 * wheel.width * np.sign(along)[:, None] * axle
+    return (placed.origin[wheel.body] + farthest)[:, flat]
 
 
 def disc(centre: Floats, radius_m: float) -> Floats:
@@ -84,10 +88,3 @@ def grouser_lines(
             at = centre + max(rim_m, rim_m + height_m) * direction
             lines.append(np.array([at - aside, at + aside])[:, flat])
     return lines
-
-
-def _level(placed: Placed, wheel: WheelMount) -> tuple[Floats, Floats]:
-    """Directions of a wheel's rolling and of its axle in the plane, seen from above."""
-    aside = placed.axes[wheel.body][:2, 1]
-    aside = aside / np.linalg.norm(aside)
-    return np.array([aside[1], -aside[0]]), aside

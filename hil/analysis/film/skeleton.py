@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.kernels.compiled import FloatArray
-from models.rover.tree import Joint, Tree, rotation_about
+from models.rover.tree import Joint, Tree
 
 Floats = NDArray[np.floating[Any]]
 
@@ -53,7 +53,7 @@ class Skeleton:
 
         Args:
             pose: (7,) of the base: position [m] and quaternion x y z w in the world.
-            joint_angle_rad: (turning joints,).
+            joint_angle_rad: (turning joints,); of one that slides its way [m].
             wheel_angle_rad: (wheels,) turned so far, forwards.
         """
         base = self.tree.bodies[0].name
@@ -61,10 +61,10 @@ class Skeleton:
         angles: Mapping[str, float] = dict(zip(self._turning, joint_angle_rad, strict=True))
         turns: Mapping[str, float] = dict(zip(self.wheels, wheel_angle_rad, strict=True))
         for joint in self.joints:
-            angle = turns.get(joint.child, angles.get(joint.name, joint.locked_at or 0.0))
-            carrier = axes[joint.parent]
-            origin[joint.child] = origin[joint.parent] + carrier @ np.asarray(joint.origin)
-            axes[joint.child] = carrier @ rotation_about(joint.axis, angle)
+            at = turns.get(joint.child, angles.get(joint.name, joint.locked_at or 0.0))
+            carrier, (place, turn) = axes[joint.parent], joint.placed(at)
+            origin[joint.child] = origin[joint.parent] + carrier @ place
+            axes[joint.child] = carrier @ turn
         return Placed(origin, axes)
 
 

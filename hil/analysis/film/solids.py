@@ -84,7 +84,7 @@ class ShownRig:
 
     Attributes:
         skeleton: of its rover.
-        radius_m: of the wheels, grousers included.
+        radius_m: of the front wheels, grousers included.
         angle_rad: of the obstacle to the ground; None: there is none.
         names: of all frames: those of the bodies, then `ground` and `obstacle`.
 
@@ -96,11 +96,9 @@ class ShownRig:
     """
 
     def __init__(self, config: Config) -> None:
-        nominal = nominal_rig(config)
-        self._config, tree = config, tree_on_rig(nominal.rover)
+        self._config, tree = config, tree_on_rig(nominal_rig(config).rover)
         self.skeleton = Skeleton(tree, config.layout.turning)
-        self.radius_m = tree.wheels[0].radius + nominal.grouser_height
-        self._grouser_m = nominal.grouser_height if config.wheel.grousers else 0.0
+        self.radius_m = config.wheel_radius_m
         self.angle_rad = math.radians(config.trial.angle_deg) if config.section.obstacle else None
         self._relief, self._stand = relief_of(config.ground), obstacle_stand(config)
         slope = slope_of(math.radians(config.ground.pitch_deg), math.radians(config.ground.roll_deg))
@@ -163,20 +161,20 @@ class ShownRig:
             start = base.com if joint.parent == base.name else (0.0, 0.0, 0.0)
             yield Lines(joint.parent, np.array([start, joint.origin], float), 0.015, _LINK)
         for wheel in skeleton.tree.wheels:
-            rim_m = self.radius_m - self._grouser_m
-            yield Cylinder(wheel.body, rim_m, wheel.width, _WHEEL)
-            yield Lines(wheel.body, self._marks(wheel, rim_m), 0.006, _MARK)
+            yield Cylinder(wheel.body, wheel.radius, wheel.width, _WHEEL)
+            yield Lines(wheel.body, self._marks(wheel), 0.006, _MARK)
 
-    def _marks(self, wheel: WheelMount, rim_m: float) -> Floats:
+    def _marks(self, wheel: WheelMount) -> Floats:
         """Grousers, or marks across a smooth rim; and one spoke on each side, by which turns are counted."""
-        count, half = (self._config.wheel.grousers if self._grouser_m else 0) or _SMOOTH_MARKS, 0.5 * wheel.width
+        own, half = self._config.wheels[wheel.name], 0.5 * wheel.width
+        count, tip_m = own.grousers or _SMOOTH_MARKS, wheel.radius + own.tips_m
         points = []
         for number in range(count):
             angle = 2.0 * math.pi * number / count
-            x, z = self.radius_m * math.sin(angle), self.radius_m * math.cos(angle)
+            x, z = tip_m * math.sin(angle), tip_m * math.cos(angle)
             points += [(x, -half, z), (x, half, z)]
         for side in (-half, half):
-            points += [(0.0, side, 0.0), (0.0, side, rim_m)]
+            points += [(0.0, side, 0.0), (0.0, side, wheel.radius)]
         return np.array(points)
 
     def _of_ground(self) -> Iterator[Solid]:

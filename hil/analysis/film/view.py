@@ -21,12 +21,16 @@ Which = Literal["side", "top"]
 _BODY, _NEAR, _FAR, _LINK = "#ddaa33", "#004488", "#8fa9c9", "#333333"
 _GROUND, _MARK, _PLATE, _LOAD, _FORCE = "#efe6d8", "#9a8f7d", "#bb5566", "#228833", "#cc3311"
 MARKS_M = 0.1  # between marks on the ground
+# Labels of the marks: so far below the ground [m], under the arrows of the mean load; and half of the width that each
+# takes, as a part of that of the picture.
+_LABEL_M, _LABEL_HALF = 0.24, 0.05
 _AROUND_M = 0.35  # of the picture, before and behind the rover
 _PLATE_M = 0.6  # length of a plate whose size the config does not say
 _LOAD_M, _DISC_M = 0.2, 0.05  # length of the arrow, and radius of the disc, of the mean wheel load
 _POINTS = 80  # of the line of uneven ground
 _SHOWN_RISE = 0.5  # of the steepest slope: that is never all along the picture
 _CONTOUR_M = 0.05  # between lines of equal height
+_TURNS = 50  # headings of a run that the picture has room for
 _FORCE_N, _FORCE_M = 200.0, 0.25  # length of the arrow of a force of the impact
 
 
@@ -44,9 +48,12 @@ class View:
         self._up = 2 if self._side else 1
         first = run.at(0.0)
         points = np.array(list(first.placed.origin.values())) - first.placed.origin[run.skeleton.tree.bodies[0].name]
-        self._back, self._front = points[:, 0].min() - run.radius_m, points[:, 0].max() + run.radius_m
-        half = np.abs(points[:, 1]).max() + 0.3
-        top = max(points[:, 2].max() + 0.3, 2.0 * run.radius_m + 0.3)
+        self._radii_m = np.array(run.config.wheel_radii_m)
+        largest = float(self._radii_m.max())
+        swept = _swept(points[:, :2], run.rows["pose"])
+        self._back, self._front = swept[:, 0].min() - largest, swept[:, 0].max() + largest
+        half = np.abs(swept[:, 1]).max() + 0.3
+        top = max(points[:, 2].max() + 0.3, 2.0 * largest + 0.3)
         self._across = (-0.3, top) if self._side else (-half, half)
         ground = run.config.ground
         relief = relief_of(ground)
@@ -131,12 +138,18 @@ class View:
         self._marks.set_segments(
             [[(n * MARKS_M, low * k), (n * MARKS_M, high)] for n, k in zip(numbers, longer, strict=True)]
         )
-        labelled = [n * MARKS_M for n in numbers if n % 5 == 0]
+        labelled = [n * MARKS_M for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]
         for place, text in enumerate(self._labels):
             shown = place < len(labelled)
             text.set_text(f"{labelled[place]:.1f} m" if shown else "")
             if shown:
-                text.set_position((labelled[place], 2.2 * low if self._side else low + 0.06))
+                text.set_position((labelled[place], -_LABEL_M if self._side else low + 0.06))
+
+    @staticmethod
+    def _fits(x: float, left: float, right: float) -> bool:
+        """A label at an edge would lose its sign."""
+        margin = _LABEL_HALF * (right - left)
+        return left + margin < x < right - margin
 
     def _draw_contours(self, relief: HeightMap) -> None:
         """Lines of equal height, which stay where they are."""
@@ -161,11 +174,11 @@ class View:
         numbers = range(math.ceil(left / MARKS_M), math.floor(right / MARKS_M) + 1)
         tops = {n: (n * MARKS_M, self._height(n * MARKS_M, track)) for n in numbers}
         self._marks.set_segments([[(x, z - (0.06 if n % 5 == 0 else 0.03)), (x, z)] for n, (x, z) in tops.items()])
-        labelled = [tops[n] for n in numbers if n % 5 == 0]
+        labelled = [tops[n] for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]
         for place, text in enumerate(self._labels):
             text.set_text(f"{labelled[place][0]:.1f} m" if place < len(labelled) else "")
             if place < len(labelled):
-                text.set_position((labelled[place][0], labelled[place][1] - 0.07))
+                text.set_position((labelled[place][0], labelled[place][1] - _LABEL_M))
 
     def _link(self, parent: str, child: str, moment: Moment) -> Floats:
         origin, axes = moment.placed
@@ -177,29 +190,24 @@ class View:
         rims, spokes, grousers = artists
         run, flat = self._run, [0, self._up]
         wheels = [run.skeleton.tree.wheels[place] for place in which]
-        config = run.config.wheel
-        height = config.grouser_height_m if config.grousers else 0.0
-        rims.set_verts([rim_outline(w, run.radius_m - height, moment.placed, self._side) for w in wheels])
-        spokes.set_segments(
-            [s for w in wheels for s in spoke_lines(w, run.radius_m - height, moment.placed, flat, self._side)]
-        )
+        rims.set_verts([rim_outline(w, w.radius, moment.placed, self._side) for w in wheels])
+        spokes.set_segments([s for w in wheels for s in spoke_lines(w, w.radius, moment.placed, flat, self._side)])
         # a smooth rim has marks, so that it is seen to turn
-        count, reach = (config.grousers, height) if config.grousers else (12, -0.02)
-        grousers.set_segments(
-            [
-                g
-                for w in wheels
-                for g in grouser_lines(w, run.radius_m - height, reach, count, moment.placed, flat, self._side)
-            ]
-        )
+        lines: list[Floats] = []
+        for w in wheels:
+            own = run.config.wheels[w.name]
+            lines += grouser_lines(
+                w, w.radius, own.tips_m or -0.02, own.grousers or 12, moment.placed, flat, self._side
+            )
+        grousers.set_segments(lines)
 
     def _draw_forces(self, moment: Moment, centres: Floats) -> None:
-        run, row = self._run, moment.row
+        row = moment.row
         loads_N = np.nan_to_num(np.asarray(row["normal_force_N"], float))
         length = loads_N * len(loads_N) / self._weight_N
         if self._side:  # from below, to where the wheel stands
             arrows = _LOAD_M * length[:, None] * self._normal[[0, 2]]
-            self._loads.set_offsets(centres[:, [0, 2]] - run.radius_m * self._normal[[0, 2]] - arrows)
+            self._loads.set_offsets(centres[:, [0, 2]] - self._radii_m[:, None] * self._normal[[0, 2]] - arrows)
             self._loads.set_UVC(*arrows.T)
         else:  # a disc, whose area is the load
             self._discs.set_verts(
@@ -272,6 +280,19 @@ class View:
         return made
 
 
+def _swept(points: Floats, poses: Floats) -> Floats:
+    """Where points about the base come to as it turns over a run, world axes.
+
+    Args:
+        points: (n, 2) at the first pose [m].
+        poses: (ticks, 7) of the base.
+    """
+    x, y, z, w = poses[:: max(len(poses) // _TURNS, 1), 3:].astype(float).T
+    yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+    turn = np.exp(1j * (yaw - yaw[0]))[:, None] * (points[:, 0] + 1j * points[:, 1])
+    return np.stack([turn.real.ravel(), turn.imag.ravel()], axis=1)
+
+
 def headline(run: Filmed) -> str:
     """What is filmed: the run, its config and rig, and whether it was simulated."""
     config = run.config
@@ -286,6 +307,8 @@ def caption(run: Filmed, moment: Moment) -> tuple[str, str]:
     state = run.states.get(int(row["state"]), str(row["state"]))
     first = f"t = {moment.t_s:.4f} s{where}    {state}{', drives cut' * bool(row['cut'])}"
     parts = [f"way {_number(row['way_m'], 4)} m", f"speed {_number(row['speed_mps'], 4)} m/s"]
+    if not run.plate and len(row["sinkage_m"]):
+        parts.append(f"deepest wheel {_number(np.max(row['sinkage_m']) * 1e3, 1)} mm")
     if run.plate:
         parts.append(f"gap {_number(row['gap_m'] * 1e3, 2)} mm")
         parts.append(f"T_c {_number(row['effective_kinetic_energy_J'], 4)} J")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,6 +132,7 @@ def identify(
     start: Mapping[str, float],
     find: Iterable[str] = USUAL,
     starts: Sequence[Mapping[str, float]] = STARTS,
+    spread: Executor | None = None,
 ) -> Identification:
     """Fit a soil.
 
@@ -139,6 +141,7 @@ def identify(
         start: all six parameters by name: what is not searched keeps its value, the search begins at the others.
         find: names of those that are searched.
         starts: further places where the search begins.
+        spread: searches from these, one task each, with the same result; None: here, one after the other.
 
     Raises:
         IdentificationError: nothing to fit, a wrong name, or no soil near any start gives finite forces.
@@ -151,7 +154,7 @@ def identify(
     if "cohesion_Pa" in names and start["cohesion_Pa"] <= 1.0:
         first["cohesion_Pa"] = 100.0
     fit = _Fit(forward, names, first)
-    found = fit.best([first, *({**first, **{k: v for k, v in one.items() if k in names}} for one in starts)])
+    found = fit.best([first, *({**first, **{k: v for k, v in one.items() if k in names}} for one in starts)], spread)
     return _described(fit, found, {name: value for name, value in start.items() if name not in names})
 
 
@@ -205,13 +208,17 @@ class _Fit:
         at: FloatArray = found.x
         return at
 
-    def best(self, starts: Sequence[Mapping[str, float]]) -> FloatArray:
+    def best(self, starts: Sequence[Mapping[str, float]], spread: Executor | None) -> FloatArray:
         """The soil that fits best; the further starts are tried where that of the first does not fit."""
         places = [np.log([one[name] for name in self.names]) for one in starts]
         held = places[0]
         best, least = self.settled(held, held)
-        for place in places[1:] if least > chi2.ppf(1.0 - _CHANCE, len(self.forward.value)) else ():
-            x, squares = self.settled(place, held)
+        further = places[1:] if least > chi2.ppf(1.0 - _CHANCE, len(self.forward.value)) else []
+        if spread is None:
+            found = [self.settled(place, held) for place in further]
+        else:
+            found = [one.result() for one in [spread.submit(_Fit.settled, self, place, held) for place in further]]
+        for x, squares in found:
             if squares < least:
                 best, least = x, squares
         return best

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,7 @@ def windows_of(
     torque_per_A_Nm: float | None = None,
     *,
     unverified: bool = False,
+    spread: Executor | None = None,
 ) -> RecordedWindows:
     """The steady window of each run.
 
@@ -74,6 +77,7 @@ def windows_of(
         torque_per_A_Nm: torque at an axle for each ampere of its motor, friction of the gears included in it not; None:
             of a simulated rig its own, otherwise torques are not used.
         unverified: also runs that do not match their digests.
+        spread: reads the runs, one task each; None: here, one after the other.
 
     Raises:
         IdentificationError: a run cannot be used, or the runs do not belong together.
@@ -81,15 +85,22 @@ def windows_of(
     """
     if len({run.resolve() for run in runs}) < len(runs):
         raise IdentificationError("a run is given twice: it would count twice; give each once")
-    read = [(run, *_read(run, unverified=unverified)) for run in runs]
+    each = map if spread is None else spread.map
+    read = [(run, *found) for run, found in zip(runs, each(partial(_read, unverified=unverified), runs), strict=True)]
     first = check_alike([(run, config) for run, config, _ in read])
-    windows = tuple(
-        _pressed(run, config, summary, uncertainty)
-        if config.experiment == PRESSED
-        else _window(run, config, summary, uncertainty, torque_per_A_Nm)
-        for run, config, summary in read
-    )
+    window = partial(_window_of, uncertainty=uncertainty, torque_per_A_Nm=torque_per_A_Nm)
+    windows = tuple(each(window, read))
     return RecordedWindows(windows, soil_section(first.soil), first.name, first.rig == "simulated")
+
+
+def _window_of(
+    read: tuple[Path, Config, dict[str, Any]], uncertainty: Uncertainty, torque_per_A_Nm: float | None
+) -> Window:
+    """The window of a run, whatever its experiment."""
+    run, config, summary = read
+    if config.experiment == PRESSED:
+        return _pressed(run, config, summary, uncertainty)
+    return _window(run, config, summary, uncertainty, torque_per_A_Nm)
 
 
 def _read(run: Path, *, unverified: bool) -> tuple[Config, dict[str, Any]]:
@@ -193,7 +204,7 @@ def _window(
     loads, rates = means.of(load_field), means.of("wheel_speed_radps")
     if len(rates) < 2:
         raise IdentificationError(f"{run}: its measurement is shorter than {2 * _BLOCK_S:g} s; set measure_s longer")
-    rims = config.wheel_radius_m * rates.mean(axis=0)
+    rims = np.array(config.wheel_radii_m) * rates.mean(axis=0)
     speed, speed_sd = _speed(run, summary, means)
     if not (rims > 1e-4).all() or not speed > 1e-5:
         raise IdentificationError(

@@ -77,13 +77,15 @@ def soil_section(soil: SoilConfig) -> dict[str, float]:
 
 def wheel_of(config: Config) -> WheelSize:
     """The wheels of a config. Raises IdentificationError: they are of several sizes."""
-    mounts = config.rover.parameters().tree().wheels
-    sizes = {(mount.radius, mount.width) for mount in mounts}
-    if len(sizes) > 1:
-        raise IdentificationError("the rover has wheels of several sizes; allowed: wheels of one size")
-    radius, width = sizes.pop()
-    soil, grouser_m = config.soil, config.wheel_radius_m - config.rover.wheel_radius_m
-    return WheelSize(radius, width, grouser_m, config.wheel.variant, soil.shear, soil.residual)
+    mounts, soil = config.rover_parameters().tree().wheels, config.soil
+    each = zip(mounts, config.wheels.values(), strict=True)
+    kinds = {(mount.radius, mount.width, one.tips_m, one.variant) for mount, one in each}
+    if len(kinds) > 1:
+        raise IdentificationError("the rover has wheels of several sizes or models; allowed: wheels of one kind")
+    radius, width, grouser_m, variant = kinds.pop()
+    if mounts[0].crown is not None:
+        raise IdentificationError("the rover has crowned wheels; allowed: cylinders (wheel.crown_radius_m null)")
+    return WheelSize(radius, width, grouser_m, variant, soil.shear, soil.residual)
 
 
 def bench_of(config: Config, uncertainty: Uncertainty) -> Bench:

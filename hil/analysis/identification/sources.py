@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,7 @@ def read_sources(
     torque_per_A_Nm: float | None = None,
     *,
     unverified: bool = False,
+    spread: Executor | None = None,
 ) -> Sources:
     """Read runs and a table.
 
@@ -48,6 +50,7 @@ def read_sources(
         uncertainty: of loads and torques.
         torque_per_A_Nm: see `windows_of`.
         unverified: also runs that do not match their digests.
+        spread: reads the runs; see `windows_of`.
 
     Raises:
         IdentificationError: they cannot be used.
@@ -55,7 +58,7 @@ def read_sources(
     """
     if not runs and tests is None:
         raise IdentificationError("no run and no table: give folders of runs, or --tests FILE")
-    read = windows_of(runs, uncertainty, torque_per_A_Nm, unverified=unverified) if runs else None
+    read = windows_of(runs, uncertainty, torque_per_A_Nm, unverified=unverified, spread=spread) if runs else None
     windows = read.windows if read else ()
     if tests is not None:
         windows += windows_of_table(tests, windows[0].wheel if windows else None)

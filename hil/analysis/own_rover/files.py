@@ -86,20 +86,24 @@ def description_of(config: Config, to: Literal["urdf", "mjcf"]) -> tuple[str, li
     """The rover of a config as a URDF or MJCF: with its payload, locked as on the rig, without grousers.
 
     Returns:
-        The text, and what of the rover it does not have, a line each.
+        The text, and what of the rover other programs do not find in it, a line each.
 
     Raises:
         ValueError: a joint follows two others, which neither format can say.
     """
-    tree = replace(Rig(config).nominal, grouser_height=0.0).make_rover().tree
+    nominal = Rig(config).nominal
+    tree = replace(nominal, grouser_heights=(0.0,) * len(nominal.grouser_heights)).make_rover().tree
     missing = []
     if to == "urdf":
         for closure in tree.closures:
             missing.append(
-                f"loop {closure.name}: a ball joint of {closure.body} and {closure.other}, which a URDF cannot state; "
-                f"{', '.join(closure.dependent)} are free there; allowed: --to mjcf"
+                f"loop {closure.name}: a ball joint of {closure.body} and {closure.other}. A URDF cannot state it: it "
+                f"is there as <loop>, which other programs leave out, so that {', '.join(closure.dependent)} are free "
+                "to them; allowed for these: --to mjcf"
             )
-    if config.wheel.grousers:
-        rim = f"its wheels are rims of {config.rover.wheel_radius_m:g} m"
-        missing.append(f"{rim}: grousers are of the config (wheel.grousers)")
+    if any(wheel.crown is not None for wheel in tree.wheels):
+        missing.append("its wheels are cylinders: crowned rims are of the config (wheel.crown_radius_m)")
+    if any(one.grousers for one in config.wheels.values()):
+        radii = " and ".join(f"{radius:g}" for radius in sorted({wheel.radius for wheel in tree.wheels}))
+        missing.append(f"its wheels are rims of {radii} m: grousers are of the config (wheel.grousers)")
     return (to_mjcf(tree) if to == "mjcf" else to_urdf(tree, whole=True)), missing

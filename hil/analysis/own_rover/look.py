@@ -74,17 +74,22 @@ def tips_deg(rover: Rover, com: Sequence[float]) -> dict[str, float]:
 
 
 def joints_in_words(rover: Rover) -> str:
-    """What its joints do: turn, are held, follow others."""
+    """What its joints do: turn, slide, follow others or a loop, are held."""
     tree = rover.tree
     bodies = {wheel.body for wheel in tree.wheels}
     follows = {one.joint: ", ".join(f"{ratio:g} x {name}" for name, ratio in one.sources) for one in tree.couplings}
+    in_loops = [name for closure in tree.closures for name in closure.dependent]
+    own = [
+        joint
+        for joint in tree.joints
+        if joint.locked_at is None and joint.child not in bodies and joint.name not in {*follows, *in_loops}
+    ]
     parts = []
     for word, names in (
-        (
-            "turn",
-            [j.name for j in tree.joints if j.locked_at is None and j.child not in bodies and j.name not in follows],
-        ),
+        ("turn", [joint.name for joint in own if not joint.slides]),
+        ("slide", [joint.name for joint in own if joint.slides]),
         ("follow", [f"{name} = {source}" for name, source in follows.items()]),
+        ("follow from loops", in_loops),
         ("are fixed", [j.name for j in tree.joints if j.locked_at is not None]),
     ):
         if names:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from drivers.extras import install_command
-from models.rover.links import Link, LinkedRover, LinkJoint, Shape
+from models.rover.links import SLIDING, Link, LinkBall, LinkedRover, LinkJoint, Shape
+from models.rover.mjcf import FOLLOWING
 from models.rover.urdf_reader import read_xml
 
 # A chain of bodies is nested; a model that makes bodies by number, or takes other files, is not bounded by its text.
@@ -88,7 +89,9 @@ class _Model:
             made.append(joint._replace(parent=parent, origin=origin, follows=follows.get(joint.name)))
         links = [self._link(i, offsets[self._body(i)]) for i in kept]
         name = self._of.mj_id2name(model, self._of.mjtObj.mjOBJ_BODY, 0) or "rover"
-        return LinkedRover("rover" if name == "world" else name, tuple(links), tuple(made), tuple(self._left_out))
+        balls = tuple(self._balls(offsets))
+        name = "rover" if name == "world" else name
+        return LinkedRover(name, tuple(links), tuple(made), tuple(self._left_out), balls)
 
     def _moves(self, root: int) -> bool:
         model = self._model
@@ -113,9 +116,9 @@ class _Model:
         turn, origin = _matrix(model.body_quat[i]), model.body_pos[i].copy()
         if not count:
             return LinkJoint(f"{name}_fixed", "fixed", "", name, origin, turn, np.array([0.0, 1.0, 0.0])), nowhere
-        if count > 1 or types != ["hinge"]:
-            words = "prismatic" if "slide" in types else " and ".join(types)
-            allowed = "one hinge, or no joint: rovers have no other joints here; put a body between two"
+        if types not in (["hinge"], ["slide"]):
+            words = " and ".join(types)
+            allowed = "one hinge or slide, or no joint: rovers have no other joints here; put a body between two"
             raise ValueError(f"body {name}: {words} joint {self._joint_name(first)}, allowed: {allowed}")
         at, stops = model.jnt_pos[first].copy(), None
         zero = float(model.qpos0[model.jnt_qposadr[first]])
@@ -123,6 +126,8 @@ class _Model:
             low, high = (float(angle) - zero for angle in model.jnt_range[first])
             stops = low, high
         kind, axis = ("continuous" if stops is None else "revolute"), model.jnt_axis[first].copy()
+        if types == ["slide"]:
+            kind = SLIDING
         return LinkJoint(self._joint_name(first), kind, "", name, origin + turn @ at, turn, axis, stops), at
 
     def _link(self, i: int, offset: Any) -> Link:
@@ -148,16 +153,43 @@ class _Model:
         return Shape("other", (), place, turn)
 
     def _couplings(self) -> Iterator[tuple[str, tuple[str, float, float]]]:
-        """Joints that follow others in proportion; any other constraint closes a loop."""
-        model = self._model
+        """Joints that follow others in proportion."""
+        model, connect = self._model, int(self._of.mjtEq.mjEQ_CONNECT)
         for e in range(model.neq):
-            if not model.eq_active0[e]:
+            if not model.eq_active0[e] or int(model.eq_type[e]) == connect:
                 continue
             poly, follower, source = model.eq_data[e][:5], int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
             if int(model.eq_type[e]) != int(self._of.mjtEq.mjEQ_JOINT) or source < 0 or poly[2:].any():
-                allowed = "equality of two joints with a polynomial of degree 1"
-                raise ValueError(f"equality {e} closes a loop or is not linear, allowed: {allowed}")
+                allowed = "equality of two joints with a polynomial of degree 1, and <connect>"
+                raise ValueError(f"equality {e} is a weld or another, or is not linear, allowed: {allowed}")
             yield self._joint_name(follower), (self._joint_name(source), float(poly[1]), float(poly[0]))
+
+    def _balls(self, offsets: dict[str, Any]) -> Iterator[LinkBall]:
+        """Points of two bodies, or two sites, that stay together (<connect>): these close loops."""
+        model, of = self._model, self._of
+        follow = {
+            of.mj_id2name(model, of.mjtObj.mjOBJ_TEXT, i): bytes(model.text_data[at : at + size - 1]).decode()
+            for i, (at, size) in enumerate(zip(model.text_adr, model.text_size, strict=True))
+        }
+        for e in range(model.neq):
+            if not model.eq_active0[e] or int(model.eq_type[e]) != int(of.mjtEq.mjEQ_CONNECT):
+                continue
+            name = of.mj_id2name(model, of.mjtObj.mjOBJ_EQUALITY, e) or f"loop_{e}"
+            ends = []
+            for end, number in enumerate((int(model.eq_obj1id[e]), int(model.eq_obj2id[e]))):
+                body, place = number, model.eq_data[e][3 * end : 3 * end + 3]
+                if int(model.eq_objtype[e]) == int(of.mjtObj.mjOBJ_SITE):
+                    body, place = int(model.site_bodyid[number]), model.site_pos[number]
+                if self._body(body) not in offsets:
+                    allowed = "two bodies of the rover"
+                    raise ValueError(f"equality {name} connects body {self._body(body)}, allowed: {allowed}")
+                ends.append((self._body(body), place - offsets[self._body(body)]))
+            (link, place), (other, other_place) = ends
+            joints = tuple(follow.get(FOLLOWING + name, "").split())
+            if len(joints) not in (0, 3):
+                allowed = "3, or no such text: then they are chosen"
+                raise ValueError(f"text {FOLLOWING}{name}: {len(joints)} joints that follow, allowed: {allowed}")
+            yield LinkBall(name, link, place, other, other_place, joints)
 
 
 def _matrix(quaternion: Any) -> Any:

@@ -45,11 +45,10 @@ def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
     rows = packed(record.tick[: len(record.tick)], list(_FIELDS), ANGLES)
     if not len(rows) or not np.isfinite(rows["pose"]).all():
         raise RecordError("the record does not say how the rover moved")
-    nominal = nominal_rig(whole)
-    tree = tree_on_rig(nominal.rover)
+    tree = tree_on_rig(nominal_rig(whole).rover)
     skeleton = Skeleton(tree, whole.layout.turning)
     turned = turned_rad(rows)
-    plate = plate_of(whole, skeleton, tree.wheels[0].radius + nominal.grouser_height, rows)
+    plate = plate_of(whole, skeleton, whole.wheel_radius_m, rows)
     end_ns, period_ns = int(rows["t_ns"][-1]), 1e9 / config.rate_hz
     (run / FOLDER).mkdir(exist_ok=True)
     ways = rows["pose"][:, 0]

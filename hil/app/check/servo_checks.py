@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import closing
 
 from drivers.interfaces import DeviceError
@@ -63,13 +62,11 @@ def check_servos(rig: Rig, access: Access) -> list[Check]:
 
 def _angles(rig: Rig, sample: JointSample) -> list[Check]:
     """Whether each joint is where it may be: otherwise its zero is wrong, or it was moved by hand."""
-    assert rig.config.servos is not None
-    outside_deg, checks = rig.config.servos.outside_deg, []
+    checks = []
     to_do = "compare with a protractor; correct zero, gear or reversed in devices.servos, or move the joint"
     for joint, angle in zip(rig.config.driven_joints, sample.angle_rad, strict=True):
-        found_deg = math.degrees(angle)
-        low_deg, high_deg = math.degrees(joint.low_rad), math.degrees(joint.high_rad)
-        ok = low_deg - outside_deg <= found_deg <= high_deg + outside_deg
-        allowed = f"{low_deg:g} to {high_deg:g} deg, where the joint really is"
-        checks.append(Check(f"angle of {joint.name}", ok, f"{found_deg:.1f} deg", allowed, to_do))
+        ok = joint.low_rad - joint.outside_rad <= angle <= joint.high_rad + joint.outside_rad
+        low, high, what = joint.shown(joint.low_rad), joint.shown(joint.high_rad), "way" if joint.slides else "angle"
+        allowed = f"{low:g} to {high:g} {joint.unit}, where the joint really is"
+        checks.append(Check(f"{what} of {joint.name}", ok, joint.words(angle), allowed, to_do))
     return checks

@@ -36,7 +36,7 @@ from hil.recording.recorder import PERIOD_S
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 # The rig of all these runs, and its trial made short: the wheels run from 0.3 s on and touch at 1.2 s.
-RIG, DRIVES = "sim_wire", "roboclaw"
+RIG, DRIVES, SERVOS = "sim_wire", "roboclaw", "roboclaw_servos"
 SETTINGS = (
     "telemetry.endpoint=''", "trial.start_distance_m=0.06", "trial.ramp_s=0.1", "trial.settle_s=0.5",
     "record.after_s=0.5", "devices.daq.e_stop=cDAQ1Mod4/port0/line0",
@@ -47,7 +47,7 @@ LONGER = ("trial.start_distance_m=0.3",)
 MOMENTS_S = {"idle": 0.1, "run_up": 0.5, "settle": 1.4}
 RUN_UP, EVERY_STATE = ("run_up",), tuple(MOMENTS_S)
 # Checks of a record that fail where a link was dead: its last commands are never confirmed.
-OF_DEAD_LINKS = ("drives: confirmed", "valves: confirmed")
+OF_DEAD_LINKS = ("drives: confirmed", "valves: confirmed", "servos: confirmed")
 # A disk on which a flush of the record takes so long, and for how long it is so slow [s]. The recorder has a heartbeat
 # between two of them, so it is not taken for a lost process.
 SLOW_FLUSH_S, SLOW_FOR_S = 1.5, 3.0
@@ -114,7 +114,7 @@ def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observ
         acted_ns: when [ns of its host].
     """
     assert run.start_ns is not None
-    record, seen = read_trial(folder, trusted=True), run.ask("stops", device=DRIVES)
+    record, seen = read_trial(folder, trusted=True), _seen(run, case.config)
     injected_ns, wrong = acted_ns - run.start_ns, list[str]()
     if case.expected.ends:  # of a loop that was killed, only how much of the record is missing
         wrong += lost_ticks(record.tick, injected_ns)
@@ -125,6 +125,8 @@ def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observ
         wrong.append("a wheel is driven at the end")
     if any(run.simulated_rig.powered()):
         wrong.append("a valve has power at the end")
+    if case.config.driven_joints and any(run.simulated_rig.held()):
+        wrong.append("a servo holds a joint at the end")
     faults = latched(case.config, record.events)
     own = [found for found in faults if not bytes(found["name"]).startswith(OF_THE_LOOP)]
     later = record.tick[record.tick["tick"] > own[0]["reaction_tick"]] if own else record.tick[:0]
@@ -133,6 +135,15 @@ def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observ
     if len(faults):
         wrong += started_again(seen, run.start_ns + int(faults["t_ns"][0]) + RECORD_LOST_NS)
     return Observation(record.events, injected_ns, stopped_ms(seen, acted_ns), tuple(wrong))
+
+
+def _seen(run: VirtualRun, config: Config) -> dict[str, Any]:
+    """Starts, stops and time-outs that the controllers of all buses have recorded; those of each bus are its own."""
+    seen: dict[str, list[tuple[tuple[str, int], int]]] = {}
+    for bus in (DRIVES, SERVOS) if config.driven_joints else (DRIVES,):
+        for what, found in run.ask("stops", device=bus).items():
+            seen.setdefault(what, []).extend(((bus, address), at_ns) for address, at_ns in found)
+    return seen
 
 
 def protocol_cases() -> Iterator[Case]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -58,6 +59,15 @@ def page_content(
             for name in layout.cylinders
         ],
         "supply_kPa": config.cylinders.supply_kPa,
+        "servos": [
+            {
+                "name": joint.name,
+                "low_deg": round(math.degrees(joint.low_rad), 6),
+                "high_deg": round(math.degrees(joint.high_rad), 6),
+                "torque_limit_Nm": joint.torque_limit_Nm,
+            }
+            for joint in config.driven_joints
+        ],
         "channels": list(layout.channels),
         "instruments": instruments_shown(config),
         "line_loads": _shown(bus_loads(config.devices, rig_setup(config))),
@@ -96,7 +106,7 @@ def _experiment(rig: Rig) -> Experiment:
 
 def _set_points(rig: Rig) -> list[dict[str, Any]]:
     """Speeds at the rim may be as large as the limiter lets the wheels turn."""
-    largest = {"m/s": rig.limits.wheel_speed_radps * rig.config.wheel_radius_m}
+    largest = {"m/s": rig.limits.wheel_speed_radps * rig.config.least_wheel_radius_m}
     return [
         {"name": name, "unit": unit, "lowest": -largest[unit], "highest": largest[unit]}
         if unit in largest

@@ -14,7 +14,7 @@ from hil.messages.stages import UPRIGHT
 
 def rover_shown(rig: Rig) -> dict[str, Any]:
     """The rover as it stands on level ground with all turning joints at zero; base frame, lengths in m."""
-    nominal, wheel = rig.nominal, rig.config.wheel
+    nominal, each = rig.nominal, rig.config.wheels
     tree = tree_on_rig(nominal.rover)
     skeleton = Skeleton(tree, ())
     placed = skeleton.place(UPRIGHT, (), (0.0,) * len(skeleton.wheels))
@@ -23,7 +23,8 @@ def rover_shown(rig: Rig) -> dict[str, Any]:
         "wheels": [
             {
                 "name": wheel.name, "body": wheel.body, **_point(placed.origin[wheel.body]),
-                "radius_m": wheel.radius + nominal.grouser_height, "width_m": wheel.width,
+                "radius_m": wheel.radius + each[wheel.name].tips_m, "width_m": wheel.width,
+                "grousers": {"count": each[wheel.name].grousers, "height_m": each[wheel.name].tips_m},
             }
             for wheel in tree.wheels
         ],
@@ -38,11 +39,10 @@ def rover_shown(rig: Rig) -> dict[str, Any]:
         "joints": [
             {
                 "name": joint.name, "parent": joint.parent, "child": joint.child, "origin_m": list(joint.origin),
-                "axis": list(joint.axis), "locked_rad": joint.locked_at,
+                "axis": list(joint.axis), "locked_rad": joint.locked_at, "slides": joint.slides,
             }
             for joint in skeleton.joints
         ],
-        "grousers": {"count": wheel.grousers, "height_m": nominal.grouser_height},
     }  # fmt: skip
 
 

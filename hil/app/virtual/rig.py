@@ -80,6 +80,10 @@ class VirtualRig:
         """Whether each valve is powered."""
         return [bool(on) for on in _newest(self._memory.valve_commands)["powered"][:-1]]
 
+    def held(self) -> list[bool]:
+        """Whether the controller of each driven joint holds an angle."""
+        return [not cut for cut in _newest(self._memory.servo_commands)["servo_cut"][:-1]]
+
     def close(self) -> None:
         """Unmap its memory; none of its actions may be scheduled any more."""
         self._memory.close()

@@ -59,7 +59,8 @@ def _bounds(motion: MotionConfig) -> Iterator[Problem]:
 
 def _joints(config: UncheckedConfig, joints: JointsConfig) -> Iterator[Problem]:
     """Encoders of joints that the rover has, one each."""
-    turning, given = config.layout.turning, Counter(encoder.joint for encoder in joints.encoders)
+    turning = [name for name in config.layout.turning if name not in config.layout.slides]
+    given = Counter(encoder.joint for encoder in joints.encoders)
     if not turning:
         allowed = f"null: no joint of rover.type {config.rover.type} turns, but those of its wheels"
         yield Problem("joints", "a section", allowed, ("rover.type",))

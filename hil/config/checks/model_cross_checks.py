@@ -13,67 +13,8 @@ BEFORE_RUN_UP_S = 0.5
 def model_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them."""
     return [
-        *_wheel_checks(config), *_ground_checks(config), *_scan_checks(config), *_rail_checks(config),
-        *_obstacle_checks(config),
+        *_ground_checks(config), *_scan_checks(config), *_rail_checks(config), *_obstacle_checks(config),
     ]  # fmt: skip
-
-
-def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
-    soil, variant, kind = config.soil, config.wheel.variant, config.ground.kind
-    problems = []
-    largest = 2.0 / (soil.exponent + 1.0)
-    if variant in ("exact", "tire_3", "published", "flexible") and soil.rebound > largest:
-        problems.append(
-            Problem(
-                "soil.rebound",
-                f"{soil.rebound:g}",
-                f"at most {largest:.4g} = 2/(soil.exponent + 1) with wheel.variant {variant}, or soil pushes the wheel",
-                ("soil.exponent", "wheel.variant"),
-            )
-        )
-    for number, region in enumerate(soil.regions):
-        most = 2.0 / (region.exponent + 1.0)
-        if variant in ("exact", "tire_3", "published") and region.rebound > most:
-            key, allowed = f"soil.regions.{number}.rebound", f"at most {most:.4g} = 2/(exponent + 1) of this region"
-            problems.append(Problem(key, f"{region.rebound:g}", allowed, ("wheel.variant",)))
-    if soil.regions and (variant == "flexible" or soil.rut == "remembered" or not config.ground.on_soil):
-        allowed = "none with wheel.variant flexible, soil.rut remembered or a ground.kind without soil"
-        depends_on = ("wheel.variant", "soil.rut", "ground.kind")
-        problems.append(Problem("soil.regions", f"{len(soil.regions)} regions", allowed, depends_on))
-    if soil.rut == "remembered" and variant not in ("exact", "tire_3"):
-        problems.append(
-            Problem(
-                "soil.rut", soil.rut, f"fresh with wheel.variant {variant}; remembered with exact", ("wheel.variant",)
-            )
-        )
-    if soil.rut == "remembered" and not config.ground.on_soil:
-        problems.append(
-            Problem("soil.rut", soil.rut, f"fresh with ground.kind {kind}; remembered with soil", ("ground.kind",))
-        )
-    if variant != "exact" and not config.ground.on_soil:
-        problems.append(
-            Problem(
-                "wheel.variant", variant, f"exact with ground.kind {kind}, where no wheel meets soil", ("ground.kind",)
-            )
-        )
-    if variant == "xu" and soil.peak_offset + soil.peak_slope >= 1.0:
-        allowed = f"below {1.0 - soil.peak_offset:.4g} = 1 - soil.peak_offset with wheel.variant xu"
-        problems.append(
-            Problem("soil.peak_slope", f"{soil.peak_slope:g}", allowed, ("soil.peak_offset", "wheel.variant"))
-        )
-    if soil.shear != "janosi_hanamoto" and variant == "xu":
-        problems.append(
-            Problem(
-                "soil.shear", soil.shear, "janosi_hanamoto with wheel.variant xu, whose shear it is", ("wheel.variant",)
-            )
-        )
-    if variant == "flexible" and config.wheel.grousers:
-        problems.append(
-            Problem("wheel.grousers", str(config.wheel.grousers), "0 with wheel.variant flexible", ("wheel.variant",))
-        )
-    if config.wheel.grousers % 2 or config.wheel.grousers == 2:
-        problems.append(Problem("wheel.grousers", str(config.wheel.grousers), "0, or an even number from 4 on"))
-    return problems
 
 
 def _ground_checks(config: UncheckedConfig) -> list[Problem]:

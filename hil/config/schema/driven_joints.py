@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hil.config.schema.servos import ServoConfig, ServosConfig
+from hil.config.schema.servos import ServoConfig, ServosConfig, SlideConfig
 from models.rover.tree import Tree
 
 
 class DrivenJoint(NamedTuple):
     """A joint with a servo: `hil.config.schema.servos` has what the numbers mean.
+
+    Units are those of a joint that turns. Of one that slides every rad is a m, and every N m an N.
 
     Attributes:
         name: of the joint.
@@ -24,6 +26,12 @@ class DrivenJoint(NamedTuple):
         position_gain: [1/s].
         velocity_gain: [N m s/rad].
         gear_friction_Nm: of the gear.
+        friction_speed_radps: below which that is proportional to the speed.
+        coast_damping: with the bridge open [N m s/rad].
+        brake_damping: with the motor shorted [N m s/rad].
+        follow_rad: farther from its command it does not follow.
+        outside_rad: how far a measured angle may lie outside its range.
+        slides: the joint slides.
     """
 
     name: str
@@ -36,10 +44,34 @@ class DrivenJoint(NamedTuple):
     position_gain: float
     velocity_gain: float
     gear_friction_Nm: float
+    friction_speed_radps: float
+    coast_damping: float
+    brake_damping: float
+    follow_rad: float
+    outside_rad: float
+    slides: bool = False
+
+    def words(self, value: float) -> str:
+        """A coordinate of the joint [rad, m] as a person reads it: in deg, or in mm."""
+        return f"{1e3 * value:.1f} mm" if self.slides else f"{math.degrees(value):.1f} deg"
+
+    def shown(self, value: float) -> float:
+        """A coordinate [rad, m], or a rate of it, in the unit of keys: deg, or mm."""
+        return 1e3 * value if self.slides else math.degrees(value)
+
+    @property
+    def unit(self) -> str:
+        """Of keys and columns of tables: deg, or mm."""
+        return "mm" if self.slides else "deg"
+
+    @property
+    def section(self) -> str:
+        """Section of `servos` that it is in."""
+        return "slides" if self.slides else "joints"
 
 
 def servo_keys(servos: ServosConfig, lockable: Sequence[str]) -> dict[str, str]:
-    """Key in `servos.joints` of each driven joint, in the rover's order.
+    """Key in `servos.joints` or `servos.slides` of each driven joint, in the rover's order.
 
     Args:
         servos: the section.
@@ -50,8 +82,9 @@ def servo_keys(servos: ServosConfig, lockable: Sequence[str]) -> dict[str, str]:
         >>> servo_keys(servos, ["front_left_walking", "front_left_steering", "rear_left_walking"])
         {'front_left_walking': 'walking', 'rear_left_walking': 'rear_left_walking'}
     """
-    keys = {name: name if name in servos.joints else name.rsplit("_", 1)[-1] for name in lockable}
-    return {name: key for name, key in keys.items() if key in servos.joints}
+    given = {*servos.joints, *servos.slides}
+    keys = {name: name if name in given else name.rsplit("_", 1)[-1] for name in lockable}
+    return {name: key for name, key in keys.items() if key in given}
 
 
 def driven_joints(servos: ServosConfig | None, lockable: Sequence[str], tree: Tree) -> tuple[DrivenJoint, ...]:
@@ -66,7 +99,34 @@ def driven_joints(servos: ServosConfig | None, lockable: Sequence[str], tree: Tr
         return ()
     locked_at = {joint.name: joint.locked_at or 0.0 for joint in tree.joints}
     keys = servo_keys(servos, lockable)
-    return tuple(_joint(name, servos, servos.joints[key], locked_at[name]) for name, key in keys.items())
+    return tuple(
+        _slide(name, servos.slides[key], locked_at[name])
+        if key in servos.slides
+        else _joint(name, servos, servos.joints[key], locked_at[name])
+        for name, key in keys.items()
+    )
+
+
+def _slide(name: str, one: SlideConfig, locked_at: float) -> DrivenJoint:
+    low, high = (1e-3 * way for way in one.range_mm)
+    return DrivenJoint(
+        name=name,
+        start_rad=locked_at if one.start_mm is None else 1e-3 * one.start_mm,
+        low_rad=low,
+        high_rad=high,
+        rate_radps=1e-3 * one.rate_mmps,
+        acceleration_radps2=1e-3 * one.acceleration_mmps2,
+        torque_limit_Nm=one.force_limit_N,
+        position_gain=one.position_gain,
+        velocity_gain=one.velocity_gain,
+        gear_friction_Nm=one.gear_friction_N,
+        friction_speed_radps=1e-3 * one.friction_speed_mmps,
+        coast_damping=one.coast_damping,
+        brake_damping=one.brake_damping,
+        follow_rad=1e-3 * one.follow_mm,
+        outside_rad=1e-3 * one.outside_mm,
+        slides=True,
+    )
 
 
 def _joint(name: str, servos: ServosConfig, one: ServoConfig, locked_at: float) -> DrivenJoint:
@@ -87,4 +147,9 @@ def _joint(name: str, servos: ServosConfig, one: ServoConfig, locked_at: float) 
         position_gain=number("position_gain"),
         velocity_gain=number("velocity_gain"),
         gear_friction_Nm=number("gear_friction_Nm"),
+        friction_speed_radps=servos.friction_speed_radps,
+        coast_damping=servos.coast_damping,
+        brake_damping=servos.brake_damping,
+        follow_rad=math.radians(servos.follow_deg),
+        outside_rad=math.radians(servos.outside_deg),
     )

@@ -72,7 +72,11 @@ class WholeConfig(Protocol):
 
     @property
     def wheel_radius_m(self) -> float:
-        """Rolling radius of the wheels."""
+        """Rolling radius of the front wheels."""
+
+    @property
+    def least_wheel_radius_m(self) -> float:
+        """Rolling radius of the smallest wheel, which turns fastest."""
 
     @property
     def driven_joints(self) -> tuple[DrivenJoint, ...]:
@@ -118,6 +122,11 @@ class ExperimentSection(Section):
     def throttle_duty(self) -> float | None:
         """Constant duty of the drives, in place of a speed; None: speeds."""
         return None
+
+    @property
+    def by_duty(self) -> bool:
+        """The drives are driven by duty, in place of speeds."""
+        return self.throttle_duty is not None
 
     @property
     def rim_speed_mps(self) -> float | None:

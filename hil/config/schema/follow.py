@@ -31,6 +31,23 @@ class LoopGains(Section):
     )
 
 
+class TorqueLoop(Section):
+    """A loop on the torque of the motors, with proportional, integral and derivative part; all values at the axle.
+
+    It is closed on the speed of each motor's wheel, or, with quantity forward_speed, for all motors together on the
+    speed of the rover over the radius of the wheels.
+    """
+
+    begin_Nm: float = Field(0.0, ge=-1e4, le=1e4, description="torque of each motor with which the loop begins")
+    gain: float = Field(40.0, ge=0, le=1e6, description="proportional part [N m s/rad]")
+    integral_gain: float = Field(40.0, ge=0, le=1e6, description="integral part [N m/rad]")
+    derivative_gain: float = Field(
+        0.0, ge=0, le=1e5, description="derivative part, of the measured speed alone [N m s^2/rad]"
+    )
+    filter_s: float = Field(0.02, ge=0.001, le=10, description="time constant of the filter before the derivative part")
+    limit_Nm: float = Field(400.0, ge=0.1, le=1e4, description="largest torque of a motor, either way")
+
+
 class FollowWinch(Section):
     """What holds the simulated rover back; on a real rig somebody pulls."""
 
@@ -48,10 +65,10 @@ class FollowConfig(ExperimentSection):
         "quantity", "slip", "window_from_s", "window_s", "error_limit_mps", "slip_tolerance", "most_saturated",
     )  # fmt: skip
 
-    quantity: Literal["wheel_speed", "forward_speed", "slip"] = Field(
+    quantity: Literal["wheel_speed", "forward_speed", "slip", "throttle"] = Field(
         "forward_speed",
         description="what follows: the speed of the rims, the measured forward speed of the rover, or the measured "
-        "slip, which is held",
+        "slip, which is held; throttle: nothing, the duty is the profile over full_duty_mps",
     )
     profile: Annotated[tuple[Point, ...], Field(strict=False)] = Field(
         ((0.0, 0.0), (1.0, 0.05), (20.0, 0.05)),
@@ -76,6 +93,10 @@ class FollowConfig(ExperimentSection):
         description="rims' speed at the full supply without load: the wheels are then driven by duty, and the loop "
         "closed here; null: driven by speed",
     )
+    torque: TorqueLoop | None = Field(
+        None,
+        description="the loop is on the motors' torque, which is a duty by drives.motor; null: on the wheels' speed",
+    )
     window_from_s: float = Field(10.0, ge=0, le=3600, description="begin of the window that is judged")
     window_s: float = Field(10.0, ge=0.5, le=600, description="its length")
     error_limit_mps: float = Field(
@@ -98,7 +119,16 @@ class FollowConfig(ExperimentSection):
     @property
     def measures_motion(self) -> bool:
         """It follows what only an instrument of motion measures."""
-        return self.quantity != "wheel_speed"
+        return self.quantity in ("forward_speed", "slip")
+
+    @property
+    def closes_loop(self) -> bool:
+        """There is an outer loop: drives follow a wheel speed themselves, and a throttle follows nothing."""
+        if self.quantity == "throttle":
+            return False
+        if self.torque is not None:  # without gains it is a constant torque
+            return max(self.torque.gain, self.torque.integral_gain, self.torque.derivative_gain) > 0.0
+        return self.measures_motion or self.full_duty_mps is not None
 
     def needs_instruments(self, rig: str) -> tuple[str, ...]:  # noqa: ARG002
         """The one that measures the rover's way, on every rig."""
@@ -118,12 +148,19 @@ class FollowConfig(ExperimentSection):
 
     @property
     def rim_speed_mps(self) -> float | None:
-        """The largest speed of the profile, by speed."""
+        """The largest speed of the profile, by speed or torque."""
         return self.most_mps if self.full_duty_mps is None else None
 
     @property
+    def by_duty(self) -> bool:
+        """By torque, too: torque is a duty that depends on the speed."""
+        return self.full_duty_mps is not None or self.torque is not None
+
+    @property
     def planned_way_m(self) -> tuple[float, ...]:
-        """The way under the profile; with quantity slip the rims are faster."""
+        """The way under the profile; with quantity slip the rims are faster, and a throttle does not say how fast."""
+        if self.quantity == "throttle":
+            return ()
         return (sum(0.5 * (v0 + v1) * (t1 - t0) for (t0, v0), (t1, v1) in pairwise(self.profile)),)
 
     @property
@@ -151,7 +188,7 @@ class FollowConfig(ExperimentSection):
             problems.append(
                 Problem("loads.load_cell", "none, with follow.held_back", allowed, ("follow.held_back", "loads"))
             )
-        radius_m, limits = config.wheel_radius_m, config.limits
+        radius_m, limits = config.least_wheel_radius_m, config.limits
         most_mps = SLIP_MARGIN * limits.wheel_speed_radps * radius_m
         if self.most_mps > most_mps:
             allowed = f"at most {most_mps:.3g} m/s, {SLIP_MARGIN:g} of limits.wheel_speed_radps at the rim"
@@ -166,7 +203,27 @@ class FollowConfig(ExperimentSection):
         if end_s > length_s:
             allowed = f"an end by {length_s:g} s, the profile's"
             problems.append(Problem("follow.window_s", f"an end at {end_s:g} s", allowed, ("follow.profile",)))
+        problems += self._duty_problems()
         if self.quantity == "slip" and self.slip >= self.most_slip:
             allowed = f"below follow.most_slip, {self.most_slip:g}"
             problems.append(Problem("follow.slip", f"{self.slip:g}", allowed, ("follow.most_slip",)))
+        return problems
+
+    def _duty_problems(self) -> list[Problem]:
+        """A throttle needs the full duty, a torque has its own."""
+        problems: list[Problem] = []
+        if self.quantity == "throttle" and self.full_duty_mps is None:
+            allowed = "the rims' speed at the full supply without load, with follow.quantity throttle"
+            problems.append(Problem("follow.full_duty_mps", "null", allowed, ("follow.quantity",)))
+        if self.torque is None:
+            return problems
+        if self.full_duty_mps is not None:
+            allowed = "null with follow.torque, or follow.torque null"
+            problems.append(Problem("follow.full_duty_mps", f"{self.full_duty_mps:g}", allowed, ("follow.torque",)))
+        if self.quantity == "slip":
+            allowed = "wheel_speed or forward_speed with follow.torque"
+            problems.append(Problem("follow.quantity", self.quantity, allowed, ("follow.torque",)))
+        if abs(self.torque.begin_Nm) > self.torque.limit_Nm:
+            allowed = f"at most follow.torque.limit_Nm, {self.torque.limit_Nm:g}"
+            problems.append(Problem("follow.torque.begin_Nm", f"{self.torque.begin_Nm:g}", allowed))
         return problems

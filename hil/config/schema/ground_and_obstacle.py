@@ -1,4 +1,4 @@
-"""The models' part of a rig config: ground, soil, wheels and obstacle.
+"""The models' part of a rig config: ground, soil and obstacle.
 
 These numbers are the nominal model: the rover twin uses them, the simulated rig uses perturbed ones.
 """
@@ -12,7 +12,7 @@ from pydantic import Field
 
 from hil.config.schema.base import Section
 from hil.config.schema.scan import ScanConfig
-from hil.config.schema.soil_region import SoilRegionConfig
+from hil.config.schema.soil_region import OtherSoil, SoilRasterConfig, SoilRegionConfig
 
 
 class SoilConfig(Section):
@@ -35,7 +35,11 @@ class SoilConfig(Section):
         "janosi_hanamoto", description="shear stress over slip: nears its limit, or (oida, wong) peaks and falls"
     )
     shear_residual: float = Field(
-        0.6, ge=0, le=0.99, description="shear stress far beyond the peak, over the limit; with shear oida or wong"
+        0.6,
+        ge=0.3,
+        le=0.99,
+        description="shear stress far beyond the peak, over the limit; with shear oida or wong. Below 0.3 the lumped "
+        "traction is too far from the stresses over the contact",
     )
     damping_spm: float = Field(
         2.0, ge=0, le=1000, description="the normal force increases by this factor times the sinkage rate"
@@ -52,8 +56,26 @@ class SoilConfig(Section):
     regions: Annotated[tuple[SoilRegionConfig, ...], Field(strict=False, max_length=16)] = Field(
         (), description="regions of another soil, or of rock below the soil; empty: it is the same everywhere"
     )
+    raster: SoilRasterConfig | None = Field(
+        None, description="other soils by a raster of classes, below the regions; null: none"
+    )
     peak_slope: float = Field(0.15, ge=0, le=1, description="c_2 of that angle: how it grows with slip, variant xu")
     lateral_rate: float = Field(3.0, ge=0, le=1000, description="B of the lateral force, variant xu [1/rad]")
+
+    @property
+    def all_regions(self) -> tuple[SoilRegionConfig, ...]:
+        """Areas of the raster, and the regions, which lie over them."""
+        if self.raster is None:
+            return self.regions
+        soils: dict[int, Section] = {one.number: one for one in self.raster.soils}
+        areas = []
+        for area in self.raster.areas or ():
+            soil = soils.get(area.number, self)
+            numbers = {name: getattr(soil, name) for name in OtherSoil.model_fields}
+            areas.append(
+                SoilRegionConfig(corners_m=area.corners_m, border_m=self.raster.border_m, under_m=0.0, **numbers)
+            )
+        return (*areas, *self.regions)
 
     @property
     def residual(self) -> float | None:
@@ -114,39 +136,6 @@ class GroundConfig(Section):
         """The wheels cannot drive the rover: it has its speed from the start on."""
         smooth = self.friction == 0.0 if self.kind == "firm" else not self.rolling
         return self.kind == "none" or (not self.on_soil and smooth)
-
-
-class RingConfig(Section):
-    """The rim of wheel.variant flexible and the springs that hold it to the hub: assumptions, no source prints any."""
-
-    between_runs: ClassVar[tuple[str, ...]] = ("*",)
-
-    bending_stiffness_Nm2: float = Field(
-        2.0, ge=1e-6, le=1e9, description="EI of the rim's section, about an axis along the axle"
-    )
-    hub_stiffness_Npm: float = Field(
-        1.0e4, ge=1, le=1e9, description="of the springs from hub to rim, for each radian of the rim: 2 pi of it in all"
-    )
-    modes: int = Field(5, ge=2, le=12, description="largest k of the bending shapes sin and cos of k times the angle")
-
-
-class WheelConfig(Section):
-    """How the wheel-soil forces are computed, and the grousers on the rim."""
-
-    between_runs: ClassVar[tuple[str, ...]] = ("*",)
-
-    variant: Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu", "flexible"] = Field(
-        "exact",
-        description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, Xu's, or flexible",
-    )
-    ring: RingConfig = Field(default_factory=RingConfig, description="the rim of wheel.variant flexible")
-    grousers: int = Field(
-        0, ge=0, le=90, description="grousers on each wheel, an even number from 4 on; 0: a smooth rim"
-    )
-    grouser_height_m: float = Field(0.01, ge=0.001, le=0.1, description="height of the grousers above the rim")
-    grouser_offset_deg: float = Field(
-        0.0, ge=-90, le=90, description="angle of a grouser above the line of contact with the obstacle, at the start"
-    )
 
 
 class PlateConfig(Section):

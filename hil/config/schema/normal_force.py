@@ -117,7 +117,7 @@ class NormalForceConfig(ExperimentSection):
             return  # nothing can be controlled, which `load_cross_checks` says
         if not self.steps:
             yield Problem("normal_force.steps", "none", "one or more")
-        limit_mps = config.limits.wheel_speed_radps * config.wheel_radius_m
+        limit_mps = config.limits.wheel_speed_radps * config.least_wheel_radius_m
         if abs(self.speed_mps) > limit_mps:
             allowed = f"at most {limit_mps:.3g} m/s either way (limits.wheel_speed_radps at the rim)"
             yield Problem("normal_force.speed_mps", f"{self.speed_mps:g} m/s", allowed, ("limits.wheel_speed_radps",))

@@ -119,6 +119,10 @@ def _sections(kinds: Iterator[type[Parameters]]) -> dict[str, Any]:
     return {name: (one, Field(default_factory=one, description=f"type {name}")) for name, one in sections.items()}
 
 
+# Largest angle of a lock, either way.
+_MOST_DEG = 180.0
+
+
 class PayloadLoad(Section):
     """The payload of the rover: a uniform cube fixed to its main body."""
 
@@ -167,11 +171,12 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
 
     payload: PayloadLoad = Field(default_factory=PayloadLoad, description="the payload")
     drawbar: DrawbarLoad = Field(default_factory=DrawbarLoad, description="a pull on the main body")
-    locks: dict[str, Annotated[float, Field(ge=-180, le=180)]] = Field(
+    locks: dict[str, Annotated[float, Field(ge=-5000, le=5000)]] = Field(
         default_factory=dict,
         max_length=100,
-        description="angle [deg] at which a joint is locked, by its name or kind (steering, walking); {}: none more",
-        json_schema_extra={"note": "-180 to 180 by the joint's name or kind"},
+        description="angle [deg], or way [mm] of one that slides, at which a joint is locked, by its name or kind "
+        "(steering, walking); {}: none more",
+        json_schema_extra={"note": "-180 to 180 by the joint's name or kind; -5000 to 5000 of one that slides"},
     )
     imported: ImportedSection = Field(default_factory=ImportedSection, description=f"type {IMPORTED}")
 
@@ -197,6 +202,12 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
                 found, _, allowed = str(error).rpartition("allowed: ")
                 wrong = Problem("rover.imported.urdf", found.rstrip(", ") or "no rover", allowed, ("rover.type",))
                 raise CrossCheckError([wrong]) from None
+        if far := [
+            Problem(f"rover.locks.{name}", f"{value:g}", "-180 to 180")
+            for name, value in self.locks.items()
+            if abs(value) > _MOST_DEG and not self._slides(name)
+        ]:
+            raise CrossCheckError(far)
         if self.locks and (problem := lock_problem(self.type, self._whole(), self._locks())):
             raise CrossCheckError([problem])
         return self
@@ -216,8 +227,13 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         return locked(whole, locks) if locks else whole  # type: ignore[arg-type]  # a class can be hashed
 
     def _locks(self) -> tuple[tuple[str, float], ...]:
-        """By name or kind of a joint, in rad."""
-        return tuple(sorted((name, math.radians(angle)) for name, angle in self.locks.items()))
+        """By name or kind of a joint, in rad, or in m of one that slides."""
+        each = self.locks.items()
+        return tuple(sorted((name, 1e-3 * at if self._slides(name) else math.radians(at)) for name, at in each))
+
+    def _slides(self, name: str) -> bool:
+        """Whether a name or kind is of joints that slide."""
+        return any(name in (one, one.rsplit("_", 1)[-1]) for one in self._whole().sliding())
 
     def _whole(self) -> Kind:
         """The rover of this type without its locks. Raises ValueError: its file is none of a rover."""
@@ -245,9 +261,15 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
 
     @property
     def wheel_radius_m(self) -> float:
-        """Radius of every wheel's rim."""
-        radius_m: float = getattr(getattr(self, self.type, None), "wheel_radius_m", self.kind.default_wheel_radius())
-        return radius_m
+        """Radius of the first wheel's rim by this section alone."""
+        return self.wheel_radii_m[0]
+
+    @property
+    def wheel_radii_m(self) -> tuple[float, ...]:
+        """Radius of each wheel's rim by this section alone; `wheel.of` may say otherwise."""
+        usual = self.kind.default_wheel_radii()
+        all_m: float | None = getattr(getattr(self, self.type, None), "wheel_radius_m", None)
+        return usual if all_m is None else (all_m,) * len(usual)
 
     def parameters(self, driven: tuple[str, ...] = ()) -> Parameters:
         """The same numbers as parameters of `models.rover` [kg, m, rad].

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
@@ -31,7 +30,8 @@ class StimulusConfig(ExperimentSection):
         "time_s,speed_mps\n0,0\n1,0.05\n4,0.05\n5,0\n",
         max_length=MOST_CHARACTERS,
         description="columns time_s [s]; speed_mps, of all rims, or NAME_mps, of a wheel's [m/s]; JOINT_deg, of a "
-        "driven joint, or of all of a kind, as walking_deg; CYLINDER_extend and CYLINDER_retract, 1: powered",
+        "driven joint, or of all of a kind, as walking_deg; JOINT_mm, of one that slides; CYLINDER_extend and "
+        "CYLINDER_retract, 1: powered",
         json_schema_extra={
             "note": "CSV text with a header, or the path of a CSV file, seen from the config's folder; the wheels "
             "stand in its first and last row"
@@ -69,11 +69,11 @@ class StimulusConfig(ExperimentSection):
     def angles_rad(self, joints: Sequence[DrivenJoint]) -> list[tuple[float, ...]]:
         """Angles of the driven joints at each row; empty: the table has none, and they hold their start."""
         columns, count = self.content.columns, len(self.content.times_s)
-        named = [columns.get(f"{one.name}_deg", columns.get(f"{_kind(one.name)}_deg")) for one in joints]
+        named = [columns.get(f"{one.name}_{one.unit}", columns.get(f"{_kind(one.name)}_{one.unit}")) for one in joints]
         if not any(named):
             return []
         by_joint = [
-            tuple(map(math.radians, column)) if column else (one.start_rad,) * count
+            tuple([value / one.shown(1.0) for value in column]) if column else (one.start_rad,) * count
             for one, column in zip(joints, named, strict=True)
         ]
         return list(zip(*by_joint, strict=True))
@@ -82,7 +82,9 @@ class StimulusConfig(ExperimentSection):
         """Columns that the rig has, speeds and accelerations within its limits, at rest at both ends."""
         layout, (times, columns) = config.layout, self.content
         wheels, valves = [f"{name}_mps" for name in layout.wheels], list(layout.valves)
-        angles = [f"{name}_deg" for name in (*dict.fromkeys(map(_kind, layout.servos)), *layout.servos)]
+        units = {name: "mm" if name in layout.slides else "deg" for name in layout.servos}
+        by_kind = {_kind(name): unit for name, unit in units.items()}
+        angles = [f"{name}_{unit}" for name, unit in (*by_kind.items(), *units.items())]
         known = [ALL_WHEELS, *wheels, *angles, *valves]
         unknown = [name for name in columns if name not in known]
         if unknown:
@@ -112,29 +114,29 @@ class StimulusConfig(ExperimentSection):
             abs(later - one) / (end - begin)
             for (one, later), (begin, end) in zip(pairwise(values), pairwise(times), strict=True)
         )
-        problems, which = [], name.removesuffix("_deg")
+        problems, (which, _, unit) = [], name.rpartition("_")
         for joint in config.driven_joints:
             if which not in (joint.name, _kind(joint.name)):
                 continue
             low, high, start, rate = map(
-                math.degrees, (joint.low_rad, joint.high_rad, joint.start_rad, OF_RATE * joint.rate_radps)
+                joint.shown, (joint.low_rad, joint.high_rad, joint.start_rad, OF_RATE * joint.rate_radps)
             )
             what = f"{name}: of {joint.name} "
             if out := [value for value in values if not low <= value <= high]:
-                problems.append(Problem(_KEY, f"{what}{out[0]:g}", f"{low:g} to {high:g} (range_deg)", ("servos",)))
+                problems.append(Problem(_KEY, f"{what}{out[0]:g}", f"{low:g} to {high:g} (range_{unit})", ("servos",)))
             if abs(values[0] - start) > BEGINS_WITHIN_DEG:
                 found = f"{what}{values[0]:g} first"
                 problems.append(Problem(_KEY, found, f"{start:.4g} there, where the joint starts", ("servos", "rover")))
             if self.interpolation == "linear" and steepest > rate:
-                allowed = f"at most {rate:.3g}, {OF_RATE:g} of its rate_degps"
-                problems.append(Problem(_KEY, f"{what}{steepest:.3g} deg in a second", allowed, ("servos",)))
+                allowed = f"at most {rate:.3g}, {OF_RATE:g} of its rate_{unit}ps"
+                problems.append(Problem(_KEY, f"{what}{steepest:.3g} {unit} in a second", allowed, ("servos",)))
         return problems
 
     def _speed_problem(
         self, times: tuple[float, ...], values: tuple[float, ...], config: WholeConfig
     ) -> tuple[str, str, tuple[str, ...]] | None:
         """What was found, what is allowed, and what that depends on."""
-        radius_m, limits = config.wheel_radius_m, config.limits
+        radius_m, limits = config.least_wheel_radius_m, config.limits
         if values[0] or values[-1]:
             return f"{values[0]:g} m/s first and {values[-1]:g} m/s last", "0 in both: it begins and ends at rest", ()
         most_mps = limits.wheel_speed_radps * radius_m

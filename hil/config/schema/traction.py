@@ -91,9 +91,9 @@ class ThrottleConfig(ExperimentSection):
                 Problem("ground.kind", config.ground.kind, f"soil: experiment {name} measures traction on soil")
             )
         if self.duty is None:
-            wheel_speed = self.speed_mps / config.wheel_radius_m
+            wheel_speed = self.speed_mps / config.least_wheel_radius_m
             if wheel_speed > limits.wheel_speed_radps:
-                most_mps = limits.wheel_speed_radps * config.wheel_radius_m
+                most_mps = limits.wheel_speed_radps * config.least_wheel_radius_m
                 allowed = f"at most {most_mps:.3g} m/s (limits.wheel_speed_radps at the rim)"
                 problems.append(
                     Problem(f"{name}.speed_mps", f"{self.speed_mps:g} m/s", allowed, ("limits.wheel_speed_radps",))

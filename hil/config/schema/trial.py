@@ -133,7 +133,7 @@ class QualityConfig(Section):
 
 
 def _trial_problems(trial: TrialConfig, config: WholeConfig) -> list[Problem]:
-    limits, radius = config.limits, config.wheel_radius_m
+    limits, radius = config.limits, config.least_wheel_radius_m
     needed_s = trial.start_distance_m / trial.speed_mps + 0.5 * trial.ramp_s
     ramp_m = 0.5 * trial.speed_mps * trial.ramp_s
     wheel_speed = trial.speed_mps / radius
@@ -203,7 +203,7 @@ def _release_problems(trial: TrialConfig, config: WholeConfig) -> list[Problem]:
         )
     if trial.destress_m > 0.0:
         # amplitude of the speed's sine over its period (hil.experiments.impact.experiment.destress_s)
-        fastest = 0.5 * (0.5 * math.pi * trial.speed_mps) ** 2 / (trial.destress_m * config.wheel_radius_m)
+        fastest = 0.5 * (0.5 * math.pi * trial.speed_mps) ** 2 / (trial.destress_m * config.least_wheel_radius_m)
         if fastest > config.limits.wheel_acceleration_radps2:
             least_m = trial.destress_m * fastest / config.limits.wheel_acceleration_radps2
             depends_on = ("trial.speed_mps", "limits.wheel_acceleration_radps2")

@@ -63,7 +63,12 @@ class WalkStep(Section):
 class WalkConfig(ExperimentSection):
     """Motions and gaits, one after the other, by drives and driven joints."""
 
-    between_runs: ClassVar[tuple[str, ...]] = ("most_slide_m", "least_advance")
+    between_runs: ClassVar[tuple[str, ...]] = (
+        "most_slide_m",
+        "least_advance",
+        "most_servo_error_deg",
+        "most_at_limit_s",
+    )
 
     gait: str = Field(
         "inch_worm",
@@ -85,6 +90,20 @@ class WalkConfig(ExperimentSection):
     )
     least_advance: float = Field(
         0.8, ge=0, le=1, description="smallest part of the way that follows from the motions, in an accepted run"
+    )
+
+    most_servo_error_deg: float = Field(
+        2.0,
+        gt=0,
+        le=180,
+        description="largest difference between angle set and angle measured of a driven joint, in an accepted run",
+    )
+    most_at_limit_s: float = Field(
+        0.1,
+        ge=0,
+        le=3600,
+        description="longest time in which a joint's motion takes at least the torque limit of its servo, by the twin, "
+        "in an accepted run",
     )
 
     @field_validator("gait")

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from models.rover.tree import Joint, Tree, Vector
+from models.rover.ties import Vector
+from models.rover.tree import Joint, Tree
 
 Floats = NDArray[np.float64]
 # An axis counts as vertical or lateral up to this deviation of its cosine from 1.
@@ -82,7 +83,11 @@ class Geometry:
         """The driven joint of one wheel alone whose axis is along this one."""
         for joint in path[:-1]:
             shared = sum(joint in other for other in self._paths) > 1
-            if joint.name in self.driven and not shared and abs(np.dot(joint.axis, axis)) > 1.0 - _ALONG:
+            if (
+                joint.name in self.driven
+                and not (shared or joint.slides)
+                and abs(np.dot(joint.axis, axis)) > 1.0 - _ALONG
+            ):
                 return joint.name
         return None
 
@@ -114,30 +119,38 @@ class Geometry:
         place: Floats = np.zeros((samples, 3))
         turn: Floats = np.tile(np.eye(3), (samples, 1, 1))
         turned: list[tuple[Floats, Floats, Floats]] = []
-        for joint in path:
-            place = place + turn @ np.array(joint.origin)
-            if joint.name in moved:
-                turned.append((place, turn @ np.array(joint.axis), moved[joint.name]))
-            if joint.name not in self._drives:
-                turn = turn @ _rotations(joint.axis, given.get(joint.name, self._fixed[joint.name]), samples)
         rate: Floats = np.zeros((samples, 3))
+        for joint in path:
+            place, along = place + turn @ np.array(joint.origin), turn @ np.array(joint.axis)
+            at = given.get(joint.name, self._fixed[joint.name])
+            if joint.slides:
+                place = place + along * np.reshape(at, (-1, 1))
+                rate += along * np.reshape(moved.get(joint.name, 0.0), (-1, 1))
+                continue
+            if joint.name in moved:
+                turned.append((place, along, moved[joint.name]))
+            if joint.name not in self._drives:
+                turn = turn @ _rotations(joint.axis, at, samples)
         spin: Floats = np.zeros((samples, 3))
         for origin, axis, speed in turned:
             spin += axis * speed[:, None]
             rate += np.cross(axis, place - origin) * speed[:, None]
         return place, turn @ np.array(path[-1].axis), rate, spin
 
-    def origin(self, joint: str, angles: Floats) -> Floats:
-        """Place (3,) of a joint in the base frame [m] at angles (driven,) [rad]."""
+    def hinge(self, joint: str, angles: Floats) -> tuple[Floats, Floats]:
+        """Place (3,) [m] and axis (3,) of a joint in the base frame at angles (driven,) [rad]."""
         path = next(path for path in self._paths if any(one.name == joint for one in path))
         place, turn = np.zeros(3), np.eye(3)
         for one in path:
             place = place + turn @ np.array(one.origin)
             if one.name == joint:
-                break
-            angle = angles[self.index(one.name)] if one.name in self.driven else self._fixed[one.name]
-            turn = turn @ _rotations(one.axis, angle, 1)[0]
-        return place
+                return place, turn @ np.array(one.axis)
+            at = angles[self.index(one.name)] if one.name in self.driven else self._fixed[one.name]
+            if one.slides:
+                place = place + turn @ np.array(one.axis) * at
+            else:
+                turn = turn @ _rotations(one.axis, at, 1)[0]
+        raise AssertionError(joint)
 
 
 def _path(carried: Mapping[str, Joint], body: str) -> list[Joint]:

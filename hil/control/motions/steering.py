@@ -48,7 +48,7 @@ def steered(geometry: Geometry, angles: Floats, twist: tuple[float, float, float
     for wheel, joint in enumerate(geometry.steering):
         if joint is None:
             continue
-        axis = geometry.origin(joint, result)
+        axis, _ = geometry.hinge(joint, result)
         ahead = straight[wheel, 0] - axis[0]
         x, y = vx - yaw * axis[1], vy + yaw * axis[0]
         speed = math.hypot(x, y)

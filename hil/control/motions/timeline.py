@@ -33,11 +33,13 @@ class PaceLimits(NamedTuple):
         joint_rate: of each driven joint [rad/s].
         joint_acceleration: of each driven joint [rad/s^2].
         wheel_acceleration: of a drive [rad/s^2].
+        wheel_speed: of a drive [rad/s].
     """
 
     joint_rate: float
     joint_acceleration: float
     wheel_acceleration: float
+    wheel_speed: float = math.inf
 
 
 class Timeline(NamedTuple):
@@ -119,8 +121,10 @@ class Programme:
         elif np.any(change):
             seconds = self._fastest(float(np.abs(change).max()))
             # at one speed of the joints, legs that swing turn the drives faster than the joints alone
-            ask = np.abs(np.diff(self._swung(change, seconds, contacts).speeds, axis=0)).max(initial=0.0) / STEP_S
-            self._swing(change, seconds * math.sqrt(max(1.0, MARGIN * ask / self._limits.wheel_acceleration)), contacts)
+            speeds = self._swung(change, seconds, contacts).speeds
+            ask = np.abs(np.diff(speeds, axis=0)).max(initial=0.0) / STEP_S
+            longer = max(1.0, math.sqrt(MARGIN * ask / self._limits.wheel_acceleration))
+            self._swing(change, seconds * max(longer, np.abs(speeds).max() / self._limits.wheel_speed), contacts)
 
     def _swing(self, change: Floats, seconds: float, contacts: Sequence[Contact] | None) -> None:
         block = self._swung(change, seconds, contacts)
@@ -190,7 +194,7 @@ class Programme:
         self._append(share * full.drive, angles, share * np.array(twist), np.zeros((len(share), wheels)), slip)
 
     def go(self, way_m: float, turn: float, speed: float, rate: float) -> None:
-        """Go a way, straight or along an arc, or turn in place: as fast as these and the drives' acceleration allow.
+        """Go a way, straight or along an arc, or turn in place: as fast as these and the drives' limits allow.
 
         Args:
             way_m: along the path [m], forward; 0: a turn in place.
@@ -205,9 +209,10 @@ class Programme:
         amount, most = (way_m, speed) if way_m else (abs(turn), rate)
         angles = steered(self._geometry, self.angles, (most * unit[0], 0.0, most * unit[2]))
         drives = rolling(self._geometry, self._geometry.frames(angles), np.array([unit])).drive
-        ramp = PEAK_RATE * MARGIN * float(np.abs(drives).max()) / self._limits.wheel_acceleration  # over the speed
+        fastest = float(np.abs(drives).max())
+        ramp = PEAK_RATE * MARGIN * fastest / self._limits.wheel_acceleration  # over the speed
         # it is never at its speed where the ramps up and down meet
-        most = min(most, math.sqrt(amount / ramp))
+        most = min(most, self._limits.wheel_speed / fastest, math.sqrt(amount / ramp))
         self.move((most * unit[0], 0.0, most * unit[2]), amount / most + ramp / MARGIN * most)
 
     def wait(self, seconds: float) -> None:

@@ -47,12 +47,15 @@ def wheel_lift(geometry: Geometry, angles: Floats, wheel: str, change: float) ->
 def reach(geometry: Geometry, angles: Floats, wheel: int) -> tuple[float, float, float]:
     """Length of a leg in its plane [m], its angle from hanging straight at joint angle zero, and now [rad].
 
-    Angles are about the axis to port, so a leg at a positive one reaches back.
+    Angles are about the axis to port, so a leg at a positive one reaches back. A steering joint above the leg turns its
+    plane.
     """
     joint = geometry.walking[wheel]
     assert joint is not None
-    hinge, centre = geometry.origin(joint, angles), geometry.frames(angles).centre[0, wheel]
-    back, down = hinge[0] - centre[0], hinge[2] - centre[2]
+    hinge, axis = geometry.hinge(joint, angles)
+    offset = hinge - geometry.frames(angles).centre[0, wheel]
+    ahead = np.cross(geometry.sense(joint) * axis, (0.0, 0.0, 1.0))
+    back, down = float(offset @ ahead), float(offset[2])
     now = math.atan2(back, down)
     return math.hypot(back, down), now - geometry.sense(joint) * float(angles[geometry.index(joint)]), now
 

@@ -11,6 +11,7 @@ from drivers.messages import Reading
 from hil.config.rig import Rig
 from hil.estimation.observer.filter_setup import SINKAGE_BY_LOAD, STEP_NS, make_filter
 from hil.estimation.observer.load_slopes import load_errors, load_slopes
+from hil.estimation.soil.soil_estimator import SoilEstimator
 from hil.estimation.twin import RoverTwin
 from hil.messages.layout import INSTRUMENTS
 from hil.messages.stages import SOURCE_STATES, Estimate, Observed, Prediction, Samples
@@ -110,6 +111,7 @@ class ObservedTwin(RoverTwin):
         self._fates, self._innovation = [NONE] * count, (math.nan,) * count
         self._deviations: tuple[float, ...] = ()
         self._motion_used = False
+        self._soil = SoilEstimator(rig) if config.soil_estimation else None
 
     @property
     def dropped(self) -> int:
@@ -122,6 +124,8 @@ class ObservedTwin(RoverTwin):
         compile_for(put_reading, self._bound_outputs, 0, 0, inlined=False)
         compile_for(observe, self._bound_outputs, 0, inlined=False)
         compile_for(note_impact, self._bound_outputs, 0, inlined=False)
+        if self._soil is not None:
+            self._soil.compile()
 
     def warm_up(self) -> None:
         """See RoverTwin."""
@@ -143,7 +147,10 @@ class ObservedTwin(RoverTwin):
             self.energy_at_impact_J, self.energy_at_impact_sd_J = values[ENERGY], observed.energy_sd_J
             self._q_at_impact[:], self._v_at_impact[:] = self._outputs.q, self._outputs.v
             note_impact(self._bound_outputs, estimate.impact_ns)
-        return self._corrected(predicted, values, observed)
+        corrected = self._corrected(predicted, values, observed)
+        if self._soil is None:
+            return corrected
+        return replace(corrected, soil=self._soil.estimate(samples, estimate, corrected))
 
     def _take_readings(self, samples: Samples) -> None:
         """Hand new readings to the filter."""

@@ -83,8 +83,8 @@ class DriveExperiment(Experiment):
         super().__init__(rig, checks, attended=attended)
         self._steps, self._after_ns = rig.config.drive.steps if steps is None else steps, after_ns
         self._ends_ns = [round(end * 1e9) for end in accumulate(step.for_s for step in self._steps)]
-        self._sides = tuple(-1.0 if "left" in wheel else 1.0 for wheel in rig.layout.wheels)
-        self._radius_m = rig.config.wheel_radius_m
+        sides = [-1.0 if "left" in wheel else 1.0 for wheel in rig.layout.wheels]
+        self._wheels = tuple(zip(sides, rig.config.wheel_radii_m, strict=True))
         self._change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.config.loop.rate_hz
         self._speeds = rig.layout.zero_speeds
         self._wanted = dict.fromkeys(self.set_points, 0.0)
@@ -126,7 +126,7 @@ class DriveExperiment(Experiment):
             if isinstance(command, SetPoint) and command.name in self._wanted:
                 self._wanted[command.name] = command.value
         forward, turn = self._wanted["speed_mps"], self._wanted["turn_mps"]
-        wanted = [(forward + side * turn) / self._radius_m for side in self._sides]
+        wanted = [(forward + side * turn) / radius_m for side, radius_m in self._wheels]
         change = self._change
         self._speeds = tuple(
             [last + min(max(new - last, -change), change) for new, last in zip(wanted, self._speeds, strict=True)]

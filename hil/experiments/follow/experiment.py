@@ -11,7 +11,8 @@ from hil.config.rig import Rig
 from hil.config.schema.follow import FollowConfig
 from hil.control.base import Controller
 from hil.control.following import Following
-from hil.control.loop_margins import Margins, loop_margins
+from hil.control.following_torque import FollowingTorque, moved_inertia
+from hil.control.loop_margins import Margins, TorqueLine, loop_margins, torque_margins
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.judgement import Judgement
@@ -75,6 +76,10 @@ class FollowExperiment(Experiment):
         section = self.config.follow
         what = section.quantity.replace("_", " ")
         wanted = f"slip {section.slip:g} held" if what == "slip" else f"{what} followed"
+        if what == "throttle":
+            wanted = "a throttle"
+        elif section.torque is not None:
+            wanted += " by torque"
         return f"{wanted}, up to {section.most_mps:g} m/s, for {section.profile[-1][0]:g} s"
 
     @classmethod
@@ -84,7 +89,7 @@ class FollowExperiment(Experiment):
 
     def controller(self) -> Controller:
         """The outer loop."""
-        return Following(self.rig)
+        return Following(self.rig) if self.config.follow.torque is None else FollowingTorque(self.rig)
 
     def drive_speeds_mps(self) -> Sequence[float]:
         """The fastest of the profile."""
@@ -92,13 +97,15 @@ class FollowExperiment(Experiment):
 
     def own_checks(self) -> Sequence[Check]:
         """Margins of the outer loop, with the delays of the config."""
-        if not closes_loop(self.config.follow):
+        if not self.config.follow.closes_loop:
             return ()
-        margins = margins_at(self.config, delay_s(self.config))
+        margins = margins_at(self.rig, delay_s(self.config))
         found = f"phase {margins.phase_deg:.0f} degrees, gain {margins.gain:.2g}"
         ok = margins.phase_deg >= LEAST_PHASE_DEG and margins.gain >= LEAST_GAIN
         allowed = f"at least {LEAST_PHASE_DEG:g} degrees and {LEAST_GAIN:g}"
-        return (Check("margins of the outer loop", ok, found, allowed, "lower follow.loop.integral_per_s or gain"),)
+        by_torque = self.config.follow.torque is not None
+        to_do = f"lower {'the gains of follow.torque' if by_torque else 'follow.loop.integral_per_s or gain'}"
+        return (Check("margins of the outer loop", ok, found, allowed, to_do),)
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """The goal of this tick."""
@@ -131,7 +138,7 @@ class FollowExperiment(Experiment):
             judgement.add(rows[rows["state"] == FOLLOW])
         found = judgement.summary(run.ground_truth.motion)
         delay = judgement.delay_s
-        margins = margins_at(run.config, delay_s(run.config, delay)) if closes_loop(section) else None
+        margins = margins_at(self.rig, delay_s(run.config, delay)) if section.closes_loop else None
         reasons = self.reasons(run.cycle.safety, run.beside)
         reasons += judgement.reasons(found) if self.done else []
         return {
@@ -158,6 +165,7 @@ class FollowExperiment(Experiment):
             ("slip, measured", with_interval(summary, "slip", "slip_u95", "", 3)),
             ("drawbar pull", with_interval(summary, "pull_N", "pull_u95_N", "N", 1)),
             ("speed, slip of the simulated rig", _of_simulated_rig(summary)),
+            ("torque of a motor, mean", quantity(summary.get("torque_Nm"), "N m", 1)),
             ("at a limit", quantity(summary.get("saturated_share"), "%", 1, 100.0)),
             (
                 "phase margin, delay",
@@ -175,11 +183,6 @@ class FollowExperiment(Experiment):
         return plot_follow(record, summary, form)
 
 
-def closes_loop(section: FollowConfig) -> bool:
-    """There is an outer loop: by speed the drives follow a wheel speed themselves."""
-    return section.measures_motion or section.full_duty_mps is not None
-
-
 def delay_s(config: Config, reading_s: float | None = None) -> float:
     """Delay around the loop [s]: of a reading, the time until the next one, the drives', and a tick.
 
@@ -194,9 +197,23 @@ def delay_s(config: Config, reading_s: float | None = None) -> float:
     return around + (motion.delay_ms * 1e-3 if reading_s is None else reading_s) + 1.0 / motion.rate_hz
 
 
-def margins_at(config: Config, delay: float) -> Margins:
-    """Margins of the loop of a config with a delay [s], on ground without slip, where they are smallest."""
-    loop = config.follow.loop
+def margins_at(rig: Rig, delay: float) -> Margins:
+    """Margins of the loop of a rig with a delay [s], on ground where they are smallest.
+
+    That is ground without slip; of the wheels' speed by torque, wheels that nothing brakes.
+    """
+    section = rig.config.follow
+    loop = section.loop
+    if section.torque is not None:
+        gains, motor = section.torque, rig.config.drives.axle_motor
+        line = TorqueLine(
+            inertia=moved_inertia(rig),
+            slope=motor.stall_torque_Nm / motor.no_load_radps,
+            speed_delay_s=rig.config.links.drives_delay_ms * 1e-3 + 1.0 / rig.rate_hz,
+            lag_s=loop.lag_s if section.measures_motion else 0.0,
+            delay_s=delay,
+        )
+        return torque_margins(gains.gain, gains.integral_gain, gains.derivative_gain, gains.filter_s, line)
     return loop_margins(loop.gain, loop.integral_per_s, loop.lag_s, delay)
 
 

@@ -9,16 +9,21 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from hil.config import Config
 from hil.config.load import parse_config
-from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
+from hil.experiments.drawing import FloatArray, dress_panel, over_time, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.follow.judgement import motor_torques_Nm
 from hil.experiments.measured_motion import with_interval
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
+from hil.recording.stored_rows import in_blocks, packed
 
 _SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
 _BLUE, _RED, _GREY = "#004488", "#bb5566", "#888888"
 _FOLLOW = 2
+# Torques are drawn as means over this time.
+_MEAN_NS = 50_000_000
 
 
 def plot_follow(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) -> Figure:
@@ -30,11 +35,12 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm
         form: its width.
     """
     config = parse_config(str(record.meta["config"]), "/meta/config")
-    layout, section, radius_m = Layout.from_json(str(record.meta["layout"])), config.follow, config.wheel_radius_m
+    layout, section = Layout.from_json(str(record.meta["layout"])), config.follow
+    to_mmps = 1e3 * np.array(config.wheel_radii_m)
     figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
-    scales = {"speed_mps": 1e3, "wheel_speed_radps": 1e3 * radius_m, "set_speed_radps": 1e3 * radius_m, "slip": 1.0}
+    scales: dict[str, Any] = {"speed_mps": 1e3, "wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps, "slip": 1.0}
     deviations = {"speed_sd_mps": 1e3} if layout.instruments else {}
     pull = {"pull_N": 1.0} if layout.load_cell else {}
     lines = over_time(record.tick, scales | {"state": 1.0} | deviations | pull)
@@ -57,11 +63,16 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm
     top = 1.1 * max(float(np.max(rims)), 1e3 * float(wanted.max()), 1.0)  # not what a cut makes of it
     speeds.set_ylim(-0.1 * top, 1.25 * top)
     speeds.legend(fontsize=form.font(8.0), frameon=False, loc="upper left")
+    torques = _torques(record, config) if section.by_duty else None
     for wheel in wheels_in_order(layout):
         style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
-        plot_line(sets, form, *lines["set_speed_radps"][wheel], **wheel_style(layout, wheel))
+        line = lines["set_speed_radps"][wheel] if torques is None else (torques[0], torques[1][:, wheel])
+        plot_line(sets, form, *line, **wheel_style(layout, wheel))
         plot_line(slips, form, *lines["slip"][wheel], **style)
-    dress_panel(sets, form, "Speed of the rims, set", "[mm/s]")
+    if torques is None:
+        dress_panel(sets, form, "Speed of the rims, set", "[mm/s]")
+    else:
+        dress_panel(sets, form, "Torque of each wheel's motor, of duty and speed", "[N m]")
     dress_panel(slips, form, "Slip of each wheel", "[-]")
     slips.set_ylim(-0.2, 1.0)
     if section.quantity == "slip":
@@ -91,3 +102,16 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm
 def _at(lines: list[tuple[Any, Any]], t_s: Any) -> list[tuple[Any, Any]]:
     """Lines at common times."""
     return [(t_s, np.interp(t_s, *line)) for line in lines]
+
+
+def _torques(record: OpenRecord, config: Config) -> tuple[FloatArray, FloatArray]:
+    """Times [s], and torques (times, wheels) [N m] as means over `_MEAN_NS`."""
+    times, means = [], []
+    for block in in_blocks(record.tick):
+        rows = packed(block, ["t_ns", "duty", "wheel_speed_radps"])
+        torque = motor_torques_Nm(config, rows)
+        begins = np.flatnonzero(np.diff(rows["t_ns"] // _MEAN_NS, prepend=-1))
+        count = np.diff(np.append(begins, len(rows)))
+        times.append(rows["t_ns"][begins] * 1e-9)
+        means.append(np.add.reduceat(torque, begins, axis=0) / count[:, None])
+    return np.concatenate(times), np.concatenate(means)

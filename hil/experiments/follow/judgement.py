@@ -34,7 +34,7 @@ class Judgement:
         self._following = Following(Rig(config))
         self._motion = MeasuredWindow(config) if config.motion else None
         self._began_ns = self._ended_ns = -1
-        self._sum = self._largest = self._rims = 0.0
+        self._sum = self._largest = self._rims = self._torque_Nm = 0.0
         self._count = self._at_limit = 0
         self._delays: list[NDArray[np.int64]] = []
         self._window_ns = (0, 0)
@@ -57,8 +57,10 @@ class Judgement:
         self._sum += float(error @ error)
         self._largest = max(self._largest, float(np.abs(error).max()))
         self._count += len(rows)
-        self._rims += float(self._config.wheel_radius_m * rows["wheel_speed_radps"].mean(axis=1).sum())
+        self._rims += float((rows["wheel_speed_radps"] * self._config.wheel_radii_m).mean(axis=1).sum())
         self._at_limit += int(self._limited(rows, forward).sum())
+        if self._section.by_duty:
+            self._torque_Nm += float(motor_torques_Nm(self._config, rows).mean(axis=1).sum())
         if self._motion is not None:
             self._motion.add(rows)
             known = rows["motion_t_ns"] >= 0
@@ -66,7 +68,7 @@ class Judgement:
 
     def _errors(self, rows: NDArray[np.void], forward: NDArray[np.float64]) -> NDArray[np.float64]:
         """Of each row [m/s]: of the rims' mean, of the rover, or of the rims against the speed of the wanted slip."""
-        rims = self._config.wheel_radius_m * rows["wheel_speed_radps"].mean(axis=1)
+        rims = (rows["wheel_speed_radps"] * self._config.wheel_radii_m).mean(axis=1)
         if self._section.quantity == "wheel_speed":
             error = forward - rims
         elif self._section.quantity == "slip":
@@ -77,9 +79,12 @@ class Judgement:
         return result
 
     def _limited(self, rows: NDArray[np.void], forward: NDArray[np.float64]) -> Any:
-        """Rows in which a set speed of the rims is at a limit."""
+        """Rows in which a set speed of the rims, or a torque, is at a limit."""
+        if self._section.torque is not None:
+            torques, most_Nm = np.abs(motor_torques_Nm(self._config, rows)), self._section.torque.limit_Nm
+            return np.any((torques >= (1.0 - _AT_LIMIT) * most_Nm) | (np.abs(rows["duty"]) >= 1.0), axis=1)
         if self._section.full_duty_mps is None:
-            rims = self._config.wheel_radius_m * rows["set_speed_radps"]
+            rims = rows["set_speed_radps"] * self._config.wheel_radii_m
         else:
             rims = self._section.full_duty_mps * rows["duty"]
         most = np.array([self._following.most_mps(one / self._kept) for one in forward])
@@ -103,6 +108,7 @@ class Judgement:
         found: Summary = {"measured": False, "slip": None, "slip_u95": None, "speed_mps": None, "speed_u95_mps": None}
         if self._motion is not None:
             found = self._motion.summary()
+        known = count > 0 and math.isfinite(self._sum) and section.quantity != "throttle"
         speed, rims = math.nan, self._rims / count if count else math.nan
         if motion is not None and count and len(motion):  # a row each 100 ms: the way between is straight enough
             ends = np.array(
@@ -113,10 +119,11 @@ class Judgement:
             "quantity": section.quantity,
             "slip_wanted": section.slip if section.quantity == "slip" else None,
             "window_s": [section.window_from_s, section.window_from_s + section.window_s],
-            "error_rms_mps": math.sqrt(self._sum / count) if count and math.isfinite(self._sum) else None,
-            "error_largest_mps": finite(self._largest) if count and math.isfinite(self._sum) else None,
+            "error_rms_mps": math.sqrt(self._sum / count) if known else None,
+            "error_largest_mps": finite(self._largest) if known else None,
             "wheel_speed_radps": finite(rims / self._config.wheel_radius_m),
             **found,
+            "torque_Nm": finite(self._torque_Nm / count) if count and section.by_duty else None,
             "saturated_share": self._at_limit / count if count else None,
             "true_speed_mps": finite(speed),
             "true_slip": finite(1.0 - speed / rims) if rims > 0.0 else None,
@@ -127,7 +134,7 @@ class Judgement:
         section, reasons = self._section, list[str]()
         reasons += measurement_reasons(found) if section.measures_motion else []
         error, saturated = found["error_rms_mps"], found["saturated_share"]
-        if section.quantity != "slip" and (error is None or error > section.error_limit_mps):
+        if section.quantity not in ("slip", "throttle") and (error is None or error > section.error_limit_mps):
             shown = "not known" if error is None else f"{error:.4f} m/s"
             reasons.append(f"error is {shown}, root mean square; allowed: {section.error_limit_mps:g} m/s")
         if saturated is not None and saturated > section.most_saturated:
@@ -141,3 +148,11 @@ class Judgement:
                 shown = "not known" if slip is None else f"{slip:.3f}"
                 reasons.append(f"slip is {shown}, allowed: {low:.3g} to {high:.3g}")
         return reasons
+
+
+def motor_torques_Nm(config: Config, rows: NDArray[np.void]) -> NDArray[np.float64]:
+    """(rows, wheels) torque of each wheel's motor at the axle, of its duty and measured speed; NaN where it is cut."""
+    motor = config.drives.axle_motor
+    duty = np.where(rows["duty"] == 0.0, np.nan, rows["duty"])
+    found: NDArray[np.float64] = motor.stall_torque_Nm * (duty - rows["wheel_speed_radps"] / motor.no_load_radps)
+    return found

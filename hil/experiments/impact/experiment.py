@@ -129,7 +129,7 @@ class ImpactExperiment(Experiment):
 
     def controller(self) -> Controller:
         """Forward speed, slip made up for; on the line, if one is to be held."""
-        straight = WheelSpeed(self.config.wheel_radius_m, 1.0 / self.config.loop.rate_hz)
+        straight = WheelSpeed(self.config.wheel_radii_m, 1.0 / self.config.loop.rate_hz)
         return hold_line(self.rig, straight, self._trial.hold_line)
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002

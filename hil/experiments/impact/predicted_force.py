@@ -122,12 +122,12 @@ def _push_N(rig: Rig, obstacle: Obstacle, rover: Rover) -> float:
     if ground.glides:
         return 0.0
     weight_N = GRAVITY_MPS2 * _mass_kg(rover)
-    motors_N = rig.config.drives.largest_torque_Nm * len(wheels) / wheels[0].radius
+    motors_N = rig.config.drives.largest_torque_Nm * sum(1.0 / wheel.radius for wheel in wheels)
     grip = {"soil": math.tan(math.radians(soil.friction_angle_deg)), "firm": ground.friction}.get(ground.kind, math.inf)
     sine, cosine, mu = math.sin(obstacle.angle), math.cos(obstacle.angle), obstacle.friction
     along, up = max(sine - mu * cosine, 0.0), cosine + mu * sine
     by_grip_N = weight_N / (along / grip + up) if grip else 0.0
-    cohesion_N = soil.cohesion_Pa * 2.0 * wheels[0].width * wheels[0].radius * len(wheels)
+    cohesion_N = soil.cohesion_Pa * 2.0 * sum(wheel.width * wheel.radius for wheel in wheels)
     if ground.on_soil:
         by_grip_N += cohesion_N / (along + grip * up)
     by_motors_N = motors_N / along if along else math.inf

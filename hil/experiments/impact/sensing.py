@@ -71,12 +71,12 @@ def grouser_keys(run: Finished) -> Summary:
     less the angle through which the wheel has turned since, by its measured speed.
     """
     config, ticks, impact_ns = run.config, run.ticks, run.cycle.tick_logger.impact_ns
-    if not config.wheel.grousers or impact_ns is None:
+    if impact_ns is None or not (grousers := config.wheels["front_right"].grousers):
         return dict.fromkeys(GROUSER_KEYS)
     before = ticks[ticks["t_ns"] <= impact_ns]
     speed = before["wheel_speed_radps"][:, config.layout.wheels.index("front_right")]
     turned_deg = math.degrees(float(np.trapezoid(np.nan_to_num(speed), 1e-9 * before["t_ns"])))
-    pitch_deg = 360.0 / config.wheel.grousers
+    pitch_deg = 360.0 / grousers
     offset_deg = (config.wheel.grouser_offset_deg - turned_deg + 0.5 * pitch_deg) % pitch_deg - 0.5 * pitch_deg
     return dict(zip(GROUSER_KEYS, (finite(offset_deg), pitch_deg), strict=True))
 

@@ -1,4 +1,4 @@
-"""One short motion of a rig: turn wheels, or power a valve."""
+"""One short motion of a rig: turn wheels, power a valve, or turn a driven joint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hil.config.rig import Rig
 from hil.config.schema.drive import JogConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.messages.layout import Layout
-from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
+from hil.messages.stages import ByServo, ByWheel, Estimate, Goal, Prediction, Samples
 from hil.recording.stored_rows import Recorded
 from hil.safety.monitor import SafetyMonitor
 
@@ -42,10 +42,10 @@ class JogState(IntEnum):
 IDLE, ARMED, MOVE, SETTLE, DONE, ABORTED = JogState  # faster in a tick, see hil.experiments.base
 
 
-def wheel_speeds(jog: JogConfig, radius_m: float, wheels: Sequence[str]) -> ByWheel:
+def wheel_speeds(jog: JogConfig, radii_m: Sequence[float], wheels: Sequence[str]) -> ByWheel:
     """Speed of each of these wheels from the config's section `jog` [rad/s]; a wheel at 0 is held at 0."""
     wanted = [wheel in jog.wheels or "all" in jog.wheels for wheel in wheels]
-    return tuple(jog.speed_mps / radius_m if turns else 0.0 for turns in wanted)
+    return tuple(jog.speed_mps / radius_m if turns else 0.0 for turns, radius_m in zip(wanted, radii_m, strict=True))
 
 
 def powered_valves(valve: str, cylinders: Sequence[str]) -> ValveSet:
@@ -55,18 +55,21 @@ def powered_valves(valve: str, cylinders: Sequence[str]) -> ValveSet:
 
 def what_moves(config: Config) -> str:
     """The parts that move, and for how long."""
-    radius_m, wheels = config.rover.wheel_radius_m, config.layout.wheels
-    speeds = zip(wheels, wheel_speeds(config.jog, radius_m, wheels), strict=True)
-    parts = [f"{name} at {speed * radius_m:g} m/s" for name, speed in speeds if speed]
+    radii_m, wheels = config.wheel_radii_m, config.layout.wheels
+    speeds = wheel_speeds(config.jog, radii_m, wheels)
+    parts = [f"{name} at {config.jog.speed_mps:g} m/s" for name, speed in zip(wheels, speeds, strict=True) if speed]
     if config.jog.valve:
         parts.append(f"valve {config.jog.valve.replace('_', ' ')}")
+    if config.jog.joint:
+        parts.append(f"{config.jog.joint} to {config.jog.angle_deg:g} deg at {config.jog.rate_degps:g} deg/s")
     return f"{', '.join(parts)} for {config.jog.seconds:g} s"
 
 
 class JogExperiment(Experiment):
     """Idle until the sensors are zeroed, armed if every check passes, then one motion, then cut.
 
-    An impact ends it early. Speeds increase more slowly than the limits, so that the limiter has nothing to clamp.
+    An impact ends it early. Speeds increase more slowly than the limits, so that the limiter has nothing to clamp. A
+    driven joint turns from where it is measured at the begin; the others, and it afterwards, are held where they are.
 
     Args: as `Experiment`.
 
@@ -81,9 +84,12 @@ class JogExperiment(Experiment):
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
         jog, layout = rig.config.jog, rig.layout
-        self._speeds = wheel_speeds(jog, rig.config.rover.wheel_radius_m, layout.wheels)
+        self._speeds = wheel_speeds(jog, rig.config.wheel_radii_m, layout.wheels)
         self._valves = powered_valves(jog.valve, layout.cylinders)
         self._duration_ns = rig.config.jog.seconds * 1e9
+        self._joint = layout.servos.index(jog.joint) if jog.joint else None
+        self._target_rad, self._rate_radps = math.radians(jog.angle_deg), math.radians(jog.rate_degps)
+        self._from_rad: ByServo = ()
         self._acceleration = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2
         self.touched = False
 
@@ -111,6 +117,8 @@ class JogExperiment(Experiment):
             self._enter(SETTLE, t_ns)
         elif self.state == ARMED and self._may_start(samples):
             self._enter(MOVE, t_ns)
+            if self._joint is not None and samples.servos is not None:
+                self._from_rad = samples.servos.angle_rad
         elif self.state == MOVE and elapsed_ns >= self._duration_ns:
             self._enter(SETTLE, t_ns)
         elif self.state == SETTLE and elapsed_ns >= AFTER_NS:
@@ -119,7 +127,17 @@ class JogExperiment(Experiment):
             return Goal(self.state, True)
         reach = self._acceleration * (t_ns - self._since_ns) * 1e-9
         speeds = tuple([math.copysign(min(abs(speed), reach), speed) for speed in self._speeds])
-        return Goal(self.state, not any(self._speeds), speed_radps=speeds, valves=self._valves)
+        cut, angles = not any(self._speeds), self._angles(t_ns)
+        return Goal(self.state, cut, speed_radps=speeds, valves=self._valves, joint_angle_rad=angles)
+
+    def _angles(self, t_ns: int) -> ByServo:
+        """Of all driven joints, one of which turns; none: they hold."""
+        if self._joint is None:
+            return ()
+        angles, far = list(self._from_rad), self._target_rad - self._from_rad[self._joint]
+        turned = min(self._rate_radps * (t_ns - self._since_ns) * 1e-9, abs(far))
+        angles[self._joint] += math.copysign(turned, far)
+        return tuple(angles)
 
     def reasons(self, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: "") -> list[str]:
         """As of every experiment, and an early end."""
@@ -128,15 +146,16 @@ class JogExperiment(Experiment):
 
     def summarise(self, run: Finished) -> Summary:
         """Keys as docs/reference/summary.md lists them; None for values that were not measured."""
-        moved = what_moved(run.ticks, run.config.layout, run.config.rover.wheel_radius_m)
+        moved = what_moved(run.ticks, run.config.layout, run.config.wheel_radii_m)
         return {"motion": what_moves(run.config), **moved, **super().summarise(run)}
 
     @classmethod
     def table(cls, summary: Summary) -> Table:
-        """The speeds and pressures reached, and the problems."""
+        """The speeds, pressures and angles reached, and the problems."""
         table = Table(title=f"Moved: {summary['motion']}", title_justify="left", show_header=False)
-        for key, unit, digits in (("speed_reached_mps", "m/s", 3), ("pressure_reached_kPa", "kPa", 1)):
-            for name, value in summary[key].items():
+        kinds = ("speed_reached_mps", "m/s", 3), ("pressure_reached_kPa", "kPa", 1), ("angle_reached_deg", "deg", 2)
+        for key, unit, digits in kinds:
+            for name, value in summary.get(key, {}).items():
                 reached = "not measured" if value is None else f"{value:+.{digits}f} {unit}"
                 table.add_row(Text(name.replace("_", " ")), Text(reached))
         reasons = "\n".join(summary["reasons"])
@@ -144,25 +163,31 @@ class JogExperiment(Experiment):
         return table
 
 
-def what_moved(ticks: Recorded, layout: Layout, radius_m: float) -> dict[str, Any]:
+def what_moved(ticks: Recorded, layout: Layout, radii_m: Sequence[float]) -> dict[str, Any]:
     """Rim speed of each wheel, mean over the second half of the motion [m/s]; largest pressures in that half [kPa].
+
+    Also the last angle of each driven joint [deg], where there are any.
 
     Args:
         ticks: rows of `/tick`.
         layout: of the rig.
-        radius_m: of the wheels [m].
+        radii_m: of the wheels [m].
 
     Returns:
         The values by key; None for values that were not measured.
     """
     moving = ticks[ticks["state"] == MOVE]
-    speeds = moving["wheel_speed_radps"][len(moving) // 2 :] * radius_m
+    speeds = moving["wheel_speed_radps"][len(moving) // 2 :] * radii_m
     pressures = moving["pressure_Pa"] if layout.cylinders else np.zeros((len(moving), 0, 2))
     by_valve = layout.by_valve(list(pressures.transpose(1, 2, 0) * 1e-3))
-    return {
+    moved: dict[str, Any] = {
         "speed_reached_mps": dict(zip(layout.wheels, (_known(wheel, np.mean) for wheel in speeds.T), strict=True)),
         "pressure_reached_kPa": dict(zip(layout.valves, (_known(one, np.max) for one in by_valve), strict=True)),
     }
+    if layout.servos:
+        last = np.degrees(moving["servo_angle_rad"][-1:]).T
+        moved["angle_reached_deg"] = dict(zip(layout.servos, (_known(one, np.mean) for one in last), strict=True))
+    return moved
 
 
 def _known(values: NDArray[np.float64], of: Callable[[NDArray[np.float64]], Any]) -> float | None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 
-from hil.messages.operator_input import Jog, Valve
+from hil.messages.operator_input import Jog, JogJoint, Valve
 
 
-def jog_overrides(asked: Jog | Valve) -> list[str]:
-    """Overrides that make a rig's config one of a jog, or of the motion of a valve.
+def jog_overrides(asked: Jog | JogJoint | Valve) -> list[str]:
+    """Overrides that make a rig's config one of a jog: of wheels, of a driven joint or of a valve.
 
     Args:
         asked: what is to move, and for how long; the config checks it.
     """
-    section: dict[str, object] = {"seconds": asked.seconds}
+    section: dict[str, object] = {"seconds": asked.seconds, "wheels": (), "valve": "", "joint": ""}
     if isinstance(asked, Jog):
-        section |= {"wheels": asked.wheels, "speed_mps": asked.speed_mps, "valve": ""}
+        section |= {"wheels": asked.wheels, "speed_mps": asked.speed_mps}
+    elif isinstance(asked, JogJoint):
+        section |= {"joint": asked.joint, "angle_deg": asked.angle_deg, "rate_degps": asked.rate_degps}
     else:
-        section |= {"wheels": (), "valve": f"{asked.cylinder}_{asked.way}"}
+        section |= {"valve": f"{asked.cylinder}_{asked.way}"}
     return ["experiment=jog", *(f"jog.{key}={json.dumps(value)}" for key, value in section.items())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from scipy.optimize import brentq
 
@@ -19,14 +20,15 @@ def limit_at_even_loads_deg(rig: Rig) -> float | None:
     (4.30)-(4.32)). A rover of other loads pulls less on soil whose compaction resistance is convex in the load.
     """
     rover, _, _ = rig.nominal.assemble()
-    mount, wheels = rover.tree.wheels[0], len(rover.wheel_names)
-    wheel = rig.nominal.ground.wheel(mount)
+    each = Counter(rig.nominal.ground.wheel_of(mount) for mount in rover.tree.wheels)
     weight, slip = GRAVITY_MPS2 * sum(body.mass for body in rover.tree.bodies), rig.config.slope.slip_limit
 
     def surplus(slope: float) -> float:
-        load = weight * math.cos(slope) / wheels
-        sinkage = brentq(lambda depth: float(wheel.forces(depth, slip)[1]) - load, 1e-9, 0.8 * mount.radius)
-        return float(wheels * wheel.forces(sinkage, slip)[0]) - weight * math.sin(slope)
+        load, pull = weight * math.cos(slope) / len(rover.wheel_names), 0.0
+        for wheel, count in each.items():
+            sinkage = brentq(lambda z, wheel=wheel: float(wheel.forces(z, slip)[1]) - load, 1e-9, 0.8 * wheel.radius)
+            pull += float(count * wheel.forces(sinkage, slip)[0])
+        return pull - weight * math.sin(slope)
 
     if surplus(0.0) <= 0.0:
         return None

@@ -60,9 +60,12 @@ class StimulusExperiment(Experiment):
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
         section, layout = rig.config.stimulus, rig.layout
-        radius_m = rig.config.wheel_radius_m
+        radii_m = rig.config.wheel_radii_m
         self._times_ns = [round(time * 1e9) for time in section.content.times_s]
-        self._speeds = [tuple([speed / radius_m for speed in row]) for row in section.speeds_mps(layout)]
+        self._speeds = [
+            tuple([speed / radius_m for speed, radius_m in zip(row, radii_m, strict=True)])
+            for row in section.speeds_mps(layout)
+        ]
         self._valves = _valves(section, layout.cylinders)
         self._held = section.interpolation == "held"
         change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.config.loop.rate_hz
@@ -126,20 +129,21 @@ class StimulusExperiment(Experiment):
 
     def summarise(self, run: Finished) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
-        section, radius_m = run.config.stimulus, run.config.wheel_radius_m
+        section, radii_m = run.config.stimulus, np.array(run.config.wheel_radii_m)
         squares: NDArray[np.float64] = np.zeros(len(run.config.layout.wheels))
         joints = list(run.config.layout.servos)
-        turned, farthest = np.zeros(len(joints)), np.zeros(len(joints))  # squares of angles, and angles [deg]
+        turned, farthest = np.zeros(len(joints)), np.zeros(len(joints))  # squares of coordinates, coordinates [deg, mm]
+        shown = np.array([1e3 if name in run.config.layout.slides else np.degrees(1.0) for name in joints])
         largest, way, count = np.zeros_like(squares), 0.0, 0
         for block in in_blocks(run.ticks):
             rows = block[block["state"] == PLAY]
             if not len(rows):
                 continue
-            error = radius_m * (rows["set_speed_radps"] - rows["wheel_speed_radps"])
+            error = radii_m * (rows["set_speed_radps"] - rows["wheel_speed_radps"])
             squares += (error**2).sum(axis=0)
             largest = np.maximum(largest, np.abs(error).max(axis=0))
             if joints:
-                off = np.abs(np.degrees(rows["set_servo_angle_rad"] - rows["servo_angle_rad"]))
+                off = shown * np.abs(rows["set_servo_angle_rad"] - rows["servo_angle_rad"]).reshape(len(rows), -1)
                 turned, farthest = turned + (off**2).sum(axis=0), np.maximum(farthest, off.max(axis=0))
             way += float(rows["speed_mps"].sum()) / run.config.loop.rate_hz
             count += len(rows)
@@ -156,7 +160,7 @@ class StimulusExperiment(Experiment):
             "error_rms_mps": finite(float(np.sqrt(squares.sum() / (squares.size * count)))) if driven else None,
             "error_rms_by_wheel_mps": by_wheel if driven else None,
             "error_largest_mps": finite(float(largest.max())) if driven else None,
-            **(_of_joints(joints, np.sqrt(turned / max(count, 1)), farthest) if joints else {}),
+            **_of_joints(joints, run.config.layout.slides, np.sqrt(turned / max(count, 1)), farthest),
             **super().summarise(run),
         }
 
@@ -173,18 +177,8 @@ class StimulusExperiment(Experiment):
                 quantity([summary.get("error_rms_mps"), summary.get("error_largest_mps")], "m/s", 4),
             ),
             ("root mean square of each wheel", quantity(summary.get("error_rms_by_wheel_mps"), "m/s", 4)),
-            *(
-                [
-                    (
-                        "driven joints: largest angle set less measured",
-                        quantity(summary.get("joint_error_largest_deg"), "deg", 2),
-                    ),
-                    ("root mean square of each", quantity(summary.get("joint_error_rms_deg"), "deg", 2)),
-                    ("joints, in this order", ", ".join(name.replace("_", " ") for name in summary["joints"])),
-                ]
-                if summary.get("joints")
-                else []
-            ),
+            *_rows_of(summary, "joint", "deg", "angle"),
+            *_rows_of(summary, "slide", "mm", "way"),
             ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
         ]
         return summary_table("Stimulus", [*verdict_rows(summary), *rows, *loop_rows(summary)])
@@ -197,13 +191,33 @@ class StimulusExperiment(Experiment):
         draw_stimulus(record, summary, path, form)
 
 
-def _of_joints(names: list[str], error_deg: NDArray[np.float64], farthest_deg: NDArray[np.float64]) -> Summary:
-    """How the driven joints followed, by joint."""
-    return {
-        "joints": names,
-        "joint_error_rms_deg": [finite(float(one)) for one in error_deg],
-        "joint_error_largest_deg": finite(float(farthest_deg.max())),
-    }
+def _of_joints(
+    names: list[str], slides: Sequence[str], error: NDArray[np.float64], farthest: NDArray[np.float64]
+) -> Summary:
+    """How the driven joints followed: those that turn [deg], and those that slide [mm]; nothing without any."""
+    found: Summary = {}
+    for words, one, unit, group in (
+        ("joints", "joint", "deg", [place for place, name in enumerate(names) if name not in slides]),
+        ("slides", "slide", "mm", [place for place, name in enumerate(names) if name in slides]),
+    ):
+        if group:
+            found |= {
+                words: [names[place] for place in group],
+                f"{one}_error_rms_{unit}": [finite(float(error[place])) for place in group],
+                f"{one}_error_largest_{unit}": finite(float(farthest[group].max())),
+            }
+    return found
+
+
+def _rows_of(summary: Summary, one: str, unit: str, what: str) -> list[tuple[str, Any]]:
+    """The driven joints that turn, or those that slide; none without any."""
+    if not summary.get(f"{one}s"):
+        return []
+    return [
+        (f"driven {one}s: largest {what} set less measured", quantity(summary[f"{one}_error_largest_{unit}"], unit, 2)),
+        ("root mean square of each", quantity(summary[f"{one}_error_rms_{unit}"], unit, 2)),
+        (f"{one}s, in this order", ", ".join(name.replace("_", " ") for name in summary[f"{one}s"])),
+    ]
 
 
 def _valves(section: StimulusConfig, cylinders: Sequence[str]) -> list[ValveSet]:

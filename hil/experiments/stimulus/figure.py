@@ -34,19 +34,21 @@ def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, fo
     layout, section, to_mmps = (
         Layout.from_json(str(record.meta["layout"])),
         config.stimulus,
-        1e3 * config.wheel_radius_m,
+        1e3 * np.array(config.wheel_radii_m),
     )
     figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
     speeds, errors, slips, last = grid.ravel()
-    to_deg = 180.0 / np.pi
-    angles = {"servo_angle_rad": to_deg, "set_servo_angle_rad": to_deg} if layout.servos else {}
-    lines = over_time(
-        record.tick,
-        {"state": 1.0, "wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps, "slip": 1.0, "speed_mps": 1e3}
-        | angles,
-    )
+    scales: dict[str, Any] = {
+        "state": 1.0,
+        "slip": 1.0,
+        "speed_mps": 1e3,
+        "wheel_speed_radps": to_mmps,
+        "set_speed_radps": to_mmps,
+    }
+    angles = {"servo_angle_rad": 1.0, "set_servo_angle_rad": 1.0} if layout.servos else {}
+    lines = over_time(record.tick, {**scales, **angles})
     t_state, states = lines["state"][0]
     began_s = float(t_state[np.asarray(states) == _PLAY][:1].sum())
     for wheel in wheels_in_order(layout):
@@ -73,16 +75,18 @@ def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, fo
         last.set_yticks(np.arange(len(powered)) + 0.4, [name.replace("_", " ") for name in powered])
         dress_panel(last, form, "Valves powered, as in the table", "")
     elif angles:
+        shown = [1e3 if name in layout.slides else np.degrees(1.0) for name in layout.servos]
         for joint, name in enumerate(layout.servos):
-            plot_line(
-                last, form, *lines["servo_angle_rad"][joint], color=f"C{joint % 10}", label=name.replace("_", " ")
-            )
+            t_s, at = lines["servo_angle_rad"][joint]
+            plot_line(last, form, t_s, shown[joint] * at, color=f"C{joint % 10}", label=name.replace("_", " "))
         for joint in range(len(layout.servos)):
-            plot_line(
-                last, form, *lines["set_servo_angle_rad"][joint], color="black", ls="--", label=None if joint else "set"
-            )
+            t_s, at = lines["set_servo_angle_rad"][joint]
+            plot_line(last, form, t_s, shown[joint] * at, color="black", ls="--", label=None if joint else "set")
         last.legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
-        dress_panel(last, form, "Driven joints: measured and set", "[deg]")
+        units = " or ".join(
+            f"[{unit}]" for unit in sorted({"mm" if n in layout.slides else "deg" for n in layout.servos})
+        )
+        dress_panel(last, form, "Driven joints: measured and set", units)
     else:
         plot_line(last, form, *lines["speed_mps"][0], color="black")
         dress_panel(last, form, "Forward speed of the rover, twin", "[mm/s]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from hil.experiments.summary_table import loop_rows, quantity, summary_table, ve
 from hil.experiments.walk.judgement import (
     LEAST_WAY_M,
     Places,
+    joint_torques,
     measured_from,
     parts_summary,
     slides,
@@ -114,6 +115,7 @@ class WalkExperiment(Experiment):
             "length_s": line.seconds if line else None,
             **dict.fromkeys(("played_s", "advance_m", "advance_wanted_m", "advance_true_m", "slide_m"), None),
             **dict.fromkeys(("slide_by_wheel_m", "slide_true_by_wheel_m", "servo_error_deg", "energy_J"), None),
+            **dict.fromkeys(("servo_error_by_joint_deg", "servo_torque_by_joint_Nm", "at_limit_by_joint_s"), None),
             "parts": [],
         }
         blocks = [block[block["state"] == WALK] for block in in_blocks(run.ticks)]
@@ -121,7 +123,7 @@ class WalkExperiment(Experiment):
             found |= self._judged(line, blocks, run.ground_truth.motion)
         reasons = self.reasons(run.cycle.safety, run.beside)
         if self.done:
-            reasons += self._own_reasons(found)
+            reasons += self.own_reasons(found)
         return {**found, "accepted": self.done and not reasons, "reasons": reasons}
 
     def _judged(self, line: Timeline, blocks: list[Any], motion: Any) -> Summary:
@@ -131,10 +133,12 @@ class WalkExperiment(Experiment):
         each: dict[str, Places] = {"twin": twin_places(measured)}
         if motion is not None and len(motion) > 1:
             each["true"] = true_places(measured, motion, began_s)
-        parts = parts_summary(line, [step.motion for step in config.walk.steps], measured, each)
+        parts = parts_summary(geometry, line, [step.motion for step in config.walk.steps], measured, each)
         slid = {name: slides(geometry, measured, places, line) for name, places in each.items()}
         sample = np.clip(np.round(measured.t_s / STEP_S).astype(int), 0, len(line.part) - 1)
-        error = np.degrees(np.abs(line.angles[sample] - measured.angles))
+        error = np.degrees(np.abs(line.angles[sample] - measured.angles)).max(axis=0)
+        limits = np.array([joint.torque_limit_Nm for joint in config.driven_joints])
+        torques, at_limit_s = joint_torques(blocks, limits, config.loop.rate_hz)
         return {
             "played_s": float(measured.t_s[-1]),
             "advance_m": _ahead(parts, "twin"),
@@ -143,12 +147,15 @@ class WalkExperiment(Experiment):
             "slide_m": _largest(slid["twin"]),
             "slide_by_wheel_m": [finite(float(one)) for one in slid["twin"]],
             "slide_true_by_wheel_m": [finite(float(one)) for one in slid["true"]] if "true" in slid else None,
-            "servo_error_deg": finite(float(error.max())) if error.size else None,
+            "servo_error_deg": _largest(error),
+            "servo_error_by_joint_deg": [finite(float(one)) for one in error],
+            "servo_torque_by_joint_Nm": [finite(float(one)) for one in torques],
+            "at_limit_by_joint_s": [finite(float(one)) for one in at_limit_s],
             "energy_J": _electrical_J(blocks, config.loop.rate_hz),
             "parts": parts,
         }
 
-    def _own_reasons(self, found: Summary) -> list[str]:
+    def own_reasons(self, found: Summary) -> list[str]:
         """Why a run that went through would not be accepted."""
         section, reasons = self.config.walk, []
         wanted, got, slid = found["advance_wanted_m"], found["advance_m"], found["slide_m"]
@@ -160,6 +167,14 @@ class WalkExperiment(Experiment):
             reasons.append(
                 f"a standing wheel slid by {slid:.4f} m, allowed: {section.most_slide_m:g} m (walk.most_slide_m)"
             )
+        joint, off_deg = _joint_of_largest(found, "servo_error_by_joint_deg")
+        if off_deg > section.most_servo_error_deg:
+            allowed = f"{section.most_servo_error_deg:g} deg (walk.most_servo_error_deg)"
+            reasons.append(f"{joint} was {off_deg:.2f} deg from its set angle, allowed: {allowed}")
+        joint, limited_s = _joint_of_largest(found, "at_limit_by_joint_s")
+        if limited_s > section.most_at_limit_s:
+            allowed = f"{section.most_at_limit_s:g} s (walk.most_at_limit_s)"
+            reasons.append(f"{joint} took the torque limit of its servo for {limited_s:.2f} s, allowed: {allowed}")
         return reasons
 
     @classmethod
@@ -179,13 +194,19 @@ class WalkExperiment(Experiment):
             found = quantity(summary["slide_true_by_wheel_m"], "mm", 1, 1e3)
             rows.append(("slide of standing wheels, simulated rig", found))
         rows += [
-            ("joints, angle set less measured, largest", quantity(summary.get("servo_error_deg"), "deg", 2)),
+            ("joints, angle set less measured, largest", _largest_of(summary, "servo_error_by_joint_deg", "deg", 2)),
+            ("joints, torque of the motion, twin, largest", _largest_of(summary, "servo_torque_by_joint_Nm", "N m", 1)),
             ("electrical energy of the drives", quantity(summary.get("energy_J"), "J", 0)),
             ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
         ]
         for number, part in enumerate(summary.get("parts") or [], start=1):
             shown = [quantity(part.get(one), "", 3) for one in ("wanted", "twin", "true") if part.get(one)]
-            rows.append((f"{number}, {part['motion']}: ahead and to port in m, turn in degrees", "; ".join(shown)))
+            rows.append((f"{number}, {part['motion']}: ahead, to port (m), turn (deg), up (m)", "; ".join(shown)))
+            off = [part.get(f"path_error_{one}_m") for one in ("twin", "true") if part.get(one)]
+            if off:
+                rows.append(
+                    (f"{number}, {part['motion']}: distance from the path, largest", quantity(off, "mm", 1, 1e3))
+                )
         return summary_table("Walk", [*verdict_rows(summary), *rows, *loop_rows(summary)])
 
     @classmethod
@@ -204,6 +225,21 @@ def _words(section: WalkConfig) -> list[str]:
         else step.motion.replace("_", " ")
         for step in section.steps
     ]
+
+
+def _joint_of_largest(summary: Mapping[str, Any], key: str) -> tuple[str, float]:
+    """The driven joint with the largest of the values of a key, in words, and that value; none: empty, 0."""
+    values = [one or 0.0 for one in summary.get(key) or []]
+    if not values:
+        return "", 0.0
+    largest = max(values)
+    return summary["joints"][values.index(largest)].replace("_", " "), largest
+
+
+def _largest_of(summary: Mapping[str, Any], key: str, unit: str, digits: int) -> str:
+    """The same for people."""
+    joint, largest = _joint_of_largest(summary, key)
+    return f"{quantity(largest, unit, digits)}, {joint}" if joint else "-"
 
 
 def _ahead(parts: list[Summary], source: str) -> float | None:

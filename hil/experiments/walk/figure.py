@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from hil.config import Config
 from hil.config.load import parse_config
 from hil.control.motions.timeline import STEP_S
-from hil.experiments.drawing import COLOURS, dress_panel, over_time, plot_line, wheel_style, wheels_in_order
+from hil.experiments.drawing import COLOURS, FloatArray, dress_panel, over_time, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import quantity
 from hil.experiments.walk.programme import walk_timeline
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 
-_SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
+Lines = dict[str, list[tuple[FloatArray, FloatArray]]]
+_SCREEN_IN, _PRINT_MM = (12.0, 12.0), (300.0, 175.0)
+# Without driven joints three panels are left.
+_FEWER_IN, _FEWER_MM = (12.0, 8.0), (160.0, 120.0)
 _WALK = 2
 
 
 def plot_walk(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) -> Figure:
-    """Draw joint angles, speeds of the drives, place and wheel loads over time; grey: where a motion ends.
+    """Draw joints, speeds of the drives, place and wheel loads over time; grey: where a motion ends.
 
     Args:
         record: of the run.
@@ -32,21 +38,27 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) 
     """
     config = parse_config(str(record.meta["config"]), "/meta/config")
     layout = Layout.from_json(str(record.meta["layout"]))
-    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
-    FigureCanvasAgg(figure)
-    grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
-    angles, drives, places, loads = grid.ravel()
-    degrees = float(np.degrees(1.0))
-    servos = {"set_servo_angle_rad": degrees, "servo_angle_rad": degrees} if layout.servos else {}
-    lines = over_time(
-        record.tick, {"state": 1.0, "wheel_speed_radps": 1.0, "pose": 1.0, "normal_force_N": 1.0, **servos}
+    driven = bool(layout.servos)
+    figure = Figure(
+        form.size_in(_SCREEN_IN if driven else _FEWER_IN, _PRINT_MM if driven else _FEWER_MM), layout="constrained"
     )
+    FigureCanvasAgg(figure)
+    count = 6 if driven else 3
+    grid = figure.subplots(-(-count // form.columns), form.columns, sharex=True, squeeze=False).ravel().tolist()
+    panels = grid[:count]
+    for empty in grid[count:]:
+        empty.set_axis_off()
+    drives, places, loads = panels[-3:]
+    fields = {"state": 1.0, "wheel_speed_radps": 1.0, "pose": 1.0, "normal_force_N": 1.0}
+    names = record.tick.dtype.names or ()
+    degrees = float(np.degrees(1.0))
+    of_joints = {"set_servo_angle_rad": degrees, "servo_angle_rad": degrees, "servo_torque_Nm": 1.0}
+    fields |= {name: scale for name, scale in of_joints.items() if driven and name in names}
+    lines = over_time(record.tick, fields)
     t_state, states = lines["state"][0]
     began_s = float(t_state[np.asarray(states) == _WALK][:1].sum())
-    for place, joint in enumerate(layout.servos if servos else ()):
-        style = _joint_style(layout, joint)
-        plot_line(angles, form, *lines["servo_angle_rad"][place], **style, label=joint.replace("_", " "))
-        plot_line(angles, form, *lines["set_servo_angle_rad"][place], color="black", ls=":", lw=0.8)
+    if driven:
+        _draw_joints(panels[:3], lines, layout, config, form)
     for wheel in wheels_in_order(layout):
         style = wheel_style(layout, wheel)
         plot_line(
@@ -57,21 +69,21 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) 
         t_s, values = lines["pose"][element]
         start = float(np.interp(began_s, t_s, values))
         plot_line(places, form, t_s, values - start, color=colour, label=f"{name}, twin")
-    timeline = walk_timeline(config, config.walk)
-    t_s = began_s + STEP_S * np.arange(len(timeline.part))
-    plot_line(places, form, t_s, timeline.path[:, 0], color="black", ls=":", label="as the motions say")
-    plot_line(places, form, t_s, timeline.path[:, 1], color="black", ls=":")
-    dress_panel(angles, form, "Angles of the driven joints: measured, and set (dotted)", "[deg]")
+    with suppress(ValueError):  # motions that the rover cannot make: the run was not armed
+        timeline = walk_timeline(config, config.walk)
+        t_s = began_s + STEP_S * np.arange(len(timeline.part))
+        plot_line(places, form, t_s, timeline.path[:, 0], color="black", ls=":", label="as the motions say")
+        plot_line(places, form, t_s, timeline.path[:, 1], color="black", ls=":")
     dress_panel(drives, form, "Speed of the drives", "[rad/s]")
     dress_panel(places, form, "Place of the rover in the world, since the begin", "[m]")
     dress_panel(loads, form, "Normal forces of the ground, twin", "[N]")
-    for axes in (angles, drives, places):
-        axes.margins(y=0.25)  # room for the legend
-        axes.legend(fontsize=form.font(7.5), ncols=2, frameon=False, handlelength=3.0, loc="upper left")
-    for axes in grid.ravel():
+    for axes in (drives, places):
+        _legend(axes, form, 2)
+    for axes in panels:
         for part in summary.get("parts") or []:
             axes.axvline(began_s + part["to_s"], color="#bbbbbb", lw=form.line(0.8))
-    for axes in grid[1][2 - form.columns :]:
+    for axes in panels[-form.columns :]:
+        axes.tick_params(labelbottom=True)
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
     verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
     title = f"Walk, advance {quantity(summary.get('advance_m'), 'm', 3)}: {verdict}"
@@ -80,9 +92,35 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) 
     return figure
 
 
+def _draw_joints(panels: Sequence[Axes], lines: Lines, layout: Layout, config: Config, form: FigureForm) -> None:
+    """Angles measured beside those set, their difference, and torques within the servos' limits."""
+    angles, errors, torques = panels
+    limit_Nm = max(joint.torque_limit_Nm for joint in config.driven_joints)
+    for place, joint in enumerate(layout.servos):
+        style = _joint_style(layout, joint)
+        t_s, measured = lines["servo_angle_rad"][place]
+        set_s, asked = lines["set_servo_angle_rad"][place]
+        plot_line(angles, form, t_s, measured, **style, label=joint.replace("_", " "))
+        plot_line(angles, form, set_s, asked, color="black", ls=":", lw=0.8)
+        plot_line(errors, form, t_s, np.interp(t_s, set_s, asked) - measured, **style)
+        if "servo_torque_Nm" in lines:
+            plot_line(torques, form, *lines["servo_torque_Nm"][place], **style)
+    for end in (-limit_Nm, limit_Nm):
+        torques.axhline(end, color="black", ls=":", lw=form.line(0.8))
+    dress_panel(angles, form, "Angles of the driven joints: measured, and set (dotted)", "[deg]")
+    dress_panel(errors, form, "Angle set less angle measured", "[deg]")
+    dress_panel(torques, form, "Torques that the joints' motions take, twin; limit of the servos (dotted)", "[N m]")
+    _legend(angles, form, 2 if len(layout.servos) <= len(layout.wheels) else 3)
+
+
+def _legend(axes: Axes, form: FigureForm, columns: int) -> None:
+    axes.margins(y=0.25 if columns == 2 else 0.35)  # room for the legend
+    axes.legend(fontsize=form.font(7.5), ncols=columns, frameon=False, handlelength=3.0, loc="upper left")
+
+
 def _joint_style(layout: Layout, joint: str) -> dict[str, Any]:
-    """As the wheel that the joint's name begins with; one of no wheel is grey."""
+    """As the wheel that the joint's name begins with, a steering joint paler; one of no wheel is grey."""
     for wheel, name in enumerate(layout.wheels):
         if joint.startswith(name):
-            return wheel_style(layout, wheel)
+            return wheel_style(layout, wheel) | ({"alpha": 0.3} if joint.endswith("steering") else {})
     return {"color": "#777777"}

@@ -1,4 +1,4 @@
-"""How a programme went: where the rover is after each of its parts, and how far wheels slid that should stand.
+"""How a programme went: where the rover went in each of its parts, and how far wheels slid that should stand.
 
 A wheel slides by the way of its centre less what it rolled: along its heading R times its turning over the ground,
 which is that of its drive, its leg and the body; across it, nothing. The way is that of the pose, of the rover twin or
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from hil.control.motions.geometry import Floats, Geometry
@@ -69,6 +70,20 @@ def measured_from(ticks: Sequence[NDArray[Any]], rate_hz: float) -> Measured:
     )
 
 
+def joint_torques(ticks: Sequence[NDArray[Any]], limits: Floats, rate_hz: float) -> tuple[Floats, Floats]:
+    """Torques that the motions of the driven joints took, by the rover twin.
+
+    Returns:
+        Largest torque (driven,) [N m], and how long it was at least the limit of the servo [s]; two empty arrays: no
+        joint is driven, or the record has no torques.
+    """
+    name = "servo_torque_Nm"
+    if not limits.size or name not in (ticks[0].dtype.names or ()):
+        return np.zeros(0), np.zeros(0)
+    torque = np.concatenate([np.abs(block[name]).reshape(len(block), -1) for block in ticks])
+    return torque.max(axis=0), (torque >= limits).sum(axis=0) / rate_hz
+
+
 def twin_places(measured: Measured) -> Places:
     """The rover twin's."""
     quaternion = measured.pose[:, 3:]
@@ -84,12 +99,39 @@ def true_places(measured: Measured, motion: Floats, began_s: float) -> Places:
     return Places(place, Rotation.from_euler("ZYX", turns))
 
 
-def moved(places: Places, first: int, last: int) -> tuple[float, float, float]:
-    """Way ahead and to port [m] in the base frame of the first sample, and turn to port [rad], to the last one."""
+def moved(places: Places, first: int, last: int) -> tuple[float, float, float, float]:
+    """Way ahead, to port and up [m] in the base frame of the first sample, and turn to port [rad], to the last one."""
     begin = places.turn[first]
-    ahead, left, _ = begin.inv().apply(places.place[last] - places.place[first])
+    ahead, left, up = begin.inv().apply(places.place[last] - places.place[first])
     yaw = float((begin.inv() * places.turn[last]).as_euler("ZYX")[0])
-    return float(ahead), float(left), yaw
+    return float(ahead), float(left), float(up), yaw
+
+
+def wanted_places(geometry: Geometry, timeline: Timeline) -> Places:
+    """Where the base is as the motions say: its height as far as the legs lift it, in the mean over the wheels."""
+    path = timeline.path
+    height = -geometry.frames(timeline.angles).centre[:, :, 2].mean(axis=1)
+    return Places(np.column_stack([path[:, :2], height - height[0]]), Rotation.from_euler("z", path[:, 2:]))
+
+
+def path_errors(wanted: Places, places: Places, at: NDArray[np.int64]) -> tuple[float, float]:
+    """How far the rover was from a path in the plane; both begin at one place with one heading.
+
+    Args:
+        wanted: as the motions say.
+        places: of the rover.
+        at: (n,) sample of `wanted` at the time of each of its places.
+
+    Returns:
+        Largest distance from the path, and from where the motions say that the rover is at that moment [m].
+    """
+    ways = [
+        one.turn[first].inv().apply(one.place - one.place[first])[:, :2]
+        for one, first in ((wanted, int(at[0])), (places, 0))
+    ]
+    line, found = ways[0][at[0] : at[-1] + 1], ways[1]
+    nearest = np.asarray(cKDTree(line).query(found)[0])
+    return float(nearest.max()), float(np.hypot(*(found - ways[0][at]).T).max())
 
 
 def slides(geometry: Geometry, measured: Measured, places: Places, timeline: Timeline) -> Floats:
@@ -138,12 +180,10 @@ def _stretches(standing: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def parts_summary(
-    timeline: Timeline, motions: Sequence[str], measured: Measured, each: dict[str, Places]
+    geometry: Geometry, timeline: Timeline, motions: Sequence[str], measured: Measured, each: dict[str, Places]
 ) -> list[Summary]:
     """Of each part: the motion, and how the rover moved: as it follows from the motion, and by each source of poses."""
-    path = timeline.path
-    turn = Rotation.from_euler("z", path[:, 2:])
-    wanted = Places(np.column_stack([path[:, :2], np.zeros(len(path))]), turn)
+    wanted = wanted_places(geometry, timeline)
     result = []
     for part, motion in enumerate(motions, start=1):
         inside = np.flatnonzero(timeline.part == part)
@@ -157,10 +197,16 @@ def parts_summary(
         for name, places in each.items():
             done = measured.t_s[-1] >= times[1] - 2.0 * STEP_S
             found[name] = _numbers(moved(places, int(ends[0]), int(ends[1]))) if done else None
+            found[f"path_error_{name}_m"] = found[f"position_error_{name}_m"] = None
+            if done:
+                went = slice(int(ends[0]), int(ends[1]) + 1)
+                at = np.clip(np.round(measured.t_s[went] / STEP_S).astype(int), first, last)
+                errors = path_errors(wanted, Places(places.place[went], places.turn[went]), at)
+                found[f"path_error_{name}_m"], found[f"position_error_{name}_m"] = map(finite, errors)
         result.append(found)
     return result
 
 
-def _numbers(values: tuple[float, float, float]) -> list[float | None]:
-    ahead, left, yaw = values
-    return [finite(ahead), finite(left), finite(float(np.degrees(yaw)))]
+def _numbers(values: tuple[float, float, float, float]) -> list[float | None]:
+    ahead, left, up, yaw = values
+    return [finite(ahead), finite(left), finite(float(np.degrees(yaw))), finite(up)]

@@ -45,6 +45,7 @@ def walk_timeline(config: Config, section: WalkConfig) -> Timeline:
         joint_rate=OF_SERVOS * min((one.rate_radps for one in servos), default=math.inf),
         joint_acceleration=OF_SERVOS * min((one.acceleration_radps2 for one in servos), default=math.inf),
         wheel_acceleration=OF_ACCELERATION * config.limits.wheel_acceleration_radps2,
+        wheel_speed=config.limits.wheel_speed_radps,
     )
     programme = Programme(geometry, pace, start_angles(config))
     for number, step in enumerate(section.steps):
@@ -111,24 +112,25 @@ def programme_checks(config: Config, timeline: Timeline) -> Sequence[Check]:
     for place, servo in enumerate(servos):
         name = servo.name.replace("_", " ")
         low, high = (
-            math.degrees(float(one)) for one in (timeline.angles[:, place].min(), timeline.angles[:, place].max())
+            servo.shown(float(one)) for one in (timeline.angles[:, place].min(), timeline.angles[:, place].max())
         )
-        least, most = math.degrees(servo.low_rad), math.degrees(servo.high_rad)
+        least, most, unit = servo.shown(servo.low_rad), servo.shown(servo.high_rad), servo.unit
+        si = "m" if servo.slides else "rad"
         checks += [
             Check(
                 f"angle of {name}",
                 least - 1e-6 <= low and high <= most + 1e-6,
-                f"{low:.1f} to {high:.1f} deg",
-                f"{least:g} to {most:g} deg (range_deg of servos.joints)",
+                f"{low:.1f} to {high:.1f} {unit}",
+                f"{least:g} to {most:g} {unit} (range_{unit} of servos.{servo.section})",
                 "smaller angles in walk, or a wider range if the rover allows it",
             ),
-            _below(f"speed of {name}", rate[:, place], servo.rate_radps, "rad/s", "rate_degps of its servo"),
+            _below(f"speed of {name}", rate[:, place], servo.rate_radps, f"{si}/s", f"rate_{unit}ps of its servo"),
             _below(
                 f"acceleration of {name}",
                 acceleration[:, place],
                 servo.acceleration_radps2,
-                "rad/s^2",
-                "acceleration_degps2 of its servo",
+                f"{si}/s^2",
+                f"acceleration_{unit}ps2 of its servo",
             ),
         ]
     return [check for check in checks if not check.ok] or [_whole(timeline)]

@@ -36,6 +36,7 @@ class InstantJoints:
     def __init__(self) -> None:
         self.angle = [0.0] * len(NAMES)
         self.rate = [0.0] * len(NAMES)
+        self.current = [0.0] * len(NAMES)
         self.held: list[float | None] = [None] * len(NAMES)
 
     def angle_rad(self, joint: int) -> float:
@@ -43,6 +44,9 @@ class InstantJoints:
 
     def speed_radps(self, joint: int) -> float:
         return self.rate[joint]
+
+    def current_A(self, joint: int) -> float:
+        return self.current[joint]
 
     def hold(self, joint: int, angle_rad: float) -> None:
         self.angle[joint] = self.held[joint] = angle_rad

@@ -48,6 +48,18 @@ def test_the_joints_go_to_the_angles_commanded_and_tell_those_measured(rig, run,
     assert sample.stopped_ns == -1
 
 
+def test_currents_have_the_sign_of_the_torque_at_the_joint_whichever_way_the_encoder_counts(
+    tmp_path, line_time, run, until
+):
+    rig = ServoRig(tmp_path, line_time, sign=-1)
+    rig.joints.current = [1.5, -2.25, 0.5]
+    servos = run(rig.servos(slow_hz=10.0))
+    sample = until(servos, lambda sample: math.isfinite(sum(sample.current_A)) and any(sample.current_A))
+    assert sample.current_A == pytest.approx((1.5, -2.25, 0.5), abs=0.01)
+    servos.write(cut(3))
+    assert until(servos, lambda sample: not any(sample.current_A)).stopped_ns > 0
+
+
 def test_a_move_is_command_67_byte_by_byte_and_66_or_65_where_one_channel_is_used(rig, run):
     servos = run(rig.servos(), 0.25, -0.5, 0.25)
     speed, acceleration = servos._joints[0].profile

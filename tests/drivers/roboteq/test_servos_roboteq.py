@@ -83,6 +83,13 @@ def test_the_joints_go_to_the_angles_commanded_and_tell_those_measured(rig, run,
     assert rig.joints.held == pytest.approx([0.3, -0.1, 0.6], abs=1e-4)
 
 
+def test_currents_have_the_sign_of_the_torque_at_the_joint(rig, run, until):
+    rig.joints.current = [1.5, -2.2, 0.5]  # the second encoder counts the other way round
+    servos = run(rig.servos())
+    sample = until(servos, lambda sample: math.isfinite(sum(sample.current_A)) and any(sample.current_A))
+    assert sample.current_A == pytest.approx((1.5, -2.2, 0.5), abs=0.06)
+
+
 def test_moves_are_lines_of_positions_with_the_sign_of_the_encoder(rig, run):
     run(rig.servos(), 0.25, 0.5, 0.0)
     per_rad = SHAFT * GEAR / math.tau
@@ -211,3 +218,20 @@ def test_an_absolute_encoder_and_counts_without_whole_pulses_are_refused_by_name
         rig.servos((msgspec.structs.replace(first, absolute=True), *others))
     with pytest.raises(ValueError, match="counts_per_turn of left_arm: 4095, allowed: a multiple of 4"):
         rig.servos((msgspec.structs.replace(first, counts_per_turn=4095.0 * GEAR), *others))
+
+
+def test_on_a_slow_line_each_round_still_sets_and_reads_every_controller(rig, run, until):
+    servos = run(rig.servos())
+    for line in rig.lines:
+        line.inject_fault(LineFault("delayed", count=10**6, ms=15.0))  # a round of three takes longer than its period
+    until(servos, lambda sample: True)  # its round has begun before
+    for recorder in rig.recorders:
+        recorder.received.clear()
+    for _ in range(12):
+        began_ns = rig.time.now_ns
+        sample = until(servos, lambda sample: True)
+        assert began_ns < sample.t_ns <= rig.time.now_ns
+    for port in range(len(rig.lines)):
+        sent = rig.sent(port)
+        assert 11 <= sent.count(b"!P 2") <= 13
+        assert 11 <= sent.count(b"?C") <= 13

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import stat
 import sys
@@ -14,7 +15,8 @@ from hil.analysis.dataset import UnverifiedRunError
 from hil.analysis.film.files import FilmError
 from hil.analysis.film.make import Wanted, render
 from hil.analysis.film.moments import HITTING, filmed
-from hil.analysis.film.skeleton import Skeleton, foot_of
+from hil.analysis.film.outlines import rim_outline
+from hil.analysis.film.skeleton import Placed, Skeleton, foot_of
 from hil.analysis.film.view import View, make_figure
 from hil.app.run import run_experiment
 from hil.config import load_config
@@ -187,3 +189,43 @@ def test_on_a_slope_every_wheel_stands_on_the_drawn_ground(tmp_path):
     view.draw(moment)
     assert view._normal == pytest.approx(normal)
     assert figure is axes.figure
+
+
+def test_a_rover_that_turns_stays_in_the_picture_and_no_label_is_cut_at_its_edge(recorded):
+    run = filmed(recorded("good"), None, None)
+    rows = run.rows.copy()
+    yaw = np.linspace(0.0, math.pi, len(rows))
+    rows["pose"] = np.column_stack([np.zeros((len(rows), 5)), np.sin(yaw / 2), np.cos(yaw / 2)])
+    turning = dataclasses.replace(run, rows=rows, plate=None)
+    times_s = rows["t_ns"] * 1e-9
+    for which, up in (("top", 1), ("side", 2)):
+        figure, (axes,) = make_figure(1)
+        view = View(axes, turning, which)
+        for t_s in np.linspace(times_s[0], times_s[-1], 5):
+            moment = turning.at(t_s)
+            view.draw(moment)
+            centres = np.array([moment.placed.origin[wheel] for wheel in run.skeleton.wheels])
+            for centre, (low, high) in ((centres[:, 0], axes.get_xlim()), (centres[:, up], axes.get_ylim())):
+                assert low + 0.9 * run.radius_m < centre.min()
+                assert centre.max() < high - 0.9 * run.radius_m
+        figure.draw_without_rendering()
+        shown = [label.get_window_extent() for label in axes.texts if label.get_text()]
+        assert shown
+        assert all(axes.bbox.x0 <= one.x0 and one.x1 <= axes.bbox.x1 for one in shown)
+
+
+@pytest.mark.parametrize(
+    ("steer_deg", "wide_m"), [(0.0, 0.35), (90.0, 0.2), (30.0, 0.35 * math.cos(math.pi / 6) + 0.1)]
+)
+def test_a_steered_wheel_is_drawn_as_a_cylinder_that_points_that_way(steer_deg, wide_m):
+    tree = RcpParameters().tree()
+    wheel = dataclasses.replace(tree.wheels[0], width=0.2)
+    angle = math.radians(steer_deg)
+    axes = np.array([[math.cos(angle), -math.sin(angle), 0.0], [math.sin(angle), math.cos(angle), 0.0], [0, 0, 1]])
+    placed = Placed({wheel.body: np.array([1.0, 2.0, 0.175])}, {wheel.body: axes})
+    side = rim_outline(wheel, 0.175, placed, side=True)
+    assert np.ptp(side, axis=0) == pytest.approx([wide_m, 0.35], abs=1e-9)
+    assert 0.5 * (side.min(axis=0) + side.max(axis=0)) == pytest.approx([1.0, 0.175])
+    above = rim_outline(wheel, 0.175, placed, side=False)
+    across = 0.35 * math.sin(angle) + 0.2 * math.cos(angle)
+    assert np.ptp(above, axis=0) == pytest.approx([wide_m, across], abs=1e-9)

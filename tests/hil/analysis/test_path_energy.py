@@ -21,7 +21,7 @@ def test_a_metre_up_costs_at_least_its_height_more_than_friction_and_level_drivi
     rover = rig.make_rover()
     mass = sum(body.mass for body in rover.tree.bodies)
     mount = rover.tree.wheels[0]
-    wheel = rig.ground.wheel(mount)
+    wheel = rig.ground.wheel_of(mount)
     load = mass * 9.81 / 4.0
     # level: the slip at which pull is zero under a quarter of the weight, by a search on a grid
     slips = np.linspace(0.0, 0.6, 601)

@@ -15,6 +15,7 @@ from hil.messages.operator_input import (
     Campaign,
     ClearFault,
     Jog,
+    JogJoint,
     LeaseChange,
     RefusedCommands,
     Start,
@@ -81,7 +82,10 @@ def test_nothing_runs_that_nobody_has_armed(rig):
     assert list(rig.folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", [Arm(), Jog(("all",), 0.02, 1.0), Valve("left", "extend", 1.0)])
+@pytest.mark.parametrize(
+    "command",
+    [Arm(), Jog(("all",), 0.02, 1.0), JogJoint("front_left_walking", 5.0, 2.0, 1.0), Valve("left", "extend", 1.0)],
+)
 def test_nothing_moves_for_a_command_while_no_client_holds_the_lease(operated, command):
     rig = operated("sim_impact", *DRIVE)
     rig.until(state="idle")
@@ -127,6 +131,7 @@ def test_a_jog_ends_when_it_is_stopped_or_the_console_is_lost_whatever_the_confi
         (Jog(("fifth_wheel",), 0.02, 1.0), "fifth_wheel"),
         (Jog(("all",), 0.02, 60.0), "jog.seconds"),
         (Valve("middle", "extend", 1.0), "middle_extend"),
+        (JogJoint("front_left_walking", 5.0, 2.0, 1.0), "no joint is driven"),
         (Campaign("start"), "start hil operate with --plan PLAN"),
         (ClearFault(18), "fault 18 is not latched"),
         (Start(), "no run is armed; arm first"),

@@ -15,7 +15,8 @@ from hil.cli import run
 pytestmark = pytest.mark.slow
 
 OURS = {"substep", "tick_10", "substep_juno", "substep_juno_exact", "substep_scan", "call_overhead"}
-OURS |= {"wheel_exact", "wheel_flexible", "wheel_xu", "wheel_split_quadrature", "substep_xu"}
+OURS |= {"wheel_exact", "wheel_flexible", "wheel_crowned", "wheel_xu", "wheel_split_quadrature", "substep_xu"}
+OURS |= {"substep_mixed_wheels", "soil_update"}
 PEERS = {"mujoco_step_plane", "mujoco_step_free", "pinocchio_aba"}
 
 
@@ -39,6 +40,7 @@ def test_the_json_has_the_contracts_shape_and_names(tmp_path, capsys):
         assert rows[name]["ratio"] == pytest.approx(rows[name]["p50"] / rows["mujoco_step_plane"]["p50"])
     assert rows["wheel_exact"]["ratio_to"] == "wheel_split_quadrature"
     assert rows["wheel_flexible"]["ratio_to"] == "wheel_exact"
+    assert rows["wheel_crowned"]["ratio_to"] == "wheel_exact"
     assert rows["substep_scan"]["ratio_to"] == "substep_juno"
     assert rows["substep_juno_exact"]["ratio_to"] == "substep_juno"
     assert rows["substep_xu"]["ratio_to"] == "substep_scan"

@@ -21,6 +21,7 @@ from hil.messages.operator_input import (
     Custom,
     EStop,
     Jog,
+    JogJoint,
     Mode,
     SetLoads,
     SetPoint,
@@ -45,6 +46,8 @@ NEED_A_CONSOLE = {
     "arm": Arm(),
     "start": Start(),
     "jog --speed 0.05 --for 1 --wheel front_left --wheel rear_left": Jog(("front_left", "rear_left"), 0.05, 1.0),
+    "jog --joint mast --angle -5 --for 1": JogJoint("mast", -5.0, 5.0, 1.0),
+    "jog --joint mast --angle 3 --rate 2 --for 1": JogJoint("mast", 3.0, 2.0, 1.0),
     "valve left extend --for 0.5": Valve("left", "extend", 0.5),
     "campaign start --operator anna": Campaign("start", "anna"),
 }

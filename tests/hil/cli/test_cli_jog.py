@@ -70,6 +70,9 @@ def test_json_prints_the_summary_and_nothing_else(capsys):
         (["jog", "sim_impact", "--wheel", "all", "--speed", "0.5", "--for", "1"], "jog.speed_mps: found 0.5 m/s"),
         (["jog", "sim_impact", "--wheel", "all", "--speed", "0.02", "--for", "11"], "jog.seconds: found 11.0"),
         (["jog", "sim_impact", "--speed", "0.02", "--for", "1"], "jog.wheels: found none"),
+        (["jog", "sim_impact", "--wheel", "all", "--for", "1"], "give --speed with --wheel, or --angle with --joint"),
+        (["jog", "sim_impact", "--joint", "mast", "--for", "1"], "--joint needs --angle"),
+        (["jog", "sim_impact", "--joint", "mast", "--angle", "5", "--for", "1"], "no joint is driven"),
         (["valve", "sim_impact", "left", "sideways", "--for", "1"], "1 problem\n  jog.valve: found left_sideways"),
     ],
 )

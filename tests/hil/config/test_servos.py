@@ -65,7 +65,7 @@ def test_steering_is_driven_wheel_by_wheel_and_the_rest_of_it_stays_locked():
 @pytest.mark.parametrize(
     ("servos", "overrides", "said"),
     [
-        ("{joints: {}}", [], "servos.joints: found an empty section"),
+        ("{joints: {}}", [], "servos: found no joint; allowed: joints or slides"),
         ("{joints: {elbow: {}}}", [], "servos.joints: found elbow; allowed: joints of rover.type rcp"),
         ("{joints: {drive: {}}}", [], "servos.joints: found of a wheel, drive"),
         ("{joints: {front_left_drive: {}}}", [], "servos.joints: found of a wheel, front_left_drive"),

@@ -39,7 +39,8 @@ def allocator(joints=THREE, limits=None, reach_Nm=58.0):
 def steady(by_traction=None, traction_share=(1 / 6,) * 6):
     """What a steady drive would say; without tractions that follow the loads."""
     nothing = np.zeros((6, len(STATICS.joint_names)))
-    return SteadyLoads(nothing if by_traction is None else by_traction, tuple(traction_share))
+    shares = tuple(traction_share), np.zeros(0), np.zeros((6, 0))
+    return SteadyLoads(nothing if by_traction is None else by_traction, *shares)
 
 
 def allocate(one, goal, torque_Nm=None, joints=THREE):

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from hil.config import load_config
-from hil.control.loop_margins import loop_margins
+from hil.config.rig import Rig
+from hil.config.schema.follow import TorqueLoop
+from hil.control.following_torque import TorquePid
+from hil.control.loop_margins import TorqueLine, loop_margins, torque_margins
 from hil.control.outer_loop import OuterLoop
 from hil.experiments.follow.experiment import LEAST_GAIN, LEAST_PHASE_DEG, delay_s, margins_at
 
@@ -64,7 +67,7 @@ def test_the_loop_over_time_is_stable_up_to_its_delay_margin_and_not_beyond(gain
 )
 def test_the_shipped_gains_have_the_margins_of_the_page(delay_ms, rate_hz, phase_deg, gain):
     config = load_config("sim_follow", [f"motion.delay_ms={delay_ms}", f"motion.rate_hz={rate_hz}"])
-    margins = margins_at(config, delay_s(config))
+    margins = margins_at(Rig(config), delay_s(config))
     assert margins.phase_deg == pytest.approx(phase_deg, abs=0.5)
     assert margins.gain == pytest.approx(gain, rel=0.03)
     assert margins.phase_deg > LEAST_PHASE_DEG
@@ -73,4 +76,40 @@ def test_the_shipped_gains_have_the_margins_of_the_page(delay_ms, rate_hz, phase
 
 def test_half_a_second_is_too_much_for_the_shipped_gains():
     slow = load_config("sim_follow", ["motion.delay_ms=500", "motion.stale_ms=2000"])
-    assert margins_at(slow, delay_s(slow)).phase_deg < LEAST_PHASE_DEG
+    assert margins_at(Rig(slow), delay_s(slow)).phase_deg < LEAST_PHASE_DEG
+
+
+def test_margins_of_a_proportional_loop_on_the_torque_of_an_inertia_are_those_of_the_closed_form():
+    line = TorqueLine(inertia=2.0, slope=300.0, speed_delay_s=0.0, lag_s=0.0, delay_s=0.02)
+    found = torque_margins(40.0, 0.0, 0.0, 0.02, line)
+    crossover = 40.0 / 2.0  # |P / (J w)| = 1
+    assert found.crossover_radps == pytest.approx(crossover, rel=5e-3)
+    assert found.phase_deg == pytest.approx(90.0 - math.degrees(0.02 * crossover), abs=0.2)
+    assert found.gain == pytest.approx(math.pi / 2.0 / 0.02 / crossover, rel=5e-3)
+
+
+def swing_on_torque(gains, line, seconds=12.0, period_s=0.001):
+    """As `swing`: the controller itself on an inertia whose motor is made up for with a late speed."""
+    loop = TorquePid(gains, period_s)
+    late = deque([0.01] * max(round(line.delay_s / period_s), 1))
+    own = deque([0.01] * max(round(line.speed_delay_s / period_s), 1))
+    speed, seen, deviations = 0.01, 0.01, []
+    for _ in range(round(seconds / period_s)):
+        torque = loop.step(0.0, late.popleft(), -math.inf, math.inf)
+        speed += period_s * (torque + line.slope * (own.popleft() - speed)) / line.inertia
+        seen += period_s / (line.lag_s + period_s) * (speed - seen)
+        late.append(seen)
+        own.append(speed)
+        deviations.append(abs(speed))
+    fifth = len(deviations) // 5
+    return max(deviations[-fifth:]) / max(deviations[fifth : 2 * fifth])
+
+
+def test_the_loop_on_torque_over_time_is_stable_up_to_its_delay_margin_and_not_beyond():
+    gains = TorqueLoop(gain=30.0, integral_gain=15.0, derivative_gain=2.0, limit_Nm=1e4)
+    line = TorqueLine(inertia=13.0, slope=500.0, speed_delay_s=0.001, lag_s=0.1, delay_s=0.106)
+    margin_s = torque_margins(30.0, 15.0, 2.0, gains.filter_s, line).delay_s
+    assert 0.2 < margin_s < 0.6
+    stable, unstable = (line._replace(delay_s=line.delay_s + share * margin_s) for share in (0.9, 1.1))
+    assert swing_on_torque(gains, stable) < 0.9
+    assert swing_on_torque(gains, unstable) > 1.1

@@ -15,7 +15,7 @@ ZERO = (0.0,) * 6
 
 def settled(slip, ticks=3, **goal):
     """The slip that is made up for after some ticks as long as the smoothing."""
-    controller = WheelSpeed(RADIUS_M, SMOOTHING_S)
+    controller = WheelSpeed((RADIUS_M,) * 6, SMOOTHING_S)
     prediction = Prediction(ZERO, ZERO, slip, 0.0, 0.0, math.inf, True)
     for _ in range(ticks):
         speeds = controller.control(Goal(2, False, SPEED_MPS, **goal), None, None, prediction).speed_radps
@@ -48,7 +48,7 @@ def test_wheels_that_push_on_the_obstacle_are_not_made_faster_for_their_slip():
 
 
 def test_slip_is_smoothed_over_its_time():
-    controller = WheelSpeed(RADIUS_M, 0.25 * SMOOTHING_S)
+    controller = WheelSpeed((RADIUS_M,) * 6, 0.25 * SMOOTHING_S)
     prediction = Prediction(ZERO, ZERO, (0.4,) * 6, 0.0, 0.0, math.inf, True)
     goal = Goal(2, False, SPEED_MPS)
     slips = [1.0 - 0.5 / controller.control(goal, None, None, prediction).speed_radps[0] for _ in range(2)]
@@ -57,5 +57,5 @@ def test_slip_is_smoothed_over_its_time():
 
 def test_a_cut_has_no_speeds():
     prediction = Prediction(ZERO, ZERO, ZERO, 0.0, 0.0, math.inf, True)
-    found = WheelSpeed(RADIUS_M, SMOOTHING_S).control(Goal(2, True, SPEED_MPS), None, None, prediction)
+    found = WheelSpeed((RADIUS_M,) * 6, SMOOTHING_S).control(Goal(2, True, SPEED_MPS), None, None, prediction)
     assert (found.cut, found.speed_radps) == (True, ())

@@ -68,7 +68,7 @@ class Drive:
 
 
 def drive(name: str, *settings: str) -> Drive:
-    exact = EXACT_CELL if name in ("sim_drawbar", "sim_follow", "sim_wheel_bed") else ()
+    exact = EXACT_CELL if name in ("sim_drawbar", "sim_follow", "sim_soil_estimate", "sim_wheel_bed") else ()
     config = load_config(name, [*IN_LOCKSTEP, *EXACT, *exact, *settings])
     rig, sink = build_simulated_rig(Rig(config)), MemorySink(config.layout)
     cycle = build_cycle(Rig(config), simulated_rig_io(config.layout, rig), sink, None)

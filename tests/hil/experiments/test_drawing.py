@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from hil.experiments.drawing import decimated, over_time
+from hil.experiments.drawing import decimated, dress_panel, over_time
+from hil.experiments.figure_form import FigureForm
 
 KIND = np.dtype([("tick", "<i8"), ("t_ns", "<i8"), ("slip", "<f8", (3,)), ("speed_mps", "<f8")])
 
@@ -24,3 +26,13 @@ def test_lines_of_blocks_are_those_of_all_ticks(small_blocks, count, block):
         for line, values in zip(lines[field], elements, strict=True):
             for found, expected in zip(line, decimated(t_s, values), strict=True):
                 np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("swing", "wide"), [(1e-7, 7.0), (10.0, 20.0)])
+def test_a_panel_of_a_value_that_stays_shows_its_digits_and_not_those_of_its_noise(swing, wide):
+    axes = Figure().subplots()
+    axes.plot([0.0, 1.0, 2.0], [70.0 - swing, 70.0 + swing, 70.0])
+    dress_panel(axes, FigureForm(), "Loads", "[N]")
+    low, high = axes.get_ylim()
+    assert low < 70.0 < high
+    assert high - low == pytest.approx(wide, rel=0.11)

@@ -252,7 +252,7 @@ def test_the_run_up_makes_up_for_the_slip_that_the_twin_predicts():
 
 def test_slip_compensation_smooths_the_mean_slip():
     """omega = v / (R (1 - s)), s a first-order filter of the wheels' mean."""
-    wheels, filtered = WheelSpeed(RADIUS, 1e-3), 0.0
+    wheels, filtered = WheelSpeed((RADIUS,) * 6, 1e-3), 0.0
     for i in range(500):
         slips = tuple(0.05 * (wheel + 1) * math.sin(0.02 * i) ** 2 for wheel in range(6))
         filtered += (sum(slips) / 6.0 - filtered) * 1e-3 / SMOOTHING_S
@@ -262,7 +262,7 @@ def test_slip_compensation_smooths_the_mean_slip():
 
 @pytest.mark.parametrize(("slip", "counted"), [(1.0, LARGEST_SLIP), (5.0, LARGEST_SLIP), (-0.5, 0.0)])
 def test_slip_that_no_wheel_speed_could_make_up_for_is_capped(slip, counted):
-    wheels = WheelSpeed(RADIUS, 1e-3)
+    wheels = WheelSpeed((RADIUS,) * 6, 1e-3)
     for _ in range(3000):
         found = speeds(wheels, *(slip,) * 6)
     assert found == pytest.approx((SPEED / (RADIUS * (1.0 - counted)),) * 6, rel=1e-6)

@@ -2,8 +2,10 @@
 
 import itertools
 import json
+import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from hil.config import ConfigError, load_config
@@ -121,7 +123,60 @@ def test_a_speed_over_the_limit_or_none_is_refused(speed):
 def test_the_largest_speed_is_allowed_either_way():
     limit = CONFIG.limits.wheel_speed_radps * CONFIG.rover.wheel_radius_m
     jog, wheels = turn(["front_left"], -limit, 10.0).jog, CONFIG.layout.wheels
-    assert wheel_speeds(jog, CONFIG.rover.wheel_radius_m, wheels)[0] == pytest.approx(-1.0)
+    assert wheel_speeds(jog, CONFIG.wheel_radii_m, wheels)[0] == pytest.approx(-1.0)
+
+
+def swing(joint="front_left_walking", angle_deg=5.0, *more):
+    asked = ["jog.wheels=[]", f"jog.joint={joint}", f"jog.angle_deg={angle_deg}", *more]
+    driven = "servos={joints: {walking: {range_deg: [-30, 10], rate_degps: 8}}}"
+    return load_config("sim_impact", ["experiment=jog", driven, *asked])
+
+
+def angles_of(config, ms, start_deg):
+    """Angles asked for in each tick [deg], with all joints measured where they stand."""
+    jog, goals = make(config), []
+    measured = SimpleNamespace(angle_rad=tuple(math.radians(start_deg) for _ in config.driven_joints))
+    for now in range(1, ms + 1):
+        estimate = SimpleNamespace(zeroed=now >= 10, impact_ns=None)
+        drives = SimpleNamespace(acknowledged_ns=0)
+        samples = SimpleNamespace(t_ns=now * MS, operator=(), drives=drives, servos=measured)
+        goals.append(jog.decide(samples, estimate, None, False))
+    return goals
+
+
+def test_one_joint_turns_from_where_it_is_at_its_rate_and_the_others_stay():
+    goals = angles_of(swing("middle_left_walking", -4.0, "jog.rate_degps=4", "jog.seconds=2"), 3000, 1.0)
+    assert all(goal.cut and not any(map(any, goal.valves)) for goal in goals)
+    turning = np.degrees([goal.joint_angle_rad for goal in goals if goal.joint_angle_rad])
+    assert len(turning) == 2000
+    place = load_config("sim_impact", ["servos={joints: {walking: {}}}"]).layout.servos.index("middle_left_walking")
+    assert np.delete(turning, place, axis=1) == pytest.approx(1.0)
+    assert np.diff(turning[:, place]).min() == pytest.approx(-4.0e-3)
+    assert turning[0, place] == pytest.approx(1.0)
+    assert turning[-1, place] == pytest.approx(-4.0)
+    assert goals[-1].joint_angle_rad == ()  # and holds
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (lambda: swing(angle_deg=10.001), r"jog\.angle_deg: found 10\.001 deg; allowed: -30 to 10 deg"),
+        (lambda: swing(angle_deg=-30.001), r"jog\.angle_deg: found -30\.001 deg; allowed: -30 to 10 deg"),
+        (lambda: swing("front_left_walking", 5.0, "jog.rate_degps=8.01"), r"jog\.rate_degps: .*: up to 8 deg/s"),
+        (lambda: swing("left_rocker"), r"jog\.joint: found left_rocker; allowed: one of front_left_walking"),
+        (lambda: swing("front_left_walking", 5.0, "jog.wheels=[all]"), r"jog\.wheels: .*: none with jog\.joint"),
+        (lambda: swing("front_left_walking", 5.0, "jog.valve=left_extend"), r"jog\.valve: .*: none with jog\.joint"),
+        (lambda: swing("front_left_walking", 5.0, "servos=null"), r"jog\.joint: .* no joint is driven; servos\.joints"),
+    ],
+)
+def test_a_joint_that_is_locked_or_asked_beyond_its_limits_is_refused(config, said):
+    with pytest.raises(ConfigError, match=said):
+        config()
+
+
+def test_the_ends_of_a_range_and_its_rate_are_allowed():
+    for angle_deg in (-30, 10):
+        assert swing("front_left_walking", angle_deg, "jog.rate_degps=8").jog.angle_deg == angle_deg
 
 
 def test_all_that_cannot_be_is_said_at_once():

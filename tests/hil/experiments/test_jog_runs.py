@@ -54,6 +54,19 @@ def test_the_valve_asked_for_fills_its_chamber_and_no_other(tmp_path):
     assert list(reached.values()) == pytest.approx([0.0] * 3, abs=0.1)
 
 
+def test_the_joint_asked_for_turns_within_the_limits_and_no_other(tmp_path):
+    asked = ["jog.wheels=[]", "jog.joint=front_left_walking", "jog.angle_deg=-3", "jog.seconds=1"]
+    outcome = run(tmp_path / "run", asked, "servos={joints: {walking: {}}}")
+    assert outcome.exit_code == 0
+    reached = outcome.summary["angle_reached_deg"]
+    assert reached.pop("front_left_walking") == pytest.approx(-3.0, abs=0.3)
+    assert list(reached.values()) == pytest.approx([0.0] * 5, abs=0.3)
+    tick = read_trial(tmp_path / "run", trusted=True).tick
+    assert tick["clamped"][-1] == 0
+    assert (tick["cut"] == 1).all()
+    assert replay(tmp_path / "run").differences == []
+
+
 def test_arming_that_is_refused_ends_with_status_three_and_moves_nothing(tmp_path):
     outcome = run(tmp_path / "run", turn(0.05, 1.0), "limits.noise_V=1e-6")
     assert outcome.exit_code == 3
@@ -101,6 +114,6 @@ def test_what_was_not_measured_is_not_made_up():
     ticks["pressure_Pa"] = np.nan
     ticks["wheel_speed_radps"][5:, 2] = 2.0
     ticks["wheel_speed_radps"][7, 4] = np.nan
-    moved = what_moved(ticks, LAYOUT, 0.1)
+    moved = what_moved(ticks, LAYOUT, (0.1,) * len(LAYOUT.wheels))
     assert set(moved["pressure_reached_kPa"].values()) == {None}
     assert list(moved["speed_reached_mps"].values()) == [0.0, 0.0, 0.2, 0.0, None, 0.0]

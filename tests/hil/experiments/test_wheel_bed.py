@@ -140,6 +140,7 @@ def test_a_sinkage_test_of_a_wheel_that_has_rolled_is_refused(tmp_path):
         (("ground.kind=rigid",), "ground.kind"),
         (("wheel.variant=xu", "soil.shear=oida"), "soil.shear"),
         (("soil.shear_residual=1",), "soil.shear_residual"),
+        (("soil.shear_residual=0.29",), "soil.shear_residual"),
         (("rover.single_wheel.carriage_height_m=0.05",), "carriage_height"),
         (("experiment=sinkage", "ground.kind=firm"), "ground.kind"),
     ],

@@ -25,6 +25,7 @@ from hil.messages.operator_input import (
     Custom,
     EStop,
     Jog,
+    JogJoint,
     LeaseChange,
     Mode,
     RefusedCommands,
@@ -44,7 +45,8 @@ from hil.simulator.build import build_simulated_rig
 COMMANDS = (
     Arm(), Start(), Stop("enough"), EStop("hand on the button"), ClearFault(18), SetPoint("speed_mps", 0.1),
     Mode("hold"), Custom("gait", "walk"), Jog(("front_left", "rear_right"), -0.05, 2.0), Valve("left", "extend", 1.0),
-    Campaign("start", "Ada"), Verdict("repeat", "the rover stood askew"),
+    JogJoint("middle_right_walking", -12.345, 2.5, 10.0), Campaign("start", "Ada"),
+    Verdict("repeat", "the rover stood askew"),
 )  # fmt: skip
 WRITER = """
 import sys

@@ -13,6 +13,7 @@ from hil.messages.operator_input import (
     Custom,
     EStop,
     Jog,
+    JogJoint,
     LeaseChange,
     Mode,
     RefusedCommands,
@@ -30,7 +31,8 @@ from hil.operator.command_messages import MOST_REQUEST_BYTES, Hello, Request, St
 MS = 1_000_000
 NEED_THE_LEASE = [
     Arm(), Start(), ClearFault(18), SetPoint("speed_mps", 0.1), Mode("hold"), SetLoads("uniform"),
-    Jog(("front_left",), 0.05, 1.0), Valve("left", "extend", 0.5), Campaign("start"), Verdict("keep"), Custom("gait"),
+    Jog(("front_left",), 0.05, 1.0), JogJoint("mast", 5.0, 2.0, 1.0), Valve("left", "extend", 0.5), Campaign("start"),
+    Verdict("keep"), Custom("gait"),
 ]  # fmt: skip
 
 

@@ -48,6 +48,13 @@ def test_a_joint_that_is_far_from_its_command_for_long_does_not_follow():
     assert words.startswith("rear_left_walking is at 4.1 deg, 4.1 deg from its command for 0.2 s")
 
 
+def test_a_joint_that_is_just_near_enough_follows_on_either_side():
+    for near, far in ((3.9, 4.1), (-3.9, -4.1)):
+        watch = Watch()
+        assert watch.see(0.0, math.radians(near), times=50) == []
+        assert watch.see(0.0, math.radians(far), times=21) == [Fault.JOINT_NOT_FOLLOWING]
+
+
 def test_one_that_comes_back_in_time_follows():
     watch, far = Watch(), math.radians(4.1)
     for _ in range(5):
@@ -62,6 +69,10 @@ def test_a_joint_beyond_its_range_is_a_fault_in_one_sample():
     assert watch.see(edge + math.radians(1.9), 0.0) == []
     assert watch.see(edge + math.radians(2.1), 0.0) == [Fault.JOINT_OUT_OF_RANGE]
     assert "-45.0 deg to 45.0 deg" in watch.found[0][3]
+    watch = Watch()
+    watch.command(-edge, 0.0)
+    assert watch.see(-edge - math.radians(1.9), 0.0) == []
+    assert watch.see(-edge - math.radians(2.1), 0.0) == [Fault.JOINT_OUT_OF_RANGE]
 
 
 def test_a_servo_that_is_cut_may_be_anywhere():

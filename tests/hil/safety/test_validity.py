@@ -9,7 +9,7 @@ from hil.config import load_config, shipped_configs
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
 from hil.estimation.twin import RoverTwin
-from hil.safety.validity import rest_checks, soil_sinkage_m, validity_checks
+from hil.safety.validity import rest_checks, rest_share, soil_sinkage_m, validity_checks
 from references import wheel_stresses
 
 SINKS = "sinkage at rest"
@@ -73,3 +73,16 @@ def test_a_rover_that_never_comes_to_rest_is_not_armed():
 def test_without_weight_nothing_is_asked():
     assert found("sim_impact", "ground.kind=none") == {}
     assert rest_checks(0.0, 0.0) == []
+
+
+def test_on_the_flank_of_a_scan_the_loads_may_miss_the_weight_by_what_slopes_make_of_it():
+    flank, before = (
+        rest_share(
+            Rig(load_config("sim_scan", [f"ground.scan.start_m=[{x}, 0]", "drive.steps=[{for_s: 1, speed_mps: 0}]"]))
+        )
+        for x in (1.5, 0.0)
+    )
+    assert 0.05 <= before < 0.07
+    assert 0.15 < flank < 0.6
+    assert [check.ok for share in (0.05, flank) for check in rest_checks(1480.0, 1400.0, share)] == [False, True]
+    assert rest_share(Rig(load_config("sim_impact"))) == 0.05

@@ -11,7 +11,7 @@ import pytest
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig, spread
 from models.impact import effective_kinetic_energy
-from models.plant import Plant, Spread
+from models.plant import Plant, Spread, WheelKind
 
 S = 1_000_000_000
 DRIVING = (0.4,) * 6
@@ -145,6 +145,6 @@ def test_firm_ground_strays_as_soil_does():
 
 def test_ruts_under_a_wheel_model_without_memory_are_refused():
     nominal = nominal_rig(load_config("sim_impact"))
-    wrong = replace(nominal, ground=replace(nominal.ground, ruts=True, wheel_variant="tire_1"))
-    with pytest.raises(ValueError, match=r"wheel_variant is 'tire_1', allowed with ruts: 'exact'"):
+    wrong = replace(nominal, ground=replace(nominal.ground, ruts=True, wheel=WheelKind("tire_1")))
+    with pytest.raises(ValueError, match=r"variants of the wheels are \['tire_1'\], allowed with ruts: 'exact'"):
         wrong.build()

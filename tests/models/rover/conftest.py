@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from models.rover import exomars, exomars_like, juno, parametric, rcp, rocker_bogie
+from models.rover import Body, TreeBuilder, exomars, exomars_like, juno, parametric, rcp, rocker_bogie
+from models.rover.assembly import LATERAL, VERTICAL, on_side
 from models.rover.rover import Rover
-from models.rover.tree import Coupling
+from models.rover.ties import Coupling
 
 # the same as in the description, but written here again: dependent joint -> (sources, offset)
 DIFFERENTIAL = {"right_rocker": ({"left_rocker": -1.0}, 0.0)}
@@ -29,6 +30,42 @@ def geared_exomars() -> Rover:
     return Rover(type(tree)(tree.name, tree.bodies, tree.joints, tree.wheels, tuple(couplings)))
 
 
+STRUTS = {"right_strut": ({"left_strut": -0.7}, 0.02)}
+
+
+def sliding() -> Rover:
+    """Joints that slide: before and behind joints that turn, along slanted axes, coupled, and locked at a way."""
+    builder = TreeBuilder("sliding", Body("main_body", 20.0, (0.05, 0.01, 0.4), (0.9, 1.1, 1.3)))
+    builder.add_body(
+        "main_body", "deck_lift", VERTICAL, "deck", 8.0, (0.3, 0.4, 0.6), (0.1, 0.0, 0.5), stop=0.1, slides=True
+    )
+    builder.add_body(
+        "deck", "mast_turn", (0.6, 0.0, 0.8), "mast", 2.0, (0.05, 0.06, 0.02), (0.2, 0.0, 0.6), (0.2, 0.1, 0.9)
+    )
+    builder.add_body(
+        "mast",
+        "boom_slide",
+        (0.0, 0.6, -0.8),
+        "boom",
+        1.0,
+        (0.02, 0.03, 0.02),
+        (0.2, 0.3, 0.9),
+        locked_at=0.15,
+        slides=True,
+    )
+    for side in ("left", "right"):
+        hinge, leg = on_side((0.0, 0.3, 0.3), side), on_side((0.4, 0.4, 0.3), side)
+        builder.add_body("main_body", f"{side}_rocker", LATERAL, f"{side}_rocker", 3.0, (0.1, 0.2, 0.2), hinge)
+        slanted = on_side((0.36, 0.48, 0.8), side)
+        builder.add_body(
+            f"{side}_rocker", f"{side}_strut", slanted, f"{side}_leg", 1.5, (0.02, 0.03, 0.02), leg,
+            on_side((0.4, 0.45, 0.2), side), slides=True,
+        )  # fmt: skip
+        for wheel, carrier, ahead in ((f"front_{side}", f"{side}_leg", 0.4), (f"rear_{side}", f"{side}_rocker", -0.4)):
+            builder.wheel(wheel, carrier, 1.6, 0.12, 0.1, on_side((ahead, 0.5, 0.12), side))
+    return Rover(builder.tree([Coupling(name, tuple(s.items()), offset) for name, (s, offset) in STRUTS.items()]))
+
+
 FREE = {"walking": None, "steering": None}
 ROVERS = {
     "rcp": (lambda: rcp(added_mass=22.7), {}),
@@ -41,6 +78,7 @@ ROVERS = {
     "rocker_bogie": (rocker_bogie, DIFFERENTIAL),
     "rocker_bogie steering": (lambda: rocker_bogie(locks={"steering": None}), DIFFERENTIAL),
     "exomars geared": (geared_exomars, GEARED),
+    "sliding": (sliding, STRUTS),
     "juno": (juno, DIFFERENTIAL | CHAINS),
     "juno tilted": (lambda: juno(tilt_angle=0.2), DIFFERENTIAL | CHAINS),
     "juno of the thesis": (lambda: juno(chains=False, locks={"spin": None}), DIFFERENTIAL),
@@ -80,3 +118,8 @@ class Case:
 @pytest.fixture(scope="session", params=list(ROVERS))
 def case(request) -> Case:
     return Case(request.param)
+
+
+@pytest.fixture(scope="session")
+def sliding_rover() -> Rover:
+    return ROVERS["sliding"][0]()

@@ -15,7 +15,8 @@ from models.rover import rcp, rocker_bogie
 from models.rover.dynamics import fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import factorise, half_solve, solve
 from models.rover.rover import Rover
-from models.rover.tree import Body, Coupling, Joint, Tree
+from models.rover.ties import Coupling
+from models.rover.tree import Body, Joint, Tree
 from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.wheel import RigidWheel, Soil
 

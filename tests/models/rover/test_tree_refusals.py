@@ -9,7 +9,8 @@ import pytest
 
 from models.rover import RcpParameters, rocker_bogie
 from models.rover.rover import Rover
-from models.rover.tree import Body, Coupling, Joint, Tree, WheelMount
+from models.rover.ties import Coupling
+from models.rover.tree import Body, Joint, Tree, WheelMount
 
 ORIGIN = (0.0, 0.0, 0.0)
 GOOD_TREE = RcpParameters().tree()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from models.terrain import make_height_map
-from models.terrain.least_cost import MOVES, Traverse, least_cost, standing, way_along
+from models.terrain.least_cost import MOVES, Traverse, least_cost, least_cost_on_grid, standing, way_along
 
 WHEELS = np.array([[0.1, 0.1], [0.1, -0.1], [-0.1, 0.1], [-0.1, -0.1]])
 
@@ -26,38 +26,64 @@ def rough(seed=2, high=0.06):
     return make_height_map(high * random.standard_normal((11, 10)), -1.0, -1.0, 0.4)
 
 
-def cheapest(relief, rover, spacing, start, goal):
-    """The cost of the cheapest of all ways, by relaxing every edge again and again."""
+def cheapest(relief, rover, spacing, start, goal, heading=None):
+    """The cost of the cheapest of all ways, by relaxing every edge again and again; a state is a node and a move."""
     low_x, high_x, low_y, high_y = relief.extent
     nodes = list(
         itertools.product(range(int((high_x - low_x) / spacing) + 1), range(int((high_y - low_y) / spacing) + 1))
     )
     place = {node: (low_x + spacing * node[0], low_y + spacing * node[1]) for node in nodes}
-
-    def edge(one, other):
-        return way_along(relief, rover, np.array([place[one], place[other]]), step=10.0).cost
-
-    edges = {
-        (one, (one[0] + i, one[1] + j)): edge(one, (one[0] + i, one[1] + j))
-        for one in nodes
-        for i, j in MOVES
-        if (one[0] + i, one[1] + j) in place
-    }
     near = {name: min(nodes, key=lambda n: math.dist(place[n], at)) for name, at in (("start", start), ("goal", goal))}
-    cost = dict.fromkeys(nodes, math.inf) | {near["start"]: 0.0}
-    for _ in nodes:
-        for (one, other), by in edges.items():
-            cost[other] = min(cost[other], cost[one] + by)
-    return cost[near["goal"]]
+
+    def turned(one, other):
+        across, along = one[0] * other[1] - one[1] * other[0], one[0] * other[0] + one[1] * other[1]
+        return rover.turn * abs(math.atan2(across, along))
+
+    edges = [
+        (one, move, way_along(relief, rover, np.array([place[one], place[other]]), step=10.0).cost)
+        for one in nodes
+        for move in MOVES
+        if (other := (one[0] + move[0], one[1] + move[1])) in place
+    ]
+    cost = {(node, move): math.inf for node in nodes for move in MOVES}
+    ahead = None if heading is None else (math.cos(heading), math.sin(heading))
+    turns = {(one, other): turned(one, other) for one in MOVES for other in MOVES}
+    changed = True
+    while changed:
+        changed = False
+        for one, move, by in edges:
+            begin = min(cost[one, before] + turns[before, move] for before in MOVES)
+            if one == near["start"]:
+                begin = min(begin, 0.0 if ahead is None else turned(ahead, move))
+            state = ((one[0] + move[0], one[1] + move[1]), move)
+            if begin + by < cost[state] - 1e-12:
+                cost[state], changed = begin + by, True
+    return min(cost[near["goal"], move] for move in MOVES)
 
 
-def test_no_way_of_a_small_grid_is_cheaper():
-    for seed in (2, 3, 4):
-        relief = rough(seed)
-        start, goal = (-0.2, -0.2), (2.2, 1.8)
-        found = least_cost(relief, ROVER, start, goal, spacing=0.5)
-        assert found.cost == pytest.approx(cheapest(relief, ROVER, 0.5, start, goal), rel=1e-12)
-        assert way_along(relief, ROVER, found.places, step=10.0).cost == pytest.approx(found.cost, rel=1e-12)
+@pytest.mark.parametrize(("turn", "heading"), [(0.0, None), (30.0, None), (80.0, 2.0)])
+def test_no_way_of_a_small_grid_is_cheaper(turn, heading):
+    relief, rover = rough(3), ROVER._replace(turn=turn)
+    start, goal = (-0.2, -0.2), (2.2, 1.8)
+    found = least_cost_on_grid(relief, rover, start, goal, spacing=0.5, heading=heading)
+    assert found.cost == pytest.approx(cheapest(relief, rover, 0.5, start, goal, heading), rel=1e-12)
+    again = way_along(relief, rover, found.places, step=10.0, heading=heading)
+    assert again.cost == pytest.approx(found.cost, rel=1e-12)
+    whole = way_along(relief, rover, found.places, heading=heading).cost  # in steps that begin at its nodes
+    assert least_cost(relief, rover, start, goal, spacing=0.5, heading=heading).cost <= 1.001 * whole
+
+
+def test_a_turn_costs_its_angle_and_a_rover_that_turns_dearly_has_fewer_corners():
+    flat = make_height_map(np.zeros((30, 30)), -1.0, -1.0, 0.1)
+    places, rover = np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0)]), ROVER._replace(turn=7.0)
+    assert way_along(flat, rover, places).cost == pytest.approx(200.0 + 7.0 * math.pi / 2.0)
+    assert way_along(flat, rover, places, heading=math.pi).cost == pytest.approx(200.0 + 7.0 * 1.5 * math.pi)
+    found = least_cost(flat, rover, (-0.5, 0.0), (1.3, 0.4), heading=0.0)
+    assert len(found.places) == 2  # the corners of the grid's ways are gone
+    assert found.cost == pytest.approx(100.0 * math.hypot(1.8, 0.4) + 7.0 * math.atan2(0.4, 1.8))
+    relief = rough(4)
+    free, dear = (least_cost(relief, ROVER._replace(turn=turn), (-0.2, -0.2), (2.0, 1.6)) for turn in (0.0, 300.0))
+    assert len(dear.places) < len(free.places)
 
 
 def test_on_level_ground_the_way_is_straight_and_costs_its_length():

@@ -10,17 +10,30 @@ from scipy.spatial.transform import Rotation
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
-from models.validity import DEPTH, LIFTED, LOADS, ROTATION, SINKAGE, SPEED, STOPPED, TILT, TRAVEL, VALIDITIES, WITHIN
+from models.validity import (
+    DEPTH,
+    LIFTED,
+    LOADS,
+    ROTATION,
+    SINKAGE,
+    SLID,
+    SPEED,
+    STOPPED,
+    TILT,
+    TRAVEL,
+    VALIDITIES,
+    WITHIN,
+)
 from models.vehicle.invariants import check_invariants, make_invariants
 
 TICK_S = 0.001
 
 
 class Moving:
-    """A Juno that moves at 0.05 m/s, of which a test changes what it likes."""
+    """A Juno, or the rover of another config, that moves at 0.05 m/s, of which a test changes what it likes."""
 
-    def __init__(self, *overrides: str) -> None:
-        self.rover, self.vehicle, self.state = nominal_rig(load_config("sim_juno", overrides)).build()
+    def __init__(self, *overrides: str, config: str = "sim_juno") -> None:
+        self.rover, self.vehicle, self.state = nominal_rig(load_config(config, overrides)).build()
         self.invariants = make_invariants(self.rover, self.vehicle)
         self.state.v[0] = 0.05
         self.state.v[5 + self.rover.chain.wheel_body] = 0.05 / self.rover.chain.wheel_radius
@@ -123,6 +136,18 @@ def test_a_joint_at_its_stop_is_outside(juno, side):
     juno.state.q[stops.speed[0] + 1] = end + side * 1e-3
     left_for(juno, STOPPED)
     assert juno.invariants.found[1] == pytest.approx(math.degrees(1e-3))
+
+
+@pytest.mark.slow
+def test_a_joint_that_slid_to_its_stop_is_outside():
+    lift = Moving(config="sim_lift")
+    stops = lift.vehicle.stops
+    (slide,) = np.flatnonzero(stops.slides)
+    lift.state.q[stops.speed[slide] + 1] = stops.high[slide] - 1e-4
+    assert lift.look(1.0) == WITHIN
+    lift.state.q[stops.speed[slide] + 1] = stops.high[slide] + 2e-3
+    left_for(lift, SLID)
+    assert lift.invariants.found[1] == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.6, -0.8, 0.0)])

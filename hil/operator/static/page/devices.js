@@ -2,16 +2,18 @@
 
 import { byId, digits, make, quantity, row, setAttributes, setText } from "./dom.js";
 import { drawEvery } from "./draw.js";
+import { jointSeries, startJoints } from "./joints.js";
 import { labelOf } from "./labels.js";
 import { startPneumatics } from "./pneumatics.js";
 
 const LONGEST_S = 10;
 const FIELDS = ["daq_age_ns", "load_age_ns", "drives_t_ns", "valves_t_ns", "power_t_ns", "valves", "pressure_Pa", "regulator_Pa",
-  "wheel_speed_radps", "set_speed_radps", "current_A", "supply_V", "clamped", "cut", "motion_t_ns", "imu_t_ns", "joints_t_ns"];
+  "wheel_speed_radps", "set_speed_radps", "current_A", "supply_V", "clamped", "cut", "motion_t_ns", "imu_t_ns", "joints_t_ns", "servos_t_ns"];
 // By link: the series that tells its age, whether that is a time instead, the limit that is its longest age, and its name in telemetry.
 const LINKS = [
   ["force sensors", "daq_age_ns", false, "daq_age_ms", "daq"], ["wheel drives", "drives_t_ns", true, "drives_age_ms", "drives"],
   ["bogie valves", "valves_t_ns", true, "valves_age_ms", "valves"], ["load channels", "load_age_ns", false, "loads_age_ms", "loads"],
+  ["joint servos", "servos_t_ns", true, "servos_age_ms", "servos"],
   ["motor power", "power_t_ns", true, null, null],
   ["motion from outside", "motion_t_ns", true, "motion", "motion"], ["inertial unit", "imu_t_ns", true, "imu", "imu"],
   ["joint encoders", "joints_t_ns", true, "joints", "joints"],
@@ -19,11 +21,11 @@ const LINKS = [
 const VALUES = ["set_speed_radps", "wheel_speed_radps", "current_A", "supply_V", "clamped"];
 
 /** The series that are shown. */
-export const deviceSeries = (config) => config.series.map((one) => one.name).filter((name) => FIELDS.includes(name.split("/")[0]));
+export const deviceSeries = (config) => [...config.series.map((one) => one.name).filter((name) => FIELDS.includes(name.split("/")[0])), ...jointSeries(config)];
 
 export function startDevices(connection, config, newest) {
   startHolding(connection, config);
-  const shows = [startLinks(connection, config, newest), startPneumatics(config, newest), startValues(config, newest)];
+  const shows = [startLinks(connection, config, newest), startPneumatics(config, newest), startJoints(config, newest), startValues(config, newest)];
   drawEvery(2, function* () {
     for (const show of shows) yield* show();
   });

@@ -19,6 +19,7 @@ function inWords(field) {
 const QUESTIONS = [
   ["How hard was the impact?", ["force_sum_N", "force_N", "speed_mps"]],
   ["Does it drive as commanded?", ["speed_mps", "wheel_speed_radps", "set_speed_radps"]],
+  ["Do the joints follow?", ["set_servo_angle_rad", "servo_angle_rad", "servo_torque_Nm"]],
   ["How are the wheels loaded?", ["normal_force_N", "load_wanted_N", "wheel_load_N"]],
   ["Do the wheels slip or sink?", ["slip", "sinkage_m"]],
   ["What does the air do?", ["pressure_Pa", "pressure_wanted_Pa", "valves"]],

@@ -164,7 +164,11 @@ class Compared {
       ...["x, ahead", "y, to port", "z, up"].map((name, i) => [name, "m", 4, outside, () => base().place[i], () => of(POSE[i]), () => of(`pose_sd/${"xyz"[i]}`)]),
       ...["roll", "pitch"].map((name, i) => [`${name}, from gravity`, "deg", 2, levels, () => level(i), () => gravity()[i], () => deg(of(`pose_sd/${name}`))]),
       ["yaw", "deg", 2, outside, () => base().turns[2], yaw, () => deg(of("pose_sd/yaw"))],
-      ...joints.map((name) => [name.replaceAll("_", " "), "deg", 2, encoders, () => measuredJoint(config, of, name), () => deg(of(`joint_angle_rad/${name}`)), () => deg(of(`joint_angle_sd_rad/${name}`))]),
+      ...joints.map((name) => {
+        const slides = config.rover.joints.some((joint) => joint.name === name && joint.slides);
+        const shown = slides ? (way) => (typeof way === "number" ? 1e3 * way : null) : deg;
+        return [name.replaceAll("_", " "), slides ? "mm" : "deg", 2, encoders, () => measuredJoint(config, of, name), () => shown(of(`joint_angle_rad/${name}`)), () => shown(of(`joint_angle_sd_rad/${name}`))];
+      }),
       ...config.rover.wheels.map(({ name }) => [`slip, ${name.replaceAll("_", " ")}`, "%", 1, null, () => null, () => share(of(`slip/${name}`)), () => share(of(`slip_sd/${name}`))]),
     ].map(([name, unit, places, source, ...values]) => {
       const cells = values.map(() => make("td", {}, "-"));

@@ -106,15 +106,15 @@ export class Scene {
     return [mesh, new LineSegments(lines, new LineBasicMaterial({ color: colour("soft") }))];
   }
 
-  addRover({ wheels, bodies, joints, grousers }) {
+  addRover({ wheels, bodies, joints }) {
     this.bodies = bodies.map((body) => this.add(new BoxGeometry(...body.size_m), "orange", 0.75));
     this.legs = joints.map(() => this.add(new CylinderGeometry(LEG_M, LEG_M, 1, 10), "text"));
-    this.wheels = wheels.map((wheel) => this.addWheel(wheel, grousers));
+    this.wheels = wheels.map((wheel) => this.addWheel(wheel));
     this.arrows = wheels.map(() => this.addArrow("green"));
     this.force = this.addArrow("red");
   }
 
-  addWheel({ radius_m: r, width_m: width }, { count, height_m: height }) {
+  addWheel({ radius_m: r, width_m: width, grousers: { count, height_m: height } }) {
     const wheel = new Group();
     wheel.add(this.mesh(new CylinderGeometry(r - height, r - height, width, 40), "blue"));
     const spoke = this.mesh(new BoxGeometry(0.02, width * 1.04, r), "back");

@@ -55,8 +55,10 @@ export class Skeleton {
     for (const joint of this.rover.joints) {
       const carrier = placed.get(joint.parent);
       const wheel = this.wheelOf.get(joint.child);
-      const angle = wheel ? turn.get(wheel) ?? 0 : joint.locked_rad ?? angleOf(joint.name) ?? 0;
-      placed.set(joint.child, { at: plus(carrier.at, turned(carrier.axes, joint.origin_m)), axes: times(carrier.axes, about(joint.axis, angle)) });
+      const angle = wheel ? turn.get(wheel) ?? 0 : joint.locked_rad ?? angleOf(joint.name) ?? 0; // of a slide: its way [m]
+      const origin = joint.slides ? plus(joint.origin_m, joint.axis.map((part) => angle * part)) : joint.origin_m;
+      const axes = joint.slides ? carrier.axes : times(carrier.axes, about(joint.axis, angle));
+      placed.set(joint.child, { at: plus(carrier.at, turned(carrier.axes, origin)), axes });
     }
     return placed;
   }

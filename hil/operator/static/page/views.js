@@ -66,7 +66,7 @@ export class View {
   }
 
   addWheel(wheel) {
-    const [r, width, { count, height_m: height }] = [wheel.radius_m, wheel.width_m, this.config.rover.grousers];
+    const [r, width, { count, height_m: height }] = [wheel.radius_m, wheel.width_m, wheel.grousers];
     const group = this.add("g", {});
     if (this.which === "top") group.append(make("rect", { class: "wheel", x: -r, y: -width / 2, width: 2 * r, height: width }));
     else {

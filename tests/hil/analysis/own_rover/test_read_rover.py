@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hil
 from hil.analysis.own_rover.read import RoverFileError, read_rover
+from models.rover.mjcf import to_mjcf
 from models.rover.reduction import reduce
 
 pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
@@ -89,18 +91,18 @@ def test_an_mjcf_and_a_urdf_of_one_rover_are_the_same(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "a slide": (
-        '<joint name="left_rocker" axis',
-        '<joint name="left_rocker" type="slide" axis',
-        "prismatic joint left_rocker",
-    ),
     "a ball": ('axle" axis="0 0 1"', 'axle" type="ball"', "ball joint front_left_axle"),
     "two joints": (
         '<geom type="box" size="0.3',
         '<joint axis="1 0 0"/><geom type="box" size="0.3',
         "hinge and hinge joint",
     ),
-    "a closed loop": ("<equality>", '<equality><connect body1="left" body2="right" anchor="0 0 0"/>', "closes a loop"),
+    "a weld": ("<equality>", '<equality><weld body1="left" body2="right"/>', "is a weld or another"),
+    "a loop that nothing closes": (
+        "<equality>",
+        '<equality><connect body1="left" body2="right" anchor="0 0 0"/>',
+        "loops are closed by 0 joints",
+    ),
     "a gear that is not even": ("0 -1 0 0 0", "0 -1 0.5 0 0", "is not linear"),
     "a rail": ("<freejoint/>", '<joint type="slide" axis="1 0 0"/>', "slide joint to the world, allowed: a free joint"),
     "two rovers": (
@@ -140,3 +142,12 @@ def test_a_file_that_is_not_there_or_a_folder_is_refused_in_words(tmp_path: Path
         read_rover(tmp_path / "none.urdf")
     with pytest.raises(RoverFileError, match="no regular file"):
         read_rover(tmp_path)
+
+
+def test_a_slide_of_an_mjcf_is_the_prismatic_joint_of_a_urdf(tmp_path: Path) -> None:
+    urdf = read_rover(Path(hil.__path__[0]).parent / "rig_configs" / "rovers" / "lifting_deck.urdf").tree
+    mjcf = read_rover(written(tmp_path, to_mjcf(urdf))).tree
+    ours, theirs = ({joint.name: joint for joint in tree.joints}["deck_lift"] for tree in (mjcf, urdf))
+    assert ours == theirs
+    assert ours.slides
+    assert ours.stops == (-0.01, 0.15)

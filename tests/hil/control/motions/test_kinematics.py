@@ -16,7 +16,8 @@ from hil.control.motions.geometry import Geometry
 from hil.control.motions.rolling import rolling, twist_of_held
 from hil.control.motions.steering import steered
 from hil.control.motions.walking import body_height, wheel_lift
-from models.rover import ROVERS, ExomarsParameters, RcpParameters, RockerBogieParameters
+from models.rover import ROVERS, Body, ExomarsParameters, RcpParameters, RockerBogieParameters, TreeBuilder
+from models.rover.assembly import VERTICAL, on_side
 
 LEGS = tuple(name for name in RcpParameters.lockable() if name.endswith("walking"))
 STEERS = tuple(name for name in RcpParameters.lockable() if name.endswith("steering"))
@@ -149,6 +150,18 @@ def test_a_lower_body_stands_on_wheels_of_one_height_and_keeps_its_place_between
     assert rover.frames(back).centre[0, :, 2] == pytest.approx(before[:, 2])
 
 
+def test_a_body_on_legs_that_are_steered_comes_down_by_what_is_asked_and_up_again():
+    """The RCP's legs swing below their steers, so in planes that these turn."""
+    rover = Geometry(RcpParameters().tree(), (*LEGS, *STEERS))
+    steered_ = np.concatenate([np.zeros(6), np.radians([40.0, -30.0, 20.0, 60.0, -50.0, 10.0])])
+    angles = body_height(rover, steered_, -0.05)
+    centre, before = rover.frames(angles).centre[0], rover.frames(steered_).centre[0]
+    assert centre[:, 2] - before[:, 2] == pytest.approx(0.05)
+    back = body_height(rover, angles, 0.05)
+    assert rover.frames(back).centre[0, :, 2] == pytest.approx(before[:, 2])
+    assert back[6:].tolist() == steered_[6:].tolist()
+
+
 def test_a_lifted_wheel_is_higher_and_no_other_joint_moves():
     rover = Geometry(RcpParameters().tree(), LEGS)
     angles = wheel_lift(rover, rover.rest, "middle_left", 0.04)
@@ -177,6 +190,26 @@ def test_a_height_without_walking_joints_is_refused():
 def test_a_turn_about_a_steering_axis_is_refused():
     tree = RcpParameters().tree()
     rover = Geometry(tree, STEERS)
-    x, y, _ = rover.origin("front_left_steering", rover.rest)
+    (x, y, _), _ = rover.hinge("front_left_steering", rover.rest)
     with pytest.raises(ValueError, match="front_left: the rover would turn about a place"):
         steered(rover, rover.rest, (0.1 * (y - 0.001), -0.1 * (x - 0.001), 0.1))
+
+
+def test_a_wheel_on_a_joint_that_slides_is_where_its_way_puts_it_and_moves_along_its_axis():
+    builder = TreeBuilder("struts", Body("body", 10.0, (0.0, 0.0, 0.4), (1.0, 1.0, 1.0)))
+    for side in ("left", "right"):
+        hip, axle = on_side((0.3, 0.3, 0.4), side), on_side((0.3, 0.35, 0.1), side)
+        builder.add_body("body", f"{side}_steering", VERTICAL, f"{side}_post", 1.0, (0.1, 0.1, 0.1), hip)
+        builder.add_body(
+            f"{side}_post", f"{side}_strut", (0.6, 0.0, -0.8), f"{side}_leg", 1.0, (0.1, 0.1, 0.1), hip, slides=True
+        )
+        builder.wheel(f"front_{side}", f"{side}_leg", 1.0, 0.1, 0.05, axle)
+    rover = Geometry(builder.tree(), ("left_steering", "left_strut"))
+    assert rover.steering == ("left_steering", None)
+    quarter = 0.5 * math.pi
+    frames = rover.frames(np.array([[quarter, 0.05]]), np.array([[0.0, 0.2]]))
+    turn = Rotation.from_euler("z", quarter)
+    along = turn.apply((0.6, 0.0, -0.8))
+    place = (0.3, 0.3, 0.4) + turn.apply((0.0, 0.05, -0.3)) + 0.05 * along
+    assert np.allclose(frames[0][0, 0], place, atol=1e-12)
+    assert any(np.allclose(part[0, 0], 0.2 * along, atol=1e-12) for part in frames)

@@ -28,7 +28,7 @@ CONFIG: dict[str, Any] = {
         "base": "body",
         "wheels": [
             {"name": name, "body": name, "x_m": 0.4 - 0.4 * (i // 2), "y_m": 0.3 - 0.6 * (i % 2), "z_m": 0.14,
-             "radius_m": 0.14, "width_m": 0.1}
+             "radius_m": 0.14, "width_m": 0.1, "grousers": {"count": 0, "height_m": 0.0}}
             for i, name in enumerate(WHEELS)
         ],
         "bodies": [{"name": "body", "x_m": 0.0, "y_m": 0.0, "z_m": 0.5, "com_m": [0.0, 0.0, 0.5],
@@ -40,12 +40,12 @@ CONFIG: dict[str, Any] = {
                "origin_m": [0.4 - 0.4 * (i // 2), 0.3 - 0.6 * (i % 2), 0.14] if i else [0.2, 0.0, -0.16],
                "locked_rad": None} for i, name in enumerate(WHEELS)),
         ],
-        "grousers": {"count": 0, "height_m": 0.0},
     },
     "obstacle": {"angle_deg": 60.0, "distance_m": 0.5}, "ground": {}, "limits": {}, "channels": [],
     "series": [{"name": name, "unit": "1", "description": name} for name in SERIES],
     "set_points": [{"name": "speed_mps", "unit": "m/s", "lowest": 0.0, "highest": 0.1, "now": 0.03}],
     "modes": [], "cylinders": [{"name": "left", "ways": ["extend", "retract"], "regulator": None}], "supply_kPa": 200.0,
+    "servos": [],
     "line_loads": [], "cut_budget": [],
     "settings": [
         setting("trial.angle_deg", "number", 60.0, unit="deg", words="inclination of the obstacle", lowest=10,

@@ -78,6 +78,25 @@ def test_the_pneumatics_show_which_valve_is_powered_and_the_pressures(server, ri
     assert page.locator(".cylinder .powered").count() == 1
 
 
+def test_driven_joints_show_angles_set_and_measured_and_a_torque_at_its_limit(server, rig_page):
+    server.answers["config"]["servos"] = [
+        {"name": name, "low_deg": -45.0, "high_deg": 45.0, "torque_limit_Nm": 60.0}
+        for name in ("front_left_walking", "rear_left_walking")
+    ]
+    names = ("set_servo_angle_rad", "servo_angle_rad", "servo_torque_Nm")
+    server.add_series("rad", *(f"{name}/front_left_walking" for name in names))
+    page = rig_page()
+    server.show_ticks(
+        set_servo_angle_rad__front_left_walking=[math.radians(15.0)],
+        servo_angle_rad__front_left_walking=[math.radians(14.5)],
+        servo_torque_Nm__front_left_walking=[-61.0],
+    )
+    wanted = ["front left walking", "15.0", "14.5", "-45.0 to 45.0", "0.5", "-61.0", "60.0"]
+    assert cells(page, "#joints") == [wanted, ["rear left walking", "-", "-", "-45.0 to 45.0", "-", "-", "60.0"]]
+    assert page.locator("#joints .bad").all_inner_texts() == ["-61.0"]
+    assert page.locator("#driven-joints").is_visible()
+
+
 def test_a_link_whose_newest_data_is_too_old_is_marked_with_a_word(server, rig_page):
     server.answers["config"]["limits"] = {"daq_age_ms": 10.0, "drives_age_ms": 200.0}
     server.answers["config"]["line_loads"] = [{"item": "bus load of A", "found": "7%", "allowed": "80%", "ok": True}]

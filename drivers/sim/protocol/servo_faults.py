@@ -1,0 +1,82 @@
+"""Driven joints of a simulated rig that can fail: what their controllers do and measure is then not so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from drivers.sim.protocol.plant_ports import Servos
+
+# How far an encoder slips if not told [deg].
+SLIP_DEG = 45.0
+
+
+class FaultyServos:
+    """The driven joints as their controllers see them; a `Servos`.
+
+    Args:
+        servos: of the rig.
+        places: of the joints that can fail, by name.
+
+    Attributes:
+        kinds: of faults. blocked: a joint stays where it is, whatever its servo is told; frozen: its encoder repeats
+            one angle; slipped: its encoder is off by `deg`; freed: it has no fault any more.
+    """
+
+    kinds = ("blocked", "frozen", "slipped", "freed")
+
+    def __init__(self, servos: Servos, places: Mapping[str, int]) -> None:
+        self._servos, self._places = servos, places
+        self._blocked: dict[int, float] = {}
+        self._frozen: dict[int, float] = {}
+        self._slipped: dict[int, float] = {}
+
+    def angle_rad(self, joint: int) -> float:
+        """See Servos."""
+        if (frozen := self._frozen.get(joint)) is not None:
+            return frozen
+        return self._servos.angle_rad(joint) + self._slipped.get(joint, 0.0)
+
+    def speed_radps(self, joint: int) -> float:
+        """See Servos."""
+        return 0.0 if joint in self._frozen else self._servos.speed_radps(joint)
+
+    def hold(self, joint: int, angle_rad: float) -> None:
+        """See Servos."""
+        self._servos.hold(joint, self._blocked.get(joint, angle_rad))
+
+    def cut(self, joint: int) -> None:
+        """See Servos."""
+        self._servos.cut(joint)
+
+    def current_A(self, joint: int) -> float:
+        """See Servos."""
+        return self._servos.current_A(joint)
+
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
+        """Start a fault of one joint, or end those of it.
+
+        Args:
+            kind: one of `kinds`.
+            how: `joint`, its name, the first one if not given; `deg` that it slips by, 45 if not given.
+
+        Raises:
+            ValueError: there is no such joint, or it cannot slip by that.
+        """
+        name = how.get("joint", next(iter(self._places)))
+        if (joint := self._places.get(name)) is None:
+            raise ValueError(f"joint is one of {', '.join(self._places)}, found {name!r}")
+        if kind == "slipped":
+            slip_rad = math.radians(float(how.get("deg", SLIP_DEG)))
+            if not math.isfinite(slip_rad):
+                raise ValueError(f"deg of {name}: {how['deg']}, allowed: a finite number")
+            self._slipped[joint] = self._slipped.get(joint, 0.0) + slip_rad
+        elif kind == "frozen":
+            self._frozen[joint] = self.angle_rad(joint)
+        elif kind == "blocked":
+            self._blocked[joint] = angle = self._servos.angle_rad(joint)
+            self._servos.hold(joint, angle)
+        else:
+            for faults in (self._blocked, self._frozen, self._slipped):
+                faults.pop(joint, None)

@@ -1,0 +1,115 @@
+"""The wheels of a rig config: how soil acts on them, their grousers, and what single wheels have of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pydantic import Field
+
+from hil.config.schema.base import Section
+
+Variant = Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu", "flexible"]
+
+
+class RingConfig(Section):
+    """The rim of a flexible wheel and the springs that hold it to the hub: assumptions, no source prints any."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
+
+    bending_stiffness_Nm2: float = Field(
+        2.0, ge=1e-6, le=1e9, description="EI of the rim's section, about an axis along the axle"
+    )
+    hub_stiffness_Npm: float = Field(
+        1.0e4, ge=1, le=1e9, description="of the springs from hub to rim, for each radian of the rim: 2 pi of it in all"
+    )
+    modes: int = Field(5, ge=2, le=12, description="largest k of the bending shapes sin and cos of k times the angle")
+
+
+class OwnWheelConfig(Section):
+    """What one wheel, or those of an axle, have of their own. A value that is null here is that of all wheels."""
+
+    radius_m: float | None = Field(None, ge=0.02, le=2, description="of the rim; null: that of the section rover")
+    width_m: float | None = Field(None, ge=0.01, le=2, description="null: that of the section rover")
+    mass_kg: float | None = Field(
+        None, ge=0.01, le=1000, description="null: that of the section rover; the moments follow from mass and size"
+    )
+    variant: Variant | None = Field(None, description="as wheel.variant")
+    ring: RingConfig | None = Field(None, description="as wheel.ring")
+    grousers: int | None = Field(None, ge=0, le=90, description="as wheel.grousers")
+    grouser_height_m: float | None = Field(None, ge=0.001, le=0.1, description="as wheel.grouser_height_m")
+    crown_radius_m: float | None = Field(None, ge=0.005, le=1e6, description="as wheel.crown_radius_m")
+
+
+class WheelConfig(Section):
+    """How the wheel-soil forces are computed, and the grousers on the rim."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
+
+    variant: Variant = Field(
+        "exact",
+        description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, Xu's, or flexible",
+    )
+    ring: RingConfig = Field(default_factory=RingConfig, description="the rim of wheel.variant flexible")
+    grousers: int = Field(
+        0, ge=0, le=90, description="grousers on each wheel, an even number from 4 on; 0: a smooth rim"
+    )
+    grouser_height_m: float = Field(0.01, ge=0.001, le=0.1, description="height of the grousers above the rim")
+    grouser_offset_deg: float = Field(
+        0.0, ge=-90, le=90, description="angle of a grouser above the line of contact with the obstacle, at the start"
+    )
+    crown_radius_m: float | None = Field(
+        None, ge=0.005, le=1e6, description="radius of the rim's arc across; half the width: a torus; null: a cylinder"
+    )
+    of: dict[str, OwnWheelConfig] = Field(
+        default_factory=dict,
+        max_length=64,
+        description="wheels that differ, by their name (front_left) or axle (front); a name is stronger; {}: all alike",
+        json_schema_extra={"note": "a section by the wheel's name or axle"},
+    )
+
+
+class OneWheel(NamedTuple):
+    """A wheel of the rig, with what all have and what it has of its own: `OwnWheelConfig` has what the values mean.
+
+    None: that of the rover.
+    """
+
+    radius_m: float | None
+    width_m: float | None
+    mass_kg: float | None
+    variant: Variant
+    ring: RingConfig
+    grousers: int
+    grouser_height_m: float
+    crown_radius_m: float | None
+
+    @property
+    def tips_m(self) -> float:
+        """How far the grousers reach beyond the rim; 0 of a smooth one."""
+        return self.grouser_height_m if self.grousers else 0.0
+
+
+def axle_of(wheel: str) -> str:
+    """The axle of a wheel: "front" of "front_left"; a wheel whose name has no side is alone on its axle."""
+    name, _, side = wheel.rpartition("_")
+    return name if side in ("left", "right", "centre") else wheel
+
+
+def each_wheel(section: WheelConfig, wheels: Sequence[str]) -> dict[str, OneWheel]:
+    """The wheels of a rover by name, in its order.
+
+    Example:
+        >>> section = WheelConfig.model_validate({"of": {"rear": {"radius_m": 0.2}, "rear_left": {"grousers": 22}}})
+        >>> each = each_wheel(section, ["front_left", "rear_left", "rear_right"])
+        >>> [(one.radius_m, one.grousers) for one in each.values()]
+        [(None, 0), (0.2, 22), (0.2, 0)]
+    """
+    found = {}
+    for wheel in wheels:
+        values: dict[str, Any] = {key: getattr(section, key, None) for key in OneWheel._fields}
+        for key in (axle_of(wheel), wheel):
+            if (given := section.of.get(key)) is not None:
+                values |= {name: value for name, value in given if value is not None}
+        found[wheel] = OneWheel(**values)
+    return found
