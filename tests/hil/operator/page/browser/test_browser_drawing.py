@@ -81,7 +81,7 @@ def test_the_traces_draw_a_line_with_its_gaps(page, server):
     page.set_viewport_size(TALL)
     server.show_ticks(speed_mps=[*[1.0] * 100, *[None] * 100, *[0.5] * 100], force_sum_N=[None] * 300)
     columns = []
-    # The chart is drawn once more when the browser gives its box another size.
+    # The browser may say later that the chart has come into view.
     until(lambda: columns.append(page.evaluate(COLUMNS)) or sum(map(bool, columns[-1])) > 100)
     drawn = [count > 0 for count in columns[-1]]
     first, last = drawn.index(True), len(drawn) - drawn[::-1].index(True)
@@ -95,7 +95,7 @@ def test_traces_that_are_frozen_stay_while_the_telemetry_goes_on(page, server):
     page.set_viewport_size(TALL)
     server.show_ticks(speed_mps=[0.25], force_sum_N=[1.0])
     newest = page.locator("#statistics tr").first.locator("td").last
-    assert newest.inner_text() == "0.25"
+    until(lambda: newest.inner_text() == "0.25")
     page.click("#freeze")
     server.show_ticks(speed_mps=[0.5], force_sum_N=[2.0])
     assert page.inner_text("#speed") == "0.500"
@@ -136,7 +136,7 @@ def drawn(page, server):
     """Ten seconds of a speed that grows by 0.1 m/s each second, in the traces, which are in view."""
     page.set_viewport_size(TALL)
     server.show_ticks(speed_mps=[0.01 * i for i in range(101)], force_sum_N=[5.0] * 101)
-    assert page.locator("#statistics tr").first.inner_text().endswith("1")
+    until(lambda: page.locator("#statistics tr").first.inner_text().endswith("1"))
 
 
 def test_a_reader_s_line_tells_the_values_where_the_pointer_is(page, server):
