@@ -15,6 +15,7 @@ from models.kernels.compiled import kernel
 STEPS = 80
 HALVINGS = 16
 SHRINK = 0.2  # of eps, where the step before was long; 0.5 where it was short
+REGULAR = 1e-13  # of the mean weight
 DAMPED = 1e-14  # of the largest element: makes the normal matrix regular where impulses are not unique
 
 
@@ -38,6 +39,10 @@ def newton(cones: Cones, count: int, start: float, held: bool, tolerance: float)
             break
         _solve_step(cones, count)
         share = _search(cones, count, eps, held, error)
+        if share < 1e-2:
+            _map(cones, count, eps, held)
+            _solve_damped(cones, count)
+            share = max(share, _search(cones, count, eps, held, error))
         smaller = eps
         if share == 0.0:
             if eps == 0.0:
@@ -97,7 +102,41 @@ def _search(cones: Cones, count: int, eps: float, held: bool, error: float) -> f
 
 @kernel
 def _solve_step(cones: Cones, count: int) -> None:
-    """Newton's step by the normal equations, Levenberg's and Marquardt's form."""
+    """Newton's step by elimination, of a slope that a small diagonal makes regular where impulses are not unique."""
+    n, A, d = AXES * count, cones.normal, cones.step
+    small = REGULAR * _mean_weight(cones, count)
+    for i in range(n):
+        for j in range(n):
+            A[i, j] = cones.slope[i, j]
+        A[i, i] += small
+        d[i] = -cones.error[i]
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[best, k]):
+                best = i
+        if best != k:
+            for j in range(k, n):
+                A[k, j], A[best, j] = A[best, j], A[k, j]
+            d[k], d[best] = d[best], d[k]
+        pivot = A[k, k] if abs(A[k, k]) > small else small
+        A[k, k] = pivot
+        for i in range(k + 1, n):
+            share = A[i, k] / pivot
+            if share != 0.0:
+                for j in range(k + 1, n):
+                    A[i, j] -= share * A[k, j]
+                d[i] -= share * d[k]
+    for i in range(n - 1, -1, -1):
+        total = d[i]
+        for j in range(i + 1, n):
+            total -= A[i, j] * d[j]
+        d[i] = total / A[i, i]
+
+
+@kernel
+def _solve_damped(cones: Cones, count: int) -> None:
+    """The step by the normal equations, Levenberg's and Marquardt's form, for where Newton's own leads nowhere."""
     n, A, N, d, f = AXES * count, cones.slope, cones.normal, cones.step, cones.error
     for i in range(n):
         for j in range(i + 1):
