@@ -9,7 +9,9 @@ import numpy as np
 
 from models.checks import Range, problem, refuse
 from models.contact.ground import GroundContact
-from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_force, law_problems
+from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_problems
+from models.contact.press import press
+from models.contact.profile_contact import ProfileContact
 from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
@@ -27,11 +29,14 @@ class CompliantGround(NamedTuple):
             does not have.
         friction: Coulomb coefficient; 0 as in MacMahon 2016 5.4.
         friction_speed: sliding speed [m/s] below which friction grows in proportion.
+        profile: shape of the ground, with friction that holds, or None: level ground or a slope. It is chosen when a
+            step is compiled.
     """
 
     law: Law
     friction: float
     friction_speed: float
+    profile: ProfileContact | None = None
 
 
 def make_compliant_ground(law: Law, friction: float = 0.0, friction_speed: float = 0.005) -> CompliantGround:
@@ -116,53 +121,6 @@ def _off_centre(
         return (0.0, 0.0, 0.0), rising
     arm = from_ground(terrain, ground, (beside[0], beside[1], 0.0))
     return arm, rising + spin[0] * beside[1] - spin[1] * beside[0]
-
-
-@kernel
-def press(
-    chain: Chain,
-    law: Law,
-    normal: Direction,
-    body: int,
-    arm: Direction,
-    depth: float,
-    rising: float,
-    dt: float,
-    work: Work,
-) -> float:
-    """Add the normal force at a point of a body to work, its spring and its damper linearly implicit.
-
-    Args:
-        chain: the rover.
-        law: Kelvin-Voigt, visco-elastic or Hertz.
-        normal: of the ground, world axes.
-        body: which body it acts on.
-        arm: [m] world axes, from the body's origin to the point.
-        depth: of the point in the ground [m], above 0.
-        rising: its speed along the normal [m/s].
-        dt: step [s].
-        work: placed.
-
-    Returns:
-        The force at the start of the step [N].
-    """
-    force = law_force(law, depth, -rising, 0.0)
-    if force > 0.0:
-        # increase of the force over a step: by depth, dt * rate deeper, and by rate
-        power = 1.0 if law.exponent == 1.0 else depth ** (law.exponent - 1.0)
-        stiffness = law.stiffness * law.exponent * power
-        damping = 0.0
-        if law.law == KELVIN_VOIGT:
-            damping = law.damping
-        elif law.law == VISCO_ELASTIC:
-            damping = law.damping * depth * power
-            stiffness += law.damping * law.exponent * power * max(-rising, 0.0)
-        later = force - dt * stiffness * rising
-        if later > 0.0:  # otherwise the point lifts off within this step: no force pulls it back
-            project(chain, work, body, normal, (0.0, 0.0, 0.0), arm, work.row)
-            slope = dt * (damping + dt * stiffness)
-            add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, later, slope)
-    return force
 
 
 @kernel

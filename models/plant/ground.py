@@ -12,6 +12,7 @@ from models.contact.active_set import RigidGround, make_rigid_ground
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground
 from models.contact.linear_stresses import LinearStresses
+from models.contact.profile_contact import make_profile_contact
 from models.contact.regions import SoilRegion, make_regions
 from models.contact.ruts import make_ruts
 from models.gravity import GRAVITY_MPS2
@@ -19,6 +20,7 @@ from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 from models.rover.tree import WheelMount
 from models.terrain import HeightMap, Terrain, slope_of, uneven_ground
+from models.terrain.profile import Profile
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, Soil
 
 Kind = Literal["soil", "firm", "rigid", "none"]
@@ -54,6 +56,10 @@ class GroundParameters:
         roll: of the slope [rad], positive where it rises to port.
         wheel_height: [m] of the ground under each wheel over the slope; empty: even.
         relief: uneven ground in place of a slope; None: none.
+        profile: hard ground in place of a slope, kind firm; its level ground ends at x = 0 and the shape begins. None:
+            none.
+        hold_stiffness: k of friction on a profile [N/m], see models.contact.profile_contact.
+        hold_damping: c of it [N s/m].
         regions: of other soil, kind soil; not with ruts, and not under flexible wheels.
         gravity: downwards [m/s^2].
         own_wheels: by name of a wheel, the model of those that differ.
@@ -76,6 +82,9 @@ class GroundParameters:
     regions: tuple[SoilRegion, ...] = ()
     gravity: float = GRAVITY_MPS2
     own_wheels: Mapping[str, WheelKind] = field(default_factory=dict)
+    profile: Profile | None = None
+    hold_stiffness: float = 0.0
+    hold_damping: float = 0.0
 
     @property
     def terrain(self) -> Terrain:
@@ -101,8 +110,16 @@ class GroundParameters:
         if self.kind == "soil":
             return self._soil(rover), None, None
         if self.kind == "firm":
-            return None, self.compliant, None
+            return None, self._firm(rover), None
         return None, None, make_rigid_ground(rover, rolling=self.rolling) if self.kind == "rigid" else None
+
+    def _firm(self, rover: Rover) -> CompliantGround:
+        if self.profile is None:
+            return self.compliant
+        if self.pitch or self.roll or any(self.wheel_height) or self.relief is not None:
+            raise ValueError("ground: pitch, roll, wheel_height or a map is given, allowed with a profile: none")
+        held = make_profile_contact(rover, self.profile, self.hold_stiffness, self.hold_damping)
+        return self.compliant._replace(profile=held)
 
     def wheel_of(self, mount: WheelMount, soil: Soil | None = None) -> RigidWheel | CrownedWheel | FlexibleWheel:
         """The wheel-soil model of a wheel on the soil, or another. ValueError: no such, or a number is out of range."""

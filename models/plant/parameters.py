@@ -30,6 +30,7 @@ from models.rover.rover import Rover
 from models.sensors.disturbance import SensorDisturbances
 from models.sensors.load_sensors import LoadSensors
 from models.sensors.piezo import Piezo, check_piezo
+from models.terrain.profile import moved
 from models.terrain.stand import stand_on
 from models.terrain.surface import quaternion_of
 from models.vehicle import HITTING_WHEELS, RAILS, VehicleModel, VehicleState, make_vehicle_state, settle
@@ -81,7 +82,7 @@ class RigParameters:
         launch_speed: initial speed [m/s], with free axles, for ground on which the wheels have no traction; 0: the
             rover starts at rest and is driven.
         obstacle: plane and contact law; its foot is set from start_distance. None: there is none.
-        start_distance: distance of the front wheels to the obstacle [m].
+        start_distance: distance of the front wheels to the obstacle, or to where a profile begins to change [m].
         start_across: lateral place of the rover [m], to port.
         drive: of every wheel.
         cylinder: each cylinder of the rover.
@@ -157,7 +158,7 @@ class RigParameters:
         if self.piezo is not None:
             check_piezo(self.piezo)
         rover = self.make_rover()
-        soil, compliant, rigid = self.ground.under(rover)
+        soil, compliant, rigid = self._placed_ground(rover).under(rover)
         joints = self.rover.cylinder_joints if self.cylinder_joints is None else self.cylinder_joints
         vehicle = VehicleModel(
             rover.chain,
@@ -170,7 +171,8 @@ class RigParameters:
             self.ground.terrain,
             mount_cylinders(rover, joints, self.cylinder, self.linkage, self.cylinder_areas),
             make_stops(rover),
-            None if self.ground.kind == "none" else make_body_contact(rover),
+            # of a body on a profile there is no model
+            None if self.ground.kind == "none" or self.ground.profile is not None else make_body_contact(rover),
             servos=make_servos(rover, self.servos),
             rails=self._rails(rover),
         )
@@ -211,6 +213,15 @@ class RigParameters:
         if mounts.linkage is None:
             raise ValueError("pneumatics: the cylinders have no linkage, needed: one, for the volume of their chambers")
         return make_gas(self.pneumatics, self.cylinder.supply, mounts, state.cylinders, state.q[mounts.speed + 1])
+
+    def _placed_ground(self, rover: Rover) -> GroundParameters:
+        """The ground, whose profile begins to change at the start distance before the front wheels' rims."""
+        profile = self.ground.profile
+        if profile is None:
+            return self.ground
+        places = rover.wheel_positions(start_configuration(rover, self.servos))
+        front = float((places[:, 0] + rover.chain.wheel_radius).max())
+        return replace(self.ground, profile=moved(profile, front + self.start_distance))
 
     def _placed_obstacle(self, rover: Rover) -> Obstacle | None:
         """The obstacle at the start distance before the front wheels."""

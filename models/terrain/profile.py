@@ -72,6 +72,11 @@ def make_profile(
     return Profile(point, step / length[:, np.newaxis], length, rubbing, bouncing)
 
 
+def moved(profile: Profile, ahead: float) -> Profile:
+    """The same so far ahead [m]."""
+    return profile._replace(point=profile.point + (ahead, 0.0))
+
+
 @kernel
 def touched(profile: Profile, x: float, z: float, radius: float, reach: float, found: FloatArray) -> int:
     """Where a circle touches the profile, or is nearer to it than `reach`.

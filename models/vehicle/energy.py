@@ -10,11 +10,13 @@ from scipy.spatial.transform import Rotation
 
 from models.contact.ground import wheel_of
 from models.contact.laws import Law
+from models.contact.profile_contact import ProfileContact
 from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray
 from models.rover.dynamics import make_work, place_bodies
 from models.rover.points import axle, body_position
 from models.rover.rover import Rover
+from models.terrain.profile import GAP, MOST_TOUCHED, touched
 from models.terrain.surface import axes, contact_plane, height_over
 from models.vehicle.ledger import (
     CONTACT_LOSS,
@@ -154,7 +156,9 @@ class EnergyMeter:
         if self._soil is not None:
             return float(sum(spring(depth) for spring, depth in zip(self._soil, depths, strict=True)))
         assert self._vehicle.compliant is not None
-        return float(_spring_energy(self._vehicle.compliant.law, depths).sum())
+        profile = self._vehicle.compliant.profile
+        held = 0.0 if profile is None else 0.5 * profile.stiffness * float((profile.stretch**2).sum())
+        return float(_spring_energy(self._vehicle.compliant.law, depths).sum()) + held
 
     def _stops(self) -> float:
         """Energy stored in the stops of the joints [J]."""
@@ -173,15 +177,27 @@ class EnergyMeter:
         return float(_spring_energy(body.ground.law, depth).sum())
 
     def _depths(self) -> FloatArray:
-        """Depth (wheels,) [m] of each wheel in the ground, 0 above it."""
+        """Depth of each wheel in the ground [m], 0 above it: (wheels,), on a profile of each of its contacts."""
         terrain, chain, work = self._vehicle.terrain, self._rover.chain, self.ledger.work
         place_bodies(chain, self._state.q, work)
+        compliant = self._vehicle.compliant
+        if compliant is not None and compliant.profile is not None:
+            return self._depths_on(compliant.profile)
         depths = np.zeros(chain.wheel_radius.size)
         for wheel, body in enumerate(chain.wheel_body):
             over, normal = contact_plane(terrain, body_position(self._state.q, work, body), wheel)
             upright = axes(terrain, normal)[2]
             reach, _ = rim_contact(chain.crown, wheel, chain.wheel_radius[wheel], upright, axle(work, body))
             depths[wheel] = max(reach - over, 0.0)
+        return depths
+
+    def _depths_on(self, hard: ProfileContact) -> FloatArray:
+        chain, found = self._rover.chain, np.zeros_like(hard.place)
+        depths = np.zeros((chain.wheel_radius.size, MOST_TOUCHED))
+        for wheel, (body, radius) in enumerate(zip(chain.wheel_body, chain.wheel_radius.tolist(), strict=True)):
+            x, _, z = body_position(self._state.q, self.ledger.work, body)
+            count = touched(hard.profile, x, z, radius, 0.0, found)
+            depths[wheel, :count] = -found[:count, GAP]
         return depths
 
 

@@ -71,6 +71,8 @@ def make_invariants(rover: Rover, vehicle: VehicleModel, tilt_deg: float = VALID
     for code, validity in VALIDITIES.items():
         limit[code], for_s[code] = validity.limit, validity.for_s
     limit[TILT] = tilt_deg
+    if vehicle.compliant is not None and vehicle.compliant.profile is not None:
+        for_s[LIFTED] = limit[LOADS] = np.inf  # wheels that climb or fall bear less, or nothing, for a while
     normal = np.array((0.0, 0.0, 1.0) if vehicle.terrain is None else vehicle.terrain.normal)
     mass = sum(body.mass for body in rover.tree.bodies)
     grounded = vehicle.ground is not None or vehicle.compliant is not None or vehicle.rigid is not None

@@ -18,6 +18,7 @@ from models.contact.constraints import hold_ground
 from models.contact.ground import Ground, push_ground
 from models.contact.nonsmooth import HardContacts, hold_contacts
 from models.contact.obstacle import Obstacle, push_obstacle
+from models.contact.profile_contact import ProfileContact, push_on_profile
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, address_of, kernel
 from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, place_bodies
@@ -141,8 +142,23 @@ def _push_compliant(
     compliant: CompliantGround | None, terrain: Terrain, chain: Chain, state: VehicleState, dt: float
 ) -> None:
     if compliant is not None:
-        for wheel in range(chain.wheel_body.size):
+        _push_shaped(compliant.profile, compliant, terrain, chain, state, dt)
+
+
+@kernel
+def _push_shaped(
+    profile: ProfileContact | None,
+    compliant: CompliantGround,
+    terrain: Terrain,
+    chain: Chain,
+    state: VehicleState,
+    dt: float,
+) -> None:
+    for wheel in range(chain.wheel_body.size):
+        if profile is None:  # decided at compile time
             push_compliant_ground(chain, compliant, terrain, state.q, wheel, dt, state.ground, state.work)
+        else:
+            push_on_profile(chain, compliant.law, profile, state.q, wheel, dt, state.ground, state.work)
 
 
 @kernel

@@ -1,0 +1,181 @@
+"""Wheels on a hard profile by a contact law, with friction that holds.
+
+A wheel that stands below the limit of friction does not creep. A wheel touches the profile in up to three places
+(models.terrain.profile): faces and edges. Each has a normal force by the law of the ground, and a spring and a damper
+along the surface that a sliding wheel drags along, as bristles do:
+
+    friction = k s + c u,   at most mu N;   ds/dt = u while it is below, and k s is never above mu N,
+
+with the sliding velocity u of the contact point. Below mu N the wheel stands still at s = T/k under a tangential force
+T. The energy of the spring is lost where mu N falls below k s; none is made.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from models.checks import Range, problem, refuse
+from models.contact.ground import GroundContact
+from models.contact.laws import Law
+from models.contact.press import press
+from models.kernels.compiled import FloatArray, IntArray, kernel
+from models.rover.dynamics import Work
+from models.rover.factor import add_sliding
+from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, dot, project
+from models.rover.reduction import Chain
+from models.rover.rover import Rover
+from models.terrain.profile import COLUMNS, FACE, GAP, MOST_TOUCHED, NORMAL_X, NORMAL_Z, Profile, touched
+
+NOWHERE = -1
+
+
+class ProfileContact(NamedTuple):
+    """A profile, how it holds wheels, and how far each contact is stretched.
+
+    Attributes:
+        profile: the line, with its friction.
+        stiffness: k of friction, of each contact [N/m].
+        damping: c of it [N s/m].
+        place: (MOST_TOUCHED, COLUMNS) scratch, of one wheel.
+        face: (wheels, MOST_TOUCHED) which face each contact of the newest step was on, or NOWHERE.
+        stretch: (wheels, MOST_TOUCHED, 2) s of each at the beginning of that step: along the profile, and to port [m].
+        before: (MOST_TOUCHED, 2) scratch.
+        face_before: (2, MOST_TOUCHED) scratch.
+    """
+
+    profile: Profile
+    stiffness: float
+    damping: float
+    place: FloatArray
+    face: IntArray
+    stretch: FloatArray
+    before: FloatArray
+    face_before: IntArray
+
+
+def make_profile_contact(rover: Rover, profile: Profile, stiffness: float, damping: float) -> ProfileContact:
+    """Allocate for a rover, with k [N/m] and c [N s/m] of friction.
+
+    Raises:
+        ValueError: k is not above 0, c is below 0, or the rims are not straight.
+    """
+    refuse(
+        "profile",
+        [
+            problem("stiffness", stiffness, Range(0.0, math.inf, "N/m", open_low=True)),
+            problem("damping", damping, Range(0.0, math.inf, "N s/m")),
+            None if rover.chain.crown is None else "wheels have crowned rims, allowed on a profile: straight ones",
+        ],
+    )
+    wheels = len(rover.wheel_names)
+    face = np.full((wheels, MOST_TOUCHED), NOWHERE, np.int64)
+    return ProfileContact(
+        profile, float(stiffness), float(damping), np.zeros((MOST_TOUCHED, COLUMNS)), face,
+        np.zeros((wheels, MOST_TOUCHED, 2)), np.zeros((MOST_TOUCHED, 2)),
+        np.zeros((2, MOST_TOUCHED), np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def push_on_profile(
+    chain: Chain,
+    law: Law,
+    hard: ProfileContact,
+    q: FloatArray,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    work: Work,
+) -> None:
+    """Add the profile's force on one wheel to work.rhs and its damping to work.mass_matrix.
+
+    A wheel counts as a circle in the plane of x and z, which it is while its axle is level and across the profile.
+    Readings: the upward and the forward part of all forces on the wheel, friction included; the depth is that of the
+    deepest contact, the slip that of the contact with the largest normal force.
+    """
+    body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
+    x, _, z = body_position(q, work, body)
+    count = touched(hard.profile, x, z, radius, 0.0, hard.place)
+    _follow(hard, wheel, count)
+    contact.vertical[wheel] = contact.pull[wheel] = contact.slip[wheel] = contact.sinkage[wheel] = 0.0
+    velocity, spin = body_velocity(work, body), body_spin(work, body)
+    rolling, largest = radius * dot(spin, axle(work, body)), 0.0
+    for i in range(count):
+        depth, nx, nz = -hard.place[i, GAP], hard.place[i, NORMAL_X], hard.place[i, NORMAL_Z]
+        normal = (nx, 0.0, nz)
+        rising = dot(velocity, normal)
+        force = press(chain, law, normal, body, (0.0, 0.0, 0.0), depth, rising, dt, work)
+        arm = (-radius * nx, 0.0, -radius * nz)
+        turning = cross(spin, arm)
+        ahead = nz * (velocity[0] + turning[0]) - nx * (velocity[2] + turning[2])
+        limit = hard.profile.friction[int(hard.place[i, FACE])] * force
+        held = _hold(chain, hard, wheel, i, body, normal, arm, (ahead, velocity[1] + turning[1]), limit, dt, work)
+        contact.vertical[wheel] += nz * force + nx * held
+        contact.pull[wheel] += nx * force - nz * held
+        contact.sinkage[wheel] = max(contact.sinkage[wheel], depth)
+        if force > largest:
+            largest, forward = force, nz * velocity[0] - nx * velocity[2]
+            contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), _slowest(hard, limit))
+
+
+@kernel
+def _slowest(hard: ProfileContact, limit: float) -> float:
+    """Speed [m/s] below which slip means nothing: where friction at its limit [N] is the damper's alone, or 1 mm/s."""
+    return max(limit / hard.damping if hard.damping > 0.0 else 0.0, 1e-3)
+
+
+@kernel
+def _follow(hard: ProfileContact, wheel: int, count: int) -> None:
+    """Give each contact the stretch that it had, or that of the face or edge beside it from which the wheel has rolled.
+
+    A face and the edge at its end have one number, and are never touched at once.
+    """
+    known, given = hard.face_before[0], hard.face_before[1]
+    for i in range(MOST_TOUCHED):
+        known[i], given[i] = hard.face[wheel, i], NOWHERE
+        for k in range(2):
+            hard.before[i, k] = hard.stretch[wheel, i, k]
+        hard.face[wheel, i] = int(hard.place[i, FACE]) if i < count else NOWHERE
+        hard.stretch[wheel, i, 0] = hard.stretch[wheel, i, 1] = 0.0
+    for beside in range(2):  # first all that are on the same face
+        for i in range(count):
+            for old in range(MOST_TOUCHED):
+                if given[i] == NOWHERE and known[old] != NOWHERE and abs(known[old] - hard.face[wheel, i]) == beside:
+                    for k in range(2):
+                        hard.stretch[wheel, i, k] = hard.before[old, k]
+                    given[i], known[old] = old, NOWHERE
+
+
+@kernel
+def _hold(
+    chain: Chain,
+    hard: ProfileContact,
+    wheel: int,
+    which: int,
+    body: int,
+    normal: Direction,
+    arm: Direction,
+    sliding: tuple[float, float],
+    limit: float,
+    dt: float,
+    work: Work,
+) -> float:
+    """Add the friction of one contact, implicitly, and stretch it; gives its force back along the profile [N]."""
+    stretch, k, slope = hard.stretch[wheel, which], hard.stiffness, hard.damping + dt * hard.stiffness
+    stretch[0] += dt * sliding[0]  # of the step before: its speeds at its end
+    stretch[1] += dt * sliding[1]
+    pulled = k * np.hypot(stretch[0], stretch[1])
+    if pulled > limit:
+        stretch[0] *= limit / pulled
+        stretch[1] *= limit / pulled
+    ahead, aside = k * stretch[0] + slope * sliding[0], k * stretch[1] + slope * sliding[1]
+    share = min(limit / max(np.hypot(ahead, aside), 1e-12), 1.0)
+    none, along = (0.0, 0.0, 0.0), (normal[2], 0.0, -normal[0])
+    project(chain, work, body, along, none, arm, work.row)
+    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, -share * ahead, share * slope * dt)
+    project(chain, work, body, (0.0, 1.0, 0.0), none, arm, work.row)
+    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, -share * aside, share * slope * dt)
+    return share * ahead
