@@ -201,7 +201,7 @@ def _ends(P: float, length: float, mu: float, eps: float) -> tuple[float, float]
 
 @kernel
 def _lifted(cones: Cones, c: int, eps: float, held: bool) -> tuple[float, float, float, float]:
-    """u + mu |u_T| e_N of a contact, and the smoothed |u_T|."""
+    """Velocity u + mu |u_T| e_N of a contact, and the smoothed |u_T|."""
     x, y, z = local_velocity(cones, c)
     if held:
         return x + cones.shift[c], y, z, 0.0

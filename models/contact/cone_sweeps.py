@@ -34,8 +34,8 @@ def sweep(cones: Cones, count: int) -> None:
 def one_contact(own: FloatArray, x: float, y: float, z: float, mu: float) -> tuple[float, float, float]:
     """Impulse of a contact alone, with velocity (x, y, z) without it: it opens, sticks or slides.
 
-    Sliding: r_T = -(A + s)^-1 b with a number s > 0 for which |r_T| = mu r_N, where A and b are the tangential block and
-    velocity after the normal one is eliminated. At s = 0, where it would stick, |r_T| is too large, and for a large s
+    Sliding: r_T = -(A + s)^-1 b with a number s > 0 for which |r_T| = mu r_N, where A and b are the tangential block
+    and velocity after the normal one is eliminated. At s = 0, where it would stick, |r_T| is too large; for a large s
     it vanishes while r_N does not: there is a root between.
     """
     nn = own[0]
@@ -111,6 +111,25 @@ def accelerate(cones: Cones, count: int, kept: int) -> int:
     m = min(kept - 1, DEPTH)
     if m == 0:
         return kept
+    if not _shares(cones, n, kept, m):
+        return 0
+    for j in range(m):
+        other = (kept - 2 - j) % (DEPTH + 1)
+        share = cones.small[j, DEPTH]
+        for i in range(n):
+            cones.impulse[i] -= share * (cones.past[row, i] - cones.past[other, i])
+    for c in range(count):
+        i = AXES * c
+        r = cones.impulse
+        r[i], r[i + 1], r[i + 2] = project(r[i], r[i + 1], r[i + 2], cones.friction[c])
+    fill_motion(cones, count)
+    return kept
+
+
+@kernel
+def _shares(cones: Cones, n: int, kept: int, m: int) -> bool:
+    """Shares of the last m differences by least squares, in the last column of cones.small; False: there are none."""
+    row = (kept - 1) % (DEPTH + 1)
     A = cones.small
     largest = 0.0
     for j in range(m):
@@ -133,7 +152,7 @@ def accelerate(cones: Cones, count: int, kept: int) -> int:
     # by elimination: symmetric and, with what was added, positive
     for k in range(m):
         if A[k, k] <= 0.0:
-            return 0
+            return False
         for j in range(k + 1, m):
             share = A[j, k] / A[k, k]
             for l in range(k + 1, m):
@@ -143,14 +162,4 @@ def accelerate(cones: Cones, count: int, kept: int) -> int:
         for j in range(k + 1, m):
             A[k, DEPTH] -= A[k, j] * A[j, DEPTH]
         A[k, DEPTH] /= A[k, k]
-    for j in range(m):
-        other = (kept - 2 - j) % (DEPTH + 1)
-        share = A[j, DEPTH]
-        for i in range(n):
-            cones.impulse[i] -= share * (cones.past[row, i] - cones.past[other, i])
-    for c in range(count):
-        i = AXES * c
-        r = cones.impulse
-        r[i], r[i + 1], r[i + 2] = project(r[i], r[i + 1], r[i + 2], cones.friction[c])
-    fill_motion(cones, count)
-    return kept
+    return True

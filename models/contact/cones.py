@@ -123,7 +123,7 @@ def residual_of(cones: Cones, count: int) -> float:
     """Largest distance [m/s] of a contact's impulse from its projection, in units of velocity.
 
     |r - P_K(r - (u + mu |u_T| e_N)/w)| w, with w the mean of the diagonal of the contact's block; zero where and only
-    where the laws hold.
+    where the laws hold; inf where numbers are not finite.
     """
     worst = 0.0
     for c in range(count):
@@ -132,7 +132,10 @@ def residual_of(cones: Cones, count: int) -> float:
         x += mu * math.sqrt(y * y + z * z)
         p, s, t = cones.impulse[i], cones.impulse[i + 1], cones.impulse[i + 2]
         p1, s1, t1 = project(p - x / w, s - y / w, t - z / w, mu)
-        worst = max(worst, w * w * ((p - p1) ** 2 + (s - s1) ** 2 + (t - t1) ** 2))
+        error = w * w * ((p - p1) ** 2 + (s - s1) ** 2 + (t - t1) ** 2)
+        if not error < math.inf:
+            return math.inf
+        worst = max(worst, error)
     return math.sqrt(worst)
 
 

@@ -9,12 +9,12 @@ where a contact whose gap closes within the step obeys, with the normal velocity
     0 <= u'_N + e u_N  perpendicular to  r_N >= 0   (4), (5),   r in Coulomb's cone   (6), (7).
 
 The place moves with theta v' + (1 - theta) v_before. Ground and obstacle are rows of one problem
-(models.contact.cone_solver).
+(models.contact.cone_solver). In place of Newton's law of impact, Poisson's or Stronge's may hold
+(models.contact.rebound).
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,16 +22,20 @@ import numpy as np
 from models.contact.cone_solver import solve_cones
 from models.contact.cones import AXES, Cones, make_cones
 from models.contact.ground import GroundContact
+from models.contact.rebound import NEWTON, Rebound, make_rebound, rebound
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, half_solve, solve
 from models.rover.points import body_position, project
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
-from models.terrain.profile import FACE, GAP, MOST_TOUCHED, NORMAL_X, NORMAL_Z, Profile, touched
 from models.terrain.profile import COLUMNS as PLACE
+from models.terrain.profile import FACE, GAP, MOST_TOUCHED, NORMAL_X, NORMAL_Z, Profile, touched
 
 TOLERANCE = 1e-10  # of the residual [m/s]
+# A contact that closes faster meets an impact. What is slower is the error of the steps before: wheels that stick
+# could not part at e times that speed without sliding.
+IMPACT_MPS = 1e-6
 
 
 class HardContacts(NamedTuple):
@@ -41,17 +45,20 @@ class HardContacts(NamedTuple):
         profile: what the wheels meet.
         theta: of the place's step, from 0.5, which keeps the energy of a constant force exactly, to 1.
         cones: the problem of a step.
+        rebound: law of impact.
         row: (3 contacts, speeds) Jacobians, normal, forwards along the face, to port.
         place: (contacts, 4) as models.terrain.profile.touched gives them.
         wheel: (contacts,) which wheel.
         kept: (wheels, faces, 3) impulses of the last step, where the search begins.
-        residual: (2,) the largest so far [m/s], and the number of steps whose problem was not solved.
+        residual: (2,) the largest so far [m/s], inf where a problem had no finite numbers, and the number of steps
+            whose problem was not solved.
         before: (speeds,) velocity before the step.
     """
 
     profile: Profile
     theta: float
     cones: Cones
+    rebound: Rebound
     row: FloatArray
     place: FloatArray
     wheel: IntArray
@@ -60,15 +67,26 @@ class HardContacts(NamedTuple):
     before: FloatArray
 
 
-def make_hard_contacts(rover: Rover, profile: Profile, theta: float = 0.5) -> HardContacts:
-    """Allocate for a rover. Raises ValueError: theta outside [0.5, 1]."""
+def make_hard_contacts(rover: Rover, profile: Profile, theta: float = 0.5, law: str = "newton") -> HardContacts:
+    """Allocate for a rover.
+
+    Args:
+        rover: its wheels meet the profile.
+        profile: with friction and restitution.
+        theta: see `HardContacts`.
+        law: of impact, see models.contact.rebound.
+
+    Raises:
+        ValueError: theta outside [0.5, 1], or a law that does not exist.
+    """
     if not 0.5 <= theta <= 1.0:
         raise ValueError(f"theta is {theta}, allowed: 0.5 to 1")
     wheels, speeds, faces = len(rover.wheel_names), rover.chain.speed_parent.size, profile.length.size
     most = MOST_TOUCHED * wheels
     return HardContacts(
-        profile, theta, make_cones(most, speeds), np.zeros((AXES * most, speeds)), np.zeros((most, PLACE)),
-        np.zeros(most, dtype=np.int64), np.zeros((wheels, faces, AXES)), np.zeros(2), np.zeros(speeds),
+        profile, theta, make_cones(most, speeds), make_rebound(law, most), np.zeros((AXES * most, speeds)),
+        np.zeros((most, PLACE)), np.zeros(most, dtype=np.int64), np.zeros((wheels, faces, AXES)), np.zeros(2),
+        np.zeros(speeds),
     )  # fmt: skip
 
 
@@ -88,11 +106,24 @@ def hold_contacts(
     if count > 0:
         _aim(chain, v, hard, count, work)
         residual, _ = solve_cones(hard.cones, count, TOLERANCE)
+        _keep(hard, count)
+        if hard.rebound.law != NEWTON and _impact(hard, count):
+            residual = max(residual, rebound(hard.cones, count, hard.rebound, TOLERANCE))
         hard.residual[0] = max(hard.residual[0], residual)
         if residual > TOLERANCE:
             hard.residual[1] += 1.0
         _apply(chain, v, dt, hard, count, contact, work)
-    _keep(hard, count)
+    else:
+        _keep(hard, count)
+
+
+@kernel
+def _impact(hard: HardContacts, count: int) -> bool:
+    """Whether a contact meets an impact."""
+    for c in range(count):
+        if hard.rebound.closing[c] > 0.0:
+            return True
+    return False
 
 
 @kernel
@@ -129,7 +160,7 @@ def _aim(chain: Chain, v: FloatArray, hard: HardContacts, count: int, work: Work
     """Fill the problem: rows half solved, velocities without impulses, friction, and impulses to begin with."""
     cones, profile = hard.cones, hard.profile
     for c in range(count):
-        face = int(hard.place[c, FACE])
+        face, law = int(hard.place[c, FACE]), hard.rebound
         cones.friction[c] = profile.friction[face]
         for k in range(AXES):
             i, free, before = AXES * c + k, 0.0, 0.0
@@ -138,7 +169,12 @@ def _aim(chain: Chain, v: FloatArray, hard: HardContacts, count: int, work: Work
                 free += hard.row[i, a] * v[a]
                 before += hard.row[i, a] * hard.before[a]
             half_solve(chain, work.mass_matrix, cones.half[i])
-            cones.target[i] = free + (profile.restitution[face] * min(before, 0.0) if k == 0 else 0.0)
+            cones.target[i] = free
+            if k == 0:
+                law.restitution[c] = profile.restitution[face]
+                law.closing[c] = -before if before < -IMPACT_MPS else 0.0
+                if law.law == NEWTON:
+                    cones.target[i] -= law.restitution[c] * law.closing[c]
             cones.impulse[i] = hard.kept[hard.wheel[c], face, k]
 
 
