@@ -16,6 +16,7 @@ from drivers.device_sections import LoadReading
 from hil.config.power import watched_supplies
 from hil.config.schema.base import Section
 from hil.config.schema.camera import CameraConfig
+from hil.config.schema.crossing import CrossingConfig
 from hil.config.schema.cylinders import CylindersConfig
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.drive import DriveConfig, JogConfig
@@ -82,8 +83,8 @@ class UncheckedConfig(Section):
         "impact",
         pattern=r"^[a-z][a-z0-9_]*$",
         max_length=64,
-        description="impact, jog, drive, follow, stimulus, normal_force, drawbar, slope, walk, sinkage, or one of a "
-        "package",
+        description="impact, jog, drive, follow, stimulus, normal_force, drawbar, slope, walk, sinkage, crossing, or "
+        "one of a package",
         json_schema_extra={"note": "the name of an experiment"},
     )
     loop: LoopConfig = Field(default_factory=LoopConfig)
@@ -99,6 +100,7 @@ class UncheckedConfig(Section):
     slope: SlopeConfig = Field(default_factory=SlopeConfig)
     walk: WalkConfig = Field(default_factory=WalkConfig)
     sinkage: SinkageConfig = Field(default_factory=SinkageConfig)
+    crossing: CrossingConfig = Field(default_factory=CrossingConfig)
     rover: SerializeAsAny[RoverConfig] = Field(default_factory=RoverConfig)
     ground: GroundConfig = Field(default_factory=GroundConfig)
     soil: SoilConfig = Field(default_factory=SoilConfig)
@@ -162,6 +164,7 @@ class UncheckedConfig(Section):
             servos=self.driven,
             slides=tuple(name for name in self._turning if name in self.rover.kind.sliding()),
             motion=True,
+            shaped=self.ground.profile is not None,
             trigger=self.camera is not None and self.camera.trigger is not None,
             motion_channels=self.motion.channels if self.motion else (),
             imu_channels=self.imu.channels if self.imu else (),

@@ -18,6 +18,7 @@ from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, PlateConfig, SoilConfig
 from hil.config.schema.loads import LoadsConfig
+from hil.config.schema.profile import ProfileConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.schema.servos import ServosConfig
 from hil.config.schema.soil_region import SoilRegionConfig
@@ -38,7 +39,9 @@ from models.rover.parameters import Parameters
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
 from models.sensors.rear_frame import REAR, link_share, rear_link_reach
-from models.terrain import HeightMap, make_height_map
+from models.terrain import HeightMap, make_height_map, shapes
+from models.terrain.profile import Profile, make_profile
+from models.terrain.shapes import Corners
 from models.vehicle import HITTING_WHEELS
 from models.vehicle.loads import Drawbar, Payload
 from models.wheel import Ring, Soil
@@ -61,7 +64,7 @@ def nominal_rig(config: Config) -> RigParameters:
         obstacle=_obstacle(config.obstacle, config.trial.angle_deg, rover.tree().wheels, *grousers)
         if config.section.obstacle
         else None,
-        start_distance=config.trial.start_distance_m,
+        start_distance=config.ground.profile.start_m if config.ground.profile else config.trial.start_distance_m,
         start_across=0.0,
         drive=Drive(
             gain=drives.gain,
@@ -142,11 +145,40 @@ def obstacle_stand(config: Config) -> FloatArray | None:
     return None if obstacle is None else obstacle.stand
 
 
+def profile_line(config: Config) -> FloatArray | None:
+    """Corners (n, 2) of the ground's profile in the world, x and z [m]; None: it has none."""
+    if config.ground.profile is None:
+        return None
+    nominal = nominal_rig(config)
+    profile = nominal.placed_profile(nominal.make_rover())
+    return None if profile is None else profile.point
+
+
 def relief_of(ground: GroundConfig) -> HeightMap | None:
     """The height map of a scan; None: the ground is level or a slope."""
     if ground.scan is None or ground.scan.map is None:
         return None
     return make_height_map(*grid_from(ground.scan.map))
+
+
+def profile_corners(section: ProfileConfig) -> Corners:
+    """Corners (x, z) [m] of a profile, which begins to change at x = 0."""
+    if section.shape == "step":
+        corners = shapes.step(section.height_m, math.radians(section.angle_deg))
+    elif section.shape == "ledge":
+        corners = shapes.ledge(section.height_m, math.radians(section.plate_deg), section.plate_m)
+    elif section.shape == "slope":
+        corners = shapes.faces_from([(face.length_m, math.radians(face.angle_deg)) for face in section.faces])
+    else:
+        corners = [*shapes.BEFORE, *section.points_m]
+    return shapes.ended(corners, section.behind, section.top_m, section.drop_m)
+
+
+def profile_of(ground: GroundConfig) -> Profile | None:
+    """The profile of hard ground, which begins to change at x = 0; None: it is level or a slope."""
+    if ground.profile is None:
+        return None
+    return make_profile(profile_corners(ground.profile), ground.friction, 0.0)
 
 
 def _soil(section: SoilConfig | SoilRegionConfig, **others: Any) -> Soil:
@@ -208,6 +240,9 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, OneWhee
             for one in soil.all_regions
         ),
         gravity=ground.gravity_mps2,
+        profile=profile_of(ground),
+        hold_stiffness=ground.hold_stiffness_Npm,
+        hold_damping=ground.hold_damping_Nspm,
     )
 
 

@@ -30,7 +30,7 @@ from models.rover.rover import Rover
 from models.sensors.disturbance import SensorDisturbances
 from models.sensors.load_sensors import LoadSensors
 from models.sensors.piezo import Piezo, check_piezo
-from models.terrain.profile import moved
+from models.terrain.profile import Profile, moved
 from models.terrain.stand import stand_on
 from models.terrain.surface import quaternion_of
 from models.vehicle import HITTING_WHEELS, RAILS, VehicleModel, VehicleState, make_vehicle_state, settle
@@ -158,7 +158,7 @@ class RigParameters:
         if self.piezo is not None:
             check_piezo(self.piezo)
         rover = self.make_rover()
-        soil, compliant, rigid = self._placed_ground(rover).under(rover)
+        soil, compliant, rigid = replace(self.ground, profile=self.placed_profile(rover)).under(rover)
         joints = self.rover.cylinder_joints if self.cylinder_joints is None else self.cylinder_joints
         vehicle = VehicleModel(
             rover.chain,
@@ -214,14 +214,14 @@ class RigParameters:
             raise ValueError("pneumatics: the cylinders have no linkage, needed: one, for the volume of their chambers")
         return make_gas(self.pneumatics, self.cylinder.supply, mounts, state.cylinders, state.q[mounts.speed + 1])
 
-    def _placed_ground(self, rover: Rover) -> GroundParameters:
-        """The ground, whose profile begins to change at the start distance before the front wheels' rims."""
+    def placed_profile(self, rover: Rover) -> Profile | None:
+        """The profile in the world: it begins to change at the start distance before the front wheels' rims."""
         profile = self.ground.profile
         if profile is None:
-            return self.ground
+            return None
         places = rover.wheel_positions(start_configuration(rover, self.servos))
         front = float((places[:, 0] + rover.chain.wheel_radius).max())
-        return replace(self.ground, profile=moved(profile, front + self.start_distance))
+        return moved(profile, front + self.start_distance)
 
     def _placed_obstacle(self, rover: Rover) -> Obstacle | None:
         """The obstacle at the start distance before the front wheels."""

@@ -107,7 +107,8 @@ class Plant:
             role: InstrumentOnRig(one, self.rover, self._state, random.spawn(1)[0])
             for role, one in parameters.instruments.items()
         }
-        self._motion = MotionHistory(self._state) if self.instruments else None
+        shaped = parameters.ground.profile is not None
+        self._motion = MotionHistory(self._state) if self.instruments or shaped else None
 
     def advance(self, t_ns: int) -> None:
         """Advance to time t_ns [ns]; a past time has no effect.

@@ -63,10 +63,10 @@ def make_profile(
     refuse(
         "profile",
         [
-            *(problem(f"point[{i}]", value, _PLACE) for i, pair in enumerate(point) for value in pair),
-            *(problem(f"length of face {i}", value, _LENGTH) for i, value in enumerate(length)),
-            *(problem("friction", value, Range(0.0, math.inf, "")) for value in rubbing),
-            *(problem("restitution", value, Range(0.0, 1.0, "")) for value in bouncing),
+            *(problem(f"point[{i}]", value, _PLACE) for i, pair in enumerate(point.tolist()) for value in pair),
+            *(problem(f"length of face {i}", value, _LENGTH) for i, value in enumerate(length.tolist())),
+            *(problem("friction", value, Range(0.0, math.inf, "")) for value in rubbing.tolist()),
+            *(problem("restitution", value, Range(0.0, 1.0, "")) for value in bouncing.tolist()),
         ],
     )
     return Profile(point, step / length[:, np.newaxis], length, rubbing, bouncing)

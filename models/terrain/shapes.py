@@ -16,6 +16,7 @@ Corners = list[tuple[float, float]]
 
 # Level ground before the shape and after it [m]: longer than any run.
 LEVEL = 100.0
+BEFORE: Corners = [(-LEVEL, 0.0), (0.0, 0.0)]
 _LENGTH = Range(1e-3, math.inf, "m")
 _STEEPEST = Range(-0.5 * math.pi, 0.5 * math.pi, "rad")
 
@@ -33,7 +34,7 @@ def faces_from(faces: Sequence[tuple[float, float]]) -> Corners:
             *(problem(f"angle of face {i}", angle, _STEEPEST) for i, (_, angle) in enumerate(faces)),
         ],
     )
-    corners = [(-LEVEL, 0.0), (0.0, 0.0)]
+    corners = [*BEFORE]
     for length, angle in faces:
         x, z = corners[-1]
         corners.append((x + length * math.cos(angle), z + length * math.sin(angle)))

@@ -14,7 +14,7 @@ from matplotlib.transforms import Affine2D
 from hil.analysis.film.moments import HITTING, Filmed, Moment, Plate
 from hil.analysis.film.outlines import body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.skeleton import Floats
-from hil.config.model_parameters import relief_of
+from hil.config.model_parameters import profile_line, relief_of
 from models.terrain import HeightMap, slope_of, surface, uneven_ground
 
 Which = Literal["side", "top"]
@@ -58,6 +58,8 @@ class View:
         ground = run.config.ground
         relief = relief_of(ground)
         self._uneven = uneven_ground(relief) if relief is not None and self._side else None
+        self._profile = profile_line(run.config) if self._side else None
+        self._base_height = float(first.placed.origin[run.skeleton.tree.bodies[0].name][2])
         # starboard wheels, over whose ground the side view is drawn, and port wheels
         self._track_m, self._far_track_m = float(points[:, 1].min()), float(points[:, 1].max())
         self._pitch = math.radians(ground.pitch_deg)
@@ -103,9 +105,13 @@ class View:
         height = base[0] * math.tan(self._pitch) if self._side else base[1]
         if self._uneven is not None:
             height = self._height(float(base[0]), float(base[1]))
+        if self._profile is not None:
+            height = float(base[2]) - self._base_height
         self._axes.set_ylim(self._across[0] + height, self._across[1] + height)
         stretch = 1.0 / math.cos(self._pitch) if self._side else 1.0
-        if self._uneven is None:
+        if self._profile is not None:
+            self._draw_line(self._profile, left, right, height)
+        elif self._uneven is None:
             self._draw_ground(left * stretch, right * stretch, 0.0 if self._side else height)
         else:
             self._draw_uneven(left, right, float(base[1]), height)
@@ -163,6 +169,24 @@ class View:
 
     def _height(self, x: float, y: float) -> float:
         return surface(self._uneven, x, y)[0]
+
+    def _draw_line(self, line: Floats, left: float, right: float, middle: float) -> None:
+        """The profile of hard ground with marks along the level."""
+        low = middle + self._across[0] - 1.0
+        shown = [(x, z) for x, z in line.tolist() if left - 1.0 < x < right + 1.0]
+        ends = [(x, float(np.interp(x, line[:, 0], line[:, 1]))) for x in (left - 1.0, right + 1.0)]
+        inside = [(x, z) for x, z in ends if line[0, 0] <= x <= line[-1, 0]]
+        corners = sorted([*shown, *inside], key=lambda corner: corner[0])
+        if corners:
+            self._ground.set_verts([[(corners[0][0], low), *corners, (corners[-1][0], low)]])
+        numbers = range(math.ceil(left / MARKS_M), math.floor(right / MARKS_M) + 1)
+        tops = {n: (n * MARKS_M, float(np.interp(n * MARKS_M, line[:, 0], line[:, 1]))) for n in numbers}
+        self._marks.set_segments([[(x, z - (0.06 if n % 5 == 0 else 0.03)), (x, z)] for n, (x, z) in tops.items()])
+        labelled = [tops[n] for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]
+        for place, text in enumerate(self._labels):
+            text.set_text(f"{labelled[place][0]:.1f} m" if place < len(labelled) else "")
+            if place < len(labelled):
+                text.set_position((labelled[place][0], labelled[place][1] - _LABEL_M))
 
     def _draw_uneven(self, left: float, right: float, across: float, middle: float) -> None:
         """The ground under the starboard wheels with marks below it, and a line for that under the port wheels."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from models.gravity import GRAVITY_MPS2
 
+# Kinds of ground that can have a profile.
+WITH_PROFILE = ("firm",)
 # From the start until the sensors are zeroed and the rover is armed, and some time more [s].
 BEFORE_RUN_UP_S = 0.5
 
@@ -13,7 +17,8 @@ BEFORE_RUN_UP_S = 0.5
 def model_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them."""
     return [
-        *_ground_checks(config), *_scan_checks(config), *_rail_checks(config), *_obstacle_checks(config),
+        *_ground_checks(config), *_scan_checks(config), *_profile_checks(config), *_rail_checks(config),
+        *_obstacle_checks(config),
     ]  # fmt: skip
 
 
@@ -70,6 +75,42 @@ def _scan_checks(config: UncheckedConfig) -> list[Problem]:
     ]
     if ground.wheel_height_m is not None:
         problems.append(Problem("ground.wheel_height_m", "heights", "null with ground.kind scan", depends_on))
+    return problems
+
+
+def _profile_checks(config: UncheckedConfig) -> list[Problem]:
+    """A profile is the whole shape of firm ground, with friction, and stands alone."""
+    ground = config.ground
+    if ground.profile is None:
+        return []
+    problems, depends_on = [], ("ground.profile",)
+    if ground.kind not in WITH_PROFILE:
+        allowed = f"{' or '.join(WITH_PROFILE)} with ground.profile, or ground.profile null"
+        problems.append(Problem("ground.kind", ground.kind, allowed, depends_on))
+    if ground.friction == 0.0:
+        problems.append(Problem("ground.friction", "0", "above 0 with ground.profile", depends_on))
+    corners = ground.profile.points_m
+    if ground.profile.shape == "points" and any(b[0] < a[0] for a, b in pairwise([(0.0, 0.0), *corners])):
+        allowed = "corners of which none lies behind the one before, seen ahead"
+        problems.append(Problem("ground.profile.points_m", "a line that goes back", allowed, depends_on))
+    if config.section.obstacle:
+        allowed = "null with an experiment that has an obstacle of its own"
+        problems.append(Problem("ground.profile", ground.profile.shape, allowed, ("experiment",)))
+    level = {f"ground.{key}": getattr(ground, key) for key in ("pitch_deg", "roll_deg")}
+    level |= {f"plant.ground_{key}": getattr(config.plant, f"ground_{key}") for key in ("pitch_deg", "roll_deg")}
+    problems += [
+        Problem(key, f"{value:g}", "0 with ground.profile, which has its own slopes", depends_on)
+        for key, value in level.items()
+        if value != 0.0
+    ]
+    if ground.wheel_height_m is not None:
+        problems.append(Problem("ground.wheel_height_m", "heights", "null with ground.profile", depends_on))
+    if config.instruments:
+        allowed = "null with ground.profile: the observer knows level ground and slopes"
+        problems += [Problem(role, "an instrument", allowed, depends_on) for role in config.instruments]
+    crowned = [name for name, one in config.wheels.items() if one.crown_radius_m is not None]
+    if crowned:
+        problems.append(Problem("wheel", f"a crown on {crowned[0]}", "straight rims with ground.profile", depends_on))
     return problems
 
 

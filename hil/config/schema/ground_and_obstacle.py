@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from hil.config.schema.base import Section
+from hil.config.schema.profile import ProfileConfig
 from hil.config.schema.scan import ScanConfig
 from hil.config.schema.soil_region import OtherSoil, SoilRasterConfig, SoilRegionConfig
 
@@ -110,6 +111,13 @@ class GroundConfig(Section):
     friction_speed_mps: float = Field(
         0.005, ge=1e-4, le=1, description="below this speed, that friction is proportional to the speed"
     )
+    hold_stiffness_Npm: float = Field(
+        8e5,
+        ge=1e3,
+        le=1e10,
+        description="with a profile: tangential stiffness of friction that holds a wheel, at each contact",
+    )
+    hold_damping_Nspm: float = Field(4e3, ge=0, le=1e8, description="with a profile: damping of that friction")
     rolling: bool = Field(
         True, description="wheels do not slip on rigid ground; false: the rover slides without friction"
     )
@@ -125,6 +133,9 @@ class GroundConfig(Section):
         | None
     ) = Field(None, description="height of the ground under each wheel, over level or slope: a list; null: even")
     scan: ScanConfig | None = Field(None, description="shape of the ground, with kind scan; null: level or a slope")
+    profile: ProfileConfig | None = Field(
+        None, description="shape of firm ground: step, ledge, compound slope or a line; null: level or a slope"
+    )
 
     @property
     def on_soil(self) -> bool:

@@ -77,7 +77,7 @@ def predicted_force(rig: Rig) -> PredictedForce:
     pushed_N = stiffness * approach_mps * delay_s
     wheel_N = MARGIN * min(math.hypot(blow_N, pushed_N), blow_N + _push_N(rig, obstacle, rover))
     return PredictedForce(
-        pair_J, delay_s, blow_N, wheel_N, _on_sensors(config.daq, config.wheel_radius_m, angle, wheel_N)
+        pair_J, delay_s, blow_N, wheel_N, on_sensors(config.daq, config.wheel_radius_m, angle, wheel_N)
     )
 
 
@@ -134,7 +134,7 @@ def _push_N(rig: Rig, obstacle: Obstacle, rover: Rover) -> float:
     return 0.5 * min(by_grip_N, by_motors_N)
 
 
-def _on_sensors(daq: DaqConfig | None, wheel_radius_m: float, angle: float, wheel_N: float) -> tuple[float, ...]:
+def on_sensors(daq: DaqConfig | None, wheel_radius_m: float, angle: float, wheel_N: float) -> tuple[float, ...]:
     """(channels,) of the force of one wheel, at the point of the plate where a smooth wheel hits [N].
 
     A part of the load acts through a shield that rings, and so at most twice.

@@ -1,0 +1,44 @@
+"""The section of the experiment crossing: a drive over the shape of the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from pydantic import Field
+
+from hil.config.problems import Problem
+from hil.config.schema.experiment_section import SLIP_MARGIN, ExperimentSection, WholeConfig
+
+
+class CrossingConfig(ExperimentSection):
+    """A drive over a step, a ledge or a slope; the drives are not cut when a wheel meets it."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
+
+    speed_mps: float = Field(0.05, gt=0, le=10, description="speed of the rims, constant until the rover is across")
+    past_m: float = Field(
+        0.1, ge=0, le=100, description="the rover is across when all its axles are this far behind the shape"
+    )
+    timeout_s: float = Field(30.0, ge=1, le=3600, description="then the drive ends, and the shape was not crossed")
+    settle_s: float = Field(0.5, ge=0.1, le=600, description="recorded after the drive, drives cut")
+    most_load_N: float | None = Field(
+        None,
+        gt=0,
+        le=1e6,
+        description="largest upward force on one wheel, by the twin, in an accepted run; null: any",
+    )
+
+    @property
+    def rim_speed_mps(self) -> float | None:
+        """Of the whole drive."""
+        return self.speed_mps
+
+    def problems(self, config: WholeConfig) -> Iterator[Problem]:
+        """A shape to cross, and a speed that the limits allow."""
+        if config.ground.profile is None:
+            yield Problem("ground.profile", "null", "a shape with experiment crossing, which drives over it", ())
+        limit_mps = SLIP_MARGIN * config.limits.wheel_speed_radps * config.least_wheel_radius_m
+        if self.speed_mps > limit_mps:
+            allowed = f"at most {limit_mps:.3g} m/s ({SLIP_MARGIN:g} of limits.wheel_speed_radps at the rim)"
+            yield Problem("crossing.speed_mps", f"{self.speed_mps:g} m/s", allowed, ("limits.wheel_speed_radps",))

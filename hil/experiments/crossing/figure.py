@@ -1,0 +1,96 @@
+"""The figure of a crossing: `crossing.png`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from scipy.spatial.transform import Rotation
+
+from hil.config import Config
+from hil.config.load import parse_config
+from hil.config.model_parameters import nominal_rig
+from hil.experiments.crossing.course import Course, Floats
+from hil.experiments.crossing.judgement import PHASES
+from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
+from hil.experiments.figure_form import FigureForm
+from hil.messages.layout import Layout
+from hil.recording import OpenRecord
+
+_SCREEN_IN, _PRINT_MM = (12.0, 10.0), (260.0, 150.0)
+_GROUND = "#9a8f7d"
+_AROUND_M = 0.2  # of the profile that is shown, before and behind the axles
+
+
+def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) -> Figure:
+    """Draw the axles' paths over the profile, and height and pitch, wheel loads, slip and speeds over time.
+
+    Args:
+        record: of the run.
+        summary: as in `summary.json`.
+        form: its width.
+    """
+    config = parse_config(str(record.meta["config"]), "/meta/config")
+    layout = Layout.from_json(str(record.meta["layout"]))
+    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(6 // form.columns, form.columns, squeeze=False).ravel().tolist()
+    side, height, loads, slip, speeds, pitch = grid
+    fields = {"state": 1.0, "pose": 1.0, "joint_angle_rad": 1.0}
+    fields |= {"normal_force_N": 1.0, "slip": 1.0, "wheel_speed_radps": 1.0}
+    lines = over_time(record.tick, fields)
+    # a line may be decimated by other rows than the next one: all on one grid of times
+    begin_s, end_s = (float(lines["pose"][0][0][end]) for end in (0, -1))
+    t_s = np.linspace(begin_s, end_s, 700)
+    poses = np.stack([np.interp(t_s, *line) for line in lines["pose"]], axis=1)
+    poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1)[:, None]
+    angles = np.stack([np.interp(t_s, *line) for line in lines["joint_angle_rad"]], axis=1)
+    _draw_side(side, form, config, layout, poses, angles)
+    plot_line(height, form, t_s, poses[:, 2] - poses[0, 2], color="black")
+    plot_line(pitch, form, t_s, _pitch_deg(poses), color="black")
+    for axes, field in ((loads, "normal_force_N"), (slip, "slip"), (speeds, "wheel_speed_radps")):
+        for wheel in wheels_in_order(layout):
+            style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
+            plot_line(axes, form, *lines[field][wheel], **style)
+    dress_panel(side, form, "Paths of the axles over the profile, twin", "[m]")
+    dress_panel(height, form, "Rise of the body, twin", "[m]")
+    dress_panel(loads, form, "Upward forces on the wheels, twin", "[N]")
+    dress_panel(slip, form, "Slip, twin", "[-]")
+    dress_panel(speeds, form, "Wheel speeds, measured", "[rad/s]")
+    dress_panel(pitch, form, "Pitch, nose down above 0, twin", "[deg]")
+    loads.legend(fontsize=form.font(7.5), ncols=2, frameon=False, handlelength=3.0)
+    state_s, states = (np.asarray(one) for one in lines["state"][0])
+    for axes in grid[1:]:
+        axes.set_xlabel("time [s]", fontsize=form.font(9.0))
+        for number in PHASES:
+            begins = state_s[states == number][:1]
+            for time_s in begins.tolist():
+                axes.axvline(time_s, color="#bbbbbb", lw=form.line(0.8))
+    verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
+    title = f"Crossing of a {summary.get('shape')}: {verdict}"
+    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
+    figure.set_label(title)
+    return figure
+
+
+def _draw_side(axes: Axes, form: FigureForm, config: Config, layout: Layout, poses: Floats, angles: Floats) -> None:
+    """The profile, and the paths of the axles, those of starboard over those of port."""
+    course = Course(nominal_rig(config))
+    paths = course.paths(poses, layout.turning, angles)
+    for wheel in wheels_in_order(layout):
+        style = wheel_style(layout, wheel)
+        axes.plot(paths[wheel, :, 0], paths[wheel, :, 2], **{**style, "lw": form.line(style["lw"])})
+    axes.plot(course.line[:, 0], course.line[:, 1], color=_GROUND, lw=form.line(2.0))
+    axes.set_xlim(paths[:, :, 0].min() - _AROUND_M, paths[:, :, 0].max() + _AROUND_M)
+    axes.set_ylim(min(course.rise_m, 0.0) - 0.1, paths[:, :, 2].max() + 0.1)
+    axes.set_xlabel("ahead [m]", fontsize=form.font(9.0))
+
+
+def _pitch_deg(poses: Floats) -> Floats:
+    turn = Rotation.from_quat(poses[:, 3:])
+    pitch: Floats = turn.as_euler("ZYX", degrees=True)[:, 1]
+    return pitch

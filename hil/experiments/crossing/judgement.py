@@ -1,0 +1,123 @@
+"""What came of a crossing: how far the rover got, how long each phase took, loads, tilt and clearance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from hil.config import Config
+from hil.experiments.base import Summary
+from hil.experiments.crossing.course import Course, Floats
+from hil.experiments.summary import finite
+from hil.experiments.summary_table import quantity
+from hil.recording.stored_rows import Recorded, in_blocks, packed
+from models.plant.motion_history import PITCH, ROLL, YAW, X, Z
+
+# Numbers of the states while it drives, and their names.
+PHASES = {2: "approach", 3: "contact", 9: "cross"}
+_FIELDS = ("t_ns", "state", "pose", "normal_force_N", "slip", "speed_mps")
+_EVERY_S = 0.01  # between poses that are looked at
+
+
+def judged(config: Config, course: Course, ticks: Recorded, motion: Floats | None) -> Summary:
+    """The part of a summary that says how the crossing went.
+
+    Args:
+        config: of the run.
+        course: the profile and the rover.
+        ticks: rows of the record.
+        motion: true motion of a simulated rig (`models.plant.motion_history.MotionHistory.rows`), or None.
+    """
+    profile, layout = config.ground.profile, config.layout
+    assert profile is not None
+    every = max(round(_EVERY_S * config.loop.rate_hz), 1)
+    count, largest, poses, seen = dict.fromkeys(PHASES, 0), np.zeros(len(layout.wheels)), list[Any](), 0
+    slipped, turning = np.zeros(len(layout.wheels)), 0
+    for block in in_blocks(ticks):
+        rows = packed(block, list(_FIELDS))
+        rows = rows[np.isin(rows["state"], list(PHASES))]
+        for phase in PHASES:
+            count[phase] += int((rows["state"] == phase).sum())
+        if len(rows):
+            largest = np.fmax(largest, np.nanmax(rows["normal_force_N"], axis=0))
+            slipped, turning = slipped + np.nan_to_num(rows["slip"]).sum(axis=0), turning + len(rows)
+            poses.append(rows["pose"][-seen % every :: every])
+            seen += len(rows)
+    path = np.concatenate(poses).astype(np.float64) if poses else np.zeros((0, 7))
+    driven = sum(count.values())
+    rate_hz = config.loop.rate_hz
+    found: Summary = {
+        "wheels": list(layout.wheels),
+        "shape": profile.shape,
+        "drive_s": driven / rate_hz,
+        "phases_s": {name: count[phase] / rate_hz for phase, name in PHASES.items()},
+        "load_max_N": [finite(float(one)) for one in largest],
+        "largest_load_N": finite(float(largest.max())) if driven else None,
+        "slip_mean": [finite(float(one)) for one in slipped / turning] if turning else None,
+        "clearance_m": course.clearance_m(path),
+        **_where(config, course, path, ""),
+        **_where(config, course, _poses_of(motion), "_true"),
+    }
+    found["crossed"] = bool(found["wheels_across"] == len(layout.wheels))
+    found["crossed_s"] = found["drive_s"] if found["crossed"] else None
+    return found
+
+
+def _where(config: Config, course: Course, path: Floats, of: str) -> Summary:
+    """How far a path got: wheels behind the shape, way, rise, and largest pitch and roll."""
+    keys = [f"wheels_across{of}", f"way{of}_m", f"rise{of}_m", f"pitch_max{of}_deg", f"roll_max{of}_deg"]
+    if not len(path):
+        return dict.fromkeys(keys)
+    across = course.wheels_behind(path[-1], course.ends_m + (config.crossing.past_m if not of else 0.0) - 1e-3)
+    _, pitch, roll = np.degrees(Rotation.from_quat(path[:, 3:]).as_euler("ZYX")).T
+    values = path[-1, 0] - path[0, 0], path[-1, 2] - path[0, 2], _extreme(pitch), _extreme(roll)
+    return dict(zip(keys, (across, *(finite(float(value)) for value in values)), strict=True))
+
+
+def _extreme(values: Floats) -> float:
+    """The value with the largest size."""
+    return float(values[np.abs(values).argmax()])
+
+
+def _poses_of(motion: Floats | None) -> NDArray[np.float64]:
+    if motion is None or not len(motion):
+        return np.zeros((0, 7))
+    turn = Rotation.from_euler("ZYX", motion[:, [YAW, PITCH, ROLL]])
+    return np.column_stack([motion[:, X : Z + 1], turn.as_quat()])
+
+
+def crossing_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Rows of the table."""
+    phases = summary.get("phases_s") or {}
+    each = [f"{name} {quantity(phases.get(name), 's', 2)}" for name in PHASES.values()]
+    wheels = len(summary.get("wheels") or [])
+    return [
+        ("shape", str(summary.get("shape"))),
+        (
+            "wheels across, twin and simulated rig",
+            " and ".join(_of(summary, source, wheels) for source in ("", "_true")),
+        ),
+        ("phases", ", ".join(each)),
+        ("way, rise of the body, twin", ", ".join(quantity(summary.get(key), "m", 3) for key in ("way_m", "rise_m"))),
+        (
+            "way, rise of the body, simulated rig",
+            ", ".join(quantity(summary.get(key), "m", 3) for key in ("way_true_m", "rise_true_m")),
+        ),
+        (
+            "largest pitch (nose down above 0), roll",
+            ", ".join(quantity(summary.get(key), "deg", 1) for key in ("pitch_max_deg", "roll_max_deg")),
+        ),
+        ("largest upward force on each wheel, twin", quantity(summary.get("load_max_N"), "N", 0)),
+        ("mean slip of each wheel, twin", quantity(summary.get("slip_mean"), "", 3)),
+        ("least height of the body over the ground", quantity(summary.get("clearance_m"), "m", 3)),
+        ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
+    ]
+
+
+def _of(summary: Mapping[str, Any], source: str, wheels: int) -> str:
+    found = summary.get(f"wheels_across{source}")
+    return "-" if found is None else f"{found} of {wheels}"

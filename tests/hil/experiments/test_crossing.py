@@ -1,0 +1,104 @@
+"""A rover over a step and a ledge: from config to record, judged, verified and replayed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hil.analysis.film.make import Wanted, render
+from hil.analysis.replay import replay
+from hil.analysis.verify import verify
+from hil.app.run import run_experiment
+from hil.config import ConfigError, load_config
+from hil.config.rig import Rig
+from hil.experiments.crossing.course import Course
+from hil.experiments.crossing.drop_force import drop_checks, drop_force
+from hil.experiments.crossing.experiment import APPROACH, ARMED, CONTACT, CROSS, DONE, IDLE, SETTLE
+from hil.recording import read_trial
+
+QUIET = ("telemetry.endpoint=''", "crossing.settle_s=0.1", "ground.profile.start_m=0.03", "crossing.speed_mps=0.2")
+
+
+@pytest.fixture(scope="module")
+def dropped(tmp_path_factory):
+    """A run down a low ledge, until the front wheels are down."""
+    folder = tmp_path_factory.mktemp("dropped")
+    config = load_config("sim_drop", [*QUIET, "crossing.timeout_s=2", "ground.profile.height_m=0.03"])
+    return folder, run_experiment(config, folder, lambda _: None).summary
+
+
+@pytest.mark.slow
+def test_a_drop_is_recorded_verified_replayed_and_filmed(dropped):
+    folder, summary = dropped
+    assert [check for check in verify(folder) if not check.ok] == []
+    assert replay(folder).differences == []
+    assert (folder / "crossing.png").stat().st_size > 10_000
+    path, _ = render(folder, Wanted("side", "png", at_s=1.0), folder / "one.png")
+    assert path.stat().st_size > 5_000
+    assert summary["phases_s"]["cross"] > 0.1
+    assert max(summary["load_max_N"][:2]) > 400.0  # of a wheel that falls; at rest 200 N
+
+
+@pytest.mark.slow
+def test_the_phases_follow_each_other_and_the_drives_are_not_cut_at_the_contact(dropped):
+    ticks = read_trial(dropped[0], trusted=True).tick
+    order = ticks["state"][np.flatnonzero(np.diff(ticks["state"], prepend=-1))].tolist()
+    assert order == [IDLE, ARMED, APPROACH, CONTACT, CROSS, SETTLE, DONE]
+    driving = np.isin(ticks["state"], [APPROACH, CONTACT, CROSS])
+    assert not ticks["cut"][driving].any()
+
+
+@pytest.mark.slow
+def test_a_rover_that_is_not_across_in_time_is_not_accepted_and_says_how_far_it_got(dropped):
+    _, summary = dropped
+    assert summary["crossed"] is False
+    assert not summary["accepted"]
+    assert any("the ledge was not crossed: 2 of 6 wheels" in reason for reason in summary["reasons"])
+
+
+def test_sensors_below_a_ledge_are_refused_by_the_force_of_the_drop_in_words():
+    """1.4 m/s after 0.1 m: over a thousand newtons a wheel, on sensors for 445 N that break at 667 N."""
+    config = load_config("sim_drop", ["daq={}"])
+    force = drop_force(Rig(config))
+    assert force.speed_mps == pytest.approx(1.40, abs=0.01)
+    assert force.wheel_N > 1000.0
+    checks = drop_checks(Rig(config))
+    assert [check.ok for check in checks] == [False, False, False, False]  # the last: simulated ones feel nothing
+    assert "1.40 m/s" in checks[0].found
+    assert "445 N (limits.sensor_force_N)" in checks[0].allowed
+    low = drop_force(Rig(load_config("sim_drop", ["daq={}", "ground.profile.height_m=0.001"])))
+    # along the plate's normal the force of a spring scales with the speed, but for the weight
+    assert low.speed_mps == pytest.approx(0.1 * force.speed_mps)
+    assert 0.1 * force.wheel_N < low.wheel_N < 0.5 * force.wheel_N
+    assert drop_force(Rig(load_config("sim_step", ["daq={}"]))) is None
+
+
+def test_axles_pass_the_profile_where_the_pose_says():
+    course = Course(Rig(load_config("sim_step")).nominal)
+    assert course.rise_m == pytest.approx(0.1)
+    still = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    front, rear = course.axles_m(still)
+    assert course.begins_m - front == pytest.approx(0.15 + 0.14, abs=0.02)  # start_m and a radius
+    assert course.wheels_behind(np.array(still), rear) == 6
+    assert course.wheels_behind(np.array(still), front) == 2
+    # rolling on level ground, a wheel touches the edge of a step before its axle is over it
+    assert course.begins_m - 0.14 < course.touches_m < course.begins_m
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        (("ground.profile=null",), "ground.profile"),
+        (("ground.kind=soil",), "ground.kind"),
+        (("ground.friction=0",), "ground.friction"),
+        (("ground.pitch_deg=5",), "ground.pitch_deg"),
+        (("ground.wheel_height_m=[0, 0, 0, 0, 0, 0]",), "ground.wheel_height_m"),
+        (("motion={}",), "motion"),
+        (("crossing.speed_mps=5",), "crossing.speed_mps"),
+        (("ground.profile.shape=points", "ground.profile.points_m=[[0.5, 0.1], [0.4, 0.2]]"), "ground.profile"),
+    ],
+)
+def test_what_does_not_go_with_a_profile_is_refused_by_its_key(settings, key):
+    with pytest.raises(ConfigError) as caught:
+        load_config("sim_step", settings)
+    assert any(one.path.startswith(key) for one in caught.value.problems)
