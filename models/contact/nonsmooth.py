@@ -26,7 +26,7 @@ from models.contact.rebound import NEWTON, Rebound, make_rebound, rebound
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, half_solve, solve
-from models.rover.points import body_position, project
+from models.rover.points import axle, body_position, body_spin, body_velocity, dot, project
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
 from models.terrain.profile import COLUMNS as PLACE
@@ -36,6 +36,7 @@ TOLERANCE = 1e-10  # of the residual [m/s]
 # A contact that closes faster meets an impact. What is slower is the error of the steps before: wheels that stick
 # could not part at e times that speed without sliding.
 IMPACT_MPS = 1e-6
+SLOWEST_MPS = 1e-3  # below it slip means nothing
 
 
 class HardContacts(NamedTuple):
@@ -53,6 +54,7 @@ class HardContacts(NamedTuple):
         residual: (2,) the largest so far [m/s], inf where a problem had no finite numbers, and the number of steps
             whose problem was not solved.
         before: (speeds,) velocity before the step.
+        largest: (wheels,) scratch.
     """
 
     profile: Profile
@@ -65,6 +67,7 @@ class HardContacts(NamedTuple):
     kept: FloatArray
     residual: FloatArray
     before: FloatArray
+    largest: FloatArray
 
 
 def make_hard_contacts(rover: Rover, profile: Profile, theta: float = 0.5, law: str = "newton") -> HardContacts:
@@ -86,7 +89,7 @@ def make_hard_contacts(rover: Rover, profile: Profile, theta: float = 0.5, law: 
     return HardContacts(
         profile, theta, make_cones(most, speeds), make_rebound(law, most), np.zeros((AXES * most, speeds)),
         np.zeros((most, PLACE)), np.zeros(most, dtype=np.int64), np.zeros((wheels, faces, AXES)), np.zeros(2),
-        np.zeros(speeds),
+        np.zeros(speeds), np.zeros(wheels),
     )  # fmt: skip
 
 
@@ -96,7 +99,8 @@ def hold_contacts(
 ) -> None:
     """Change v (speeds,), as it would be without contacts, to what it is with them; needs work.rhs and the factor.
 
-    Readings: the vertical force and the pull are impulses over dt, which an impact makes large.
+    Readings: the vertical force and the pull are impulses over dt, which an impact makes large; the slip is that of the
+    contact with the largest normal impulse.
     """
     for a in range(v.size):
         hard.before[a] = v[a] - dt * work.rhs[a]
@@ -182,6 +186,9 @@ def _aim(chain: Chain, v: FloatArray, hard: HardContacts, count: int, work: Work
 def _apply(
     chain: Chain, v: FloatArray, dt: float, hard: HardContacts, count: int, contact: GroundContact, work: Work
 ) -> None:
+    largest = hard.largest
+    for wheel in range(largest.size):
+        largest[wheel] = 0.0
     for a in range(v.size):
         work.rhs[a] = 0.0
     for c in range(count):
@@ -193,6 +200,12 @@ def _apply(
         normal, ahead = r[AXES * c] / dt, r[AXES * c + 1] / dt
         contact.vertical[wheel] += nz * normal - nx * ahead
         contact.pull[wheel] += nx * normal + nz * ahead
+        if r[AXES * c] > largest[wheel]:
+            largest[wheel], body = r[AXES * c], chain.wheel_body[wheel]
+            velocity = body_velocity(work, body)
+            rolling = chain.wheel_radius[wheel] * dot(body_spin(work, body), axle(work, body))
+            forward = nz * velocity[0] - nx * velocity[2]
+            contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), SLOWEST_MPS)
     solve(chain, work.mass_matrix, work.rhs)
     for a in range(v.size):
         v[a] += work.rhs[a]

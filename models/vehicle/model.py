@@ -66,6 +66,11 @@ class VehicleModel(NamedTuple):
     rails: IntArray | None = None
     hard: HardContacts | None = None
 
+    @property
+    def yields(self) -> bool:
+        """Whether its ground yields, so that slip and the shares of traction of a steady drive are determined."""
+        return self.rigid is None and self.hard is None
+
 
 class VehicleState(NamedTuple):
     """The variable part: configuration q, velocity v, joint torques, states and readings.

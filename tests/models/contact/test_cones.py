@@ -17,8 +17,10 @@ def body_on(contacts, rng, friction=1.2):
     rows, mu = np.zeros((3 * contacts, 6)), rng.uniform(0.05, friction, contacts)
     for c in range(contacts):
         place, normal = rng.uniform([-1.0, -1.0, -0.6], [1.0, 1.0, -0.3]), np.zeros(3)
-        while not normal[2] > mu[c] * np.hypot(normal[0], normal[1]) + 0.02:  # then upwards is a way out for all of them
-            normal = rng.normal(size=3) + (0.0, 0.0, 1.5)
+        while (
+            not normal[2] > mu[c] * np.hypot(normal[0], normal[1]) + 0.02
+        ):  # then upwards is a way out for all of them
+            normal = rng.normal((0.0, 0.0, 1.5))
             normal /= np.linalg.norm(normal)
         along = np.cross(normal, [1.0, 0.0, 0.0])
         along /= np.linalg.norm(along)
@@ -40,7 +42,9 @@ def broken(half, target, mu, impulse):
     u, r = (half @ (half.T @ impulse) + target).reshape(-1, 3), impulse.reshape(-1, 3)
     slide, rub = np.linalg.norm(u[:, 1:], axis=1), np.linalg.norm(r[:, 1:], axis=1)
     apart = np.minimum(np.abs(u[:, 0]), np.abs(r[:, 0]))  # one of the two is zero
-    against = np.minimum(slide, np.linalg.norm(mu * r[:, 0] * u[:, 1:].T / np.maximum(slide, 1e-300) + r[:, 1:].T, axis=0))
+    against = np.minimum(
+        slide, np.linalg.norm(mu * r[:, 0] * u[:, 1:].T / np.maximum(slide, 1e-300) + r[:, 1:].T, axis=0)
+    )
     return max(-u[:, 0].min(), -r[:, 0].min(), (rub - mu * r[:, 0]).max(), apart.max(), against.max())
 
 
@@ -51,7 +55,9 @@ def test_every_random_problem_is_solved_and_obeys_the_laws(contacts):
         half, target, mu = body_on(contacts, rng)
         cones, residual = solved(half, target, mu)
         assert residual <= TOLERANCE
-        assert broken(half, target, mu, cones.impulse[: 3 * contacts]) < 1e-7  # a residual is divided by the weight for an impulse
+        assert (
+            broken(half, target, mu, cones.impulse[: 3 * contacts]) < 1e-7
+        )  # a residual is divided by the weight for an impulse
 
 
 def test_a_body_on_four_feet_is_held_though_their_shares_are_not_known():
