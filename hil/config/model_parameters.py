@@ -34,7 +34,7 @@ from models.contact.obstacle import Obstacle
 from models.contact.plate import Plate, make_plate
 from models.contact.regions import SoilRegion
 from models.kernels.compiled import FloatArray
-from models.plant import GroundParameters, ReadingNoise, RigParameters, Spread, Towing, Veer, WheelKind
+from models.plant import GroundParameters, Impacts, ReadingNoise, RigParameters, Spread, Towing, Veer, WheelKind
 from models.rover.parameters import Parameters
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
@@ -178,7 +178,7 @@ def profile_of(ground: GroundConfig) -> Profile | None:
     """The profile of hard ground, which begins to change at x = 0; None: it is level or a slope."""
     if ground.profile is None:
         return None
-    return make_profile(profile_corners(ground.profile), ground.friction, 0.0)
+    return make_profile(profile_corners(ground.profile), ground.friction, ground.restitution)
 
 
 def _soil(section: SoilConfig | SoilRegionConfig, **others: Any) -> Soil:
@@ -241,6 +241,7 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, OneWhee
         ),
         gravity=ground.gravity_mps2,
         profile=profile_of(ground),
+        impacts=Impacts(ground.friction, ground.restitution, ground.impact_law),
         hold_stiffness=ground.hold_stiffness_Npm,
         hold_damping=ground.hold_damping_Nspm,
     )

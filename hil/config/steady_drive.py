@@ -28,7 +28,7 @@ def steady_drive(
     """
     parameters = (parameters or rig.nominal).held
     rover, vehicle, _ = parameters.assemble()
-    if vehicle.rigid is not None or not rig.steady_speed_mps:
+    if not vehicle.yields or not rig.steady_speed_mps:
         raise ValueError("steady drive: found rigid ground, or speed 0; allowed: soil or firm ground, and a speed")
     speed_mps, pull, backwards = rig.steady_speed_mps, parameters.drawbar.wrench(), parameters.drawbar.backwards()
     winch = rig.section.winch

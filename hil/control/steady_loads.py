@@ -52,7 +52,7 @@ def steady_loads(rig: Rig) -> SteadyLoads | None:
     """
     rover, vehicle, _ = rig.nominal.held.assemble()
     statics, on_soil, wheels = RoverStatics(rover), vehicle.ground is not None, len(rover.wheel_names)
-    if vehicle.rigid is not None or rig.steady_speed_mps == 0.0:
+    if not vehicle.yields or rig.steady_speed_mps == 0.0:
         return None
     names = rig.layout.soil_parameters
     log, nowhere = np.log([getattr(rig.config.soil, name) for name in names]), np.zeros((wheels, len(names)))

@@ -108,7 +108,7 @@ def _predicted(rig: Rig, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequ
             states.append(_judged(standing, words))
         except NoSteadyStateError as error:
             # rolling without slip leaves the tractions undetermined, so that not finding a drive there says nothing
-            if (steady and vehicle.rigid is None) or error.lifted or speed_mps == 0.0:
+            if (steady and vehicle.yields) or error.lifted or speed_mps == 0.0:
                 states.append(Predicted(words, error.why))
     return tuple(states)
 

@@ -1,6 +1,6 @@
 """The whole rig as one steppable model: what the simulated rig runs."""
 
-from models.plant.ground import GroundParameters, WheelKind
+from models.plant.ground import GroundParameters, Impacts, WheelKind
 from models.plant.instruments import InstrumentOnRig, InstrumentParameters
 from models.plant.parameters import RigParameters, Spread
 from models.plant.plant import Plant
@@ -10,6 +10,7 @@ from models.plant.veer import Veer
 
 __all__ = [
     "GroundParameters",
+    "Impacts",
     "InstrumentOnRig",
     "InstrumentParameters",
     "Plant",

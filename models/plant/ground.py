@@ -12,6 +12,7 @@ from models.contact.active_set import RigidGround, make_rigid_ground
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground
 from models.contact.linear_stresses import LinearStresses
+from models.contact.nonsmooth import HardContacts, make_hard_contacts
 from models.contact.profile_contact import make_profile_contact
 from models.contact.regions import SoilRegion, make_regions
 from models.contact.ruts import make_ruts
@@ -20,10 +21,34 @@ from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 from models.rover.tree import WheelMount
 from models.terrain import HeightMap, Terrain, slope_of, uneven_ground
-from models.terrain.profile import Profile
+from models.terrain.profile import Profile, make_profile
+from models.terrain.shapes import LEVEL
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, Soil
 
-Kind = Literal["soil", "firm", "rigid", "none"]
+Kind = Literal["soil", "firm", "rigid", "nonsmooth", "none"]
+
+
+class Impacts(NamedTuple):
+    """How wheels meet nonsmooth ground, see models.contact.nonsmooth.
+
+    Attributes:
+        friction: Coulomb's coefficient.
+        restitution: of an impact.
+        law: of an impact, see models.contact.rebound.
+    """
+
+    friction: float
+    restitution: float
+    law: str
+
+
+class Under(NamedTuple):
+    """The ground of `models.vehicle.VehicleModel`, one of them or none."""
+
+    soil: Ground | None = None
+    compliant: CompliantGround | None = None
+    rigid: RigidGround | None = None
+    hard: HardContacts | None = None
 
 
 class WheelKind(NamedTuple):
@@ -43,8 +68,8 @@ class GroundParameters:
     """Ground of a rig; fields of other kinds are ignored.
 
     Attributes:
-        kind: soil; firm, which deforms by a contact law; rigid, unilateral constraints; none, and then no weight
-            either: the impact runs without ground of MacMahon 2016, chapter 5.
+        kind: soil; firm, which deforms by a contact law; rigid, unilateral constraints; nonsmooth, hard with friction
+            and impacts; none, and then no weight either: the impact runs without ground of MacMahon 2016, chapter 5.
         soil: of the bed.
         wheel: the wheel-soil model of all wheels but those of `own_wheels`.
         soil_damping: [s/m], see models.contact.ground.
@@ -56,8 +81,9 @@ class GroundParameters:
         roll: of the slope [rad], positive where it rises to port.
         wheel_height: [m] of the ground under each wheel over the slope; empty: even.
         relief: uneven ground in place of a slope; None: none.
-        profile: hard ground in place of a slope, kind firm; its level ground ends at x = 0 and the shape begins. None:
-            none.
+        profile: hard ground in place of a slope, kinds firm and nonsmooth; its level ground ends at x = 0 and the shape
+            begins. None: none.
+        impacts: of kind nonsmooth.
         hold_stiffness: k of friction on a profile [N/m], see models.contact.profile_contact.
         hold_damping: c of it [N s/m].
         regions: of other soil, kind soil; not with ruts, and not under flexible wheels.
@@ -83,6 +109,7 @@ class GroundParameters:
     gravity: float = GRAVITY_MPS2
     own_wheels: Mapping[str, WheelKind] = field(default_factory=dict)
     profile: Profile | None = None
+    impacts: Impacts | None = None
     hold_stiffness: float = 0.0
     hold_damping: float = 0.0
 
@@ -95,8 +122,8 @@ class GroundParameters:
             return uneven_ground(self.relief)
         return slope_of(self.pitch, self.roll, self.wheel_height)
 
-    def under(self, rover: Rover) -> tuple[Ground | None, CompliantGround | None, RigidGround | None]:
-        """The ground of `models.vehicle.VehicleModel` under a rover: soil, compliant, rigid.
+    def under(self, rover: Rover) -> Under:
+        """The ground of `models.vehicle.VehicleModel` under a rover.
 
         Raises:
             ValueError: a wheel-soil model that does not exist, or has no memory where `ruts` asks for one; not one
@@ -108,18 +135,32 @@ class GroundParameters:
                 f"{len(rover.wheel_names)} wheels"
             )
         if self.kind == "soil":
-            return self._soil(rover), None, None
+            return Under(soil=self._soil(rover))
         if self.kind == "firm":
-            return None, self._firm(rover), None
-        return None, None, make_rigid_ground(rover, rolling=self.rolling) if self.kind == "rigid" else None
+            return Under(compliant=self._firm(rover))
+        if self.kind == "nonsmooth":
+            return Under(hard=self._hard(rover))
+        return Under(rigid=make_rigid_ground(rover, rolling=self.rolling)) if self.kind == "rigid" else Under()
+
+    def _hard(self, rover: Rover) -> HardContacts:
+        if self.impacts is None:
+            raise ValueError("ground: impacts is None, allowed with kind nonsmooth: how wheels meet the ground")
+        self._stands_alone()
+        profile = self.profile or make_profile(
+            [(-LEVEL, 0.0), (LEVEL, 0.0)], self.impacts.friction, self.impacts.restitution
+        )
+        return make_hard_contacts(rover, profile, law=self.impacts.law)
 
     def _firm(self, rover: Rover) -> CompliantGround:
         if self.profile is None:
             return self.compliant
-        if self.pitch or self.roll or any(self.wheel_height) or self.relief is not None:
-            raise ValueError("ground: pitch, roll, wheel_height or a map is given, allowed with a profile: none")
+        self._stands_alone()
         held = make_profile_contact(rover, self.profile, self.hold_stiffness, self.hold_damping)
         return self.compliant._replace(profile=held)
+
+    def _stands_alone(self) -> None:
+        if self.pitch or self.roll or any(self.wheel_height) or self.relief is not None:
+            raise ValueError("ground: pitch, roll, wheel_height or a map is given, allowed with a profile: none")
 
     def wheel_of(self, mount: WheelMount, soil: Soil | None = None) -> RigidWheel | CrownedWheel | FlexibleWheel:
         """The wheel-soil model of a wheel on the soil, or another. ValueError: no such, or a number is out of range."""

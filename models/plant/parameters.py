@@ -158,16 +158,16 @@ class RigParameters:
         if self.piezo is not None:
             check_piezo(self.piezo)
         rover = self.make_rover()
-        soil, compliant, rigid = replace(self.ground, profile=self.placed_profile(rover)).under(rover)
+        under = replace(self.ground, profile=self.placed_profile(rover)).under(rover)
         joints = self.rover.cylinder_joints if self.cylinder_joints is None else self.cylinder_joints
         vehicle = VehicleModel(
             rover.chain,
-            soil,
+            under.soil,
             OFF if self.launch_speed > 0.0 else self.drive,
             self._placed_obstacle(rover),
             np.array(WEIGHTLESS if self.ground.kind == "none" else (0.0, 0.0, -self.ground.gravity)),
-            compliant,
-            rigid,
+            under.compliant,
+            under.rigid,
             self.ground.terrain,
             mount_cylinders(rover, joints, self.cylinder, self.linkage, self.cylinder_areas),
             make_stops(rover),
@@ -175,6 +175,7 @@ class RigParameters:
             None if self.ground.kind == "none" or self.ground.profile is not None else make_body_contact(rover),
             servos=make_servos(rover, self.servos),
             rails=self._rails(rover),
+            hard=under.hard,
         )
         supply = 0.0 if self.regulated else self.cylinder.supply
         return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply, servos=self.servos)

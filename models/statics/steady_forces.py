@@ -47,7 +47,7 @@ def steady_ground(
     """Soil or firm ground to take the forces of, and the speed that traction is a function of [m/s].
 
     Args:
-        vehicle: on soil, firm or rigid ground.
+        vehicle: on soil, firm, rigid or nonsmooth ground.
         weight: of it [N].
         speed: of its rims [m/s]; 0 is at rest.
 
@@ -59,11 +59,12 @@ def steady_ground(
         if speed == 0.0 and soil.ruts is not None:  # where a rover is put down there are none yet
             soil = soil._replace(ruts=soil.ruts._replace(ahead=np.full_like(soil.ruts.ahead, NOBODY)))
         return soil, None, abs(speed) or soil.shear_displacement / _LONG
-    if rigid is not None:
-        law, friction = make_law("kelvin_voigt", weight / _GIVE, damping=0.0), _HELD if rigid.per_wheel > 1 else 0.0
+    if not vehicle.yields:
+        held = rigid is None or rigid.per_wheel > 1
+        law, friction = make_law("kelvin_voigt", weight / _GIVE, damping=0.0), _HELD if held else 0.0
         compliant = make_compliant_ground(law, friction, abs(speed) or 1.0)
     if compliant is None:
-        raise ValueError("steady state of a rover: found no ground, allowed: soil, firm or rigid ground")
+        raise ValueError("steady state of a rover: found no ground, allowed: soil, firm, rigid or nonsmooth ground")
     return None, compliant, abs(speed) or compliant.friction_speed
 
 

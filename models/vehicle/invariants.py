@@ -71,11 +71,11 @@ def make_invariants(rover: Rover, vehicle: VehicleModel, tilt_deg: float = VALID
     for code, validity in VALIDITIES.items():
         limit[code], for_s[code] = validity.limit, validity.for_s
     limit[TILT] = tilt_deg
-    if vehicle.compliant is not None and vehicle.compliant.profile is not None:
+    if vehicle.hard is not None or (vehicle.compliant is not None and vehicle.compliant.profile is not None):
         for_s[LIFTED] = limit[LOADS] = np.inf  # wheels that climb or fall bear less, or nothing, for a while
     normal = np.array((0.0, 0.0, 1.0) if vehicle.terrain is None else vehicle.terrain.normal)
     mass = sum(body.mass for body in rover.tree.bodies)
-    grounded = vehicle.ground is not None or vehicle.compliant is not None or vehicle.rigid is not None
+    grounded = vehicle.ground is not None or vehicle.compliant is not None or not vehicle.yields
     weight = -mass * float(vehicle.gravity @ normal) if grounded else 0.0
     return Invariants(
         limit, for_s, np.zeros(CODES), np.zeros(len(rover.wheel_names)), normal, weight, np.zeros(2), np.zeros(3)

@@ -15,6 +15,7 @@ from models.contact.active_set import RigidGround
 from models.contact.body_ground import BodyContact
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground, GroundContact, make_ground_contact
+from models.contact.nonsmooth import HardContacts
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact
 from models.kernels.compiled import FloatArray, IntArray
 from models.rover.dynamics import Work, make_work
@@ -47,6 +48,7 @@ class VehicleModel(NamedTuple):
         body: corners of the main body that meet the ground if the rover turns over, or None.
         servos: of driven joints, or None.
         rails: speeds of the base that a carriage's rails hold at zero, or None (`Tree.guided`).
+        hard: contacts of the wheels by nonsmooth laws, or None. They come last in a step.
     """
 
     chain: Chain
@@ -62,6 +64,12 @@ class VehicleModel(NamedTuple):
     body: BodyContact | None = None
     servos: JointServos | None = None
     rails: IntArray | None = None
+    hard: HardContacts | None = None
+
+    @property
+    def yields(self) -> bool:
+        """Whether its ground yields, so that slip and the shares of traction of a steady drive are determined."""
+        return self.rigid is None and self.hard is None
 
 
 class VehicleState(NamedTuple):

@@ -16,6 +16,7 @@ from models.contact.body_ground import BodyContact, push_body
 from models.contact.compliant import CompliantGround, push_compliant_ground
 from models.contact.constraints import hold_ground
 from models.contact.ground import Ground, push_ground
+from models.contact.nonsmooth import HardContacts, hold_contacts
 from models.contact.obstacle import Obstacle, push_obstacle
 from models.contact.profile_contact import ProfileContact, push_on_profile
 from models.kernels.bound import BoundArguments, unpack
@@ -95,9 +96,10 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
         v[a] += dt * work.rhs[a]
     note_free(ledger, v)
     _hold(vehicle.rigid, vehicle.terrain, chain, state, dt)
+    _hold_hard(vehicle.hard, chain, state, dt)
     close_step(ledger, chain, vehicle.drive, state.drives.cut, vehicle.obstacle, state.obstacle, v, dt, work)
     _close_servos(vehicle.servos, state, dt, ledger)
-    move(state.q, v, dt, work)
+    _move(vehicle.hard, state, dt)
 
 
 # Where there are servos, they have a state.
@@ -177,6 +179,24 @@ def _keep_on_rails(rails: IntArray | None, work: Work) -> None:
 def _hold(rigid: RigidGround | None, terrain: Terrain, chain: Chain, state: VehicleState, dt: float) -> None:
     if rigid is not None:
         hold_ground(chain, state.q, state.v, dt, rigid, terrain, state.ground, state.work)
+
+
+@kernel
+def _hold_hard(hard: HardContacts | None, chain: Chain, state: VehicleState, dt: float) -> None:
+    if hard is not None:
+        hold_contacts(chain, state.q, state.v, dt, hard, state.ground, state.work)
+
+
+@kernel
+def _move(hard: HardContacts | None, state: VehicleState, dt: float) -> None:
+    """The configuration, by the velocities at the end of the step, or by what the nonsmooth scheme has between."""
+    if hard is None:
+        move(state.q, state.v, dt, state.work)
+    else:
+        before = hard.before
+        for a in range(before.size):
+            before[a] = hard.theta * state.v[a] + (1.0 - hard.theta) * before[a]
+        move(state.q, before, dt, state.work)
 
 
 @kernel

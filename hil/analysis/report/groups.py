@@ -24,7 +24,7 @@ WITHOUT, WITH = "effective_kinetic_energy_J", "effective_kinetic_energy_on_groun
 ENERGIES = {WITHOUT: "T_c without ground", WITH: "T_c with the ground's active constraints"}
 # The T_c that belongs to a ground, chosen before the forces are looked at. Soil gives way like no ground at all: by
 # simulation the force over sqrt(T_c) then changes least (docs/explanation/contact.md).
-FITTING = {"none": WITHOUT, "soil": WITHOUT, "firm": WITH, "rigid": WITH}
+FITTING = {"none": WITHOUT, "soil": WITHOUT, "firm": WITH, "rigid": WITH, "nonsmooth": WITH}
 # What makes trials different in kind, beside the angle: column, and how it is said.
 _KINDS = (("ground", "{} ground"), ("variant", "{}"), ("added_mass_kg", "{:g} kg added"), ("wheels", "{} wheels"))
 

@@ -9,7 +9,7 @@ from hil.config.problems import Problem
 from models.gravity import GRAVITY_MPS2
 
 # Kinds of ground that can have a profile.
-WITH_PROFILE = ("firm",)
+WITH_PROFILE = ("firm", "nonsmooth")
 # From the start until the sensors are zeroed and the rover is armed, and some time more [s].
 BEFORE_RUN_UP_S = 0.5
 
@@ -79,11 +79,11 @@ def _scan_checks(config: UncheckedConfig) -> list[Problem]:
 
 
 def _profile_checks(config: UncheckedConfig) -> list[Problem]:
-    """A profile is the whole shape of firm ground, with friction, and stands alone."""
+    """A profile is the whole shape of hard ground, with friction, and stands alone; so does nonsmooth ground."""
     ground = config.ground
     if ground.profile is None:
-        return []
-    problems, depends_on = [], ("ground.profile",)
+        return _alone(config, "ground.kind nonsmooth") if ground.kind == "nonsmooth" else []
+    problems, depends_on = _alone(config, "ground.profile"), ("ground.profile",)
     if ground.kind not in WITH_PROFILE:
         allowed = f"{' or '.join(WITH_PROFILE)} with ground.profile, or ground.profile null"
         problems.append(Problem("ground.kind", ground.kind, allowed, depends_on))
@@ -96,21 +96,27 @@ def _profile_checks(config: UncheckedConfig) -> list[Problem]:
     if config.section.obstacle:
         allowed = "null with an experiment that has an obstacle of its own"
         problems.append(Problem("ground.profile", ground.profile.shape, allowed, ("experiment",)))
+    if config.instruments:
+        allowed = "null with ground.profile: the observer knows level ground and slopes"
+        problems += [Problem(role, "an instrument", allowed, depends_on) for role in config.instruments]
+    return problems
+
+
+def _alone(config: UncheckedConfig, owner: str) -> list[Problem]:
+    """What a line in the plane of the drive has no place for: other slopes, heights under wheels, crowned rims."""
+    ground, depends_on = config.ground, tuple(owner.split()[:1])
     level = {f"ground.{key}": getattr(ground, key) for key in ("pitch_deg", "roll_deg")}
     level |= {f"plant.ground_{key}": getattr(config.plant, f"ground_{key}") for key in ("pitch_deg", "roll_deg")}
-    problems += [
-        Problem(key, f"{value:g}", "0 with ground.profile, which has its own slopes", depends_on)
+    problems = [
+        Problem(key, f"{value:g}", f"0 with {owner}: a slope is a shape of ground.profile", depends_on)
         for key, value in level.items()
         if value != 0.0
     ]
     if ground.wheel_height_m is not None:
-        problems.append(Problem("ground.wheel_height_m", "heights", "null with ground.profile", depends_on))
-    if config.instruments:
-        allowed = "null with ground.profile: the observer knows level ground and slopes"
-        problems += [Problem(role, "an instrument", allowed, depends_on) for role in config.instruments]
+        problems.append(Problem("ground.wheel_height_m", "heights", f"null with {owner}", depends_on))
     crowned = [name for name, one in config.wheels.items() if one.crown_radius_m is not None]
     if crowned:
-        problems.append(Problem("wheel", f"a crown on {crowned[0]}", "straight rims with ground.profile", depends_on))
+        problems.append(Problem("wheel", f"a crown on {crowned[0]}", f"straight rims with {owner}", depends_on))
     return problems
 
 

@@ -89,10 +89,10 @@ class GroundConfig(Section):
 
     between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
-    kind: Literal["soil", "scan", "firm", "rigid", "none"] = Field(
+    kind: Literal["soil", "scan", "firm", "rigid", "nonsmooth", "none"] = Field(
         "soil",
         description="soil, scan (soil with the shape of a scan), firm (visco-elastic), rigid (unilateral constraints), "
-        "or no ground and no weight",
+        "nonsmooth (hard, with friction and impacts), or no ground and no weight",
     )
     law: Literal["kelvin_voigt", "visco_elastic"] = Field(
         "kelvin_voigt", description="contact law of firm ground; kelvin_voigt is linear"
@@ -106,7 +106,10 @@ class GroundConfig(Section):
         2.0, ge=0, le=1000, description="visco_elastic: the force increases by this factor times the rate of the depth"
     )
     friction: float = Field(
-        0.6, ge=0, le=2, description="Coulomb coefficient of firm ground; 0: the rover slides without friction"
+        0.6,
+        ge=0,
+        le=2,
+        description="Coulomb coefficient of firm and nonsmooth ground; 0: the rover slides without friction",
     )
     friction_speed_mps: float = Field(
         0.005, ge=1e-4, le=1, description="below this speed, that friction is proportional to the speed"
@@ -118,6 +121,11 @@ class GroundConfig(Section):
         description="with a profile: tangential stiffness of friction that holds a wheel, at each contact",
     )
     hold_damping_Nspm: float = Field(4e3, ge=0, le=1e8, description="with a profile: damping of that friction")
+    restitution: float = Field(0.1, ge=0, le=1, description="coefficient of restitution of wheels on nonsmooth ground")
+    impact_law: Literal["newton", "poisson", "stronge"] = Field(
+        "stronge",
+        description="what that coefficient compares: speeds (may make energy with friction), impulses, or energies",
+    )
     rolling: bool = Field(
         True, description="wheels do not slip on rigid ground; false: the rover slides without friction"
     )
@@ -134,7 +142,8 @@ class GroundConfig(Section):
     ) = Field(None, description="height of the ground under each wheel, over level or slope: a list; null: even")
     scan: ScanConfig | None = Field(None, description="shape of the ground, with kind scan; null: level or a slope")
     profile: ProfileConfig | None = Field(
-        None, description="shape of firm ground: step, ledge, compound slope or a line; null: level or a slope"
+        None,
+        description="shape of firm or nonsmooth ground: step, ledge, compound slope or a line; null: level or a slope",
     )
 
     @property
@@ -145,7 +154,7 @@ class GroundConfig(Section):
     @property
     def glides(self) -> bool:
         """The wheels cannot drive the rover: it has its speed from the start on."""
-        smooth = self.friction == 0.0 if self.kind == "firm" else not self.rolling
+        smooth = self.friction == 0.0 if self.kind in ("firm", "nonsmooth") else not self.rolling
         return self.kind == "none" or (not self.on_soil and smooth)
 
 

@@ -1,4 +1,4 @@
-"""The shape of firm ground: a step, a ledge, a compound slope or any line, and what lies behind it."""
+"""The shape of firm or nonsmooth ground: a step, a ledge, a compound slope or any line, and what lies behind it."""
 
 from __future__ import annotations
 

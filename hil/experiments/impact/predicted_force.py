@@ -26,7 +26,7 @@ from models.sensors.rear_frame import frame_share
 # A stop of unknown length takes at most so long: then a dead-man would cut [ms].
 UNKNOWN_STOP_MS = 20.0
 # Ground that does not give way holds the wheels that the impact pushes into it (MacMahon 2016, 5.4).
-HARD_GROUND = ("firm", "rigid")
+HARD_GROUND = ("firm", "rigid", "nonsmooth")
 # For masses, stiffnesses and sensors that are not quite those of the config, and for what this estimate leaves out.
 MARGIN = 1.15
 
@@ -123,7 +123,11 @@ def _push_N(rig: Rig, obstacle: Obstacle, rover: Rover) -> float:
         return 0.0
     weight_N = GRAVITY_MPS2 * _mass_kg(rover)
     motors_N = rig.config.drives.largest_torque_Nm * sum(1.0 / wheel.radius for wheel in wheels)
-    grip = {"soil": math.tan(math.radians(soil.friction_angle_deg)), "firm": ground.friction}.get(ground.kind, math.inf)
+    grip = {
+        "soil": math.tan(math.radians(soil.friction_angle_deg)),
+        "firm": ground.friction,
+        "nonsmooth": ground.friction,
+    }.get(ground.kind, math.inf)
     sine, cosine, mu = math.sin(obstacle.angle), math.cos(obstacle.angle), obstacle.friction
     along, up = max(sine - mu * cosine, 0.0), cosine + mu * sine
     by_grip_N = weight_N / (along / grip + up) if grip else 0.0

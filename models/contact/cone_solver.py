@@ -1,0 +1,110 @@
+"""Impulses of all contacts of a step (models.contact.cones), by sweeps first and by Newton's method where they fail."""
+
+from __future__ import annotations
+
+import math
+
+from models.contact.cone_newton import begin_open, first_smoothing, newton
+from models.contact.cone_sweeps import accelerate, sweep
+from models.contact.cones import AXES, Cones, fill_motion, local_velocity, prepare, project, residual_of
+from models.kernels.compiled import kernel
+
+SWEEPS = 60  # half of all problems take 12 to 22, and from the impulses of a step before a few
+ROUNDS = 400  # of the fixed point
+PART = 0.25  # of the way that a round goes: all of it may run in circles
+
+
+@kernel
+def solve_cones(cones: Cones, count: int, tolerance: float) -> tuple[float, int]:
+    """Find the impulses of the first `count` contacts, from those that cones.impulse holds.
+
+    Args:
+        cones: half, target and friction filled.
+        count: contacts that there are.
+        tolerance: of the residual [m/s].
+
+    Returns:
+        The residual [m/s] (models.contact.cones.residual_of), and which method found it: 0 sweeps, 1 Newton's after
+        them, 2 the smoothed one, 3 the fixed point of convex problems; 4: none, the residual is larger.
+    """
+    prepare(cones, count)
+    kept, residual = 0, math.inf
+    for _ in range(SWEEPS):
+        sweep(cones, count)
+        residual = residual_of(cones, count)
+        if residual <= tolerance:
+            return residual, 0
+        if not residual < math.inf:  # nothing that follows would end
+            return math.inf, 4
+        kept = accelerate(cones, count, kept)
+    newton(cones, count, 0.0, False, 0.1 * tolerance)
+    residual = _swept(cones, count, tolerance)
+    if residual <= tolerance:
+        return residual, 1
+    eps = first_smoothing(cones, count)
+    for scale in (1.0, 10.0, 0.1, 100.0, 0.01):
+        begin_open(cones, count, eps * scale)
+        newton(cones, count, eps * scale, False, 0.1 * tolerance)
+        residual = _swept(cones, count, tolerance)
+        if residual <= tolerance:
+            return residual, 2
+    _fixed_point(cones, count, tolerance)
+    residual = _swept(cones, count, tolerance)
+    if residual <= tolerance:
+        return residual, 3
+    return residual, 4
+
+
+@kernel
+def _swept(cones: Cones, count: int, tolerance: float) -> float:
+    """Bring the impulses into their cones; the residual then, or after a few sweeps if it is too large."""
+    for c in range(count):
+        i, r = AXES * c, cones.impulse
+        r[i], r[i + 1], r[i + 2] = project(r[i], r[i + 1], r[i + 2], cones.friction[c])
+    fill_motion(cones, count)
+    residual = residual_of(cones, count)
+    for _ in range(5):
+        if residual <= tolerance:
+            break
+        sweep(cones, count)
+        residual = residual_of(cones, count)
+    return residual
+
+
+@kernel
+def _fixed_point(cones: Cones, count: int, tolerance: float) -> None:
+    """Hold mu |u_T|, solve the convex problem that is left, go a part of the way to its mu |u_T|, and repeat.
+
+    A solution is a fixed point of that map, and there is one (Acary, Cadoux, Lemarechal, Malick 2011). Newton's method
+    ends the search once it is near.
+    """
+    n, saved, warm = AXES * count, cones.past[0], False
+    for c in range(count):
+        cones.shift[c] = 0.0
+    for turn in range(1, ROUNDS + 1):
+        warm = _solve_held(cones, count, warm, tolerance)
+        for c in range(count):
+            _, y, z = local_velocity(cones, c)
+            cones.shift[c] += PART * (cones.friction[c] * math.sqrt(y * y + z * z) - cones.shift[c])
+        if turn % 8 == 0:
+            for i in range(n):
+                saved[i] = cones.impulse[i]
+            newton(cones, count, 0.0, False, 0.1 * tolerance)
+            if residual_of(cones, count) <= tolerance:
+                return
+            for i in range(n):
+                cones.impulse[i] = saved[i]
+            fill_motion(cones, count)
+
+
+@kernel
+def _solve_held(cones: Cones, count: int, warm: bool, tolerance: float) -> bool:
+    """The convex problem with mu |u_T| held, from the impulses that there are if `warm`; whether it is solved."""
+    eps = first_smoothing(cones, count)
+    for turn in range(0 if warm else 1, 5):
+        scale = 1e-3 if turn == 0 else 1.0 if turn == 1 else 10.0 if turn == 2 else 0.1 if turn == 3 else 100.0
+        if turn > 0:
+            begin_open(cones, count, eps * scale)
+        if newton(cones, count, eps * scale, True, 0.01 * tolerance) <= tolerance:
+            return True
+    return False

@@ -1,0 +1,152 @@
+"""Contacts of a step with Coulomb's friction: one problem for all of them, Acary 2013 (2), (3), (6), (7).
+
+Of each contact, r = (normal, two tangential) is an impulse and u = W r + q the local velocity that it leaves, both in
+the contact's own axes, normal first. With the unit vector e_N of the normal,
+
+    K contains r,   K* contains u + mu |u_T| e_N,   and both are perpendicular,
+
+where K is the cone |r_T| <= mu r_N and K* its dual. That is Signorini's condition at the level of velocities and
+Coulomb's law in one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from models.kernels.compiled import FloatArray, kernel
+
+AXES = 3
+DEPTH = 6  # differences that Anderson's acceleration keeps
+
+
+class Cones(NamedTuple):
+    """Contacts, and scratch to find their impulses; all arrays are for the most contacts that there can be.
+
+    W is not formed: `half` are the rows of the contacts, half solved by the mass matrix, so W = half half^T.
+
+    Attributes:
+        half: (3 contacts, speeds) Jacobian of the local velocities, half solved.
+        target: (3 contacts,) q: local velocity without impulses, less the wanted one [m/s].
+        friction: (contacts,) mu.
+        impulse: (3 contacts,) r [N s]; what it holds before is where the search begins.
+        own: (contacts, 6) elements NN, NS, NT, SS, ST, TT of a contact's own block of W [1/kg].
+        weight: (contacts,) mean of the diagonal of that block [1/kg].
+        motion: (speeds,) half^T r.
+        before: (3 contacts,) impulses before a sweep or a step.
+        past, change: (DEPTH + 1, 3 contacts) what the last sweeps gave, and by how much they changed it.
+        small: (DEPTH, DEPTH + 1) system of the acceleration.
+        shift: (contacts,) [m/s] what stands for mu |u_T| where that is held.
+        error: (3 contacts,) natural map [m/s].
+        slope: (3 contacts, 3 contacts) of the map.
+        normal: (3 contacts, 3 contacts) slope^T slope, then its factor.
+        step: (3 contacts,) Newton's.
+    """
+
+    half: FloatArray
+    target: FloatArray
+    friction: FloatArray
+    impulse: FloatArray
+    own: FloatArray
+    weight: FloatArray
+    motion: FloatArray
+    before: FloatArray
+    past: FloatArray
+    change: FloatArray
+    small: FloatArray
+    shift: FloatArray
+    error: FloatArray
+    slope: FloatArray
+    normal: FloatArray
+    step: FloatArray
+
+
+def make_cones(contacts: int, speeds: int) -> Cones:
+    """Allocate for at most `contacts` contacts of a mechanism with `speeds` speeds."""
+    n = AXES * contacts
+    return Cones(
+        np.zeros((n, speeds)), np.zeros(n), np.zeros(contacts), np.zeros(n), np.zeros((contacts, 6)),
+        np.zeros(contacts), np.zeros(speeds), np.zeros(n), np.zeros((DEPTH + 1, n)), np.zeros((DEPTH + 1, n)),
+        np.zeros((DEPTH, DEPTH + 1)), np.zeros(contacts), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n),
+    )  # fmt: skip
+
+
+@kernel
+def prepare(cones: Cones, count: int) -> None:
+    """Diagonal blocks, and the motion of the impulses that there are."""
+    half, own = cones.half, cones.own
+    speeds = half.shape[1]
+    for c in range(count):
+        i = AXES * c
+        nn = ns = nt = ss = st = tt = 0.0
+        for a in range(speeds):
+            x, y, z = half[i, a], half[i + 1, a], half[i + 2, a]
+            nn += x * x
+            ns += x * y
+            nt += x * z
+            ss += y * y
+            st += y * z
+            tt += z * z
+        cones.weight[c] = (nn + ss + tt) / 3.0
+        own[c, 0], own[c, 1], own[c, 2], own[c, 3], own[c, 4], own[c, 5] = nn, ns, nt, ss, st, tt
+    fill_motion(cones, count)
+
+
+@kernel
+def fill_motion(cones: Cones, count: int) -> None:
+    """half^T r of the impulses that there are."""
+    for a in range(cones.motion.size):
+        cones.motion[a] = 0.0
+    for i in range(AXES * count):
+        r = cones.impulse[i]
+        for a in range(cones.motion.size):
+            cones.motion[a] += r * cones.half[i, a]
+
+
+@kernel
+def local_velocity(cones: Cones, c: int) -> tuple[float, float, float]:
+    """Local velocity of a contact."""
+    i = AXES * c
+    x, y, z = cones.target[i], cones.target[i + 1], cones.target[i + 2]
+    for a in range(cones.motion.size):
+        m = cones.motion[a]
+        x += cones.half[i, a] * m
+        y += cones.half[i + 1, a] * m
+        z += cones.half[i + 2, a] * m
+    return x, y, z
+
+
+@kernel
+def residual_of(cones: Cones, count: int) -> float:
+    """Largest distance [m/s] of a contact's impulse from its projection, in units of velocity.
+
+    |r - P_K(r - (u + mu |u_T| e_N)/w)| w, with w the mean of the diagonal of the contact's block; zero where and only
+    where the laws hold; inf where numbers are not finite.
+    """
+    worst = 0.0
+    for c in range(count):
+        i, w, mu = AXES * c, cones.weight[c], cones.friction[c]
+        x, y, z = local_velocity(cones, c)
+        x += mu * math.sqrt(y * y + z * z)
+        p, s, t = cones.impulse[i], cones.impulse[i + 1], cones.impulse[i + 2]
+        p1, s1, t1 = project(p - x / w, s - y / w, t - z / w, mu)
+        error = w * w * ((p - p1) ** 2 + (s - s1) ** 2 + (t - t1) ** 2)
+        if not error < math.inf:
+            return math.inf
+        worst = max(worst, error)
+    return math.sqrt(worst)
+
+
+@kernel
+def project(p: float, s: float, t: float, mu: float) -> tuple[float, float, float]:
+    """Nearest point of the cone sqrt(s^2 + t^2) <= mu p."""
+    length = math.sqrt(s * s + t * t)
+    if length <= mu * p:
+        return p, s, t
+    if p <= -mu * length:
+        return 0.0, 0.0, 0.0
+    onto = (p + mu * length) / (1.0 + mu * mu)
+    share = mu * onto / length
+    return onto, share * s, share * t

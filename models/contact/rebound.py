@@ -1,0 +1,132 @@
+"""The second phase of an impact with friction: what the contacts give back of what the first has taken.
+
+In the first phase all contacts are stopped, as plastic ones. That never makes energy. In the second each of them is
+parted again by further impulses, with friction of their own, in proportion to the speed at which it had closed and to
+its restitution e. One factor s of all contacts is left to the law:
+
+- Newton: s = 1, the speeds are e times those before. Energy may be made where friction turns the sliding round.
+- Poisson: the normal impulses of the second phase are e times those of the first, summed.
+- Stronge: the work of the normal impulses of the second phase is e^2 times that of the first, summed, and the second
+  phase never gives more than the first has taken. Of one contact, that is his energetic coefficient.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from models.contact.cone_solver import solve_cones
+from models.contact.cones import AXES, Cones, local_velocity
+from models.kernels.compiled import FloatArray, kernel
+
+NEWTON, POISSON, STRONGE = range(3)
+LAWS = ("newton", "poisson", "stronge")
+WIDEST = 16.0  # largest s: a contact that parts faster is no impact of these laws
+TURNS = 40
+NEAR = 1e-9  # of what is aimed at, and of s
+
+
+class Rebound(NamedTuple):
+    """Law, and what the second phase has to know of the contacts; arrays are for the most contacts that there can be.
+
+    Attributes:
+        law: NEWTON, POISSON or STRONGE.
+        restitution: (contacts,) e.
+        closing: (contacts,) speeds before the impact [m/s], positive where a contact closes, else 0.
+        first: (2, 3 contacts) impulses [N s] of the first phase, and local velocities [m/s] after it.
+    """
+
+    law: int
+    restitution: FloatArray
+    closing: FloatArray
+    first: FloatArray
+
+
+def make_rebound(law: str, contacts: int) -> Rebound:
+    """Allocate for at most `contacts` contacts. Raises ValueError: a law that does not exist."""
+    if law not in LAWS:
+        raise ValueError(f"restitution law is {law!r}, allowed: {', '.join(map(repr, LAWS))}")
+    return Rebound(LAWS.index(law), np.zeros(contacts), np.zeros(contacts), np.zeros((2, AXES * contacts)))
+
+
+@kernel
+def rebound(cones: Cones, count: int, law: Rebound, tolerance: float) -> float:
+    """Add the impulses of the second phase to those of the first, which cones.impulse holds.
+
+    Args:
+        cones: solved for contacts that are stopped.
+        count: contacts.
+        law: with restitution and closing speeds filled; not NEWTON.
+        tolerance: of the residual [m/s].
+
+    Returns:
+        Residual [m/s] of the second phase's contacts.
+    """
+    first, aim, taken = law.first, 0.0, 0.0
+    for i in range(AXES * count):
+        first[0, i] = cones.impulse[i]
+    for c in range(count):
+        i, e = AXES * c, law.restitution[c]
+        first[1, i], first[1, i + 1], first[1, i + 2] = local_velocity(cones, c)
+        for k in range(i, i + AXES):
+            taken -= 0.5 * first[0, k] * (cones.target[k] + first[1, k])
+        if law.closing[c] > 0.0:
+            normal = 0.5 * first[0, i] * (law.closing[c] - first[1, i])
+            aim += e * first[0, i] if law.law == POISSON else e * e * max(normal, 0.0)
+    residual = 0.0
+    for i in range(AXES * count):
+        cones.impulse[i] = 0.0
+    if aim > 0.0:
+        residual = _search(cones, count, law, aim, taken, tolerance)
+    for i in range(AXES * count):
+        cones.impulse[i] += first[0, i]
+    return residual
+
+
+@kernel
+def _search(cones: Cones, count: int, law: Rebound, aim: float, taken: float, tolerance: float) -> float:
+    """Find s by secants that are kept within the bracket, and leave its impulses."""
+    low, high, s = 0.0, WIDEST, 1.0
+    below, above, residual = -aim, 0.0, 0.0
+    for _ in range(TURNS):
+        residual = _part(cones, count, s, law, tolerance)
+        over = _excess(cones, count, s, law, aim, taken)
+        if abs(over) <= NEAR * aim or high - low <= NEAR or s >= WIDEST:
+            break
+        if over > 0.0:
+            high, above = s, over
+        else:
+            low, below = s, over
+        if above <= 0.0:
+            s = min(2.0 * s, WIDEST)
+            continue
+        width = high - low
+        s = min(max(low - below * width / (above - below), low + 0.05 * width), high - 0.05 * width)
+    return residual
+
+
+@kernel
+def _part(cones: Cones, count: int, s: float, law: Rebound, tolerance: float) -> float:
+    """Impulses after which contacts part at s e times the speed at which they closed; their residual."""
+    for c in range(count):
+        i = AXES * c
+        cones.target[i] = law.first[1, i] - s * law.restitution[c] * law.closing[c]
+        cones.target[i + 1], cones.target[i + 2] = law.first[1, i + 1], law.first[1, i + 2]
+    residual, _ = solve_cones(cones, count, tolerance)
+    return residual
+
+
+@kernel
+def _excess(cones: Cones, count: int, s: float, law: Rebound, aim: float, taken: float) -> float:
+    """By how much the second phase gives more than it may [N s; J with STRONGE]."""
+    given, whole, first = 0.0, 0.0, law.first
+    for c in range(count):
+        i, r = AXES * c, cones.impulse
+        x, y, z = local_velocity(cones, c)
+        x += s * law.restitution[c] * law.closing[c]
+        normal = 0.5 * r[i] * (first[1, i] + x)
+        whole += normal + 0.5 * (r[i + 1] * (first[1, i + 1] + y) + r[i + 2] * (first[1, i + 2] + z))
+        if law.closing[c] > 0.0:
+            given += r[i] if law.law == POISSON else normal
+    return given - aim if law.law == POISSON else max(given - aim, whole - taken)
