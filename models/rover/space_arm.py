@@ -35,6 +35,7 @@ class SpaceArm:
         wrist_length: from the last joint to the end effector's point of contact [m].
         wrist_mass: of that link, which is rigid [kg].
         joint_mass: of each of the bodies that the first two joints turn [kg].
+        joint_damping: of each joint [N m s/rad]: a loop that brakes its speed. 0: the joints are free.
     """
 
     spacecraft_mass: float = 1e5
@@ -45,6 +46,7 @@ class SpaceArm:
     wrist_length: float = 1.9
     wrist_mass: float = 90.0
     joint_mass: float = 50.0
+    joint_damping: float = 0.0
 
     def build(self, *, rigid: bool = False) -> Rover:
         """The arm on its spacecraft.
@@ -72,12 +74,16 @@ class SpaceArm:
         for joint, name, boom in zip(JOINTS[:2], ("upper", "lower"), (self.upper, self.lower), strict=True):
             hub = f"{name}_hub"
             inertia = box(self.joint_mass, (0.4, 0.4, 0.4))
-            builder.add_body(root, joint, VERTICAL, hub, self.joint_mass, inertia, (x, y, z))
+            braked = (0.0, self.joint_damping)
+            builder.add_body(root, joint, VERTICAL, hub, self.joint_mass, inertia, (x, y, z), spring=braked)
             root = add_boom(builder, name, hub, (x, y, z), _AHEAD, _LEFT, boom)
             x += boom.length
         wrist = box(self.wrist_mass, (self.wrist_length, 0.3, 0.3))
         middle = (x + 0.5 * self.wrist_length, y, z)
-        builder.add_body(root, JOINTS[2], VERTICAL, EFFECTOR, self.wrist_mass, wrist, (x, y, z), middle)
+        builder.add_body(
+            root, JOINTS[2], VERTICAL, EFFECTOR, self.wrist_mass, wrist, (x, y, z), middle,
+            spring=(0.0, self.joint_damping),
+        )  # fmt: skip
         tree = builder.tree()
         if not rigid:
             return tree
