@@ -150,8 +150,8 @@ class Scenario:
             run_bound(scene, EVERY, STEP)
         table, last = np.array(rows), meter.read()
         residue = 0.0 if first.stored == 0.0 else abs(last.residue(first)) / max(first.stored, last.stored)
-        bend = slice(4, 4 + len(bends))
-        return Motion(table[:, 0], table[:, 1:4], table[:, bend], *table[:, -3:].T, residue)
+        turned, way, fastest = table[:, -3], table[:, -2], table[:, -1]
+        return Motion(table[:, 0], table[:, 1:4], table[:, 4:-3], turned, way, fastest, residue)
 
 
 def first_frequencies(modes: int) -> tuple[float, float]:
