@@ -18,6 +18,8 @@ from models.rover.tree import Tree
 from models.vehicle import RAILS, Scene, VehicleModel, make_vehicle_state, run_bound
 from models.vehicle.energy import EnergyMeter
 
+pytestmark = pytest.mark.slow  # a step of its own is compiled
+
 FLOATING = np.zeros(3)
 IDLE = Drive(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 MASS, STIFFNESS = 2.0, 800.0
