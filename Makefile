@@ -22,7 +22,7 @@ MINUTES ?= 30
 STOPS ?= 50
 MUTANTS ?= 200
 PROCESSES ?= 2
-FIGURES = $(filter-out %/outputs.py %/code_reading.py,$(wildcard docs/figures/*.py)) docs/reproduce/macmahon.py docs/reproduce/petersen_flexible_wheel.py docs/reproduce/walking.py
+FIGURES = $(filter-out %/outputs.py %/code_reading.py,$(wildcard docs/figures/*.py)) docs/reproduce/macmahon.py docs/reproduce/cyril.py docs/reproduce/petersen_flexible_wheel.py docs/reproduce/walking.py
 
 LOCK_VENV := build/lock-venv
 UV_VERSION := 0.13.8

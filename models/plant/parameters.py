@@ -14,6 +14,7 @@ from models.actuators.drive import Drive, check_drive
 from models.actuators.linkage import Linkage, check_linkage
 from models.actuators.pneumatic import Cylinder, check_cylinder, mount_cylinders
 from models.actuators.servo import Servo, make_servos
+from models.actuators.springs import make_springs
 from models.actuators.stops import make_stops
 from models.contact.body_ground import make_body_contact
 from models.contact.obstacle import Obstacle, check_obstacle
@@ -176,6 +177,7 @@ class RigParameters:
             servos=make_servos(rover, self.servos),
             rails=self._rails(rover),
             hard=under.hard,
+            springs=make_springs(rover),
         )
         supply = 0.0 if self.regulated else self.cylinder.supply
         return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply, servos=self.servos)

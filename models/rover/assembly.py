@@ -33,6 +33,7 @@ class TreeBuilder:
         self._joints: list[Joint] = []
         self._mounts: list[WheelMount] = []
         self._closures: list[LoopClosure] = []
+        self._couplings: list[Coupling] = []
         self._places: dict[str, Vector] = {base.name: (0.0, 0.0, 0.0)}
 
     def add_body(
@@ -49,17 +50,19 @@ class TreeBuilder:
         stop: float | None = None,
         size: Vector | None = None,
         slides: bool = False,
+        spring: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         """Attach a body to another by a joint at `place`; its centre of mass `com` [m] is there too by default.
 
         A joint with a `stop` [rad; m if it `slides`] has one there, to either side of zero; for `size` see `Body`.
+        `spring` is stiffness and damping of a passive spring on the joint [N m/rad, N m s/rad; N/m, N s/m].
         """
         self._places[body] = place
         offset = (0.0, 0.0, 0.0) if com is None else _minus(com, place)
         self._bodies.append(Body(body, mass, offset, inertia, size))
         stops = None if stop is None else (-stop, stop)
         origin = _minus(place, self._places[parent])
-        self._joints.append(Joint(joint, parent, body, origin, axis, locked_at, stops, slides))
+        self._joints.append(Joint(joint, parent, body, origin, axis, locked_at, stops, slides, *spring))
 
     def wheel(
         self,
@@ -132,10 +135,15 @@ class TreeBuilder:
             self.add_body(base, bogie, LATERAL, bogie, mass, lengthwise, pivot, stop=stop)
         self.add_body(base, "rear_bogie", LENGTHWISE, "rear_bogie", mass, across, rear, stop=stop)
 
+    def couple(self, coupling: Coupling) -> None:
+        """Make a joint follow others."""
+        self._couplings.append(coupling)
+
     def tree(self, couplings: Sequence[Coupling] = ()) -> Tree:
         """The finished description."""
         return Tree(
-            self._name, tuple(self._bodies), tuple(self._joints), tuple(self._mounts), tuple(couplings),
+            self._name, tuple(self._bodies), tuple(self._joints), tuple(self._mounts),
+            (*self._couplings, *couplings),
             tuple(self._closures),
         )  # fmt: skip
 

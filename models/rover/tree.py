@@ -91,6 +91,8 @@ class Joint:
         locked_at: coordinate [rad, m] of a locked joint, or None for a free one.
         stops: coordinates [rad, m] at which it meets its lower and its upper stop, or None: it moves without end.
         slides: it is prismatic.
+        stiffness: of a passive spring on it, relaxed at coordinate 0 [N m/rad, N/m]; 0: there is none.
+        damping: of a passive damper on it [N m s/rad, N s/m].
     """
 
     name: str
@@ -101,6 +103,8 @@ class Joint:
     locked_at: float | None = None
     stops: tuple[float, float] | None = None
     slides: bool = False
+    stiffness: float = 0.0
+    damping: float = 0.0
 
     def __post_init__(self) -> None:
         if not np.all(np.isfinite(self.origin)):
@@ -112,6 +116,9 @@ class Joint:
             raise ValueError(
                 f"joint {self.name}: stops are {self.stops} {self.unit}, allowed: finite, the lower one first, or None"
             )
+        for key, value in (("stiffness", self.stiffness), ("damping", self.damping)):
+            if not 0.0 <= value < math.inf:
+                raise ValueError(f"joint {self.name}: {key} is {value}, allowed: 0 or more")
         if self.locked_at is None:
             return
         if not np.isfinite(self.locked_at):

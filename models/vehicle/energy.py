@@ -30,6 +30,7 @@ from models.vehicle.ledger import (
     MOTOR,
     SERVO,
     SOIL,
+    SPRING,
     STOP,
     TORQUE,
     Ledger,
@@ -66,6 +67,8 @@ class Energies(NamedTuple):
         ground_loss: lost in the ground: compaction, shear and damping of soil, damping and friction of firm ground,
             impacts on rigid ground.
         servos: work of the powered servos so far.
+        springs: stored in the springs of joints.
+        spring_loss: lost in the damping of those.
     """
 
     kinetic: float
@@ -85,11 +88,13 @@ class Energies(NamedTuple):
     body_loss: float
     ground_loss: float
     servos: float = 0.0
+    springs: float = 0.0
+    spring_loss: float = 0.0
 
     @property
     def stored(self) -> float:
         """Sum of what the vehicle and its contacts hold."""
-        return self.kinetic + self.potential + self.contact + self.stops + self.body + self.ground
+        return self.kinetic + self.potential + self.contact + self.stops + self.body + self.ground + self.springs
 
     @property
     def supplied(self) -> float:
@@ -100,7 +105,7 @@ class Energies(NamedTuple):
     def lost(self) -> float:
         """Sum of the losses."""
         contacts = self.contact_loss + self.plate_friction + self.stop_loss + self.body_loss + self.ground_loss
-        return self.gear + self.cut_drives + contacts
+        return self.gear + self.cut_drives + contacts + self.spring_loss
 
     def residue(self, start: Energies) -> float:
         """What the balance since `start` leaves unexplained: energy that the time steps made (or, negative, lost)."""
@@ -122,12 +127,13 @@ class EnergyMeter:
         self._soil = None if vehicle.ground is None or vehicle.ground.ruts else _soil_springs(vehicle)
         self.ledger: Ledger = make_ledger(make_work(rover.chain), state.obstacle.force.size, state.v.size)
         self._first_ground, self._first_stops, self._first_body = self._ground(), self._stops(), self._body()
+        self._first_springs = self._springs()
 
     def read(self) -> Energies:
         """The energies now."""
         joule, state = self.ledger.joule, self._state
         kinetic, potential = motion_energy(self._rover.chain, self._vehicle.gravity, state.q, state.v, self.ledger.work)
-        ground, stops, body = self._ground(), self._stops(), self._body()
+        ground, stops, body, springs = self._ground(), self._stops(), self._body(), self._springs()
         return Energies(
             kinetic=kinetic,
             potential=potential,
@@ -146,6 +152,8 @@ class EnergyMeter:
             body_loss=-float(joule[LYING]) - (body - self._first_body),
             ground_loss=-float(joule[SOIL]) - (ground - self._first_ground),
             servos=float(joule[SERVO]),
+            springs=springs,
+            spring_loss=-float(joule[SPRING]) - (springs - self._first_springs),
         )
 
     def _ground(self) -> float:
@@ -166,6 +174,13 @@ class EnergyMeter:
         angle = self._state.q[stops.speed + 1]
         over = np.maximum(angle - stops.high, 0.0) + np.minimum(angle - stops.low, 0.0)
         return float(0.5 * (stops.stiffness * over**2).sum())
+
+    def _springs(self) -> float:
+        """Energy stored in the springs of joints [J]."""
+        springs = self._vehicle.springs
+        if springs is None:
+            return 0.0
+        return float(0.5 * (springs.stiffness * self._state.q[springs.speed + 1] ** 2).sum())
 
     def _body(self) -> float:
         """Energy stored in the ground under the main body [J]."""

@@ -28,16 +28,16 @@ from models.rover.reduction import Chain
 from models.terrain.stand import into, out_of
 
 # Groups of forces in the order in which a step adds them; those of drives and obstacle have several terms.
-GROUPS = 9
-DRIVES, SERVOS, CYLINDERS, STOPS, BODY, PULL, GROUND, OBSTACLE, OUTSIDE = range(GROUPS)
+GROUPS = 10
+DRIVES, SERVOS, CYLINDERS, STOPS, SPRINGS, BODY, PULL, GROUND, OBSTACLE, OUTSIDE = range(GROUPS)
 # Slots of Ledger.joule. Work on the vehicle since the ledger was opened: of powered drives, cut drives and servos, gear
 # friction of both, cylinders, joint stops, the ground under the body, drawbar, ground under the wheels, torques from
 # outside, the plate's normal force and its friction. Lost in the plate's contact law and in leg damping. Stored now in
-# plate and legs. Work of powered servos.
-TERMS = 14
+# plate and legs. Work of powered servos, and of the springs of joints with their damping.
+TERMS = 15
 (
     MOTOR, DRAG, GEAR, CYLINDER, STOP, LYING, DRAWBAR, SOIL, TORQUE, NORMAL, FRICTION, CONTACT_LOSS, CONTACT_STORED,
-    SERVO,
+    SERVO, SPRING,
 ) = range(TERMS)  # fmt: skip
 
 
@@ -148,6 +148,7 @@ def close_step(
         _note_drives(ledger, chain, drive, cut, v, dt)
         joule[CYLINDER] += _work_of(ledger, CYLINDERS, dt)
         joule[STOP] += _work_of(ledger, STOPS, dt)
+        joule[SPRING] += _work_of(ledger, SPRINGS, dt)
         joule[LYING] += _work_of(ledger, BODY, dt)
         joule[DRAWBAR] += _work_of(ledger, PULL, dt)
         joule[SOIL] += _work_of(ledger, GROUND, dt) + _impulse_work(ledger, v)

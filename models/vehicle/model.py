@@ -10,6 +10,7 @@ import numpy as np
 from models.actuators.drive import Drive, DriveState, make_drives
 from models.actuators.pneumatic import NO_CYLINDERS, CylinderMounts, CylinderState, make_cylinders
 from models.actuators.servo import JointServos, Servo, ServoState, make_servo_state
+from models.actuators.springs import JointSprings
 from models.actuators.stops import NO_STOPS, JointStops
 from models.contact.active_set import RigidGround
 from models.contact.body_ground import BodyContact
@@ -31,8 +32,8 @@ HITTING_WHEELS = 2  # the first wheels of a rover hit the obstacle
 class VehicleModel(NamedTuple):
     """The constant part of a vehicle.
 
-    Ground, terrain, obstacle and servos are fixed when a step is compiled: each kind has separate code, and one that is
-    absent (None) costs nothing (docs/decisions/0012-the-ground-is-chosen-at-compile-time.md).
+    Ground, terrain, obstacle, servos and springs are fixed when a step is compiled: each kind has separate code, and
+    one that is absent (None) costs nothing (docs/decisions/0012-the-ground-is-chosen-at-compile-time.md).
 
     Attributes:
         chain: the rover.
@@ -48,6 +49,7 @@ class VehicleModel(NamedTuple):
         body: corners of the main body that meet the ground if the rover turns over, or None.
         servos: of driven joints, or None.
         rails: speeds of the base that a carriage's rails hold at zero, or None (`Tree.guided`).
+        springs: of joints with passive springs, or None.
         hard: contacts of the wheels by nonsmooth laws, or None. They come last in a step.
     """
 
@@ -64,6 +66,7 @@ class VehicleModel(NamedTuple):
     body: BodyContact | None = None
     servos: JointServos | None = None
     rails: IntArray | None = None
+    springs: JointSprings | None = None
     hard: HardContacts | None = None
 
     @property

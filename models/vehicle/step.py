@@ -10,6 +10,7 @@ import numpy as np
 from models.actuators.drive import drive_axle
 from models.actuators.pneumatic import push_cylinders
 from models.actuators.servo import JointServos, limit_servos, push_servos
+from models.actuators.springs import JointSprings, push_springs
 from models.actuators.stops import push_stops
 from models.contact.active_set import RigidGround
 from models.contact.body_ground import BodyContact, push_body
@@ -36,6 +37,7 @@ from models.vehicle.ledger import (
     OBSTACLE,
     PULL,
     SERVOS,
+    SPRINGS,
     STOPS,
     Ledger,
     close_servos,
@@ -77,6 +79,7 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     note(ledger, CYLINDERS, work)
     push_stops(vehicle.stops, state.q, v, dt, work)
     note(ledger, STOPS, work)
+    _push_springs(vehicle.springs, state, dt, ledger)
     _push_body(vehicle.body, vehicle.terrain, chain, state, dt)
     note(ledger, BODY, work)
     for a in range(6):  # the base's speeds come first
@@ -123,6 +126,13 @@ def _limit_servos(
 def _close_servos(servos: JointServos | None, state: VehicleState, dt: float, ledger: Ledger | None) -> None:
     if servos is not None:
         close_servos(ledger, servos, state.servos, state.v, dt)  # type: ignore[arg-type]
+
+
+@kernel
+def _push_springs(springs: JointSprings | None, state: VehicleState, dt: float, ledger: Ledger | None) -> None:
+    if springs is not None:
+        push_springs(springs, state.q, state.v, dt, state.work)
+        note(ledger, SPRINGS, state.work)
 
 
 @kernel

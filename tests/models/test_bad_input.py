@@ -19,9 +19,12 @@ from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.laws import LAWS, make_law
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.impact import (
+    Payload,
+    capture,
     compliant_effective_kinetic_energy,
     effective_kinetic_energy,
     energy_gradient,
+    mass_matrix_with,
     on_springs,
     projectors,
 )
@@ -84,6 +87,7 @@ BEKKER, ISHIGAMI = sinkage_laws.Bekker(0.8, 1e3, 1e6), sinkage_laws.Ishigami(0.8
 EXPONENT = {"exponent": above(0.8)}
 LAW = {"stiffness": above(1e5), "exponent": above(1.0), "restitution": above(0.5)}
 HERTZ = make_law("hertz", 1e5)
+LOAD = Payload(10.0, np.eye(3), np.array([0.5, 0.0, 0.1]))
 VISCOUS = ("kelvin_voigt", "visco_elastic")
 PLATE = Obstacle(1.0, 0.0, 5e4, 1.0, 0.9, 0.1, 0.005)
 PIEZO = Piezo(
@@ -231,6 +235,18 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
         compliant_effective_kinetic_energy,
         {"mass_matrix": M, "jacobian": J, "velocity": free(V), "stiffness": from_0(np.zeros(15)),
          "contact_stiffness": above(1e4)},
+    ),
+    "Payload": (
+        Payload, {"mass": above(10.0), "inertia": above(np.eye(3)), "place": free(np.array([0.5, 0.0, 0.1]))}
+    ),
+    "capture": (
+        lambda **k: capture(payload=LOAD, **k),
+        {"mass_matrix": above(2.0 * np.eye(6)), "jacobian": free(np.eye(6)), "velocity": free(np.ones(6)),
+         "payload_velocity": free(np.ones(6)), "restitution": from_0(0.5), "directions": free(np.eye(6)[:2])},
+    ),
+    "mass_matrix_with": (
+        lambda **k: mass_matrix_with(payload=LOAD, **k),
+        {"mass_matrix": above(2.0 * np.eye(6)), "jacobian": free(np.eye(6))},
     ),
     "check_drive": (
         lambda **k: check_drive(Drive(**k)),
