@@ -36,7 +36,8 @@ def save_parts(folder: Path, parts: Mapping[str, Any], curve: EnergyCurve, at_de
         figure.savefig(folder / "energy_sensitivity.png", dpi=150)
     if "standing" in parts:
         figure = _figure(9.0)
-        draw_standing(*figure.subplots(1, 2), parts["standing"], curve)
+        friction, share = figure.subplots(1, 2)
+        draw_standing(friction, share, parts["standing"], curve)
         figure.savefig(folder / "energy_standing.png", dpi=150)
 
 

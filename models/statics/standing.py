@@ -120,10 +120,17 @@ def stand(
     for place, joint in enumerate(joints, start=6):
         load[place] -= (torque or {}).get(rover.tree_joint_names[joint - 6], 0.0)
     mass, strength = float(chain.mass.sum()), float(np.linalg.norm(down))
+    up, forward, aside = (np.array([row @ f for row, f in zip(work, side, strict=True)]) for side in sides)
     return Standing(
-        tree_q[:3] + points, *(np.array([row @ f for row, f in zip(work, side, strict=True)]) for side in sides), load,
-        mass * strength, tree_q[:3] + chain.mass[bodies] @ centres / mass, down / strength,
-    )  # fmt: skip
+        point=tree_q[:3] + points,
+        normal=up,
+        ahead=forward,
+        left=aside,
+        load=load,
+        weight=mass * strength,
+        centre=tree_q[:3] + chain.mass[bodies] @ centres / mass,
+        down=down / strength,
+    )
 
 
 def _refuse(normals: FloatArray, gravity: FloatArray, pull: FloatArray) -> None:
