@@ -70,7 +70,7 @@ def compute(kind: str, workers: int, address: str | None) -> list[dict[str, Any]
     """All climbs, on the workers of a Dask scheduler or of a local one."""
     dask: Any = import_module("distributed")  # it has no types
     cases = [(group, height, posture) for height in HEIGHTS_M for group, posture in postures()]
-    cluster = address or dask.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+    cluster: Any = address or dask.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
     with dask.Client(cluster) as client:
         client.upload_file(str(FOLDER / "quasi_static_climb.py"))
         futures = client.map(CLIMBS[kind], [one[2] for one in cases], [one[1] for one in cases], pure=False)
@@ -192,12 +192,14 @@ def main() -> None:
             writer.writeheader()
             writer.writerows(rows)
     table = read(path)
-    head = ("step", "best", "middle", "worst", "best posture", "row that asks for it")
-    out.table(PAGE, "friction", head, [*frictions(table)])
-    head = ("step", "postures", "chosen by", "rank correlation", "regret")
-    out.table(PAGE, "answer", head, [*answers(table, FEW if options.quick else RESAMPLES)])
-    head = ("step", "friction", "of all postures climb", *(one.words for one in INDICATORS[:3]), "best posture")
-    out.table(PAGE, "success", head, [*successes(table)])
+    words = "step", "best", "middle", "worst", "best posture", "row that asks for it"
+    out.table(PAGE, "friction", words, [*frictions(table)])
+    columns = "step", "postures", "chosen by", "rank correlation", "regret"
+    out.table(PAGE, "answer", columns, [*answers(table, FEW if options.quick else RESAMPLES)])
+    chosen = [one.words for one in INDICATORS[:3]]
+    out.table(
+        PAGE, "success", ["step", "friction", "of all postures climb", *chosen, "best posture"], [*successes(table)]
+    )
     out.picture(draw(table), "reproduce_climb_study.png")
 
 
