@@ -47,6 +47,9 @@ def energy(
     with_sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Also how the energy changes with the rover's posture.")
     ] = False,
+    with_standing: Annotated[
+        bool, typer.Option("--standing", help="Also how the rover stands with its front wheels on the obstacle.")
+    ] = False,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -75,6 +78,7 @@ def energy(
     from hil.analysis.energy_compliance import compliance, compliance_table
     from hil.analysis.energy_figures import save_parts
     from hil.analysis.energy_sensitivity import sensitivity, sensitivity_table
+    from hil.analysis.energy_standing import standing_curve, standing_table
     from hil.app.warm_up import report_compiling
 
     report_compiling(progress)
@@ -86,9 +90,11 @@ def energy(
         parts["compliance"] = compliance(effective, angles_deg)
     if with_sensitivity:
         parts["sensitivity"] = sensitivity(effective, angles_deg)
+    if with_standing:
+        parts["standing"] = standing_curve(effective, angles_deg)
     title = f"{effective.name}: effective kinetic energy at {effective.trial.speed_mps:g} m/s, no ground"
     save_energy(folder, curve, masses, title, parts)
-    save_parts(folder, parts, angles_deg, effective.trial.angle_deg)
+    save_parts(folder, parts, curve, effective.trial.angle_deg)
     if as_json:
         print(json.dumps({**curve, **parts}, allow_nan=False))
     else:
@@ -102,4 +108,7 @@ def energy(
             show(compliance_table(parts["compliance"], angles_deg))
         if with_sensitivity:
             show(sensitivity_table(parts["sensitivity"], angles_deg))
+        if with_standing:
+            print("the front wheels on the obstacle, the others on level ground")
+            show(standing_table(parts["standing"], curve))
         print(f"run folder: {folder}")

@@ -17,6 +17,7 @@ from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.experiment import FollowExperiment
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.jog.experiment import JogExperiment
+from hil.experiments.mobility import mobility_summary
 from hil.experiments.normal_force.experiment import NormalForceExperiment
 from hil.experiments.sinkage.experiment import SinkageExperiment
 from hil.experiments.slope.experiment import SlopeExperiment
@@ -88,6 +89,7 @@ def summarise(run: Finished) -> Summary:
         **run.experiment.summarise(run),
         **estimation_summary(run),
         **soil_estimate_summary(run),
+        **mobility_summary(run),
         **run_summary(run),
     }
     residuals, found = residual_summary(RunEvidence(run.config, run.ticks, summary))

@@ -76,12 +76,27 @@ def soil_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def mobility_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How the rover stood; none where nobody can tell, or of a summary of an earlier version."""
+    found = summary.get("mobility")
+    if not found:
+        return []
+    name, share = min(found["load_share"].items(), key=lambda item: item[1]["least"])
+    margin, friction = found["stability_deg"], found["friction_needed"]
+    return [
+        ("least share of weight", f"{quantity(share['least'], '%', 1, 100.0)}, {name.replace('_', ' ')}"),
+        ("tips over after", f"{quantity(margin['least'], 'deg', 1)} at {margin['least_at_s']:.2f} s"),
+        ("friction needed", f"{quantity(friction['largest'], '', 3)} at {friction['largest_at_s']:.2f} s"),
+    ]
+
+
 def loop_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """How the loop ran, and what it measured of the motion."""
     loop = summary.get("loop") or {}
     return [
         *motion_rows(summary),
         *soil_rows(summary),
+        *mobility_rows(summary),
         ("loop", f"{quantity(loop.get('rate_hz'), 'Hz', 0)}, {quantity(loop.get('ticks'), 'ticks', 0)}"),
         ("late, skipped", f"{quantity(loop.get('late'), '', 0)}, {quantity(loop.get('skipped'), '', 0)}"),
         *long_tick_lines(loop),

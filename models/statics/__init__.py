@@ -1,17 +1,25 @@
-"""Statics of a rover on its wheels: what its joints' torques do to the wheels' loads, and the best that they can do."""
+"""Statics of a rover on its wheels: what its joints' torques do to the wheels' loads, and whether it can stand."""
 
 from models.statics.best import Cost, best_torques, spread_of, traction_loss, unevenness
+from models.statics.least_friction import LeastFriction, least_friction
+from models.statics.stability import stability_margin
+from models.statics.standing import Standing, stand
 from models.statics.statics import RoverStatics
 from models.statics.steady import NoSteadyStateError, SteadyRover, SteadyState, tilt_of
 
 __all__ = [
     "Cost",
+    "LeastFriction",
     "NoSteadyStateError",
     "RoverStatics",
+    "Standing",
     "SteadyRover",
     "SteadyState",
     "best_torques",
+    "least_friction",
     "spread_of",
+    "stability_margin",
+    "stand",
     "tilt_of",
     "traction_loss",
     "unevenness",

@@ -150,3 +150,16 @@ def test_wheels_own_angles_are_no_coordinates(config):
     assert sensitivity(config, [60.0])["coordinates"] == [
         "base_roll", "base_pitch", "base_yaw", "left_bogie", "rear_bogie", "right_bogie",
     ]  # fmt: skip
+
+
+def test_the_standing_on_the_obstacle_is_given_beside_the_energy(tmp_path, capsys):
+    folder = tmp_path / "energy"
+    assert run(["energy", "sim_impact", "--angles", "0:90:45", "--standing", "--json", "--out", str(folder)]) == 0
+    found = json.loads(capsys.readouterr().out)["standing"]
+    assert found == json.loads((folder / "energy.json").read_text())["standing"]
+    assert (folder / "energy_standing.png").is_file()
+    level, half, wall = found["friction_needed"]
+    assert level == 0.0 < half < wall
+    # forces along the wheels' normals bear the weight where the ground is level
+    assert sum(share[0] for share in found["load_share"].values()) == pytest.approx(1.0, abs=1e-9)
+    assert all(0.0 < margin < 90.0 for margin in found["stability_deg"])

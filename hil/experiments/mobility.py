@@ -1,0 +1,167 @@
+"""How well the rover stood during a run: shares of its weight, margin to tipping over, and friction needed.
+
+These are the metrics of MacMahon 2016, 2.1. They follow from what every record has: pose, joint angles and normal
+forces by the rover twin. So a run is not slower for them, and a replay comes to the same.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.config.rig import Rig
+from hil.experiments.base import Finished, Summary
+from hil.experiments.summary import finite
+from hil.recording.stored_rows import Recorded, in_blocks
+from models.kernels.compiled import FloatArray
+from models.rover.rover import Rover
+from models.statics import least_friction, stability_margin, stand
+from models.terrain.surface import Terrain, contact_plane
+
+# Statics are solved for so many ticks of a run at most, evenly spread, the first and the last among them.
+MOST_INSTANTS = 20
+# Fewer wheels than this are not held by statics: a single wheel hangs on a carriage.
+_FEWEST = 3
+
+
+class Mobility(NamedTuple):
+    """The metrics at some ticks of a run.
+
+    Attributes:
+        t_s: (ticks,) times from the start of the run.
+        load_share: (ticks, wheels) of each wheel's normal force in their sum.
+        stability_deg: (ticks,) `models.statics.stability_margin`; NaN: the contacts span no polygon.
+        friction_needed: (ticks,) `models.statics.least_friction`; infinite where no friction holds the rover still.
+    """
+
+    t_s: NDArray[Any]
+    load_share: NDArray[Any]
+    stability_deg: NDArray[Any]
+    friction_needed: NDArray[Any]
+
+
+def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility | None:
+    """The metrics at ticks at which the rover stands or drives on its ground and does not touch the obstacle.
+
+    The contact points lie on the rims, sinkage left out. Only weight, drawbar pull and the recorded torques of
+    cylinders act: what accelerates the rover does not count. Driven joints bear whatever torque it takes.
+
+    Args:
+        rig: that ran.
+        ticks: rows of its record.
+        most: so many ticks at most, evenly spread.
+
+    Returns:
+        None: the rover has no ground, hangs on a carriage, or its record has no motion.
+    """
+    nominal, layout = rig.nominal, rig.layout
+    if nominal.ground.kind == "none" or not layout.motion or len(layout.wheels) < _FEWEST or not len(ticks):
+        return None
+    rover = nominal.make_rover()
+    if rover.tree.guided:
+        return None
+    there = np.unique(np.linspace(0, len(ticks) - 1, min(most, len(ticks))).round().astype(np.int64))
+    rows = np.array([ticks[int(one)] for one in there])
+    rows = rows[_on_ground(rows)]
+    found = [_at(rig, rover, row) for row in rows]
+    loads = rows["normal_force_N"].astype(np.float64)
+    return Mobility(
+        rows["t_ns"] * 1e-9,
+        loads / loads.sum(axis=1, keepdims=True),
+        np.array([margin for margin, _ in found]),
+        np.array([friction for _, friction in found]),
+    )
+
+
+def mobility_summary(run: Finished) -> Summary:
+    """Key `mobility` as docs/reference/summary.md has it."""
+    found = mobility(run.rig, run.ticks)
+    if found is None or not len(found.t_s):
+        return {"mobility": None}
+    shares = _extreme_shares(run.ticks)
+    return {
+        "mobility": {
+            "instants": len(found.t_s),
+            "load_share": {
+                name: {"start": float(found.load_share[0, wheel]), "least": float(low), "largest": float(high)}
+                for wheel, (name, low, high) in enumerate(zip(run.rig.layout.wheels, *shares, strict=True))
+            },
+            "stability_deg": _over_time(found.t_s, found.stability_deg, "least"),
+            "friction_needed": _over_time(found.t_s, found.friction_needed, "largest"),
+        }
+    }
+
+
+def _on_ground(rows: NDArray[Any]) -> NDArray[Any]:
+    """Where the twin's wheels bear, its values are known, and none touches the obstacle."""
+    loads = rows["normal_force_N"]
+    known = np.isfinite(loads).all(axis=1) & (loads.sum(axis=1) > 0.0) & np.isfinite(rows["pose"]).all(axis=1)
+    known &= np.isfinite(rows["joint_angle_rad"]).all(axis=1)
+    out: NDArray[Any] = known & ~(rows["gap_m"] <= 0.0)  # NaN: there is no obstacle
+    return out
+
+
+def _at(rig: Rig, rover: Rover, row: np.void) -> tuple[float, float]:
+    """Margin to tipping over [deg] and friction needed at one tick."""
+    nominal, layout, names = rig.nominal, rig.layout, row.dtype.names or ()
+    tree_q = np.zeros(1 + rover.chain.speed_parent.size)
+    tree_q[:7] = row["pose"]
+    tree_q[3:7] /= np.linalg.norm(tree_q[3:7])
+    for name, angle in zip(layout.turning, row["joint_angle_rad"], strict=True):
+        tree_q[7 + rover.tree_joint_names.index(name)] = angle
+    q = rover.own_configuration(tree_q)
+    pull = nominal.drawbar.wrench()
+    if "pull_N" in names and math.isfinite(row["pull_N"]):
+        pull = nominal.drawbar.backwards() * float(row["pull_N"])
+    torque = {}
+    if "cylinder_torque_Nm" in names:
+        torque = dict(zip(layout.joints, row["cylinder_torque_Nm"].tolist(), strict=True))
+    servos = [servo.joint for servo in nominal.servos]
+    standing = stand(
+        rover,
+        q,
+        _normals(nominal.ground.terrain, rover, q),
+        gravity=(0.0, 0.0, -nominal.ground.gravity),
+        pull=pull,
+        held=servos,
+        torque={name: value for name, value in torque.items() if name not in servos},
+    ).only(row["normal_force_N"] > 0.0)
+    try:
+        margin = math.degrees(stability_margin(standing))
+    except ValueError:  # too few wheels bear
+        margin = math.nan
+    return margin, least_friction(standing).coefficient
+
+
+def _normals(terrain: Terrain, rover: Rover, q: FloatArray) -> FloatArray:
+    """Of the ground, for all wheels (3,), or (wheels, 3) where each stands on its own."""
+    if terrain is None or terrain.relief is None:
+        return np.array((0.0, 0.0, 1.0) if terrain is None else terrain.normal)
+    places = enumerate(rover.wheel_positions(q).tolist())
+    return np.array([contact_plane(terrain, tuple(place), wheel)[1] for wheel, place in places])
+
+
+def _extreme_shares(ticks: Recorded) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Least and largest share (wheels,) of each wheel over all ticks on the ground."""
+    low, high = [], []
+    for rows in in_blocks(ticks):
+        loads = rows["normal_force_N"][_on_ground(rows)].astype(np.float64)
+        if len(loads):
+            shares = loads / loads.sum(axis=1, keepdims=True)
+            low.append(shares.min(axis=0))
+            high.append(shares.max(axis=0))
+    return np.min(low, axis=0), np.max(high, axis=0)
+
+
+def _over_time(t_s: NDArray[Any], values: NDArray[Any], which: str) -> dict[str, float | None]:
+    """At the start, at its worst, and when that was; null: no polygon, or no friction holds the rover."""
+    ordered = np.where(np.isnan(values), -math.inf, values if which == "largest" else -values)
+    worst = int(ordered.argmax())
+    return {
+        "start": finite(float(values[0])),
+        which: finite(float(values[worst])),
+        f"{which}_at_s": float(t_s[worst]),
+    }

@@ -1,0 +1,76 @@
+"""The metrics of how the rover stood: of rows made by hand, against statics on paper."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hil.config import load_config
+from hil.config.rig import Rig
+from hil.experiments.mobility import mobility
+from hil.experiments.summary_table import mobility_rows
+from hil.messages.signals import tick_dtype
+
+
+def rows_of(rig, count=3):
+    """Ticks of a rover that stands with all joints at zero and its weight evenly on its wheels."""
+    rows = np.zeros(count, tick_dtype(rig.layout))
+    rows["t_ns"] = np.arange(count) * 1_000_000
+    rows["pose"][:, 6] = 1.0
+    rows["normal_force_N"], rows["gap_m"] = 50.0, np.nan
+    return rows
+
+
+def test_the_summary_says_what_the_pose_and_the_loads_of_its_ticks_say():
+    rig = Rig(load_config("sim_impact"))
+    rows = rows_of(rig)
+    rows["normal_force_N"][1, :2] = 20.0
+    found = mobility(rig, rows)
+    assert found.load_share[0] == pytest.approx([1 / 6] * 6)
+    assert found.load_share[1] == pytest.approx([20 / 240] * 2 + [50 / 240] * 4)
+    assert found.friction_needed.tolist() == [0.0] * 3
+    assert (found.stability_deg == found.stability_deg[0]).all()
+
+
+def test_on_a_slope_the_friction_is_its_tangent_and_the_margin_less_by_its_angle():
+    rig = Rig(load_config("sim_impact", ["ground.pitch_deg=12"]))
+    rows = rows_of(rig)
+    angle = math.radians(-12.0)
+    rows["pose"][:, 3:] = (0.0, math.sin(0.5 * angle), 0.0, math.cos(0.5 * angle))
+    level = Rig(load_config("sim_impact"))
+    found, flat = mobility(rig, rows), mobility(level, rows_of(level))
+    assert found.friction_needed == pytest.approx([math.tan(-angle)] * 3, abs=1e-6)
+    assert (found.stability_deg < flat.stability_deg - 5.0).all()
+
+
+def test_ticks_against_the_obstacle_or_without_known_loads_are_left_out():
+    rig = Rig(load_config("sim_impact"))
+    rows = rows_of(rig, 5)
+    rows["gap_m"][1], rows["normal_force_N"][2], rows["pose"][3, 0] = -1e-3, np.nan, np.nan
+    assert mobility(rig, rows).t_s.tolist() == [0.0, 0.004]
+
+
+def test_wheels_that_lift_do_not_count_as_support():
+    rig = Rig(load_config("sim_impact"))
+    rows = rows_of(rig, 1)
+    rows["normal_force_N"][0, 2:] = 0.0  # both front wheels are left
+    found = mobility(rig, rows)
+    assert math.isinf(found.friction_needed[0])
+    assert math.isnan(found.stability_deg[0])
+
+
+@pytest.mark.parametrize("config", ["sim_wheel_bed"])
+def test_a_wheel_on_a_carriage_has_none(config):
+    rig = Rig(load_config(config))
+    assert mobility(rig, rows_of(rig)) is None
+
+
+def test_the_terminal_shows_the_worst_of_each():
+    shares = {"front_left": {"start": 0.2, "least": 0.11, "largest": 0.3}}
+    over = {"start": 0.1, "largest": None, "largest_at_s": 2.0}
+    margin = {"start": 30.0, "least": 12.5, "least_at_s": 1.5}
+    shown = mobility_rows({"mobility": {"load_share": shares, "stability_deg": margin, "friction_needed": over}})
+    assert [value for _, value in shown] == ["11.0 %, front left", "12.5 deg at 1.50 s", "- at 2.00 s"]
+    assert mobility_rows({"mobility": None}) == mobility_rows({}) == []

@@ -1,0 +1,66 @@
+"""The margin to tipping over: against triangles drawn by hand, and against the forces of the wheels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from models.gravity import EARTH_GRAVITY
+from models.rover import juno, rcp
+from models.statics import least_friction, stability_margin, stand
+
+
+def tilted(angle, about):
+    return Rotation.from_rotvec(angle * np.asarray(about)).apply(EARTH_GRAVITY)
+
+
+def reaches(standing):
+    """From below the centre of mass to the edges ahead, behind, to port and to starboard [m]."""
+    off = standing.point - standing.centre
+    return off[:, 0].max(), -off[:, 0].min(), off[:, 1].max(), -off[:, 1].min()
+
+
+def test_on_level_ground_it_is_the_angle_of_the_nearest_edge_below_the_centre_of_mass():
+    rover = juno()
+    standing = stand(rover, rover.neutral())
+    height = standing.centre[2] - standing.point[0, 2]
+    assert stability_margin(standing) == pytest.approx(math.atan(min(reaches(standing)) / height), abs=1e-9)
+
+
+def test_a_slope_takes_its_angle_off_the_margin_until_the_rover_tips():
+    rover = juno()
+    level = stand(rover, rover.neutral())
+    behind, height = reaches(level)[1], level.centre[2] - level.point[0, 2]
+    for climb in (0.3, 0.6, 1.2):  # gravity leans back
+        standing = stand(rover, rover.neutral(), gravity=tilted(climb, (0.0, 1.0, 0.0)))
+        assert stability_margin(standing) == pytest.approx(math.atan(behind / height) - climb, abs=1e-9)
+
+
+@pytest.mark.parametrize("build", [juno, rcp])
+def test_beyond_the_margin_no_friction_holds_the_rover(build):
+    rover = build()
+    _, _, port, _ = reaches(stand(rover, rover.neutral()))
+    centre = stand(rover, rover.neutral())
+    margin = math.atan(port / (centre.centre[2] - centre.point[0, 2]))
+    for share, holds in ((0.99, True), (1.01, False)):
+        standing = stand(rover, rover.neutral(), gravity=tilted(share * margin, (-1.0, 0.0, 0.0)))
+        assert (stability_margin(standing) > 0.0) == holds
+        assert math.isfinite(least_friction(standing).coefficient) == holds
+
+
+def test_wheels_inside_the_polygon_do_not_count():
+    rover = rcp()
+    standing = stand(rover, rover.neutral())
+    outer = [not name.startswith("middle") for name in rover.wheel_names]
+    assert stability_margin(standing.only(outer)) == pytest.approx(stability_margin(standing), abs=1e-6)
+
+
+@pytest.mark.parametrize(("count", "words"), [(2, "3 or more"), (3, "one line")])
+def test_contacts_that_span_no_polygon_are_refused(count, words):
+    rover = rcp()
+    left = [place for place, name in enumerate(rover.wheel_names) if name.endswith("left")][:count]
+    with pytest.raises(ValueError, match=words):
+        stability_margin(stand(rover, rover.neutral()).only(np.isin(np.arange(6), left)))
