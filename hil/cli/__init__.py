@@ -39,6 +39,7 @@ from hil.cli.render import render
 from hil.cli.rover import rover
 from hil.cli.runs import note, runs
 from hil.cli.selftest import selftest
+from hil.cli.serve import serve
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
 from hil.cli.sweep import sweep
@@ -62,7 +63,7 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (trial, campaign, sweep, energy, path, drawbar, slope, check, devices, jog, valve, operate, sim):
+for _command in (trial, campaign, sweep, energy, path, drawbar, slope, check, devices, jog, valve, operate, sim, serve):
     app.command()(_command)
 for _command in (
     report,
