@@ -238,10 +238,12 @@ def step_message_tables() -> str:
     for name, dtype in (("contact", layout.CONTACT), ("command", sizes.command()), ("state", sizes.state())):
         rows = []
         for field in dtype.names or ():
-            kind = (dtype.fields or {})[field][0]
+            kind = dtype[field]
             count = str(int(np.prod(kind.shape)))
             if name != "contact":
-                count = letters.get(field, count if field.endswith("_ns") else "wheels" if count == "1" else "wheels x 3")
+                count = letters.get(
+                    field, count if field.endswith("_ns") else "wheels" if count == "1" else "wheels x 3"
+                )
             rows.append((f"`{field}`", kind.base.name, count, layout.UNITS[field]))
         head = ("number", "type", "count", "what it is")
         size = f", {dtype.itemsize} bytes" if name == "contact" else ""

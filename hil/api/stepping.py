@@ -170,7 +170,7 @@ class StepClient:
         return self._moved(self._exchange([layout.write(layout.STATE, rig=self._rig)])[0])
 
     def energy(self) -> dict[str, float]:
-        """Energies now, and work and losses since the start [J] (`models.vehicle.energy.Energies`). Raises StepError."""
+        """Energies now, work and losses since the start [J] (`models.vehicle.energy.Energies`). Raises StepError."""
         [body] = self._exchange([layout.write(layout.ENERGY, rig=self._rig)])
         return dict(zip(self.description["energy_J"], np.frombuffer(body, "<f8").tolist(), strict=True))
 

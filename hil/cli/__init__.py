@@ -13,6 +13,7 @@ import typer
 from typer.main import get_command
 
 import hil
+from hil.cli.activity import activity
 from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
 from hil.cli.calibrate import calibrate
@@ -63,7 +64,23 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (trial, campaign, sweep, energy, path, drawbar, slope, check, devices, jog, valve, operate, sim, serve):
+for _command in (
+    trial,
+    campaign,
+    sweep,
+    energy,
+    path,
+    activity,
+    drawbar,
+    slope,
+    check,
+    devices,
+    jog,
+    valve,
+    operate,
+    sim,
+    serve,
+):
     app.command()(_command)
 for _command in (
     report,

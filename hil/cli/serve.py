@@ -28,7 +28,8 @@ class _StopFlag:
 def serve(
     options: ConfigOptions,
     endpoint: Annotated[
-        str, typer.Option("--endpoint", metavar="tcp://ADDRESS:PORT", help="Where callers connect; * as the port: free.")
+        str,
+        typer.Option("--endpoint", metavar="tcp://ADDRESS:PORT", help="Where callers connect; * as the port: free."),
     ] = "tcp://127.0.0.1:*",
     contacts: Annotated[
         str,

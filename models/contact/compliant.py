@@ -92,7 +92,7 @@ def _push_terrain(
         return
     # every contact has its plane, and may have its own friction and damping
     total, most, depth, pull, slip = 0.0, 0.0, 0.0, 0.0, 0.0
-    for which in range(given.count[wheel]):
+    for which in range(given.touching[wheel]):
         over, normal = over_plane(given, wheel, which, place)
         own = _with_own(compliant, given.plane[wheel, which, FRICTION], given.plane[wheel, which, DAMPING])
         push_plane(chain, own, terrain, over, normal, wheel, dt, contact, work)

@@ -1,7 +1,7 @@
 """Contacts of the wheels that come from outside, such as the collision detection of another simulator.
 
-A contact fixes a plane in the world: the surface of what the wheel touches. Within a step of the caller, whatever number
-of sub-steps it takes, the wheel's depth follows from its own motion against that plane.
+A contact fixes a plane in the world: the surface of what the wheel touches. Within a step of the caller, whatever
+number of sub-steps it takes, the wheel's depth follows from its own motion against that plane.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class GivenContacts(NamedTuple):
     """Planes that the wheels touch, in world axes.
 
     Attributes:
-        count: (wheels,) of each.
+        touching: (wheels,) how many each wheel has.
         plane: (wheels, MOST_CONTACTS, COLUMNS); the normal points from the ground to the wheel.
     """
 
-    count: IntArray
+    touching: IntArray
     plane: FloatArray
 
 
@@ -54,7 +54,7 @@ def over_plane(given: GivenContacts, wheel: int, which: int, place: Direction) -
 def nearest_plane(given: GivenContacts, place: Direction, wheel: int) -> tuple[float, Direction]:
     """The same of the plane that a wheel's centre is nearest to; far away where it touches nothing."""
     nearest, normal = _FAR, (0.0, 0.0, 1.0)
-    for which in range(given.count[wheel]):
+    for which in range(given.touching[wheel]):
         over, its = over_plane(given, wheel, which, place)
         if over < nearest:
             nearest, normal = over, its

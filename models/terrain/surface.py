@@ -215,9 +215,7 @@ def axes(terrain: Terrain, normal: Direction) -> tuple[Direction, Direction, Dir
 
 
 @kernel
-def _axes_of(
-    given: GivenContacts | None, slope: Slope, normal: Direction
-) -> tuple[Direction, Direction, Direction]:
+def _axes_of(given: GivenContacts | None, slope: Slope, normal: Direction) -> tuple[Direction, Direction, Direction]:
     if given is None:
         return _axes(slope.relief, slope, normal)
     return _axes_along_x(normal)

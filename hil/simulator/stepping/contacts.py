@@ -79,7 +79,7 @@ class ContactDoor:
             count[wheel] += 1
         for wheel, its in enumerate(count):
             self._touched[wheel, its:] = False
-        self._given.count[:], self._given.plane[:] = count, rows
+        self._given.touching[:], self._given.plane[:] = count, rows
 
     def _wrong(self, contact: np.void, wheel: int, centre: FloatArray) -> str:
         """What is wrong with a contact; "": nothing."""
@@ -90,7 +90,9 @@ class ContactDoor:
         if abs((length := math.sqrt(normal @ normal)) - 1.0) > _UNIT:
             return f"normal has length {length:.7g}, allowed: 1"
         if (far := math.dist(point, centre)) > _NEAR * radius:
-            return f"point is {far:.4g} m from the wheel's centre, allowed: {_NEAR * radius:.4g} (1.5 radii), world axes"
+            return (
+                f"point is {far:.4g} m from the wheel's centre, allowed: {_NEAR * radius:.4g} (1.5 radii), world axes"
+            )
         if abs(depth) > radius:
             return f"penetration is {depth:.4g} m, allowed: {-radius:g} to {radius:g} (a radius)"
         if self._compliant is None:

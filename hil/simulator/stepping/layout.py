@@ -120,7 +120,7 @@ class Sizes(NamedTuple):
 
 def places(dtype: np.dtype[np.void]) -> list[dict[str, Any]]:
     """Name, offset [bytes], count and unit of each field of a body."""
-    fields = dtype.fields or {}
+    fields: Mapping[str, Any] = dtype.fields or {}
     return [
         {"name": name, "offset": fields[name][1], "count": int(np.prod(fields[name][0].shape)), "unit": UNITS[name]}
         for name in dtype.names or ()

@@ -167,11 +167,15 @@ class StepService:
         at_ns, dt_ns = layout.step_of(message)
         plant = self._plant
         if at_ns != plant.t_ns:
-            raise BadMessage(f"step from {at_ns} ns, here it is {plant.t_ns} ns: another caller has stepped, or a reply was lost")
+            raise BadMessage(
+                f"step from {at_ns} ns, here it is {plant.t_ns} ns: another caller has stepped, or a reply was lost"
+            )
         if not 0 < dt_ns <= MOST_STEP_NS:
             raise BadMessage(f"step of {dt_ns} ns, allowed: 1 to {MOST_STEP_NS}")
         if self._outside and not self._given_now:
-            raise BadMessage("step without contacts since the last step, needed: contacts, with count 0 where no wheel touches")
+            raise BadMessage(
+                "step without contacts since the last step, needed: contacts, with count 0 where no wheel touches"
+            )
         before = self._centre.copy()
         plant.advance(at_ns + dt_ns)
         self._given_now = False

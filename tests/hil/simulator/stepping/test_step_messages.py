@@ -83,7 +83,8 @@ def test_every_number_of_a_message_has_its_place_and_its_unit():
 def test_a_contact_on_level_ground_fixes_that_plane_exactly():
     given, entry = door()
     z, radius = 0.0971234567890123, 0.1
-    entry.take(changed(point=(1.25, 0.3, z - radius), penetration=radius - z), CENTRE + [1.25, 0, 0], STILL)
+    there = CENTRE + np.array([1.25, 0.0, 0.0])
+    entry.take(changed(point=(1.25, 0.3, z - radius), penetration=radius - z), there, STILL)
     assert given.plane[0, 0, NORMAL : OFFSET + 1].tolist() == [0.0, 0.0, 1.0, 0.0]
     assert nearest_plane(given, (1.25, 0.3, z), 0)[0] == z
 
@@ -115,7 +116,7 @@ def test_a_contact_that_cannot_be_is_refused_with_what_is_allowed(fields, words)
     before = given.plane.copy()
     with pytest.raises(BadMessage, match=words):
         entry.take(changed(**fields), CENTRE, STILL)
-    assert (given.count.tolist(), np.array_equal(given.plane, before, equal_nan=True)) == ([1, 0], True)
+    assert (given.touching.tolist(), np.array_equal(given.plane, before, equal_nan=True)) == ([1, 0], True)
 
 
 def test_on_soil_a_wheel_has_one_contact():
@@ -128,7 +129,7 @@ def test_on_firm_ground_a_wheel_has_one_contact_for_each_face():
     given, entry = door(FIRM)
     wall = (0, 0, (0.099, 0.3, 0.098), (-1.0, 0.0, 0.0), 0.001, 0.3, NAN)
     entry.take(contacts(GOOD, wall), CENTRE, STILL)
-    assert given.count.tolist() == [2, 0]
+    assert given.touching.tolist() == [2, 0]
     assert given.plane[0, 1, FRICTION] == 0.3
     with pytest.raises(BadMessage, match="normals are within 1 degree"):
         entry.take(contacts(GOOD, GOOD), CENTRE, STILL)

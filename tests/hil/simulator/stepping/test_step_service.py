@@ -223,7 +223,9 @@ def test_contacts_are_refused_where_the_ground_is_the_configs():
 
 
 def test_other_computers_need_keys(on_soil):
-    with pytest.raises(ValueError, match=r"--endpoint tcp://0.0.0.0:0: other computers reach it, needed: operator.keys"):
+    with pytest.raises(
+        ValueError, match=r"--endpoint tcp://0.0.0.0:0: other computers reach it, needed: operator.keys"
+    ):
         StepSocket(on_soil.service, "tcp://0.0.0.0:0")
 
 
@@ -233,7 +235,9 @@ def test_an_endpoint_in_use_is_refused(on_soil):
 
 
 def test_ground_that_takes_no_contacts_is_refused():
-    with pytest.raises(ValueError, match=r"ground.kind is rigid, allowed with contacts from outside: soil, scan or firm"):
+    with pytest.raises(
+        ValueError, match=r"ground.kind is rigid, allowed with contacts from outside: soil, scan or firm"
+    ):
         StepService(Rig(load_config("sim_impact", ["ground.kind=rigid"])), outside=True)
 
 
