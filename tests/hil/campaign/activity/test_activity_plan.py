@@ -128,8 +128,8 @@ def test_the_command_writes_table_rows_and_figure(tmp_path, capsys):
     file = tmp_path / "plan.yaml"
     file.write_text(PLAN.replace("[0.5, 0.0]", "[0.2, 0.0]"))
     assert run(["activity", "sim_juno", "--plan", str(file), "--out", str(tmp_path / "out"), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told == json.loads((tmp_path / "out" / "activity.json").read_text())
-    assert (told["feasible"], [phase["name"] for phase in told["phases"]]) == (True, ["look", "go", "wait"])
+    reported = json.loads(capsys.readouterr().out)
+    assert reported == json.loads((tmp_path / "out" / "activity.json").read_text())
+    assert (reported["feasible"], [phase["name"] for phase in reported["phases"]]) == (True, ["look", "go", "wait"])
     assert (tmp_path / "out" / "activity.csv").read_text().startswith("t_s,drawn_W,supplied_W,state_of_charge\n0.0,")
     assert (tmp_path / "out" / "activity.png").stat().st_size > 10_000

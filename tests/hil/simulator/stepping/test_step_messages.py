@@ -16,7 +16,7 @@ from models.terrain.given import DAMPING, FRICTION, NORMAL, OFFSET, make_given_c
 
 NAN = math.nan
 CENTRE = np.array([[0.0, 0.3, 0.098], [0.0, -0.3, 0.1]])
-STILL = np.zeros((2, 3))
+ZERO_SPEEDS = np.zeros((2, 3))
 GOOD = (0, 0, (0.0, 0.3, -0.002), (0.0, 0.0, 1.0), 0.002, NAN, NAN)
 FIRM = make_compliant_ground(make_law("kelvin_voigt", 1e6, damping=5000.0), 0.6)
 
@@ -84,15 +84,15 @@ def test_a_contact_on_level_ground_fixes_that_plane_exactly():
     given, entry = door()
     z, radius = 0.0971234567890123, 0.1
     there = CENTRE + np.array([1.25, 0.0, 0.0])
-    entry.take(changed(point=(1.25, 0.3, z - radius), penetration=radius - z), there, STILL)
+    entry.take(changed(point=(1.25, 0.3, z - radius), penetration=radius - z), there, ZERO_SPEEDS)
     assert given.plane[0, 0, NORMAL : OFFSET + 1].tolist() == [0.0, 0.0, 1.0, 0.0]
     assert nearest_plane(given, (1.25, 0.3, z), 0)[0] == z
 
 
 def test_a_wheel_without_a_contact_is_far_from_all_ground():
     given, entry = door()
-    entry.take(contacts(GOOD), CENTRE, STILL)
-    entry.take(contacts(), CENTRE, STILL)
+    entry.take(contacts(GOOD), CENTRE, ZERO_SPEEDS)
+    entry.take(contacts(), CENTRE, ZERO_SPEEDS)
     assert nearest_plane(given, (0.0, 0.3, 0.1), 0)[0] > 1e8
 
 
@@ -112,34 +112,34 @@ def test_a_wheel_without_a_contact_is_far_from_all_ground():
 )
 def test_a_contact_that_cannot_be_is_refused_with_what_is_allowed(fields, words):
     given, entry = door()
-    entry.take(contacts(GOOD), CENTRE, STILL)
+    entry.take(contacts(GOOD), CENTRE, ZERO_SPEEDS)
     before = given.plane.copy()
     with pytest.raises(BadMessage, match=words):
-        entry.take(changed(**fields), CENTRE, STILL)
+        entry.take(changed(**fields), CENTRE, ZERO_SPEEDS)
     assert (given.touching.tolist(), np.array_equal(given.plane, before, equal_nan=True)) == ([1, 0], True)
 
 
 def test_on_soil_a_wheel_has_one_contact():
     _, entry = door()
     with pytest.raises(BadMessage, match="wheel left has more contacts than on soil allowed: 1"):
-        entry.take(contacts(GOOD, GOOD), CENTRE, STILL)
+        entry.take(contacts(GOOD, GOOD), CENTRE, ZERO_SPEEDS)
 
 
 def test_on_firm_ground_a_wheel_has_one_contact_for_each_face():
     given, entry = door(FIRM)
     wall = (0, 0, (0.099, 0.3, 0.098), (-1.0, 0.0, 0.0), 0.001, 0.3, NAN)
-    entry.take(contacts(GOOD, wall), CENTRE, STILL)
+    entry.take(contacts(GOOD, wall), CENTRE, ZERO_SPEEDS)
     assert given.touching.tolist() == [2, 0]
     assert given.plane[0, 1, FRICTION] == 0.3
     with pytest.raises(BadMessage, match="normals are within 1 degree"):
-        entry.take(contacts(GOOD, GOOD), CENTRE, STILL)
+        entry.take(contacts(GOOD, GOOD), CENTRE, ZERO_SPEEDS)
 
 
 @pytest.mark.parametrize(("name", "value"), [("friction", -0.1), ("friction", math.inf), ("restitution", 0.0)])
 def test_friction_and_restitution_out_of_range_are_refused(name, value):
     _, entry = door(FIRM)
     with pytest.raises(BadMessage, match=f"{name} is"):
-        entry.take(changed(**{name: value}), CENTRE, STILL)
+        entry.take(changed(**{name: value}), CENTRE, ZERO_SPEEDS)
 
 
 def test_restitution_holds_for_the_speed_at_which_the_wheel_came():

@@ -124,11 +124,11 @@ def test_firm_ground_from_outside_equals_the_built_in_one_bit_for_bit():
 
 
 def test_the_description_names_every_number_and_holds_the_urdf(rover):
-    told, sizes = rover.description, rover.sizes
-    assert (len(told["q"]), len(told["v"]), len(told["wheels"])) == (sizes.nq, sizes.nv, sizes.wheels)
-    assert told["contacts"] == "outside"
-    for name in told["q"][7:]:
-        assert f'name="{name}"' in told["urdf"]
+    reported, sizes = rover.description, rover.sizes
+    assert (len(reported["q"]), len(reported["v"]), len(reported["wheels"])) == (sizes.nq, sizes.nv, sizes.wheels)
+    assert reported["contacts"] == "outside"
+    for name in reported["q"][7:]:
+        assert f'name="{name}"' in reported["urdf"]
     assert rover.wheels == ("front_left", "front_right", "rear_left", "rear_right")
 
 
