@@ -157,7 +157,7 @@ def rows(scenes: Sequence[str] = tuple(SCENES)) -> Iterator[str]:
                 continue
             end = with_detector(rig, scene, make, shape)
             apart = float(np.linalg.norm(end.moved.q[:3] - ours.moved.q[:3]))
-            work = f"{end.work_J:.1f} | {100.0 * (end.work_J / ours.work_J - 1.0) + 0.0:.2f}"
+            work = f"{end.work_J:.1f} | {round(100.0 * (end.work_J / ours.work_J - 1.0), 2) + 0.0:.2f}"
             yield (
                 f"{row} {_place(end)} | {work} | {_small(1e3 * apart)} | {_small(1e3 * end.depth_m)} | "
                 f"{_small(end.normal_deg)} |"
