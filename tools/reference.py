@@ -227,12 +227,37 @@ def ni_call_tables() -> str:
     return f"{calls}.\n\n{table(('call', 'properties of nidaqmx that it reads'), rows)}"
 
 
+# ---- messages of the step service ----
+def step_message_tables() -> str:
+    """Contact, command and state, with the counts of a rover as letters."""
+    from hil.simulator.stepping import layout
+
+    letters = {"q": "nq", "v": "nv", "servo": "servos", "valve": "2 x cylinders", "regulator": "cylinders"}
+    sizes = layout.Sizes(1, 1, 1, 1, 1, 1, 1)
+    parts = []
+    for name, dtype in (("contact", layout.CONTACT), ("command", sizes.command()), ("state", sizes.state())):
+        rows = []
+        for field in dtype.names or ():
+            kind = dtype[field]
+            count = str(int(np.prod(kind.shape)))
+            if name != "contact":
+                count = letters.get(
+                    field, count if field.endswith("_ns") else "wheels" if count == "1" else "wheels x 3"
+                )
+            rows.append((f"`{field}`", kind.base.name, count, layout.UNITS[field]))
+        head = ("number", "type", "count", "what it is")
+        size = f", {dtype.itemsize} bytes" if name == "contact" else ""
+        parts.append(f"### {name.capitalize()}{size}\n\n{table(head, iter(rows))}")
+    return "\n".join(parts)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "record": record_tables,
     "config": config_tables,
     "faults": fault_tables,
     "validity": validity_tables,
     "ni_calls": ni_call_tables,
+    "step_messages": step_message_tables,
 }
 
 

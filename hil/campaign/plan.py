@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
@@ -126,40 +127,62 @@ def load_plan(source: str | Path) -> Plan:
     Raises:
         ConfigError: with all problems at once.
     """
+    return read_plan(source, shipped_plans(), Plan, _cross_checks)
+
+
+P = TypeVar("P", bound=Section)
+
+
+def read_plan(
+    source: str | Path, shipped: Mapping[str, str], kind: type[P], cross_checks: Callable[[P], list[Problem]]
+) -> P:
+    """A plan of a kind, checked.
+
+    Args:
+        source: path of a YAML file, or the name of a shipped plan, with or without its folders and `.yaml`.
+        shipped: text by name.
+        kind: what the plan has.
+        cross_checks: problems of keys that are allowed alone but not together.
+
+    Raises:
+        ConfigError: with all problems at once.
+    """
     where = str(source)
-    raw, problems = read_yaml(_text(source), "(file)")
+    raw, problems = read_yaml(_text(source, shipped), "(file)")
     if not isinstance(raw, dict):
         found = Problem("(file)", "an empty plan" if raw is None else shown(raw), "keys, as in the shipped plans")
         raise ConfigError(where, problems or [found], "plan")
     try:
-        plan = Plan.model_validate(raw)
+        plan = kind.model_validate(raw)
     except ValidationError as error:
-        problems += problems_of(error, Plan.model_json_schema())
+        problems += problems_of(error, kind.model_json_schema())
         keys = [problem.key for problem in problems]
         # a list that is too short without its wrong elements is not wrong itself
         own = [entry for entry in problems if not any(key.startswith(f"{entry.key}.") for key in keys)]
         raise ConfigError(where, own, "plan") from None
-    problems += _cross_checks(plan)
+    problems += cross_checks(plan)
     if problems:
         raise ConfigError(where, problems, "plan")
     return plan
 
 
-def shipped_plans() -> dict[str, str]:
-    """Text of every shipped plan by its name."""
-    folder = resources.files("rig_configs") / "plans"
+def shipped_plans(folder_name: str = "plans") -> dict[str, str]:
+    """Text of every shipped plan by its name, of a folder of `rig_configs`."""
+    folder = resources.files("rig_configs") / folder_name
     files = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".yaml"))
     return {name.removesuffix(".yaml"): file.read_text(encoding="utf-8") for name, file in files}
 
 
-def _text(source: str | Path) -> str:
-    where, shipped = str(source), shipped_plans()
+def _text(source: str | Path, shipped: Mapping[str, str]) -> str:
+    where = str(source)
     try:
         if Path(source).is_file():
             return read_text(Path(source), MOST_BYTES)
     except (OSError, ValueError) as error:
         raise ConfigError(where, [Problem("(file)", str(error), "a readable YAML file")], "plan") from None
-    name = str(source).removeprefix("./").removeprefix("rig_configs/").removeprefix("plans/").removesuffix(".yaml")
+    folder, _, name = where.removeprefix("./").removeprefix("rig_configs/").removesuffix(".yaml").rpartition("/")
+    if folder not in ("", "plans", "activities"):
+        name = ""
     if name in shipped:
         return shipped[name]
     allowed = f"a YAML file, or a shipped plan: {', '.join(shipped)}"

@@ -13,6 +13,7 @@ import typer
 from typer.main import get_command
 
 import hil
+from hil.cli.activity import activity
 from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
 from hil.cli.calibrate import calibrate
@@ -39,6 +40,7 @@ from hil.cli.render import render
 from hil.cli.rover import rover
 from hil.cli.runs import note, runs
 from hil.cli.selftest import selftest
+from hil.cli.serve import serve
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
 from hil.cli.sweep import sweep
@@ -62,7 +64,23 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (trial, campaign, sweep, energy, path, drawbar, slope, check, devices, jog, valve, operate, sim):
+for _command in (
+    trial,
+    campaign,
+    sweep,
+    energy,
+    path,
+    activity,
+    drawbar,
+    slope,
+    check,
+    devices,
+    jog,
+    valve,
+    operate,
+    sim,
+    serve,
+):
     app.command()(_command)
 for _command in (
     report,

@@ -10,10 +10,14 @@ from hil.config.rig import Rig
 from hil.config.schema.equipment import DrivesConfig
 from models.plant import Plant
 from models.plant.validity_watch import EVERY_NS
+from models.terrain import GivenContacts
 
 
-def build_plant(rig: Rig, *, accounts: bool = False) -> Plant:
-    """The plant of a simulated rig, perturbed by the config's seed; with `accounts` it notes its energies."""
+def build_plant(rig: Rig, *, accounts: bool = False, contacts: GivenContacts | None = None) -> Plant:
+    """The plant of a simulated rig, perturbed by the config's seed; with `accounts` it notes its energies.
+
+    `contacts` are those of its wheels, if they come from outside.
+    """
     chance = np.random.default_rng([rig.config.seed, 1])
     return Plant(
         rig.simulated,
@@ -21,6 +25,7 @@ def build_plant(rig: Rig, *, accounts: bool = False) -> Plant:
         accounts=accounts,
         notes_loads=rig.layout.controls_loads,
         tilt_deg=rig.limits.tilt_deg,
+        contacts=contacts,
     )
 
 

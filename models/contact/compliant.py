@@ -18,6 +18,7 @@ from models.rover.dynamics import Work
 from models.rover.factor import add_sliding
 from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
+from models.terrain.given import DAMPING, FRICTION, GivenContacts, over_plane
 from models.terrain.surface import Terrain, axes, contact_plane, from_ground, to_ground
 
 
@@ -69,7 +70,73 @@ def push_compliant_ground(
     contact: GroundContact,
     work: Work,
 ) -> None:
-    """Add the ground's force on one wheel to work.rhs and its damping to work.mass_matrix.
+    """Add the ground's force on one wheel to work.rhs and its damping to work.mass_matrix; see `push_plane`."""
+    if terrain is None:
+        over, normal = contact_plane(terrain, body_position(q, work, chain.wheel_body[wheel]), wheel)
+        push_plane(chain, compliant, terrain, over, normal, wheel, dt, contact, work)
+    else:
+        _push_terrain(terrain.given, chain, compliant, terrain, q, wheel, dt, contact, work)
+
+
+@kernel
+def _push_terrain(
+    given: GivenContacts | None,
+    chain: Chain,
+    compliant: CompliantGround,
+    terrain: Terrain,
+    q: FloatArray,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    work: Work,
+) -> None:
+    place = body_position(q, work, chain.wheel_body[wheel])
+    if given is None:  # decided at compile time
+        over, normal = contact_plane(terrain, place, wheel)
+        push_plane(chain, compliant, terrain, over, normal, wheel, dt, contact, work)
+        return
+    # every contact has its plane, and may have its own friction and damping
+    total, most, depth, pull, slip = 0.0, 0.0, 0.0, 0.0, 0.0
+    for which in range(given.touching[wheel]):
+        over, normal = over_plane(given, wheel, which, place)
+        own = _with_own(compliant, given.plane[wheel, which, FRICTION], given.plane[wheel, which, DAMPING])
+        push_plane(chain, own, terrain, over, normal, wheel, dt, contact, work)
+        if contact.vertical[wheel] > most:  # the slip is that of the contact that carries most
+            most, slip = contact.vertical[wheel], contact.slip[wheel]
+        total, pull = total + contact.vertical[wheel], pull + contact.pull[wheel]
+        depth = max(depth, contact.sinkage[wheel])
+    contact.vertical[wheel], contact.sinkage[wheel] = total, depth
+    contact.slip[wheel], contact.pull[wheel] = slip, pull
+
+
+@kernel
+def _with_own(compliant: CompliantGround, friction: float, damping: float) -> CompliantGround:
+    """Firm ground with a contact's own friction, and own damping with the visco-elastic law; NaN: the ground's."""
+    law = compliant.law
+    code = law.law
+    if math.isnan(damping):
+        damping = law.damping
+    else:
+        code = VISCO_ELASTIC
+    if math.isnan(friction):
+        friction = compliant.friction
+    own = Law(code, law.stiffness, law.exponent, law.restitution, damping)
+    return CompliantGround(own, friction, compliant.friction_speed)
+
+
+@kernel
+def push_plane(
+    chain: Chain,
+    compliant: CompliantGround,
+    terrain: Terrain,
+    over: float,
+    normal: Direction,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    work: Work,
+) -> None:
+    """Add the force of a plane of firm ground on one wheel, whose centre is at a distance `over` [m] from it.
 
     MacMahon 2016 (5.31)-(5.32) along the ground's normal. Spring and damper enter the step linearly implicitly, their
     slopes times dt on the mass matrix, so that ground as stiff as steel (1e9 N/m) runs at a step of 0.1 ms and a rover
@@ -78,8 +145,6 @@ def push_compliant_ground(
     All values below are in ground axes.
     """
     body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
-    place = body_position(q, work, body)
-    over, normal = contact_plane(terrain, place, wheel)
     ground = axes(terrain, normal)
     ax, ay, az = to_ground(terrain, ground, axle(work, body))
     reach, (px, py, pz) = rim_contact(chain.crown, wheel, radius, (0.0, 0.0, 1.0), (ax, ay, az))

@@ -37,6 +37,7 @@ from models.plant.towing import ROUND_NS, Traction, make_tow
 from models.plant.validity_watch import Outside, ValidityWatch
 from models.plant.veer import Veer
 from models.rover.locks import held_rover
+from models.terrain import GivenContacts, ground_from_outside
 from models.terrain.stand import level_configuration
 from models.validity import TILT, VALIDITIES
 from models.vehicle import address_of_run
@@ -52,6 +53,8 @@ class Plant:
         accounts: whether the energies are noted in each step, for `energies`.
         notes_loads: whether the true wheel loads are noted, for `loads`.
         tilt_deg: largest tilt of the main body within what the models hold for [deg].
+        contacts: what the wheels touch from the start on, given from outside; None: the ground of the parameters, on
+            which the rover stands at the start in either case.
 
     Attributes:
         channels: of the sensors; 0: there are none.
@@ -71,6 +74,7 @@ class Plant:
         accounts: bool = False,
         notes_loads: bool = False,
         tilt_deg: float = VALIDITIES[TILT].limit,
+        contacts: GivenContacts | None = None,
     ) -> None:
         self.parameters = parameters
         self.t_ns = 0
@@ -81,6 +85,8 @@ class Plant:
         self.rate_hz = 0 if piezo is None else parameters.sample_rate_hz
         self.full_scale = math.inf if piezo is None else piezo.range
         self.rover, vehicle, self._state = parameters.build()
+        if contacts is not None:  # and nothing is known of ground under the main body
+            vehicle = vehicle._replace(terrain=ground_from_outside(contacts), body=None)
         factors = parameters.veer.speed_factors(self.rover.wheel_names)
         self._drives = DriveCommands(self._state.drives, parameters.drive.motor, factors)
         self._wheel_speeds = 5 + self.rover.chain.wheel_body

@@ -20,6 +20,7 @@ from scipy.spatial.transform import Rotation
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.points import Direction, cross, dot
+from models.terrain.given import GivenContacts, nearest_plane
 from models.terrain.height_map import HeightMap, foot, local
 
 # At a quarter turn the ground is a wall, and the height is not a function of the place.
@@ -37,6 +38,7 @@ class Slope(NamedTuple):
         normal: upwards.
         wheel_height: (wheels,) [m] of the ground under each wheel over this plane, along the normal; None: even.
         relief: heights over the plane, which is level then; None: the plane itself is the ground.
+        given: what the wheels touch, from outside, in place of the plane; None: the ground is here.
     """
 
     ahead: Direction
@@ -44,14 +46,21 @@ class Slope(NamedTuple):
     normal: Direction
     wheel_height: FloatArray | None = None
     relief: HeightMap | None = None
+    given: GivenContacts | None = None
 
 
 Terrain = Slope | None
+_LEVEL = Slope((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def uneven_ground(relief: HeightMap) -> Slope:
     """The terrain of a height map."""
-    return Slope((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), None, relief)
+    return _LEVEL._replace(relief=relief)
+
+
+def ground_from_outside(given: GivenContacts) -> Slope:
+    """The terrain of which only is known what the wheels touch."""
+    return _LEVEL._replace(given=given)
 
 
 def slope_of(pitch: float, roll: float, wheel_height: Sequence[float] = ()) -> Terrain:
@@ -126,7 +135,14 @@ def contact_plane(terrain: Terrain, place: Direction, wheel: int) -> tuple[float
     """The same, and the plane's normal. On a height map that plane is tangent at the foot point."""
     if terrain is None:
         return place[2], (0.0, 0.0, 1.0)
-    return _contact_plane(terrain.relief, terrain, place, wheel)
+    return _plane_of(terrain.given, terrain, place, wheel)
+
+
+@kernel
+def _plane_of(given: GivenContacts | None, slope: Slope, place: Direction, wheel: int) -> tuple[float, Direction]:
+    if given is None:  # decided at compile time
+        return _contact_plane(slope.relief, slope, place, wheel)
+    return nearest_plane(given, place, wheel)
 
 
 @kernel
@@ -190,18 +206,30 @@ def _height(wheel_height: FloatArray | None, wheel: int) -> float:
 def axes(terrain: Terrain, normal: Direction) -> tuple[Direction, Direction, Direction]:
     """The ground's axes where it has this normal, in world axes: ahead, left and along the normal.
 
-    On level ground they are the world's, on a slope its own. On a height map `ahead` has no part along the world's y,
-    as on a slope.
+    On level ground they are the world's, on a slope its own. On a height map and of contacts from outside `ahead`
+    has no part along the world's y, as on a slope.
     """
     if terrain is None:
         return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-    return _axes(terrain.relief, terrain, normal)
+    return _axes_of(terrain.given, terrain, normal)
+
+
+@kernel
+def _axes_of(given: GivenContacts | None, slope: Slope, normal: Direction) -> tuple[Direction, Direction, Direction]:
+    if given is None:
+        return _axes(slope.relief, slope, normal)
+    return _axes_along_x(normal)
 
 
 @kernel
 def _axes(relief: HeightMap | None, slope: Slope, normal: Direction) -> tuple[Direction, Direction, Direction]:
     if relief is None:
         return slope.ahead, slope.left, normal
+    return _axes_along_x(normal)
+
+
+@kernel
+def _axes_along_x(normal: Direction) -> tuple[Direction, Direction, Direction]:
     size = 1.0 / math.sqrt(normal[0] * normal[0] + normal[2] * normal[2])
     ahead = (normal[2] * size, 0.0, -normal[0] * size)
     return ahead, cross(normal, ahead), normal

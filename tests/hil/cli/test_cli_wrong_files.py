@@ -140,7 +140,7 @@ CONFIGS = {
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
-@pytest.mark.parametrize("command", ["trial", "energy", "check", "sim", "devices"])
+@pytest.mark.parametrize("command", ["trial", "energy", "check", "sim", "serve", "devices"])
 def test_a_config_that_is_none_ends_in_one_sentence(finished, capsys, command, kind):
     Path("config.yaml").write_bytes(CONFIGS[kind])
     refused(capsys, command, "config.yaml")

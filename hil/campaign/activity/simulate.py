@@ -1,0 +1,204 @@
+"""The activities of a plan, one after the other: drives by the models of the rig, stays by their duration."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hil.campaign.activity.plan import Activity, ActivityPlan
+from hil.config.rig import Rig
+from models.kernels.compiled import FloatArray
+from models.plant import Plant
+
+TICK_NS = 20_000_000
+RAMP_S = 1.0
+# A drive has arrived so near to its place, and has failed after so many times of its straight way [m], [-], [s].
+NEAR_M, MOST_TIMES, SPARE_S = 0.1, 3.0, 10.0
+# It steers by speeds of its two sides: the share by which one is faster, for a bearing [1/rad] and at most.
+STEER_PER_RAD, MOST_SHARE = 1.0, 0.5
+SAMPLE_S = 0.5
+
+
+class Phase(NamedTuple):
+    """What an activity took.
+
+    Attributes:
+        name: of the activity.
+        from_s: begin since the start of the plan [s].
+        to_s: end [s].
+        way_m: of the main body, level [m].
+        work_J: of the motors at the axles, where they drive [J]; braking gives nothing back.
+        motors_J: drawn by motors and amplifiers [J].
+        loads_J: drawn by instruments and by what is always on [J].
+        supply_J: given by the solar panels [J].
+        peak_W: largest power drawn, of means over `SAMPLE_S` [W].
+        charge: state of charge at the end, 0 to 1.
+        least_charge: the lowest one in it.
+        x_m, y_m: where it ends [m].
+        problem: why it failed; "": it did not.
+    """
+
+    name: str
+    from_s: float
+    to_s: float
+    way_m: float
+    work_J: float
+    motors_J: float
+    loads_J: float
+    supply_J: float
+    peak_W: float
+    charge: float
+    least_charge: float
+    x_m: float
+    y_m: float
+    problem: str = ""
+
+    @property
+    def drawn_J(self) -> float:
+        """All that was drawn [J]."""
+        return self.motors_J + self.loads_J
+
+
+class Result(NamedTuple):
+    """A plan that was simulated.
+
+    Attributes:
+        phases: of the activities, up to the first that failed.
+        rows: (n, 4) time [s], power drawn and supplied [W], state of charge; means over `SAMPLE_S` in drives.
+        problems: why the plan is not feasible; empty: it is.
+    """
+
+    phases: tuple[Phase, ...]
+    rows: FloatArray
+    problems: tuple[str, ...]
+
+
+class _Battery:
+    """State of charge, and its history."""
+
+    def __init__(self, plan: ActivityPlan) -> None:
+        self._full_J = plan.battery.capacity_Wh * 3600.0
+        self.stored_J = plan.battery.start_share * self._full_J
+        self.t_s, self.rows = 0.0, [(0.0, 0.0, 0.0, self.charge)]
+
+    @property
+    def charge(self) -> float:
+        return self.stored_J / self._full_J
+
+    def take(self, for_s: float, drawn_W: float, supplied_W: float) -> None:
+        """Constant powers for a while; a full battery takes no more, and an empty one gives none."""
+        self.t_s += for_s
+        self.stored_J = min(max(self.stored_J + (supplied_W - drawn_W) * for_s, 0.0), self._full_J)
+        self.rows.append((self.t_s, drawn_W, supplied_W, self.charge))
+
+
+class _Drive:
+    """Drives the rover of a rig."""
+
+    def __init__(self, rig: Rig) -> None:
+        self._plant = Plant(rig.nominal, np.random.default_rng(rig.config.seed))
+        chain = self._plant.rover.chain
+        self._radius, self._motors = chain.wheel_radius, chain.motor_wheel
+        self._to_port = np.sign(self._plant.rover.wheel_positions(self._plant.rover.neutral())[:, 1])
+        self.state = self._plant.parts.value[1]
+        self.stop()
+
+    def stop(self) -> None:
+        """Cut the drives."""
+        self._plant.set_drives((0.0,) * self._radius.size, cut=True)
+
+    @property
+    def outside(self) -> str:
+        """What the models hold for and the rover left; "": nothing."""
+        return "" if self._plant.outside is None else self._plant.outside.words
+
+    def tick(self, to_m: tuple[float, float], speed_mps: float) -> float:
+        """Drive towards a place for a tick. Returns the power of the driving motors at the axles [W]."""
+        x, y, z, w = self.state.q[3:7].tolist()
+        heading = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        bearing = math.atan2(to_m[1] - float(self.state.q[1]), to_m[0] - float(self.state.q[0]))
+        aside = math.remainder(bearing - heading, 2.0 * math.pi)
+        share = min(max(STEER_PER_RAD * aside, -MOST_SHARE), MOST_SHARE)
+        speeds = speed_mps / self._radius * (1.0 - share * self._to_port)
+        self._plant.set_drives(tuple(speeds.tolist()), cut=False)
+        self._plant.advance(self._plant.t_ns + TICK_NS)
+        torque, turning = self._plant.drive_torque[self._motors], self._plant.wheel_speed[self._motors]
+        return float(np.maximum(torque * turning, 0.0).sum())
+
+
+def simulate(rig: Rig, plan: ActivityPlan) -> Result:
+    """Simulate a plan with the nominal rover of a rig, which begins at its start.
+
+    A stay is not stepped: the rover stands where it is, its drives cut.
+
+    Raises:
+        ValueError: the rig's rover has an obstacle before it, or no ground to drive on.
+    """
+    config = rig.config
+    if rig.nominal.obstacle is not None or rig.nominal.launch_speed > 0.0:
+        raise ValueError(f"config {config.name}: experiment {config.experiment}, allowed: one that drives, as `drive`")
+    rover, battery, phases = _Drive(rig), _Battery(plan), list[Phase]()
+    problems: list[str] = []
+    for activity in plan.activities:
+        phase = (
+            _stay(activity, plan, rover, battery) if activity.to_m is None else _drive(activity, plan, rover, battery)
+        )
+        phases.append(phase)
+        if phase.problem:
+            problems.append(f"{phase.name}: {phase.problem}")
+        least = plan.battery.least_share
+        if phase.least_charge < least:
+            problems.append(f"{phase.name}: state of charge {phase.least_charge:.3f}, allowed: {least:g} and more")
+        if phase.problem:
+            break
+    return Result(tuple(phases), np.array(battery.rows), tuple(problems))
+
+
+def _stay(activity: Activity, plan: ActivityPlan, rover: _Drive, battery: _Battery) -> Phase:
+    assert activity.for_s is not None
+    rover.stop()
+    begin_s, load_W = battery.t_s, plan.always_W + activity.load_W
+    battery.take(activity.for_s, load_W, activity.supply_W)
+    x, y = rover.state.q[:2].tolist()
+    energies = load_W * activity.for_s, activity.supply_W * activity.for_s
+    charge = battery.charge  # powers are constant, so the lowest is at an end
+    least = min(charge, battery.rows[-2][3])
+    return Phase(activity.name, begin_s, battery.t_s, 0.0, 0.0, 0.0, *energies, load_W, charge, least, x, y)
+
+
+def _drive(activity: Activity, plan: ActivityPlan, rover: _Drive, battery: _Battery) -> Phase:
+    goal, q = activity.to_m, rover.state.q
+    assert goal is not None
+    tick_s, begin_s, load_W = TICK_NS * 1e-9, battery.t_s, plan.always_W + activity.load_W
+    most_s = MOST_TIMES * math.dist(goal, q[:2].tolist()) / activity.speed_mps + SPARE_S
+    gone_s = way = work = peak = in_sample = sample_s = 0.0
+    least, problem = battery.charge, ""
+    while not (arrived := math.dist(goal, q[:2].tolist()) < NEAR_M) and gone_s < most_s and not rover.outside:
+        before = q[:2].copy()
+        power = rover.tick(goal, activity.speed_mps * min(1.0, (gone_s + tick_s) / RAMP_S))
+        gone_s, sample_s = gone_s + tick_s, sample_s + tick_s
+        way += float(np.hypot(*(q[:2] - before)))
+        work, in_sample = work + power * tick_s, in_sample + power * tick_s
+        if sample_s > SAMPLE_S - 0.5 * tick_s:
+            drawn_W = in_sample / sample_s / plan.motor_efficiency + load_W
+            battery.take(sample_s, drawn_W, activity.supply_W)
+            peak, least, in_sample, sample_s = max(peak, drawn_W), min(least, battery.charge), 0.0, 0.0
+    if sample_s > 0.0:
+        drawn_W = in_sample / sample_s / plan.motor_efficiency + load_W
+        battery.take(sample_s, drawn_W, activity.supply_W)
+        peak, least = max(peak, drawn_W), min(least, battery.charge)
+    rover.stop()
+    x, y = q[:2].tolist()
+    if not arrived:
+        why = (
+            f"the rover is outside what its models hold for: {rover.outside}"
+            if rover.outside
+            else "not arrived in time"
+        )
+        problem = f"{why}; at {x:.2f}, {y:.2f} m after {gone_s:.0f} s, {math.dist(goal, (x, y)):.2f} m from its place"
+    return Phase(
+        activity.name, begin_s, battery.t_s, way, work, work / plan.motor_efficiency, load_W * gone_s,
+        activity.supply_W * gone_s, peak, battery.charge, least, x, y, problem,
+    )  # fmt: skip

@@ -1,0 +1,102 @@
+"""The socket of the step service: ZeroMQ REP."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Protocol, Self
+
+import zmq
+
+from hil.config.schema.operator import KeysConfig
+from hil.messages.endpoints import is_local
+from hil.operator.curve import CurveDoor, KeysError, own_path
+from hil.simulator.stepping.layout import MOST_FRAME_BYTES
+from hil.simulator.stepping.service import StepService
+
+_LOOK_MS = 200  # how often it looks whether it is to end
+_HANDSHAKE_MS = 5000
+
+
+class StopFlag(Protocol):
+    """Tells when to end."""
+
+    ending: bool
+
+
+class StepSocket:
+    """Serves a step service, one request after the other.
+
+    Args:
+        service: that answers.
+        endpoint: tcp://ADDRESS:PORT; * as the port: a free one.
+        keys: of this computer and of the clients that may connect; None: any client, on this computer only.
+
+    Attributes:
+        endpoint: as bound, with the port's number.
+
+    Raises:
+        ValueError: other computers reach the endpoint and there are no keys, it cannot be bound, or the keys are not in
+            order.
+    """
+
+    def __init__(self, service: StepService, endpoint: str, keys: KeysConfig | None = None) -> None:
+        if keys is None and not is_local(endpoint):
+            raise ValueError(f"--endpoint {endpoint}: other computers reach it, needed: operator.keys in the config")
+        self._service = service
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=1)
+        self._context.setsockopt(zmq.LINGER, 0)
+        self._door: CurveDoor | None = None
+        try:
+            self._bind(endpoint, keys)
+        except BaseException:
+            self.close()
+            raise
+
+    def _bind(self, endpoint: str, keys: KeysConfig | None) -> None:
+        if keys is not None:
+            try:
+                self._door = CurveDoor(self._context, own_path(keys.secret), own_path(keys.clients))
+            except KeysError as error:
+                raise ValueError(f"operator.keys: {error}") from None
+        self._socket = self._context.socket(zmq.REP)
+        self._socket.setsockopt(zmq.MAXMSGSIZE, MOST_FRAME_BYTES)
+        self._socket.setsockopt(zmq.HANDSHAKE_IVL, _HANDSHAKE_MS)
+        self._poller = zmq.Poller()
+        for one in (self._socket, *([self._door.waiting] if self._door else [])):
+            self._poller.register(one, zmq.POLLIN)
+        if self._door:
+            self._door.protect(self._socket)
+        try:
+            self._socket.bind(endpoint)
+        except zmq.ZMQError as error:
+            why = os.strerror(error.errno) if error.errno else str(error)
+            allowed = "tcp://ADDRESS:PORT with an address of this machine and a free port, or * as the port"
+            raise ValueError(f"--endpoint {endpoint}: {why}; allowed: {allowed}") from None
+        self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+
+    def serve(self, stop: StopFlag) -> None:
+        """Answer requests until asked to end."""
+        while not stop.ending:
+            self.serve_for(_LOOK_MS)
+
+    def serve_for(self, most_ms: int) -> None:
+        """Wait so long [ms] for a request, and answer what has come."""
+        if not self._poller.poll(most_ms):
+            return
+        if self._door:
+            self._door.answer()
+        with contextlib.suppress(zmq.Again):
+            while True:
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+                self._socket.send_multipart(self._service.answer(frames))
+
+    def close(self) -> None:
+        """End all connections; may be called twice."""
+        self._context.destroy(linger=0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

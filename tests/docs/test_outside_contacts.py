@@ -1,0 +1,45 @@
+"""The page of outside contacts: MuJoCo's collision detection gives our contacts on planes, here over a short drive."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "docs" / "reproduce"
+
+
+@pytest.fixture
+def script(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    import outside_contacts
+
+    yield outside_contacts
+    for name in ("outside_contacts", "collision_detectors", "written_page"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.slow
+def test_contacts_of_mujoco_on_level_ground_give_our_drive(script, monkeypatch, pages):
+    scene = script.SCENES["level soil"]._replace(for_s=0.1)
+    monkeypatch.setitem(script.SCENES, "level soil", scene)
+    monkeypatch.setitem(script.DETECTORS, "Bullet", None)
+    ours, *rows = script.rows(["level soil"])
+    by_mujoco = [row for row in rows if "MuJoCo" in row]
+    assert len(by_mujoco) == 3
+    for row in by_mujoco:
+        assert row.split("|")[3:5] == ours.split("|")[3:5]
+        assert row.endswith("| 0.00 | below 1e-5 | below 1e-5 | below 1e-5 |")
+    # rows of an engine that is not there stay as the page has them
+    kept = pages["docs/reproduce/outside_contacts.md"].splitlines()
+    assert all(row in kept for row in rows if "Bullet" in row)
+
+
+def test_the_page_has_the_text_of_its_template_and_a_row_for_each_engine(script, pages):
+    page = pages["docs/reproduce/outside_contacts.md"]
+    before, after = script.PAGE.with_suffix(".txt").read_text().split("{rows}")
+    assert page.startswith(before)
+    assert page.endswith(after)
+    rows = page[len(before) : -len(after)].splitlines()
+    assert len(rows) == len(script.SCENES) * (1 + len(script.DETECTORS) * len(script.SHAPES))
