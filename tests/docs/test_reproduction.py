@@ -38,7 +38,14 @@ def test_simulated_impacts_and_trials_come_to_what_the_data_file_says(tmp_path, 
     made = {path.stem: path for path in (tmp_path / "docs" / "images").iterdir()}
     page = pages["docs/reproduce/macmahon.md"]
     there = {path.stem for path in (FOLDER.parent / "images").glob("reproduce_*.png")}
-    others = ("reproduce_climb_", "reproduce_cyril", "reproduce_flexible_", "reproduce_terrain", "reproduce_walking", "reproduce_xu_")
+    others = (
+        "reproduce_climb_",
+        "reproduce_cyril",
+        "reproduce_flexible_",
+        "reproduce_terrain",
+        "reproduce_walking",
+        "reproduce_xu_",
+    )
     assert made.keys() == {name for name in there if not name.startswith(others)}
     for name, path in made.items():
         assert f"../images/{name}.png" in page
