@@ -55,13 +55,15 @@ def nominal_rig(config: Config) -> RigParameters:
     """The rig as the config describes it, in the models' units."""
     drives, cylinders, rover = config.drives, config.cylinders, config.rover_parameters()
     payload, drawbar, wheels = config.rover.payload, config.rover.drawbar, config.wheels
-    grousers = next(iter(wheels.values())).grousers, config.wheel.grouser_offset_deg
+    grousers = next(iter(wheels.values())).grousers
     return RigParameters(
         rover=rover,
         grouser_heights=tuple(one.tips_m for one in wheels.values()),
         ground=_ground(config.ground, config.soil, wheels),
         launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
-        obstacle=_obstacle(config.obstacle, config.trial.angle_deg, rover.tree().wheels, *grousers)
+        obstacle=_obstacle(
+            config.obstacle, config.trial.angle_deg, rover.tree().wheels, grousers, config.wheel.grouser_offset_deg
+        )
         if config.section.obstacle
         else None,
         start_distance=config.ground.profile.start_m if config.ground.profile else config.trial.start_distance_m,
