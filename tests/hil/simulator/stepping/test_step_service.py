@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ import zmq
 from hil.api.stepping import Contact, StepClient, StepError
 from hil.config import load_config
 from hil.config.rig import Rig
+from hil.config.schema.operator import KeysConfig
+from hil.operator.curve import new_keys
 from hil.simulator.build import build_plant
 from hil.simulator.stepping import layout
 from hil.simulator.stepping.service import StepService
@@ -227,6 +230,27 @@ def test_other_computers_need_keys(on_soil):
         ValueError, match=r"--endpoint tcp://0.0.0.0:0: other computers reach it, needed: operator.keys"
     ):
         StepSocket(on_soil.service, "tcp://0.0.0.0:0")
+
+
+def test_with_keys_a_client_whose_key_is_allowed_is_served_and_others_get_no_answer(on_soil, tmp_path):
+    (public, secret), (own_public, own) = (new_keys(name, tmp_path / "keys") for name in ("service", "anna"))
+    clients = tmp_path / "clients"
+    clients.mkdir(mode=0o700)
+    (clients / own_public.name).write_bytes(own_public.read_bytes())
+    keys, stop = KeysConfig(secret=str(secret), clients=str(clients)), SimpleNamespace(ending=False)
+    with StepSocket(on_soil.service, "tcp://127.0.0.1:*", keys) as socket:
+        thread = threading.Thread(target=socket.serve, args=(stop,))
+        thread.start()
+        try:
+            with StepClient(socket.endpoint, keys=(own, public)) as client:
+                assert client.reset().t_ns == 0
+            with pytest.raises(StepError, match="no answer"):
+                StepClient(socket.endpoint, answer_s=0.3)
+            with pytest.raises(StepError, match="no answer"):
+                StepClient(socket.endpoint, keys=(secret, public), answer_s=0.3)
+        finally:
+            stop.ending = True
+            thread.join()
 
 
 def test_an_endpoint_in_use_is_refused(on_soil):
