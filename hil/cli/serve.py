@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
 from typing import Annotated
 
 import typer
 
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, ConfigOptions, progress, with_groups
-
-
-class _StopFlag:
-    """Set by Ctrl-C, SIGHUP and SIGTERM."""
-
-    def __init__(self) -> None:
-        self.ending = False
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._end)
-
-    def _end(self, _number: int, _frame: object) -> None:
-        self.ending = True
+from hil.processes.stop_flag import SignalStop
 
 
 @with_groups
@@ -56,7 +44,7 @@ def serve(
     from hil.simulator.stepping.service import StepService
     from hil.simulator.stepping.socket import StepSocket
 
-    stop = _StopFlag()
+    stop = SignalStop()
     report_compiling(progress)
     try:
         service = StepService(Rig(config), outside=contacts == "outside", progress=progress)

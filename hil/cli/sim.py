@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
@@ -13,18 +12,7 @@ import typer
 
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import Overrides, Seed, config_from, progress
-
-
-class _StopFlag:
-    """Set by Ctrl-C, SIGHUP and SIGTERM."""
-
-    def __init__(self) -> None:
-        self.ending = False
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._end)
-
-    def _end(self, _number: int, _frame: object) -> None:
-        self.ending = True
+from hil.processes.stop_flag import SignalStop
 
 
 def _one_line(place: dict[str, Any]) -> None:
@@ -68,7 +56,7 @@ def _serve_device(
         complain(str(error))
         raise typer.Exit(USAGE) from None
     try:
-        serve(device, endpoints, _StopFlag(), announce, _as_json)
+        serve(device, endpoints, SignalStop(), announce, _as_json)
     except OSError as error:
         complain(f"--endpoints {endpoints}: {error.strerror}")
         raise typer.Exit(USAGE) from None
@@ -115,4 +103,4 @@ def sim(
 
     warm_up(Rig(effective), progress)  # so that its processes find every kernel in the cache
     with usage_errors():
-        serve_rig(effective, endpoints, _StopFlag(), progress)
+        serve_rig(effective, endpoints, SignalStop(), progress)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +15,13 @@ from hil.messages.endpoints import is_local
 from hil.messages.operator_input import EStop, LeaseChange, OperatorRequest, RefusedCommands, Stop
 from hil.operator.command_gate import CommandGate
 from hil.operator.curve import CurveDoor
+from hil.operator.listening import listen
 
 # A longer frame ends its connection before it is read [bytes]; the gate refuses what is shorter, with a reason.
 MOST_FRAME_BYTES = 65536
 # Requests answered before the lease and the other sockets are looked at again.
 _BATCH = 64
 # A connection that has not proved its keys by then is ended [ms].
-_HANDSHAKE_MS = 5000
 # Requests of one connection that wait, and replies that a client does not fetch; more are held back, or dropped.
 _WAITING_REQUESTS, _WAITING_REPLIES = 16, 100
 _FAILED = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
@@ -109,25 +108,12 @@ class CommandSocket:
 
     def _bind(self, endpoint: str) -> None:
         self._socket = self._context.socket(zmq.ROUTER)
-        options = {
-            zmq.MAXMSGSIZE: MOST_FRAME_BYTES, zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,
-            zmq.RCVHWM: _WAITING_REQUESTS, zmq.SNDHWM: _WAITING_REPLIES,
-        }  # fmt: skip
-        for option, value in options.items():
-            self._socket.setsockopt(option, value)
+        self._socket.setsockopt(zmq.RCVHWM, _WAITING_REQUESTS)
+        self._socket.setsockopt(zmq.SNDHWM, _WAITING_REPLIES)
         self._failures = self._socket.get_monitor_socket(_FAILED)
-        self._poller = zmq.Poller()
-        for socket in (self._socket, self._failures, *([self._door.waiting] if self._door else [])):
-            self._poller.register(socket, zmq.POLLIN)
-        if self._door:
-            self._door.protect(self._socket)
-        try:
-            self._socket.bind(endpoint)
-        except zmq.ZMQError as error:
-            why = os.strerror(error.errno) if error.errno else str(error)
-            allowed = "tcp://ADDRESS:PORT with an address of this machine and a free port, or * as the port"
-            raise ValueError(f"operator.endpoint is {endpoint}: {why}; allowed: {allowed}") from None
-        self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._poller, self.endpoint = listen(
+            self._socket, endpoint, "operator.endpoint is", self._door, MOST_FRAME_BYTES, [self._failures]
+        )
 
     def serve(self, within_s: float) -> None:
         """Answer what has come, or what comes within `within_s` [s], and end a lease that has expired."""

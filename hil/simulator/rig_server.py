@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from hil.config import Config
 from hil.ipc.lateness import late_since
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.processes.process import Process
+from hil.processes.stop_flag import StopFlag
 from hil.simulator.control_socket import ControlServer, wait_for
 from hil.simulator.ground_truth import truth_answer
 from hil.simulator.memory import RESET, RESET_DONE, SimulatorMemory
@@ -32,12 +33,6 @@ END_S = 5.0
 RESET_S = 20.0
 
 Progress = Callable[[str], None]
-
-
-class StopFlag(Protocol):
-    """Tells when to end."""
-
-    ending: bool
 
 
 class RigProcess:

@@ -10,10 +10,11 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import hil.testing
 from drivers.extras import install_command
+from hil.processes.stop_flag import StopFlag
 from hil.simulator.commands import dispatch
 
 # Devices that `hil sim` serves, by the name of the function that makes them.
@@ -23,12 +24,6 @@ DEVICES = (
 )  # fmt: skip
 # Between two looks whether to end [s].
 _LOOK_S = 0.1
-
-
-class StopFlag(Protocol):
-    """Tells when to end."""
-
-    ending: bool
 
 
 class SettingError(ValueError):

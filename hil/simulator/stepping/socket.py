@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from typing import Protocol, Self
+from typing import Self
 
 import zmq
 
 from hil.config.schema.operator import KeysConfig
 from hil.messages.endpoints import is_local
 from hil.operator.curve import CurveDoor, KeysError, own_path
+from hil.operator.listening import listen
+from hil.processes.stop_flag import StopFlag
 from hil.simulator.stepping.layout import MOST_FRAME_BYTES
 from hil.simulator.stepping.service import StepService
 
 _LOOK_MS = 200  # how often it looks whether it is to end
-_HANDSHAKE_MS = 5000
-
-
-class StopFlag(Protocol):
-    """Tells when to end."""
-
-    ending: bool
 
 
 class StepSocket:
@@ -60,20 +54,7 @@ class StepSocket:
             except KeysError as error:
                 raise ValueError(f"operator.keys: {error}") from None
         self._socket = self._context.socket(zmq.REP)
-        self._socket.setsockopt(zmq.MAXMSGSIZE, MOST_FRAME_BYTES)
-        self._socket.setsockopt(zmq.HANDSHAKE_IVL, _HANDSHAKE_MS)
-        self._poller = zmq.Poller()
-        for one in (self._socket, *([self._door.waiting] if self._door else [])):
-            self._poller.register(one, zmq.POLLIN)
-        if self._door:
-            self._door.protect(self._socket)
-        try:
-            self._socket.bind(endpoint)
-        except zmq.ZMQError as error:
-            why = os.strerror(error.errno) if error.errno else str(error)
-            allowed = "tcp://ADDRESS:PORT with an address of this machine and a free port, or * as the port"
-            raise ValueError(f"--endpoint {endpoint}: {why}; allowed: {allowed}") from None
-        self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._poller, self.endpoint = listen(self._socket, endpoint, "--endpoint", self._door, MOST_FRAME_BYTES)
 
     def serve(self, stop: StopFlag) -> None:
         """Answer requests until asked to end."""
