@@ -1,4 +1,4 @@
-"""Collision detection of wheels with the ground by MuJoCo and by Bullet, as contacts for the step service."""
+"""Collision detection of wheels by MuJoCo, by Bullet and with a triangle mesh, as contacts for the step service."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from hil.api.stepping import Contact
 from models.terrain import HeightMap, Terrain
+from models.terrain.mesh import make_mesh, touches
 from models.terrain.surface import contact_plane, plane_axes
 
 FloatArray = npt.NDArray[np.float64]
@@ -159,7 +160,33 @@ class BulletDetector:
         return self._wheels.kept(found)
 
 
+class MeshDetector:
+    """Ours: the ground as triangles, a plane as two, heights as two for each cell of their grid."""
+
+    def __init__(self, ground: Ground, wheels: Wheels) -> None:
+        self._wheels = wheels
+        if ground.relief is None:
+            axes = plane_axes(ground.terrain)
+            places = np.array([(-50.0, -50.0), (50.0, -50.0), (50.0, 50.0), (-50.0, 50.0)]) @ axes[:, :2].T
+            self._mesh = make_mesh(places, [(0, 1, 2), (0, 2, 3)])
+            return
+        relief = ground.relief
+        columns, rows = relief.height.shape
+        x, y = relief.x + relief.spacing * np.arange(columns), relief.y + relief.spacing * np.arange(rows)
+        places = np.column_stack([np.repeat(x, rows), np.tile(y, columns), relief.height.ravel()])
+        first = (rows * np.arange(columns - 1)[:, np.newaxis] + np.arange(rows - 1)).ravel()
+        lower = np.column_stack([first, first + rows, first + rows + 1])
+        upper = np.column_stack([first, first + rows + 1, first + 1])
+        self._mesh = make_mesh(places, np.vstack([lower, upper]))
+
+    def contacts(self, centre: FloatArray, axle: FloatArray) -> list[Contact]:
+        """Those of all wheels (wheels, 3)."""
+        return self._wheels.kept([Contact(*one) for one in touches(self._mesh, centre, axle, self._wheels.radius)])
+
+
+# What tests cylinders, whose shape matters, and what tests rims.
 DETECTORS: dict[str, Callable[[Ground, Wheels], Any] | None] = {
     "MuJoCo": MujocoDetector,
     "Bullet": BulletDetector if importlib.util.find_spec("pybullet") else None,
 }
+OF_RIMS: dict[str, Callable[[Ground, Wheels], Any] | None] = {"triangle mesh": MeshDetector}

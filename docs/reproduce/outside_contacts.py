@@ -1,4 +1,4 @@
-"""Contacts of MuJoCo's and Bullet's collision detection in place of our ground, by the step service.
+"""Contacts of MuJoCo, of Bullet and of a triangle mesh in place of our ground, by the step service.
 
 Run: python docs/reproduce/outside_contacts.py [--check]
 
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from collision_detectors import DETECTORS, Ground, Wheels
+from collision_detectors import DETECTORS, OF_RIMS, Ground, Wheels
 from written_page import write_or_compare
 
 from hil.api.stepping import Contact, Moved, StepClient
@@ -58,6 +58,14 @@ SCENES = {
     "slope of 10 degrees": Scene("sim_juno", ("ground.pitch_deg=10",), 0.2, 1.0),
     "mound from a scan": Scene("sim_scan", (), 0.2, 8.0),
 }
+
+
+def ways() -> list[tuple[str, Callable[[Ground, Wheels], Any] | None, tuple[float, float]]]:
+    """What a row is named, what detects its contacts, and the shape of what it tests."""
+    of_cylinders = [
+        (f"{name}{of}", make, shape) for (name, make), (of, shape) in product(DETECTORS.items(), SHAPES.items())
+    ]
+    return [*of_cylinders, *((name, make, SHAPES[""]) for name, make in OF_RIMS.items())]
 
 
 class End(NamedTuple):
@@ -150,8 +158,8 @@ def rows(scenes: Sequence[str] = tuple(SCENES)) -> Iterator[str]:
         ours = built_in(rig, scene)
         print(f"{name}", file=sys.stderr)
         yield f"| {name} | ours | {_place(ours)} | {ours.work_J:.1f} | | | | |"
-        for (engine, make), (of, shape) in product(DETECTORS.items(), SHAPES.items()):
-            row = f"| {name} | {engine}{of} |"
+        for way, make, shape in ways():
+            row = f"| {name} | {way} |"
             if make is None:
                 yield next((line for line in kept if line.startswith(row)), f"{row} | | | | | |")
                 continue

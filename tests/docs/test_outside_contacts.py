@@ -42,4 +42,4 @@ def test_the_page_has_the_text_of_its_template_and_a_row_for_each_engine(script,
     assert page.startswith(before)
     assert page.endswith(after)
     rows = page[len(before) : -len(after)].splitlines()
-    assert len(rows) == len(script.SCENES) * (1 + len(script.DETECTORS) * len(script.SHAPES))
+    assert len(rows) == len(script.SCENES) * (1 + len(script.ways()))

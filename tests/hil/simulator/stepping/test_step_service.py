@@ -24,6 +24,7 @@ from hil.simulator.build import build_plant
 from hil.simulator.stepping import layout
 from hil.simulator.stepping.service import StepService
 from hil.simulator.stepping.socket import StepSocket
+from models.terrain.mesh import make_mesh, touches
 
 NAN = math.nan
 STEP_NS = 2_000_000
@@ -96,6 +97,15 @@ def test_contacts_of_level_ground_from_outside_equal_the_built_in_ground_bit_for
     assert same(now, state)
     assert np.array_equal(now.load, state.ground.vertical)
     assert now.q[0] > 1e-4  # it has moved
+
+
+def test_level_ground_of_triangles_equals_the_built_in_ground_within_rounding(on_soil):
+    floor, client = make_mesh([(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)], [(0, 1, 2), (0, 2, 3)]), on_soil.client
+    radii, now = [wheel["radius_m"] for wheel in client.description["wheels"]], client.reset()
+    client.command([0.5] * 4)
+    for _ in range(5):
+        now = client.step(STEP_NS, [Contact(*one) for one in touches(floor, now.centre, now.axle, radii)])
+    assert now.q == pytest.approx(built_in(on_soil.rig, 5).q, abs=1e-9)
 
 
 def test_ground_that_is_a_micrometre_higher_is_another_motion(on_soil):
