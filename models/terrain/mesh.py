@@ -51,7 +51,7 @@ class TriangleMesh(NamedTuple):
         cell: (triangles, 2) the lowest cell of the grid that each triangle is in.
         origin: x and y of the grid [m].
         size: of a cell [m].
-        count: cells along x and y.
+        cells: how many along x and y.
         start: (cells + 1,) where the triangles of each cell begin in `item`.
         item: triangles.
     """
@@ -68,7 +68,7 @@ class TriangleMesh(NamedTuple):
     cell: IntArray
     origin: tuple[float, float]
     size: float
-    count: tuple[int, int]
+    cells: tuple[int, int]
     start: IntArray
     item: IntArray
 
@@ -224,11 +224,11 @@ def touched_mesh(
 ) -> int:
     """The same for one wheel: fills found (MOST_CONTACTS, COLUMNS), and gives back how many there are."""
     kept, most = 0, radius + reach
-    low_x, high_x = _cells(centre[0], most, mesh.origin[0], mesh.size, mesh.count[0])
-    low_y, high_y = _cells(centre[1], most, mesh.origin[1], mesh.size, mesh.count[1])
+    low_x, high_x = _cells(centre[0], most, mesh.origin[0], mesh.size, mesh.cells[0])
+    low_y, high_y = _cells(centre[1], most, mesh.origin[1], mesh.size, mesh.cells[1])
     for x in range(low_x, high_x + 1):
         for y in range(low_y, high_y + 1):
-            at = x * mesh.count[1] + y
+            at = x * mesh.cells[1] + y
             for k in range(mesh.start[at], mesh.start[at + 1]):
                 triangle = mesh.item[k]
                 # a triangle in several of these cells is tested in the first
