@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
+from written_page import write_or_compare
 
 from hil.analysis.identification.forward import wheel_state
 from hil.analysis.identification.parameters import soil_of
@@ -238,15 +239,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the page, or check it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if the page differs")
-    options = parser.parse_args(arguments)
-    text = page()
-    if not options.check:
-        PAGE.write_text(text, encoding="utf-8")
-        return 0
-    there = PAGE.read_text(encoding="utf-8").splitlines()
-    different = [f"- {old}\n+ {new}" for old, new in zip(there, text.splitlines(), strict=False) if old != new]
-    print(*different, sep="\n")
-    return 1 if different or len(there) != len(text.splitlines()) else 0
+    return write_or_compare(PAGE, page(), check=parser.parse_args(arguments).check)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Run: python docs/reproduce/outside_contacts.py [--check]
 
-Writes docs/reproduce/outside_contacts.md. With --check it writes nothing, and prints the lines that the page lacks.
+Writes docs/reproduce/outside_contacts.md. With --check it writes nothing, and prints the lines that differ.
 Without pybullet (no part of this project: python -m pip install pybullet) the rows of Bullet stay as they are.
 """
 

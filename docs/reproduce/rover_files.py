@@ -2,7 +2,7 @@
 
 Run: python docs/reproduce/rover_files.py [--check]
 
-Writes docs/reproduce/rover_files.md. With --check it writes nothing, and prints the lines that the page lacks.
+Writes docs/reproduce/rover_files.md. With --check it writes nothing, and prints the lines that differ.
 """
 
 from __future__ import annotations
