@@ -6,8 +6,9 @@ from collections.abc import Sequence, Set
 
 import numpy as np
 
+from models.rover.tie_checks import path_to
 from models.rover.ties import Vector
-from models.rover.tree import Joint, Tree
+from models.rover.tree import Tree
 
 # A joint follows if so much of the motion of the loops' ends by it is not that of joints that follow already.
 _OWN_SHARE = 1e-3
@@ -34,7 +35,7 @@ def following(tree: Tree, loops: Sequence[tuple[End, End]], named: Set[str]) -> 
     columns: dict[str, np.ndarray] = {}
     depth: dict[str, int] = {}
     for number, ends in enumerate(loops):
-        paths = [_path(carrier, body) for body, _ in ends]
+        paths = [path_to(carrier, body) for body, _ in ends]
         at = np.sum([ends[0][1], *(joint.origin for joint in paths[0])], axis=0)
         for sign, path in zip((1.0, -1.0), paths, strict=True):
             for place, joint in enumerate(path):
@@ -62,12 +63,3 @@ def following(tree: Tree, loops: Sequence[tuple[End, End]], named: Set[str]) -> 
             f"loops are closed by {len(chosen)} joints ({', '.join(chosen) or 'none'}), allowed: {allowed}"
         )
     return [name for name in chosen if name not in named]
-
-
-def _path(carrier: dict[str, Joint], body: str) -> list[Joint]:
-    """The joints that carry a body, its own first."""
-    path = []
-    while body in carrier:
-        path.append(carrier[body])
-        body = carrier[body].parent
-    return path

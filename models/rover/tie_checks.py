@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
 
 
-def path_to(carrier: Mapping[str, TreeJoint], body: str) -> list[TreeJoint]:
+_Joint = TypeVar("_Joint", bound=TreeJoint)
+
+
+def path_to(carrier: Mapping[str, _Joint], body: str) -> list[_Joint]:
     """The joints that carry a body, its own first; `carrier` gives the joint of each carried body."""
-    path = []
+    path: list[_Joint] = []
     while body in carrier:
         path.append(carrier[body])
         body = carrier[body].parent

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from models.rover.tie_checks import path_to
 from models.rover.ties import Vector
 from models.rover.tree import Joint, Tree
 
@@ -70,7 +71,7 @@ class Geometry:
         self.name, self.driven = tree.name, tuple(driven)
         self.wheels = tuple(wheel.name for wheel in tree.wheels)
         self.radius: Floats = np.array([wheel.radius for wheel in tree.wheels])
-        self._paths = [_path(carried, wheel.body) for wheel in tree.wheels]
+        self._paths = [path_to(carried, wheel.body)[::-1] for wheel in tree.wheels]
         self._drives = {path[-1].name for path in self._paths}
         by_name = {joint.name: joint for joint in tree.joints}
         self.rest: Floats = np.array([by_name[name].locked_at or 0.0 for name in self.driven])
@@ -151,15 +152,6 @@ class Geometry:
             else:
                 turn = turn @ _rotations(one.axis, at, 1)[0]
         raise AssertionError(joint)
-
-
-def _path(carried: Mapping[str, Joint], body: str) -> list[Joint]:
-    """Joints from the base to a body, the body's own last."""
-    path: list[Joint] = []
-    while body in carried:
-        path.insert(0, carried[body])
-        body = carried[body].parent
-    return path
 
 
 def _rotations(axis: Vector, angle: Floats | float, samples: int) -> Floats:
