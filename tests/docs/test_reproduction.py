@@ -39,6 +39,7 @@ def test_simulated_impacts_and_trials_come_to_what_the_data_file_says(tmp_path, 
     page = pages["docs/reproduce/macmahon.md"]
     there = {path.stem for path in (FOLDER.parent / "images").glob("reproduce_*.png")}
     others = (
+        "reproduce_acary",
         "reproduce_climb_",
         "reproduce_cyril",
         "reproduce_flexible_",
