@@ -65,8 +65,8 @@ def slope_rows(ran: Ran) -> list[str]:
 
 
 def _small(value: float) -> str:
-    """A power of ten that it is below; the digits of what rounding leaves depend on the processor."""
-    return f"below 1e{math.ceil(math.log10(max(abs(value), 1e-16)))}"
+    """Below the accuracy that is wanted, rounding depends on the processor."""
+    return "below 1e-9" if abs(value) < 1e-9 else f"{value:.0e}"
 
 
 def step_rows(climbs: dict[tuple[float, float], Climb]) -> list[str]:

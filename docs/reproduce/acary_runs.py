@@ -128,7 +128,7 @@ class Climb(NamedTuple):
         speed: (steps, 3) of the main body, forwards, to port and up [m/s].
         high: (steps,) [m] by which the main body is higher than at the start.
         fall: largest change of speed in a step of the first 0.3 s, forwards, to port and up [m/s].
-        hit: the same of the time after it.
+        hit: the same of the time after it, to 1 s: which impacts follow depends on the last digits.
         residual: largest [m/s].
         unsolved: steps.
     """
@@ -152,9 +152,9 @@ def step(friction: float, seconds: float, *, yaw: float = 0.0, fall: float = 0.0
         slow = v[WHEELS] * RADIUS < 0.3
         drive.run(1, dt, np.where(slow & (k * dt > 0.3), 40.0, 0.0))
         speed[k], high[k] = v[:3], q[2]
-    change, first = np.abs(np.diff(speed, axis=0)), round(0.3 / dt)
+    change, first, last = np.abs(np.diff(speed, axis=0)), round(0.3 / dt), round(1.0 / dt)
     return Climb(
-        dt * np.arange(1, steps + 1, dtype=np.float64), speed, high, change[:first].max(0), change[first:].max(0),
+        dt * np.arange(1, steps + 1, dtype=np.float64), speed, high, change[:first].max(0), change[first:last].max(0),
         float(drive.hard.residual[0]), int(drive.hard.residual[1]),
     )  # fmt: skip
 
