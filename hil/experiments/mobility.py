@@ -74,9 +74,9 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
     rows, line = rows[_on_ground(rows)], nominal.placed_profile(rover)
     places = [_configuration(rig, rover, row) for row in rows]
     normals = [_normals(nominal.ground.terrain, line, rover, q) for q in places]
-    told = [place for place, normal in enumerate(normals) if normal is not None]
-    rows = rows[told]
-    found = [_at(rig, rover, row, places[place], normals[place]) for row, place in zip(rows, told, strict=True)]
+    clear = [place for place, normal in enumerate(normals) if normal is not None]
+    rows = rows[clear]
+    found = [_at(rig, rover, row, places[place], normals[place]) for row, place in zip(rows, clear, strict=True)]
     loads = rows["normal_force_N"].astype(np.float64)
     return Mobility(
         rows["t_ns"] * 1e-9,

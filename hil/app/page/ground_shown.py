@@ -14,7 +14,7 @@ _DECIMALS = 4
 
 
 def ground_shown(config: Config) -> dict[str, Any]:
-    """`ground` of GET /api/config: kind, pitch and roll [deg], the map of a scan and the corners of a profile, or None."""
+    """`ground` of GET /api/config: kind, pitch and roll [deg], map of a scan and corners of a profile or None."""
     ground, relief, line = config.ground, relief_of(config.ground), profile_line(config)
     shown = (
         None
