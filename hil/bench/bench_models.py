@@ -20,7 +20,7 @@ from models.rover.rover import Rover
 from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, many
 
-CONFIG, UNEVEN, XU, MIXED = "sim_impact", "sim_scan", "sim_xu", "sim_mixed_wheels"
+CONFIG, UNEVEN, XU, MIXED, SHAPED = "sim_impact", "sim_scan", "sim_xu", "sim_mixed_wheels", "sim_drop"
 DT_S = 1e-4
 SUBSTEPS = 10
 STEP_S = SUBSTEPS * DT_S  # of the peers
@@ -46,6 +46,7 @@ COMPARED = {
     "substep_scan": "substep_juno",
     "substep_juno_exact": "substep_juno",
     "substep_xu": "substep_scan",
+    "substep_profile": "substep_firm",
 }
 
 
@@ -145,7 +146,10 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
 
 
 def _uneven() -> dict[str, Contender]:
-    """Juno on level soil, with coupled rockers and with its rods, and on a scan; Xu's rover; one on mixed wheels."""
+    """Juno on level soil, with coupled rockers and with its rods, and on a scan; Xu's rover; one on mixed wheels.
+
+    The RCP on firm ground, level and with a profile: each of its wheels looks at every face.
+    """
     level = {"ground.kind": "soil", "ground.scan": None}
     return {
         "substep_juno": _open_ground(UNEVEN, level),
@@ -153,6 +157,8 @@ def _uneven() -> dict[str, Contender]:
         "substep_scan": _open_ground(UNEVEN, {}),
         "substep_xu": _open_ground(XU, {}),
         "substep_mixed_wheels": _open_ground(MIXED, {}),
+        "substep_firm": _open_ground(SHAPED, {"ground.profile": None, "experiment": "drive"}),
+        "substep_profile": _open_ground(SHAPED, {"ground.profile.start_m": 50.0}),
     }
 
 

@@ -19,10 +19,13 @@ from hil.recording.stored_rows import Recorded, in_blocks
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 from models.statics import least_friction, stability_margin, stand
+from models.terrain.profile import COLUMNS, MOST_TOUCHED, NORMAL_X, NORMAL_Z, Profile, touched
 from models.terrain.surface import Terrain, contact_plane
 
 # Statics are solved for so many ticks of a run at most, evenly spread, the first and the last among them.
 MOST_INSTANTS = 20
+# A wheel nearer to a profile than this touches it [m]: the twin's joint angles are those of the tick before.
+_NEAR_M = 1e-4
 # Fewer wheels than this are not held by statics: a single wheel hangs on a carriage.
 _FEWEST = 3
 
@@ -49,6 +52,9 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
     The contact points lie on the rims, sinkage left out. Only weight, drawbar pull and the recorded torques of
     cylinders act: what accelerates the rover does not count. Driven joints bear whatever torque it takes.
 
+    On a profile a wheel stands on the face or edge that it touches. Ticks at which a wheel touches two places, as
+    before a step, are left out: one normal does not say how it stands.
+
     Args:
         rig: that ran.
         ticks: rows of its record.
@@ -65,8 +71,12 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
         return None
     there = np.unique(np.linspace(0, len(ticks) - 1, min(most, len(ticks))).round().astype(np.int64))
     rows = np.array([ticks[int(one)] for one in there])
-    rows = rows[_on_ground(rows)]
-    found = [_at(rig, rover, row) for row in rows]
+    rows, line = rows[_on_ground(rows)], nominal.placed_profile(rover)
+    places = [_configuration(rig, rover, row) for row in rows]
+    normals = [_normals(nominal.ground.terrain, line, rover, q) for q in places]
+    clear = [place for place, normal in enumerate(normals) if normal is not None]
+    rows = rows[clear]
+    found = [_at(rig, rover, row, places[place], normals[place]) for row, place in zip(rows, clear, strict=True)]
     loads = rows["normal_force_N"].astype(np.float64)
     return Mobility(
         rows["t_ns"] * 1e-9,
@@ -104,15 +114,19 @@ def _on_ground(rows: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def _at(rig: Rig, rover: Rover, row: np.void) -> tuple[float, float]:
-    """Margin to tipping over [deg] and friction needed at one tick."""
-    nominal, layout, names = rig.nominal, rig.layout, row.dtype.names or ()
+def _configuration(rig: Rig, rover: Rover, row: np.void) -> FloatArray:
     tree_q = np.zeros(1 + rover.chain.speed_parent.size)
     tree_q[:7] = row["pose"]
     tree_q[3:7] /= np.linalg.norm(tree_q[3:7])
-    for name, angle in zip(layout.turning, row["joint_angle_rad"], strict=True):
+    for name, angle in zip(rig.layout.turning, row["joint_angle_rad"], strict=True):
         tree_q[7 + rover.tree_joint_names.index(name)] = angle
-    q = rover.own_configuration(tree_q)
+    return rover.own_configuration(tree_q)
+
+
+def _at(rig: Rig, rover: Rover, row: np.void, q: FloatArray, normals: FloatArray | None) -> tuple[float, float]:
+    """Margin to tipping over [deg] and friction needed at one tick."""
+    nominal, layout, names = rig.nominal, rig.layout, row.dtype.names or ()
+    assert normals is not None
     pull = nominal.drawbar.wrench()
     if "pull_N" in names and math.isfinite(row["pull_N"]):
         pull = nominal.drawbar.backwards() * float(row["pull_N"])
@@ -123,7 +137,7 @@ def _at(rig: Rig, rover: Rover, row: np.void) -> tuple[float, float]:
     standing = stand(
         rover,
         q,
-        _normals(nominal.ground.terrain, rover, q),
+        normals,
         gravity=(0.0, 0.0, -nominal.ground.gravity),
         pull=pull,
         held=servos,
@@ -136,12 +150,24 @@ def _at(rig: Rig, rover: Rover, row: np.void) -> tuple[float, float]:
     return margin, least_friction(standing).coefficient
 
 
-def _normals(terrain: Terrain, rover: Rover, q: FloatArray) -> FloatArray:
-    """Of the ground, for all wheels (3,), or (wheels, 3) where each stands on its own."""
+def _normals(terrain: Terrain, line: Profile | None, rover: Rover, q: FloatArray) -> FloatArray | None:
+    """Of the ground, for all wheels (3,), or (wheels, 3) where each stands on its own; None: one touches two places."""
+    if line is not None:
+        return _normals_on(line, rover, q)
     if terrain is None or terrain.relief is None:
         return np.array((0.0, 0.0, 1.0) if terrain is None else terrain.normal)
     places = enumerate(rover.wheel_positions(q).tolist())
     return np.array([contact_plane(terrain, tuple(place), wheel)[1] for wheel, place in places])
+
+
+def _normals_on(line: Profile, rover: Rover, q: FloatArray) -> FloatArray | None:
+    place, found = np.zeros((MOST_TOUCHED, COLUMNS)), []
+    for (x, _, z), radius in zip(rover.wheel_positions(q).tolist(), rover.chain.wheel_radius.tolist(), strict=True):
+        count = touched(line, x, z, radius, _NEAR_M, place)
+        if count > 1:
+            return None
+        found.append((place[0, NORMAL_X], 0.0, place[0, NORMAL_Z]) if count else (0.0, 0.0, 1.0))
+    return np.array(found)
 
 
 def _extreme_shares(ticks: Recorded) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -78,6 +78,13 @@ def test_crowned_wheels_come_to_what_their_page_says(capsys):
     assert main(["--check"]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_obstacles_that_end_come_to_what_their_page_says(capsys):
+    from obstacles_that_end import main
+
+    assert main(["--check"]) == 0, capsys.readouterr().out
+
+
 def test_the_page_is_written_from_the_data_file(data, pages):
     from macmahon import page_of
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from hil.analysis.film.moments import HITTING
 from hil.analysis.film.skeleton import Floats, Skeleton, foot_of
 from hil.config import Config
-from hil.config.model_parameters import nominal_rig, obstacle_stand, relief_of
+from hil.config.model_parameters import nominal_rig, obstacle_stand, profile_line, relief_of
 from hil.config.schema.rover import tree_on_rig
 from hil.messages.stages import UPRIGHT
 from models.rover.tree import WheelMount
@@ -101,6 +102,7 @@ class ShownRig:
         self.radius_m = config.wheel_radius_m
         self.angle_rad = math.radians(config.trial.angle_deg) if config.section.obstacle else None
         self._relief, self._stand = relief_of(config.ground), obstacle_stand(config)
+        self._profile = profile_line(config)
         slope = slope_of(math.radians(config.ground.pitch_deg), math.radians(config.ground.roll_deg))
         self._ground = _LEVEL if slope is None else tuple(quaternion_of(slope).tolist())
         bodies = [body.name for body in tree.bodies]
@@ -181,6 +183,9 @@ class ShownRig:
         if self._relief is not None:
             yield Lines(GROUND, _net(self._relief), 0.004, _LINES)
             return
+        if self._profile is not None:
+            yield Lines(GROUND, _ruled(self._profile), 0.004, _LINES)
+            return
         length = _BEHIND_M + _AHEAD_M
         middle = 0.5 * (_AHEAD_M - _BEHIND_M)
         yield Box(GROUND, (middle, 0.0, -0.5 * _THICK_M), (length, 2.0 * _ASIDE_M, _THICK_M), _GROUND)
@@ -211,6 +216,20 @@ def _net(relief: HeightMap) -> Floats:
     nodes = np.stack([*np.meshgrid(x, y, indexing="ij"), height], axis=-1)
     ways = (nodes[:-1], nodes[1:]), (nodes[:, :-1], nodes[:, 1:])
     return np.concatenate([np.stack(ends, axis=2).reshape(-1, 3) for ends in ways])
+
+
+def _ruled(line: Floats) -> Floats:
+    """A profile as lines across it, at each corner and between corners, and along it (2 n, 3) [m]."""
+    places = [line[:1]]
+    for start, end in pairwise(line):
+        count = max(1, math.ceil(float(np.hypot(*(end - start))) / _GRID_M))
+        places.append(start + np.linspace(0.0, 1.0, count + 1)[1:, np.newaxis] * (end - start))
+    along = np.concatenate(places)
+    along = along[(along[:, 0] >= -_BEHIND_M) & (along[:, 0] <= _AHEAD_M)]
+    across = np.arange(-_ASIDE_M, _ASIDE_M + _GRID_M / 2, _GRID_M)
+    found = [(x, y, z) for x, z in along for y in (-_ASIDE_M, _ASIDE_M)]
+    found += [(x, y, z) for y in across for pair in pairwise(along) for x, z in pair]
+    return np.array(found)
 
 
 class Turning:

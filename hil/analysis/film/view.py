@@ -58,7 +58,8 @@ class View:
         ground = run.config.ground
         relief = relief_of(ground)
         self._uneven = uneven_ground(relief) if relief is not None and self._side else None
-        self._profile = profile_line(run.config) if self._side else None
+        line = profile_line(run.config)
+        self._profile = line if self._side else None
         self._base_height = float(first.placed.origin[run.skeleton.tree.bodies[0].name][2])
         # starboard wheels, over whose ground the side view is drawn, and port wheels
         self._track_m, self._far_track_m = float(points[:, 1].min()), float(points[:, 1].max())
@@ -76,6 +77,9 @@ class View:
         self._far_ground.set_linestyle("dashed")
         if relief is not None and not self._side:
             self._draw_contours(relief)
+        if line is not None and not self._side:
+            for x in line[1:-1, 0].tolist():
+                axes.axvline(x, color=_MARK, lw=1.5, zorder=1.0)
         for plane in (self._ground, self._marks):
             plane.set_transform(self._tilt)
         self._labels = [
@@ -133,6 +137,9 @@ class View:
         reach = max(-self._back, self._front) + _AROUND_M
         if self._uneven is not None and self._uneven.relief is not None:
             return float(_SHOWN_RISE * reach * self._uneven.relief.steepest)
+        if self._profile is not None:
+            x, z = self._profile.T
+            return float(_SHOWN_RISE * max(np.abs(np.interp(x + way, x, z) - z).max() for way in (-reach, reach)))
         return float(abs(reach * math.tan(self._pitch))) if self._side else 0.0
 
     def _draw_ground(self, left: float, right: float, middle: float) -> None:
@@ -171,7 +178,7 @@ class View:
         return surface(self._uneven, x, y)[0]
 
     def _draw_line(self, line: Floats, left: float, right: float, middle: float) -> None:
-        """The profile of hard ground with marks along the level."""
+        """The profile of hard ground, with marks as far as it goes."""
         low = middle + self._across[0] - 1.0
         shown = [(x, z) for x, z in line.tolist() if left - 1.0 < x < right + 1.0]
         ends = [(x, float(np.interp(x, line[:, 0], line[:, 1]))) for x in (left - 1.0, right + 1.0)]
@@ -179,7 +186,8 @@ class View:
         corners = sorted([*shown, *inside], key=lambda corner: corner[0])
         if corners:
             self._ground.set_verts([[(corners[0][0], low), *corners, (corners[-1][0], low)]])
-        numbers = range(math.ceil(left / MARKS_M), math.floor(right / MARKS_M) + 1)
+        first, last = max(left, line[0, 0]), min(right, line[-1, 0])
+        numbers = range(math.ceil(first / MARKS_M), math.floor(last / MARKS_M) + 1)
         tops = {n: (n * MARKS_M, float(np.interp(n * MARKS_M, line[:, 0], line[:, 1]))) for n in numbers}
         self._marks.set_segments([[(x, z - (0.06 if n % 5 == 0 else 0.03)), (x, z)] for n, (x, z) in tops.items()])
         labelled = [tops[n] for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]

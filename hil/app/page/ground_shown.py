@@ -1,4 +1,4 @@
-"""The ground that the page draws, a plane or the heights of a scan's map, and how the obstacle stands on it."""
+"""The ground that the page draws, a plane, a scan's map or a profile, and how the obstacle stands on it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from hil.config import Config
-from hil.config.model_parameters import obstacle_stand, relief_of
+from hil.config.model_parameters import obstacle_stand, profile_line, relief_of
 
 # Decimals of a height: the text of a map in a config has steps of 0.1 mm.
 _DECIMALS = 4
 
 
 def ground_shown(config: Config) -> dict[str, Any]:
-    """`ground` of GET /api/config: kind, pitch and roll [deg], and the map of a scan or None."""
-    ground, relief = config.ground, relief_of(config.ground)
+    """`ground` of GET /api/config: kind, pitch and roll [deg], map of a scan and corners of a profile or None."""
+    ground, relief, line = config.ground, relief_of(config.ground), profile_line(config)
     shown = (
         None
         if relief is None
@@ -27,7 +27,8 @@ def ground_shown(config: Config) -> dict[str, Any]:
             "height_m": np.round(relief.height, _DECIMALS).tolist(),
         }
     )
-    return {"kind": ground.kind, "pitch_deg": ground.pitch_deg, "roll_deg": ground.roll_deg, "map": shown}
+    plane = {"kind": ground.kind, "pitch_deg": ground.pitch_deg, "roll_deg": ground.roll_deg}
+    return {**plane, "map": shown, "profile_m": None if line is None else np.round(line, _DECIMALS).tolist()}
 
 
 def stands_shown(config: Config) -> list[dict[str, list[Any]]] | None:

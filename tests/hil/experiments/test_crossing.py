@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -10,11 +12,14 @@ from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
+from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
 from hil.experiments.crossing.course import Course
 from hil.experiments.crossing.drop_force import drop_checks, drop_force
 from hil.experiments.crossing.experiment import APPROACH, ARMED, CONTACT, CROSS, DONE, IDLE, SETTLE
 from hil.recording import read_trial
+from models.kernels.bound import BoundArguments
+from models.vehicle import Scene, run_bound
 
 NARROW = ("crossing.past_m=0", "ground.profile.plate_m=0.05")
 QUIET = ("telemetry.endpoint=''", "crossing.settle_s=0.1", "ground.profile.start_m=0.03", "crossing.speed_mps=0.15")
@@ -72,6 +77,26 @@ def test_sensors_below_a_ledge_are_refused_by_the_force_of_the_drop_in_words():
     assert low.speed_mps == pytest.approx(0.1 * force.speed_mps)
     assert 0.1 * force.wheel_N < low.wheel_N < 0.5 * force.wheel_N
     assert drop_force(Rig(load_config("sim_step", ["daq={}"]))) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("share", "stands"), [(1.1, True), (0.9, False)])
+def test_a_braked_rover_on_a_slope_stands_still_below_the_limit_of_friction_and_slides_above_it(share, stands):
+    angle = math.radians(20.0)
+    faces = "ground.profile.faces=[{length_m: 20, angle_deg: 20}]"
+    friction = f"ground.friction={share * math.tan(angle)}"
+    nominal = nominal_rig(load_config("sim_drop", ["ground.profile.shape=slope", faces, friction]))
+    rover, vehicle, state = nominal.build()
+    begins_m = nominal.placed_profile(rover).point[1, 0]
+    state.q[0], state.q[2] = begins_m + 10.0 * math.cos(angle), 10.0 * math.sin(angle)
+    state.q[3:7] = 0.0, -math.sin(0.5 * angle), 0.0, math.cos(0.5 * angle)
+    state.drives.cut[:], state.drives.set_speed[:] = 0.0, 0.0
+    scene = BoundArguments(Scene(vehicle, state))
+    run_bound(scene, 30_000, 1e-4)
+    before = state.q.copy()
+    run_bound(scene, 10_000, 1e-4)
+    way_m = float(np.abs(state.q[:3] - before[:3]).max())
+    assert way_m < 1e-8 if stands else way_m > 1.0
 
 
 def test_axles_pass_the_profile_where_the_pose_says():

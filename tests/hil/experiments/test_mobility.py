@@ -45,6 +45,21 @@ def test_on_a_slope_the_friction_is_its_tangent_and_the_margin_less_by_its_angle
     assert (found.stability_deg < flat.stability_deg - 5.0).all()
 
 
+def test_on_a_profile_each_wheel_stands_on_the_face_that_it_touches():
+    """All wheels on a face of 12 degrees need its tangent; before a step no single normal says how a wheel stands."""
+    slope = ["ground.profile.shape=slope", "ground.profile.faces=[{length_m: 9, angle_deg: 12}]"]
+    rig = Rig(load_config("sim_step", slope))
+    rows, angle = rows_of(rig), math.radians(-12.0)
+    course = rig.nominal.placed_profile(rig.nominal.make_rover())
+    up, ahead = 3.0 * math.sin(-angle) - 1e-4, float(course.point[1, 0]) + 3.0 * math.cos(angle)
+    rows["pose"][:] = (ahead, 0.0, up, 0.0, math.sin(0.5 * angle), 0.0, math.cos(0.5 * angle))
+    assert mobility(rig, rows).friction_needed == pytest.approx([math.tan(-angle)] * 3, abs=1e-6)
+    step = Rig(load_config("sim_step", ["ground.profile.start_m=0.001", "ground.profile.height_m=0.3"]))
+    rows = rows_of(step)
+    rows["pose"][1:, 0] = 0.0012
+    assert mobility(step, rows).t_s.tolist() == [0.0]
+
+
 def test_ticks_against_the_obstacle_or_without_known_loads_are_left_out():
     rig = Rig(load_config("sim_impact"))
     rows = rows_of(rig, 5)

@@ -28,7 +28,7 @@ export class Scene {
   /** `ground`: `groundOf` the config. */
   constructor(config, ground, box, height = HEIGHT) {
     if (!document.createElement("canvas").getContext("webgl2")) throw new Error("this browser has no WebGL");
-    [this.config, this.relief, this.height] = [config, ground.relief, height];
+    [this.config, this.relief, this.line, this.height] = [config, ground.relief, ground.line, height];
     this.canvas = make("canvas", {
       tabindex: 0, role: "img", "aria-label": "The rover in three dimensions; drag or press the arrow keys to turn the view",
     });
@@ -78,6 +78,10 @@ export class Scene {
       this.ground.add(...this.uneven(this.relief));
       return;
     }
+    if (this.line) {
+      this.ground.add(...this.shaped(this.line));
+      return;
+    }
     const plane = this.mesh(new PlaneGeometry(GROUND_M, GROUND_M), "line", 0.4);
     plane.position.z = -0.003;
     const grid = new GridHelper(GROUND_M, GROUND_M / GRID_M, colour("soft"), colour("line"));
@@ -92,7 +96,7 @@ export class Scene {
     const surface = new PlaneGeometry(1, 1, rows - 1, columns - 1); // its corners are counted along y, one x after the other
     for (let i = 0; i < columns; i += 1) for (let j = 0; j < rows; j += 1) surface.attributes.position.setXYZ(i * rows + j, ...node(i, j));
     surface.computeVertexNormals();
-    const mesh = new Mesh(surface, new MeshLambertMaterial({ color: colour("line"), side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 }));
+    const mesh = new Mesh(surface, this.hard());
     const every = Math.max(1, Math.round(GRID_M / spacing));
     const ends = [];
     for (let i = 0; i < columns; i += 1) {
@@ -101,9 +105,28 @@ export class Scene {
         if (j % every === 0 && i + 1 < columns) ends.push(...node(i, j), ...node(i + 1, j));
       }
     }
-    const lines = new BufferGeometry();
-    lines.setAttribute("position", new Float32BufferAttribute(ends, 3));
-    return [mesh, new LineSegments(lines, new LineBasicMaterial({ color: colour("soft") }))];
+    return [mesh, segments(ends)];
+  }
+
+  /** A line of hard ground as far as the rover drives, which stays where it is, with lines GRID_M apart. */
+  shaped(line) {
+    const places = line.places(GRID_M, line.edges[0] - GROUND_M, line.edges.at(-1) + GROUND_M);
+    const surface = new PlaneGeometry(1, 1, 1, places.length - 1);
+    const half = GROUND_M / 2;
+    const ends = [];
+    places.forEach(([x, z], i) => {
+      [half, -half].forEach((y, k) => surface.attributes.position.setXYZ(2 * i + k, x, y, z));
+      ends.push(x, -half, z, x, half, z);
+      for (let y = -half; i > 0 && y <= half; y += GRID_M) ends.push(places[i - 1][0], y, places[i - 1][1], x, y, z);
+    });
+    const faces = surface.toNonIndexed(); // so that each face has its own normal, and edges are seen
+    faces.computeVertexNormals();
+    return [new Mesh(faces, this.hard()), segments(ends)];
+  }
+
+  /** Ground that is seen from both sides, behind the lines on it. */
+  hard() {
+    return new MeshLambertMaterial({ color: colour("line"), side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 });
   }
 
   addRover({ wheels, bodies, joints }) {
@@ -176,7 +199,7 @@ export class Scene {
     });
     point(this.force, base.at, [0, 0, 1], 0);
     if (obstacle) this.moveObstacle(obstacle, placed, M_PER_N * force);
-    if (!this.relief) {
+    if (!this.relief && !this.line) {
       const lines = [0, 1].map((k) => Math.round(ground.axes.reduce((sum, row, i) => sum + row[k] * base.at[i], 0) / GRID_M) * GRID_M);
       this.ground.position.set(...ground.axes.map((row) => row[0] * lines[0] + row[1] * lines[1]));
     }
@@ -263,6 +286,13 @@ export class Scene {
       if (event.buttons) this.turn(-event.movementX * 0.01, event.movementY * 0.01);
     });
   }
+}
+
+/** Thin lines between pairs of places [x, y, z, x, y, z, ...]. */
+function segments(ends) {
+  const lines = new BufferGeometry();
+  lines.setAttribute("position", new Float32BufferAttribute(ends, 3));
+  return new LineSegments(lines, new LineBasicMaterial({ color: colour("soft") }));
 }
 
 /** Put an object at a place, turned as the axes are. */

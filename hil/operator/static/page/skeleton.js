@@ -1,5 +1,6 @@
 /** Where a rover's bodies, legs and wheels are, by the pose and the joint angles of a tick. */
 
+import { Line } from "./line.js";
 import { Relief } from "./relief.js";
 
 export const POSE = ["pose/x", "pose/y", "pose/z", "pose/qx", "pose/qy", "pose/qz", "pose/qw"];
@@ -24,17 +25,21 @@ function about([x, y, z], angle) {
 }
 
 /**
- * The ground of a config: a plane through the world's origin with its axes, or uneven ground (`relief`, null: none) over the level plane;
- * its height and its normal at a place.
+ * The ground of a config: a plane through the world's origin with its axes, or over the level plane uneven ground (`relief`, null: none) or
+ * a line of hard ground (`line`, null: none), on which loads are upright; the height that a view follows and its normal at a place.
  */
 export function groundOf(config) {
   if (config.ground?.map) {
     const relief = new Relief(config.ground.map);
-    return { axes: about([0, 0, 1], 0), relief, normal: (x, y) => relief.normal(x, y), height: (x, y) => relief.at(x, y) };
+    return { axes: about([0, 0, 1], 0), relief, line: null, normal: (x, y) => relief.normal(x, y), height: (x, y) => relief.at(x, y) };
+  }
+  if (config.ground?.profile_m) {
+    const line = new Line(config.ground.profile_m);
+    return { axes: about([0, 0, 1], 0), relief: null, line, normal: () => [0, 0, 1], height: (x) => line.mean(x) };
   }
   const axes = times(about([0, 1, 0], -rad(config.ground?.pitch_deg)), about([1, 0, 0], rad(config.ground?.roll_deg)));
   const normal = axes.map((row) => row[2]);
-  return { axes, relief: null, normal: () => normal, height: (x, y) => -(normal[0] * x + normal[1] * y) / normal[2] };
+  return { axes, relief: null, line: null, normal: () => normal, height: (x, y) => -(normal[0] * x + normal[1] * y) / normal[2] };
 }
 
 /** Axes of a quaternion, whose length does not matter. */

@@ -12,17 +12,18 @@ const LOAD_M = 0.2;
 export const M_PER_N = 1.25e-3;
 const DISC_M = 0.05;
 const MEASURED_M = 0.025;
-// Of uneven ground: between lines of equal height, between points of a profile, and the part of its largest rise for which there is room.
+// Of uneven ground: between lines of equal height, between points under a track, and the part of its largest rise for which there is room.
 const CONTOUR_M = 0.05;
 const PROFILE_M = 0.04;
 const SHOWN_RISE = 0.5;
+const WIDE_M = 100; // of a line of hard ground, to each side
 const deg = (rad) => rad * 180 / Math.PI;
 
 export class View {
   /** `which`: side looks from starboard, x to the right and z up; top has x to the right and y up. `ground`: `groundOf` the config. */
   constructor(config, ground, which) {
     const { wheels, bodies } = config.rover;
-    Object.assign(this, { config, which, up: which === "side" ? 2 : 1, relief: ground.relief });
+    Object.assign(this, { config, which, up: which === "side" ? 2 : 1, relief: ground.relief, line: ground.line });
     const [back, front] = [Math.min(...wheels.map((wheel) => wheel.x_m - wheel.radius_m)), Math.max(...wheels.map((wheel) => wheel.x_m + wheel.radius_m))];
     [this.back, this.far] = [back - EDGE_M, front + (config.obstacle ? PLATE_M : EDGE_M)];
     const [upper, lower] = which === "side"
@@ -30,7 +31,8 @@ export class View {
       : [Math.min(...wheels.map((wheel) => -wheel.y_m - wheel.width_m)), Math.max(...wheels.map((wheel) => -wheel.y_m + wheel.width_m))];
     this.pitch = which === "side" ? config.ground?.pitch_deg ?? 0 : 0;
     const steep = this.relief && which === "side" ? SHOWN_RISE * this.config.ground.map.steepest : Math.abs(Math.sin(this.pitch * Math.PI / 180));
-    const rise = Math.max(Math.abs(this.back), this.far) * steep;
+    const reach = Math.max(Math.abs(this.back), this.far);
+    const rise = this.line && which === "side" ? SHOWN_RISE * this.line.rise(reach) : reach * steep;
     const box = [this.back, upper - EDGE_M - rise, this.far - this.back, lower - upper + 2 * EDGE_M + 2 * rise];
     [this.least, this.most] = [upper - EDGE_M, lower + EDGE_M];
     this.scene = make("g", {}, this.plane = make("g", { transform: `rotate(${-this.pitch})` }));
@@ -61,8 +63,16 @@ export class View {
       this.profiles = this.tracks.map((_, i) => this.plane.appendChild(make("polyline", { class: i ? "ground" : "far-ground" })));
       const lines = side ? [] : this.relief.contours(CONTOUR_M).map((ends) => ends.map((value) => value.toFixed(3)));
       this.plane.append(make("path", { class: "mark", d: lines.map(([x1, y1, x2, y2]) => `M${x1} ${-y1}L${x2} ${-y2}`).join("") }));
-    } else if (side) this.ground = this.plane.appendChild(make("line", { class: "ground", y1: 0, y2: 0 }));
+    } else if (this.line) this.addLine(this.line);
+    else if (side) this.ground = this.plane.appendChild(make("line", { class: "ground", y1: 0, y2: 0 }));
     this.marks = Array.from({ length: Math.ceil((this.far - this.back) / MARK_M) + 1 }, () => this.plane.appendChild(make("line", { class: "mark" })));
+  }
+
+  /** The line itself; from above, where it has its corners. */
+  addLine({ points, edges }) {
+    this.plane.append(this.which === "side"
+      ? make("polyline", { class: "ground", points: points.map(([x, z]) => `${x},${-z}`).join(" ") })
+      : make("path", { class: "ground", d: edges.map((x) => `M${x} ${-WIDE_M}V${WIDE_M}`).join("") }));
   }
 
   addWheel(wheel) {
@@ -145,7 +155,9 @@ export class View {
     const first = Math.ceil((shift + this.back) / MARK_M);
     this.marks.forEach((mark, i) => {
       const x = (first + i) * MARK_M;
-      setAttributes(mark, { x1: x, x2: x, ...(side ? { y1: 0, y2: (first + i) % 5 ? 0.03 : 0.06 } : { y1: middle + this.least, y2: middle + this.most }) });
+      const top = this.line ? -this.line.at(x) : 0;
+      const deep = this.line && (x < this.line.begins || x > this.line.ends) ? 0 : (first + i) % 5 ? 0.03 : 0.06;
+      setAttributes(mark, { x1: x, x2: x, ...(side ? { y1: top, y2: top + deep } : { y1: middle + this.least, y2: middle + this.most }) });
     });
   }
 

@@ -167,6 +167,25 @@ def test_on_a_scan_the_profile_of_both_tracks_is_that_of_the_models(server, requ
     assert heights.count("M") > 20
 
 
+def test_a_profile_is_drawn_as_its_line_with_marks_on_it_and_its_edges_from_above(server, request):
+    line = [[-100.0, 0.0], [0.6, 0.0], [0.6, 0.1], [1.0, 0.1], [1.25, 0.0]]
+    server.answers["config"] |= {"obstacle": None, "ground": {"kind": "firm", "profile_m": line}}
+    show = request.getfixturevalue("moving")
+    show(x_m=0.5, pose__z=0.05)
+    page = request.getfixturevalue("shown").pages[-1]
+    points = page.locator("#side .ground").get_attribute("points").split()
+    assert [[float(x), -float(z)] for x, z in (point.split(",") for point in points)] == line
+    marks = page.evaluate("""() => [...document.querySelectorAll("#side .mark")].map((one) => (
+        ["x1", "y1", "y2"].map((name) => Number(one.getAttribute(name)))))""")
+    x, top, low = np.array(marks).T
+    assert x.min() < 0.5
+    assert x.max() > 1.25
+    beside = np.abs(x - 0.6) > 1e-3  # at an upright face either end is right
+    assert -top[beside] == pytest.approx(np.interp(x[beside], *np.array(line).T), abs=1e-9)
+    assert ((low - top > 0.02) == (x < 1.25)).all()  # behind the line there is no ground
+    assert page.locator("#top path.ground").get_attribute("d").count("M") == 3
+
+
 REPLAYED = {
     "t_s": [4.0, 4.01, 4.02, 4.03, 4.04], "impact_s": 4.02,
     "columns": {
