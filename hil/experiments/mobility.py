@@ -19,6 +19,7 @@ from hil.recording.stored_rows import Recorded, in_blocks
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 from models.statics import least_friction, stability_margin, stand
+from models.terrain.profile import COLUMNS, MOST_TOUCHED, NORMAL_X, NORMAL_Z, Profile, touched
 from models.terrain.surface import Terrain, contact_plane
 
 # Statics are solved for so many ticks of a run at most, evenly spread, the first and the last among them.
@@ -46,6 +47,9 @@ class Mobility(NamedTuple):
 def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility | None:
     """The metrics at ticks at which the rover stands or drives on its ground and does not touch the obstacle.
 
+    On a profile each wheel has the normal of the face or edge that it touches. Ticks at which a wheel touches two are
+    left out: statics have one force a wheel.
+
     The contact points lie on the rims, sinkage left out. Only weight, drawbar pull and the recorded torques of
     cylinders act: what accelerates the rover does not count. Driven joints bear whatever torque it takes.
 
@@ -66,7 +70,9 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
     there = np.unique(np.linspace(0, len(ticks) - 1, min(most, len(ticks))).round().astype(np.int64))
     rows = np.array([ticks[int(one)] for one in there])
     rows = rows[_on_ground(rows)]
-    found = [_at(rig, rover, row) for row in rows]
+    profile = nominal.placed_profile(rover)
+    placed = [(row, found) for row in rows if (found := _at(rig, rover, profile, row)) is not None]
+    rows, found = np.array([row for row, _ in placed], rows.dtype), [one for _, one in placed]
     loads = rows["normal_force_N"].astype(np.float64)
     return Mobility(
         rows["t_ns"] * 1e-9,
@@ -104,8 +110,8 @@ def _on_ground(rows: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def _at(rig: Rig, rover: Rover, row: np.void) -> tuple[float, float]:
-    """Margin to tipping over [deg] and friction needed at one tick."""
+def _at(rig: Rig, rover: Rover, profile: Profile | None, row: np.void) -> tuple[float, float] | None:
+    """Margin to tipping over [deg] and friction needed at one tick; None: a wheel touches two faces."""
     nominal, layout, names = rig.nominal, rig.layout, row.dtype.names or ()
     tree_q = np.zeros(1 + rover.chain.speed_parent.size)
     tree_q[:7] = row["pose"]
@@ -113,6 +119,9 @@ def _at(rig: Rig, rover: Rover, row: np.void) -> tuple[float, float]:
     for name, angle in zip(layout.turning, row["joint_angle_rad"], strict=True):
         tree_q[7 + rover.tree_joint_names.index(name)] = angle
     q = rover.own_configuration(tree_q)
+    normals = _normals(nominal.ground.terrain, rover, q) if profile is None else _face_normals(profile, rover, q)
+    if normals is None:
+        return None
     pull = nominal.drawbar.wrench()
     if "pull_N" in names and math.isfinite(row["pull_N"]):
         pull = nominal.drawbar.backwards() * float(row["pull_N"])
@@ -123,7 +132,7 @@ def _at(rig: Rig, rover: Rover, row: np.void) -> tuple[float, float]:
     standing = stand(
         rover,
         q,
-        _normals(nominal.ground.terrain, rover, q),
+        normals,
         gravity=(0.0, 0.0, -nominal.ground.gravity),
         pull=pull,
         held=servos,
@@ -142,6 +151,19 @@ def _normals(terrain: Terrain, rover: Rover, q: FloatArray) -> FloatArray:
         return np.array((0.0, 0.0, 1.0) if terrain is None else terrain.normal)
     places = enumerate(rover.wheel_positions(q).tolist())
     return np.array([contact_plane(terrain, tuple(place), wheel)[1] for wheel, place in places])
+
+
+def _face_normals(profile: Profile, rover: Rover, q: FloatArray) -> FloatArray | None:
+    """Normals (wheels, 3) of what each wheel touches, upright of those that touch nothing; None: one touches two."""
+    normals, place = np.tile((0.0, 0.0, 1.0), (len(rover.wheel_names), 1)), np.zeros((MOST_TOUCHED, COLUMNS))
+    wheels = zip(rover.wheel_positions(q).tolist(), rover.chain.wheel_radius.tolist(), strict=True)
+    for wheel, ((x, _, z), radius) in enumerate(wheels):
+        count = touched(profile, x, z, radius, 0.0, place)
+        if count > 1:
+            return None
+        if count:
+            normals[wheel] = place[0, NORMAL_X], 0.0, place[0, NORMAL_Z]
+    return normals
 
 
 def _extreme_shares(ticks: Recorded) -> tuple[NDArray[Any], NDArray[Any]]:
