@@ -71,8 +71,9 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
     rows = np.array([ticks[int(one)] for one in there])
     rows = rows[_on_ground(rows)]
     profile = nominal.placed_profile(rover)
-    placed = [(row, found) for row in rows if (found := _at(rig, rover, profile, row)) is not None]
-    rows, found = np.array([row for row, _ in placed], rows.dtype), [one for _, one in placed]
+    metrics = [_at(rig, rover, profile, row) for row in rows]
+    rows = rows[[one is not None for one in metrics]]
+    found = [one for one in metrics if one is not None]
     loads = rows["normal_force_N"].astype(np.float64)
     return Mobility(
         rows["t_ns"] * 1e-9,

@@ -33,12 +33,8 @@ def mobility_rows(trials: Sequence[Trial]) -> list[MobilityRow]:
         found = trial.summary.get("mobility")
         if not isinstance(found, Mapping):
             continue
-        shares = found.get("load_share")
-        least = [
-            (share, str(name))
-            for name in (shares if isinstance(shares, Mapping) else ())
-            if (share := _of(shares, name, "least")) is not None
-        ]
+        shares = found.get("load_share") or {}
+        least = [(share, str(name)) for name in shares if (share := _of(shares, name, "least")) is not None]
         share, wheel = min(least, default=(None, "–"))
         rows.append(
             MobilityRow(
