@@ -3,11 +3,12 @@
 Writes the tables and the picture of docs/reproduce/climb_study.md from docs/reproduce/climb_study.csv. With --workers N
 or --cluster ADDRESS the climbs are computed anew first, by Dask, and the file is written.
 
-A climb is a function of a posture and a step's height that gives a `Climb`: `CLIMBS` has those there are, by name.
+These climbs are quasi-static: dynamic_climb_study.py has those in time.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import math
 import sys
@@ -28,7 +29,6 @@ from quasi_static_climb import Climb, Posture
 
 FOLDER = Path(__file__).resolve().parent
 PAGE, FILE = "docs/reproduce/climb_study.md", "docs/reproduce/climb_study.csv"
-CLIMBS: dict[str, Callable[[Posture, float], Climb]] = {"quasi_static": quasi_static_climb.climb}
 # Acary's step and that of the thesis [m].
 HEIGHTS_M = (0.1, 0.25)
 # Ranges of a posture: walking angle [rad], place of the load [m], torque on each side bogie [N m].
@@ -66,25 +66,66 @@ def postures() -> Iterator[tuple[str, Posture]]:
         yield "walking", Posture(round(float(walking), 4), 0.0, 0.0)
 
 
-def compute(kind: str, workers: int, address: str | None) -> list[dict[str, Any]]:
-    """All climbs, on the workers of a Dask scheduler or of a local one."""
+def on_workers(
+    work: Callable[[Posture, Any], Any],
+    chosen: Sequence[Posture],
+    against: Sequence[Any],
+    workers: int,
+    address: str | None,
+    modules: Sequence[str],
+) -> list[Any]:
+    """What `work` gives for each posture and its obstacle, on the workers of a Dask scheduler or of a local one.
+
+    Args:
+        work: a function of one of `modules`.
+        chosen: postures.
+        against: obstacle of each.
+        workers: of a local scheduler.
+        address: of a scheduler elsewhere, or None.
+        modules: files of this folder that the workers need, what one imports before it.
+    """
     dask: Any = import_module("distributed")  # it has no types
-    cases = [(group, height, posture) for height in HEIGHTS_M for group, posture in postures()]
     cluster: Any = address or dask.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
     with dask.Client(cluster) as client:
-        client.upload_file(str(FOLDER / "quasi_static_climb.py"))
-        futures = client.map(CLIMBS[kind], [one[2] for one in cases], [one[1] for one in cases], pure=False)
+        for name in modules:
+            client.upload_file(str(FOLDER / name))
+        futures = client.map(work, chosen, against, pure=False)
         dask.progress(futures)
-        found = client.gather(futures)
+        found: list[Any] = client.gather(futures)
     if not address:
         cluster.close()
-    return [row_of(*case, climbed) for case, climbed in zip(cases, found, strict=True)]
+    return found
 
 
-def row_of(group: str, height: float, posture: Posture, climbed: Climb) -> dict[str, Any]:
-    """A row of the file, numbers with six digits."""
-    values = (group, height, *posture, *climbed)
-    return {field: f"{one:.6g}" if isinstance(one, float) else one for field, one in zip(FIELDS, values, strict=True)}
+def compute(workers: int, address: str | None) -> list[dict[str, Any]]:
+    """All climbs, as rows of the file."""
+    cases = [(group, height, posture) for height in HEIGHTS_M for group, posture in postures()]
+    found = on_workers(
+        quasi_static_climb.climb,
+        [one[2] for one in cases],
+        [one[1] for one in cases],
+        workers,
+        address,
+        ["quasi_static_climb.py"],
+    )
+    values = [(group, height, *posture, *one) for (group, height, posture), one in zip(cases, found, strict=True)]
+    return [dict(zip(FIELDS, row, strict=True)) for row in values]
+
+
+def write_rows(path: Path, fields: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+    """Write a file of rows, numbers with six digits."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({name: f"{one:.6g}" if isinstance(one, float) else one for name, one in row.items()})
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """The options by which climbs are computed anew."""
+    parser.add_argument("--workers", type=int, default=0, metavar="N", help="compute all climbs by N local processes")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="or on the workers of this Dask scheduler")
 
 
 def read(path: Path) -> dict[str, NDArray[Any]]:
@@ -177,20 +218,13 @@ def draw(table: dict[str, NDArray[Any]]) -> Figure:
 def main() -> None:
     """Compute the climbs if asked, then write tables and picture."""
     parser = parser_of(__doc__)
-    parser.add_argument("--climb", choices=CLIMBS, default="quasi_static", help="how a climb is computed")
-    parser.add_argument("--workers", type=int, default=0, metavar="N", help="compute all climbs by N local processes")
-    parser.add_argument("--cluster", metavar="ADDRESS", help="or on the workers of this Dask scheduler")
+    add_workers(parser)
     options = parser.parse_args()
     out = Outputs(options.quick, options.out)
     path = FOLDER / Path(FILE).name
     if options.workers or options.cluster:
-        rows = compute(options.climb, options.workers, options.cluster)
         path = options.out / FILE
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write_rows(path, FIELDS, compute(options.workers, options.cluster))
     table = read(path)
     words = "step", "best", "middle", "worst", "best posture", "row that asks for it"
     out.table(PAGE, "friction", words, [*frictions(table)])

@@ -24,8 +24,6 @@ from models.terrain.surface import Terrain, contact_plane
 
 # Statics are solved for so many ticks of a run at most, evenly spread, the first and the last among them.
 MOST_INSTANTS = 20
-# A wheel nearer to a profile than this touches it [m]: the twin's joint angles are those of the tick before.
-_NEAR_M = 1e-4
 # Fewer wheels than this are not held by statics: a single wheel hangs on a carriage.
 _FEWEST = 3
 
@@ -49,11 +47,11 @@ class Mobility(NamedTuple):
 def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility | None:
     """The metrics at ticks at which the rover stands or drives on its ground and does not touch the obstacle.
 
+    On a profile each wheel has the normal of the face or edge that it touches. Ticks at which a wheel touches two are
+    left out: statics have one force a wheel.
+
     The contact points lie on the rims, sinkage left out. Only weight, drawbar pull and the recorded torques of
     cylinders act: what accelerates the rover does not count. Driven joints bear whatever torque it takes.
-
-    On a profile a wheel stands on the face or edge that it touches. Ticks at which a wheel touches two places, as
-    before a step, are left out: one normal does not say how it stands.
 
     Args:
         rig: that ran.
@@ -71,12 +69,11 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
         return None
     there = np.unique(np.linspace(0, len(ticks) - 1, min(most, len(ticks))).round().astype(np.int64))
     rows = np.array([ticks[int(one)] for one in there])
-    rows, line = rows[_on_ground(rows)], nominal.placed_profile(rover)
-    places = [_configuration(rig, rover, row) for row in rows]
-    normals = [_normals(nominal.ground.terrain, line, rover, q) for q in places]
-    clear = [place for place, normal in enumerate(normals) if normal is not None]
-    rows = rows[clear]
-    found = [_at(rig, rover, row, places[place], normals[place]) for row, place in zip(rows, clear, strict=True)]
+    rows = rows[_on_ground(rows)]
+    profile = nominal.placed_profile(rover)
+    metrics = [_at(rig, rover, profile, row) for row in rows]
+    rows = rows[[one is not None for one in metrics]]
+    found = [one for one in metrics if one is not None]
     loads = rows["normal_force_N"].astype(np.float64)
     return Mobility(
         rows["t_ns"] * 1e-9,
@@ -114,19 +111,18 @@ def _on_ground(rows: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def _configuration(rig: Rig, rover: Rover, row: np.void) -> FloatArray:
+def _at(rig: Rig, rover: Rover, profile: Profile | None, row: np.void) -> tuple[float, float] | None:
+    """Margin to tipping over [deg] and friction needed at one tick; None: a wheel touches two faces."""
+    nominal, layout, names = rig.nominal, rig.layout, row.dtype.names or ()
     tree_q = np.zeros(1 + rover.chain.speed_parent.size)
     tree_q[:7] = row["pose"]
     tree_q[3:7] /= np.linalg.norm(tree_q[3:7])
-    for name, angle in zip(rig.layout.turning, row["joint_angle_rad"], strict=True):
+    for name, angle in zip(layout.turning, row["joint_angle_rad"], strict=True):
         tree_q[7 + rover.tree_joint_names.index(name)] = angle
-    return rover.own_configuration(tree_q)
-
-
-def _at(rig: Rig, rover: Rover, row: np.void, q: FloatArray, normals: FloatArray | None) -> tuple[float, float]:
-    """Margin to tipping over [deg] and friction needed at one tick."""
-    nominal, layout, names = rig.nominal, rig.layout, row.dtype.names or ()
-    assert normals is not None
+    q = rover.own_configuration(tree_q)
+    normals = _normals(nominal.ground.terrain, rover, q) if profile is None else _face_normals(profile, rover, q)
+    if normals is None:
+        return None
     pull = nominal.drawbar.wrench()
     if "pull_N" in names and math.isfinite(row["pull_N"]):
         pull = nominal.drawbar.backwards() * float(row["pull_N"])
@@ -150,24 +146,25 @@ def _at(rig: Rig, rover: Rover, row: np.void, q: FloatArray, normals: FloatArray
     return margin, least_friction(standing).coefficient
 
 
-def _normals(terrain: Terrain, line: Profile | None, rover: Rover, q: FloatArray) -> FloatArray | None:
-    """Of the ground, for all wheels (3,), or (wheels, 3) where each stands on its own; None: one touches two places."""
-    if line is not None:
-        return _normals_on(line, rover, q)
+def _normals(terrain: Terrain, rover: Rover, q: FloatArray) -> FloatArray:
+    """Of the ground, for all wheels (3,), or (wheels, 3) where each stands on its own."""
     if terrain is None or terrain.relief is None:
         return np.array((0.0, 0.0, 1.0) if terrain is None else terrain.normal)
     places = enumerate(rover.wheel_positions(q).tolist())
     return np.array([contact_plane(terrain, tuple(place), wheel)[1] for wheel, place in places])
 
 
-def _normals_on(line: Profile, rover: Rover, q: FloatArray) -> FloatArray | None:
-    place, found = np.zeros((MOST_TOUCHED, COLUMNS)), []
-    for (x, _, z), radius in zip(rover.wheel_positions(q).tolist(), rover.chain.wheel_radius.tolist(), strict=True):
-        count = touched(line, x, z, radius, _NEAR_M, place)
+def _face_normals(profile: Profile, rover: Rover, q: FloatArray) -> FloatArray | None:
+    """Normals (wheels, 3) of what each wheel touches, upright of those that touch nothing; None: one touches two."""
+    normals, place = np.tile((0.0, 0.0, 1.0), (len(rover.wheel_names), 1)), np.zeros((MOST_TOUCHED, COLUMNS))
+    wheels = zip(rover.wheel_positions(q).tolist(), rover.chain.wheel_radius.tolist(), strict=True)
+    for wheel, ((x, _, z), radius) in enumerate(wheels):
+        count = touched(profile, x, z, radius, 0.0, place)
         if count > 1:
             return None
-        found.append((place[0, NORMAL_X], 0.0, place[0, NORMAL_Z]) if count else (0.0, 0.0, 1.0))
-    return np.array(found)
+        if count:
+            normals[wheel] = place[0, NORMAL_X], 0.0, place[0, NORMAL_Z]
+    return normals
 
 
 def _extreme_shares(ticks: Recorded) -> tuple[NDArray[Any], NDArray[Any]]:

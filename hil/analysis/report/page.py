@@ -20,6 +20,7 @@ from hil.analysis.campaign import CSV, JSON, RecordedCampaign
 from hil.analysis.report import answers
 from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, STRAIN, WITH, Group
 from hil.analysis.report.grousers import normalised
+from hil.analysis.report.mobility import mobility_rows
 from hil.analysis.report.motion import ERRORS, motion_rows, roles_of
 from hil.analysis.report.soil import soil_rows
 from hil.analysis.report.traces import Trace
@@ -103,6 +104,7 @@ def render(contents: Contents) -> str:
         motion=(measured := motion_rows(trials)),
         motion_roles=roles_of(measured),
         soil=soil_rows(trials),
+        mobility=mobility_rows(trials),
         motion_errors=[f"{name} [{unit}]" for name, unit, _ in ERRORS.values()],
         delays={words: _quantiles(_delays(contents.trials, key)) for key, words in _DELAYS.items()},
         work=_quantiles(contents.work_us),

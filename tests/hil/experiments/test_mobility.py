@@ -45,19 +45,34 @@ def test_on_a_slope_the_friction_is_its_tangent_and_the_margin_less_by_its_angle
     assert (found.stability_deg < flat.stability_deg - 5.0).all()
 
 
-def test_on_a_profile_each_wheel_stands_on_the_face_that_it_touches():
-    """All wheels on a face of 12 degrees need its tangent; before a step no single normal says how a wheel stands."""
-    slope = ["ground.profile.shape=slope", "ground.profile.faces=[{length_m: 9, angle_deg: 12}]"]
-    rig = Rig(load_config("sim_step", slope))
-    rows, angle = rows_of(rig), math.radians(-12.0)
-    course = rig.nominal.placed_profile(rig.nominal.make_rover())
-    up, ahead = 3.0 * math.sin(-angle) - 1e-4, float(course.point[1, 0]) + 3.0 * math.cos(angle)
-    rows["pose"][:] = (ahead, 0.0, up, 0.0, math.sin(0.5 * angle), 0.0, math.cos(0.5 * angle))
-    assert mobility(rig, rows).friction_needed == pytest.approx([math.tan(-angle)] * 3, abs=1e-6)
-    step = Rig(load_config("sim_step", ["ground.profile.start_m=0.001", "ground.profile.height_m=0.3"]))
-    rows = rows_of(step)
-    rows["pose"][1:, 0] = 0.0012
-    assert mobility(step, rows).t_s.tolist() == [0.0]
+def on_profile(overrides, place, pitch=0.0):
+    """A rig of sim_step, and ticks of a rover whose base is at a place along its profile, (ahead, up) of its foot."""
+    rig = Rig(load_config("sim_step", overrides))
+    rows = rows_of(rig, 1)
+    foot = rig.nominal.placed_profile(rig.nominal.make_rover()).point[1, 0]
+    rows["pose"][0, 0], rows["pose"][0, 2] = foot + place[0], place[1]
+    rows["pose"][:, 3:] = (0.0, -math.sin(0.5 * pitch), 0.0, math.cos(0.5 * pitch))
+    return rig, rows
+
+
+def test_on_a_face_of_a_profile_the_friction_is_the_tangent_of_that_face():
+    rise = math.radians(12.0)
+    along, into = 3.0, 1e-5  # pressed in by that, the wheels touch it
+    place = (along * math.cos(rise) + into * math.sin(rise), along * math.sin(rise) - into * math.cos(rise))
+    face = ["ground.profile.shape=slope", "ground.profile.faces=[{length_m: 6.0, angle_deg: 12.0}]"]
+    found = mobility(*on_profile(face, place, rise))
+    assert found.friction_needed == pytest.approx([math.tan(rise)], abs=1e-6)
+
+
+def test_a_tick_in_which_a_wheel_touches_ground_and_face_is_left_out():
+    high = ["ground.profile.height_m=0.3"]
+    rig, rows = on_profile(high, (0.0, -1e-5))
+    front = rig.nominal.make_rover()
+    rim = (front.wheel_positions(front.neutral())[:, 0] + front.chain.wheel_radius).max()
+    rows["pose"][0, 0] -= rim - 1e-5
+    assert mobility(rig, rows).t_s.size == 0
+    rows["pose"][0, 0] -= 1e-3
+    assert mobility(rig, rows).t_s.size == 1
 
 
 def test_ticks_against_the_obstacle_or_without_known_loads_are_left_out():

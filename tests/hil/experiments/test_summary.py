@@ -44,6 +44,7 @@ KEYS = {
     "release",
     "effective_kinetic_energy_on_ground_J", "effective_kinetic_energy_plant_on_ground_J",
     "impact_speed_measured_mps", "quality", "residuals", *MEASURED, *GROUSERS, *OF_MOTION,
+    "mobility",  # of every run, worked out of its record afterwards (decision 98)
 }  # fmt: skip
 LOOP_KEYS = {
     "rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end", "long_ticks",
