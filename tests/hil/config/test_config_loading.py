@@ -27,6 +27,7 @@ from models.rover import (
     RockerBogieParameters,
     XuParameters,
 )
+from models.rover.registry import VEHICLES
 from models.vehicle.loads import Drawbar, Payload
 from models.wheel import RigidWheel, Soil
 
@@ -176,7 +177,7 @@ def test_a_config_can_name_every_rover_that_there_is() -> None:
     for name in ROVERS:
         rover = load_config("sim_impact", ["experiment=drive", f"rover.type={name}"]).rover
         assert type(rover.parameters()) is ROVERS[name]
-    assert Config.model_json_schema()["$defs"]["RoverConfig"]["properties"]["type"]["enum"] == [*ROVERS, "imported"]
+    assert Config.model_json_schema()["$defs"]["RoverConfig"]["properties"]["type"]["enum"] == [*VEHICLES, "imported"]
 
 
 @pytest.mark.parametrize("name", list(ROVERS))
