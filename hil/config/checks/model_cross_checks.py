@@ -7,7 +7,6 @@ from itertools import pairwise
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from models.gravity import GRAVITY_MPS2
-from models.rover.registry import WITHOUT_WHEELS
 
 # Kinds of ground that can have a profile.
 WITH_PROFILE = ("firm", "nonsmooth")
@@ -19,20 +18,8 @@ def model_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them."""
     return [
         *_ground_checks(config), *_scan_checks(config), *_profile_checks(config), *_rail_checks(config),
-        *_obstacle_checks(config), *_wheel_checks(config),
+        *_obstacle_checks(config),
     ]  # fmt: skip
-
-
-def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
-    """What has no wheels can only capture."""
-    name = config.rover.type
-    if name not in WITHOUT_WHEELS or config.section.captures:
-        return []
-    return [
-        Problem(
-            "experiment", config.experiment, f"capture with rover.type {name}, which has no wheels", ("rover.type",)
-        )
-    ]
 
 
 def _ground_checks(config: UncheckedConfig) -> list[Problem]:

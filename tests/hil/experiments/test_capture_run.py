@@ -152,6 +152,9 @@ def test_in_safe_the_servos_are_cut_and_what_is_latched_stays_latched():
         (("capture.hold_mm=200",), "capture.hold_mm"),
         (("capture.latch_mm=95",), "capture.hold_mm"),
         (("experiment=drive",), "experiment"),
+        (("imu={}",), "imu"),
+        (("rover.locks={wrist: 3}",), "rover.locks"),
+        (("rover.payload.mass_kg=3",), "rover.payload.mass_kg"),
     ],
 )
 def test_what_no_capture_can_be_made_with_is_refused_by_its_key(settings, key):
