@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from models.actuators.drive import Drive
-from models.actuators.springs import make_springs
+from hil.config import load_config
+from hil.config.model_parameters import nominal_rig
 from models.kernels.bound import BoundArguments
-from models.rover.space_arm import JOINTS, SpaceArm
-from models.vehicle import Scene, VehicleModel, make_vehicle_state, run_bound
+from models.plant import RigParameters
+from models.rover.capture_arm import CaptureArmParameters
+from models.rover.space_arm import JOINTS
+from models.rover.tree import Tree
+from models.vehicle import Scene, run_bound
 
-# Damping of the joints [N m s/rad], so that both arms have springs, and the speed at which they begin to turn [rad/s].
-_BRAKE, _SPEED = 3e4, 0.01
-_OFF = Drive(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+ARM = "sim_capture"
+_SPEED = 0.01  # at which the joints begin to turn [rad/s]; their servos bring them back
+_BENDING = ("_bend", "_shape", "_slope")
+
+
+@dataclass(frozen=True)
+class _RigidArm(CaptureArmParameters):
+    """The same arm, whose booms do not bend."""
+
+    def tree(self) -> Tree:
+        """Without the bending, what follows from it stands still too."""
+        tree = super().tree()
+        joints = tuple(replace(one, locked_at=0.0) if one.name.endswith(_BENDING) else one for one in tree.joints)
+        return replace(tree, joints=joints, couplings=())
 
 
 def arm_steps(dt_s: float) -> dict[str, Callable[[int], object]]:
-    """Rows `substep_arm` and `substep_arm_rigid`: so many steps of that length [s], each."""
-    return {name: _arm(dt_s, rigid) for name, rigid in (("substep_arm", False), ("substep_arm_rigid", True))}
+    """Rows `substep_arm` and `substep_arm_rigid`: so many steps of that length [s], payload and latch included."""
+    rig = nominal_rig(load_config(ARM))
+    return {"substep_arm": _steps(rig, dt_s), "substep_arm_rigid": _steps(replace(rig, rover=_RigidArm()), dt_s)}
 
 
-def _arm(dt_s: float, rigid: bool) -> Callable[[int], object]:
-    rover = SpaceArm(joint_damping=_BRAKE).build(rigid=rigid)
-    vehicle = VehicleModel(rover.chain, None, _OFF, None, np.zeros(3), springs=make_springs(rover))
-    state = make_vehicle_state(rover)
+def _steps(rig: RigParameters, dt_s: float) -> Callable[[int], object]:
+    rover, vehicle, state = rig.build()
     state.v[[6 + rover.tree_joint_names.index(name) for name in JOINTS]] = _SPEED
     scene = BoundArguments(Scene(vehicle, state))
     return lambda count: run_bound(scene, count, dt_s)

@@ -10,7 +10,7 @@ from hil.estimation.twin import RoverTwin
 from hil.messages.stages import Estimate, Prediction, Samples
 from models.plant import RigParameters
 from models.plant.grapple import Grapple
-from models.rover.capture_arm import GRAPPLE
+from models.rover.arm_names import GRAPPLE
 
 # The energy of a capture is worked out once in so many ticks, and at the contact: it takes longer than the tick.
 ENERGY_EVERY = 10

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from models.plant.grapple import Grapple
+from models.plant.grapple import CaptureTruth, Grapple
 from models.plant.plant import Plant
-from models.rover.capture_arm import GRAPPLE
+from models.rover.arm_names import GRAPPLE
 
 # The grapple acts at least so often [ns].
 GRAPPLE_NS = 1_000_000
@@ -31,6 +31,11 @@ class CapturePlant(Plant):
         vehicle = self.parts.value.vehicle
         self.grapple = Grapple(self.rover, vehicle, self._state, self.parameters.capture)
         self._drive = 7 + self.rover.tree_joint_names.index(GRAPPLE)
+
+    @property
+    def capture(self) -> CaptureTruth:
+        """What the grapple has done so far."""
+        return self.grapple.truth
 
     def advance(self, t_ns: int) -> None:
         """Advance to time t_ns [ns]; a past time has no effect."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray
-from models.rover.capture_arm import LATCH
+from models.rover.arm_names import LATCH
 from models.rover.rover import Rover
 from models.vehicle import VehicleModel, VehicleState
 
@@ -62,6 +62,32 @@ def check_capture(parameters: CaptureParameters) -> None:
     }
     numbers = parameters._asdict()
     refuse("CaptureParameters", [problem(name, value, ranges.get(name, finite)) for name, value in numbers.items()])
+
+
+class CaptureTruth(NamedTuple):
+    """What a grapple has done so far.
+
+    Attributes:
+        missed: the latch closed on nothing.
+        contact_ns: time of the first impact on the seat [ns], or None.
+        contact_speed: closing speed there [m/s].
+        contact_loss: energy that all impacts took [J], 0 or more.
+        latched_ns: when the latch closed on the payload, or None.
+        held_ns: when it held rigidly, or None.
+        hold_loss: energy that the rigid hold took [J], 0 or more.
+        ahead: of the payload from the seat when it was held [m]; NaN before.
+        across: likewise [m].
+    """
+
+    missed: bool
+    contact_ns: int | None
+    contact_speed: float
+    contact_loss: float
+    latched_ns: int | None
+    held_ns: int | None
+    hold_loss: float
+    ahead: float
+    across: float
 
 
 class Grapple:
@@ -124,6 +150,14 @@ class Grapple:
         """At which the payload comes nearer, along the wrist [m/s]."""
         return -float(self._state.v[self._speeds[0]])
 
+    @property
+    def truth(self) -> CaptureTruth:
+        """What it has done so far."""
+        return CaptureTruth(
+            self.missed, self.contact_ns, self.contact_speed, self.contact_loss, self.latched_ns, self.held_ns,
+            self.hold_loss, *self.offset_at_hold[:2],
+        )  # fmt: skip
+
     def energy_of_capture(self) -> float:
         """T_c [J]: the kinetic energy that a plastic capture at this moment would take, (3.27) of MacMahon 2016."""
         _, u, stopped = self._impulse(np.arange(3))
@@ -173,9 +207,9 @@ class Grapple:
         mass_matrix = rover.mass_matrix(rover.own_configuration(state.q))
         J = np.zeros((len(own), rover.nv))
         J[range(len(own)), own] = 1.0
-        inverse_J = np.linalg.solve(mass_matrix, J.T)
+        inverse_J: FloatArray = np.linalg.solve(mass_matrix, J.T).astype(np.float64, copy=False)
         u: FloatArray = state.v[self._speeds[rows]]
-        stopped = np.linalg.solve(inverse_J[own], u)
+        stopped: FloatArray = np.linalg.solve(inverse_J[own], u).astype(np.float64, copy=False)
         return -inverse_J @ stopped, u, stopped
 
     def _set_springs(self, stiffness: float | FloatArray, damping: float | FloatArray) -> None:

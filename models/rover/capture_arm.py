@@ -10,16 +10,16 @@ What leaves the plane of the arm, the payload does with the end effector: in tha
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from models.rover.arm_names import EFFECTOR, GRAPPLE, LATCH, PAYLOAD
 from models.rover.assembly import LATERAL, LENGTHWISE, VERTICAL, box
 from models.rover.parameters import Parameters, quantity
-from models.rover.space_arm import EFFECTOR, JOINTS, LOWER, UPPER, SpaceArm
 from models.rover.tree import Body, Joint, Tree
 
-GRAPPLE = "grapple"
-PAYLOAD = "payload"
-# The latch: the payload's point of contact ahead of the seat [m], across it [m], and its turn [rad].
-LATCH = ("latch_ahead", "latch_across", "latch_turn")
+if TYPE_CHECKING:
+    from models.rover.space_arm import SpaceArm  # imports kernels and scipy, which a config does without
+
 # Bodies between two joints of the latch, as a share of the payload: no body is without mass.
 _LIGHT = 1e-6
 
@@ -36,13 +36,13 @@ class CaptureArmParameters(Parameters):
     spacecraft_length: float = quantity(30.0, "m", 0.1, 200, "of the box that the spacecraft's inertia is that of")
     spacecraft_width: float = quantity(10.0, "m", 0.1, 200, "of that box")
     spacecraft_height: float = quantity(8.0, "m", 0.1, 200, "of that box")
-    upper_length: float = quantity(UPPER.length, "m", 0.1, 50, "of the boom from shoulder to elbow")
-    upper_mass: float = quantity(UPPER.mass, "kg", 0.1, 1e4, "of that boom")
-    upper_stiffness: float = quantity(UPPER.bending_stiffness, "Nm2", 1e3, 1e12, "in bending, EI, of that boom")
-    lower_length: float = quantity(LOWER.length, "m", 0.1, 50, "of the boom from elbow to wrist")
-    lower_mass: float = quantity(LOWER.mass, "kg", 0.1, 1e4, "of that boom")
-    lower_stiffness: float = quantity(LOWER.bending_stiffness, "Nm2", 1e3, 1e12, "in bending, EI, of that boom")
-    boom_damping: float = quantity(UPPER.damping_ratio, "", 1e-6, 0.5, "damping ratio of each boom's mode")
+    upper_length: float = quantity(6.4, "m", 0.1, 50, "of the boom from shoulder to elbow")
+    upper_mass: float = quantity(139.0, "kg", 0.1, 1e4, "of that boom")
+    upper_stiffness: float = quantity(3.6e6, "Nm2", 1e3, 1e12, "in bending, EI, of that boom")
+    lower_length: float = quantity(7.1, "m", 0.1, 50, "of the boom from elbow to wrist")
+    lower_mass: float = quantity(84.0, "kg", 0.1, 1e4, "of that boom")
+    lower_stiffness: float = quantity(2.7e6, "Nm2", 1e3, 1e12, "in bending, EI, of that boom")
+    boom_damping: float = quantity(0.005, "", 1e-6, 0.5, "damping ratio of each boom's mode")
     wrist_length: float = quantity(1.9, "m", 0.05, 20, "from the last joint to the grapple's seat")
     wrist_mass: float = quantity(90.0, "kg", 0.1, 1e4, "of the link behind the last joint")
     grapple_mass: float = quantity(20.0, "kg", 0.01, 1e3, "of what the grapple's drive moves along the wrist")
@@ -58,6 +58,8 @@ class CaptureArmParameters(Parameters):
 
     def arm(self) -> SpaceArm:
         """The arm alone, on its spacecraft."""
+        from models.rover.space_arm import LOWER, UPPER, SpaceArm
+
         booms = (
             replace(boom, length=length, mass=mass, bending_stiffness=stiffness, damping_ratio=self.boom_damping)
             for boom, length, mass, stiffness in (
@@ -101,6 +103,3 @@ class CaptureArmParameters(Parameters):
             ),
         )  # fmt: skip
         return replace(bare, bodies=(*bare.bodies, *bodies), joints=(*bare.joints, *joints))
-
-
-DRIVEN = (*JOINTS, GRAPPLE)

@@ -47,7 +47,10 @@ class View:
         self._axes, self._run, self._side = axes, run, which == "side"
         self._up = 2 if self._side else 1
         first = run.at(0.0)
-        points = np.array(list(first.placed.origin.values())) - first.placed.origin[run.skeleton.tree.bodies[0].name]
+        points = np.array(list(first.placed.origin.values()))
+        if not run.skeleton.wheels:  # its bodies are large beside the ways between their frames
+            points = np.concatenate([points, _corners(run, first)])
+        points -= first.placed.origin[run.skeleton.tree.bodies[0].name]
         self._radii_m = np.array(run.config.wheel_radii_m)
         largest = float(self._radii_m.max(initial=0.0))
         swept = _swept(points[:, :2], run.rows["pose"])
@@ -305,6 +308,17 @@ class View:
             zorder=6.0, minlength=0.0,
         )  # fmt: skip
         return made
+
+
+def _corners(run: Filmed, moment: Moment) -> Floats:
+    """Corners (n, 3) of the boxes of all bodies [m]."""
+    signs = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    origin, axes = moment.placed
+    each = [
+        origin[body.name] + (np.array(body.com) + signs * np.array(body.size or body.box)) @ axes[body.name].T
+        for body in run.skeleton.tree.bodies
+    ]
+    return np.concatenate(each)
 
 
 def _swept(points: Floats, poses: Floats) -> Floats:

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from hil.config.problems import Problem
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
-from models.rover.capture_arm import DRIVEN, GRAPPLE, CaptureArmParameters
+from models.rover.arm_names import DRIVEN, GRAPPLE
+from models.rover.capture_arm import CaptureArmParameters
 
 ARM = CaptureArmParameters.rover
 
@@ -28,9 +29,10 @@ class CaptureConfig(ExperimentSection):
     latch_mm: float = Field(30.0, ge=1, le=4000, description="way of the grapple's drive at which the latch is closed")
     hold_mm: float = Field(90.0, ge=1, le=4000, description="way of that drive at which it holds the payload rigidly")
     timeout_s: float = Field(30.0, ge=1, le=3600, description="for the payload to come; then nothing is captured")
-    latch_s: float = Field(8.0, ge=0.1, le=600, description="from the contact until the grapple begins to hold rigidly")
-    hold_s: float = Field(2.0, ge=0.1, le=600, description="from a rigid hold until the arm is moved again")
-    control_s: float = Field(30.0, ge=0.1, le=3600, description="for the arm to return to its start posture at rest")
+    latch_s: float = Field(4.0, ge=0.1, le=600, description="from the contact until the grapple begins to hold rigidly")
+    hold_s: float = Field(1.0, ge=0.1, le=600, description="from a rigid hold until the arm is moved again")
+    control_degps: float = Field(0.2, gt=0, le=30, description="largest speed of a set angle on that return")
+    control_s: float = Field(40.0, ge=0.1, le=3600, description="for the arm to return to its start posture at rest")
     settle_s: float = Field(0.5, ge=0.1, le=600, description="recorded after that, the servos hold")
     most_turn_deg: float = Field(
         45.0, gt=0, le=360, description="largest turn of a joint from its start, in an accepted run"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +14,7 @@ from hil.experiments.capture.judgement import capture_rows, judged
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
-from models.rover.capture_arm import GRAPPLE
+from models.rover.arm_names import GRAPPLE, PAYLOAD
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,23 +69,26 @@ class CaptureExperiment(Experiment):
         each_s = section.timeout_s, section.latch_s, section.hold_s, section.control_s, section.settle_s
         timeout_ns, latch_ns, hold_ns, control_ns, self._settle_ns = (round(1e9 * one) for one in each_s)
         self._timeout_ns, self._hold_ns = timeout_ns, hold_ns
-        self._lasts_ns = {LATCH: latch_ns, CONTROL: control_ns}
+        self._lasts_ns: dict[IntEnum, int] = {LATCH: latch_ns, CONTROL: control_ns}
         self._start: ByServo = tuple(joint.start_rad for joint in joints)
         self._grapple = [joint.name for joint in joints].index(GRAPPLE)
         highest = joints[self._grapple].high_rad
         self._hold_way = 1e-3 * section.hold_mm
-        self._ways = {
+        self._ways: dict[IntEnum, float] = {
             LATCH: min(1e-3 * section.latch_mm + BEYOND_M, 0.5e-3 * (section.latch_mm + section.hold_mm)),
             HOLD: min(self._hold_way + BEYOND_M, highest),
         }
         self._ranges = tuple((joint.low_rad, joint.high_rad) for joint in joints)
         self._steps = tuple(OF_RATE * joint.rate_radps / rate_hz for joint in joints)
+        slow = math.radians(section.control_degps) / rate_hz
+        slowly = tuple(min(slow, step) for step in self._steps)
+        self._slowly = (*slowly[: self._grapple], self._steps[self._grapple], *slowly[self._grapple + 1 :])
         self._set, self._way, self._held_ns = self._start, self._start[self._grapple], -1
 
     def headline(self) -> str:
         """Payload and speed."""
-        arm = self.config.rover.space_arm
-        return f"a payload of {arm.payload_mass_kg:g} kg comes with {self.config.capture.speed_mps:g} m/s"
+        payload_kg = self.rig.nominal.make_rover().tree.body[PAYLOAD].mass
+        return f"a payload of {payload_kg:g} kg comes with {self.config.capture.speed_mps:g} m/s"
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
         """The goal of this tick."""
@@ -124,8 +128,9 @@ class CaptureExperiment(Experiment):
     def _move(self, measured: ByServo) -> None:
         """Set angles: the start, or where the joints are; and the grapple's way."""
         gives = self.state in (LATCH, HOLD)
+        steps = self._slowly if self.state == CONTROL else self._steps
         out = []
-        for i, (last, step, (low, high)) in enumerate(zip(self._set, self._steps, self._ranges, strict=True)):
+        for i, (last, step, (low, high)) in enumerate(zip(self._set, steps, self._ranges, strict=True)):
             wish = measured[i] if gives else self._start[i]
             if i == self._grapple:
                 wish = self._way

@@ -14,7 +14,7 @@ from hil.experiments.drawing import COLOURS, dress_panel, over_time, plot_line
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
-from models.rover.capture_arm import LATCH
+from models.rover.arm_names import LATCH
 
 _SCREEN_IN, _PRINT_MM = (12.0, 10.0), (260.0, 150.0)
 
@@ -43,7 +43,7 @@ def plot_capture(record: OpenRecord, summary: Mapping[str, Any], form: FigureFor
     t_s, way = lines["servo_angle_rad"][-1]
     plot_line(seat, form, t_s, 1e3 * way, color="black", ls="--", label="drive of the grapple [mm]")
     for i, name in enumerate(layout.servos[:-1]):
-        style = {"color": COLOURS[i % len(COLOURS)], "label": name.split("_")[-1]}
+        style: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "label": name.split("_")[-1]}
         t_s, angle = lines["servo_angle_rad"][i]
         plot_line(joints, form, t_s, degrees * (angle - angle[0]), **style)
         plot_line(torques, form, *lines["servo_torque_Nm"][i], **style)

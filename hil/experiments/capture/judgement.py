@@ -14,8 +14,8 @@ from hil.experiments.capture.momentum import Configuration, Momentum, momentum_b
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import quantity
 from hil.recording.stored_rows import in_blocks, packed
-from models.plant.capture_plant import CapturePlant
-from models.plant.grapple import Grapple
+from models.plant.grapple import CaptureTruth
+from models.rover.arm_names import PAYLOAD
 from models.rover.rover import Rover
 
 # Numbers of the states while it captures, and their names.
@@ -38,9 +38,11 @@ def judged(run: Finished) -> Summary:
         inside = np.isin(rows["state"], [*PHASES, _SETTLE])
         for phase in PHASES:
             count[phase] += int((rows["state"] == phase).sum())
-        first = rows[rows["state"] == _LATCH][:1]
+        before, first = rows[rows["state"] == _APPROACH][-1:], rows[rows["state"] == _LATCH][:1]
+        if before.size:
+            energy_J = float(before["effective_kinetic_energy_J"][0])  # in the tick of the contact it is taken
         if contact_ns is None and first.size:
-            contact_ns, energy_J = int(first["t_ns"][0]), float(first["effective_kinetic_energy_J"][0])
+            contact_ns = int(first["t_ns"][0])
         if inside.any():
             torque = max(torque, float(np.abs(block["servo_torque_Nm"][inside][:, :-1]).max()))
         rows = rows[inside]
@@ -48,16 +50,13 @@ def judged(run: Finished) -> Summary:
             kept.append(rows[-seen % every :: every])
             seen += len(rows)
     ticks = np.concatenate(kept) if kept else np.zeros(0, packed(run.ticks[:0], list(_FIELDS)).dtype)
-    twin, truth = run.cycle.twin, run.ground_truth
-    each = {
-        "": twin.grapple if isinstance(twin, CaptureTwin) else None,
-        "_true": truth.grapple if isinstance(truth, CapturePlant) else None,
-    }
+    twin = run.cycle.twin
+    each = {"": twin.grapple.truth if isinstance(twin, CaptureTwin) else None, "_true": run.ground_truth.capture}
     found: Summary = {
         "joints": list(config.layout.servos),
         "phases_s": {name: count[phase] / rate_hz for phase, name in PHASES.items()},
         "contact_s": None if contact_ns is None else 1e-9 * contact_ns,
-        "capture_energy_J": None if energy_J is None else finite(energy_J),
+        "capture_energy_J": None if energy_J is None or contact_ns is None else finite(energy_J),
         "servo_torque_max_Nm": finite(torque),
         **_of_grapple(each[""], ""),
         **_of_grapple(each["_true"], "_true"),
@@ -69,19 +68,24 @@ def judged(run: Finished) -> Summary:
     return found
 
 
-def _of_grapple(grapple: Grapple | None, of: str) -> Summary:
-    """What the grapple of the twin, or of the simulated rig, says."""
-    keys = ("seat_contact_s", "closing_speed_mps", "latched_s", "held_s", "energy_lost_J", "energy_lost_parts_J")
-    keys = tuple(f"{key.removesuffix('_J')}{of}_J" if key.endswith("_J") else f"{key}{of}" for key in keys)
-    if grapple is None:
-        return dict.fromkeys((*keys, f"seat_offset{of}_mm"))
-    parts = [grapple.contact_loss, grapple.hold_loss]
-    times = (None if one is None else 1e-9 * one for one in (grapple.contact_ns, grapple.latched_ns, grapple.held_ns))
-    contact, latched, held = times
-    ahead, across, _ = grapple.offset_at_hold
-    values = (contact, finite(grapple.contact_speed), latched, held, finite(sum(parts)), [finite(one) for one in parts])
-    offset = [finite(1e3 * ahead), finite(1e3 * across)] if held is not None else None
-    return {**dict(zip(keys, values, strict=True)), f"seat_offset{of}_mm": offset}
+def _of_grapple(found: CaptureTruth | None, of: str) -> Summary:
+    """What the grapple of the twin, or of the simulated rig, did."""
+    times: Summary = {"seat_contact": None, "latched": None, "held": None}
+    speed = lost = parts = offset = None
+    if found is not None:
+        ends = (found.contact_ns, found.latched_ns, found.held_ns)
+        times = {key: None if t_ns is None else 1e-9 * t_ns for key, t_ns in zip(times, ends, strict=True)}
+        speed = None if found.contact_ns is None else finite(found.contact_speed)
+        parts = [finite(found.contact_loss), finite(found.hold_loss)]
+        lost = finite(found.contact_loss + found.hold_loss)
+        offset = None if found.held_ns is None else [finite(1e3 * found.ahead), finite(1e3 * found.across)]
+    return {
+        **{f"{key}{of}_s": value for key, value in times.items()},
+        f"closing_speed{of}_mps": speed,
+        f"energy_lost{of}_J": lost,
+        f"energy_lost_parts{of}_J": parts,
+        f"seat_offset{of}_mm": offset,
+    }
 
 
 def _motion(ticks: NDArray[Any], names: tuple[str, ...]) -> Summary:
@@ -107,16 +111,16 @@ def _motion(ticks: NDArray[Any], names: tuple[str, ...]) -> Summary:
 
 def _momentum(rover: Rover, ticks: NDArray[Any], names: tuple[str, ...], speed_mps: float) -> Summary:
     """Momentum before the contact and after the rigid hold, and its change over that of the payload when it came."""
-    keys = ("momentum_before", "momentum_after", "angular_momentum_before", "angular_momentum_after")
-    units = ("Ns", "Ns", "Nms", "Nms")
-    keys = tuple(f"{key}_{unit}" for key, unit in zip(keys, units, strict=True))
+    keys = (
+        "momentum_before_Ns", "momentum_after_Ns", "angular_momentum_before_Nms", "angular_momentum_after_Nms",
+    )  # fmt: skip
     found: Summary = {**dict.fromkeys(keys), "momentum_change": None, "angular_momentum_change": None}
     before, after = (_mean(rover, ticks[ticks["state"] == one], names) for one in (_APPROACH, _CONTROL))
     if before is None or after is None:
         return found
     vectors = (before.linear, after.linear, before.angular, after.angular)
     found |= {key: [finite(float(one)) for one in vector] for key, vector in zip(keys, vectors, strict=True)}
-    payload = rover.tree.body["payload"].mass * speed_mps
+    payload = rover.tree.body[PAYLOAD].mass * speed_mps
     found["momentum_change"] = finite(float(np.linalg.norm(after.linear - before.linear)) / payload)
     found["angular_momentum_change"] = finite(
         float(np.linalg.norm(after.angular - before.angular) / np.linalg.norm(before.angular))
@@ -178,4 +182,4 @@ def _joints(summary: Mapping[str, Any]) -> list[float | None]:
 
 
 def _times(summary: Mapping[str, Any], of: str) -> str:
-    return quantity([summary.get(f"{key}{of}") for key in ("seat_contact_s", "latched_s", "held_s")], "s", 3)
+    return quantity([summary.get(f"{key}{of}_s") for key in ("seat_contact", "latched", "held")], "s", 3)
