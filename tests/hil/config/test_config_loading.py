@@ -72,7 +72,7 @@ def test_the_shipped_config_holds_every_key_but_those_of_other_rovers() -> None:
 
     effective = load_config("sim_impact").model_dump(mode="json")
     effective["residuals"]["calibration"] = raw["residuals"]["calibration"]  # a path there, and its content here
-    for other in {*ROVERS, "imported"} & effective["rover"].keys():
+    for other in {*VEHICLES, "imported"} & effective["rover"].keys():
         del effective["rover"][other]
     assert keys(raw) == keys(effective)
 
