@@ -35,7 +35,7 @@ class CapturePlant(Plant):
     @property
     def capture(self) -> CaptureTruth:
         """What the grapple has done so far."""
-        return self.grapple.truth
+        return self.grapple.outcome
 
     def advance(self, t_ns: int) -> None:
         """Advance to time t_ns [ns]; a past time has no effect."""

@@ -151,7 +151,7 @@ class Grapple:
         return -float(self._state.v[self._speeds[0]])
 
     @property
-    def truth(self) -> CaptureTruth:
+    def outcome(self) -> CaptureTruth:
         """What it has done so far."""
         return CaptureTruth(
             self.missed, self.contact_ns, self.contact_speed, self.contact_loss, self.latched_ns, self.held_ns,

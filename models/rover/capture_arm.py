@@ -85,11 +85,12 @@ class CaptureArmParameters(Parameters):
         along, across, turn = LATCH
         centre = (self.payload_reach, 0.0, 0.0)
         springs = (self.latch_stiffness, self.latch_damping)
+        small = (0.1, 0.1, 0.1)  # as they are drawn
         thin, edge = box(light, (self.payload_edge,) * 3), (self.payload_edge,) * 3
         bodies = (
             Body(GRAPPLE, self.grapple_mass, (0.0, 0.0, 0.0), box(self.grapple_mass, (0.3, 0.3, 0.3))),
-            Body("latch_1", light, (0.0, 0.0, 0.0), thin),
-            Body("latch_2", light, (0.0, 0.0, 0.0), thin),
+            Body("latch_1", light, (0.0, 0.0, 0.0), thin, small),
+            Body("latch_2", light, (0.0, 0.0, 0.0), thin, small),
             Body(PAYLOAD, self.payload_mass, centre, box(self.payload_mass, edge), edge),
         )
         here = (0.0, 0.0, 0.0)

@@ -51,7 +51,7 @@ def judged(run: Finished) -> Summary:
             seen += len(rows)
     ticks = np.concatenate(kept) if kept else np.zeros(0, packed(run.ticks[:0], list(_FIELDS)).dtype)
     twin = run.cycle.twin
-    each = {"": twin.grapple.truth if isinstance(twin, CaptureTwin) else None, "_true": run.ground_truth.capture}
+    each = {"": twin.grapple.outcome if isinstance(twin, CaptureTwin) else None, "_true": run.ground_truth.capture}
     found: Summary = {
         "joints": list(config.layout.servos),
         "phases_s": {name: count[phase] / rate_hz for phase, name in PHASES.items()},
