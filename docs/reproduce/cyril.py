@@ -149,7 +149,8 @@ def page(scenario: Scenario, rows: list[str], motions: dict[str, Motion]) -> str
         ("3", "plastic to elastic collisions", f"case 2, hard, e = 0, 0.5, 1: {lost['2, hard']:.2f}, {half[0]:.2f}, "
          f"{_rounded(half[1], 2)} J lost", "-", "(1 - e^2) of the plastic loss; of e the text has no value"),
         ("1", "latch, then rigidise", "end at the same speeds and lose together as much as both at once", "-",
-         "holding the point first, then the turn too, at one place"),
+         "holding the point first, then the turn too, at one place; in the loop, with a latch that gives: "
+         "[sim_capture](../how-to/capture.md)"),
         ("5", '"we will present the control" later', f"joints braked by {BRAKE:g} N m s/rad: the fastest slows from "
          f"{math.degrees(float(braked.rates[0])):.1f} to {math.degrees(float(braked.rates[-1])):.3f} degrees/s in "
          f"{HELD_SECONDS:g} s, largest torque {BRAKE * float(braked.rates[50:].max()):.0f} N m after 1 s", "-",

@@ -42,7 +42,8 @@ def quantities(layout: Layout, states: str, fields: Collection[str]) -> Iterator
     yield _yes_or_no("drives cut", "cut")
     yield Quantity("commands clamped", lambda row: str(row["clamped"]))
     yield from _ages(layout, fields)
-    yield Quantity("set speed of the wheels [rad/s]", lambda row: _range(row["set_speed_radps"]))
+    if layout.wheels:
+        yield Quantity("set speed of the wheels [rad/s]", lambda row: _range(row["set_speed_radps"]))
     for place, wheel in enumerate(layout.wheels):
         yield Quantity(f"speed of {wheel} [rad/s]", partial(_element, "wheel_speed_radps", (place,), 1.0, 2))
     if layout.servos:

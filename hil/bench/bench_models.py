@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hil.app.warm_up import report_compiling
+from hil.bench.arm_steps import arm_steps
 from hil.bench.machine import machine
 from hil.bench.start_time import start_times_s
 from hil.config import load_config
@@ -47,6 +48,7 @@ COMPARED = {
     "substep_juno_exact": "substep_juno",
     "substep_xu": "substep_scan",
     "substep_profile": "substep_firm",
+    "substep_arm": "substep_arm_rigid",
 }
 
 
@@ -65,7 +67,7 @@ def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]
     peers = {name: _version(package) for package, name in PEERS.items()}
     report_compiling(progress)
     progress("settling a rover on soil, and on a plane if MuJoCo is installed")
-    contenders: dict[str, Contender] = {**_rover(), **_uneven(), **_wheel(), **_soil()}
+    contenders: dict[str, Contender] = {**_rover(), **_uneven(), **_wheel(), **_soil(), **arm_steps(DT_S)}
     sizes: dict[str, int] = dict.fromkeys(
         ("wheel_exact", "wheel_flexible", "wheel_crowned", "wheel_xu", "wheel_split_quadrature"), WHEELS
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, model_validator
 
+from hil.config.checks.arm_cross_checks import without_wheels_problems
 from hil.config.checks.cylinder_cross_checks import cylinder_cross_checks
 from hil.config.checks.device_cross_checks import device_cross_checks
 from hil.config.checks.endpoint_cross_checks import endpoint_cross_checks
@@ -34,7 +35,7 @@ class Config(UncheckedConfig):
 
     @model_validator(mode="after")
     def _cross_checks(self) -> Config:
-        problems = [
+        problems = without_wheels_problems(self) or [
             *self.section.problems(self),
             *model_cross_checks(self),
             *wheel_cross_checks(self),

@@ -74,8 +74,10 @@ def step_problems(contacts: Sequence[Contact], substep_us: float) -> list[Proble
 
 
 def contacts_of(config: Config) -> list[Contact]:
-    """All contacts of the rover as the config describes it."""
+    """All contacts of the rover as the config describes it; none without wheels."""
     tree = config.rover_parameters().tree()
+    if not tree.wheels:
+        return []
     masses = {body.name: body.mass for body in tree.bodies}
     wheels_kg = [masses[wheel.body] for wheel in tree.wheels]
     rover_kg = sum(masses.values()) + config.rover.payload.mass_kg

@@ -16,6 +16,7 @@ from drivers.device_sections import LoadReading
 from hil.config.power import watched_supplies
 from hil.config.schema.base import Section
 from hil.config.schema.camera import CameraConfig
+from hil.config.schema.capture import CaptureConfig
 from hil.config.schema.crossing import CrossingConfig
 from hil.config.schema.cylinders import CylindersConfig
 from hil.config.schema.devices import DevicesConfig
@@ -83,8 +84,8 @@ class UncheckedConfig(Section):
         "impact",
         pattern=r"^[a-z][a-z0-9_]*$",
         max_length=64,
-        description="impact, jog, drive, follow, stimulus, normal_force, drawbar, slope, walk, sinkage, crossing, or "
-        "one of a package",
+        description="impact, jog, drive, follow, stimulus, normal_force, drawbar, slope, walk, sinkage, crossing, "
+        "capture, or one of a package",
         json_schema_extra={"note": "the name of an experiment"},
     )
     loop: LoopConfig = Field(default_factory=LoopConfig)
@@ -101,6 +102,7 @@ class UncheckedConfig(Section):
     walk: WalkConfig = Field(default_factory=WalkConfig)
     sinkage: SinkageConfig = Field(default_factory=SinkageConfig)
     crossing: CrossingConfig = Field(default_factory=CrossingConfig)
+    capture: CaptureConfig = Field(default_factory=CaptureConfig)
     rover: SerializeAsAny[RoverConfig] = Field(default_factory=RoverConfig)
     ground: GroundConfig = Field(default_factory=GroundConfig)
     soil: SoilConfig = Field(default_factory=SoilConfig)
@@ -360,13 +362,16 @@ class UncheckedConfig(Section):
 
     @property
     def wheel_radius_m(self) -> float:
-        """Rolling radius of the front wheels, which hit an obstacle; of all wheels unless `wheel.of` says otherwise."""
-        return self.wheel_radii_m[0]
+        """Rolling radius of the front wheels, which hit an obstacle; of all wheels unless `wheel.of` says otherwise.
+
+        0 of a vehicle without wheels.
+        """
+        return next(iter(self.wheel_radii_m), 0.0)
 
     @property
     def least_wheel_radius_m(self) -> float:
-        """Rolling radius of the smallest wheel, which turns fastest."""
-        return min(self.wheel_radii_m)
+        """Rolling radius of the smallest wheel, which turns fastest; 0 without wheels."""
+        return min(self.wheel_radii_m, default=0.0)
 
     def sha256(self) -> str:
         """Fingerprint of the effective config: SHA-256 of its JSON with sorted keys and no spaces."""

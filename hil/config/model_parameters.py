@@ -13,6 +13,7 @@ from hil.config import Config, cylinder_parameters
 from hil.config.instrument_parameters import instrument_parameters
 from hil.config.load_parameters import load_sensors
 from hil.config.scan.map_text import grid_from
+from hil.config.schema.capture import CaptureConfig
 from hil.config.schema.driven_joints import DrivenJoint
 from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.experiment_section import ExperimentSection
@@ -35,6 +36,7 @@ from models.contact.plate import Plate, make_plate
 from models.contact.regions import SoilRegion
 from models.kernels.compiled import FloatArray
 from models.plant import GroundParameters, Impacts, ReadingNoise, RigParameters, Spread, Towing, Veer, WheelKind
+from models.plant.grapple import CaptureParameters
 from models.rover.parameters import Parameters
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
@@ -55,12 +57,12 @@ def nominal_rig(config: Config) -> RigParameters:
     """The rig as the config describes it, in the models' units."""
     drives, cylinders, rover = config.drives, config.cylinders, config.rover_parameters()
     payload, drawbar, wheels = config.rover.payload, config.rover.drawbar, config.wheels
-    grousers = next(iter(wheels.values())).grousers
+    grousers = next((one.grousers for one in wheels.values()), 0)
     return RigParameters(
         rover=rover,
         grouser_heights=tuple(one.tips_m for one in wheels.values()),
         ground=_ground(config.ground, config.soil, wheels),
-        launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
+        launch_speed=config.trial.speed_mps if config.ground.glides and not config.section.captures else 0.0,
         obstacle=_obstacle(
             config.obstacle, config.trial.angle_deg, rover.tree().wheels, grousers, config.wheel.grouser_offset_deg
         )
@@ -90,7 +92,9 @@ def nominal_rig(config: Config) -> RigParameters:
         substep_ns=round(config.plant.substep_us * 1e3),
         payload=Payload(payload.mass_kg, (payload.x_m, payload.y_m, payload.z_m), payload.edge_m),
         drawbar=Drawbar((-drawbar.pull_N, 0.0, 0.0), (drawbar.x_m, drawbar.y_m, drawbar.z_m)),
-        disturbance=disturbance_of(config.daq, config.plant, config.trial.speed_mps / config.wheel_radius_m),
+        disturbance=disturbance_of(config.daq, config.plant, config.trial.speed_mps / config.wheel_radius_m)
+        if config.daq
+        else None,
         snap_share=config.obstacle.plate.snap_share if config.obstacle.plate else 0.0,
         cylinder_joints=config.layout.joints,
         linkage=cylinder_parameters.linkage(cylinders),
@@ -99,6 +103,21 @@ def nominal_rig(config: Config) -> RigParameters:
         towing=_towing(config.section, rover),
         reading_noise=ReadingNoise(config.plant.noise.pressure_kPa * 1e3, config.plant.noise.speed_radps),
         servos=_servos(config.servos, config.driven_joints),
+        capture=_capture(config.capture) if config.section.captures else None,
+    )
+
+
+def _capture(section: CaptureConfig) -> CaptureParameters:
+    """How the payload comes, and when the grapple acts."""
+    return CaptureParameters(
+        gap=section.gap_m,
+        speed=section.speed_mps,
+        offset=section.offset_m,
+        spin=math.radians(section.spin_degps),
+        restitution=section.restitution,
+        latch_way=1e-3 * section.latch_mm,
+        hold_way=1e-3 * section.hold_mm,
+        reach=section.reach_m,
     )
 
 
@@ -205,7 +224,7 @@ def _wheel_kind(wheel: OneWheel) -> WheelKind:
 
 def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, OneWheel]) -> GroundParameters:
     kinds = {name: _wheel_kind(one) for name, one in wheels.items()}
-    usual = next(iter(kinds.values()))
+    usual = next(iter(kinds.values()), WheelKind("exact"))
     damping = ground.damping_Nspm if ground.law == "kelvin_voigt" else ground.damping_spm * ground.stiffness
     law = make_law(ground.law, ground.stiffness, exponent=ground.exponent, damping=damping)
     return GroundParameters(

@@ -14,7 +14,7 @@ from hil.config.schema.rover import RoverConfig, key_path, rover_named
 from hil.config.schema.rover_of_a_file import ImportedSection
 from models.rover.imported import IMPORTED
 from models.rover.parameters import Parameters
-from models.rover.registry import ROVERS
+from models.rover.registry import VEHICLES
 
 # What takes the place of a key where a rover does not have it.
 _INSTEAD = {"added_mass_kg": "rover.payload.mass_kg"}
@@ -69,7 +69,7 @@ def _foreign(raw: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     given = {f"rover.{key}": value for key, value in rover.items()}
     for name, section in rover.items():
         given |= {f"rover.{name}.{key}": value for key, value in section.items()} if isinstance(section, dict) else {}
-    names = ROVERS.keys() | {IMPORTED} | (set(map(str, rover)) - RoverConfig.model_fields.keys())
+    names = VEHICLES.keys() | {IMPORTED} | (set(map(str, rover)) - RoverConfig.model_fields.keys())
     known = {path: default for name in names for path, default in _defaults(name).items()}
     return {
         path: (value, known[path])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config import Config, ConfigError, Problem
 from hil.experiments.base import Experiment, Finished, Summary
+from hil.experiments.capture.experiment import CaptureExperiment
 from hil.experiments.crossing.experiment import CrossingExperiment
 from hil.experiments.drawbar.experiment import DrawbarExperiment
 from hil.experiments.drive.experiment import DriveExperiment
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 BUILT_IN: tuple[type[Experiment], ...] = (
     ImpactExperiment, JogExperiment, DriveExperiment, FollowExperiment, StimulusExperiment, NormalForceExperiment,
     DrawbarExperiment, SlopeExperiment, WalkExperiment, SinkageExperiment, CrossingExperiment,
+    CaptureExperiment,
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hil.messages.schema import event_row
 from hil.simulator.ground_truth import GroundTruth
+from models.plant.grapple import CaptureTruth
 from models.plant.motion_history import BY_WHEEL, DIGITS
 from models.plant.plate_truth import PlateTruth
 from models.plant.towing import Traction
@@ -39,6 +40,13 @@ TOWED_SLIP = "truth: slip"
 TOWED_SPEED = "truth: speed"
 SINKAGE = "truth: sinkage"
 OUTSIDE = "truth: outside its models"  # since that time; it has a limit, too
+CAPTURE = "truth: capture"  # of a rig with a grapple, at time 0: 1 where the latch closed on nothing
+SEAT_SPEED = "truth: speed at the seat"  # at the time of the first impact, as the next
+SEAT_LOSS = "truth: energy lost at the seat"
+LATCHED = "truth: latched"  # at that time; it has no value
+HOLD_LOSS = "truth: energy lost by the hold"  # at the time of the rigid hold, as the next two
+AHEAD = "truth: held ahead of the seat"
+ASIDE = "truth: held across the seat"
 CUT = "truth: cut obeyed"  # at the time of the cut; it has no value
 
 
@@ -64,6 +72,8 @@ def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
     if left := ground_truth.outside:
         tick = left.t_ns * rate_hz // 1_000_000_000
         yield event_row(0, OUTSIDE, tick, left.t_ns, left.value, left.limit, detail=left.words)
+    if capture := ground_truth.capture:
+        yield from _capture(capture, event)
     hit_ns, cut_ns = ground_truth.hit_ns, ground_truth.cut_ns
     if hit_ns is None:
         return
@@ -89,6 +99,19 @@ def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
         yield event(SLIP, slip_ns, force, "N, on what first slipped off an edge of a plate")
     if cut_ns is not None:
         yield event(CUT, cut_ns, 0.0, "all drives cut, after the first touch")
+
+
+def _capture(found: CaptureTruth, event: Callable[[str, int, float, str], Rows]) -> Iterator[Rows]:
+    yield event(CAPTURE, 0, float(found.missed), "1: the latch closed on nothing")
+    if found.contact_ns is not None:
+        yield event(SEAT_SPEED, found.contact_ns, found.contact_speed, "m/s, when the payload first met the seat")
+        yield event(SEAT_LOSS, found.contact_ns, found.contact_loss, "J, by all impacts on the seat")
+    if found.latched_ns is not None:
+        yield event(LATCHED, found.latched_ns, 0.0, "the latch closed on the payload")
+    if found.held_ns is not None:
+        yield event(HOLD_LOSS, found.held_ns, found.hold_loss, "J, when the payload was held rigidly")
+        yield event(AHEAD, found.held_ns, found.ahead, "m, payload ahead of the seat")
+        yield event(ASIDE, found.held_ns, found.across, "m, payload across the seat, to port above 0")
 
 
 def _loads(rows: NDArray[np.float64] | None, event: Callable[[str, int, float, str], Rows]) -> Iterator[Rows]:
@@ -142,6 +165,13 @@ class RecordedTruth:
         if (row := found.get(OUTSIDE)) is not None:
             words = bytes(row["detail"]).decode(errors="replace")
             self.outside = Outside(times[OUTSIDE], values[OUTSIDE], float(row["limit"]), words)
+        self.capture: CaptureTruth | None = None
+        if CAPTURE in found:
+            self.capture = CaptureTruth(
+                values[CAPTURE] == 1.0, times.get(SEAT_SPEED), values.get(SEAT_SPEED, 0.0), values.get(SEAT_LOSS, 0.0),
+                times.get(LATCHED), times.get(HOLD_LOSS), values.get(HOLD_LOSS, 0.0), values.get(AHEAD, math.nan),
+                values.get(ASIDE, math.nan),
+            )  # fmt: skip
         self.hit_askew = values.get(HEADING, math.nan), values.get(ACROSS, math.nan)
         self.slip = times.get(SLIP), values.get(SLIP, math.nan)
         loads = _of_rows(events, LOADS)

@@ -98,6 +98,7 @@ class SampleRow(Generic[Sample]):
         )
         names["kind"], unpacked = kind, ["sequence=numbers[0]"]
         unpacked += [part.unpacked() for part in self._parts if not part.kind]
+        unpacked += [f"{name}=()" for name in _empty(layout, f"samples.{link}.")]
         for name, inner in {(part.path[0], part.kind) for part in self._parts if part.kind}:
             names[name] = inner
             of_inner = ", ".join(part.unpacked() for part in self._parts if part.path[0] == name)
@@ -127,6 +128,14 @@ def _parts(kind: type[Any], layout: Layout, place: str) -> Iterator[_Part]:
         inner = next(iter(get_args(get_type_hints(kind)[path[0]])), None) if len(path) > 1 else None
         yield _Part(signal, path, inner, first, shape)
         first += math.prod(shape)
+
+
+def _empty(layout: Layout, place: str) -> Iterator[str]:
+    """Fields of a sample of which a rig has no elements, and a row no signal: speeds of a vehicle without wheels."""
+    for signal in TICK:
+        name = signal.source.removeprefix(place)
+        if name != signal.source and name.isidentifier() and not signal.needs and 0 in signal.shape(layout):
+            yield name
 
 
 class DriveCommandRow:

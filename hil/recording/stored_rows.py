@@ -6,7 +6,7 @@ What is no longer than a block is an array. Whoever goes through rows goes throu
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import h5py
@@ -132,15 +132,15 @@ def between(rows: Recorded, first_ns: float, last_ns: float, field: str | tuple[
     return slice(first, bisect_right(places, last_ns, key=lambda place: rows[place][field]))
 
 
-def packed(rows: NDArray[Any], names: list[str], may_lack: str = "") -> NDArray[Any]:
+def packed(rows: NDArray[Any], names: list[str], may_lack: Collection[str] = ()) -> NDArray[Any]:
     """Some fields of rows, without the room of the others.
 
     Args:
         rows: of a table.
         names: of the fields.
-        may_lack: one of them, which has no elements where the rows lack it.
+        may_lack: those of them that have no elements where the rows lack them.
     """
-    there = [name for name in names if name != may_lack or name in (rows.dtype.names or ())]
+    there = [name for name in names if name not in may_lack or name in (rows.dtype.names or ())]
     empty: list[Any] = [(name, "<f8", (0,)) for name in names if name not in there]
     made = np.empty(len(rows), [*((name, rows.dtype[name]) for name in there), *empty])
     for name in there:

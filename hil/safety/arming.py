@@ -136,7 +136,7 @@ def pressure_checks(rig: Rig, valves: ValveSample) -> list[Check]:
 
 def standing_check(rig: Rig, speed_radps: ByWheel) -> Check:
     """Whether all wheels stand still. On a simulated slope, keys of the config say whether they do."""
-    quickest = float(np.abs(speed_radps).max())  # NaN if one is, unlike max()
+    quickest = float(np.abs(speed_radps).max(initial=0.0))  # NaN if one is, unlike max()
     to_do, ground = "wait until all wheels stand still, and keep the rover from rolling", rig.config.ground
     if rig.config.rig != "real" and (ground.pitch_deg or ground.roll_deg):
         to_do = (

@@ -9,6 +9,7 @@ from drivers.sim.rig import InProcessRig
 from hil.config.rig import Rig
 from hil.config.schema.equipment import DrivesConfig
 from models.plant import Plant
+from models.plant.capture_plant import CapturePlant
 from models.plant.validity_watch import EVERY_NS
 from models.terrain import GivenContacts
 
@@ -19,7 +20,8 @@ def build_plant(rig: Rig, *, accounts: bool = False, contacts: GivenContacts | N
     `contacts` are those of its wheels, if they come from outside.
     """
     chance = np.random.default_rng([rig.config.seed, 1])
-    return Plant(
+    kind = Plant if rig.simulated.capture is None else CapturePlant
+    return kind(
         rig.simulated,
         chance,
         accounts=accounts,

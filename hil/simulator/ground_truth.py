@@ -15,6 +15,7 @@ from hil.ipc.shm import Mailbox
 from hil.simulator.control_socket import RigControl
 
 if TYPE_CHECKING:
+    from models.plant.grapple import CaptureTruth
     from models.plant.plate_truth import PlateTruth
     from models.plant.towing import Traction
     from models.plant.validity_watch import Outside
@@ -70,6 +71,10 @@ class GroundTruth(Protocol):
     def outside(self) -> Outside | None:
         """What its models hold for and the rig left first; None: it stayed within."""
 
+    @property
+    def capture(self) -> CaptureTruth | None:
+        """What the grapple of a space arm did; None: there is none."""
+
     def effective_kinetic_energy_when_hit(self) -> float:
         """[J]."""
 
@@ -91,6 +96,7 @@ class NoGroundTruth:
     motion: FloatArray | None = None
     traction: Traction | None = None
     outside: Outside | None = None
+    capture: CaptureTruth | None = None
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """Not known."""
@@ -108,7 +114,12 @@ class SharedGroundTruth:
 
     Args:
         shared: memory of the run.
+
+    Attributes:
+        capture: None: a capture is made in virtual time.
     """
+
+    capture: CaptureTruth | None = None
 
     def __init__(self, shared: RunMemory) -> None:
         self._mailbox, self._histories = shared.ground_truth, shared.histories
@@ -201,7 +212,12 @@ class SimulatorGroundTruth:
     Args:
         control: of the rig.
         start_ns: t = 0 of the run [ns of CLOCK_MONOTONIC].
+
+    Attributes:
+        capture: None: a capture is made in virtual time.
     """
+
+    capture: CaptureTruth | None = None
 
     def __init__(self, control: RigControl, start_ns: int) -> None:
         row = control.ask("truth")

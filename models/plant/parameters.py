@@ -19,6 +19,7 @@ from models.actuators.stops import make_stops
 from models.contact.body_ground import make_body_contact
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.kernels.compiled import FloatArray, IntArray
+from models.plant.grapple import CaptureParameters
 from models.plant.ground import GroundParameters
 from models.plant.instruments import InstrumentParameters
 from models.plant.put_down import put_on_map
@@ -52,7 +53,7 @@ class Spread:
         soil: relative, stiffness of the ground and slip modulus of soil.
         legs: relative, leg stiffness, of each leg independently where each leg has a spring.
         sensitivity: relative, each piezo channel.
-        start_m: start distance, lateral place and sensor alignment [m].
+        start_m: start distance, lateral place and sensor alignment; of a payload its gap and its offset [m].
         heading: of the rover at the start [rad].
         droop: relative, time constant of each piezo channel.
         loads: of the load channels: zero, drift, gain and cross-talk as in `LoadSensors.perturbed`.
@@ -107,6 +108,7 @@ class RigParameters:
         instruments: of motion, by role.
         settles: whether `build` lets the rover settle; without, it is as it was put down, and no step is run.
         servos: of the driven joints, which turn (`rover`); empty: there are none.
+        capture: of a payload by a space arm; None: there is nothing to capture.
     """
 
     rover: Parameters
@@ -138,12 +140,13 @@ class RigParameters:
     instruments: Mapping[str, InstrumentParameters] = field(default_factory=dict)
     settles: bool = True
     servos: tuple[Servo, ...] = ()
+    capture: CaptureParameters | None = None
 
     def build(self) -> tuple[Rover, VehicleModel, VehicleState]:
         """The rover, settled on its ground at the start distance. Raises ValueError with what is out of range."""
         pull = self.drawbar.wrench()
         rover, vehicle, state = self.assemble()
-        if self.settles:
+        if self.settles and rover.wheel_names:  # what has no wheels floats where it is
             self._settle(rover, vehicle, state, pull)
         state.pull[:] = pull
         return rover, vehicle, state
@@ -347,6 +350,10 @@ class RigParameters:
                 one._replace(**{name: max(vary(1.0, spread.drives), 0.1) * getattr(one, name) for name in names})
                 for one in servos
             )
+        capture = self.capture
+        if capture is not None:
+            gap, offset = max(capture.gap + float(places[0]), 1e-3), capture.offset + float(places[1])
+            capture = capture._replace(gap=gap, offset=offset)
         disturbance = None if self.disturbance is None else self.disturbance.drawn(random)
         loads = None if self.loads is None else self.loads.perturbed(*spread.loads, random)
         instruments = {role: one.perturbed(random) for role, one in self.instruments.items()}
@@ -354,6 +361,7 @@ class RigParameters:
             self,
             drive=drive,
             servos=servos,
+            capture=capture,
             loads=loads,
             instruments=instruments,
             disturbance=disturbance,

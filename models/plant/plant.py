@@ -25,6 +25,7 @@ from models.plant.advance import (
     make_log,
 )
 from models.plant.drive_commands import DriveCommands
+from models.plant.grapple import CaptureTruth
 from models.plant.instruments import InstrumentOnRig
 from models.plant.load_history import LoadHistory, torque_with_friction
 from models.plant.load_sampling import LoadSampling
@@ -294,6 +295,11 @@ class Plant:
     def outside(self) -> Outside | None:
         """What the models hold for and this rig left first; None: it is within."""
         return self._watch.outside
+
+    @property
+    def capture(self) -> CaptureTruth | None:
+        """What a grapple has done so far; None: this rig has none."""
+        return None
 
     @property
     def plate(self) -> PlateTruth | None:

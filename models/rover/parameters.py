@@ -24,7 +24,7 @@ class RoverQuantity(NamedTuple):
 
     Attributes:
         default: in the unit.
-        unit: of its key: kg, kgm2, m, deg, or "" for a choice.
+        unit: of its key: kg, kgm2, m, deg or another of SI as keys have it, or "" for a choice or a pure number.
         least: smallest value allowed, or None.
         most: largest value allowed, or None.
         words: what it is.
@@ -52,7 +52,7 @@ def quantity(
 
     Args:
         default: in `unit`; None: it follows from other sizes.
-        unit: kg, kgm2, m or deg.
+        unit: as `RoverQuantity.unit`.
         least: smallest value that a config may give, in `unit`.
         most: largest value that a config may give, in `unit`.
         words: what it is, for the reference of config keys.

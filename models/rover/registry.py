@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from models.rover.capture_arm import CaptureArmParameters
 from models.rover.exomars import ExomarsParameters
 from models.rover.exomars_like import ExomarsLikeParameters
 from models.rover.juno import JunoParameters
@@ -32,3 +33,7 @@ ROVERS: Mapping[str, type[Parameters]] = MappingProxyType(
         )
     }
 )
+
+# Vehicles of a config that have no wheels: what asks for a rover's ground, wheels or loads has nothing to ask there.
+WITHOUT_WHEELS: Mapping[str, type[Parameters]] = MappingProxyType({CaptureArmParameters.rover: CaptureArmParameters})
+VEHICLES: Mapping[str, type[Parameters]] = MappingProxyType({**ROVERS, **WITHOUT_WHEELS})

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from models.rover.arm_names import EFFECTOR, JOINTS
 from models.rover.assembly import VERTICAL, TreeBuilder, box
 from models.rover.flexible import Boom, add_boom
 from models.rover.rover import Rover
 from models.rover.ties import Vector
 from models.rover.tree import Body, Joint, Tree
 
-JOINTS = ("arm_1_shoulder", "arm_2_elbow", "arm_3_wrist")
-EFFECTOR = "end_effector"
+__all__ = ["EFFECTOR", "JOINTS", "LOWER", "UPPER", "SpaceArm", "holding"]
+
 UPPER = Boom(6.4, 139.0, 3.6e6, 0.17, end_mass=220.0, end_inertia=7000.0, damping_ratio=0.005)
 LOWER = Boom(7.1, 84.0, 2.7e6, 0.17, end_mass=90.0, end_inertia=110.0, damping_ratio=0.005)
 _AHEAD: Vector = (1.0, 0.0, 0.0)

@@ -21,6 +21,8 @@ from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.stored_rows import packed
 from models.kernels.compiled import FloatArray
 
+# A vehicle without wheels has none of these.
+_OF_WHEELS = ("wheel_speed_radps", "normal_force_N", "sinkage_m")
 ANGLES = "joint_angle_rad"  # not recorded of a rover none of whose joints turns
 HITTING = 2  # the first wheels of a rover hit the obstacle
 _FIELDS = (
@@ -168,7 +170,7 @@ def _rows_of(record: OpenRecord, from_s: float | None, to_s: float | None) -> ND
             f"no tick from {from_s or 0.0:g} to {last_s if to_s is None else to_s:g} s: it has 0 to {last_s:g} s"
         )
     rows = record.tick[first:end]
-    rows = packed(rows, list(_FIELDS), ANGLES)
+    rows = packed(rows, list(_FIELDS), (ANGLES, *_OF_WHEELS))
     if not np.isfinite(rows["pose"]).all():
         raise RecordError("the rover's motion is not known: something that nobody measures pulled it")
     return rows

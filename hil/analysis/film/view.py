@@ -47,9 +47,12 @@ class View:
         self._axes, self._run, self._side = axes, run, which == "side"
         self._up = 2 if self._side else 1
         first = run.at(0.0)
-        points = np.array(list(first.placed.origin.values())) - first.placed.origin[run.skeleton.tree.bodies[0].name]
+        points = np.array(list(first.placed.origin.values()))
+        if not run.skeleton.wheels:  # its bodies are large beside the ways between their frames
+            points = np.concatenate([points, _corners(run, first)])
+        points -= first.placed.origin[run.skeleton.tree.bodies[0].name]
         self._radii_m = np.array(run.config.wheel_radii_m)
-        largest = float(self._radii_m.max())
+        largest = float(self._radii_m.max(initial=0.0))
         swept = _swept(points[:, :2], run.rows["pose"])
         self._back, self._front = swept[:, 0].min() - largest, swept[:, 0].max() + largest
         half = np.abs(swept[:, 1]).max() + 0.3
@@ -70,6 +73,7 @@ class View:
         self._normal = np.array(slope.normal if slope else (0.0, 0.0, 1.0))
         self._across = self._across[0] - self._rise(), self._across[1] + self._rise()
         self._weight_N = max(float(np.nanmean(np.nansum(run.rows["normal_force_N"], axis=1))), 1.0)
+        self._grounded = bool(run.skeleton.wheels)
         axes.set_aspect("equal")
         axes.set_axis_off()
         self._ground, self._marks = self._polygons(_GROUND, 0.0), self._lines(_MARK, 1.0, 1.0)
@@ -115,6 +119,8 @@ class View:
         stretch = 1.0 / math.cos(self._pitch) if self._side else 1.0
         if self._profile is not None:
             self._draw_line(self._profile, left, right, height)
+        elif not self._grounded:
+            pass
         elif self._uneven is None:
             self._draw_ground(left * stretch, right * stretch, 0.0 if self._side else height)
         else:
@@ -125,7 +131,7 @@ class View:
             [body_outline(b, placed, flat) for b in skeleton.tree.bodies if b.name not in wheels], closed=True
         )
         self._links.set_segments([self._link(j.parent, j.child, moment) for j in skeleton.joints])
-        centres = np.array([placed.origin[wheel] for wheel in skeleton.wheels])
+        centres = np.array([placed.origin[wheel] for wheel in skeleton.wheels]).reshape(-1, 3)
         for starboard, artists in ((False, self._port), (True, self._starboard)):
             self._draw_wheels(
                 [i for i, y in enumerate(centres[:, 1] - base[1]) if (y < 0.0) == starboard], moment, artists
@@ -312,6 +318,17 @@ class View:
         return made
 
 
+def _corners(run: Filmed, moment: Moment) -> Floats:
+    """Corners (n, 3) of the boxes of all bodies [m]."""
+    signs = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    origin, axes = moment.placed
+    each = [
+        origin[body.name] + (np.array(body.com) + signs * np.array(body.size or body.box)) @ axes[body.name].T
+        for body in run.skeleton.tree.bodies
+    ]
+    return np.concatenate(each)
+
+
 def _swept(points: Floats, poses: Floats) -> Floats:
     """Where points about the base come to as it turns over a run, world axes.
 
@@ -339,6 +356,11 @@ def caption(run: Filmed, moment: Moment) -> tuple[str, str]:
     state = run.states.get(int(row["state"]), str(row["state"]))
     first = f"t = {moment.t_s:.4f} s{where}    {state}{', drives cut' * bool(row['cut'])}"
     parts = [f"way {_number(row['way_m'], 4)} m", f"speed {_number(row['speed_mps'], 4)} m/s"]
+    if run.config.section.captures:
+        parts = [
+            f"payload before the seat {_number(row['gap_m'] * 1e3, 1)} mm",
+            f"T_c {_number(row['effective_kinetic_energy_J'], 4)} J",
+        ]
     if not run.plate and len(row["sinkage_m"]):
         parts.append(f"deepest wheel {_number(np.max(row['sinkage_m']) * 1e3, 1)} mm")
     if run.plate:

@@ -42,7 +42,7 @@ def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
         RecordError: the record does not say how the rover moved.
     """
     whole = config_of(record)
-    rows = packed(record.tick[: len(record.tick)], list(_FIELDS), ANGLES)
+    rows = packed(record.tick[: len(record.tick)], list(_FIELDS), (ANGLES,))
     if not len(rows) or not np.isfinite(rows["pose"]).all():
         raise RecordError("the record does not say how the rover moved")
     tree = tree_on_rig(nominal_rig(whole).rover)

@@ -20,12 +20,17 @@ def layout_file(config: Config) -> dict[str, Any]:
     Args:
         config: of the rig: its wheels, force sensors and obstacle are plotted.
     """
-    wheels = config.layout.wheels
-    plots = {
-        "Plot!speed": _plot("speed of the wheels [rad/s]", [f"wheel_speed_radps.{wheel}" for wheel in wheels]),
-        "Plot!load": _plot("normal force of each wheel [N]", [f"normal_force_N.{wheel}" for wheel in wheels]),
-        "Plot!rover": _plot("speed [m/s], slip of the first wheel", ["speed_mps", f"slip.{wheels[0]}"]),
-    }
+    wheels, plots = config.layout.wheels, {}
+    if wheels:
+        plots = {
+            "Plot!speed": _plot("speed of the wheels [rad/s]", [f"wheel_speed_radps.{wheel}" for wheel in wheels]),
+            "Plot!load": _plot("normal force of each wheel [N]", [f"normal_force_N.{wheel}" for wheel in wheels]),
+            "Plot!rover": _plot("speed [m/s], slip of the first wheel", ["speed_mps", f"slip.{wheels[0]}"]),
+        }
+    if config.section.captures:
+        plots["Plot!capture"] = _plot(
+            "payload before the seat [m] and T_c [J]", ["gap_m", "effective_kinetic_energy_J"]
+        )
     if config.layout.channels:
         plots["Plot!force"] = _plot("force sensed [N]", ["force_sum_N"])
     if config.section.obstacle:

@@ -47,6 +47,10 @@ class WholeConfig(Protocol):
         """Simulated, simulated_wire or real."""
 
     @property
+    def clock(self) -> str:
+        """Lockstep or realtime."""
+
+    @property
     def layout(self) -> Layout:
         """Wheels, cylinders and channels."""
 
@@ -117,6 +121,11 @@ class ExperimentSection(Section):
     def asks_traction(self) -> bool:
         """The load mode max_traction may be asked for: by the section, or by an operator in the middle of a run."""
         return True
+
+    @property
+    def captures(self) -> bool:
+        """A payload comes, and is captured (`capture` has the settings): then the vehicle is an arm without wheels."""
+        return False
 
     @property
     def throttle_duty(self) -> float | None:

@@ -26,7 +26,7 @@ from models.rover.chassis import ChassisParameters
 from models.rover.imported import IMPORTED, imported
 from models.rover.locks import locked
 from models.rover.parameters import STEERING, Parameters, RoverQuantity
-from models.rover.registry import ROVERS
+from models.rover.registry import VEHICLES
 from models.rover.tree import Tree
 
 # A rover; the section has a key `type`, which hides Python's.
@@ -35,7 +35,7 @@ Kind = type[Parameters]
 
 def rover_names() -> tuple[str, ...]:
     """All that can stand under `rover.type`; does not import the installed packages."""
-    return (*ROVERS, IMPORTED, *installed_names(INSTALLED))
+    return (*VEHICLES, IMPORTED, *installed_names(INSTALLED))
 
 
 @functools.cache
@@ -49,8 +49,8 @@ def rover_named(name: str) -> type[Parameters] | None:
         >>> rover_named("juno").__name__, rover_named("unknown")
         ('JunoParameters', None)
     """
-    if name in ROVERS:
-        return ROVERS[name]
+    if name in VEHICLES:
+        return VEHICLES[name]
     for kind, package in load_installed(INSTALLED, name):
         if name in RoverConfig.model_fields:
             raise ExtensionError(f"{package} has the name of a key of the section rover: give it another")
@@ -84,7 +84,7 @@ def key_path(kind: type[Parameters], parameter: str) -> str:
     """Path of the key of a rover's parameter.
 
     Example:
-        >>> key_path(ROVERS["parametric"], "track"), key_path(ROVERS["parametric"], "bogie_stop")
+        >>> key_path(VEHICLES["parametric"], "track"), key_path(VEHICLES["parametric"], "bogie_stop")
         ('rover.parametric.track_m', 'rover.bogie_stop_deg')
     """
     key = kind.quantities()[parameter].key(parameter)
@@ -143,12 +143,12 @@ class DrawbarLoad(Section):
 
 
 class _Type(Section):
-    type: str = Field("rcp", description="type of the rover", json_schema_extra={"enum": [*ROVERS, IMPORTED]})
+    type: str = Field("rcp", description="type of the rover", json_schema_extra={"enum": [*VEHICLES, IMPORTED]})
 
     @field_validator("type")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name not in ROVERS and name not in rover_names():
+        if name not in VEHICLES and name not in rover_names():
             raise ValueError(" or ".join(rover_names()))
         return name
 
@@ -157,7 +157,7 @@ _Keys: Any = create_model(
     "_Keys",
     __base__=_Type,
     **_keys(ChassisParameters, ChassisParameters.quantities()),
-    **_sections(iter(ROVERS.values())),
+    **_sections(iter(VEHICLES.values())),
 )
 
 
@@ -187,7 +187,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         if isinstance(values, RoverConfig):
             return values if type(values) is not RoverConfig else check(values)
         if isinstance(values, dict) and cls is RoverConfig:
-            named = {*map(str, values), str(values.get("type", "rcp"))} - cls.model_fields.keys() - ROVERS.keys()
+            named = {*map(str, values), str(values.get("type", "rcp"))} - cls.model_fields.keys() - VEHICLES.keys()
             if named and (names := named.intersection(installed_names(INSTALLED))):
                 return _class_with(tuple(sorted(names))).model_validate(values)
         return check(values)

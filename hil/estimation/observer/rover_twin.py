@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hil.config.rig import Rig
+from hil.estimation.capture_twin import CaptureTwin
 from hil.estimation.observer.observed_twin import ObservedTwin
 from hil.estimation.twin import RoverTwin
 from models.plant import RigParameters
@@ -17,8 +18,10 @@ def make_twin(rig: Rig, nominal: RigParameters | None = None) -> RoverTwin:
     """
     if rig.layout.instruments:
         return ObservedTwin(rig, nominal)
-    return RoverTwin(
-        rig.nominal if nominal is None else nominal,
+    parameters = rig.nominal if nominal is None else nominal
+    kind = RoverTwin if parameters.capture is None else CaptureTwin
+    return kind(
+        parameters,
         joints=rig.layout.turning,
         controls_loads=rig.layout.controls_loads,
         pull_unknown=rig.config.pull_unknown,

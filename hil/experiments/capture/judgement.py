@@ -1,0 +1,185 @@
+"""What came of a capture: times, energies, momentum, turns of the joints, and bending of the booms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.estimation.capture_twin import CaptureTwin
+from hil.experiments.base import Finished, Summary
+from hil.experiments.capture.momentum import Configuration, Momentum, momentum_between
+from hil.experiments.summary import finite
+from hil.experiments.summary_table import quantity
+from hil.recording.stored_rows import in_blocks, packed
+from models.plant.grapple import CaptureTruth
+from models.rover.arm_names import PAYLOAD
+from models.rover.rover import Rover
+
+# Numbers of the states while it captures, and their names.
+PHASES = {2: "approach", 3: "latch", 11: "hold", 12: "control"}
+BENDS = ("upper_1_bend", "lower_1_bend")
+_APPROACH, _LATCH, _CONTROL, _SETTLE = 2, 3, 12, 4
+_FIELDS = ("t_ns", "state", "pose", "joint_angle_rad", "servo_angle_rad", "gap_m", "effective_kinetic_energy_J")
+# Between rows that are looked at; the end over which speeds are taken; pairs of rows for a momentum, and their spans.
+_EVERY_S, _END_S, _PAIRS, _SPAN_S = 0.01, 0.5, 8, 0.1
+
+
+def judged(run: Finished) -> Summary:
+    """The part of a summary that says how the capture went."""
+    config, names = run.config, run.config.layout.turning
+    every, rate_hz = max(round(_EVERY_S * config.loop.rate_hz), 1), config.loop.rate_hz
+    count, kept, seen, torque = dict.fromkeys(PHASES, 0), [], 0, 0.0
+    contact_ns, energy_J = None, None
+    for block in in_blocks(run.ticks):
+        rows = packed(block, list(_FIELDS))
+        inside = np.isin(rows["state"], [*PHASES, _SETTLE])
+        for phase in PHASES:
+            count[phase] += int((rows["state"] == phase).sum())
+        before, first = rows[rows["state"] == _APPROACH][-1:], rows[rows["state"] == _LATCH][:1]
+        if before.size:
+            energy_J = float(before["effective_kinetic_energy_J"][0])  # in the tick of the contact it is taken
+        if contact_ns is None and first.size:
+            contact_ns = int(first["t_ns"][0])
+        if inside.any():
+            torque = max(torque, float(np.abs(block["servo_torque_Nm"][inside][:, :-1]).max()))
+        rows = rows[inside]
+        if len(rows):
+            kept.append(rows[-seen % every :: every])
+            seen += len(rows)
+    ticks = np.concatenate(kept) if kept else np.zeros(0, packed(run.ticks[:0], list(_FIELDS)).dtype)
+    twin = run.cycle.twin
+    each = {"": twin.grapple.outcome if isinstance(twin, CaptureTwin) else None, "_true": run.ground_truth.capture}
+    found: Summary = {
+        "joints": list(config.layout.servos),
+        "phases_s": {name: count[phase] / rate_hz for phase, name in PHASES.items()},
+        "contact_s": None if contact_ns is None else 1e-9 * contact_ns,
+        "capture_energy_J": None if energy_J is None or contact_ns is None else finite(energy_J),
+        "servo_torque_max_Nm": finite(torque),
+        **_of_grapple(each[""], ""),
+        **_of_grapple(each["_true"], "_true"),
+        **_motion(ticks, names),
+        **_momentum(run.rig.nominal.make_rover(), ticks, names, config.capture.speed_mps),
+    }
+    found["missed"] = any(one is not None and one.missed for one in each.values())
+    found["held"] = all(one is None or one.held_ns is not None for one in each.values()) and count[11] > 0
+    return found
+
+
+def _of_grapple(found: CaptureTruth | None, of: str) -> Summary:
+    """What the grapple of the twin, or of the simulated rig, did."""
+    times: Summary = {"seat_contact": None, "latched": None, "held": None}
+    speed = lost = parts = offset = None
+    if found is not None:
+        ends = (found.contact_ns, found.latched_ns, found.held_ns)
+        times = {key: None if t_ns is None else 1e-9 * t_ns for key, t_ns in zip(times, ends, strict=True)}
+        speed = None if found.contact_ns is None else finite(found.contact_speed)
+        parts = [finite(found.contact_loss), finite(found.hold_loss)]
+        lost = finite(found.contact_loss + found.hold_loss)
+        offset = None if found.held_ns is None else [finite(1e3 * found.ahead), finite(1e3 * found.across)]
+    return {
+        **{f"{key}{of}_s": value for key, value in times.items()},
+        f"closing_speed{of}_mps": speed,
+        f"energy_lost{of}_J": lost,
+        f"energy_lost_parts{of}_J": parts,
+        f"seat_offset{of}_mm": offset,
+    }
+
+
+def _motion(ticks: NDArray[Any], names: tuple[str, ...]) -> Summary:
+    """Turns of joints, as measured, and of the craft; deflections of the booms' ends by the twin; speeds at the end."""
+    keys = ("turn_by_joint_deg", "turn_max_deg", "rate_end_degps", "bend_max_mm", "craft_turn_deg", "craft_way_m")
+    if len(ticks) < 2:
+        return dict.fromkeys(keys)
+    angles = np.degrees(ticks["servo_angle_rad"][:, :-1])  # the last is the grapple
+    turns = np.abs(angles - angles[0]).max(axis=0)
+    t_s = 1e-9 * ticks["t_ns"]
+    last = int(np.searchsorted(t_s, t_s[-1] - _END_S))
+    rates = np.abs(angles[-1] - angles[last]) / max(t_s[-1] - t_s[last], 1e-9)
+    bends = ticks["joint_angle_rad"][:, [names.index(name) for name in BENDS]]
+    pose = ticks["pose"].astype(np.float64)
+    yaw = 2.0 * np.arctan2(pose[:, 5], pose[:, 6])
+    values = (
+        [finite(float(one)) for one in turns], float(turns.max()), float(rates.max()),
+        1e3 * float(np.abs(bends).max()), float(np.degrees(np.abs(np.unwrap(yaw) - yaw[0]).max())),
+        float(np.linalg.norm(pose[:, :3] - pose[0, :3], axis=1).max()),
+    )  # fmt: skip
+    return dict(zip(keys, values, strict=True))
+
+
+def _momentum(rover: Rover, ticks: NDArray[Any], names: tuple[str, ...], speed_mps: float) -> Summary:
+    """Momentum before the contact and after the rigid hold, and its change over that of the payload when it came."""
+    keys = (
+        "momentum_before_Ns", "momentum_after_Ns", "angular_momentum_before_Nms", "angular_momentum_after_Nms",
+    )  # fmt: skip
+    found: Summary = {**dict.fromkeys(keys), "momentum_change": None, "angular_momentum_change": None}
+    before, after = (_mean(rover, ticks[ticks["state"] == one], names) for one in (_APPROACH, _CONTROL))
+    if before is None or after is None:
+        return found
+    vectors = (before.linear, after.linear, before.angular, after.angular)
+    found |= {key: [finite(float(one)) for one in vector] for key, vector in zip(keys, vectors, strict=True)}
+    payload = rover.tree.body[PAYLOAD].mass * speed_mps
+    found["momentum_change"] = finite(float(np.linalg.norm(after.linear - before.linear)) / payload)
+    found["angular_momentum_change"] = finite(
+        float(np.linalg.norm(after.angular - before.angular) / np.linalg.norm(before.angular))
+    )
+    return found
+
+
+def _mean(rover: Rover, ticks: NDArray[Any], names: tuple[str, ...]) -> Momentum | None:
+    """Mean over pairs of rows that are spread over these ticks; None: there are too few."""
+    step = round(_SPAN_S / _EVERY_S)
+    if len(ticks) <= step + 1:
+        return None
+    pairs = []
+    for first in np.linspace(0, len(ticks) - step - 1, _PAIRS).astype(int).tolist():
+        ends = [_configuration(row) for row in (ticks[first], ticks[first + step])]
+        pairs.append(momentum_between(rover, names, *ends))
+    return Momentum(*(np.mean([getattr(one, key) for one in pairs], axis=0) for key in Momentum._fields))
+
+
+def _configuration(row: np.void) -> Configuration:
+    return Configuration(
+        1e-9 * float(row["t_ns"]), row["pose"].astype(np.float64), row["joint_angle_rad"].astype(np.float64)
+    )
+
+
+def capture_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Rows of the table."""
+    phases = summary.get("phases_s") or {}
+
+    def both(key: str, unit: str, digits: int) -> str:
+        stem, _, last = key.rpartition("_")
+        return quantity([summary.get(one) for one in (key, f"{stem}_true_{last}")], unit, digits)
+
+    return [
+        ("phases", ", ".join(f"{name} {quantity(phases.get(name), 's', 2)}" for name in PHASES.values())),
+        ("contact, latch, rigid hold, twin", _times(summary, "")),
+        ("contact, latch, rigid hold, simulated rig", _times(summary, "_true")),
+        ("energy that a capture takes at the contact, twin", quantity(summary.get("capture_energy_J"), "J", 3)),
+        ("energy lost, twin, simulated rig", both("energy_lost_J", "J", 3)),
+        ("payload from the seat at the hold, simulated rig", quantity(summary.get("seat_offset_true_mm"), "mm", 1)),
+        ("largest turn of each joint, measured", quantity(_joints(summary), "deg", 1)),
+        ("largest speed of a joint at the end, measured", quantity(summary.get("rate_end_degps"), "deg/s", 3)),
+        ("largest torque of a servo's motion, twin", quantity(summary.get("servo_torque_max_Nm"), "N m", 0)),
+        ("largest deflection of a boom, twin", quantity(summary.get("bend_max_mm"), "mm", 1)),
+        (
+            "spacecraft: largest turn, way, twin",
+            f"{quantity(summary.get('craft_turn_deg'), 'deg', 4)}, {quantity(summary.get('craft_way_m'), 'm', 3)}",
+        ),
+        (
+            "change of momentum: linear, angular, twin",
+            quantity([summary.get(f"{of}momentum_change") for of in ("", "angular_")], "", 5),
+        ),
+        ("joints, in this order", ", ".join(name.replace("_", " ") for name in (summary.get("joints") or [])[:-1])),
+    ]
+
+
+def _joints(summary: Mapping[str, Any]) -> list[float | None]:
+    return list(summary.get("turn_by_joint_deg") or [])
+
+
+def _times(summary: Mapping[str, Any], of: str) -> str:
+    return quantity([summary.get(f"{key}{of}_s") for key in ("seat_contact", "latched", "held")], "s", 3)
