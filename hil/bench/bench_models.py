@@ -21,8 +21,10 @@ from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, many
 
 CONFIG, UNEVEN, XU, MIXED = "sim_impact", "sim_scan", "sim_xu", "sim_mixed_wheels"
+HARD = "sim_step_nonsmooth"
 DT_S = 1e-4
 SUBSTEPS = 10
+LEVEL = {"ground.profile.start_m": 50.0}  # the step is out of reach
 STEP_S = SUBSTEPS * DT_S  # of the peers
 SETTLED_STEPS = 20_000
 WHEELS = 500
@@ -46,6 +48,7 @@ COMPARED = {
     "substep_scan": "substep_juno",
     "substep_juno_exact": "substep_juno",
     "substep_xu": "substep_scan",
+    "substep_nonsmooth": "substep_firm",
 }
 
 
@@ -145,7 +148,10 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
 
 
 def _uneven() -> dict[str, Contender]:
-    """Juno on level soil, with coupled rockers and with its rods, and on a scan; Xu's rover; one on mixed wheels."""
+    """Juno on level soil, with coupled rockers and with its rods, and on a scan; Xu's rover; one on mixed wheels.
+
+    And one on hard level ground: by nonsmooth contact, and by a contact law with friction that holds.
+    """
     level = {"ground.kind": "soil", "ground.scan": None}
     return {
         "substep_juno": _open_ground(UNEVEN, level),
@@ -153,6 +159,8 @@ def _uneven() -> dict[str, Contender]:
         "substep_scan": _open_ground(UNEVEN, {}),
         "substep_xu": _open_ground(XU, {}),
         "substep_mixed_wheels": _open_ground(MIXED, {}),
+        "substep_nonsmooth": _open_ground(HARD, LEVEL),
+        "substep_firm": _open_ground(HARD, LEVEL | {"ground.kind": "firm"}),
     }
 
 
