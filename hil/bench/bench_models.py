@@ -22,8 +22,10 @@ from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, many
 
 CONFIG, UNEVEN, XU, MIXED, SHAPED = "sim_impact", "sim_scan", "sim_xu", "sim_mixed_wheels", "sim_drop"
+HARD = "sim_step_nonsmooth"
 DT_S = 1e-4
 SUBSTEPS = 10
+LEVEL = {"ground.profile.start_m": 50.0}  # the step is out of reach
 STEP_S = SUBSTEPS * DT_S  # of the peers
 SETTLED_STEPS = 20_000
 WHEELS = 500
@@ -49,6 +51,7 @@ COMPARED = {
     "substep_xu": "substep_scan",
     "substep_profile": "substep_firm",
     "substep_arm": "substep_arm_rigid",
+    "substep_nonsmooth": "substep_rocker_bogie",
 }
 
 
@@ -150,7 +153,8 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
 def _uneven() -> dict[str, Contender]:
     """Juno on level soil, with coupled rockers and with its rods, and on a scan; Xu's rover; one on mixed wheels.
 
-    The RCP on firm ground, level and with a profile: each of its wheels looks at every face.
+    The RCP on firm ground, level and with a profile: each of its wheels looks at every face. A rocker-bogie before a
+    step: by nonsmooth contact, and by a contact law with friction that holds.
     """
     level = {"ground.kind": "soil", "ground.scan": None}
     return {
@@ -161,6 +165,8 @@ def _uneven() -> dict[str, Contender]:
         "substep_mixed_wheels": _open_ground(MIXED, {}),
         "substep_firm": _open_ground(SHAPED, {"ground.profile": None, "experiment": "drive"}),
         "substep_profile": _open_ground(SHAPED, {"ground.profile.start_m": 50.0}),
+        "substep_nonsmooth": _open_ground(HARD, LEVEL),
+        "substep_rocker_bogie": _open_ground(HARD, LEVEL | {"ground.kind": "firm"}),
     }
 
 

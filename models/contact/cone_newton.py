@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from models.contact.cones import AXES, Cones, fill_motion, local_velocity
-from models.kernels.compiled import kernel
+from models.kernels.compiled import kernel, separate_kernel
 
 STEPS = 80
 HALVINGS = 16
@@ -19,7 +19,7 @@ REGULAR = 1e-13  # of the mean weight
 DAMPED = 1e-14  # of the largest element: makes the normal matrix regular where impulses are not unique
 
 
-@kernel
+@separate_kernel
 def newton(cones: Cones, count: int, start: float, held: bool, tolerance: float) -> float:
     """Steps from the impulses that there are, with eps from `start` [N s] to zero.
 
@@ -37,7 +37,7 @@ def newton(cones: Cones, count: int, start: float, held: bool, tolerance: float)
     for _ in range(STEPS):
         if _map(cones, count, 0.0, held) <= tolerance * tolerance:
             break
-        _solve_step(cones, count)
+        solve_step(cones, count)
         share = _search(cones, count, eps, held, error)
         if share < 1e-2:
             _map(cones, count, eps, held)
@@ -100,8 +100,8 @@ def _search(cones: Cones, count: int, eps: float, held: bool, error: float) -> f
     return 0.0
 
 
-@kernel
-def _solve_step(cones: Cones, count: int) -> None:
+@separate_kernel
+def solve_step(cones: Cones, count: int) -> None:
     """Newton's step by elimination, of a slope that a small diagonal makes regular where impulses are not unique."""
     n, A, d = AXES * count, cones.normal, cones.step
     small = REGULAR * _mean_weight(cones, count)
@@ -227,6 +227,9 @@ def _linearise(cones: Cones, count: int, eps: float, held: bool) -> float:
                 wp += half[i, a] * m
                 ws += half[i + 1, a] * m
                 wt += half[i + 2, a] * m
+            wp += cones.give[0] * (j == i)
+            ws += cones.give[0] * (j == i + 1)
+            wt += cones.give[0] * (j == i + 2)
             wp += by_y * ws + by_z * wt
             A[i, j] = pp * wp + ps * ws + pt * wt
             A[i + 1, j] = ps * wp + ss * ws + st * wt

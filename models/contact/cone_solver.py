@@ -1,58 +1,92 @@
-"""Impulses of all contacts of a step (models.contact.cones), by sweeps first and by Newton's method where they fail."""
+"""Impulses of all contacts of a step (models.contact.cones): a few of Newton's steps from those of the step before.
+
+Without such a start sweeps come first. What is left goes to slower methods, which solve nearly everything.
+"""
 
 from __future__ import annotations
 
 import math
 
+from models.contact.cone_active import DIRECT, active_newton, fill_whole, relax
 from models.contact.cone_newton import begin_open, first_smoothing, newton
 from models.contact.cone_sweeps import accelerate, sweep
 from models.contact.cones import AXES, Cones, fill_motion, local_velocity, prepare, project, residual_of
-from models.kernels.compiled import kernel
+from models.kernels.compiled import kernel, separate_kernel
 
 SWEEPS = 60  # half of all problems take 12 to 22, and from the impulses of a step before a few
 ROUNDS = 400  # of the fixed point
 PART = 0.25  # of the way that a round goes: all of it may run in circles
 
 
-@kernel
+@separate_kernel
 def solve_cones(cones: Cones, count: int, tolerance: float) -> tuple[float, int]:
     """Find the impulses of the first `count` contacts, from those that cones.impulse holds.
 
     Args:
-        cones: half, target and friction filled.
+        cones: half, target, friction and give filled.
         count: contacts that there are.
         tolerance: of the residual [m/s].
 
     Returns:
-        The residual [m/s] (models.contact.cones.residual_of), and which method found it: 0 sweeps, 1 Newton's after
-        them, 2 the smoothed one, 3 the fixed point of convex problems; 4: none, the residual is larger.
+        The residual [m/s] (models.contact.cones.residual_of), and which method found it: 0 Newton's from the impulses
+        of the step before, 1 over contacts that give, 2 sweeps, 3 Newton's after them, 4 the smoothed one, 5 the fixed
+        point of convex problems; 6: none, the residual is larger.
     """
     prepare(cones, count)
-    kept, residual = 0, math.inf
+    residual = residual_of(cones, count)
+    if not residual < math.inf:  # nothing that follows would end
+        return math.inf, 6
+    if residual <= tolerance:
+        return residual, 0
+    if _is_warm(cones, count):
+        fill_whole(cones, count)
+        for method in range(2 if cones.give[0] > 0.0 else 1):
+            if _near(cones, count, method, tolerance):
+                residual = _swept(cones, count, tolerance)
+                if residual <= tolerance:
+                    return residual, method
+        begin_open(cones, count, 0.0)
+    kept = 0
     for _ in range(SWEEPS):
         sweep(cones, count)
         residual = residual_of(cones, count)
         if residual <= tolerance:
-            return residual, 0
-        if not residual < math.inf:  # nothing that follows would end
-            return math.inf, 4
+            return residual, 2
+        if not residual < math.inf:
+            return math.inf, 6
         kept = accelerate(cones, count, kept)
-    newton(cones, count, 0.0, False, 0.1 * tolerance)
-    residual = _swept(cones, count, tolerance)
-    if residual <= tolerance:
-        return residual, 1
-    eps = first_smoothing(cones, count)
-    for scale in (1.0, 10.0, 0.1, 100.0, 0.01):
-        begin_open(cones, count, eps * scale)
-        newton(cones, count, eps * scale, False, 0.1 * tolerance)
+    eps, smooth = first_smoothing(cones, count), 0.0
+    for turn in range(6):
+        if turn > 0:
+            scale = 1.0 if turn == 1 else 10.0 if turn == 2 else 0.1 if turn == 3 else 100.0 if turn == 4 else 0.01
+            smooth = eps * scale
+            begin_open(cones, count, smooth)
+        newton(cones, count, smooth, False, 0.1 * tolerance)
         residual = _swept(cones, count, tolerance)
         if residual <= tolerance:
-            return residual, 2
+            return residual, 4 if turn > 0 else 3
     _fixed_point(cones, count, tolerance)
     residual = _swept(cones, count, tolerance)
     if residual <= tolerance:
-        return residual, 3
-    return residual, 4
+        return residual, 5
+    return residual, 6
+
+
+@kernel
+def _is_warm(cones: Cones, count: int) -> bool:
+    """Whether there are impulses to begin with."""
+    for i in range(AXES * count):
+        if cones.impulse[i] != 0.0:
+            return True
+    return False
+
+
+@kernel
+def _near(cones: Cones, count: int, method: int, tolerance: float) -> bool:
+    """Newton's steps from the impulses of the step before, or over contacts that give."""
+    if method == 0:
+        return active_newton(cones, count, 0.0, DIRECT, 0.1 * tolerance)
+    return relax(cones, count, tolerance)
 
 
 @kernel
@@ -71,7 +105,7 @@ def _swept(cones: Cones, count: int, tolerance: float) -> float:
     return residual
 
 
-@kernel
+@separate_kernel
 def _fixed_point(cones: Cones, count: int, tolerance: float) -> None:
     """Hold mu |u_T|, solve the convex problem that is left, go a part of the way to its mu |u_T|, and repeat.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 
 from models.contact.cones import AXES, DEPTH, Cones, fill_motion, local_velocity, project
-from models.kernels.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, kernel, separate_kernel
 
 
-@kernel
+@separate_kernel
 def sweep(cones: Cones, count: int) -> None:
     """Solve each contact for itself, with the impulses that the others have at that moment."""
     for i in range(AXES * count):

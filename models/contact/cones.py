@@ -43,6 +43,8 @@ class Cones(NamedTuple):
         slope: (3 contacts, 3 contacts) of the map.
         normal: (3 contacts, 3 contacts) slope^T slope, then its factor.
         step: (3 contacts,) Newton's.
+        give: (1,) [1/kg] added to the diagonal of W; 0: contacts are hard, and their impulses may not be unique.
+        whole: (3 contacts, 3 contacts) W [1/kg].
     """
 
     half: FloatArray
@@ -61,6 +63,8 @@ class Cones(NamedTuple):
     slope: FloatArray
     normal: FloatArray
     step: FloatArray
+    give: FloatArray
+    whole: FloatArray
 
 
 def make_cones(contacts: int, speeds: int) -> Cones:
@@ -70,6 +74,7 @@ def make_cones(contacts: int, speeds: int) -> Cones:
         np.zeros((n, speeds)), np.zeros(n), np.zeros(contacts), np.zeros(n), np.zeros((contacts, 6)),
         np.zeros(contacts), np.zeros(speeds), np.zeros(n), np.zeros((DEPTH + 1, n)), np.zeros((DEPTH + 1, n)),
         np.zeros((DEPTH, DEPTH + 1)), np.zeros(contacts), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n),
+        np.zeros(1), np.zeros((n, n)),
     )  # fmt: skip
 
 
@@ -77,10 +82,11 @@ def make_cones(contacts: int, speeds: int) -> Cones:
 def prepare(cones: Cones, count: int) -> None:
     """Diagonal blocks, and the motion of the impulses that there are."""
     half, own = cones.half, cones.own
-    speeds = half.shape[1]
+    speeds, give = half.shape[1], cones.give[0]
     for c in range(count):
         i = AXES * c
-        nn = ns = nt = ss = st = tt = 0.0
+        nn = ss = tt = give
+        ns = nt = st = 0.0
         for a in range(speeds):
             x, y, z = half[i, a], half[i + 1, a], half[i + 2, a]
             nn += x * x
@@ -108,8 +114,9 @@ def fill_motion(cones: Cones, count: int) -> None:
 @kernel
 def local_velocity(cones: Cones, c: int) -> tuple[float, float, float]:
     """Local velocity of a contact."""
-    i = AXES * c
-    x, y, z = cones.target[i], cones.target[i + 1], cones.target[i + 2]
+    i, r, give = AXES * c, cones.impulse, cones.give[0]
+    q = cones.target
+    x, y, z = q[i] + give * r[i], q[i + 1] + give * r[i + 1], q[i + 2] + give * r[i + 2]
     for a in range(cones.motion.size):
         m = cones.motion[a]
         x += cones.half[i, a] * m

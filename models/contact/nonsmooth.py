@@ -37,6 +37,10 @@ TOLERANCE = 1e-10  # of the residual [m/s]
 # could not part at e times that speed without sliding.
 IMPACT_MPS = 1e-6
 SLOWEST_MPS = 1e-3  # below it slip means nothing
+# By this part of the mean of W's diagonal contacts give way to a change of their impulse from step to step. Wheels that
+# stick in directions that differ by 1e-9 rad would else push against one another with any force, up to sliding at
+# 1e-10 m/s, and which of them slide could not be found. A rover that stands has no such change, and stands still.
+GIVE = 1e-6
 
 
 class HardContacts(NamedTuple):
@@ -162,7 +166,7 @@ def _find(chain: Chain, q: FloatArray, dt: float, hard: HardContacts, work: Work
 @kernel
 def _aim(chain: Chain, v: FloatArray, hard: HardContacts, count: int, work: Work) -> None:
     """Fill the problem: rows half solved, velocities without impulses, friction, and impulses to begin with."""
-    cones, profile = hard.cones, hard.profile
+    cones, profile, total = hard.cones, hard.profile, 0.0
     for c in range(count):
         face, law = int(hard.place[c, FACE]), hard.rebound
         cones.friction[c] = profile.friction[face]
@@ -180,6 +184,11 @@ def _aim(chain: Chain, v: FloatArray, hard: HardContacts, count: int, work: Work
                 if law.law == NEWTON:
                     cones.target[i] -= law.restitution[c] * law.closing[c]
             cones.impulse[i] = hard.kept[hard.wheel[c], face, k]
+            for a in range(v.size):
+                total += cones.half[i, a] * cones.half[i, a]
+    cones.give[0] = GIVE * total / (AXES * count)
+    for i in range(AXES * count):
+        cones.target[i] -= cones.give[0] * cones.impulse[i]
 
 
 @kernel

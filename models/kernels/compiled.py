@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.event import Listener, register
 
-from models.kernels.dispatcher import Kernel
+from models.kernels.dispatcher import Kernel, SeparateKernel
 
 # Array type of kernels.
 FloatArray = npt.NDArray[np.float64]
@@ -122,6 +122,11 @@ def address_of(function: Callable[..., Any], *arguments: Any) -> int:
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 
+# no C wrapper: nothing here takes kernels as arguments
+_OPTIONS: dict[str, Any] = {"nopython": True, "nogil": True, "_nrt": False, "boundscheck": None}
+_OPTIONS |= {"error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
+
+
 def kernel(function: F) -> F:
     """Compiles a function on scalars and arrays at its first call, cached on disk and without the GIL.
 
@@ -133,7 +138,9 @@ def kernel(function: F) -> F:
     counting references, which took two thirds of a step; with `forceinline` the calls between kernels vanish
     (docs/decisions/0003-kernels-without-a-run-time.md).
     """
-    options: dict[str, Any] = {"nopython": True, "nogil": True, "forceinline": True, "_nrt": False, "boundscheck": None}
-    # no C wrapper: nothing here takes kernels as arguments
-    options |= {"error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
-    return cast(F, Kernel(function, targetoptions=options))
+    return cast(F, Kernel(function, targetoptions=_OPTIONS | {"forceinline": True}))
+
+
+def separate_kernel(function: F) -> F:
+    """A `kernel` that is called and not inlined: long code in several places takes minutes to compile."""
+    return cast(F, SeparateKernel(function, targetoptions=dict(_OPTIONS)))

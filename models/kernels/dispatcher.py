@@ -185,3 +185,22 @@ class Kernel(CPUDispatcher):
     def get_overload(self, sig: Any) -> Any:
         """What another kernel calls."""
         return self.inlined.get_overload(sig)
+
+
+class SeparateKernel(CPUDispatcher):
+    """A kernel with one compiled form, which other kernels call: for long code that is called in several places."""
+
+    def __init__(
+        self,
+        py_func: Callable[..., Any],
+        locals: dict[str, Any] | None = None,
+        targetoptions: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(py_func, locals, targetoptions, _Compiler)
+        self._cache = _Cache(py_func)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """The types of a call by another kernel; see `Kernel.get_call_template`."""
+        args = tuple(unliteral(kind) for kind in args)
+        kws = {name: unliteral(kind) for name, kind in dict(kws).items()}
+        return super().get_call_template(args, kws)

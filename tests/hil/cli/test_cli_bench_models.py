@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 OURS = {"substep", "tick_10", "substep_juno", "substep_juno_exact", "substep_scan", "call_overhead"}
 OURS |= {"wheel_exact", "wheel_flexible", "wheel_crowned", "wheel_xu", "wheel_split_quadrature", "substep_xu"}
 OURS |= {"substep_mixed_wheels", "substep_firm", "substep_profile", "soil_update", "substep_arm", "substep_arm_rigid"}
+OURS |= {"substep_nonsmooth", "substep_rocker_bogie"}
 PEERS = {"mujoco_step_plane", "mujoco_step_free", "pinocchio_aba"}
 
 
@@ -46,6 +47,7 @@ def test_the_json_has_the_contracts_shape_and_names(tmp_path, capsys):
     assert rows["substep_xu"]["ratio_to"] == "substep_scan"
     assert rows["substep_profile"]["ratio_to"] == "substep_firm"
     assert rows["substep_arm"]["ratio_to"] == "substep_arm_rigid"
+    assert rows["substep_nonsmooth"]["ratio_to"] == "substep_rocker_bogie"
     assert rows["call_overhead"]["ratio"] is None
     assert "mujoco_step_plane" in capsys.readouterr().out
 

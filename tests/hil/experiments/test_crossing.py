@@ -128,3 +128,39 @@ def test_what_does_not_go_with_a_profile_is_refused_by_its_key(settings, key):
     with pytest.raises(ConfigError) as caught:
         load_config("sim_step", settings)
     assert any(one[0].startswith(key) for one in caught.value.problems)
+
+
+@pytest.fixture(scope="module")
+def climbed_hard(tmp_path_factory):
+    """A run up a low step on nonsmooth ground, until the front wheels are on it."""
+    folder = tmp_path_factory.mktemp("climbed_hard")
+    low = ("ground.profile.height_m=0.02", "crossing.timeout_s=2", "crossing.past_m=0")
+    return folder, run_experiment(load_config("sim_step_nonsmooth", [*QUIET, *low]), folder, lambda _: None).summary
+
+
+@pytest.mark.slow
+def test_a_climb_on_nonsmooth_ground_is_recorded_verified_and_replayed(climbed_hard):
+    folder, summary = climbed_hard
+    assert [check for check in verify(folder) if not check.ok] == []
+    assert replay(folder).differences == []
+    assert (folder / "crossing.png").stat().st_size > 10_000
+    assert any("2 of 6 wheels" in reason for reason in summary["reasons"])
+    assert summary["rise_m"] > 0.001
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "found", "allowed"),
+    [
+        (("ground.restitution=1.2",), "ground.restitution", "1.2", "1"),
+        (("ground.restitution=-0.1",), "ground.restitution", "-0.1", "0"),
+        (("ground.impact_law=kane",), "ground.impact_law", "kane", "stronge"),
+        (("ground.pitch_deg=5",), "ground.pitch_deg", "5", "0 with ground.profile"),
+        (("ground.profile=null", "experiment=drive", "ground.pitch_deg=5"), "ground.pitch_deg", "5", "nonsmooth"),
+        (("wheel.crown_radius_m=0.3",), "wheel", "crown", "straight rims"),
+        (("ground.friction=0",), "ground.friction", "0", "above 0"),
+    ],
+)
+def test_what_does_not_go_with_nonsmooth_ground_is_refused_with_key_value_and_range(settings, key, found, allowed):
+    with pytest.raises(ConfigError) as caught:
+        load_config("sim_step_nonsmooth", settings)
+    assert any(one[0] == key and found in str(one) and allowed in str(one) for one in caught.value.problems)

@@ -56,7 +56,7 @@ def test_every_random_problem_is_solved_and_obeys_the_laws(contacts):
         cones, residual = solved(half, target, mu)
         assert residual <= TOLERANCE
         assert (
-            broken(half, target, mu, cones.impulse[: 3 * contacts]) < 1e-7
+            broken(half, target, mu, cones.impulse[: 3 * contacts]) < 3e-7
         )  # a residual is divided by the weight for an impulse
 
 
