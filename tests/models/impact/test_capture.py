@@ -96,7 +96,7 @@ def test_its_mass_matrix_with_the_payload_is_that_of_a_tree_that_has_it():
 @pytest.mark.parametrize("restitution", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("rows", [3, 6])
 @given(NUMBERS)
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=4)
 def test_momentum_is_kept_and_the_energy_lost_is_what_is_missing(rows, restitution, numbers):
     v, other = numbers[:-6], numbers[-6:]
     found = capture(AT.M, AT.point.jacobian, v, AT.payload, other, restitution=restitution, directions=rows)
