@@ -15,6 +15,7 @@ The place moves with theta v' + (1 - theta) v_before. Ground and obstacle are ro
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -106,8 +107,13 @@ def hold_contacts(
     Readings: the vertical force and the pull are impulses over dt, which an impact makes large; the slip is that of the
     contact with the largest normal impulse.
     """
+    moving = 0.0
     for a in range(v.size):
         hard.before[a] = v[a] - dt * work.rhs[a]
+        moving += abs(v[a])
+    if not moving < math.inf:  # no place of such a rover touches anything
+        hard.residual[0] = math.inf
+        hard.residual[1] += 1.0
     count = _find(chain, q, dt, hard, work)
     for wheel in range(contact.vertical.size):
         contact.vertical[wheel] = contact.pull[wheel] = contact.sinkage[wheel] = contact.slip[wheel] = 0.0

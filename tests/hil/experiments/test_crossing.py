@@ -134,7 +134,7 @@ def test_what_does_not_go_with_a_profile_is_refused_by_its_key(settings, key):
 def climbed_hard(tmp_path_factory):
     """A run up a low step on nonsmooth ground, until the front wheels are on it."""
     folder = tmp_path_factory.mktemp("climbed_hard")
-    low = ("ground.profile.height_m=0.02", "crossing.timeout_s=2", "crossing.past_m=0")
+    low = ("ground.profile.height_m=0.02", "crossing.timeout_s=2", "crossing.past_m=0", "crossing.speed_mps=0.12")
     return folder, run_experiment(load_config("sim_step_nonsmooth", [*QUIET, *low]), folder, lambda _: None).summary
 
 

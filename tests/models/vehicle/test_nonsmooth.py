@@ -69,6 +69,13 @@ def test_on_the_slope_it_rolls_back_is_balanced_and_spins_as_the_closed_forms_sa
     assert gained / 0.2 == pytest.approx(GRAVITY * (0.35 * math.cos(SLOPE) - math.sin(SLOPE)), rel=1e-6)
 
 
+def test_steps_of_a_motion_that_is_not_finite_count_as_unsolved():
+    case = Case(LEVEL, 0.35)
+    case.state.v[WHEELS[0]] = math.nan
+    run_bound(case.scene, 3, 1e-3)
+    assert case.hard.residual.tolist() == [math.inf, 3.0]
+
+
 def test_no_wheel_slides_while_they_push_against_one_another_below_mu():
     names, torque = [*ROVER.wheel_names], np.zeros(6)
     for end, sign in (("front", 1.0), ("rear", -1.0)):
