@@ -64,6 +64,8 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
     nominal, layout = rig.nominal, rig.layout
     if nominal.ground.kind == "none" or not layout.motion or len(layout.wheels) < _FEWEST or not len(ticks):
         return None
+    if "pose" not in (ticks[0].dtype.names or ()):  # of an earlier version
+        return None
     rover = nominal.make_rover()
     if rover.tree.guided:
         return None

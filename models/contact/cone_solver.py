@@ -15,6 +15,8 @@ from models.kernels.compiled import kernel, separate_kernel
 
 SWEEPS = 60  # half of all problems take 12 to 22, and from the impulses of a step before a few
 ROUNDS = 400  # of the fixed point
+# A step of a simulation that is solved to this [m/s] does not go to the fixed point, which may take seconds.
+ENOUGH_MPS = 1e-8
 PART = 0.25  # of the way that a round goes: all of it may run in circles
 
 
@@ -30,21 +32,22 @@ def solve_cones(cones: Cones, count: int, tolerance: float) -> tuple[float, int]
     Returns:
         The residual [m/s] (models.contact.cones.residual_of), and which method found it: 0 Newton's from the impulses
         of the step before, 1 over contacts that give, 2 sweeps, 3 Newton's after them, 4 the smoothed one, 5 the fixed
-        point of convex problems; 6: none, the residual is larger.
+        point of convex problems; 6: none, the residual is larger. A problem that began with impulses is then left with
+        the best that was found, if that is below ENOUGH_MPS.
     """
     prepare(cones, count)
     residual = residual_of(cones, count)
-    if not residual < math.inf:  # nothing that follows would end
-        return math.inf, 6
-    if residual <= tolerance:
-        return residual, 0
-    if _is_warm(cones, count):
+    if residual <= tolerance or not residual < math.inf:  # of no finite numbers, nothing that follows would end
+        return residual, 0 if residual <= tolerance else 6
+    warm, best = _is_warm(cones, count), math.inf
+    if warm:
         fill_whole(cones, count)
         for method in range(2 if cones.give[0] > 0.0 else 1):
             if _near(cones, count, method, tolerance):
                 residual = _swept(cones, count, tolerance)
                 if residual <= tolerance:
                     return residual, method
+                best = _note_best(cones, count, residual, best)
         begin_open(cones, count, 0.0)
     kept = 0
     for _ in range(SWEEPS):
@@ -55,6 +58,7 @@ def solve_cones(cones: Cones, count: int, tolerance: float) -> tuple[float, int]
         if not residual < math.inf:
             return math.inf, 6
         kept = accelerate(cones, count, kept)
+    best = _note_best(cones, count, residual_of(cones, count), best)
     eps, smooth = first_smoothing(cones, count), 0.0
     for turn in range(6):
         if turn > 0:
@@ -65,11 +69,27 @@ def solve_cones(cones: Cones, count: int, tolerance: float) -> tuple[float, int]
         residual = _swept(cones, count, tolerance)
         if residual <= tolerance:
             return residual, 4 if turn > 0 else 3
+        best = _note_best(cones, count, residual, best)
+    if warm and best <= ENOUGH_MPS:
+        for i in range(AXES * count):
+            cones.impulse[i] = cones.best[i]
+        fill_motion(cones, count)
+        return best, 6
     _fixed_point(cones, count, tolerance)
     residual = _swept(cones, count, tolerance)
     if residual <= tolerance:
         return residual, 5
     return residual, 6
+
+
+@kernel
+def _note_best(cones: Cones, count: int, residual: float, best: float) -> float:
+    """Keep the impulses if their residual is the least so far; gives that back."""
+    if not residual < best:
+        return best
+    for i in range(AXES * count):
+        cones.best[i] = cones.impulse[i]
+    return residual
 
 
 @kernel

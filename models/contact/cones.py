@@ -45,6 +45,7 @@ class Cones(NamedTuple):
         step: (3 contacts,) Newton's.
         give: (1,) [1/kg] added to the diagonal of W; 0: contacts are hard, and their impulses may not be unique.
         whole: (3 contacts, 3 contacts) W [1/kg].
+        best: (3 contacts,) the impulses with the least residual so far.
     """
 
     half: FloatArray
@@ -65,6 +66,7 @@ class Cones(NamedTuple):
     step: FloatArray
     give: FloatArray
     whole: FloatArray
+    best: FloatArray
 
 
 def make_cones(contacts: int, speeds: int) -> Cones:
@@ -74,7 +76,7 @@ def make_cones(contacts: int, speeds: int) -> Cones:
         np.zeros((n, speeds)), np.zeros(n), np.zeros(contacts), np.zeros(n), np.zeros((contacts, 6)),
         np.zeros(contacts), np.zeros(speeds), np.zeros(n), np.zeros((DEPTH + 1, n)), np.zeros((DEPTH + 1, n)),
         np.zeros((DEPTH, DEPTH + 1)), np.zeros(contacts), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n),
-        np.zeros(1), np.zeros((n, n)),
+        np.zeros(1), np.zeros((n, n)), np.zeros(n),
     )  # fmt: skip
 
 

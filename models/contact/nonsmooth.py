@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.contact.cone_solver import solve_cones
 from models.contact.cones import AXES, Cones, make_cones
 from models.contact.ground import GroundContact
-from models.contact.rebound import NEWTON, Rebound, make_rebound, rebound
+from models.contact.rebound import NEWTON, Impact, Rebound, address_of_find_impulses, make_rebound
+from models.kernels.bound import call_with
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, half_solve, solve
@@ -60,6 +60,8 @@ class HardContacts(NamedTuple):
             whose problem was not solved.
         before: (speeds,) velocity before the step.
         largest: (wheels,) scratch.
+        left: (1,) residual of this step [m/s].
+        solver: address of models.contact.rebound.find_impulses in this process.
     """
 
     profile: Profile
@@ -73,6 +75,8 @@ class HardContacts(NamedTuple):
     residual: FloatArray
     before: FloatArray
     largest: FloatArray
+    left: FloatArray
+    solver: int
 
 
 def make_hard_contacts(rover: Rover, profile: Profile, theta: float = 0.5, law: str = "newton") -> HardContacts:
@@ -90,11 +94,12 @@ def make_hard_contacts(rover: Rover, profile: Profile, theta: float = 0.5, law: 
     if not 0.5 <= theta <= 1.0:
         raise ValueError(f"theta is {theta}, allowed: 0.5 to 1")
     wheels, speeds, faces = len(rover.wheel_names), rover.chain.speed_parent.size, profile.length.size
-    most = MOST_TOUCHED * wheels
+    most, left = MOST_TOUCHED * wheels, np.zeros(1)
+    cones, of_impact = make_cones(most, speeds), make_rebound(law, most)
     return HardContacts(
-        profile, theta, make_cones(most, speeds), make_rebound(law, most), np.zeros((AXES * most, speeds)),
-        np.zeros((most, PLACE)), np.zeros(most, dtype=np.int64), np.zeros((wheels, faces, AXES)), np.zeros(2),
-        np.zeros(speeds), np.zeros(wheels),
+        profile, theta, cones, of_impact, np.zeros((AXES * most, speeds)), np.zeros((most, PLACE)),
+        np.zeros(most, dtype=np.int64), np.zeros((wheels, faces, AXES)), np.zeros(2), np.zeros(speeds),
+        np.zeros(wheels), left, address_of_find_impulses(Impact(cones, of_impact, left)),
     )  # fmt: skip
 
 
@@ -119,25 +124,12 @@ def hold_contacts(
         contact.vertical[wheel] = contact.pull[wheel] = contact.sinkage[wheel] = contact.slip[wheel] = 0.0
     if count > 0:
         _aim(chain, v, hard, count, work)
-        residual, _ = solve_cones(hard.cones, count, TOLERANCE)
-        _keep(hard, count)
-        if hard.rebound.law != NEWTON and _impact(hard, count):
-            residual = max(residual, rebound(hard.cones, count, hard.rebound, TOLERANCE))
-        hard.residual[0] = max(hard.residual[0], residual)
-        if residual > TOLERANCE:
+        call_with(hard.solver, Impact(hard.cones, hard.rebound, hard.left), count, TOLERANCE)
+        hard.residual[0] = max(hard.residual[0], hard.left[0])
+        if hard.left[0] > TOLERANCE:
             hard.residual[1] += 1.0
         _apply(chain, v, dt, hard, count, contact, work)
-    else:
-        _keep(hard, count)
-
-
-@kernel
-def _impact(hard: HardContacts, count: int) -> bool:
-    """Whether a contact meets an impact."""
-    for c in range(count):
-        if hard.rebound.closing[c] > 0.0:
-            return True
-    return False
+    _keep(hard, count)
 
 
 @kernel
@@ -234,4 +226,4 @@ def _keep(hard: HardContacts, count: int) -> None:
                 hard.kept[wheel, face, k] = 0.0
     for c in range(count):
         for k in range(AXES):
-            hard.kept[hard.wheel[c], int(hard.place[c, FACE]), k] = hard.cones.impulse[AXES * c + k]
+            hard.kept[hard.wheel[c], int(hard.place[c, FACE]), k] = hard.rebound.first[0, AXES * c + k]

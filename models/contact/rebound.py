@@ -18,7 +18,8 @@ import numpy as np
 
 from models.contact.cone_solver import solve_cones
 from models.contact.cones import AXES, Cones, local_velocity
-from models.kernels.compiled import FloatArray, kernel
+from models.kernels.bound import BoundArguments, unpack
+from models.kernels.compiled import FloatArray, address_of, kernel
 
 NEWTON, POISSON, STRONGE = range(3)
 LAWS = ("newton", "poisson", "stronge")
@@ -48,6 +49,45 @@ def make_rebound(law: str, contacts: int) -> Rebound:
     if law not in LAWS:
         raise ValueError(f"restitution law is {law!r}, allowed: {', '.join(map(repr, LAWS))}")
     return Rebound(LAWS.index(law), np.zeros(contacts), np.zeros(contacts), np.zeros((2, AXES * contacts)))
+
+
+class Impact(NamedTuple):
+    """What `find_impulses` takes.
+
+    Attributes:
+        cones: the problem.
+        rebound: law of impact.
+        residual: (1,) what is left of it [m/s].
+    """
+
+    cones: Cones
+    rebound: Rebound
+    residual: FloatArray
+
+
+def address_of_find_impulses(impact: Impact) -> int:
+    """Address of `find_impulses`, for models.kernels.bound.call_with: one machine code for the steps of all rovers.
+
+    Compiled into each of them, the solver took minutes.
+    """
+    return address_of(find_impulses, BoundArguments(impact), 1, 0.0)
+
+
+@kernel
+def find_impulses(bound: BoundArguments[Impact], count: int, tolerance: float) -> None:
+    """Solve for the first `count` contacts; where one meets an impact, and the law is not Newton's, its second phase.
+
+    The impulses of the first phase are left in `rebound.first`.
+    """
+    cones, law, left = unpack(bound)
+    left[0], _ = solve_cones(cones, count, tolerance)
+    met = False
+    for c in range(count):
+        met = met or law.closing[c] > 0.0
+    for i in range(AXES * count):
+        law.first[0, i] = cones.impulse[i]
+    if met and law.law != NEWTON:
+        left[0] = max(left[0], rebound(cones, count, law, tolerance))
 
 
 @kernel

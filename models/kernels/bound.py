@@ -7,7 +7,7 @@ converts them once and stores numba's form of them; a kernel with such an argume
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
@@ -134,17 +134,45 @@ class _CallAt(Protocol):
 
 def _call_at(_: Any, _address: types.Type, bound: types.Type, _steps: types.Type, _dt: types.Type) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
-        convention, passed = context.call_conv, signature.args[1:]
-        kind = convention.get_function_type(types.none, passed)
-        # numba passes two places for what is returned and what is raised; kernels on bound arguments do neither
-        places = [cgutils.alloca_once(builder, place.pointee) for place in kind.args[:2]]
-        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [*places, *arguments[1:]])
-        return context.get_dummy_value()
+        return _call(context, builder, signature.args[1:], arguments)
 
     return types.none(types.int64, bound, types.int64, types.float64), generate
 
 
 call_at = cast(_CallAt, intrinsic(_call_at))
+
+
+class _CallWith(Protocol):
+    """Call the kernel at an address with a value, which it takes as BoundArguments, and numbers; for kernels only.
+
+    The value is bound for the time of the call: its numbers are copied, its arrays are shared.
+    """
+
+    def __call__(self, address: int, value: Any, count: int, number: float, /) -> None:
+        """See above."""
+
+
+def _call_with(_: Any, _address: types.Type, value: types.Type, _count: types.Type, _number: types.Type) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+        place = cgutils.alloca_once(builder, context.get_value_type(value))
+        builder.store(arguments[1], place, align=8)
+        bound = builder.ptrtoint(place, cgutils.intp_t)
+        return _call(context, builder, (BoundType(value), *signature.args[2:]), (arguments[0], bound, *arguments[2:]))
+
+    return types.none(types.int64, value, types.int64, types.float64), generate
+
+
+call_with = cast(_CallWith, intrinsic(_call_with))
+
+
+def _call(context: Any, builder: Any, kinds: tuple[types.Type, ...], arguments: Sequence[Any]) -> Any:
+    """Call a kernel of arguments of these kinds, which returns nothing; the first of `arguments` is its address."""
+    convention = context.call_conv
+    kind = convention.get_function_type(types.none, kinds)
+    # numba passes two places for what is returned and what is raised; kernels on bound arguments do neither
+    places = [cgutils.alloca_once(builder, place.pointee) for place in kind.args[:2]]
+    builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [*places, *arguments[1:]])
+    return context.get_dummy_value()
 
 
 def _words(value: Any, kind: types.Type) -> Iterator[bytes]:
