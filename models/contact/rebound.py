@@ -153,6 +153,8 @@ def _part(cones: Cones, count: int, s: float, law: Rebound, tolerance: float) ->
         i = AXES * c
         cones.target[i] = law.first[1, i] - s * law.restitution[c] * law.closing[c]
         cones.target[i + 1], cones.target[i + 2] = law.first[1, i + 1], law.first[1, i + 2]
+        # each from zero: from those of another s, Newton's steps may come to another solution, and no s is found
+        cones.impulse[i] = cones.impulse[i + 1] = cones.impulse[i + 2] = 0.0
     residual, _ = solve_cones(cones, count, tolerance)
     return residual
 
