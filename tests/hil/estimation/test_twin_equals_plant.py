@@ -24,8 +24,8 @@ from hil.runtime.loop import Loop
 from hil.simulator.build import build_simulated_rig
 from models.plant import Plant
 
-# a wheel that is pressed in does not drive
-STANDS = {"sim_sinkage"}
+# a wheel that is pressed in does not drive, and an arm has none
+STANDS = {"sim_sinkage", "sim_capture"}
 CONFIGS = sorted({path.stem for path in Path(next(iter(rig_configs.__path__))).glob("*.yaml")} - STANDS)
 IN_LOCKSTEP = ("rig=simulated", "clock=lockstep", "devices=null")
 EXACT = (
