@@ -149,7 +149,7 @@ def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str]
     if "residuals" not in said and computed["residuals"] is None:  # of a version without them
         del computed["residuals"]
     if "mobility" not in said:  # likewise
-        del computed["mobility"]
+        computed.pop("mobility", None)
     _drop_unmeasured(said, computed)
     earlier, former = lacking_keys(said), peaks_as_read(said)
     if former:
