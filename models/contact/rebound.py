@@ -84,10 +84,11 @@ def find_impulses(bound: BoundArguments[Impact], count: int, tolerance: float) -
     met = False
     for c in range(count):
         met = met or law.closing[c] > 0.0
-    for i in range(AXES * count):
-        law.first[0, i] = cones.impulse[i]
     if met and law.law != NEWTON:
         left[0] = max(left[0], rebound(cones, count, law, tolerance))
+    else:
+        for i in range(AXES * count):
+            law.first[0, i] = cones.impulse[i]
 
 
 @kernel

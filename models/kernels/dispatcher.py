@@ -149,11 +149,37 @@ class _Inlined(CPUDispatcher):
         self._cache = _InlinedCache(self.py_func)
 
 
-class Kernel(CPUDispatcher):
-    """The form that Python calls. Each form is compiled when it is needed, and cached on disk.
+class SeparateKernel(CPUDispatcher):
+    """A kernel with one compiled form, which other kernels call: for long code that is called in several places.
 
     Args:
         py_func, locals, targetoptions: as numba's own dispatchers take them; it copies them by these names.
+    """
+
+    def __init__(
+        self,
+        py_func: Callable[..., Any],
+        locals: dict[str, Any] | None = None,
+        targetoptions: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(py_func, locals, targetoptions, _Compiler)
+        self._cache = _Cache(py_func)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """The types of a call by another kernel.
+
+        A constant counts as any other number of its type: numba would compile the callee again for each constant, to
+        the same code, for the number itself is passed all the same.
+        """
+        return super().get_call_template(*_plain_types(args, kws))
+
+
+def _plain_types(args: Any, kws: Any) -> tuple[Any, Any]:
+    return tuple(unliteral(kind) for kind in args), {name: unliteral(kind) for name, kind in dict(kws).items()}
+
+
+class Kernel(SeparateKernel):
+    """The form that Python calls. Each form is compiled when it is needed, and cached on disk.
 
     Attributes:
         inlined: the dispatcher of the other form.
@@ -165,42 +191,16 @@ class Kernel(CPUDispatcher):
         locals: dict[str, Any] | None = None,
         targetoptions: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(py_func, locals, targetoptions, _Compiler)
-        self._cache = _Cache(py_func)
+        super().__init__(py_func, locals, targetoptions)
         self.inlined = _Inlined(
             py_func, locals, {**(targetoptions or {}), "no_cpython_wrapper": True}, _InlinedCompiler
         )
         self.inlined.enable_caching()
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """The types of a call by another kernel.
-
-        A constant counts as any other number of its type: numba would compile the callee again for each constant, to
-        the same code, for the number itself is passed all the same.
-        """
-        args = tuple(unliteral(kind) for kind in args)
-        kws = {name: unliteral(kind) for name, kind in dict(kws).items()}
-        return self.inlined.get_call_template(args, kws)
+        """Likewise."""
+        return self.inlined.get_call_template(*_plain_types(args, kws))
 
     def get_overload(self, sig: Any) -> Any:
         """What another kernel calls."""
         return self.inlined.get_overload(sig)
-
-
-class SeparateKernel(CPUDispatcher):
-    """A kernel with one compiled form, which other kernels call: for long code that is called in several places."""
-
-    def __init__(
-        self,
-        py_func: Callable[..., Any],
-        locals: dict[str, Any] | None = None,
-        targetoptions: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(py_func, locals, targetoptions, _Compiler)
-        self._cache = _Cache(py_func)
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """The types of a call by another kernel; see `Kernel.get_call_template`."""
-        args = tuple(unliteral(kind) for kind in args)
-        kws = {name: unliteral(kind) for name, kind in dict(kws).items()}
-        return super().get_call_template(args, kws)

@@ -47,7 +47,6 @@ class TriangleMesh(NamedTuple):
         place: (vertices, 3) [m].
         fan_start: (vertices + 1,) where the neighbours of each vertex begin in `fan`.
         fan: vertices.
-        first: (vertices,) the first triangle of each.
         cell: (triangles, 2) the lowest cell of the grid that each triangle is in.
         origin: x and y of the grid [m].
         size: of a cell [m].
@@ -64,7 +63,6 @@ class TriangleMesh(NamedTuple):
     place: FloatArray
     fan_start: IntArray
     fan: IntArray
-    first: IntArray
     cell: IntArray
     origin: tuple[float, float]
     size: float
@@ -121,13 +119,10 @@ def make_mesh(vertices: npt.ArrayLike, triangles: npt.ArrayLike, cell: float | N
         raise ValueError(f"mesh: triangle {thin[0]} has no area, allowed: triangles with three corners apart")
     opposite, neighbour = _neighbours(vertex)
     fans: list[set[int]] = [set() for _ in place]
-    first = np.full(len(place), len(vertex), np.int64)
-    for number, (a, b, c) in enumerate(vertex.tolist()):
+    for a, b, c in vertex.tolist():
         fans[a] |= {b, c}
         fans[b] |= {a, c}
         fans[c] |= {a, b}
-        for one in (a, b, c):
-            first[one] = min(first[one], number)
     low, high = corner.min(axis=1)[:, :2], corner.max(axis=1)[:, :2]
     side = max(float((high - low).mean()), 1e-3) if cell is None else cell
     origin = low.min(axis=0)
@@ -138,7 +133,7 @@ def make_mesh(vertices: npt.ArrayLike, triangles: npt.ArrayLike, cell: float | N
     start, item = _filled(from_cell, to_cell, count)
     return TriangleMesh(
         corner, area / size[:, np.newaxis], vertex, opposite, neighbour, place,
-        np.cumsum([0, *map(len, fans)]), np.array([one for fan in fans for one in sorted(fan)], dtype=np.int64), first,
+        np.cumsum([0, *map(len, fans)]), np.array([one for fan in fans for one in sorted(fan)], dtype=np.int64),
         from_cell, (float(origin[0]), float(origin[1])), float(side), (int(count[0]), int(count[1])), start, item,
     )  # fmt: skip
 
