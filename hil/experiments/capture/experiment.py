@@ -11,6 +11,17 @@ from hil.config.schema.capture import CaptureConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.capture.judgement import capture_rows, judged
+from hil.experiments.capture.states import (
+    APPROACH,
+    ARMED,
+    CONTROL,
+    DONE,
+    HOLD,
+    LATCH,
+    MOVING,
+    SETTLE,
+    CaptureState,
+)  # fmt: skip
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
@@ -26,25 +37,6 @@ if TYPE_CHECKING:
 OF_RATE = 0.9
 # The grapple is commanded so far beyond the way at which it acts [m]: its drive need not get there exactly.
 BEYOND_M = 0.003
-
-
-class CaptureState(IntEnum):
-    """State of a capture; numbers as for the states of other experiments where they are alike."""
-
-    IDLE = 0
-    ARMED = 1
-    APPROACH = 2
-    LATCH = 3
-    SETTLE = 4
-    DONE = 5
-    ABORTED = 6
-    HOLD = 11
-    CONTROL = 12
-
-
-# faster in a tick, see hil.experiments.base
-IDLE, ARMED, APPROACH, LATCH, SETTLE, DONE, ABORTED, HOLD, CONTROL = CaptureState
-MOVING = (APPROACH, LATCH, HOLD, CONTROL)
 
 
 class CaptureExperiment(Experiment):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hil.estimation.capture_twin import CaptureTwin
 from hil.experiments.base import Finished, Summary
 from hil.experiments.capture.momentum import Configuration, Momentum, momentum_between
+from hil.experiments.capture.states import APPROACH, CONTROL, HOLD, LATCH, PHASES, SETTLE
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import quantity
 from hil.recording.stored_rows import in_blocks, packed
@@ -18,10 +19,7 @@ from models.plant.grapple import CaptureTruth
 from models.rover.arm_names import PAYLOAD
 from models.rover.rover import Rover
 
-# Numbers of the states while it captures, and their names.
-PHASES = {2: "approach", 3: "latch", 11: "hold", 12: "control"}
 BENDS = ("upper_1_bend", "lower_1_bend")
-_APPROACH, _LATCH, _CONTROL, _SETTLE = 2, 3, 12, 4
 _FIELDS = ("t_ns", "state", "pose", "joint_angle_rad", "servo_angle_rad", "gap_m", "effective_kinetic_energy_J")
 # Between rows that are looked at; the end over which speeds are taken; pairs of rows for a momentum, and their spans.
 _EVERY_S, _END_S, _PAIRS, _SPAN_S = 0.01, 0.5, 8, 0.1
@@ -35,10 +33,10 @@ def judged(run: Finished) -> Summary:
     contact_ns, energy_J = None, None
     for block in in_blocks(run.ticks):
         rows = packed(block, list(_FIELDS))
-        inside = np.isin(rows["state"], [*PHASES, _SETTLE])
+        inside = np.isin(rows["state"], [*PHASES, SETTLE])
         for phase in PHASES:
             count[phase] += int((rows["state"] == phase).sum())
-        before, first = rows[rows["state"] == _APPROACH][-1:], rows[rows["state"] == _LATCH][:1]
+        before, first = rows[rows["state"] == APPROACH][-1:], rows[rows["state"] == LATCH][:1]
         if before.size:
             energy_J = float(before["effective_kinetic_energy_J"][0])  # in the tick of the contact it is taken
         if contact_ns is None and first.size:
@@ -64,7 +62,7 @@ def judged(run: Finished) -> Summary:
         **_momentum(run.rig.nominal.make_rover(), ticks, names, config.capture.speed_mps),
     }
     found["missed"] = any(one is not None and one.missed for one in each.values())
-    found["held"] = all(one is None or one.held_ns is not None for one in each.values()) and count[11] > 0
+    found["held"] = all(one is None or one.held_ns is not None for one in each.values()) and count[HOLD] > 0
     return found
 
 
@@ -115,7 +113,7 @@ def _momentum(rover: Rover, ticks: NDArray[Any], names: tuple[str, ...], speed_m
         "momentum_before_Ns", "momentum_after_Ns", "angular_momentum_before_Nms", "angular_momentum_after_Nms",
     )  # fmt: skip
     found: Summary = {**dict.fromkeys(keys), "momentum_change": None, "angular_momentum_change": None}
-    before, after = (_mean(rover, ticks[ticks["state"] == one], names) for one in (_APPROACH, _CONTROL))
+    before, after = (_mean(rover, ticks[ticks["state"] == one], names) for one in (APPROACH, CONTROL))
     if before is None or after is None:
         return found
     vectors = (before.linear, after.linear, before.angular, after.angular)
