@@ -21,7 +21,6 @@ from hil.operator.listening import listen
 MOST_FRAME_BYTES = 65536
 # Requests answered before the lease and the other sockets are looked at again.
 _BATCH = 64
-# A connection that has not proved its keys by then is ended [ms].
 # Requests of one connection that wait, and replies that a client does not fetch; more are held back, or dropped.
 _WAITING_REQUESTS, _WAITING_REPLIES = 16, 100
 _FAILED = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL

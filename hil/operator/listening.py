@@ -10,6 +10,7 @@ import zmq
 
 from hil.operator.curve import CurveDoor
 
+# A connection that has not proved its keys by then is ended [ms].
 _HANDSHAKE_MS = 5000
 _ALLOWED = "tcp://ADDRESS:PORT with an address of this machine and a free port, or * as the port"
 
