@@ -112,14 +112,24 @@ def compute(workers: int, address: str | None) -> list[dict[str, Any]]:
     return [dict(zip(FIELDS, row, strict=True)) for row in values]
 
 
-def write_rows(path: Path, fields: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
-    """Write a file of rows, numbers with six digits."""
+def computed_file(
+    options: argparse.Namespace,
+    name: str,
+    fields: Sequence[str],
+    compute: Callable[[int, str | None], list[dict[str, Any]]],
+) -> Path:
+    """The file of climbs: the page's, or one that is computed anew if the options say by whom, in six digits."""
+    if not (options.workers or options.cluster):
+        return FOLDER / Path(name).name
+    path: Path = options.out / name
+    rows = compute(options.workers, options.cluster)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, fields, lineterminator="\n")
         writer.writeheader()
         for row in rows:
-            writer.writerow({name: f"{one:.6g}" if isinstance(one, float) else one for name, one in row.items()})
+            writer.writerow({key: f"{one:.6g}" if isinstance(one, float) else one for key, one in row.items()})
+    return path
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
@@ -221,11 +231,7 @@ def main() -> None:
     add_workers(parser)
     options = parser.parse_args()
     out = Outputs(options.quick, options.out)
-    path = FOLDER / Path(FILE).name
-    if options.workers or options.cluster:
-        path = options.out / FILE
-        write_rows(path, FIELDS, compute(options.workers, options.cluster))
-    table = read(path)
+    table = read(computed_file(options, FILE, FIELDS, compute))
     words = "step", "best", "middle", "worst", "best posture", "row that asks for it"
     out.table(PAGE, "friction", words, [*frictions(table)])
     columns = "step", "postures", "chosen by", "rank correlation", "regret"

@@ -5,13 +5,12 @@ Writes docs/reproduce/crowned_wheel.md; with --check compares. Takes seconds.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from written_page import write_or_compare
+from written_page import page_script
 
 from models.contact.rim import rim_contact
 from models.wheel import CrownedWheel, RigidWheel, Soil
@@ -141,9 +140,7 @@ A rounder rim sinks more at one load, and so pulls less.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page, or compare it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    return write_or_compare(PAGE, page(), check=parser.parse_args(arguments).check)
+    return page_script(__doc__, PAGE, page, arguments)
 
 
 if __name__ == "__main__":

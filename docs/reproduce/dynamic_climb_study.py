@@ -23,7 +23,6 @@ from climb_study import (
     postures,
     regret,
     with_interval,
-    write_rows,
 )
 from dynamic_climb import REFERENCE, Found, Obstacle, climbs_of
 from matplotlib.figure import Figure
@@ -210,11 +209,7 @@ def main() -> None:
     climb_study.add_workers(parser)
     options = parser.parse_args()
     out = Outputs(options.quick, options.out)
-    path = FOLDER / Path(FILE).name
-    if options.workers or options.cluster:
-        path = options.out / FILE
-        write_rows(path, FIELDS, compute(options.workers, options.cluster))
-    table, times = read(path), FEW if options.quick else RESAMPLES
+    table, times = read(climb_study.computed_file(options, FILE, FIELDS, compute)), FEW if options.quick else RESAMPLES
     head = ["obstacle, speed", "climbs", "friction: best, middle, worst", "best posture", "climb with 0.8"]
     out.table(PAGE, "dynamic_friction", head, [*needs(table)])
     head = ["obstacle, speed", "postures", "T_c and friction", "regret in friction", "T_c and energy"]

@@ -7,7 +7,6 @@ Writes docs/reproduce/juno.md. With --check it writes nothing, and says where th
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
-from written_page import write_or_compare
+from written_page import page_script
 
 from hil.analysis.identification.forward import wheel_state
 from hil.analysis.identification.parameters import soil_of
@@ -237,9 +236,7 @@ def _table(rows: Iterable[str]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the page, or check it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if the page differs")
-    return write_or_compare(PAGE, page(), check=parser.parse_args(arguments).check)
+    return page_script(__doc__, PAGE, page, arguments)
 
 
 if __name__ == "__main__":

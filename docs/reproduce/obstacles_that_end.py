@@ -5,7 +5,6 @@ Writes docs/reproduce/obstacles_that_end.md; with --check compares. Takes second
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from one_wheel import STIFFNESS, OneWheel
 from rover_drops import drop_of_a_rover, drops_of_a_rover, first_contact_friction
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
-from written_page import write_or_compare
+from written_page import page_script
 
 from hil.experiments.impact.obstacle_frame import frame_settings
 from models.gravity import GRAVITY_MPS2
@@ -263,9 +262,7 @@ is not printed. In a config the plate's angle is `ground.profile.plate_deg`.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page, or compare it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    return write_or_compare(PAGE, page(), check=parser.parse_args(arguments).check)
+    return page_script(__doc__, PAGE, page, arguments)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Without pybullet (no part of this project: python -m pip install pybullet) the r
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import time
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from collision_detectors import DETECTORS, OF_RIMS, Ground, Wheels
-from written_page import write_or_compare
+from written_page import page_script
 
 from hil.api.stepping import Contact, Moved, StepClient
 from hil.config import load_config
@@ -182,6 +181,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    sys.exit(write_or_compare(PAGE, page(), check=parser.parse_args().check))
+    sys.exit(page_script(__doc__, PAGE, page, None))

@@ -7,7 +7,6 @@ Writes docs/reproduce/rover_files.md. With --check it writes nothing, and prints
 
 from __future__ import annotations
 
-import argparse
 import math
 import runpy
 import tempfile
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from other_engines import FloatArray, Forces, difference, in_mujoco, in_pinocchio, of_ours, random_state
-from written_page import write_or_compare
+from written_page import page_script
 
 from hil.analysis.own_rover.read import read_rover
 from models.rover import PRESETS, juno_exact, parametric
@@ -162,9 +161,7 @@ def _table(rows: Iterable[str]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the page, or check it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if the page differs")
-    return write_or_compare(PAGE, page(), check=parser.parse_args(arguments).check)
+    return page_script(__doc__, PAGE, page, arguments)
 
 
 if __name__ == "__main__":

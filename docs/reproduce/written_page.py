@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable, Sequence
 from difflib import unified_diff
 from pathlib import Path
 
@@ -19,3 +21,14 @@ def write_or_compare(page: Path, text: str, *, check: bool) -> int:
     different = list(unified_diff(before, text.splitlines(), str(page), "now", n=0, lineterm=""))
     print("\n".join(different))
     return 1 if different else 0
+
+
+def page_script(description: str | None, page: Path, make: Callable[[], str], arguments: Sequence[str] | None) -> int:
+    """What a script does that writes one page: write what `make` gives, or with --check compare it.
+
+    Returns:
+        As `write_or_compare`.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if the page differs")
+    return write_or_compare(page, make(), check=parser.parse_args(arguments).check)

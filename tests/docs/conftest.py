@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,3 +21,13 @@ def root() -> Path:
 def pages() -> dict[str, str]:
     """Text of the README and of every page that users read, by its path; decisions tell of their time."""
     return pages_of_users()
+
+
+@pytest.fixture
+def reproducing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Scripts of docs/reproduce can be imported, and import each other as scripts of one folder do."""
+    folder = ROOT / "docs" / "reproduce"
+    monkeypatch.syspath_prepend(folder)
+    yield
+    for path in folder.glob("*.py"):
+        sys.modules.pop(path.stem, None)

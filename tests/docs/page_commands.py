@@ -54,6 +54,14 @@ class BeginsError(BaseException):
     """A command has come to one of the doors: the program takes it."""
 
 
+def lines_of(text: str, name: str) -> list[str]:
+    """Lines of a page between the mark of that name and its end. Raises LookupError: the page has none."""
+    found = re.search(rf"<!-- {name} -->\n(.*?)<!-- end -->", text, re.DOTALL)
+    if found is None:
+        raise LookupError(name)
+    return found[1].splitlines()
+
+
 def pages_of_users() -> dict[str, str]:
     """Text of every page that users and contributors read, by its path; decisions tell of their time."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -8,6 +8,8 @@ import sys
 import numpy as np
 import pytest
 
+from .page_commands import lines_of
+
 PAGE = "docs/reproduce/climb_study.md"
 
 
@@ -24,10 +26,6 @@ def study(root, monkeypatch):
 @pytest.fixture
 def table(study, root):
     return study.read(root / study.FILE)
-
-
-def lines_of(text, name):
-    return re.search(rf"<!-- {name} -->\n(.*?)<!-- end -->", text, re.DOTALL)[1].splitlines()
 
 
 @pytest.mark.slow

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from .page_commands import lines_of
+
 PAGE = "docs/reproduce/climb_study.md"
 # An obstacle's row of the file that is simulated again.
 AGAIN = (("step_0.1_fast", 3), ("step_0.25", 5), ("plate_30", 2))
@@ -25,10 +27,6 @@ def study(root, monkeypatch):
 @pytest.fixture
 def table(study, root):
     return study.read(root / study.FILE)
-
-
-def lines_of(text, name):
-    return re.search(rf"<!-- {name} -->\n(.*?)<!-- end -->", text, re.DOTALL)[1].splitlines()
 
 
 @pytest.mark.slow

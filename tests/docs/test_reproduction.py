@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from pathlib import Path
 
 import matplotlib.image
@@ -12,15 +11,7 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reproduce"
-
-
-@pytest.fixture(autouse=True)
-def script(monkeypatch):
-    """Its modules import each other as scripts of one folder do."""
-    monkeypatch.syspath_prepend(FOLDER)
-    yield
-    for path in FOLDER.glob("*.py"):
-        sys.modules.pop(path.stem, None)
+pytestmark = pytest.mark.usefixtures("reproducing")
 
 
 @pytest.fixture

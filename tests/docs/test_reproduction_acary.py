@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "docs" / "reproduce"
-
-
-@pytest.fixture(autouse=True)
-def script(monkeypatch):
-    """Modules of one folder; `siconos` is ours here."""
-    monkeypatch.syspath_prepend(FOLDER)
-    yield
-    for path in FOLDER.glob("*.py"):
-        sys.modules.pop(path.stem, None)
+pytestmark = pytest.mark.usefixtures("reproducing")  # `siconos` is ours here
 
 
 @pytest.mark.slow
