@@ -170,14 +170,14 @@ class CommandClient:
         raise CommandError(f"{self._endpoint}: {problem}")
 
     def status(self) -> dict[str, Any]:
-        """State of the rig, as `hil operate` last wrote it. Raises CommandError."""
+        """State of the rig, as `hil operate` last wrote it; empty until it first has. Raises CommandError."""
         return self.ask(Status()).status or {}
 
     def wait_until(self, condition: Callable[[dict[str, Any]], object], within_s: float = 60.0) -> dict[str, Any]:
         """Ask for the status until a condition holds.
 
         Args:
-            condition: of the status.
+            condition: of the status; it is not asked of an empty one.
             within_s: how long to wait [s].
 
         Returns:
@@ -187,7 +187,7 @@ class CommandClient:
             CommandError: it does not hold in time, or there is no answer.
         """
         until = time.monotonic() + within_s
-        while not condition(status := self.status()):
+        while not ((status := self.status()) and condition(status)):
             if time.monotonic() > until:
                 now = f"state {status.get('state')}: {status.get('message')}"
                 raise CommandError(f"not what was waited for after {within_s:g} s; now {now}")

@@ -25,9 +25,11 @@ def pages() -> dict[str, str]:
 
 @pytest.fixture
 def reproducing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Scripts of docs/reproduce can be imported, and import each other as scripts of one folder do."""
-    folder = ROOT / "docs" / "reproduce"
-    monkeypatch.syspath_prepend(folder)
+    """Scripts of docs/reproduce can be imported, with each other and with those of docs/figures."""
+    folders = [ROOT / "docs" / name for name in ("reproduce", "figures")]
+    for folder in folders:
+        monkeypatch.syspath_prepend(folder)
     yield
-    for path in folder.glob("*.py"):
-        sys.modules.pop(path.stem, None)
+    for folder in folders:
+        for path in folder.glob("*.py"):
+            sys.modules.pop(path.stem, None)

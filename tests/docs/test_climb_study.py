@@ -14,13 +14,10 @@ PAGE = "docs/reproduce/climb_study.md"
 
 
 @pytest.fixture
-def study(root, monkeypatch):
-    monkeypatch.setattr(sys, "path", [str(root / "docs" / "reproduce"), *sys.path])  # the script adds folders
+def study(reproducing):
     import climb_study
 
-    yield climb_study
-    for name in ("climb_study", "quasi_static_climb", "outputs"):
-        sys.modules.pop(name, None)
+    return climb_study
 
 
 @pytest.fixture

@@ -15,13 +15,10 @@ AGAIN = (("step_0.1_fast", 3), ("step_0.25", 5), ("plate_30", 2))
 
 
 @pytest.fixture
-def study(root, monkeypatch):
-    monkeypatch.setattr(sys, "path", [str(root / "docs" / "reproduce"), str(root / "docs" / "figures"), *sys.path])
+def study(reproducing):
     import dynamic_climb_study
 
-    yield dynamic_climb_study
-    for name in ("dynamic_climb_study", "dynamic_climb", "climb_study", "quasi_static_climb", "outputs"):
-        sys.modules.pop(name, None)
+    return dynamic_climb_study
 
 
 @pytest.fixture

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-FOLDER = Path(__file__).parents[2] / "docs" / "reproduce"
 
 
 @pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(FOLDER)
+def script(reproducing):
     import outside_contacts
 
-    yield outside_contacts
-    for name in ("outside_contacts", "collision_detectors", "written_page"):
-        sys.modules.pop(name, None)
+    return outside_contacts
 
 
 @pytest.mark.slow

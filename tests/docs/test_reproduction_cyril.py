@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-pytestmark = pytest.mark.slow
-
-FOLDER = Path(__file__).parents[2] / "docs" / "reproduce"
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("reproducing")]
 
 
-def test_captures_come_to_what_their_page_says(monkeypatch, capsys):
-    monkeypatch.syspath_prepend(FOLDER)
+def test_captures_come_to_what_their_page_says(capsys):
     from cyril import main
 
     assert main(["--check"]) == 0, capsys.readouterr().out

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "docs" / "reproduce"
+pytestmark = pytest.mark.usefixtures("reproducing")
+
 PAGE = "docs/reproduce/petersen_identification.md"
-
-
-@pytest.fixture(autouse=True)
-def script(monkeypatch):
-    """The script as a module."""
-    monkeypatch.syspath_prepend(FOLDER)
-    yield
-    sys.modules.pop("petersen_identification", None)
 
 
 @pytest.fixture

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "docs" / "reproduce"
+pytestmark = pytest.mark.usefixtures("reproducing")
+
 PAGE = "docs/reproduce/soil_ladder.md"
-
-
-@pytest.fixture(autouse=True)
-def script(monkeypatch):
-    """The script as a module."""
-    monkeypatch.syspath_prepend(FOLDER)
-    yield
-    sys.modules.pop("soil_ladder", None)
 
 
 @pytest.mark.slow

@@ -120,6 +120,13 @@ def test_the_status_is_that_of_the_resident_process(rig):
             anna.wait_until(lambda status: status["state"] == "armed", within_s=0.0)
 
 
+def test_a_client_waits_while_the_resident_process_has_not_yet_written_its_status(rig):
+    with CommandClient(rig.endpoint, token=TOKEN) as anna:
+        assert anna.status() == {}
+        with pytest.raises(CommandError, match="not what was waited for"):
+            anna.wait_until(lambda status: status["state"] == "idle", within_s=0.0)
+
+
 def test_a_client_with_a_wrong_token_is_told_so(rig):
     with pytest.raises(CommandError, match="wrong token file, or another program listens there"):
         CommandClient(rig.endpoint, token=bytes(32))
