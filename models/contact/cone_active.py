@@ -2,82 +2,59 @@
 
 Each contact opens, sticks or slides by what r - rho u says, and has its equations accordingly (Alart, Curnier 1991).
 From a good start a few steps are enough. Where wheels stick in directions that nearly contradict one another, the
-start is too far: then contacts first give way by `extra` times their impulse, which makes the equations well
-conditioned, and `extra` is brought to zero.
+start is too far: then contacts first give way by more, times their impulse, which makes the equations well
+conditioned, and what they give more is brought to zero.
 """
 
 from __future__ import annotations
 
 import math
 
-from models.contact.cone_newton import solve_step
-from models.contact.cones import AXES, Cones
+from models.contact.cone_motion import add_contact, add_open, add_stuck, begin_step, end_step
+from models.contact.cones import AXES, Cones, fill_motion, impulse_scale, local_velocity, mean_weight, prepare
 from models.kernels.compiled import kernel, separate_kernel
 
-DIRECT = 8  # steps from the impulses of the step before
-STAGE = 10  # steps at one `extra`
+STEPS = 10  # at one give
 STAGES = 40
-FIRST = 0.03  # of the way of `extra`, from stage to stage
-ROUGH = 1e-4  # of the velocity by which contacts give: how exactly a stage is solved
-
-
-@kernel
-def fill_whole(cones: Cones, count: int) -> None:
-    """W, without its diagonal, which `active_newton` sets."""
-    half, W = cones.half, cones.whole
-    for i in range(AXES * count):
-        for j in range(i):
-            total = 0.0
-            for a in range(half.shape[1]):
-                total += half[i, a] * half[j, a]
-            W[i, j] = W[j, i] = total
+FIRST = 0.03  # of the way of what contacts give more, from stage to stage
+ROUGH = 1e-5  # of the velocity by which contacts give: how exactly a stage is solved
 
 
 @separate_kernel
-def active_newton(cones: Cones, count: int, extra: float, steps: int, tolerance: float) -> bool:
-    """At most `steps` steps from the impulses that there are; whether they solve the equations.
-
-    Args:
-        cones: prepared, with W (`fill_whole`).
-        count: contacts.
-        extra: [1/kg] by which the contacts give beside cones.give.
-        steps: at most so many.
-        tolerance: of the equations [m/s].
-    """
-    own, W, n = cones.own, cones.whole, AXES * count
-    for c in range(count):
-        i = AXES * c
-        W[i, i], W[i + 1, i + 1], W[i + 2, i + 2] = own[c, 0] + extra, own[c, 3] + extra, own[c, 5] + extra
+def active_newton(cones: Cones, count: int, steps: int, damping: float, tolerance: float) -> bool:
+    """At most `steps` whole steps from the impulses that there are; args and return as of cone_newton.newton."""
     for _ in range(steps):
-        if _equations(cones, count) <= tolerance:
+        if _fill_equations(cones, count) <= tolerance * tolerance:
             return True
-        solve_step(cones, count)
-        for i in range(n):
+        _linearise(cones, count, damping)
+        end_step(cones, count)
+        for i in range(AXES * count):
             cones.impulse[i] += cones.step[i]
-    return _equations(cones, count) <= tolerance
+        fill_motion(cones, count)
+    return _fill_equations(cones, count) <= tolerance * tolerance
 
 
-@kernel
-def relax(cones: Cones, count: int, tolerance: float) -> bool:
+@separate_kernel
+def relax(cones: Cones, count: int, damping: float, tolerance: float) -> bool:
     """From contacts that give to those that there are; whether a solution is found, whose impulses it leaves."""
-    n, good = AXES * count, cones.past[0]
-    weight = scale = 0.0
-    for c in range(count):
-        weight += cones.weight[c] / count
+    n, good, own = AXES * count, cones.saved[0], cones.give[0]
     for i in range(n):
-        scale = max(scale, abs(cones.target[i]))
         cones.impulse[i] = good[i] = 0.0
-    scale *= 0.1 / weight
-    last = cones.give[0] if cones.give[0] > 0.0 else tolerance / scale
-    extra, reached, share, to = weight, 0.0, FIRST, tolerance
+    scale, extra = impulse_scale(cones, count), mean_weight(cones, count)
+    last = own if own > 0.0 else 10.0 * tolerance / scale
+    reached, share, ended = 0.0, FIRST, False
     for _ in range(STAGES):
-        to = max(0.1 * tolerance, ROUGH * extra * scale)
-        if active_newton(cones, count, extra, STAGE, to):
+        cones.give[0] = own + extra
+        prepare(cones, count)
+        solved = active_newton(cones, count, STEPS, damping, max(0.1 * tolerance, ROUGH * extra * scale))
+        cones.give[0] = own
+        if solved:
             for i in range(n):
                 good[i] = cones.impulse[i]
-            if extra <= last:
-                return active_newton(cones, count, 0.0, STAGE, 0.1 * tolerance)
-            reached, share = extra, max(share**1.5, 1e-2)
+            ended = extra <= last
+            if ended:
+                break
+            reached, share = extra, max(share * math.sqrt(share), 1e-2)
         else:
             for i in range(n):
                 cones.impulse[i] = good[i]
@@ -86,56 +63,62 @@ def relax(cones: Cones, count: int, tolerance: float) -> bool:
                 continue
             share = math.sqrt(share)
             if share > 0.95:
-                return False
+                break
         extra = max(reached * share, last)
-    return False
+    prepare(cones, count)
+    return ended and active_newton(cones, count, STEPS, damping, 0.1 * tolerance)
 
 
 @kernel
-def _equations(cones: Cones, count: int) -> float:
-    """Fill the equations [m/s] and their slope; the largest of them."""
-    n, W, A, f, r = AXES * count, cones.whole, cones.slope, cones.error, cones.impulse
-    worst = 0.0
+def _fill_equations(cones: Cones, count: int) -> float:
+    """Fill cones.velocity and the equations [m/s] in cones.error; sum of their squares."""
+    total, f, r, u = 0.0, cones.error, cones.impulse, cones.velocity
     for c in range(count):
-        i, mu = AXES * c, cones.friction[c]
-        x, y, z = cones.target[i], cones.target[i + 1], cones.target[i + 2]
-        for j in range(n):
-            x += W[i, j] * r[j]
-            y += W[i + 1, j] * r[j]
-            z += W[i + 2, j] * r[j]
-        by_normal, by_slide = 1.0 / W[i, i], 2.0 / (W[i + 1, i + 1] + W[i + 2, i + 2])
-        pressed = r[i] - by_normal * x
-        if pressed <= 0.0:  # it opens
-            for j in range(n):
-                A[i, j] = A[i + 1, j] = A[i + 2, j] = 0.0
-            for k in range(i, i + AXES):
-                A[k, k], f[k] = W[i, i], W[i, i] * r[k]
+        i, normal, over = AXES * c, cones.own[c, 0], _tangential(cones, c)
+        u[i], u[i + 1], u[i + 2] = local_velocity(cones, c)
+        pressed, s, t = _aim(cones, c)
+        bound, length = cones.friction[c] * pressed, math.sqrt(s * s + t * t)
+        if pressed <= 0.0:
+            f[i], f[i + 1], f[i + 2] = normal * r[i], normal * r[i + 1], normal * r[i + 2]
+        elif length <= bound:
+            f[i], f[i + 1], f[i + 2] = u[i], u[i + 1], u[i + 2]
         else:
-            s, t, bound = r[i + 1] - by_slide * y, r[i + 2] - by_slide * z, mu * pressed
-            length = math.sqrt(s * s + t * t)
-            f[i] = x
-            for j in range(n):
-                A[i, j] = W[i, j]
-            if length <= bound:  # it sticks
-                f[i + 1], f[i + 2] = y, z
-                for j in range(n):
-                    A[i + 1, j], A[i + 2, j] = W[i + 1, j], W[i + 2, j]
-            else:
-                s, t = s / length, t / length
-                part, over = bound / length, 1.0 / by_slide
-                f[i + 1], f[i + 2] = over * (r[i + 1] - bound * s), over * (r[i + 2] - bound * t)
-                ss, st, tt = part * (1.0 - s * s), -part * s * t, part * (1.0 - t * t)
-                normal = over * mu * by_normal
-                for j in range(n):
-                    A[i + 1, j] = ss * W[i + 1, j] + st * W[i + 2, j] + normal * s * W[i, j]
-                    A[i + 2, j] = st * W[i + 1, j] + tt * W[i + 2, j] + normal * t * W[i, j]
-                A[i + 1, i] -= over * mu * s
-                A[i + 2, i] -= over * mu * t
-                A[i + 1, i + 1] += over * (1.0 - ss)
-                A[i + 1, i + 2] -= over * st
-                A[i + 2, i + 1] -= over * st
-                A[i + 2, i + 2] += over * (1.0 - tt)
-        worst = max(worst, abs(f[i]), abs(f[i + 1]), abs(f[i + 2]))
-        if not worst < math.inf:
-            return math.inf
-    return worst
+            part = bound / length
+            f[i], f[i + 1], f[i + 2] = u[i], over * (r[i + 1] - part * s), over * (r[i + 2] - part * t)
+        total += f[i] * f[i] + f[i + 1] * f[i + 1] + f[i + 2] * f[i + 2]
+    return total
+
+
+@kernel
+def _tangential(cones: Cones, c: int) -> float:
+    """Mean of the tangential diagonal of a contact's block [1/kg]."""
+    return 0.5 * (cones.own[c, 3] + cones.own[c, 5])
+
+
+@kernel
+def _aim(cones: Cones, c: int) -> tuple[float, float, float]:
+    """r - rho u, with a rho of the normal and one of the tangents."""
+    i, r, u, over = AXES * c, cones.impulse, cones.velocity, 1.0 / _tangential(cones, c)
+    return r[i] - u[i] / cones.own[c, 0], r[i + 1] - over * u[i + 1], r[i + 2] - over * u[i + 2]
+
+
+@kernel
+def _linearise(cones: Cones, count: int, damping: float) -> None:
+    """The system of a step, of the equations that `_fill_equations` has left."""
+    begin_step(cones)
+    for c in range(count):
+        normal, over = cones.own[c, 0], _tangential(cones, c)
+        pressed, s, t = _aim(cones, c)
+        bound, length = cones.friction[c] * pressed, math.sqrt(s * s + t * t)
+        if pressed <= 0.0:
+            add_open(cones, c)
+        elif length <= bound:
+            add_stuck(cones, c, damping)
+        else:
+            s, t, part, rubs = s / length, t / length, bound / length, over * cones.friction[c]
+            ss, st, tt = part * (1.0 - s * s), -part * s * t, part * (1.0 - t * t)
+            add_contact(
+                cones, c,
+                (0.0, 0.0, 0.0, -rubs * s, over * (1.0 - ss), -over * st, -rubs * t, -over * st, over * (1.0 - tt)),
+                (1.0, 0.0, 0.0, rubs * s / normal, ss, st, rubs * t / normal, st, tt), damping,
+            )  # fmt: skip

@@ -1,23 +1,36 @@
 """Impulses of all contacts of a step (models.contact.cones): a few of Newton's steps from those of the step before.
 
-Without such a start sweeps come first. What is left goes to slower methods, which solve nearly everything.
+Without such a start, or where it leads nowhere, sweeps over the contacts bring the impulses near enough for Newton's
+method, which is tried again and again.
 """
 
 from __future__ import annotations
 
 import math
 
-from models.contact.cone_active import DIRECT, active_newton, fill_whole, relax
-from models.contact.cone_newton import begin_open, first_smoothing, newton
+from models.contact.cone_active import active_newton, relax
+from models.contact.cone_newton import newton
 from models.contact.cone_sweeps import accelerate, sweep
-from models.contact.cones import AXES, Cones, fill_motion, local_velocity, prepare, project, residual_of
+from models.contact.cones import (
+    AXES,
+    Cones,
+    begin_open,
+    fill_motion,
+    impulse_scale,
+    into_cones,
+    mean_weight,
+    prepare,
+    residual_of,
+)
 from models.kernels.compiled import kernel, separate_kernel
 
-SWEEPS = 60  # half of all problems take 12 to 22, and from the impulses of a step before a few
-ROUNDS = 400  # of the fixed point
-# A step of a simulation that is solved to this [m/s] does not go to the fixed point, which may take seconds.
-ENOUGH_MPS = 1e-8
-PART = 0.25  # of the way that a round goes: all of it may run in circles
+STEPS = 12  # of Newton's method at a time
+SHORT, SHORT_SWEEPS = 4, 3  # rounds of a few sweeps, and sweeps of each
+LONG, LONG_SWEEPS = 20, 20
+STARTS = 6
+DAMPING = 1e-3  # of Newton's steps; less where contacts give, of what they give
+WIDE = 1e-2  # in turn with it: a step that runs in a circle with one may not with the other
+MAPPED = 1e-5  # of the natural map
 
 
 @separate_kernel
@@ -31,65 +44,32 @@ def solve_cones(cones: Cones, count: int, tolerance: float) -> tuple[float, int]
 
     Returns:
         The residual [m/s] (models.contact.cones.residual_of), and which method found it: 0 Newton's from the impulses
-        of the step before, 1 over contacts that give, 2 sweeps, 3 Newton's after them, 4 the smoothed one, 5 the fixed
-        point of convex problems; 6: none, the residual is larger. A problem that began with impulses is then left with
-        the best that was found, if that is below ENOUGH_MPS.
+        of the step before, 1 over contacts that give, 2 a few sweeps and Newton's, 3 the same at length and from
+        several starts; 4: none, the residual is larger and the least that was found.
     """
     prepare(cones, count)
     residual = residual_of(cones, count)
     if residual <= tolerance or not residual < math.inf:  # of no finite numbers, nothing that follows would end
-        return residual, 0 if residual <= tolerance else 6
-    warm, best = _is_warm(cones, count), math.inf
+        return residual, 0 if residual <= tolerance else 4
+    warm = _is_warm(cones, count)
     if warm:
-        fill_whole(cones, count)
-        for method in range(2 if cones.give[0] > 0.0 else 1):
-            if _near(cones, count, method, tolerance):
-                residual = _swept(cones, count, tolerance)
-                if residual <= tolerance:
-                    return residual, method
-                best = _note_best(cones, count, residual, best)
-        begin_open(cones, count, 0.0)
-    kept = 0
-    for _ in range(SWEEPS):
-        sweep(cones, count)
-        residual = residual_of(cones, count)
+        newton(cones, count, STEPS, _damping(cones, count, MAPPED), 0.1 * tolerance)
+        residual = into_cones(cones, count)
         if residual <= tolerance:
-            return residual, 2
-        if not residual < math.inf:
-            return math.inf, 6
-        kept = accelerate(cones, count, kept)
-    best = _note_best(cones, count, residual_of(cones, count), best)
-    eps, smooth = first_smoothing(cones, count), 0.0
-    for turn in range(6):
-        if turn > 0:
-            scale = 1.0 if turn == 1 else 10.0 if turn == 2 else 0.1 if turn == 3 else 100.0 if turn == 4 else 0.01
-            smooth = eps * scale
-            begin_open(cones, count, smooth)
-        newton(cones, count, smooth, False, 0.1 * tolerance)
-        residual = _swept(cones, count, tolerance)
-        if residual <= tolerance:
-            return residual, 4 if turn > 0 else 3
-        best = _note_best(cones, count, residual, best)
-    if warm and best <= ENOUGH_MPS:
-        for i in range(AXES * count):
-            cones.impulse[i] = cones.best[i]
-        fill_motion(cones, count)
-        return best, 6
-    _fixed_point(cones, count, tolerance)
-    residual = _swept(cones, count, tolerance)
-    if residual <= tolerance:
-        return residual, 5
-    return residual, 6
-
-
-@kernel
-def _note_best(cones: Cones, count: int, residual: float, best: float) -> float:
-    """Keep the impulses if their residual is the least so far; gives that back."""
-    if not residual < best:
-        return best
-    for i in range(AXES * count):
-        cones.best[i] = cones.impulse[i]
-    return residual
+            return residual, 0
+    for method in range(1, 3):
+        # over contacts that give: at once where a start has failed, else after the quicker way
+        if (method == 1) == warm:
+            relax(cones, count, _damping(cones, count, DAMPING), tolerance)
+            residual = into_cones(cones, count)
+            if residual <= tolerance:
+                return residual, 1
+        else:
+            residual = _quickly(cones, count, tolerance)
+            if residual <= tolerance:
+                return residual, 2
+    residual = _at_length(cones, count, tolerance)
+    return residual, 3 if residual <= tolerance else 4
 
 
 @kernel
@@ -102,63 +82,77 @@ def _is_warm(cones: Cones, count: int) -> bool:
 
 
 @kernel
-def _near(cones: Cones, count: int, method: int, tolerance: float) -> bool:
-    """Newton's steps from the impulses of the step before, or over contacts that give."""
-    if method == 0:
-        return active_newton(cones, count, 0.0, DIRECT, 0.1 * tolerance)
-    return relax(cones, count, tolerance)
+def _damping(cones: Cones, count: int, usual: float) -> float:
+    """Damping of Newton's steps [of a weight], which is small against what contacts give."""
+    if cones.give[0] > 0.0:
+        return DAMPING * cones.give[0] / mean_weight(cones, count)
+    return usual
 
 
 @kernel
-def _swept(cones: Cones, count: int, tolerance: float) -> float:
-    """Bring the impulses into their cones; the residual then, or after a few sweeps if it is too large."""
-    for c in range(count):
-        i, r = AXES * c, cones.impulse
-        r[i], r[i + 1], r[i + 2] = project(r[i], r[i + 1], r[i + 2], cones.friction[c])
-    fill_motion(cones, count)
-    residual = residual_of(cones, count)
-    for _ in range(5):
+def _quickly(cones: Cones, count: int, tolerance: float) -> float:
+    """A few sweeps from open contacts, then Newton's method, some times; the residual."""
+    damping, residual = _damping(cones, count, DAMPING), math.inf
+    begin_open(cones, count, 0.0)
+    for _ in range(SHORT):
+        for _ in range(SHORT_SWEEPS):
+            sweep(cones, count)
+        active_newton(cones, count, STEPS, damping, 0.1 * tolerance)
+        residual = into_cones(cones, count)
         if residual <= tolerance:
             break
-        sweep(cones, count)
-        residual = residual_of(cones, count)
+        if not residual < math.inf:
+            begin_open(cones, count, 0.0)
     return residual
 
 
 @separate_kernel
-def _fixed_point(cones: Cones, count: int, tolerance: float) -> None:
-    """Hold mu |u_T|, solve the convex problem that is left, go a part of the way to its mu |u_T|, and repeat.
-
-    A solution is a fixed point of that map, and there is one (Acary, Cadoux, Lemarechal, Malick 2011). Newton's method
-    ends the search once it is near.
-    """
-    n, saved, warm = AXES * count, cones.past[0], False
-    for c in range(count):
-        cones.shift[c] = 0.0
-    for turn in range(1, ROUNDS + 1):
-        warm = _solve_held(cones, count, warm, tolerance)
-        for c in range(count):
-            _, y, z = local_velocity(cones, c)
-            cones.shift[c] += PART * (cones.friction[c] * math.sqrt(y * y + z * z) - cones.shift[c])
-        if turn % 8 == 0:
-            for i in range(n):
-                saved[i] = cones.impulse[i]
-            newton(cones, count, 0.0, False, 0.1 * tolerance)
-            if residual_of(cones, count) <= tolerance:
-                return
-            for i in range(n):
-                cones.impulse[i] = saved[i]
-            fill_motion(cones, count)
+def _at_length(cones: Cones, count: int, tolerance: float) -> float:
+    """Sweeps with acceleration, and Newton's methods in turn, from several normal impulses; the residual."""
+    scale, least = impulse_scale(cones, count), math.inf
+    for start in range(STARTS):
+        size = 0.0 if start == 0 else 1.0 if start == 1 else 10.0 if start == 2 else 0.1 if start == 3 else 100.0
+        begin_open(cones, count, (0.01 if start == 5 else size) * scale)
+        residual = _rounds(cones, count, tolerance)
+        if residual <= tolerance:
+            return residual
+        if residual < least:
+            least = residual
+            for i in range(AXES * count):
+                cones.saved[1, i] = cones.impulse[i]
+    if least < math.inf:
+        for i in range(AXES * count):
+            cones.impulse[i] = cones.saved[1, i]
+        fill_motion(cones, count)
+    return least
 
 
 @kernel
-def _solve_held(cones: Cones, count: int, warm: bool, tolerance: float) -> bool:
-    """The convex problem with mu |u_T| held, from the impulses that there are if `warm`; whether it is solved."""
-    eps = first_smoothing(cones, count)
-    for turn in range(0 if warm else 1, 5):
-        scale = 1e-3 if turn == 0 else 1.0 if turn == 1 else 10.0 if turn == 2 else 0.1 if turn == 3 else 100.0
-        if turn > 0:
-            begin_open(cones, count, eps * scale)
-        if newton(cones, count, eps * scale, True, 0.01 * tolerance) <= tolerance:
-            return True
-    return False
+def _rounds(cones: Cones, count: int, tolerance: float) -> float:
+    """Rounds of many sweeps and Newton's method, which is taken back where it led away; the residual."""
+    kept, residual = 0, math.inf
+    for turn in range(LONG):
+        for _ in range(LONG_SWEEPS):
+            sweep(cones, count)
+            residual = residual_of(cones, count)
+            if residual <= tolerance:
+                return residual
+            kept = accelerate(cones, count, kept)
+        residual = residual_of(cones, count)
+        for i in range(AXES * count):
+            cones.saved[0, i] = cones.impulse[i]
+        if turn % 3 == 2:
+            newton(cones, count, STEPS, _damping(cones, count, MAPPED), 0.1 * tolerance)
+        else:
+            damping = _damping(cones, count, DAMPING if turn % 2 == 0 else WIDE)
+            active_newton(cones, count, STEPS, damping, 0.1 * tolerance)
+        after = into_cones(cones, count)
+        if after < residual:
+            kept, residual = 0, after
+            if after <= tolerance:
+                return after
+        else:
+            for i in range(AXES * count):
+                cones.impulse[i] = cones.saved[0, i]
+            fill_motion(cones, count)
+    return residual

@@ -38,14 +38,14 @@ class Cones(NamedTuple):
         before: (3 contacts,) impulses before a sweep or a step.
         past, change: (DEPTH + 1, 3 contacts) what the last sweeps gave, and by how much they changed it.
         small: (DEPTH, DEPTH + 1) system of the acceleration.
-        shift: (contacts,) [m/s] what stands for mu |u_T| where that is held.
-        error: (3 contacts,) natural map [m/s].
-        slope: (3 contacts, 3 contacts) of the map.
-        normal: (3 contacts, 3 contacts) slope^T slope, then its factor.
-        step: (3 contacts,) Newton's.
+        velocity: (3 contacts,) u [m/s] of the impulses that there are.
+        error: (3 contacts,) equations that Newton's method brings to zero [m/s].
+        step: (3 contacts,) Newton's, of the impulses [N s].
+        row: (3 contacts, speeds) what a step of the motion takes from that of the impulses.
+        matrix: (speeds, speeds) of the step of the motion.
+        turn: (speeds,) the step of the motion.
         give: (1,) [1/kg] added to the diagonal of W; 0: contacts are hard, and their impulses may not be unique.
-        whole: (3 contacts, 3 contacts) W [1/kg].
-        best: (3 contacts,) the impulses with the least residual so far.
+        saved: (2, 3 contacts) impulses to go back to, and those with the least residual so far.
     """
 
     half: FloatArray
@@ -59,14 +59,14 @@ class Cones(NamedTuple):
     past: FloatArray
     change: FloatArray
     small: FloatArray
-    shift: FloatArray
+    velocity: FloatArray
     error: FloatArray
-    slope: FloatArray
-    normal: FloatArray
     step: FloatArray
+    row: FloatArray
+    matrix: FloatArray
+    turn: FloatArray
     give: FloatArray
-    whole: FloatArray
-    best: FloatArray
+    saved: FloatArray
 
 
 def make_cones(contacts: int, speeds: int) -> Cones:
@@ -75,8 +75,8 @@ def make_cones(contacts: int, speeds: int) -> Cones:
     return Cones(
         np.zeros((n, speeds)), np.zeros(n), np.zeros(contacts), np.zeros(n), np.zeros((contacts, 6)),
         np.zeros(contacts), np.zeros(speeds), np.zeros(n), np.zeros((DEPTH + 1, n)), np.zeros((DEPTH + 1, n)),
-        np.zeros((DEPTH, DEPTH + 1)), np.zeros(contacts), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n),
-        np.zeros(1), np.zeros((n, n)), np.zeros(n),
+        np.zeros((DEPTH, DEPTH + 1)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((n, speeds)),
+        np.zeros((speeds, speeds)), np.zeros(speeds), np.zeros(1), np.zeros((2, n)),
     )  # fmt: skip
 
 
@@ -114,6 +114,33 @@ def fill_motion(cones: Cones, count: int) -> None:
 
 
 @kernel
+def begin_open(cones: Cones, count: int, normal: float) -> None:
+    """Begin from impulses [N s] along the normals alone."""
+    for c in range(count):
+        i = AXES * c
+        cones.impulse[i], cones.impulse[i + 1], cones.impulse[i + 2] = normal, 0.0, 0.0
+    fill_motion(cones, count)
+
+
+@kernel
+def mean_weight(cones: Cones, count: int) -> float:
+    """Mean of the contacts' weights [1/kg]."""
+    total = 0.0
+    for c in range(count):
+        total += cones.weight[c]
+    return total / count
+
+
+@kernel
+def impulse_scale(cones: Cones, count: int) -> float:
+    """Of what order the impulses are [N s]."""
+    largest = 0.0
+    for i in range(AXES * count):
+        largest = max(largest, abs(cones.target[i]))
+    return largest / mean_weight(cones, count)
+
+
+@kernel
 def local_velocity(cones: Cones, c: int) -> tuple[float, float, float]:
     """Local velocity of a contact."""
     i, r, give = AXES * c, cones.impulse, cones.give[0]
@@ -146,6 +173,16 @@ def residual_of(cones: Cones, count: int) -> float:
             return math.inf
         worst = max(worst, error)
     return math.sqrt(worst)
+
+
+@kernel
+def into_cones(cones: Cones, count: int) -> float:
+    """Project the impulses onto their cones; the residual then."""
+    for c in range(count):
+        i, r = AXES * c, cones.impulse
+        r[i], r[i + 1], r[i + 2] = project(r[i], r[i + 1], r[i + 2], cones.friction[c])
+    fill_motion(cones, count)
+    return residual_of(cones, count)
 
 
 @kernel
