@@ -60,6 +60,18 @@ def test_every_random_problem_is_solved_and_obeys_the_laws(contacts):
         )  # a residual is divided by the weight for an impulse
 
 
+# What a few sweeps and Newton's steps do not solve, found among 1,500 seeds.
+@pytest.mark.parametrize("seed", [10, 161, 569, 1119])
+def test_a_problem_that_a_few_sweeps_leave_is_solved_at_length(seed):
+    half, target, mu = body_on(18, np.random.default_rng(seed))
+    cones, residual = solved(half, target, mu)
+    assert residual <= TOLERANCE
+    assert broken(half, target, mu, cones.impulse) < 3e-7
+    cones.impulse[:] *= 1.01
+    residual, method = solve_cones(cones, 18, TOLERANCE)  # as in a step later
+    assert (residual <= TOLERANCE, method) == (True, 0)
+
+
 def test_a_body_on_four_feet_is_held_though_their_shares_are_not_known():
     rows = np.zeros((12, 6))
     for c, (x, y) in enumerate([(0.5, 0.3), (0.5, -0.3), (-0.5, 0.3), (-0.5, -0.3)]):
