@@ -34,6 +34,7 @@ HIGH_NM = 40.0  # torque of a wheel in the last phase
 TOLERANCE = 1e-10
 ROVER = exomars(locks={"steering": 0.0})
 WHEELS = [5 + int(body) for body in ROVER.chain.wheel_body]
+BOGIES = [7 + k for k, name in enumerate(ROVER.joint_names) if name.endswith("bogie")]
 RADIUS = float(ROVER.chain.wheel_radius[0])
 LEVEL = ((-1500.0, 0.0), (1500.0, 0.0))
 FACE = ((-5.0, 0.0), (0.85, 0.0), (0.85, STEP_M), (6.0, STEP_M))
@@ -127,6 +128,7 @@ class Climb(NamedTuple):
         time: (steps,) [s].
         speed: (steps, 3) of the main body, forwards, to port and up [m/s].
         high: (steps,) [m] by which the main body is higher than at the start.
+        bogie: largest angle of a bogie at the end [rad].
         fall: largest change of speed in a step of the first 0.3 s, forwards, to port and up [m/s].
         hit: the same of the time after it, to 1 s: which impacts follow depends on the last digits.
         residual: largest [m/s].
@@ -136,6 +138,7 @@ class Climb(NamedTuple):
     time: FloatArray
     speed: FloatArray
     high: FloatArray
+    bogie: float
     fall: FloatArray
     hit: FloatArray
     residual: float
@@ -154,8 +157,9 @@ def step(friction: float, seconds: float, *, yaw: float = 0.0, fall: float = 0.0
         speed[k], high[k] = v[:3], q[2]
     change, first, last = np.abs(np.diff(speed, axis=0)), round(0.3 / dt), round(1.0 / dt)
     return Climb(
-        dt * np.arange(1, steps + 1, dtype=np.float64), speed, high, change[:first].max(0), change[first:last].max(0),
-        float(drive.hard.residual[0]), int(drive.hard.residual[1]),
+        dt * np.arange(1, steps + 1, dtype=np.float64), speed, high, float(np.abs(q[BOGIES]).max()),
+        change[:first].max(0), change[first:last].max(0), float(drive.hard.residual[0]),
+        int(drive.hard.residual[1]),
     )  # fmt: skip
 
 
@@ -189,7 +193,8 @@ def energy_made(law: str, impacts: int = 300) -> tuple[int, float]:
     Of a mechanism with four speeds, e = 0.8 and mu from 0.1 to 1.5, whose normal impulse also turns the sliding round.
     """
     rng, shares = np.random.default_rng(1), []
-    cones, after = make_cones(1, 4), make_rebound(law, 1)
+    cones = make_cones(1, 4)
+    after = make_rebound(law, cones)
     for _ in range(impacts):
         rows, v = rng.normal(size=(AXES, 4)), rng.normal(size=4)
         rows[1] += 1.5 * rows[0]

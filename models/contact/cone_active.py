@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from models.contact.cone_motion import add_contact, add_open, add_stuck, begin_step, end_step
-from models.contact.cones import AXES, Cones, fill_motion, impulse_scale, local_velocity, mean_weight, prepare
+from models.contact.cones import AXES, Cones, impulse_scale, local_velocity, mean_weight, prepare
 from models.kernels.compiled import kernel, separate_kernel
 
 STEPS = 10  # at one give
@@ -22,7 +22,10 @@ ROUGH = 1e-5  # of the velocity by which contacts give: how exactly a stage is s
 
 @separate_kernel
 def active_newton(cones: Cones, count: int, steps: int, damping: float, tolerance: float) -> bool:
-    """At most `steps` whole steps from the impulses that there are; args and return as of cone_newton.newton."""
+    """At most `steps` whole steps from the impulses that there are; args and return as of cone_newton.newton.
+
+    The motion is then that of the impulses but for rounding.
+    """
     for _ in range(steps):
         if _fill_equations(cones, count) <= tolerance * tolerance:
             return True
@@ -30,7 +33,8 @@ def active_newton(cones: Cones, count: int, steps: int, damping: float, toleranc
         end_step(cones, count)
         for i in range(AXES * count):
             cones.impulse[i] += cones.step[i]
-        fill_motion(cones, count)
+        for a in range(cones.turn.size):
+            cones.motion[a] += cones.turn[a]
     return _fill_equations(cones, count) <= tolerance * tolerance
 
 
@@ -97,7 +101,7 @@ def _tangential(cones: Cones, c: int) -> float:
 
 @kernel
 def _aim(cones: Cones, c: int) -> tuple[float, float, float]:
-    """r - rho u, with a rho of the normal and one of the tangents."""
+    """What decides: r - rho u, with a rho of the normal and one of the tangents."""
     i, r, u, over = AXES * c, cones.impulse, cones.velocity, 1.0 / _tangential(cones, c)
     return r[i] - u[i] / cones.own[c, 0], r[i + 1] - over * u[i + 1], r[i + 2] - over * u[i + 2]
 

@@ -92,7 +92,7 @@ def _linearise(cones: Cones, count: int, damping: float) -> None:
         i, w, mu = AXES * c, cones.weight[c], cones.friction[c]
         P, S, T = _aim(cones, c)
         length = math.sqrt(S * S + T * T)
-        if P <= -mu * length:
+        if P + mu * length <= 0.0:
             add_open(cones, c)
         elif length <= mu * P:
             add_stuck(cones, c, damping)

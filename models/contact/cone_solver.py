@@ -7,6 +7,7 @@ method, which is tried again and again.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from models.contact.cone_active import active_newton, relax
 from models.contact.cone_newton import newton
@@ -22,18 +23,46 @@ from models.contact.cones import (
     prepare,
     residual_of,
 )
-from models.kernels.compiled import kernel, separate_kernel
+from models.kernels.bound import BoundArguments, unpack
+from models.kernels.compiled import FloatArray, address_of, kernel, separate_kernel
 
 STEPS = 12  # of Newton's method at a time
-SHORT, SHORT_SWEEPS = 4, 3  # rounds of a few sweeps, and sweeps of each
+SHORT_SWEEPS = 3
 LONG, LONG_SWEEPS = 20, 20
-STARTS = 6
-DAMPING = 1e-3  # of Newton's steps; less where contacts give, of what they give
-WIDE = 1e-2  # in turn with it: a step that runs in a circle with one may not with the other
-MAPPED = 1e-5  # of the natural map
+STARTS = (0.0, 1.0, 10.0, 0.1, 100.0, 0.01)  # normal impulses to begin with, of their scale
+# Damping of Newton's steps [of a weight], in turn. Much of it keeps a step short where impulses are not unique, little
+# ends quickly where they nearly are not; and a search that runs in a circle with one may not with another.
+FIRM = 1e-7
+SHORT = (1e-3, FIRM, 1e-3, FIRM)
+IN_TURN = (1e-3, 1e-5, 0.0, FIRM, 1e-2)  # 0: the natural map in place of the other equations
+GIVING = 1e-3  # where contacts give: damping, of what they give
 
 
-@separate_kernel
+class Search(NamedTuple):
+    """What `search` takes.
+
+    Attributes:
+        cones: the problem.
+        residual: (1,) what is left of it [m/s].
+    """
+
+    cones: Cones
+    residual: FloatArray
+
+
+def address_of_search(problem: Search) -> int:
+    """Address of `search`, for models.kernels.bound.call_with: a caller with the solver in it compiles for long."""
+    return address_of(search, BoundArguments(problem), 1, 0.0)
+
+
+@kernel
+def search(bound: BoundArguments[Search], count: int, tolerance: float) -> None:
+    """`solve_cones`, which leaves its residual in the problem."""
+    cones, residual = unpack(bound)
+    residual[0], _ = solve_cones(cones, count, tolerance)
+
+
+@kernel
 def solve_cones(cones: Cones, count: int, tolerance: float) -> tuple[float, int]:
     """Find the impulses of the first `count` contacts, from those that cones.impulse holds.
 
@@ -53,14 +82,14 @@ def solve_cones(cones: Cones, count: int, tolerance: float) -> tuple[float, int]
         return residual, 0 if residual <= tolerance else 4
     warm = _is_warm(cones, count)
     if warm:
-        newton(cones, count, STEPS, _damping(cones, count, MAPPED), 0.1 * tolerance)
-        residual = into_cones(cones, count)
-        if residual <= tolerance:
-            return residual, 0
+        for equations in range(2):
+            residual = _newton(cones, count, 0.0 if equations == 0 else FIRM, tolerance)
+            if residual <= tolerance:
+                return residual, 0
     for method in range(1, 3):
         # over contacts that give: at once where a start has failed, else after the quicker way
         if (method == 1) == warm:
-            relax(cones, count, _damping(cones, count, DAMPING), tolerance)
+            relax(cones, count, _damping(cones, count, FIRM), tolerance)
             residual = into_cones(cones, count)
             if residual <= tolerance:
                 return residual, 1
@@ -83,22 +112,29 @@ def _is_warm(cones: Cones, count: int) -> bool:
 
 @kernel
 def _damping(cones: Cones, count: int, usual: float) -> float:
-    """Damping of Newton's steps [of a weight], which is small against what contacts give."""
-    if cones.give[0] > 0.0:
-        return DAMPING * cones.give[0] / mean_weight(cones, count)
-    return usual
+    """Damping of Newton's steps, which is small against what contacts give."""
+    return GIVING * cones.give[0] / mean_weight(cones, count) if cones.give[0] > 0.0 else usual
+
+
+@separate_kernel
+def _newton(cones: Cones, count: int, damping: float, tolerance: float) -> float:
+    """Newton's method with a damping, or on the natural map for 0; the residual."""
+    if damping > 0.0:
+        active_newton(cones, count, STEPS, _damping(cones, count, damping), 0.1 * tolerance)
+    else:
+        newton(cones, count, STEPS, _damping(cones, count, FIRM), 0.1 * tolerance)
+    return into_cones(cones, count)
 
 
 @kernel
 def _quickly(cones: Cones, count: int, tolerance: float) -> float:
     """A few sweeps from open contacts, then Newton's method, some times; the residual."""
-    damping, residual = _damping(cones, count, DAMPING), math.inf
+    residual = math.inf
     begin_open(cones, count, 0.0)
-    for _ in range(SHORT):
+    for damping in SHORT:
         for _ in range(SHORT_SWEEPS):
             sweep(cones, count)
-        active_newton(cones, count, STEPS, damping, 0.1 * tolerance)
-        residual = into_cones(cones, count)
+        residual = _newton(cones, count, damping, tolerance)
         if residual <= tolerance:
             break
         if not residual < math.inf:
@@ -110,9 +146,8 @@ def _quickly(cones: Cones, count: int, tolerance: float) -> float:
 def _at_length(cones: Cones, count: int, tolerance: float) -> float:
     """Sweeps with acceleration, and Newton's methods in turn, from several normal impulses; the residual."""
     scale, least = impulse_scale(cones, count), math.inf
-    for start in range(STARTS):
-        size = 0.0 if start == 0 else 1.0 if start == 1 else 10.0 if start == 2 else 0.1 if start == 3 else 100.0
-        begin_open(cones, count, (0.01 if start == 5 else size) * scale)
+    for start in STARTS:
+        begin_open(cones, count, start * scale)
         residual = _rounds(cones, count, tolerance)
         if residual <= tolerance:
             return residual
@@ -141,12 +176,7 @@ def _rounds(cones: Cones, count: int, tolerance: float) -> float:
         residual = residual_of(cones, count)
         for i in range(AXES * count):
             cones.saved[0, i] = cones.impulse[i]
-        if turn % 3 == 2:
-            newton(cones, count, STEPS, _damping(cones, count, MAPPED), 0.1 * tolerance)
-        else:
-            damping = _damping(cones, count, DAMPING if turn % 2 == 0 else WIDE)
-            active_newton(cones, count, STEPS, damping, 0.1 * tolerance)
-        after = into_cones(cones, count)
+        after = _newton(cones, count, IN_TURN[turn % len(IN_TURN)], tolerance)
         if after < residual:
             kept, residual = 0, after
             if after <= tolerance:

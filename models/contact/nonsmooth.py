@@ -37,6 +37,9 @@ TOLERANCE = 1e-10  # of the residual [m/s]
 # A contact that closes faster meets an impact. What is slower is the error of the steps before: wheels that stick
 # could not part at e times that speed without sliding.
 IMPACT_MPS = 1e-6
+# A contact is taken as closed while its gap is below this. Rounding opens one that bears load by 1e-13 m; left out for
+# one step, its wheel would fall by g dt^2, some 20 um.
+CLOSED_M = 1e-7
 SLOWEST_MPS = 1e-3  # below it slip means nothing
 # By this part of the mean of W's diagonal contacts give way to a change of their impulse from step to step. Wheels that
 # stick in directions that differ by 1e-9 rad would else push against one another with any force, up to sliding at
@@ -95,7 +98,8 @@ def make_hard_contacts(rover: Rover, profile: Profile, theta: float = 0.5, law: 
         raise ValueError(f"theta is {theta}, allowed: 0.5 to 1")
     wheels, speeds, faces = len(rover.wheel_names), rover.chain.speed_parent.size, profile.length.size
     most, left = MOST_TOUCHED * wheels, np.zeros(1)
-    cones, of_impact = make_cones(most, speeds), make_rebound(law, most)
+    cones = make_cones(most, speeds)
+    of_impact = make_rebound(law, cones)
     return HardContacts(
         profile, theta, cones, of_impact, np.zeros((AXES * most, speeds)), np.zeros((most, PLACE)),
         np.zeros(most, dtype=np.int64), np.zeros((wheels, faces, AXES)), np.zeros(2), np.zeros(speeds),
@@ -134,7 +138,7 @@ def hold_contacts(
 
 @kernel
 def _find(chain: Chain, q: FloatArray, dt: float, hard: HardContacts, work: Work) -> int:
-    """Contacts whose gap is closed, or closes within half of the step, and their rows."""
+    """Contacts whose gap is closed to CLOSED_M, or closes to that within half of the step, and their rows."""
     count, none = 0, (0.0, 0.0, 0.0)
     for wheel in range(chain.wheel_body.size):
         body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
@@ -153,7 +157,7 @@ def _find(chain: Chain, q: FloatArray, dt: float, hard: HardContacts, work: Work
             speed = 0.0
             for a in range(hard.before.size):
                 speed += hard.row[AXES * count, a] * hard.before[a]
-            if hard.place[i, GAP] + 0.5 * dt * speed <= 0.0:
+            if hard.place[i, GAP] + 0.5 * dt * speed <= CLOSED_M:
                 for column in range(PLACE):
                     hard.place[count, column] = hard.place[i, column]
                 hard.wheel[count] = wheel

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.contact.cone_solver import solve_cones
+from models.contact.cone_solver import Search, address_of_search
 from models.contact.cones import AXES, Cones, local_velocity
-from models.kernels.bound import BoundArguments, unpack
+from models.kernels.bound import BoundArguments, call_with, unpack
 from models.kernels.compiled import FloatArray, address_of, kernel
 
 NEWTON, POISSON, STRONGE = range(3)
@@ -36,19 +36,27 @@ class Rebound(NamedTuple):
         restitution: (contacts,) e.
         closing: (contacts,) speeds before the impact [m/s], positive where a contact closes, else 0.
         first: (2, 3 contacts) impulses [N s] of the first phase, and local velocities [m/s] after it.
+        left: (1,) residual of the newest problem [m/s].
+        solver: address of models.contact.cone_solver.search in this process.
     """
 
     law: int
     restitution: FloatArray
     closing: FloatArray
     first: FloatArray
+    left: FloatArray
+    solver: int
 
 
-def make_rebound(law: str, contacts: int) -> Rebound:
-    """Allocate for at most `contacts` contacts. Raises ValueError: a law that does not exist."""
+def make_rebound(law: str, cones: Cones) -> Rebound:
+    """Allocate for these contacts. Raises ValueError: a law that does not exist."""
     if law not in LAWS:
         raise ValueError(f"restitution law is {law!r}, allowed: {', '.join(map(repr, LAWS))}")
-    return Rebound(LAWS.index(law), np.zeros(contacts), np.zeros(contacts), np.zeros((2, AXES * contacts)))
+    contacts, left = cones.friction.size, np.zeros(1)
+    return Rebound(
+        LAWS.index(law), np.zeros(contacts), np.zeros(contacts), np.zeros((2, AXES * contacts)), left,
+        address_of_search(Search(cones, left)),
+    )  # fmt: skip
 
 
 class Impact(NamedTuple):
@@ -66,10 +74,7 @@ class Impact(NamedTuple):
 
 
 def address_of_find_impulses(impact: Impact) -> int:
-    """Address of `find_impulses`, for models.kernels.bound.call_with: one machine code for the steps of all rovers.
-
-    Compiled into each of them, the solver took minutes.
-    """
+    """Address of `find_impulses`, for models.kernels.bound.call_with: one machine code for the steps of all rovers."""
     return address_of(find_impulses, BoundArguments(impact), 1, 0.0)
 
 
@@ -80,7 +85,7 @@ def find_impulses(bound: BoundArguments[Impact], count: int, tolerance: float) -
     The impulses of the first phase are left in `rebound.first`.
     """
     cones, law, left = unpack(bound)
-    left[0], _ = solve_cones(cones, count, tolerance)
+    left[0] = _solve(cones, count, law, tolerance)
     met = False
     for c in range(count):
         met = met or law.closing[c] > 0.0
@@ -89,6 +94,13 @@ def find_impulses(bound: BoundArguments[Impact], count: int, tolerance: float) -
     else:
         for i in range(AXES * count):
             law.first[0, i] = cones.impulse[i]
+
+
+@kernel
+def _solve(cones: Cones, count: int, law: Rebound, tolerance: float) -> float:
+    """Solve the problem that cones holds; its residual [m/s]."""
+    call_with(law.solver, Search(cones, law.left), count, tolerance)
+    return law.left[0]
 
 
 @kernel
@@ -156,8 +168,7 @@ def _part(cones: Cones, count: int, s: float, law: Rebound, tolerance: float) ->
         cones.target[i + 1], cones.target[i + 2] = law.first[1, i + 1], law.first[1, i + 2]
         # each from zero: from those of another s, Newton's steps may come to another solution, and no s is found
         cones.impulse[i] = cones.impulse[i + 1] = cones.impulse[i + 2] = 0.0
-    residual, _ = solve_cones(cones, count, tolerance)
-    return residual
+    return _solve(cones, count, law, tolerance)
 
 
 @kernel

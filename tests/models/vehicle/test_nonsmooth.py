@@ -76,6 +76,17 @@ def test_steps_of_a_motion_that_is_not_finite_count_as_unsolved():
     assert case.hard.residual.tolist() == [math.inf, 3.0]
 
 
+def test_a_wheel_that_rounding_lifts_keeps_its_load():
+    """Left out of one step, it would fall by some 20 um."""
+    case = Case(LEVEL, 0.35).run(0.5)
+    before = case.state.q[2]
+    for _ in range(3):
+        case.state.q[2] = before + 1e-8
+        case.run(2e-3)
+        assert (case.state.ground.vertical > 0.0).all()
+        assert case.state.q[2] == pytest.approx(before, abs=2e-8)
+
+
 def test_no_wheel_slides_while_they_push_against_one_another_below_mu():
     names, torque = [*ROVER.wheel_names], np.zeros(6)
     for end, sign in (("front", 1.0), ("rear", -1.0)):
