@@ -10,13 +10,14 @@ import pytest
 from hil.analysis.film.make import Wanted, render
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
-from hil.app.run import run_experiment
+from hil.app.run import run, run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
 from hil.experiments.crossing.course import Course
 from hil.experiments.crossing.drop_force import drop_checks, drop_force
 from hil.experiments.crossing.experiment import APPROACH, ARMED, CONTACT, CROSS, DONE, IDLE, SETTLE
+from hil.experiments.mobility import mobility
 from hil.recording import read_trial
 from models.kernels.bound import BoundArguments
 from models.vehicle import Scene, run_bound
@@ -146,6 +147,21 @@ def test_a_climb_on_nonsmooth_ground_is_recorded_verified_and_replayed(climbed_h
     assert (folder / "crossing.png").stat().st_size > 10_000
     assert any("2 of 6 wheels" in reason for reason in summary["reasons"])
     assert summary["rise_m"] > 0.001
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("friction", "hangs"), [(0.8, True), (0.6, False)])
+def test_a_front_wheel_hangs_over_the_step_where_statics_allow_it_and_never_needs_more_friction_than_there_is(
+    friction, hangs
+):
+    settings = ("telemetry.endpoint=''", f"ground.friction={friction}", "crossing.timeout_s=6")
+    config = load_config("sim_step_nonsmooth", settings)
+    ran = run(config)
+    last = ran.ticks[-1000:]  # the front wheels are over the step
+    assert bool((last["normal_force_N"][:, :2] == 0.0).all(axis=0).any()) is hangs
+    needed = mobility(Rig(config), last).friction_needed
+    assert needed == pytest.approx(0.606 if hangs else 0.0, abs=0.02)
+    assert ran.summary["mobility"]["friction_needed"]["largest"] < friction
 
 
 @pytest.mark.parametrize(
