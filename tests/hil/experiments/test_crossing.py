@@ -17,6 +17,8 @@ from hil.config.rig import Rig
 from hil.experiments.crossing.course import Course
 from hil.experiments.crossing.drop_force import drop_checks, drop_force
 from hil.experiments.crossing.experiment import APPROACH, ARMED, CONTACT, CROSS, DONE, IDLE, SETTLE
+from hil.experiments.crossing.figure import plot_crossing
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.mobility import mobility
 from hil.recording import read_trial
 from models.kernels.bound import BoundArguments
@@ -147,6 +149,16 @@ def test_a_climb_on_nonsmooth_ground_is_recorded_verified_and_replayed(climbed_h
     assert (folder / "crossing.png").stat().st_size > 10_000
     assert any("2 of 6 wheels" in reason for reason in summary["reasons"])
     assert summary["rise_m"] > 0.001
+
+
+@pytest.mark.slow
+def test_hits_on_nonsmooth_ground_do_not_hide_the_loads_of_the_figure(climbed_hard):
+    folder, summary = climbed_hard
+    weight_N = Rig(load_config("sim_step_nonsmooth")).nominal.make_rover().mass * 9.80665
+    assert summary["largest_load_N"] > weight_N
+    loads = plot_crossing(read_trial(folder), summary, FigureForm()).axes[2]
+    assert loads.get_ylim()[1] == pytest.approx(weight_N, rel=1e-3)
+    assert "hits go on above" in [text.get_text() for text in loads.texts]
 
 
 @pytest.mark.slow
