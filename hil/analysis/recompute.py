@@ -19,6 +19,7 @@ from hil.config.rig import Rig
 from hil.experiments.base import Finished, Summary, samples_of
 from hil.experiments.impact.approach import KEYS as MEASURED
 from hil.experiments.impact.sensing import GROUSER_KEYS, KEYS, PEAK_KEYS, PEAKS
+from hil.experiments.mobility import LEFT_OUT
 from hil.experiments.registry import summarise
 from hil.experiments.truth_events import RecordedTruth
 from hil.messages.fault import Alarm
@@ -151,7 +152,7 @@ def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str]
     if "mobility" not in said:  # likewise
         computed.pop("mobility", None)
     _drop_unmeasured(said, computed)
-    earlier, former = lacking_keys(said), peaks_as_read(said)
+    earlier, former, hits = lacking_keys(said), peaks_as_read(said), _hits_as_loads(said, computed)
     if former:
         computed |= {name: computed.pop(f"corrected_{name}") for name in PEAKS}
     old, new = dict(_leaves(said)), dict(_leaves(computed))
@@ -162,6 +163,7 @@ def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str]
             continue
         top = key.partition(".")[0]
         unknown = earlier and (top in SENSED or top in ("accepted", "reasons"))
+        unknown = unknown or (hits and top == "mobility")
         if unknown or (former and top in FORMER) or (found.lacking and (top in JUDGED or new.get(key) is None)):
             left_out.add(top)
         elif key in old and key in new and _same(old[key], new[key]):
@@ -181,6 +183,20 @@ def _drop_unmeasured(said: Mapping[str, Any], computed: dict[str, Any]) -> None:
     rules = {row.get("rule") for row in said.get("quality") or () if isinstance(row, Mapping)}
     if isinstance(rows := computed.get("quality"), list):
         computed["quality"] = [row for row in rows if row["rule"] in rules or row["ok"] is not None]
+
+
+def _hits_as_loads(said: Mapping[str, Any], computed: dict[str, Any]) -> bool:
+    """Whether a version made the summary that took the forces of hits for loads, and there were any, or wheels lifted.
+
+    Of other runs only the key is left out that it did not write; all others are today's numbers.
+    """
+    was, now = said.get("mobility"), computed.get("mobility")
+    if not isinstance(was, Mapping) or LEFT_OUT in was:
+        return False
+    if now and now[LEFT_OUT] == 0.0 and all(share["least"] > 0.0 for share in now["load_share"].values()):
+        computed["mobility"] = {key: value for key, value in now.items() if key != LEFT_OUT}
+        return False
+    return True
 
 
 def lacking_keys(said: Mapping[str, Any]) -> bool:

@@ -120,6 +120,8 @@ def _numbers(summary: Mapping[str, Any] | None, found: Recomputed | None, wrong:
         words += "; made by a version without the analysis of samples and the rules of quality, which are not compared"
     elif peaks_as_read(summary):
         words += "; made by a version that left vibration in peak_force_N, and measured short contacts otherwise"
+    if "mobility" in left_out:
+        words += "; made by a version that took the forces of hits for loads in mobility, which is not compared"
     if different:
         words = f"{'; '.join(different[:MOST_LISTED])}; {len(different)} such{other}"
     return Check(item, not different, words, allowed)

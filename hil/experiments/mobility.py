@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config.rig import Rig
+from hil.experiments.balance import NEAR_NS, Balance, balance_of, known
 from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import finite
-from hil.recording.stored_rows import Recorded, in_blocks
+from hil.recording.stored_rows import Recorded, between, in_blocks
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 from models.statics import least_friction, stability_margin, stand
@@ -26,6 +27,8 @@ from models.terrain.surface import Terrain, contact_plane
 MOST_INSTANTS = 20
 # Fewer wheels than this are not held by statics: a single wheel hangs on a carriage.
 _FEWEST = 3
+# The summary's key of the time that is left out (`hil.experiments.balance`); a version that left out none has no such.
+LEFT_OUT = "disturbed_s"
 
 
 class Mobility(NamedTuple):
@@ -47,6 +50,9 @@ class Mobility(NamedTuple):
 def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility | None:
     """The metrics at ticks at which the rover stands or drives on its ground and does not touch the obstacle.
 
+    Ticks near to one at which it is hit, falls or bounces are left out (`hil.experiments.balance`). A wheel counts as
+    support if it bears at the tick, or does so as near to it: on hard ground wheels chatter.
+
     On a profile each wheel has the normal of the face or edge that it touches. Ticks at which a wheel touches two are
     left out: statics have one force a wheel.
 
@@ -61,19 +67,52 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
     Returns:
         None: the rover has no ground, hangs on a carriage, or its record has no motion.
     """
+    rover = _standing_rover(rig, ticks)
+    return None if rover is None else _metrics(rig, rover, balance_of(rig, rover, ticks), ticks, most)
+
+
+def mobility_summary(run: Finished) -> Summary:
+    """Key `mobility` as docs/reference/summary.md has it."""
+    rig, ticks = run.rig, run.ticks
+    rover = _standing_rover(rig, ticks)
+    if rover is None:
+        return {"mobility": None}
+    balance = balance_of(rig, rover, ticks)
+    found = _metrics(rig, rover, balance, ticks, MOST_INSTANTS)
+    if not len(found.t_s):
+        return {"mobility": None}
+    *shares, left_out = _extreme_shares(balance, ticks)
+    return {
+        "mobility": {
+            "instants": len(found.t_s),
+            LEFT_OUT: left_out / rig.rate_hz,
+            "load_share": {
+                name: {"start": float(found.load_share[0, wheel]), "least": float(low), "largest": float(high)}
+                for wheel, (name, low, high) in enumerate(zip(rig.layout.wheels, *shares, strict=True))
+            },
+            "stability_deg": _over_time(found.t_s, found.stability_deg, "least"),
+            "friction_needed": _over_time(found.t_s, found.friction_needed, "largest"),
+        }
+    }
+
+
+def _standing_rover(rig: Rig, ticks: Recorded) -> Rover | None:
+    """The rover, if it stands on ground and the rows have its motion."""
     nominal, layout = rig.nominal, rig.layout
     if nominal.ground.kind == "none" or not layout.motion or len(layout.wheels) < _FEWEST or not len(ticks):
         return None
     if "pose" not in (ticks[0].dtype.names or ()):  # of an earlier version
         return None
     rover = nominal.make_rover()
-    if rover.tree.guided:
-        return None
+    return None if rover.tree.guided else rover
+
+
+def _metrics(rig: Rig, rover: Rover, balance: Balance, ticks: Recorded, most: int) -> Mobility:
     there = np.unique(np.linspace(0, len(ticks) - 1, min(most, len(ticks))).round().astype(np.int64))
     rows = np.array([ticks[int(one)] for one in there])
-    rows = rows[_on_ground(rows)]
-    profile = nominal.placed_profile(rover)
-    metrics = [_at(rig, rover, profile, row) for row in rows]
+    rows = rows[balance.kept(rows)]
+    profile = rig.nominal.placed_profile(rover)
+    metrics = [_at(rig, rover, profile, row, _bearing(ticks, row)) for row in rows]
     rows = rows[[one is not None for one in metrics]]
     found = [one for one in metrics if one is not None]
     loads = rows["normal_force_N"].astype(np.float64)
@@ -85,35 +124,18 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
     )
 
 
-def mobility_summary(run: Finished) -> Summary:
-    """Key `mobility` as docs/reference/summary.md has it."""
-    found = mobility(run.rig, run.ticks)
-    if found is None or not len(found.t_s):
-        return {"mobility": None}
-    shares = _extreme_shares(run.ticks)
-    return {
-        "mobility": {
-            "instants": len(found.t_s),
-            "load_share": {
-                name: {"start": float(found.load_share[0, wheel]), "least": float(low), "largest": float(high)}
-                for wheel, (name, low, high) in enumerate(zip(run.rig.layout.wheels, *shares, strict=True))
-            },
-            "stability_deg": _over_time(found.t_s, found.stability_deg, "least"),
-            "friction_needed": _over_time(found.t_s, found.friction_needed, "largest"),
-        }
-    }
+def _bearing(ticks: Recorded, row: np.void) -> NDArray[Any]:
+    """Which wheels bear at a tick, or have done so near to it: on hard ground wheels chatter (wheels,)."""
+    bears: NDArray[Any] = np.asarray(row["normal_force_N"] > 0.0)
+    if not bears.all():
+        near = between(ticks, row["t_ns"] - NEAR_NS, row["t_ns"] + NEAR_NS, "t_ns")
+        bears = np.any(ticks[near]["normal_force_N"] > 0.0, axis=0)
+    return bears
 
 
-def _on_ground(rows: NDArray[Any]) -> NDArray[Any]:
-    """Where the twin's wheels bear, its values are known, and none touches the obstacle."""
-    loads = rows["normal_force_N"]
-    known = np.isfinite(loads).all(axis=1) & (loads.sum(axis=1) > 0.0) & np.isfinite(rows["pose"]).all(axis=1)
-    known &= np.isfinite(rows["joint_angle_rad"]).all(axis=1)
-    out: NDArray[Any] = known & ~(rows["gap_m"] <= 0.0)  # NaN: there is no obstacle
-    return out
-
-
-def _at(rig: Rig, rover: Rover, profile: Profile | None, row: np.void) -> tuple[float, float] | None:
+def _at(
+    rig: Rig, rover: Rover, profile: Profile | None, row: np.void, bears: NDArray[Any]
+) -> tuple[float, float] | None:
     """Margin to tipping over [deg] and friction needed at one tick; None: a wheel touches two faces."""
     nominal, layout, names = rig.nominal, rig.layout, row.dtype.names or ()
     tree_q = np.zeros(1 + rover.chain.speed_parent.size)
@@ -140,7 +162,7 @@ def _at(rig: Rig, rover: Rover, profile: Profile | None, row: np.void) -> tuple[
         pull=pull,
         held=servos,
         torque={name: value for name, value in torque.items() if name not in servos},
-    ).only(row["normal_force_N"] > 0.0)
+    ).only(bears)
     try:
         margin = math.degrees(stability_margin(standing))
     except ValueError:  # too few wheels bear
@@ -169,16 +191,18 @@ def _face_normals(profile: Profile, rover: Rover, q: FloatArray) -> FloatArray |
     return normals
 
 
-def _extreme_shares(ticks: Recorded) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Least and largest share (wheels,) of each wheel over all ticks on the ground."""
-    low, high = [], []
+def _extreme_shares(balance: Balance, ticks: Recorded) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Least and largest share (wheels,) of each wheel over all ticks that are kept, and how many others are known."""
+    low, high, left_out = [], [], 0
     for rows in in_blocks(ticks):
-        loads = rows["normal_force_N"][_on_ground(rows)].astype(np.float64)
+        kept = balance.kept(rows)
+        left_out += int(np.count_nonzero(known(rows))) - int(np.count_nonzero(kept))
+        loads = rows["normal_force_N"][kept].astype(np.float64)
         if len(loads):
             shares = loads / loads.sum(axis=1, keepdims=True)
             low.append(shares.min(axis=0))
             high.append(shares.max(axis=0))
-    return np.min(low, axis=0), np.max(high, axis=0)
+    return np.min(low, axis=0), np.max(high, axis=0), left_out
 
 
 def _over_time(t_s: NDArray[Any], values: NDArray[Any], which: str) -> dict[str, float | None]:

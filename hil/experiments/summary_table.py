@@ -82,11 +82,12 @@ def mobility_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     if not found:
         return []
     name, share = min(found["load_share"].items(), key=lambda item: item[1]["least"])
-    margin, friction = found["stability_deg"], found["friction_needed"]
+    margin, friction, hit_s = found["stability_deg"], found["friction_needed"], found.get("disturbed_s")
     return [
         ("least share of weight", f"{quantity(share['least'], '%', 1, 100.0)}, {name.replace('_', ' ')}"),
         ("tips over after", f"{quantity(margin['least'], 'deg', 1)} at {margin['least_at_s']:.2f} s"),
         ("friction needed", f"{quantity(friction['largest'], '', 3)} at {friction['largest_at_s']:.2f} s"),
+        *([("near a hit or a fall, left out", quantity(hit_s, "s", 3))] if hit_s else []),
     ]
 
 

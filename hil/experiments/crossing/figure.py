@@ -11,7 +11,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from hil.config import Config
 from hil.config.load import parse_config
 from hil.config.model_parameters import nominal_rig
 from hil.experiments.crossing.course import Course, Floats
@@ -20,9 +19,11 @@ from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_sty
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
+from models.plant import RigParameters
 
 _SCREEN_IN, _PRINT_MM = (12.0, 10.0), (260.0, 150.0)
 _GROUND = "#9a8f7d"
+_BELOW = 0.1  # of the weight: friction on an upright face pulls a wheel down
 _AROUND_M = 0.2  # of the profile that is shown, before and behind the axles
 
 
@@ -35,7 +36,7 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], form: FigureFo
         form: its width.
     """
     config = parse_config(str(record.meta["config"]), "/meta/config")
-    layout = Layout.from_json(str(record.meta["layout"]))
+    nominal, layout = nominal_rig(config), Layout.from_json(str(record.meta["layout"]))
     figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(6 // form.columns, form.columns, squeeze=False).ravel().tolist()
@@ -49,7 +50,7 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], form: FigureFo
     poses = np.stack([np.interp(t_s, *line) for line in lines["pose"]], axis=1)
     poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1)[:, None]
     angles = np.stack([np.interp(t_s, *line) for line in lines["joint_angle_rad"]], axis=1)
-    _draw_side(side, form, config, layout, poses, angles)
+    _draw_side(side, form, Course(nominal), layout, poses, angles)
     plot_line(height, form, t_s, poses[:, 2] - poses[0, 2], color="black")
     plot_line(pitch, form, t_s, _pitch_deg(poses), color="black")
     for axes, field in ((loads, "normal_force_N"), (slip, "slip"), (speeds, "wheel_speed_radps")):
@@ -62,6 +63,7 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], form: FigureFo
     dress_panel(slip, form, "Slip, twin", "[-]")
     dress_panel(speeds, form, "Wheel speeds, measured", "[rad/s]")
     dress_panel(pitch, form, "Pitch, nose down above 0, twin", "[deg]")
+    _leave_out_hits(loads, form, nominal)
     loads.legend(fontsize=form.font(7.5), ncols=2, frameon=False, handlelength=3.0)
     state_s, states = (np.asarray(one) for one in lines["state"][0])
     for axes in grid[1:]:
@@ -77,9 +79,19 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], form: FigureFo
     return figure
 
 
-def _draw_side(axes: Axes, form: FigureForm, config: Config, layout: Layout, poses: Floats, angles: Floats) -> None:
+def _leave_out_hits(loads: Axes, form: FigureForm, nominal: RigParameters) -> None:
+    """On ground where a hit is an impulse over the length of a step, end the axis at the weight, and say so.
+
+    It would hide all loads: a wheel that falls by 9 mm counts for fifteen times the weight.
+    """
+    weight_N = nominal.make_rover().mass * nominal.ground.gravity
+    if nominal.ground.kind == "nonsmooth" and loads.get_ylim()[1] > weight_N:
+        loads.set_ylim(max(loads.get_ylim()[0], -_BELOW * weight_N), weight_N)
+        loads.text(0.01, 0.97, "hits go on above", transform=loads.transAxes, va="top", fontsize=form.font(7.5))
+
+
+def _draw_side(axes: Axes, form: FigureForm, course: Course, layout: Layout, poses: Floats, angles: Floats) -> None:
     """The profile, and the paths of the axles, those of starboard over those of port."""
-    course = Course(nominal_rig(config))
     paths = course.paths(poses, layout.turning, angles)
     for wheel in wheels_in_order(layout):
         style = wheel_style(layout, wheel)

@@ -10,13 +10,17 @@ import pytest
 from hil.analysis.film.make import Wanted, render
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
-from hil.app.run import run_experiment
+from hil.app.run import run, run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
+from hil.estimation import twin
 from hil.experiments.crossing.course import Course
 from hil.experiments.crossing.drop_force import drop_checks, drop_force
 from hil.experiments.crossing.experiment import APPROACH, ARMED, CONTACT, CROSS, DONE, IDLE, SETTLE
+from hil.experiments.crossing.figure import plot_crossing
+from hil.experiments.figure_form import FigureForm
+from hil.experiments.mobility import mobility
 from hil.recording import read_trial
 from models.kernels.bound import BoundArguments
 from models.vehicle import Scene, run_bound
@@ -146,6 +150,34 @@ def test_a_climb_on_nonsmooth_ground_is_recorded_verified_and_replayed(climbed_h
     assert (folder / "crossing.png").stat().st_size > 10_000
     assert any("2 of 6 wheels" in reason for reason in summary["reasons"])
     assert summary["rise_m"] > 0.001
+
+
+@pytest.mark.slow
+def test_hits_on_nonsmooth_ground_do_not_hide_the_loads_of_the_figure(climbed_hard):
+    folder, summary = climbed_hard
+    weight_N = Rig(load_config("sim_step_nonsmooth")).nominal.make_rover().mass * 9.80665
+    assert summary["largest_load_N"] > weight_N
+    loads = plot_crossing(read_trial(folder), summary, FigureForm()).axes[2]
+    assert loads.get_ylim()[1] == pytest.approx(weight_N, rel=1e-3)
+    assert "hits go on above" in [text.get_text() for text in loads.texts]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("friction", "hangs", "step_us"), [(0.8, True, 500), (0.8, True, 125), (0.6, False, 500)])
+def test_a_front_wheel_hangs_over_the_step_where_statics_allow_it_and_never_needs_more_friction_than_there_is(
+    friction, hangs, step_us, monkeypatch
+):
+    monkeypatch.setattr(twin, "LONGEST_STEP_NS", 1000 * step_us)
+    settings = ("telemetry.endpoint=''", f"ground.friction={friction}", "crossing.timeout_s=6")
+    config = load_config("sim_step_nonsmooth", settings)
+    ran = run(config)
+    last = ran.ticks[-1000:]  # the front wheels are over the step
+    assert bool((last["normal_force_N"][:, :2] == 0.0).all(axis=0).any()) is hangs
+    if hangs:  # on one side or the other, with the same loads by each step
+        assert sorted(last["normal_force_N"][0]) == pytest.approx([0.0, 162.0, 175.0, 376.0, 516.0, 526.0], abs=5.0)
+    needed = mobility(Rig(config), last).friction_needed
+    assert needed == pytest.approx(0.606 if hangs else 0.0, abs=0.02)
+    assert ran.summary["mobility"]["friction_needed"]["largest"] < friction
 
 
 @pytest.mark.parametrize(

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.experiments.mobility import mobility
+from hil.experiments.balance import balance_of
+from hil.experiments.mobility import mobility, mobility_summary
 from hil.experiments.summary_table import mobility_rows
 from hil.messages.signals import tick_dtype
 
 
 def rows_of(rig, count=3):
     """Ticks of a rover that stands with all joints at zero and its weight evenly on its wheels."""
+    even_N = rig.nominal.make_rover().mass * 9.80665 / len(rig.layout.wheels)
     rows = np.zeros(count, tick_dtype(rig.layout))
     rows["t_ns"] = np.arange(count) * 1_000_000
     rows["pose"][:, 6] = 1.0
-    rows["normal_force_N"], rows["gap_m"] = 50.0, np.nan
+    rows["normal_force_N"], rows["gap_m"] = even_N, np.nan
     return rows
 
 
 def test_the_summary_says_what_the_pose_and_the_loads_of_its_ticks_say():
     rig = Rig(load_config("sim_impact"))
     rows = rows_of(rig)
-    rows["normal_force_N"][1, :2] = 20.0
+    rows["normal_force_N"][1] *= np.array([0.4, 0.4, 1.3, 1.3, 1.3, 1.3])
     found = mobility(rig, rows)
     assert found.load_share[0] == pytest.approx([1 / 6] * 6)
-    assert found.load_share[1] == pytest.approx([20 / 240] * 2 + [50 / 240] * 4)
+    assert found.load_share[1] == pytest.approx([0.4 / 6] * 2 + [1.3 / 6] * 4)
     assert found.friction_needed.tolist() == [0.0] * 3
     assert (found.stability_deg == found.stability_deg[0]).all()
 
@@ -85,10 +88,74 @@ def test_ticks_against_the_obstacle_or_without_known_loads_are_left_out():
 def test_wheels_that_lift_do_not_count_as_support():
     rig = Rig(load_config("sim_impact"))
     rows = rows_of(rig, 1)
-    rows["normal_force_N"][0, 2:] = 0.0  # both front wheels are left
+    rows["normal_force_N"][0] *= np.array([3.0, 3.0, 0.0, 0.0, 0.0, 0.0])  # both front wheels are left
     found = mobility(rig, rows)
     assert math.isinf(found.friction_needed[0])
     assert math.isnan(found.stability_deg[0])
+
+
+def test_a_wheel_that_bears_within_50_ms_counts_as_support_and_one_that_hangs_for_longer_does_not():
+    rig = Rig(load_config("sim_impact"))
+    rows = rows_of(rig, 300)
+    rows["normal_force_N"][100:120] *= np.array([0.0, 1.5, 0.0, 1.5, 1.5, 1.5])  # chatters
+    rows["normal_force_N"][200:] *= np.array([3.0, 3.0, 0.0, 0.0, 0.0, 0.0])
+    found = mobility(rig, rows, most=300)
+    assert (found.stability_deg[:249] == found.stability_deg[0]).all()
+    assert np.isnan(found.stability_deg[252:]).all()
+    assert np.isinf(found.friction_needed[252:]).all()
+
+
+@pytest.mark.parametrize("config", ["sim_impact", "sim_step", "sim_step_nonsmooth"])
+@pytest.mark.parametrize("share", [0.0, 0.75, 1.25, 20.0])
+def test_ticks_within_50_ms_of_a_hit_or_a_fall_are_left_out_on_every_ground(config, share):
+    rig = Rig(load_config(config))
+    rows = rows_of(rig, 201)
+    rows["normal_force_N"][100] *= share
+    rows["normal_force_N"][140] *= np.array([-1.0, 3.0, 1.0, 1.0, 1.0, 1.0])  # wheels that push against one another
+    found = mobility(rig, rows, most=201)
+    assert found.t_s * 1e3 == pytest.approx([*range(50), *range(151, 201)])
+    assert found.load_share.min() == pytest.approx(1 / 6)
+
+
+def test_loads_that_change_places_and_a_rover_that_is_lifted_by_a_tenth_are_no_hit():
+    rig = Rig(load_config("sim_impact"))
+    rows = rows_of(rig)
+    rows["normal_force_N"][1] *= np.array([0.0, 0.0, 1.5, 1.5, 1.5, 1.5])
+    rows["normal_force_N"][2] *= 0.9
+    assert mobility(rig, rows).t_s.size == 3
+
+
+@pytest.mark.parametrize(("pitch_deg", "kept"), [(0.0, 0), (-90.0, 3)])
+@pytest.mark.parametrize("measured", [False, True], ids=["constant", "measured"])
+def test_what_the_pull_bears_is_not_missing_from_the_loads(pitch_deg, kept, measured):
+    rig = Rig(
+        load_config("sim_drawbar" if measured else "sim_impact", [] if measured else ["rover.drawbar.pull_N=400"])
+    )
+    rows = rows_of(rig)
+    if measured:
+        rows["pull_N"] = 400.0
+    rows["normal_force_N"] *= 1.0 - 400.0 / rows["normal_force_N"].sum(axis=1, keepdims=True)
+    angle = math.radians(pitch_deg)
+    rows["pose"][:, 3:] = (0.0, math.sin(-0.5 * angle), 0.0, math.cos(0.5 * angle))  # tail up, the pull is upwards
+    assert np.count_nonzero(balance_of(rig, rig.nominal.make_rover(), rows).kept(rows)) == kept
+
+
+def test_a_summary_says_how_long_the_ticks_are_that_it_leaves_out():
+    rig = Rig(load_config("sim_impact"))
+    rows = rows_of(rig, 300)
+    rows["normal_force_N"][100] *= 2.0
+    rows["normal_force_N"][90:110, 0] *= 0.1  # not looked at, so near to a hit
+    rows["normal_force_N"][200, 0] = np.nan
+    found = mobility_summary(SimpleNamespace(rig=rig, ticks=rows))["mobility"]
+    assert found["disturbed_s"] == pytest.approx(0.101)
+    assert found["load_share"]["front_left"] == pytest.approx({"start": 1 / 6, "least": 1 / 6, "largest": 1 / 6})
+
+
+def test_a_run_that_is_one_hit_has_none():
+    rig = Rig(load_config("sim_impact"))
+    rows = rows_of(rig, 20)
+    rows["normal_force_N"][10] *= 2.0
+    assert mobility_summary(SimpleNamespace(rig=rig, ticks=rows)) == {"mobility": None}
 
 
 @pytest.mark.parametrize("config", ["sim_wheel_bed"])
@@ -103,4 +170,6 @@ def test_the_terminal_shows_the_worst_of_each():
     margin = {"start": 30.0, "least": 12.5, "least_at_s": 1.5}
     shown = mobility_rows({"mobility": {"load_share": shares, "stability_deg": margin, "friction_needed": over}})
     assert [value for _, value in shown] == ["11.0 %, front left", "12.5 deg at 1.50 s", "- at 2.00 s"]
+    hits = {"load_share": shares, "stability_deg": margin, "friction_needed": over, "disturbed_s": 0.1014}
+    assert mobility_rows({"mobility": hits})[3] == ("near a hit or a fall, left out", "0.101 s")
     assert mobility_rows({"mobility": None}) == mobility_rows({}) == []

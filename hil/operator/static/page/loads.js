@@ -1,4 +1,4 @@
-/** Loads of the wheels: wanted, estimated and measured, with slip and sinkage. */
+/** Loads of the wheels: wanted, estimated and measured, the share of the weight, slip and sinkage. */
 
 import { byId, make, setAttributes, setText } from "./dom.js";
 
@@ -15,7 +15,7 @@ export function startLoads(config, newest) {
     byId("loads").append(make("p", {}, "This rig has no wheel loads."));
     return function* () {};
   }
-  const heads = ["Wheel", "Load", ...kinds.map(([word]) => `${word} [N]`), ...others.map(([word, , unit]) => `${word} [${unit}]`)];
+  const heads = ["Wheel", "Load", ...kinds.map(([word]) => `${word} [N]`), "share [%]", ...others.map(([word, , unit]) => `${word} [${unit}]`)];
   const bars = config.rover.wheels.map(({ name }) => new Bar(name, kinds, others));
   byId("loads").append(make("table", { class: "loads" },
     make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", {}, head)))),
@@ -27,8 +27,9 @@ export function startLoads(config, newest) {
   return function* () {
     const loads = bars.map((bar) => bar.loads(newest));
     scale = Math.max(scale, STEP_N * Math.ceil(1.1 * Math.max(0, ...loads.flatMap((one) => Object.values(one))) / STEP_N));
+    const sum = loads.reduce((total, one) => total + (one.estimated ?? NaN), 0); // no share where a load is not known
     for (const [i, bar] of bars.entries()) {
-      bar.draw(loads[i], scale, newest);
+      bar.draw(loads[i], sum, scale, newest);
       yield;
     }
   };
@@ -48,7 +49,7 @@ class Bar {
     const shown = kinds.map(([word]) => this.marks[word]);
     this.svg = make("svg", { viewBox: `0 -3 ${LONG} ${HIGH + 6}`, preserveAspectRatio: "none", role: "img", "aria-label": `Load of the wheel ${label}` },
       make("rect", { class: "full", width: LONG, height: HIGH }), ...shown);
-    this.cells = [...kinds, ...others].map(() => make("td", {}));
+    this.cells = [...kinds, "share", ...others].map(() => make("td", {}));
     this.line = make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, this.svg), ...this.cells);
   }
 
@@ -57,14 +58,16 @@ class Bar {
     return Object.fromEntries(this.kinds.map(([word, field]) => [word, newest.of(`${field}/${this.name}`)]).filter(([, load]) => load !== null));
   }
 
-  draw(loads, scale, newest) {
+  /** Draw the loads of the wheel, of all wheels' sum [N], on a bar that is so long [N]. */
+  draw(loads, sum, scale, newest) {
     for (const [word, mark] of Object.entries(this.marks)) mark.classList.toggle("none", loads[word] === undefined);
     const along = (load) => LONG * Math.max(0, load ?? 0) / scale;
     const wanted = along(loads.wanted);
     setAttributes(this.marks.estimated, { width: along(loads.estimated) });
     setAttributes(this.marks.wanted, { x1: wanted, x2: wanted });
     setAttributes(this.marks.measured, { cx: along(loads.measured) });
-    const values = [...this.kinds.map(([word]) => loads[word] ?? null), ...this.others.map(([, field, , times]) => {
+    const share = sum > 0 ? 100 * loads.estimated / sum : null;
+    const values = [...this.kinds.map(([word]) => loads[word] ?? null), share, ...this.others.map(([, field, , times]) => {
       const value = newest.of(`${field}/${this.name}`);
       return value === null ? null : times * value;
     })];

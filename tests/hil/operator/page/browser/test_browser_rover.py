@@ -56,11 +56,22 @@ def test_loads_are_shown_as_wanted_estimated_and_measured(server, rig_page):
         normal_force_N__front_left=[150.0], load_wanted_N__front_left=[160.0], wheel_load_N__front_left=[140.0],
         slip__front_left=[0.12],
     )  # fmt: skip
-    wanted = ["front left", "", "150", "160", "140", "12"]
+    wanted = ["front left", "", "150", "160", "140", "-", "12"]
     assert cells(page, "#loads tbody")[0] == wanted
     places = [("estimated", "width"), ("wanted", "x1"), ("measured", "cx")]
     ends = [float(page.locator(f"#loads .{mark}").first.get_attribute(place)) for mark, place in places]
     assert ends == pytest.approx([75.0, 80.0, 70.0])  # of 200 N
+
+
+def test_the_share_of_the_weight_is_that_of_the_estimated_loads_and_left_open_while_one_is_not_known(server, rig_page):
+    page = rig_page()
+    loads = {f"normal_force_N__{wheel}": [100.0] for wheel in WHEELS}
+    server.show_ticks(**loads | {"normal_force_N__front_left": [-20.0]})
+    shares = [f"{100.0 / (100.0 * (len(WHEELS) - 1) - 20.0):.0%}"[:-1]] * (len(WHEELS) - 1)
+    assert [row[3] for row in cells(page, "#loads tbody")][1:] == shares
+    assert cells(page, "#loads tbody")[0][2:4] == ["-20", f"{-2000.0 / (100.0 * (len(WHEELS) - 1) - 20.0):.0f}"]
+    server.show_ticks(**loads | {"normal_force_N__front_left": [None]})
+    assert {row[3] for row in cells(page, "#loads tbody")} == {"-"}
 
 
 def test_the_pneumatics_show_which_valve_is_powered_and_the_pressures(server, rig_page):
