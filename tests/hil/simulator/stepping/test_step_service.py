@@ -16,7 +16,7 @@ import pytest
 import zmq
 
 from hil.api.stepping import StepClient, StepError
-from hil.config import load_config
+from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.config.schema.operator import KeysConfig
 from hil.operator.curve import new_keys
@@ -169,7 +169,8 @@ def test_an_endpoint_in_use_is_refused(on_soil):
 
 def test_ground_that_takes_no_contacts_is_refused():
     with pytest.raises(
-        ValueError, match=r"ground.kind is rigid, allowed with contacts from outside: soil, scan or firm"
+        ConfigError,
+        match=r"(?s)contacts from outside of config.*ground.kind: found rigid; allowed: soil or scan or firm; set it",
     ):
         StepService(Rig(load_config("sim_impact", ["ground.kind=rigid"])), outside=True)
 
