@@ -55,7 +55,7 @@ def path(
     with usage_errors():
         try:
             planned = plan(effective, begin, end, most_roll, heading)
-        except ConfigError:
+        except ConfigError:  # of the ground, not of a place
             raise
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--to") from None
