@@ -1,1 +1,1 @@
-"""Independent calculations to compare the product with, for tests and the scripts of docs; nobody else imports them."""
+"""Independent calculations to compare the product with, set-ups with closed forms; for tests and scripts of docs."""

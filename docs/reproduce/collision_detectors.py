@@ -13,7 +13,8 @@ from scipy.spatial.transform import Rotation
 
 from hil.api.stepping import Contact
 from models.terrain import HeightMap, Terrain
-from models.terrain.mesh import make_mesh, touches
+from models.terrain.mesh import make_mesh
+from models.terrain.mesh_contacts import touches
 from models.terrain.surface import contact_plane, plane_axes
 
 FloatArray = npt.NDArray[np.float64]
@@ -179,14 +180,14 @@ class MeshDetector:
         upper = np.column_stack([first, first + rows + 1, first + 1])
         self._mesh = make_mesh(places, np.vstack([lower, upper]))
 
-    def contacts(self, centre: FloatArray, axle: FloatArray) -> list[Contact]:
-        """Those of all wheels (wheels, 3)."""
-        return self._wheels.kept([Contact(*one) for one in touches(self._mesh, centre, axle, self._wheels.radius)])
+    def contacts(self, centre: FloatArray, _axle: FloatArray) -> list[Contact]:
+        """Those of all wheels (wheels, 3), however they lean."""
+        return self._wheels.kept([Contact(*one) for one in touches(self._mesh, centre, self._wheels.radius)])
 
 
-# What tests cylinders, whose shape matters, and what tests rims.
+# What tests cylinders, whose shape matters, and what tests wheels as our ground does: as spheres.
 DETECTORS: dict[str, Callable[[Ground, Wheels], Any] | None] = {
     "MuJoCo": MujocoDetector,
     "Bullet": BulletDetector if importlib.util.find_spec("pybullet") else None,
 }
-OF_RIMS: dict[str, Callable[[Ground, Wheels], Any] | None] = {"triangle mesh": MeshDetector}
+OF_SPHERES: dict[str, Callable[[Ground, Wheels], Any] | None] = {"triangle mesh": MeshDetector}

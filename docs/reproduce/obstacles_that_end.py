@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from one_wheel import STIFFNESS, OneWheel
 from rover_drops import drop_of_a_rover, drops_of_a_rover, first_contact_friction
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
@@ -20,6 +19,7 @@ from models.gravity import GRAVITY_MPS2
 from models.sensors.rear_frame import FRONT_LINK_M, REAR_LINK_M
 from models.terrain import shapes
 from models.terrain.shapes import Corners
+from references.one_wheel import STIFFNESS, OneWheel
 
 PAGE = Path(__file__).with_suffix(".md")
 Row = tuple[str, str, str, str, str]

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from collision_detectors import DETECTORS, OF_RIMS, Ground, Wheels
+from collision_detectors import DETECTORS, OF_SPHERES, Ground, Wheels
 from written_page import page_script
 
 from hil.api.stepping import Contact, Moved, StepClient
@@ -64,7 +64,7 @@ def ways() -> list[tuple[str, Callable[[Ground, Wheels], Any] | None, tuple[floa
     of_cylinders = [
         (f"{name}{of}", make, shape) for (name, make), (of, shape) in product(DETECTORS.items(), SHAPES.items())
     ]
-    return [*of_cylinders, *((name, make, SHAPES[""]) for name, make in OF_RIMS.items())]
+    return [*of_cylinders, *((name, make, SHAPES[""]) for name, make in OF_SPHERES.items())]
 
 
 class End(NamedTuple):

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from hil.config.model_parameters import nominal_rig
+from hil.config.needs import ground_of, refuse_unfit
 from models.kernels.bound import BoundArguments
 from models.rover.rover import Rover
 from models.terrain.least_cost import Traverse, Way, least_cost, way_along
@@ -56,11 +57,10 @@ def energy_per_metre(config: Config) -> FloatArray:
     """Energy of a metre (61,) [J/m] on grades from -30 to 30 degrees; infinite where the wheels find no such pull.
 
     Raises:
-        ValueError: the ground is not soil.
+        ConfigError: the ground is not soil.
     """
+    refuse_unfit(config, "energy of a metre", ground_of("soil", "scan"))
     rig = nominal_rig(config)
-    if rig.ground.kind != "soil":
-        raise ValueError(f"ground.kind is {config.ground.kind}, allowed: soil or scan")
     return np.array([_of_grade(rig, rig.make_rover(), grade) for grade in _GRADES.tolist()])
 
 
@@ -164,11 +164,12 @@ def plan(
         heading_deg: of the rover at the start of the way, 0 ahead, positive to port [deg].
 
     Raises:
-        ValueError: no scan, a place beside it, or no way.
+        ConfigError: no scan.
+        ValueError: a place beside it, or no way.
     """
+    refuse_unfit(config, "path", ground_of("scan"))
     relief = nominal_rig(config).ground.relief
-    if relief is None:
-        raise ValueError(f"ground.kind is {config.ground.kind}, allowed: scan")
+    assert relief is not None
     rover, heading = traverse_of(config, most_roll_deg), math.radians(heading_deg)
     least = least_cost(relief, rover, start, goal, heading=heading)
     return Planned(least, way_along(relief, rover, least.places[[0, -1]], heading=heading))

@@ -22,6 +22,7 @@ from hil.campaign.workers import Workers, WorkersError, run_jobs
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.error_messages import shown
 from hil.config.model import fingerprint
+from hil.config.needs import SIMULATED, refuse_unfit
 from hil.config.value_ranges import is_range, range_values
 from hil.config.yaml_io import read_yaml
 from hil.recording.run_folder import replacing
@@ -124,8 +125,7 @@ def expand(
     count = math.prod(len(values) for values in values_of.values())
     if count > MOST_RUNS:
         raise ConfigError(source, [Problem(over, f"{count} runs", f"at most {MOST_RUNS}")], "sweep of config")
-    if base.rig == "real":
-        raise ConfigError(source, [Problem("rig", "real", "a simulated rig: a sweep runs through")], "sweep of config")
+    refuse_unfit(base, "sweep", SIMULATED)
     runs: list[SweepRun] = []
     for combination in itertools.product(*([(key, value) for value in values] for key, values in values_of.items())):
         try:

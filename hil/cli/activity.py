@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hil.cli.exits import USAGE, complain, usage_errors
+from hil.cli.exits import usage_errors
 from hil.cli.options import AsJson, ConfigOptions, Out, progress, with_groups
 
 
@@ -36,11 +36,7 @@ def activity(
 
     report_compiling(progress)
     with usage_errors():
-        try:
-            result = simulate(Rig(config), activities)
-        except ValueError as error:
-            complain(str(error))
-            raise typer.Exit(USAGE) from None
+        result = simulate(Rig(config), activities)
         folder = run_folder(out, config.name, f"activity_{activities.name}")
     summary: dict[str, Any] = {
         "plan": activities.name,

@@ -54,7 +54,7 @@ def energy(
     as_json: AsJson = False,
 ) -> None:
     """Effective kinetic energy over the obstacle angle: table, figure, and the effect of the masses."""
-    from hil.config import ConfigError, Problem
+    from hil.config.needs import FRONT_PAIR, refuse_unfit
     from hil.recording.run_folder import run_folder
 
     with usage_errors():
@@ -66,9 +66,7 @@ def energy(
                 param_hint="--angles",
             )
         effective = options.load()
-        if effective.section.captures:
-            found, allowed = effective.rover.type, "a rover with two front wheels, which hit an obstacle"
-            raise ConfigError(effective.name, [Problem("rover.type", found, allowed)])
+        refuse_unfit(effective, "energy", FRONT_PAIR)
         folder = run_folder(out, effective.name, f"{angles_deg[0]:g}-{angles_deg[-1]:g}")
 
     from hil.analysis.energy import (

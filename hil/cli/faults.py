@@ -32,6 +32,7 @@ def faults(
 
     Devices and loop in lockstep, on the rig of CONFIG; lines and processes on the rig sim_wire. A real rig is refused.
     """
+    from hil.config.needs import SIMULATED, refuse_unfit
     from hil.safety.fault_table import row_of
 
     writable(json_file)
@@ -42,10 +43,7 @@ def faults(
         raise typer.Exit(USAGE) from None
     with usage_errors():
         given = config_from(config, overrides, None, None)
-        if given.rig == "real":
-            allowed = "simulated or simulated_wire, because faults are injected into simulated rigs only"
-            complain(f"config {given.name}: rig: found real; allowed: {allowed}")
-            raise typer.Exit(USAGE)
+        refuse_unfit(given, "faults", SIMULATED)
         from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, all_cases, inject_all
 
         short = SHORT_TRIAL if given.experiment == "impact" else ()

@@ -40,6 +40,7 @@ def path(
     as_json: AsJson = False,
 ) -> None:
     """The way of least energy between two places of a scan, beside the straight one: table and figure."""
+    from hil.config import ConfigError
     from hil.recording.run_folder import run_folder
 
     with usage_errors():
@@ -54,6 +55,8 @@ def path(
     with usage_errors():
         try:
             planned = plan(effective, begin, end, most_roll, heading)
+        except ConfigError:  # of the ground, not of a place
+            raise
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--to") from None
         folder = run_folder(out, effective.name, f"path_{end[0]:g}_{end[1]:g}")

@@ -36,13 +36,8 @@ def serve(
         raise typer.BadParameter(f"found {contacts!r}; allowed: built_in, outside", param_hint="--contacts")
     if not endpoint.startswith("tcp://"):
         raise typer.BadParameter(f"found {endpoint!r}; allowed: tcp://ADDRESS:PORT", param_hint="--endpoint")
-    from hil.config import ConfigError, Problem
-
     with usage_errors():
         config = options.load()
-        if config.section.captures:
-            found, allowed = config.rover.type, "a rover with wheels: the step service has no commands for a grapple"
-            raise ConfigError(config.name, [Problem("rover.type", found, allowed)])
 
     from hil.app.warm_up import report_compiling
     from hil.config.rig import Rig

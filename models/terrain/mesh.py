@@ -1,17 +1,8 @@
-"""A ground of triangles, and where wheels touch it: collision detection for contacts that come from outside.
-
-Acary and others 2013, section 3, test a wheel's centre against each triangle and filter by place first. Here a grid
-over x and y is the filter: a wheel is tested against the triangles of the cells that it covers.
-
-A wheel touches a face, an edge or a corner that stands out where its centre is nearest to the mesh in the
-neighbourhood: of a flat ground of many triangles one contact, of a step its floor and its edge. Each contact fixes a
-plane (models.terrain.given), against which the wheel is a rim without a width.
-"""
+"""A ground of triangles, and the grid over x and y by which those near a wheel are found."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,19 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from models.checks import Range, problem, refuse
-from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.points import Direction, cross, dot
-from models.terrain.given import MOST_CONTACTS
+from models.kernels.compiled import FloatArray, IntArray
 
-COLUMNS = 7  # normal (3), deepest point of the wheel (3), depth under the surface [m]
-NORMAL, POINT, DEPTH = 0, 3, 6
+CORNERS = 3
 MOST_CELLS = 4_000_000
-_CORNERS = 3
 _THINNEST_M2 = 1e-12
-_SAME_M = 1e-9  # contacts so near to each other are one: a wheel over the common edge of two triangles
-_LEVEL = 1e-24  # square of the sine below which two directions are at right angles
 _CELL = Range(1e-3, math.inf, "m")
-_REACH = Range(0.0, math.inf, "m")
 _COORDINATE = Range(-1e5, 1e5, "m")
 
 
@@ -71,22 +55,6 @@ class TriangleMesh(NamedTuple):
     item: IntArray
 
 
-class Touch(NamedTuple):
-    """A place where a wheel touches a mesh, world axes, in the order of a contact of the step service.
-
-    Attributes:
-        wheel: its number.
-        point: its deepest point [m].
-        normal: unit vector from the ground to the wheel.
-        penetration: depth of the point under the surface, along the normal [m]; below 0: it does not touch yet.
-    """
-
-    wheel: int
-    point: Direction
-    normal: Direction
-    penetration: float
-
-
 def make_mesh(vertices: npt.ArrayLike, triangles: npt.ArrayLike, cell: float | None = None) -> TriangleMesh:
     """A mesh of the vertices and triangles that a reader of STL, OBJ or PLY files gives.
 
@@ -104,8 +72,8 @@ def make_mesh(vertices: npt.ArrayLike, triangles: npt.ArrayLike, cell: float | N
 
     Example:
         >>> floor = make_mesh([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [(0, 1, 2), (0, 2, 3)])
-        >>> touches(floor, [(0.5, 0.3, 0.09)], [(0.0, 1.0, 0.0)], [0.1])[0].normal
-        (0.0, 0.0, 1.0)
+        >>> floor.normal.tolist()
+        [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
     """
     given = np.array(vertices, dtype=np.float64).reshape(-1, 3)
     numbers = np.array(triangles, dtype=np.int64).reshape(-1, 3)
@@ -166,7 +134,7 @@ def _neighbours(vertex: IntArray) -> tuple[IntArray, IntArray]:
     for (a, b), (number, k) in owner.items():
         if (b, a) in owner:
             other, its = owner[b, a]
-            opposite[number, k], neighbour[number, k] = vertex[other, (its + 2) % _CORNERS], other
+            opposite[number, k], neighbour[number, k] = vertex[other, (its + 2) % CORNERS], other
     return opposite, neighbour
 
 
@@ -178,198 +146,3 @@ def _filled(low: IntArray, high: IntArray, count: IntArray) -> tuple[IntArray, I
             for y in range(y0, y1 + 1):
                 cells[x * int(count[1]) + y].append(number)
     return np.cumsum([0, *map(len, cells)]), np.array([one for cell in cells for one in cell], dtype=np.int64)
-
-
-def touches(
-    mesh: TriangleMesh,
-    centre: npt.ArrayLike,
-    axle: npt.ArrayLike,
-    radius: Sequence[float],
-    reach: float = 0.0,
-) -> list[Touch]:
-    """Where wheels touch a mesh, or are nearer to it than `reach`.
-
-    Args:
-        mesh: the ground.
-        centre: (wheels, 3) [m], world.
-        axle: (wheels, 3) unit vectors, world.
-        radius: of each wheel [m].
-        reach: [m].
-
-    Returns:
-        At most `MOST_CONTACTS` of each wheel, the deepest.
-
-    Raises:
-        ValueError: reach is below 0, or not one axle and radius for each centre.
-    """
-    refuse("wheels on a mesh", [problem("reach", reach, _REACH)])
-    found, result = np.empty((MOST_CONTACTS, COLUMNS)), []
-    for wheel, (at, along, its) in enumerate(
-        zip(np.asarray(centre, np.float64).tolist(), np.asarray(axle, np.float64).tolist(), radius, strict=True)
-    ):
-        for row in found[: touched_mesh(mesh, tuple(at), tuple(along), float(its), float(reach), found)].tolist():
-            (*normal,), (*point,) = row[NORMAL:POINT], row[POINT:DEPTH]
-            result.append(Touch(wheel, tuple(point), tuple(normal), row[DEPTH]))
-    return result
-
-
-@kernel
-def touched_mesh(
-    mesh: TriangleMesh, centre: Direction, axle: Direction, radius: float, reach: float, found: FloatArray
-) -> int:
-    """The same for one wheel: fills found (MOST_CONTACTS, COLUMNS), and gives back how many there are."""
-    kept, most = 0, radius + reach
-    low_x, high_x = _cells(centre[0], most, mesh.origin[0], mesh.size, mesh.cells[0])
-    low_y, high_y = _cells(centre[1], most, mesh.origin[1], mesh.size, mesh.cells[1])
-    for x in range(low_x, high_x + 1):
-        for y in range(low_y, high_y + 1):
-            at = x * mesh.cells[1] + y
-            for k in range(mesh.start[at], mesh.start[at + 1]):
-                triangle = mesh.item[k]
-                # a triangle in several of these cells is tested in the first
-                if max(mesh.cell[triangle, 0], low_x) == x and max(mesh.cell[triangle, 1], low_y) == y:
-                    distance, normal = _from_triangle(mesh, triangle, centre, most)
-                    if distance < most:
-                        kept = _keep(found, kept, centre, axle, radius, reach, distance, normal)
-    return kept
-
-
-@kernel
-def _cells(middle: float, most: float, origin: float, size: float, count: int) -> tuple[int, int]:
-    """First and last cell that a wheel may cover; none where the last is below the first."""
-    low, high = (middle - most - origin) / size, (middle + most - origin) / size
-    if high < 0.0 or low >= count:
-        return 0, -1
-    return int(max(low, 0.0)), int(min(high, count - 1.0))
-
-
-@kernel
-def _minus(a: FloatArray, b: FloatArray) -> Direction:
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
-
-
-@kernel
-def _from(centre: Direction, place: FloatArray) -> Direction:
-    return centre[0] - place[0], centre[1] - place[1], centre[2] - place[2]
-
-
-@kernel
-def _from_triangle(mesh: TriangleMesh, triangle: int, centre: Direction, most: float) -> tuple[float, Direction]:
-    """Distance [m] and direction from a triangle's nearest place to a centre; infinity where another is nearer.
-
-    A centre behind the triangle's plane is on the other side of what stands there.
-    """
-    corner, number = mesh.corner[triangle], mesh.normal[triangle]
-    normal = (number[0], number[1], number[2])
-    over = dot(normal, _from(centre, corner[0]))
-    if not 0.0 < over < most:
-        return math.inf, normal
-    above = True
-    for k in range(_CORNERS):
-        edge = _minus(corner[(k + 1) % _CORNERS], corner[k])
-        if dot(cross(edge, _from(centre, corner[k])), normal) < 0.0:
-            above = False
-            along = dot(edge, _from(centre, corner[k]))
-            if 0.0 < along < dot(edge, edge):
-                return _from_edge(mesh, triangle, k, along / dot(edge, edge), centre)
-    if above:
-        return over, normal
-    # beyond the ends of the edges that it is outside of: a corner, the nearest
-    nearest, least = 0, math.inf
-    for k in range(_CORNERS):
-        away = _from(centre, corner[k])
-        if dot(away, away) < least:
-            nearest, least = k, dot(away, away)
-    return _from_corner(mesh, triangle, nearest, centre)
-
-
-@kernel
-def _from_edge(mesh: TriangleMesh, triangle: int, k: int, share: float, centre: Direction) -> tuple[float, Direction]:
-    """The same of an edge, whose triangles both slope away from the centre; it counts for one of them."""
-    corner = mesh.corner[triangle]
-    edge, away = _minus(corner[(k + 1) % _CORNERS], corner[k]), _from(centre, corner[k])
-    away = (away[0] - share * edge[0], away[1] - share * edge[1], away[2] - share * edge[2])
-    other = mesh.opposite[triangle, k]
-    if other >= 0:
-        # from the place on the edge to the neighbour's third corner; along the edge `away` has no part
-        if _leads_to(away, _minus(mesh.place[other], corner[k])):
-            return math.inf, away
-        its = mesh.neighbour[triangle, k]
-        facing = mesh.normal[its, 0] * away[0] + mesh.normal[its, 1] * away[1] + mesh.normal[its, 2] * away[2]
-        if its < triangle and facing > 0.0:  # the other one counts it
-            return math.inf, away
-    return _unit(away)
-
-
-@kernel
-def _from_corner(mesh: TriangleMesh, triangle: int, k: int, centre: Direction) -> tuple[float, Direction]:
-    """The same of a corner, from which all edges lead away from the centre."""
-    vertex = mesh.vertex[triangle, k]
-    away = _from(centre, mesh.place[vertex])
-    for n in range(mesh.fan_start[vertex], mesh.fan_start[vertex + 1]):
-        if _leads_to(away, _minus(mesh.place[mesh.fan[n]], mesh.place[vertex])):
-            return math.inf, away
-    return _unit(away)
-
-
-@kernel
-def _leads_to(away: Direction, along: Direction) -> bool:
-    """Whether a way along the surface comes nearer to the centre; at right angles, by rounding, it does not."""
-    nearer = dot(away, along)
-    return nearer > 0.0 and nearer * nearer > _LEVEL * dot(away, away) * dot(along, along)
-
-
-@kernel
-def _unit(away: Direction) -> tuple[float, Direction]:
-    distance = math.sqrt(dot(away, away))
-    if distance == 0.0:
-        return math.inf, away
-    return distance, (away[0] / distance, away[1] / distance, away[2] / distance)
-
-
-@kernel
-def _keep(
-    found: FloatArray,
-    kept: int,
-    centre: Direction,
-    axle: Direction,
-    radius: float,
-    reach: float,
-    distance: float,
-    normal: Direction,
-) -> int:
-    """Add the contact of a rim with a plane at that distance from its centre, unless it is there already."""
-    lean = dot(normal, axle)
-    level = math.sqrt(max(1.0 - lean * lean, 1e-18))
-    depth = radius * level - distance
-    if depth < -reach:
-        return kept
-    for i in range(kept):
-        apart = 0.0
-        for k in range(3):
-            apart = max(apart, abs(distance * normal[k] - _distance(found[i], centre) * found[i, NORMAL + k]))
-        if apart < _SAME_M:
-            return kept
-    at = kept
-    if kept == found.shape[0]:
-        at = 0
-        for i in range(1, kept):
-            if found[i, DEPTH] < found[at, DEPTH]:
-                at = i
-        if found[at, DEPTH] >= depth:
-            return kept
-        kept -= 1
-    for k in range(3):
-        found[at, NORMAL + k] = normal[k]
-        found[at, POINT + k] = centre[k] - radius * (normal[k] - lean * axle[k]) / level
-    found[at, DEPTH] = depth
-    return kept + 1
-
-
-@kernel
-def _distance(row: FloatArray, centre: Direction) -> float:
-    """Of a kept contact's plane from the centre: the wheel's point is below it by the depth."""
-    away = 0.0
-    for k in range(3):
-        away += row[NORMAL + k] * (centre[k] - row[POINT + k])
-    return away - row[DEPTH]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hil.campaign.activity.plan import Activity, ActivityPlan
+from hil.config.needs import OPEN_GROUND, TRACTION, WHEELS, refuse_unfit
 from hil.config.rig import Rig
 from models.kernels.compiled import FloatArray
 from models.plant import Plant
@@ -134,11 +135,9 @@ def simulate(rig: Rig, plan: ActivityPlan) -> Result:
     A stay is not stepped: the rover stands where it is, its drives cut.
 
     Raises:
-        ValueError: the rig's rover has an obstacle before it, or no ground to drive on.
+        ConfigError: the rig's rover has no wheels, an obstacle before it, or no ground to drive on.
     """
-    config = rig.config
-    if rig.nominal.obstacle is not None or rig.nominal.launch_speed > 0.0:
-        raise ValueError(f"config {config.name}: experiment {config.experiment}, allowed: one that drives, as `drive`")
+    refuse_unfit(rig.config, "activities", WHEELS, OPEN_GROUND, TRACTION)
     rover, battery, phases = _Drive(rig), _Battery(plan), list[Phase]()
     problems: list[str] = []
     for activity in plan.activities:

@@ -12,6 +12,7 @@ from hil.campaign.run import ProgressReporter
 from hil.campaign.trial import Job, Result
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config, ConfigError, load_config
+from hil.config.needs import NO_RAILS, refuse_unfit
 
 
 @dataclass
@@ -60,6 +61,7 @@ def expand_slope(source: str, overrides: Sequence[str], seed: int | None) -> Con
         ConfigError: with all problems.
     """
     base = load_config(source, [*overrides, "experiment=slope"], seed)
+    refuse_unfit(base, "slope series", NO_RAILS)
     for mode in base.slope.modes:
         load_config(source, [*overrides, "experiment=slope", f"slope.mode={json.dumps(mode)}"], seed)
     return base

@@ -9,6 +9,7 @@ from zlib import crc32
 import msgspec
 import numpy as np
 
+from hil.config.needs import WHEELS, ground_of, refuse_unfit
 from hil.config.rig import Rig
 from hil.simulator.build import build_plant
 from hil.simulator.stepping import layout
@@ -39,13 +40,13 @@ class StepService:
         number: of the rig, in every message.
 
     Raises:
-        ValueError: contacts from outside on ground that takes none.
+        ConfigError: a rover without wheels, or contacts from outside on ground that takes none.
     """
 
     def __init__(self, rig: Rig, *, outside: bool, progress: Callable[[str], None] = lambda _: None) -> None:
-        kind = rig.config.ground.kind
-        if outside and kind not in ("soil", "scan", "firm"):
-            raise ValueError(f"ground.kind is {kind}, allowed with contacts from outside: soil, scan or firm")
+        refuse_unfit(rig.config, "step service", WHEELS)
+        if outside:
+            refuse_unfit(rig.config, "contacts from outside", ground_of("soil", "scan", "firm"))
         self._rig, self._outside, self._progress = rig, outside, progress
         self._answers: dict[int, Callable[[Message], bytes]] = {
             layout.DESCRIBE: self._describe,

@@ -77,7 +77,7 @@ def test_all_problems_of_a_sweep_are_reported_at_once_and_nothing_is_written(tmp
 
 
 def test_a_sweep_of_a_real_rig_is_refused() -> None:
-    with pytest.raises(ConfigError, match="a simulated rig"):
+    with pytest.raises(ConfigError, match="rig: found real; allowed: simulated or simulated_wire; set it"):
         expand_sweep("mars_dome", ["trial.angle_deg=50,60"], (), None)
 
 

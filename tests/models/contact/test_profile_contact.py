@@ -1,81 +1,32 @@
 """A wheel on a step, a slope and an edge, against closed forms; static friction; energy is never made.
 
-One wheel on a carriage that its inertia keeps upright: it moves ahead and up, and turns.
+One wheel on a carriage that its inertia keeps upright (`references.one_wheel`): it moves ahead and up, and turns.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from models.actuators.drive import Drive
-from models.contact.compliant import make_compliant_ground
-from models.contact.laws import make_law
 from models.contact.profile_contact import make_profile_contact
 from models.gravity import GRAVITY_MPS2
-from models.kernels.bound import BoundArguments
 from models.rover import single_wheel
-from models.rover.rover import Rover
 from models.terrain import shapes
 from models.terrain.profile import make_profile
-from models.vehicle import VehicleModel, make_vehicle_state
-from models.vehicle.energy import EnergyMeter
-from models.vehicle.step import Scene, run_bound
+from references.one_wheel import OneWheel
 
 pytestmark = pytest.mark.slow  # kernels of their own
 
-RADIUS, STEP_S = 0.125, 1e-4
-MOTOR = Drive(200.0, 2000.0, 500.0, 0.0, 0.01, 0.0, 0.0, 0.0)
+RADIUS = 0.125
 
 
-def heavy_to_turn():
-    """A single wheel whose carriage hardly turns, whatever the drive's torque."""
-    tree = single_wheel().tree
-    carriage = replace(tree.bodies[0], inertia=(1e9, 1e9, 1e9))
-    return Rover(replace(tree, bodies=(carriage, *tree.bodies[1:])))
-
-
-class Wheel:
-    """A wheel at x [m], on a profile with that friction, settled; it runs by `run` and turns by `turn`."""
-
-    def __init__(self, corners, friction, x, *, settles=True, damping=2e3):
-        rover = heavy_to_turn()
-        law = make_law("kelvin_voigt", 1e6, damping=damping)
-        held = make_profile_contact(rover, make_profile(corners, friction, 0.0), 8e5, 2e3)
-        ground = make_compliant_ground(law, friction)._replace(profile=held)
-        gravity = np.array((0.0, 0.0, -GRAVITY_MPS2))
-        self.vehicle = VehicleModel(rover.chain, None, MOTOR, None, gravity, ground)
-        self.state = make_vehicle_state(rover)
-        self.meter = EnergyMeter(rover, self.vehicle, self.state)
-        self.scene = BoundArguments(Scene(self.vehicle, self.state))
-        self.state.q[0], self.state.q[2] = x, self.height(corners, x) - RADIUS
-        self.turn(0.0)
-        if settles:
-            self.run(0.5)
-
-    @staticmethod
-    def height(corners, x):
-        """Of the centre [m] of a wheel that touches the line from above."""
-        line = np.array(corners)
-        along = np.linspace(-RADIUS, RADIUS, 4001)
-        return float((np.interp(x + along, line[:, 0], line[:, 1]) + np.sqrt(RADIUS**2 - along**2)).max())
-
-    @property
-    def place(self):
-        """Of the centre, x and z [m]."""
-        return float(self.state.q[0]), float(self.state.q[2]) + RADIUS
-
-    def turn(self, speed_mps):
-        self.state.drives.cut[:], self.state.drives.set_speed[:] = 0.0, speed_mps / RADIUS
-
-    def free(self):
-        self.state.drives.cut[:] = 1.0
-
-    def run(self, seconds):
-        run_bound(self.scene, round(seconds / STEP_S), STEP_S)
+def settled(corners, friction, x):
+    """A wheel whose drive holds it."""
+    wheel = OneWheel(corners, friction, x)
+    wheel.run(0.5)
+    return wheel
 
 
 @pytest.mark.parametrize("height", [0.03, 0.06])
@@ -83,8 +34,8 @@ class Wheel:
 def test_a_driven_wheel_climbs_a_step_from_that_friction_on_which_its_angle_asks_for(height, share, climbs):
     """On the edge alone its weight acts upright, so that friction needs tan phi, cos phi = (R - h)/R."""
     least = math.sqrt(2.0 * RADIUS * height - height**2) / (RADIUS - height)
-    wheel = Wheel(shapes.ended(shapes.step(height), "plateau"), share * least, -0.13)
-    wheel.turn(0.02)
+    wheel = settled(shapes.ended(shapes.step(height), "plateau"), share * least, -0.13)
+    wheel.drive(0.02)
     wheel.run(12.0)
     assert (wheel.place[1] > height + 0.99 * RADIUS) == climbs
     assert wheel.place[0] < (0.2 if climbs else -0.05)
@@ -93,7 +44,7 @@ def test_a_driven_wheel_climbs_a_step_from_that_friction_on_which_its_angle_asks
 def test_a_held_wheel_stands_on_a_slope_below_the_limit_of_friction_and_does_not_creep():
     slope = math.radians(20.0)
     corners = shapes.ended(shapes.faces_from([(2.0, slope)]), "plateau")
-    wheel = Wheel(corners, 1.02 * math.tan(slope), 1.0)
+    wheel = settled(corners, 1.02 * math.tan(slope), 1.0)
     wheel.run(1.0)
     stands = wheel.place
     wheel.run(2.0)
@@ -103,19 +54,19 @@ def test_a_held_wheel_stands_on_a_slope_below_the_limit_of_friction_and_does_not
 def test_a_held_wheel_slides_down_a_slope_above_that_limit_as_a_block_does():
     slope, friction = math.radians(20.0), 0.25
     corners = shapes.ended(shapes.faces_from([(3.0, slope)]), "plateau")
-    wheel = Wheel(corners, friction, 2.5, settles=False)
+    wheel = OneWheel(corners, friction, 2.5)
     wheel.run(0.2)
-    before = np.hypot(wheel.state.v[0], wheel.state.v[2])
+    before = math.hypot(*wheel.speed)
     wheel.run(0.3)
-    gained = np.hypot(wheel.state.v[0], wheel.state.v[2]) - before
+    gained = math.hypot(*wheel.speed) - before
     expected = 0.3 * GRAVITY_MPS2 * (math.sin(slope) - friction * math.cos(slope))
     assert gained == pytest.approx(expected, rel=0.01)
 
 
 def test_a_wheel_that_rolls_slowly_over_an_edge_goes_along_the_arc_about_it():
     corners = shapes.ended(shapes.ledge(0.05), "plateau")
-    wheel, seen = Wheel(corners, 1.5, -0.03), []
-    wheel.turn(0.05)
+    wheel, seen = settled(corners, 1.5, -0.03), []
+    wheel.drive(0.05)
     while wheel.place[0] < 0.8 * math.sqrt(RADIUS**2 - (RADIUS - 0.05) ** 2):
         wheel.run(0.02)
         x, z = wheel.place
@@ -128,14 +79,14 @@ def test_a_wheel_that_rolls_slowly_over_an_edge_goes_along_the_arc_about_it():
 @pytest.mark.parametrize("damping", [0.0, 2e3])
 def test_no_energy_is_made_by_a_free_wheel_that_drops_bounces_and_rolls_over_edges(damping):
     corners = shapes.ended([*shapes.ledge(0.05), (0.8, 0.02)], "plateau")
-    wheel = Wheel(corners, 0.5, -0.1, settles=False, damping=damping)
-    wheel.free()
+    wheel = OneWheel(corners, 0.5, -0.1, damping=damping, drives=False)
+    meter = wheel.meter()
     wheel.state.v[0], wheel.state.v[6] = 0.6, 0.6 / RADIUS
-    began = last = wheel.meter.read().stored
+    began = last = meter.read().stored
     farthest = 0.0
     for _ in range(100):
         wheel.run(0.02)
-        stored = wheel.meter.read().stored
+        stored = meter.read().stored
         assert stored < last + 2e-3 * began
         last, farthest = min(last, stored), max(farthest, wheel.place[0])
     assert farthest > 0.3

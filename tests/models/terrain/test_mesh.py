@@ -7,12 +7,13 @@ import pytest
 from scipy.optimize import nnls
 from scipy.spatial import Delaunay
 
-from models.terrain.mesh import make_mesh, touches
+from models.contact.rim import rim_contact
+from models.terrain.mesh import make_mesh
+from models.terrain.mesh_contacts import touches
 from models.terrain.profile import COLUMNS as PROFILE_COLUMNS
 from models.terrain.profile import GAP, MOST_TOUCHED, NORMAL_X, NORMAL_Z, make_profile, touched
 
 RADIUS = 0.2
-ACROSS = (0.0, 1.0, 0.0)
 
 
 def uneven(seed=1, points=150):
@@ -37,8 +38,8 @@ def extruded(profile):
     return make_mesh(places, triangles)
 
 
-def of_wheel(mesh, centre, axle=ACROSS, reach=0.0):
-    return touches(mesh, [centre], [axle], [RADIUS], reach)
+def of_wheel(mesh, centre, reach=0.0):
+    return touches(mesh, [centre], [RADIUS], reach)
 
 
 def test_flat_ground_of_many_triangles_is_touched_once_wherever_the_wheel_is():
@@ -78,25 +79,30 @@ def test_an_extruded_profile_is_touched_as_the_profile_is(points):
 
 
 def nearest(places, triangles, centre):
-    """Distance of a place from all triangles: of each the convex combination of its corners by non-negative squares."""
-    least = math.inf
+    """The nearest place of all triangles: of each the convex combination of its corners by non-negative squares."""
+    found = np.full(3, math.inf)
     for corners in places[triangles]:
         heavy = 1e6  # so much the more counts that the three shares add up to 1
         rows = np.vstack([corners.T - np.array(centre)[:, np.newaxis], np.full(3, heavy)])
         share, _ = nnls(rows, np.array([0.0, 0.0, 0.0, heavy]))
-        least = min(least, float(np.linalg.norm(share / share.sum() @ corners - centre)))
-    return least
+        place = share / share.sum() @ corners
+        if math.dist(place, centre) < math.dist(found, centre):
+            found = place
+    return found
 
 
-def test_the_nearest_of_all_triangles_is_among_the_contacts():
+def test_the_deepest_contact_is_that_of_a_sphere_with_the_nearest_of_all_triangles():
     places, triangles = uneven()
     mesh = make_mesh(places, triangles)
     for x, y in np.random.default_rng(4).uniform(-0.6, 0.6, (15, 2)):
-        centre = (x, y, 0.1 * math.sin(5.0 * x) * math.cos(4.0 * y) + 0.17)
-        distances = [
-            np.dot(one.normal, np.subtract(centre, one.point)) - one.penetration for one in of_wheel(mesh, centre)
-        ]
-        assert min(distances) == pytest.approx(nearest(places, triangles, centre), abs=1e-7)
+        centre = np.array((x, y, 0.1 * math.sin(5.0 * x) * math.cos(4.0 * y) + 0.17))
+        deepest = max(of_wheel(mesh, centre), key=lambda one: one.penetration)
+        away = centre - nearest(places, triangles, centre)
+        distance = float(np.linalg.norm(away))
+        normal = away / distance
+        assert deepest.penetration == pytest.approx(RADIUS - distance, abs=1e-7)
+        assert deepest.normal == pytest.approx(normal, abs=1e-6)
+        assert deepest.point == pytest.approx(centre - RADIUS * normal, abs=1e-6)
 
 
 def test_a_grid_of_any_cell_gives_the_same_contacts():
@@ -110,12 +116,23 @@ def test_a_grid_of_any_cell_gives_the_same_contacts():
     assert several > 20
 
 
-def test_a_leaning_wheel_is_a_rim_without_a_width():
-    mesh = make_mesh([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], [(0, 1, 2), (0, 2, 3)])
-    lean = 0.3
-    [touch] = of_wheel(mesh, (0.1, 0.2, 0.15), (0.0, math.cos(lean), math.sin(lean)))
-    assert touch.penetration == pytest.approx(RADIUS * math.cos(lean) - 0.15)
-    assert touch.point == pytest.approx((0.1, 0.2 + RADIUS * math.sin(lean), 0.15 - RADIUS * math.cos(lean)))
+@pytest.mark.parametrize("lean_deg", [0.0, 10.0, -35.0])
+def test_a_leaning_wheel_touches_faces_and_edges_where_the_contact_laws_press_it(lean_deg):
+    step = make_profile([(-2.0, 0.0), (0.0, 0.0), (0.0, 0.1), (2.0, 0.1)], 0.5, 0.0)
+    mesh, random, lean = extruded(step), np.random.default_rng(6), math.radians(lean_deg)
+    found, touching = np.empty((MOST_TOUCHED, PROFILE_COLUMNS)), 0
+    for x, z in zip(random.uniform(-0.5, 0.5, 100), random.uniform(0.05, 0.35, 100), strict=True):
+        centre, ours = (x, 0.05, z), of_wheel(mesh, (x, 0.05, z))
+        gaps = sorted(found[: touched(step, x, z, RADIUS, 0.0, found), GAP].tolist())
+        assert sorted(-one.penetration for one in ours) == pytest.approx(gaps, abs=1e-9)
+        for one in ours:
+            # the plane goes through the point, higher by the penetration
+            over = np.dot(one.normal, np.subtract(centre, one.point)) - one.penetration
+            reach, arm = rim_contact(None, 0, RADIUS, one.normal, (0.0, math.cos(lean), math.sin(lean)))
+            assert one.penetration == pytest.approx(reach - over, abs=1e-12)
+            assert one.point == pytest.approx(np.add(centre, arm), abs=1e-12)
+            touching += 1
+    assert touching > 50
 
 
 def test_what_is_behind_a_surface_or_beside_it_is_not_touched():

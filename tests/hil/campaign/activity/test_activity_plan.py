@@ -95,7 +95,7 @@ def test_a_rover_that_does_not_arrive_ends_the_plan(tmp_path):
 
 
 def test_an_obstacle_in_the_way_is_refused():
-    with pytest.raises(ValueError, match="experiment impact, allowed: one that drives"):
+    with pytest.raises(ConfigError, match="experiment: found impact; allowed: one without an obstacle, as drive"):
         simulate(Rig(load_config("sim_impact")), load_activity_plan("one_sol"))
 
 

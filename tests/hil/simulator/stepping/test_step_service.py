@@ -15,125 +15,24 @@ import numpy as np
 import pytest
 import zmq
 
-from hil.api.stepping import Contact, StepClient, StepError
-from hil.config import load_config
+from hil.api.stepping import StepClient, StepError
+from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.config.schema.operator import KeysConfig
 from hil.operator.curve import new_keys
-from hil.simulator.build import build_plant
 from hil.simulator.stepping import layout
 from hil.simulator.stepping.service import StepService
 from hil.simulator.stepping.socket import StepSocket
-from models.terrain.mesh import make_mesh, touches
+from tests.hil.simulator.stepping.served import STEP_NS, Served, built_in, drive, level_ground, same
 
 NAN = math.nan
-STEP_NS = 2_000_000
-FIRM = ("ground.kind=firm",)
 C_CLIENT = Path(__file__).parents[4] / "examples" / "step_client.c"
-
-
-class Served:
-    """A step service of a config on a thread, and a client of it."""
-
-    def __init__(self, *overrides, outside=True):
-        self.rig = Rig(load_config("sim_juno", list(overrides)))
-        self.service = StepService(self.rig, outside=outside)
-        self.ending = False
-        self._socket = StepSocket(self.service, "tcp://127.0.0.1:*")
-        self.endpoint = self._socket.endpoint
-        self._thread = threading.Thread(target=self._socket.serve, args=(self,))
-        self._thread.start()
-        self.client = StepClient(self.endpoint)
-
-    def close(self):
-        self.client.close()
-        self.ending = True
-        self._thread.join()
-        self._socket.close()
-
-
-@pytest.fixture(scope="module")
-def on_soil():
-    served = Served()
-    yield served
-    served.close()
 
 
 @pytest.fixture
 def rover(on_soil):
     on_soil.client.reset()
     return on_soil.client
-
-
-def level_ground(client, now):
-    """The caller's collision detection: circles against the plane z = 0."""
-    radii = [wheel["radius_m"] for wheel in client.description["wheels"]]
-    places = zip(now.centre.tolist(), radii, strict=True)
-    return [Contact(i, (x, y, z - r), (0.0, 0.0, 1.0), r - z) for i, ((x, y, z), r) in enumerate(places)]
-
-
-def drive(client, steps, speed=0.5):
-    now = client.reset()
-    client.command([speed] * len(client.wheels))
-    for _ in range(steps):
-        now = client.step(STEP_NS, level_ground(client, now))
-    return now
-
-
-def built_in(rig, steps, speed=0.5):
-    plant = build_plant(rig)
-    plant.set_drives((speed,) * len(plant.rover.wheel_names), cut=False)
-    for k in range(steps):
-        plant.advance((k + 1) * STEP_NS)
-    return plant.parts.value[1]
-
-
-def same(now, state):
-    return np.array_equal(now.q, state.q) and np.array_equal(now.v, state.v)
-
-
-def test_contacts_of_level_ground_from_outside_equal_the_built_in_ground_bit_for_bit(on_soil):
-    now, state = drive(on_soil.client, 50), built_in(on_soil.rig, 50)
-    assert same(now, state)
-    assert np.array_equal(now.load, state.ground.vertical)
-    assert now.q[0] > 1e-4  # it has moved
-
-
-def test_level_ground_of_triangles_equals_the_built_in_ground_within_rounding(on_soil):
-    floor, client = make_mesh([(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)], [(0, 1, 2), (0, 2, 3)]), on_soil.client
-    radii, now = [wheel["radius_m"] for wheel in client.description["wheels"]], client.reset()
-    client.command([0.5] * 4)
-    for _ in range(5):
-        now = client.step(STEP_NS, [Contact(*one) for one in touches(floor, now.centre, now.axle, radii)])
-    assert now.q == pytest.approx(built_in(on_soil.rig, 5).q, abs=1e-9)
-
-
-def test_ground_that_is_a_micrometre_higher_is_another_motion(on_soil):
-    client = on_soil.client
-    now = client.reset()
-    client.command([0.5] * 4)
-    higher = [one._replace(penetration=one.penetration + 1e-6) for one in level_ground(client, now)]
-    assert not same(client.step(STEP_NS, higher), built_in(on_soil.rig, 1))
-
-
-@pytest.mark.slow
-def test_firm_ground_from_outside_equals_the_built_in_one_bit_for_bit():
-    served = Served(*FIRM)
-    try:
-        assert same(drive(served.client, 50), built_in(served.rig, 50))
-        # the same with its own friction given, and without any it slides
-        client = served.client
-        friction, ends = served.rig.config.ground.friction, []
-        for own in (friction, 0.0):
-            now = client.reset()
-            client.command([0.5] * 4)
-            for _ in range(50):
-                now = client.step(STEP_NS, [one._replace(friction=own) for one in level_ground(client, now)])
-            ends.append(now)
-        assert same(ends[0], built_in(served.rig, 50))
-        assert ends[1].q[0] < 0.1 * ends[0].q[0]
-    finally:
-        served.close()
 
 
 def test_the_description_names_every_number_and_holds_the_urdf(rover):
@@ -270,7 +169,8 @@ def test_an_endpoint_in_use_is_refused(on_soil):
 
 def test_ground_that_takes_no_contacts_is_refused():
     with pytest.raises(
-        ValueError, match=r"ground.kind is rigid, allowed with contacts from outside: soil, scan or firm"
+        ConfigError,
+        match=r"(?s)contacts from outside of config.*ground.kind: found rigid; allowed: soil or scan or firm; set it",
     ):
         StepService(Rig(load_config("sim_impact", ["ground.kind=rigid"])), outside=True)
 

@@ -18,6 +18,7 @@ from models.rover.rover import Rover
 from models.terrain.profile import make_profile
 from models.terrain.shapes import Corners
 from models.vehicle import VehicleModel, make_vehicle_state
+from models.vehicle.energy import EnergyMeter
 from models.vehicle.step import Scene, run_bound
 
 STEP_S = 1e-4
@@ -41,6 +42,7 @@ class OneWheel:
         radius_m: of the wheel.
         mass_kg: of wheel and carriage.
         turning: inertia of the wheel over mass and radius squared: 0.5 were all mass a cylinder.
+        state: of it.
     """
 
     def __init__(
@@ -54,7 +56,9 @@ class OneWheel:
         drives: bool = True,
     ) -> None:
         tree = single_wheel().tree
-        rover = Rover(replace(tree, bodies=(replace(tree.bodies[0], inertia=(1e9, 1e9, 1e9)), *tree.bodies[1:])))
+        self._rover = rover = Rover(
+            replace(tree, bodies=(replace(tree.bodies[0], inertia=(1e9, 1e9, 1e9)), *tree.bodies[1:]))
+        )
         wheel = next(body for body in tree.bodies if body.name == tree.wheels[0].body)
         self.radius_m = tree.wheels[0].radius
         self.mass_kg = sum(body.mass for body in tree.bodies)
@@ -64,7 +68,8 @@ class OneWheel:
         gravity = np.array((0.0, 0.0, -GRAVITY_MPS2))
         ground = make_compliant_ground(law, friction)._replace(profile=held)
         self.state = make_vehicle_state(rover)
-        self._scene = BoundArguments(Scene(VehicleModel(rover.chain, None, _MOTOR, None, gravity, ground), self.state))
+        self._vehicle = VehicleModel(rover.chain, None, _MOTOR, None, gravity, ground)
+        self._scene = BoundArguments(Scene(self._vehicle, self.state))
         self.state.q[0], self.state.q[2] = x_m, self._rests(corners, x_m) + over_m
         self.state.drives.cut[:] = 0.0 if drives else 1.0
 
@@ -87,6 +92,10 @@ class OneWheel:
     def push(self) -> tuple[float, float]:
         """Of the ground on the wheel, ahead and upwards [N]."""
         return float(self.state.ground.pull[0]), float(self.state.ground.vertical[0])
+
+    def meter(self) -> EnergyMeter:
+        """Of its energy from now on."""
+        return EnergyMeter(self._rover, self._vehicle, self.state)
 
     def drive(self, speed_mps: float) -> None:
         """At a speed of the rim."""

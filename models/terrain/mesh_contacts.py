@@ -1,0 +1,207 @@
+"""Where wheels touch a ground of triangles: collision detection for contacts that come from outside.
+
+Acary and others 2013, section 3, test a wheel's centre against each triangle and filter by place first. Here the
+mesh's grid is the filter: a wheel is tested against the triangles of the cells that it covers.
+
+A wheel touches a face, an edge or a corner that stands out where its centre is nearest to the mesh in the
+neighbourhood: of a flat ground of many triangles one contact, of a step its floor and its edge. Each contact fixes a
+plane (models.terrain.given), and the wheel touches it as a sphere does (models.contact.rim).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from models.checks import Range, problem, refuse
+from models.kernels.compiled import FloatArray, kernel
+from models.rover.points import Direction, cross, dot
+from models.terrain.given import MOST_CONTACTS
+from models.terrain.mesh import CORNERS, TriangleMesh
+
+COLUMNS = 4  # normal (3), distance of the wheel's centre from the surface along it [m]
+DISTANCE = 3
+_SAME_M = 1e-9  # contacts so near to each other are one: a wheel over the common edge of two triangles
+_LEVEL = 1e-24  # square of the sine below which two directions are at right angles
+_REACH = Range(0.0, math.inf, "m")
+
+
+class Touch(NamedTuple):
+    """A place where a wheel touches a mesh, world axes, in the order of a contact of the step service.
+
+    Attributes:
+        wheel: its number.
+        point: its deepest point [m].
+        normal: unit vector from the ground to the wheel.
+        penetration: depth of the point under the surface, along the normal [m]; below 0: it does not touch yet.
+    """
+
+    wheel: int
+    point: Direction
+    normal: Direction
+    penetration: float
+
+
+def touches(mesh: TriangleMesh, centre: npt.ArrayLike, radius: Sequence[float], reach: float = 0.0) -> list[Touch]:
+    """Where wheels touch a mesh, or are nearer to it than `reach`: as spheres do, whatever their lean.
+
+    Args:
+        mesh: the ground.
+        centre: (wheels, 3) [m], world.
+        radius: of each wheel [m].
+        reach: [m].
+
+    Returns:
+        At most `MOST_CONTACTS` of each wheel, the deepest.
+
+    Raises:
+        ValueError: reach is below 0, or not one radius for each centre.
+    """
+    refuse("wheels on a mesh", [problem("reach", reach, _REACH)])
+    found, result = np.empty((MOST_CONTACTS, COLUMNS)), []
+    for wheel, (at, its) in enumerate(zip(np.asarray(centre, np.float64).tolist(), map(float, radius), strict=True)):
+        for nx, ny, nz, distance in found[: touched_mesh(mesh, tuple(at), its + reach, found)].tolist():
+            point = at[0] - its * nx, at[1] - its * ny, at[2] - its * nz
+            result.append(Touch(wheel, point, (nx, ny, nz), its - distance))
+    return result
+
+
+@kernel
+def touched_mesh(mesh: TriangleMesh, centre: Direction, most: float, found: FloatArray) -> int:
+    """The nearest places of a mesh that are less than `most` [m] from a wheel's centre.
+
+    Fills found (MOST_CONTACTS, COLUMNS), and gives back how many there are.
+    """
+    kept = 0
+    low_x, high_x = _cells(centre[0], most, mesh.origin[0], mesh.size, mesh.cells[0])
+    low_y, high_y = _cells(centre[1], most, mesh.origin[1], mesh.size, mesh.cells[1])
+    for x in range(low_x, high_x + 1):
+        for y in range(low_y, high_y + 1):
+            at = x * mesh.cells[1] + y
+            for k in range(mesh.start[at], mesh.start[at + 1]):
+                triangle = mesh.item[k]
+                # a triangle in several of these cells is tested in the first
+                if max(mesh.cell[triangle, 0], low_x) == x and max(mesh.cell[triangle, 1], low_y) == y:
+                    distance, normal = _from_triangle(mesh, triangle, centre, most)
+                    if distance < most:
+                        kept = _keep(found, kept, distance, normal)
+    return kept
+
+
+@kernel
+def _cells(middle: float, most: float, origin: float, size: float, count: int) -> tuple[int, int]:
+    """First and last cell that a wheel may cover; none where the last is below the first."""
+    low, high = (middle - most - origin) / size, (middle + most - origin) / size
+    if high < 0.0 or low >= count:
+        return 0, -1
+    return int(max(low, 0.0)), int(min(high, count - 1.0))
+
+
+@kernel
+def _minus(a: FloatArray, b: FloatArray) -> Direction:
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@kernel
+def _from(centre: Direction, place: FloatArray) -> Direction:
+    return centre[0] - place[0], centre[1] - place[1], centre[2] - place[2]
+
+
+@kernel
+def _from_triangle(mesh: TriangleMesh, triangle: int, centre: Direction, most: float) -> tuple[float, Direction]:
+    """Distance [m] and direction from a triangle's nearest place to a centre; infinity where another is nearer.
+
+    A centre behind the triangle's plane is on the other side of what stands there.
+    """
+    corner, number = mesh.corner[triangle], mesh.normal[triangle]
+    normal = (number[0], number[1], number[2])
+    over = dot(normal, _from(centre, corner[0]))
+    if not 0.0 < over < most:
+        return math.inf, normal
+    above = True
+    for k in range(CORNERS):
+        edge = _minus(corner[(k + 1) % CORNERS], corner[k])
+        if dot(cross(edge, _from(centre, corner[k])), normal) < 0.0:
+            above = False
+            along = dot(edge, _from(centre, corner[k]))
+            if 0.0 < along < dot(edge, edge):
+                return _from_edge(mesh, triangle, k, along / dot(edge, edge), centre)
+    if above:
+        return over, normal
+    # beyond the ends of the edges that it is outside of: a corner, the nearest
+    nearest, least = 0, math.inf
+    for k in range(CORNERS):
+        away = _from(centre, corner[k])
+        if dot(away, away) < least:
+            nearest, least = k, dot(away, away)
+    return _from_corner(mesh, triangle, nearest, centre)
+
+
+@kernel
+def _from_edge(mesh: TriangleMesh, triangle: int, k: int, share: float, centre: Direction) -> tuple[float, Direction]:
+    """The same of an edge, whose triangles both slope away from the centre; it counts for one of them."""
+    corner = mesh.corner[triangle]
+    edge, away = _minus(corner[(k + 1) % CORNERS], corner[k]), _from(centre, corner[k])
+    away = (away[0] - share * edge[0], away[1] - share * edge[1], away[2] - share * edge[2])
+    other = mesh.opposite[triangle, k]
+    if other >= 0:
+        # from the place on the edge to the neighbour's third corner; along the edge `away` has no part
+        if _leads_to(away, _minus(mesh.place[other], corner[k])):
+            return math.inf, away
+        its = mesh.neighbour[triangle, k]
+        facing = mesh.normal[its, 0] * away[0] + mesh.normal[its, 1] * away[1] + mesh.normal[its, 2] * away[2]
+        if its < triangle and facing > 0.0:  # the other one counts it
+            return math.inf, away
+    return _unit(away)
+
+
+@kernel
+def _from_corner(mesh: TriangleMesh, triangle: int, k: int, centre: Direction) -> tuple[float, Direction]:
+    """The same of a corner, from which all edges lead away from the centre."""
+    vertex = mesh.vertex[triangle, k]
+    away = _from(centre, mesh.place[vertex])
+    for n in range(mesh.fan_start[vertex], mesh.fan_start[vertex + 1]):
+        if _leads_to(away, _minus(mesh.place[mesh.fan[n]], mesh.place[vertex])):
+            return math.inf, away
+    return _unit(away)
+
+
+@kernel
+def _leads_to(away: Direction, along: Direction) -> bool:
+    """Whether a way along the surface comes nearer to the centre; at right angles, by rounding, it does not."""
+    nearer = dot(away, along)
+    return nearer > 0.0 and nearer * nearer > _LEVEL * dot(away, away) * dot(along, along)
+
+
+@kernel
+def _unit(away: Direction) -> tuple[float, Direction]:
+    distance = math.sqrt(dot(away, away))
+    if distance == 0.0:
+        return math.inf, away
+    return distance, (away[0] / distance, away[1] / distance, away[2] / distance)
+
+
+@kernel
+def _keep(found: FloatArray, kept: int, distance: float, normal: Direction) -> int:
+    """Add a place, unless it is there already, in the stead of the farthest where there are too many."""
+    for i in range(kept):
+        apart = 0.0
+        for k in range(3):
+            apart = max(apart, abs(distance * normal[k] - found[i, DISTANCE] * found[i, k]))
+        if apart < _SAME_M:
+            return kept
+    at = kept
+    if kept == found.shape[0]:
+        at = 0
+        for i in range(1, kept):
+            if found[i, DISTANCE] > found[at, DISTANCE]:
+                at = i
+        if found[at, DISTANCE] <= distance:
+            return kept
+        kept -= 1
+    found[at, 0], found[at, 1], found[at, 2], found[at, DISTANCE] = normal[0], normal[1], normal[2], distance
+    return kept + 1
