@@ -22,6 +22,7 @@ from models.kernels.compiled import FloatArray, kernel
 from models.rover.points import Direction, cross, dot
 from models.terrain.given import MOST_CONTACTS
 from models.terrain.mesh import CORNERS, TriangleMesh
+from models.terrain.nearest import row_for
 
 COLUMNS = 4  # normal (3), distance of the wheel's centre from the surface along it [m]
 DISTANCE = 3
@@ -194,14 +195,7 @@ def _keep(found: FloatArray, kept: int, distance: float, normal: Direction) -> i
             apart = max(apart, abs(distance * normal[k] - found[i, DISTANCE] * found[i, k]))
         if apart < _SAME_M:
             return kept
-    at = kept
-    if kept == found.shape[0]:
-        at = 0
-        for i in range(1, kept):
-            if found[i, DISTANCE] > found[at, DISTANCE]:
-                at = i
-        if found[at, DISTANCE] <= distance:
-            return kept
-        kept -= 1
-    found[at, 0], found[at, 1], found[at, 2], found[at, DISTANCE] = normal[0], normal[1], normal[2], distance
-    return kept + 1
+    at = row_for(found, kept, DISTANCE, distance)
+    if at >= 0:
+        found[at, 0], found[at, 1], found[at, 2], found[at, DISTANCE] = normal[0], normal[1], normal[2], distance
+    return min(kept + 1, found.shape[0])

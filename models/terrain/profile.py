@@ -14,6 +14,7 @@ import numpy as np
 
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
+from models.terrain.nearest import row_for
 
 MOST_TOUCHED = 3  # of one wheel: a face and two corners, or three faces
 COLUMNS = 4  # gap, normal x, normal z, face
@@ -118,14 +119,7 @@ def touched(profile: Profile, x: float, z: float, radius: float, reach: float, f
 @kernel
 def _keep(found: FloatArray, count: int, gap: float, nx: float, nz: float, face: int) -> int:
     """Add a place, in the stead of the farthest where there are too many."""
-    at = count
-    if count == found.shape[0]:
-        at = 0
-        for i in range(1, count):
-            if found[i, GAP] > found[at, GAP]:
-                at = i
-        if found[at, GAP] <= gap:
-            return count
-        count -= 1
-    found[at, GAP], found[at, NORMAL_X], found[at, NORMAL_Z], found[at, FACE] = gap, nx, nz, float(face)
-    return count + 1
+    at = row_for(found, count, GAP, gap)
+    if at >= 0:
+        found[at, GAP], found[at, NORMAL_X], found[at, NORMAL_Z], found[at, FACE] = gap, nx, nz, float(face)
+    return min(count + 1, found.shape[0])

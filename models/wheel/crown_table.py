@@ -22,6 +22,7 @@ from numpy.polynomial.legendre import leggauss
 from models.kernels.compiled import FloatArray, kernel
 from models.wheel import hypervolume, packed
 from models.wheel.soil import Soil
+from models.wheel.table_rows import cubic_weights
 
 DEEPEST = 0.5  # radii
 _INTERVALS = 24  # on either side of z_b
@@ -143,12 +144,7 @@ def quotients(p: FloatArray, u: float) -> tuple[float, float, float]:
     else:
         t = _INTERVALS * min(math.sqrt(1.0 - p[EDGE] / u) * p[SPAN], 1.0)
     node = min(int(t), _INTERVALS - 1)
-    x = t - node
-    # cubic through the two nodes around, its slopes those of the chords between their neighbours
-    w_0 = 0.5 * x * (x * (2.0 - x) - 1.0)
-    w_1 = 0.5 * (x * x * (3.0 * x - 5.0) + 2.0)
-    w_2 = 0.5 * x * (x * (4.0 - 3.0 * x) + 1.0)
-    w_3 = 0.5 * x * x * (x - 1.0)
+    w_0, w_1, w_2, w_3 = cubic_weights(t - node)
     i = start + node * _QUOTIENTS
     j, k, m = i + _QUOTIENTS, i + 2 * _QUOTIENTS, i + 3 * _QUOTIENTS
     return (

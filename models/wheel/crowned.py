@@ -6,14 +6,13 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.wheel import crown_table, many, packed
 from models.wheel.forces import NormalForce, WheelForces
-from models.wheel.soil import Soil
+from models.wheel.soil import Soil, tabled_soil_problem
 
 _LENGTH = Range(1e-3, 1e3, "m")
 _SLIP = Range(-math.inf, math.inf, "")
@@ -58,18 +57,13 @@ class CrownedWheel:
             wrong.append(
                 f"crown is {self.crown} m, allowed: one whose edges lie outside the axle, {self.radius} m away"
             )
-        if isinstance(self.soil, Soil):
-            most = 2.0 / (self.soil.exponent + 1.0)
-            wrong.append(problem("soil.rebound", self.soil.rebound, Range(0.0, most, "= 2/(exponent + 1)")))
-        else:
-            wrong.append(f"soil is {self.soil!r}, allowed: a Soil")
+        wrong.append(tabled_soil_problem(self.soil))
         refuse("CrownedWheel", wrong)
         for name in ("radius", "width", "crown"):
             object.__setattr__(self, name, float(getattr(self, name)))
-        rigid = packed.pack(self.radius, self.width, self.soil, "exact")
-        rigid[packed.VARIANT] = packed.CROWNED
         table = crown_table.table(self.radius, self.width, self.crown, self.soil)
-        object.__setattr__(self, "_packed", np.concatenate((rigid, table)))
+        whole = packed.pack_tabled(self.radius, self.width, self.soil, packed.CROWNED, table)
+        object.__setattr__(self, "_packed", whole)
         object.__setattr__(self, "_allowed", Range(-math.inf, self.radius, "m (up to the radius)"))
 
     def __repr__(self) -> str:
@@ -118,9 +112,7 @@ class CrownedWheel:
             ValueError: A sinkage is not finite or above the radius.
         """
         z = finite_array("CrownedWheel", "sinkage", sinkage, self._allowed)
-        out = np.empty((2, z.size))
-        many.normal_forces(self._packed, z.flatten(), out)
-        return NormalForce(*_shaped(out, z))
+        return NormalForce(*many.over("CrownedWheel", many.normal_forces, self._packed, 2, sinkage=z))
 
     def forces(self, sinkage: ArrayLike, slip: ArrayLike) -> WheelForces:
         """Returns the soil's force on the wheel and its torque about the axle, Petersen 2012 (4.30)-(4.32).
@@ -140,15 +132,4 @@ class CrownedWheel:
         """
         z = finite_array("CrownedWheel", "sinkage", sinkage, self._allowed)
         s = finite_array("CrownedWheel", "slip", slip, _SLIP)
-        try:
-            z, s = np.broadcast_arrays(z, s)
-        except ValueError:
-            found = f"sinkage has shape {z.shape} and slip {s.shape}"
-            raise ValueError(f"CrownedWheel: {found}, allowed: shapes that broadcast") from None
-        out = np.empty((3, z.size))
-        many.forces(self._packed, z.flatten(), s.flatten(), out)
-        return WheelForces(*_shaped(out, z))
-
-
-def _shaped(out: FloatArray, like: FloatArray) -> list[Any]:
-    return [float(row[0]) if like.ndim == 0 else row.reshape(like.shape) for row in out]
+        return WheelForces(*many.over("CrownedWheel", many.forces, self._packed, 3, sinkage=z, slip=s))

@@ -13,7 +13,7 @@ from models.wheel import flexible_table, many, packed
 from models.wheel.flexible_equilibrium import balance, balance_at_slip, resultants_of, rims
 from models.wheel.flexible_ring import Ring
 from models.wheel.forces import NormalForce, WheelForces
-from models.wheel.soil import SHEAR_LAWS, Soil
+from models.wheel.soil import SHEAR_LAWS, Soil, tabled_soil_problem
 
 _RADIUS = Range(1e-3, 1e3, "m")
 _SHARE = Range(-1.0, 1.0, "")
@@ -70,18 +70,13 @@ class FlexibleWheel:
     def __post_init__(self) -> None:
         wrong = [problem("radius", self.radius, _RADIUS), problem("width", self.width, _RADIUS)]
         wrong.append(None if isinstance(self.ring, Ring) else f"ring is {self.ring!r}, allowed: a Ring")
-        if isinstance(self.soil, Soil):
-            most = 2.0 / (self.soil.exponent + 1.0)
-            wrong.append(problem("soil.rebound", self.soil.rebound, Range(0.0, most, "= 2/(exponent + 1)")))
-        else:
-            wrong.append(f"soil is {self.soil!r}, allowed: a Soil")
+        wrong.append(tabled_soil_problem(self.soil))
         refuse("FlexibleWheel", wrong)
         for name in ("radius", "width"):
             object.__setattr__(self, name, float(getattr(self, name)))
-        rigid = packed.pack(self.radius, self.width, self.soil, "exact")
-        rigid[packed.VARIANT] = packed.FLEXIBLE
         shapes = flexible_table.table(self.radius, self.width, self.soil, self.ring)
-        object.__setattr__(self, "_packed", np.concatenate((rigid, shapes)))
+        whole = packed.pack_tabled(self.radius, self.width, self.soil, packed.FLEXIBLE, shapes)
+        object.__setattr__(self, "_packed", whole)
         object.__setattr__(self, "_allowed", Range(-math.inf, self.radius, "m (up to the radius)"))
 
     def __repr__(self) -> str:
@@ -110,10 +105,10 @@ class FlexibleWheel:
         Raises:
             ValueError: A value is not finite or out of range, or shapes do not fit.
         """
-        z, part = self._both(sinkage, finite_array("FlexibleWheel", "share", share, _SHARE))
-        out = np.empty((2, z.size))
-        many.flexible_normal_forces(self._packed, z.flatten(), part.flatten(), out)
-        return NormalForce(*_shaped(out, z))
+        z = finite_array("FlexibleWheel", "sinkage", sinkage, self._allowed)
+        part = finite_array("FlexibleWheel", "share", share, _SHARE)
+        loop = many.flexible_normal_forces
+        return NormalForce(*many.over("FlexibleWheel", loop, self._packed, 2, sinkage=z, share=part))
 
     def forces(self, sinkage: ArrayLike, slip: ArrayLike) -> WheelForces:
         """Returns the soil's force on the wheel and its torque about the axle, Petersen 2012 (4.30)-(4.32).
@@ -131,10 +126,9 @@ class FlexibleWheel:
         Raises:
             ValueError: A value is not finite or out of range, or shapes do not fit.
         """
-        z, s = self._both(sinkage, finite_array("FlexibleWheel", "slip", slip, _SLIP))
-        out = np.empty((3, z.size))
-        many.forces(self._packed, z.flatten(), s.flatten(), out)
-        return WheelForces(*_shaped(out, z))
+        z = finite_array("FlexibleWheel", "sinkage", sinkage, self._allowed)
+        s = finite_array("FlexibleWheel", "slip", slip, _SLIP)
+        return WheelForces(*many.over("FlexibleWheel", many.forces, self._packed, 3, sinkage=z, slip=s))
 
     def deflection(self, sinkage: ArrayLike, share: float = 0.0) -> Deflection:
         """Solves for the shape itself, Petersen 2012 (5.41)-(5.43); takes milliseconds.
@@ -191,18 +185,3 @@ class FlexibleWheel:
             loaded_radius: R_l [m].
         """
         return 1.0 - (1.0 - slip) * self.radius / loaded_radius
-
-    def _both(self, sinkage: ArrayLike, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-        z = finite_array("FlexibleWheel", "sinkage", sinkage, self._allowed)
-        try:
-            z, other = np.broadcast_arrays(z, other)
-        except ValueError:
-            raise ValueError(
-                f"FlexibleWheel: sinkage has shape {z.shape} and the other {other.shape}, "
-                "allowed: shapes that broadcast"
-            ) from None
-        return z, other
-
-
-def _shaped(out: FloatArray, like: FloatArray) -> list[Any]:
-    return [float(row[0]) if like.ndim == 0 else row.reshape(like.shape) for row in out]

@@ -21,6 +21,7 @@ from models.wheel import packed
 from models.wheel.flexible_equilibrium import balance, resultants_of, rims
 from models.wheel.flexible_ring import Ring
 from models.wheel.soil import Soil
+from models.wheel.table_rows import cubic_weights
 
 LEVELS = 24
 DEEPEST = 0.5  # radii
@@ -89,12 +90,7 @@ def quotients(p: FloatArray, u: float, share: float) -> tuple[float, float, floa
     """
     t = LEVELS * math.sqrt(math.sqrt(u / DEEPEST)) if u < DEEPEST else float(LEVELS)
     node = min(int(t), LEVELS - 1)
-    x = t - node
-    # cubic through the two nodes around, its slopes those of the chords between their neighbours
-    w_0 = 0.5 * x * (x * (2.0 - x) - 1.0)
-    w_1 = 0.5 * (x * x * (3.0 * x - 5.0) + 2.0)
-    w_2 = 0.5 * x * (x * (4.0 - 3.0 * x) + 1.0)
-    w_3 = 0.5 * x * x * (x - 1.0)
+    w_0, w_1, w_2, w_3 = cubic_weights(t - node)
     first = TABLE + node * _ROW
     return (
         _quotient(p, first, w_0, w_1, w_2, w_3, share),

@@ -92,28 +92,33 @@ def _published(p: FloatArray, u: float) -> tuple[float, float]:
 
 @kernel
 def _flexible(p: FloatArray, u: float, share: float) -> tuple[float, float, float]:
-    """Vertical force [N], horizontal over vertical [-] and contact area [m^2] of a flexible wheel, u > 0.
-
-    Those of the undeflected wheel at the same height of the hub, times the quotients of the table.
-    """
-    vertical, tangent = _exact(p, u)
+    """`_tabled` of a flexible wheel: the cylinder is the undeflected wheel at the same height of the hub."""
     less, resisting, covered, _ = flexible_table.quotients(p, u, share)
-    half = 0.5 * u
-    angles = 2.0 * (math.asin(math.sqrt(half)) + math.asin(math.sqrt(p[REBOUND] * half)))
-    return vertical * less, tangent * max(resisting, 0.0) / less, covered * p[WIDTH] * p[RADIUS] * angles
+    return _tabled(p, u, less, max(resisting, 0.0), covered)
 
 
 @kernel
 def _crowned(p: FloatArray, u: float) -> tuple[float, float, float]:
-    """Vertical force [N], horizontal over vertical [-] and contact area [m^2] of a crowned wheel, u > 0.
-
-    Those of the cylinder times the quotients of the table.
-    """
-    vertical, tangent = _exact(p, u)
+    """`_tabled` of a crowned wheel."""
     less, resisting, covered = crown_table.quotients(p, u)
+    return _tabled(p, u, less, resisting, covered)
+
+
+@kernel
+def _tabled(p: FloatArray, u: float, less: float, resisting: float, covered: float) -> tuple[float, float, float]:
+    """Vertical force [N], horizontal over vertical [-] and contact area [m^2], u > 0: a cylinder's times quotients."""
+    vertical, tangent = _exact(p, u)
     half = 0.5 * u
     angles = 2.0 * (math.asin(math.sqrt(half)) + math.asin(math.sqrt(p[REBOUND] * half)))
     return vertical * less, tangent * resisting / less, covered * p[WIDTH] * p[RADIUS] * angles
+
+
+@kernel
+def _composed(p: FloatArray, vertical: float, tangent: float, area: float) -> tuple[float, float, float, float]:
+    """F_n [N], cos(phi), sin(phi) [-] and F_shear_max [N] of what `_tabled` gives."""
+    stretch = math.sqrt(1.0 + tangent * tangent)
+    force, cosine = vertical * stretch, 1.0 / stretch
+    return force, cosine, tangent * cosine, p[COHESION] * area + force * p[TAN_FRICTION]
 
 
 @kernel
@@ -144,9 +149,7 @@ def flexible_resultant(p: FloatArray, z: float, share: float) -> tuple[float, fl
     if z <= 0.0:
         return 0.0, 1.0, 0.0, 0.0
     vertical, tangent, area = _flexible(p, relative_sinkage(p, z), share)
-    stretch = math.sqrt(1.0 + tangent * tangent)
-    force, cosine = vertical * stretch, 1.0 / stretch
-    return force, cosine, tangent * cosine, p[COHESION] * area + force * p[TAN_FRICTION]
+    return _composed(p, vertical, tangent, area)
 
 
 @kernel
@@ -261,11 +264,8 @@ def resultant(p: FloatArray, z: float) -> tuple[float, float, float, float]:
     elif p[VARIANT] == FLEXIBLE:
         return flexible_resultant(p, z, 0.0)
     elif p[VARIANT] == CROWNED:
-        force, tangent, area = _crowned(p, u)
-        stretch = math.sqrt(1.0 + tangent * tangent)
-        cosine = 1.0 / stretch
-        limit = p[COHESION] * area + force * stretch * p[TAN_FRICTION]
-        return force * stretch, cosine, tangent * cosine, limit
+        vertical, tangent, area = _crowned(p, u)
+        return _composed(p, vertical, tangent, area)
     else:
         volume, tangent = _published(p, u)
         stretch = math.sqrt(1.0 + tangent * tangent)

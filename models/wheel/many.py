@@ -1,10 +1,41 @@
 """The wheel's kernels over arrays: one compiled loop each, for sweeps, figures and timing.
 
-All arguments except p have shape (n,); results go to `out`, one row per component.
+All arguments of a loop except p have shape (n,); results go to `out`, one row per component.
 """
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from models.kernels.compiled import FloatArray, kernel
 from models.wheel import kernels, rut, split_quadrature, traction
+
+
+def over(owner: str, loop: Callable[..., None], p: FloatArray, rows: int, **inputs: FloatArray) -> list[Any]:
+    """Runs a loop of this module over inputs of any shapes that broadcast.
+
+    Args:
+        owner: Of the inputs, the first word of an error.
+        loop: Of this module.
+        p: Packed parameters.
+        rows: How many components the loop gives.
+        **inputs: Its other arguments by name, in its order.
+
+    Returns:
+        Of each component a float, or an array of the broadcast shape.
+
+    Raises:
+        ValueError: The shapes do not broadcast.
+    """
+    try:
+        arrays = np.broadcast_arrays(*inputs.values())
+    except ValueError:
+        shapes = " and ".join(f"{name} has shape {value.shape}" for name, value in inputs.items())
+        raise ValueError(f"{owner}: {shapes}, allowed: shapes that broadcast") from None
+    shape, out = arrays[0].shape, np.empty((rows, arrays[0].size))
+    loop(p, *(array.flatten() for array in arrays), out)
+    return out[:, 0].tolist() if not shape else [*out.reshape(rows, *shape)]
 
 
 @kernel

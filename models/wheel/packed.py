@@ -119,3 +119,10 @@ def pack(radius: float, width: float, soil: Soil, variant: str) -> FloatArray:
     p[LATERAL_RATE] = unknown if soil.lateral_rate is None else soil.lateral_rate
     p[SHEAR_RATE], p[SHEAR_RESIDUAL], p[SHEAR_HUMP] = _shear(soil)
     return p
+
+
+def pack_tabled(radius: float, width: float, soil: Soil, kind: float, table: FloatArray) -> FloatArray:
+    """Packs a wheel of the kind FLEXIBLE or CROWNED: the numbers of "exact", and its table behind them."""
+    rigid = pack(radius, width, soil, "exact")
+    rigid[VARIANT] = kind
+    return np.concatenate((rigid, table))

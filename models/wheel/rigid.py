@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from models.checks import Range, finite_array, problem, refuse
@@ -253,16 +252,8 @@ class RigidWheel:
             return DriftForces(*map(float, one(self._packed, *map(float, inputs.values()))))
         return DriftForces(*self._many(loop, 4, **inputs))
 
-    def _many(self, loop: Callable[..., None], rows: int, **inputs: FloatArray) -> FloatArray:
-        """Broadcasts the inputs, runs a kernel over them and returns its components, shape (rows, *broadcast shape)."""
-        try:
-            arrays = np.broadcast_arrays(*inputs.values())
-        except ValueError:
-            shapes = " and ".join(f"{name} has shape {value.shape}" for name, value in inputs.items())
-            raise ValueError(f"RigidWheel: {shapes}, allowed: shapes that broadcast") from None
-        out = np.empty((rows, arrays[0].size))
-        loop(self._packed, *(array.flatten() for array in arrays), out)
-        return out.reshape(rows, *arrays[0].shape)
+    def _many(self, loop: Callable[..., None], rows: int, **inputs: FloatArray) -> list[Any]:
+        return many.over("RigidWheel", loop, self._packed, rows, **inputs)
 
     def _with_lateral_rate(self) -> None:
         if self.variant == "xu" and self.soil.lateral_rate is None:

@@ -100,3 +100,13 @@ class Soil:
             *(f"{one.name}={getattr(self, one.name)!r}" for one in others),
         ]
         return f"Soil({', '.join(values)})"
+
+
+def tabled_soil_problem(soil: object) -> str | None:
+    """Returns what is wrong with the soil of a wheel whose table has quotients to "exact", or None.
+
+    With more rebound the columns behind a wheel would push it forward from nothing (models.wheel.kernels).
+    """
+    if not isinstance(soil, Soil):
+        return f"soil is {soil!r}, allowed: a Soil"
+    return problem("soil.rebound", soil.rebound, Range(0.0, 2.0 / (soil.exponent + 1.0), "= 2/(exponent + 1)"))

@@ -128,5 +128,5 @@ def test_a_wheel_that_cannot_be_is_refused_in_words(given, said):
 
 
 def test_shapes_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match=r"sinkage has shape \(2,\) and slip \(3,\)"):
+    with pytest.raises(ValueError, match=r"sinkage has shape \(2,\) and slip has shape \(3,\)"):
         CrownedWheel(R, B, SAND, DOMED).forces([0.01, 0.02], [0.1, 0.2, 0.3])
