@@ -174,7 +174,7 @@ def test_a_front_wheel_hangs_over_the_step_where_statics_allow_it_and_never_need
     last = ran.ticks[-1000:]  # the front wheels are over the step
     assert bool((last["normal_force_N"][:, :2] == 0.0).all(axis=0).any()) is hangs
     if hangs:  # on one side or the other, with the same loads by each step
-        assert sorted(last["normal_force_N"][0]) == pytest.approx([0.0, 162.0, 175.0, 376.0, 516.0, 526.0], abs=5.0)
+        assert sorted(last["normal_force_N"][0]) == pytest.approx([0.0, 162.0, 175.0, 376.0, 516.0, 526.0], abs=10.0)
     needed = mobility(Rig(config), last).friction_needed
     assert needed == pytest.approx(0.606 if hangs else 0.0, abs=0.02)
     assert ran.summary["mobility"]["friction_needed"]["largest"] < friction
