@@ -93,21 +93,25 @@ def _published(p: FloatArray, u: float) -> tuple[float, float]:
 @kernel
 def _flexible(p: FloatArray, u: float, share: float) -> tuple[float, float, float]:
     """`_tabled` of a flexible wheel: the cylinder is the undeflected wheel at the same height of the hub."""
+    cylinder = _exact(p, u)  # before the quotients: after them, a tenth more time was seen
     less, resisting, covered, _ = flexible_table.quotients(p, u, share)
-    return _tabled(p, u, less, max(resisting, 0.0), covered)
+    return _tabled(p, u, cylinder, less, max(resisting, 0.0), covered)
 
 
 @kernel
 def _crowned(p: FloatArray, u: float) -> tuple[float, float, float]:
     """`_tabled` of a crowned wheel."""
+    cylinder = _exact(p, u)
     less, resisting, covered = crown_table.quotients(p, u)
-    return _tabled(p, u, less, resisting, covered)
+    return _tabled(p, u, cylinder, less, resisting, covered)
 
 
 @kernel
-def _tabled(p: FloatArray, u: float, less: float, resisting: float, covered: float) -> tuple[float, float, float]:
+def _tabled(
+    p: FloatArray, u: float, cylinder: tuple[float, float], less: float, resisting: float, covered: float
+) -> tuple[float, float, float]:
     """Vertical force [N], horizontal over vertical [-] and contact area [m^2], u > 0: a cylinder's times quotients."""
-    vertical, tangent = _exact(p, u)
+    vertical, tangent = cylinder
     half = 0.5 * u
     angles = 2.0 * (math.asin(math.sqrt(half)) + math.asin(math.sqrt(p[REBOUND] * half)))
     return vertical * less, tangent * resisting / less, covered * p[WIDTH] * p[RADIUS] * angles
