@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.contact.cone_solver import solve_cones
+from models.contact.cone_solver import Search, search, solve_cones
 from models.contact.cones import AXES, Cones, make_cones
 from models.contact.nonsmooth import make_hard_contacts
 from models.gravity import GRAVITY_MPS2
-from models.kernels.bound import BoundArguments
+from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, kernel
 from models.plant.parameters import OFF
 from models.rover import exomars
@@ -166,17 +166,18 @@ def residual(problem: Problem, impulse: FloatArray) -> float:
 
 
 def solved_here(problems: list[Problem]) -> Solved:
-    """Our solver from zero, called from Python as Siconos's is; seconds of a call, the shortest of some."""
+    """Our solver, called from Python as Siconos's is, with the problem made before; seconds, the shortest of some."""
     seconds, impulses = np.full(len(problems), math.inf), []
     for i, one in enumerate(problems):
         count, (n, speeds) = len(one.friction), one.half.shape
         cones = make_cones(MOST, speeds)
         cones.half[:n], cones.target[:n], cones.friction[:count] = one.half, one.target, one.friction
-        solve_cones(cones, 0, TOLERANCE)  # compiles
+        made = BoundArguments(Search(cones, np.zeros(1)))
+        search(made, 0, TOLERANCE)  # compiles
         for turn in range(REPEATS):
             cones.impulse[:n] = one.start
             began = time.perf_counter()
-            solve_cones(cones, count, TOLERANCE)
+            search(made, count, TOLERANCE)
             seconds[i] = min(seconds[i], time.perf_counter() - began)
             if turn > 0 and seconds[i] > 2e-3:
                 break
@@ -200,50 +201,80 @@ def falling(contacts: int, tilt: float) -> Fall:
     return Fall(rows, np.array([0.3, 0.1, -0.5, 0.2, -0.1, 0.3]))
 
 
+class Falling(NamedTuple):
+    """A body that falls, for the kernel that takes its steps.
+
+    Attributes:
+        cones: for its contacts.
+        rows: (3 contacts, 6) Jacobian.
+        root: (6,) of its masses.
+        state: (12,) place and speed.
+        impulse: (3 contacts,) of the newest step [N s].
+        active: (contacts,) number in the problem of that step, or -1.
+        gap, friction, restitution, theta: as of Fall.
+    """
+
+    cones: Cones
+    rows: FloatArray
+    root: FloatArray
+    state: FloatArray
+    impulse: FloatArray
+    active: FloatArray
+    gap: float
+    friction: float
+    restitution: float
+    theta: float
+
+
 @kernel
-def _aim(
-    cones: Cones, rows: FloatArray, root: FloatArray, state: FloatArray, number: FloatArray, impulse: FloatArray,
-    active: FloatArray,
-) -> int:  # fmt: skip
+def _step(bound: BoundArguments[Falling], steps: int, dt: float) -> None:
+    """Steps of Moreau's and Jean's scheme."""
+    body = unpack(bound)
+    for _ in range(steps):
+        count = _aim(body, dt)
+        if count > 0:
+            solve_cones(body.cones, count, TOLERANCE)
+        _move(body, count, dt)
+
+
+@kernel
+def _aim(body: Falling, dt: float) -> int:
     """Contacts that close within half of the step, as Siconos chooses them; returns how many."""
-    gap, friction, restitution, dt, gravity = number[0], number[1], number[2], number[3], number[5]
-    count = 0
-    for c in range(active.size):
+    cones, rows, state, count = body.cones, body.rows, body.state, 0
+    for c in range(body.active.size):
         place = speed = 0.0
         for a in range(6):
             place += rows[AXES * c, a] * state[a]
             speed += rows[AXES * c, a] * state[6 + a]
-        active[c] = -1.0
-        if gap + place + 0.5 * dt * speed <= 0.0:
-            active[c] = count
-            cones.friction[count] = friction
+        body.active[c] = -1.0
+        if body.gap + place + 0.5 * dt * speed <= 0.0:
+            body.active[c] = count
+            cones.friction[count] = body.friction
             for k in range(AXES):
                 i, j, free = AXES * count + k, AXES * c + k, 0.0
                 for a in range(6):
-                    cones.half[i, a] = rows[j, a] / root[a]
+                    cones.half[i, a] = rows[j, a] / body.root[a]
                     free += rows[j, a] * state[6 + a]
-                free -= rows[j, 2] * dt * gravity
-                cones.target[i] = free + restitution * speed if k == 0 else free
-                cones.impulse[i] = impulse[j]
+                free -= rows[j, 2] * dt * GRAVITY_MPS2
+                cones.target[i] = free + body.restitution * speed if k == 0 else free
+                cones.impulse[i] = body.impulse[j]
             count += 1
     return count
 
 
 @kernel
-def _move(
-    cones: Cones, count: int, root: FloatArray, state: FloatArray, number: FloatArray, impulse: FloatArray,
-    active: FloatArray,
-) -> None:  # fmt: skip
-    dt, theta, gravity = number[3], number[4], number[5]
+def _move(body: Falling, count: int, dt: float) -> None:
+    cones, state, theta = body.cones, body.state, body.theta
     for a in range(6):
-        before, change = state[6 + a], -dt * gravity if a == 2 else 0.0
+        before, change = state[6 + a], -dt * GRAVITY_MPS2 if a == 2 else 0.0
         for i in range(AXES * count):
-            change += cones.half[i, a] / root[a] * cones.impulse[i]
+            change += cones.half[i, a] / body.root[a] * cones.impulse[i]
         state[6 + a] = before + change
         state[a] += dt * (theta * state[6 + a] + (1.0 - theta) * before)
-    for c in range(active.size):
+    for c in range(body.active.size):
         for k in range(AXES):
-            impulse[AXES * c + k] = cones.impulse[AXES * int(active[c]) + k] if active[c] >= 0.0 else 0.0
+            number = int(body.active[c])
+            body.impulse[AXES * c + k] = cones.impulse[AXES * number + k] if number >= 0 else 0.0
 
 
 def left_over(fall: Fall, ran: Ran) -> FloatArray:
@@ -264,19 +295,18 @@ def left_over(fall: Fall, ran: Ran) -> FloatArray:
 
 
 def fallen_here(fall: Fall, steps: int) -> Ran:
-    """Our scheme and solver, as three kernels that Python calls in each step."""
+    """Our scheme and solver, as one kernel that Python calls in each step."""
     n = len(fall.rows)
-    number = np.array([fall.gap, fall.friction, fall.restitution, fall.dt, fall.theta, GRAVITY_MPS2])
-    cones, root, active = make_cones(n // AXES, 6), np.sqrt(MASS), np.zeros(n // AXES)
     states, impulses, seconds = np.zeros((steps, 12)), np.zeros((steps, n)), np.full(steps, math.inf)
     for _ in range(PASSES):  # the first compiles
-        state, impulse = np.r_[np.zeros(6), fall.speed], np.zeros(n)
+        body = Falling(
+            make_cones(n // AXES, 6), fall.rows, np.sqrt(MASS), np.r_[np.zeros(6), fall.speed], np.zeros(n),
+            np.zeros(n // AXES), fall.gap, fall.friction, fall.restitution, fall.theta,
+        )  # fmt: skip
+        bound = BoundArguments(body)
         for k in range(steps):
             began = time.perf_counter()
-            count = _aim(cones, fall.rows, root, state, number, impulse, active)
-            if count > 0:
-                solve_cones(cones, count, TOLERANCE)
-            _move(cones, count, root, state, number, impulse, active)
+            _step(bound, 1, fall.dt)
             seconds[k] = min(seconds[k], time.perf_counter() - began)
-            states[k], impulses[k] = state, impulse
+            states[k], impulses[k] = body.state, body.impulse
     return Ran(states, impulses, float(np.median(seconds)), float(np.percentile(seconds, 99)))

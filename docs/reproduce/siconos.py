@@ -218,6 +218,11 @@ def wrong(sets: list[Compared], moved: list[list[Motion]]) -> list[str]:
     return found
 
 
+def short(us: float) -> str:
+    """A time with two digits or in whole microseconds."""
+    return f"{us:.1f}" if us < 9.95 else f"{us:.0f}"
+
+
 def page(sets: list[Compared], moved: list[list[Motion]]) -> str:
     """The page."""
     solvers, agreement, bodies = [], [], []
@@ -225,7 +230,7 @@ def page(sets: list[Compared], moved: list[list[Motion]]) -> str:
         for row in one.rows:
             faster = "" if row.by == "ours" else f"{row.p50_us / one.rows[0].p50_us:.1f}"
             solvers.append(
-                f"| {one.of} | {row.by} | {row.p50_us:.0f} | {faster} | {row.p99_us:.0f} | "
+                f"| {one.of} | {row.by} | {short(row.p50_us)} | {faster} | {short(row.p99_us)} | "
                 f"{row.unsolved} of {row.problems} | {row.residual:.0e} |"
             )
         agreement.append(f"| {one.of} | {one.neither} of {one.rows[0].problems} | {one.same} of {one.pairs} |")
@@ -235,8 +240,8 @@ def page(sets: list[Compared], moved: list[list[Motion]]) -> str:
             apart = " | | " if ours else " | ".join(f"{value:.0e}" for value in part.apart)
             faster = "" if ours else f"{part.step_us / motion[0].step_us:.0f}"
             bodies.append(
-                f"| {part.of} | {part.by} | {part.step_us:.0f} | {faster} | {part.slowest_us:.0f} | {part.unsolved} | "
-                f"{apart} |"
+                f"| {part.of} | {part.by} | {short(part.step_us)} | {faster} | {short(part.slowest_us)} | "
+                f"{part.unsolved} | {apart} |"
             )
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, check=True, cwd=PAGE.parent, text=True
@@ -245,8 +250,9 @@ def page(sets: list[Compared], moved: list[list[Motion]]) -> str:
     places = {
         "solvers": "\n".join(solvers), "agreement": "\n".join(agreement), "bodies": "\n".join(bodies), "commit": commit,
         "level18": f"{level[1].step_us / level[0].step_us:.0f}", "solver18": f"{sets[2].faster:.1f}",
-        "rising18": f"{min(one.step_us for one in rising[1:]) / rising[0].step_us:.1f}",
-        "slow18": f"{sets[2].faster_when_slow:.0f}", "rover": f"{sets[3].faster:.1f}",
+        "rising18": f"{min(one.step_us for one in rising[1:]) / rising[0].step_us:.0f}",
+        "slow18": f"{sets[2].faster_when_slow:.0f}", "solver12": f"{sets[1].faster:.1f}",
+        "solver6": f"{sets[0].faster:.1f}", "zero": f"{sets[4].faster:.1f}", "rover": f"{sets[3].faster:.1f}",
         "unsolved": str(sum(one.rows[0].unsolved for one in sets) + sum(one[0].unsolved for one in moved)),
         "whole": str(sum(one.rows[0].problems for one in sets)), "neither": str(sum(one.neither for one in sets)),
     }  # fmt: skip
