@@ -83,7 +83,8 @@ def warm_up(rig: Rig, progress: Progress = lambda _: None) -> None:
         return
     reporter = report_compiling(progress)
     try:
-        _run_all(rig, progress)
+        with without_collector():
+            _run_all(rig, progress)
         reporter.done()
     finally:
         on_compiling(None)  # whoever received it may be gone by the next kernel
@@ -93,7 +94,7 @@ def warm_up(rig: Rig, progress: Progress = lambda _: None) -> None:
 def _run_all(rig: Rig, progress: Progress) -> None:
     if not _cached():
         progress(f"compiling some {ABOUT} kernels in two processes, once for this version")
-        with _second_process(rig.config.model_dump_json()), _without_collector():
+        with _second_process(rig.config.model_dump_json()):
             _compile_step(rig)
             progress("waiting for the kernels of the second process")
     samples = _run_rig(rig)
@@ -109,8 +110,8 @@ def _cached() -> bool:
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
-    """Compiling makes millions of objects that stay; Python's collector, which looks through them, took 7 %."""
+def without_collector() -> Iterator[None]:
+    """Compiling makes millions of objects that stay; Python's collector, which looks through them, takes a fifth."""
     on = gc.isenabled()
     gc.disable()
     try:
@@ -171,5 +172,5 @@ def _run_rig(rig: Rig) -> Samples:
 if __name__ == "__main__" and sys.argv[1:]:
     warm_up(Rig(load_config(sys.argv[1])), typer.echo)
 elif __name__ == "__main__":
-    with _without_collector():
+    with without_collector():
         _compile_others(Rig(Config.model_validate_json(sys.stdin.read())))

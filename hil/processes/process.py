@@ -94,7 +94,11 @@ class Process:
     def kill(self) -> None:
         """Kill it."""
         self._process.kill()
-        self._process.wait()
+        # not Popen.wait: where a signal's handler raised amid an earlier look at it, Popen's lock is never free again
+        if self._process.returncode is None:
+            with suppress(ChildProcessError):
+                _, status = os.waitpid(self.pid, 0)
+                self._process.returncode = os.waitstatus_to_exitcode(status)
 
     def end(self, within_s: float) -> bool:
         """Ask it to end and wait for it. False if it was gone before, ended with an error or had to be killed."""

@@ -130,13 +130,16 @@ def _limits_line(limit: str, capability: str) -> str:
 
 
 def _freeze_gc() -> Undo:
-    enabled = gc.isenabled()
-    gc.collect()
-    gc.freeze()
+    """No collection from now on. What a caller has frozen stays frozen, and nothing is searched for garbage then."""
+    enabled, frozen = gc.isenabled(), gc.get_freeze_count() > 0
+    if not frozen:
+        gc.collect()
+        gc.freeze()
     gc.disable()
 
     def undo() -> None:
-        gc.unfreeze()
+        if not frozen:  # one cannot give back a part
+            gc.unfreeze()
         if enabled:
             gc.enable()
 

@@ -20,7 +20,7 @@ def test_ticks_and_summary_are_those_of_the_run_with_a_folder(tmp_path, monkeypa
     config = load_config("sim_impact", SHORT)
     folder = tmp_path / "run"
     folder.mkdir()
-    outcome, result = run_experiment(config, folder, progress=lambda _: None), run(config)
+    outcome, result = run_experiment(config, folder, progress=lambda _: None, figure=False), run(config)
     record = read_trial(folder, trusted=True)
     assert result.ticks.tobytes() == record.tick.tobytes()
     assert result.events[result.events["name"] == b"impact"].tobytes() == (

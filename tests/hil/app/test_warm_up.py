@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -84,6 +85,21 @@ def test_kernels_run_once_in_a_process_for_all_configs_that_need_the_same(monkey
     for override in ("trial.angle_deg=50", "trial.angle_deg=60", "ground.kind=firm"):
         warm_up(Rig(load_config("sim_impact", [override])))
     assert run == [50, 60]
+
+
+def test_kernels_are_compiled_without_the_collector_which_is_on_again_also_after_a_failure(monkeypatch):
+    on = []
+
+    def fails(*_):
+        on.append(gc.isenabled())
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(warm_up_module, "_WARM", set())
+    monkeypatch.setattr(warm_up_module, "_run_all", fails)
+    with pytest.raises(RuntimeError, match="planted"):
+        warm_up(Rig(load_config("sim_impact")))
+    assert on == [False]
+    assert gc.isenabled()
 
 
 def test_the_second_process_takes_no_step_before_the_step_is_compiled(monkeypatch):

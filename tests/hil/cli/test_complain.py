@@ -34,7 +34,8 @@ def test_a_long_message_is_one_line_in_a_pipe(monkeypatch, capsys):
     [("  angle_deg 60", "line 4, 'angle_deg 60'"), ("\tangle_deg: 60", "line 4, 'angle_deg: 60'")],
     ids=["no colon", "tab"],
 )
-def test_a_line_that_is_no_yaml_is_shown_with_its_number_and_with_what_is(wrong, line, capsys):
+def test_a_line_that_is_no_yaml_is_shown_with_its_number_and_with_what_is(wrong, line, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     Path("own.yaml").write_text(f"name: own\nrig: simulated\ntrial:\n{wrong}\n  speed_mps: 0.05\n")
     assert run(["trial", f"{os.curdir}/own.yaml"]) == 2
     said = capsys.readouterr().err

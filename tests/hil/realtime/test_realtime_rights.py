@@ -96,7 +96,9 @@ def test_everything_is_given_back_also_after_an_exception(fails):
         inside = state()
         if fails:
             raise RuntimeError("in the loop")
-    assert state() == before
+    after = state()
+    gc.freeze()  # again, for the tests that follow
+    assert after == before
     assert not inside[5]
     assert inside[6] > 0
     allowed = {item.name: item.granted for item in granted}
@@ -106,6 +108,18 @@ def test_everything_is_given_back_also_after_an_exception(fails):
         assert inside[:2] == (os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, 70)
     with open("/proc/self/status", encoding="ascii") as file:
         assert "VmLck:\t       0 kB" in file.read()
+
+
+def test_what_was_frozen_before_stays_frozen_and_is_not_searched(monkeypatch):
+    if not gc.get_freeze_count():
+        gc.freeze()
+    before, searched = gc.get_freeze_count(), []
+    monkeypatch.setattr(gc, "collect", lambda *_: searched.append(True))
+    with rights(RightsWanted(freeze_gc=True)):
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == before
+    assert not searched
 
 
 def test_a_collector_that_was_off_stays_off():

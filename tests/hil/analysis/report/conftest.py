@@ -38,7 +38,7 @@ def campaign_trials(tmp_path_factory) -> Path:
     for number, sets in enumerate(TRIALS, start=1):
         place = folder / f"trial_{number:04d}"
         place.mkdir()
-        app.run_experiment(load_config("sim_impact", [*QUICK, *sets]), place, lambda _: None)
+        app.run_experiment(load_config("sim_impact", [*QUICK, *sets]), place, lambda _: None, figure=False)
     return folder
 
 
