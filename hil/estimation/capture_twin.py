@@ -36,6 +36,11 @@ class CaptureTwin(RoverTwin):
         self._drive = self._driven.index(GRAPPLE)
         self._ticks, self._gap, self._energy_J = 0, nominal.capture.gap, 0.0
 
+    def warm_up(self) -> None:
+        """Compile or load what a prediction runs, at the contact too, without moving the twin."""
+        super().warm_up()
+        self.grapple.warm_up()
+
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
         """Advance the twin to the time of these samples."""
         prediction, grapple = super().predict(samples, estimate), self.grapple

@@ -163,6 +163,11 @@ class Grapple:
         _, u, stopped = self._impulse(np.arange(3))
         return float(0.5 * u @ stopped)
 
+    def warm_up(self) -> None:
+        """Compile or load what contact and hold run, without changing anything."""
+        change, _, _ = self._impulse(np.arange(3))
+        self._rover.tree_speeds(change)
+
     def update(self, t_ns: int, way: float) -> None:
         """Contact, latch and hold after a step.
 
