@@ -20,21 +20,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from cone_problems import (
     MASS,
-    PASSES,
     REPEATS,
     TOLERANCE,
-    Fall,
     Problem,
-    Ran,
     Solved,
-    fallen_here,
-    falling,
-    left_over,
     random_problem,
     residual,
     rover_problems,
     solved_here,
 )
+from falling_body import PASSES, Fall, Ran, fallen_here, falling, left_over
 from siconos_side import SOLVERS
 
 from models.gravity import GRAVITY_MPS2
