@@ -274,7 +274,7 @@ def test_traces_have_cursors_and_statistics_and_loads_follow_the_telemetry(page,
     columns = [[0.01 * i for i in range(100)], [5.0] * 100, [2.5] * 100, *([150.0 + i] * 100 for i in range(6))]
     server.send({"type": "ticks", "names": names, "t": t, "values": columns})
     assert page.inner_text("#left") == "2.5 s"
-    assert page.locator("#loads tbody tr").first.inner_text().split() == ["front", "left", "150"]
+    assert page.locator("#loads tbody tr").first.inner_text().split() == ["front", "left", "150", "16"]  # of 915 N
     page.evaluate("a = document.getElementById('mark-a'); a.value = -5; a.dispatchEvent(new Event('input'))")
     wanted = ["speed", "1", "0.49", "0.99", "0.5", "0", "0.495", "0.99"]
     until(lambda: page.locator("#statistics tr").first.locator("td").all_inner_texts() == wanted)

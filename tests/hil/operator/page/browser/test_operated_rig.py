@@ -79,11 +79,21 @@ def page(operated_page):
     return operated_page
 
 
+def arm(page, rig):
+    """Arm, again where a busy machine loses the lease before it is armed."""
+    armed = False
+    while not armed:
+        press(page, "Arm", lambda: rig.client.status()["state"] != "idle")
+        armed = rig.client.wait_until(
+            lambda status: status["armed"] or (status["state"] == "idle" and not status["running"]), within_s=LONGEST_S
+        )["armed"]
+
+
 def drives(page, rig):
-    """Arm and start, until the rover moves."""
-    press(page, "Arm", lambda: rig.client.status()["state"] != "idle")
-    rig.until(state="armed")
-    press(page, "Start", lambda: rig.client.status()["state"] == "run_up")
+    """Arm and start, until the rover moves; again where a busy machine loses the lease before the start."""
+    while rig.client.status()["state"] != "run_up":
+        arm(page, rig)
+        press(page, "Start", lambda: rig.client.status()["state"] in ("run_up", "idle"))
     moves(page)
 
 
@@ -122,10 +132,7 @@ def apply(page, rig, **values):
 def run_by_clicks(page, rig):
     """Arm and start, again where a busy machine loses the lease before the impact; the summary of the run."""
     while True:
-        press(page, "Arm", lambda: rig.client.status()["state"] != "idle")
-        rig.client.wait_until(
-            lambda status: status["armed"] or (status["state"] == "idle" and not status["running"]), within_s=LONGEST_S
-        )
+        arm(page, rig)
         press(page, "Start", lambda: rig.client.status()["state"] != "armed")
         folder = Path(rig.over()["run"])
         if (folder / "summary.json").is_file():
