@@ -61,7 +61,7 @@ def test_every_random_problem_is_solved_and_obeys_the_laws(contacts):
 
 
 # What a few sweeps and Newton's steps do not solve, found among 1,500 seeds.
-@pytest.mark.parametrize("seed", [10, 161, 569, 1119])
+@pytest.mark.parametrize("seed", [10, 161, 983, 1119])
 def test_a_problem_that_a_few_sweeps_leave_is_solved_at_length(seed):
     half, target, mu = body_on(18, np.random.default_rng(seed))
     cones, residual = solved(half, target, mu)
