@@ -82,21 +82,21 @@ def solve_cones(cones: Cones, count: int, tolerance: float) -> tuple[float, int]
         return residual, 0 if residual <= tolerance else 4
     warm = _is_warm(cones, count)
     if warm:
-        for equations in range(2):
-            residual = _newton(cones, count, 0.0 if equations == 0 else FIRM, tolerance)
-            if residual <= tolerance:
-                return residual, 0
-    for method in range(1, 3):
-        # over contacts that give: at once where a start has failed, else after the quicker way
-        if (method == 1) == warm:
-            relax(cones, count, _damping(cones, count, FIRM), tolerance)
-            residual = into_cones(cones, count)
-            if residual <= tolerance:
-                return residual, 1
-        else:
-            residual = _quickly(cones, count, tolerance)
-            if residual <= tolerance:
-                return residual, 2
+        residual = _newton(cones, count, 0.0, tolerance)
+        if residual > tolerance:
+            residual = _newton(cones, count, FIRM, tolerance)
+        if residual <= tolerance:
+            return residual, 0
+        residual = _relaxed(cones, count, tolerance)
+        if residual <= tolerance:
+            return residual, 1
+    residual = _quickly(cones, count, tolerance)
+    if residual <= tolerance:
+        return residual, 2
+    if not warm:  # what is quicker came first
+        residual = _relaxed(cones, count, tolerance)
+        if residual <= tolerance:
+            return residual, 1
     residual = _at_length(cones, count, tolerance)
     return residual, 3 if residual <= tolerance else 4
 
@@ -123,6 +123,13 @@ def _newton(cones: Cones, count: int, damping: float, tolerance: float) -> float
         active_newton(cones, count, STEPS, _damping(cones, count, damping), 0.1 * tolerance)
     else:
         newton(cones, count, STEPS, _damping(cones, count, FIRM), 0.1 * tolerance)
+    return into_cones(cones, count)
+
+
+@separate_kernel
+def _relaxed(cones: Cones, count: int, tolerance: float) -> float:
+    """Over contacts that give; the residual."""
+    relax(cones, count, _damping(cones, count, FIRM), tolerance)
     return into_cones(cones, count)
 
 

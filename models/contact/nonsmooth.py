@@ -38,7 +38,7 @@ TOLERANCE = 1e-10  # of the residual [m/s]
 # could not part at e times that speed without sliding.
 IMPACT_MPS = 1e-6
 # A contact is taken as closed while its gap is below this. Rounding opens one that bears load by 1e-13 m; left out for
-# one step, its wheel would fall by g dt^2, some 20 um.
+# one step of 2 ms, its wheel would fall by g dt^2, some 40 um.
 CLOSED_M = 1e-7
 SLOWEST_MPS = 1e-3  # below it slip means nothing
 # By this part of the mean of W's diagonal contacts give way to a change of their impulse from step to step. Wheels that

@@ -77,7 +77,7 @@ def test_steps_of_a_motion_that_is_not_finite_count_as_unsolved():
 
 
 def test_a_wheel_that_rounding_lifts_keeps_its_load():
-    """Left out of one step, it would fall by some 20 um."""
+    """Left out of one step, it would fall by some 40 um."""
     case = Case(LEVEL, 0.35).run(0.5)
     before = case.state.q[2]
     for _ in range(3):
