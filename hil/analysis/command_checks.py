@@ -14,6 +14,7 @@ from hil.experiments.impact.release import Release
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.operator_input import ClearFault, command_of
+from hil.messages.stages import IDLE_STATE
 from hil.recording.stored_rows import Recorded, in_blocks
 
 Rows = NDArray[np.void]
@@ -162,7 +163,7 @@ def safe_after_fault(ticks: Recorded, events: Rows, only_recorded: Collection[Fa
         only_recorded: faults that latch nothing.
     """
     item, allowed = "Safe after a fault", "Safe from the first fault on, until each is cleared, and not before"
-    changes = _latched_after(events, only_recorded)
+    changes = _latched_after(ticks, events, only_recorded)
     first = next((change for change in changes if change[1]), None)
     found = f"{first[2]} in tick {first[0]}" if first else "no fault"
     # in the tick of a change it is the one or the other
@@ -180,20 +181,36 @@ def safe_after_fault(ticks: Recorded, events: Rows, only_recorded: Collection[Fa
     return Check(item, not wrong, found, allowed)
 
 
-def _latched_after(events: Rows, only_recorded: Collection[Fault]) -> list[tuple[int, int, str]]:
+def _latched_after(ticks: Recorded, events: Rows, only_recorded: Collection[Fault]) -> list[tuple[int, int, str]]:
     """Tick of each change, how many faults are latched from then on, and the name of what changed it."""
     latched = {int(event["value"]) for event in carried_of(events)}
     changes = [(0, len(latched), "a fault of the run before")] if latched else []
     faults = faults_of(events)
     faults = faults[~np.isin(faults["id"], list(only_recorded))]
     noted = [(int(fault["tick"]), int(fault["id"]), fault["name"].decode()) for fault in faults]
-    for event in commands_of(events):
-        if isinstance(command := command_of(event), ClearFault):
-            noted.append((int(event["tick"]), -command.fault, "clear"))
+    asked_for = [(int(event["tick"]), command_of(event)) for event in commands_of(events)]
+    clears = [(tick, asked) for tick, asked in asked_for if isinstance(asked, ClearFault)]
+    held = _held_before(ticks, [tick for tick, _ in clears])
+    for tick, asked in clears:
+        since = max((at for at, fault, _ in noted if fault == asked.fault and at < tick), default=0)
+        if since <= held[tick]:
+            noted.append((tick, -asked.fault, "clear"))
     for tick, fault, name in sorted(noted):  # of one tick the clearing first: what is there still latches again
         latched = latched - {-fault} if fault < 0 else latched | {fault}
         changes.append((tick, len(latched), name))
     return changes
+
+
+def _held_before(ticks: Recorded, numbers: Sequence[int]) -> dict[int, int]:
+    """By tick, the one before it, if it was Safe and nothing was armed; -1: it was not, and nothing was cleared."""
+    held = dict.fromkeys(numbers, -1)
+    for rows in in_blocks(ticks) if numbers else ():
+        for number in held:
+            before = rows[rows["tick"] < number][-1:]
+            if len(before):
+                free = before["safe"][0] == 1 and before["state"][0] == IDLE_STATE
+                held[number] = int(before["tick"][0]) if free else -1
+    return held
 
 
 def _tick_of_cut(impact: np.void, ticks: Rows, release: Release | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from hil.messages.operator_input import EStop
+from hil.app.latched_faults import LatchedFaults
 
 
 class CampaignRuns(Protocol):
@@ -41,14 +41,13 @@ class CampaignRuns(Protocol):
     def shown(self) -> dict[str, Any] | None:
         """The chosen plan as operators see it: its name, that of the choice, trials; None: none is chosen."""
 
-    def go_on(self, operator: str) -> EStop | None:
+    def go_on(self, operator: str, latched: LatchedFaults) -> None:
         """Make trials until it is paused, ended or done, each on a rig of its own.
 
         Args:
             operator: name of the operator.
-
-        Returns:
-            The E-stop that ended it between two trials, if one did.
+            latched: faults of its trials, and an E-stop between two of them, are latched here; an operator clears
+                them before the next trial.
 
         Raises:
             KeyboardInterrupt: a signal ended a trial.

@@ -20,7 +20,7 @@ from hil.app.console_status import (
     obstacle_shown,
 )
 from hil.config import Config
-from hil.experiments.base import ARMED, Experiment
+from hil.experiments.base import ARMED, IDLE, Experiment
 from hil.ipc.command_memory import LEASE, STATUS, CommandMemory
 from hil.ipc.operator import SharedOperator
 from hil.messages.fault import Alarm, Event, Fault
@@ -29,6 +29,7 @@ from hil.messages.operator_input import (
     NOTICES,
     Campaign,
     ChoosePlan,
+    ClearFault,
     ConsoleLost,
     Jog,
     JogJoint,
@@ -52,7 +53,8 @@ class Console:
     """What an operator asks for and gets to know, for a loop and between two runs.
 
     In a run the loop reads the commands (`read`), calls `alarm` at the beginning of each tick and `tick` at its end.
-    Between two runs the resident process takes the commands one by one (`wait`).
+    Between two runs the resident process takes the commands one by one (`wait`). Both read one stream: a command that
+    comes behind one that begins a run, a stop above all, is read by the first tick of that run.
 
     The lease is watched in each tick. A run that has not started ends if it is lost, and says so. From
     the start on it is fault 19; `operator.console_lost` says whether the run finishes or goes Safe.
@@ -68,11 +70,11 @@ class Console:
 
     def __init__(self, memory: CommandMemory, host: Host = COMPUTER, idle: Callable[[], None] = lambda: None) -> None:
         self.host, self._idle = host, idle
-        self._read = SharedOperator(memory.commands).read
+        self._commands = SharedOperator(memory.commands)
         self._lease, self._status = memory.lease, memory.status
         self._row, self._content = np.zeros(1, LEASE), np.zeros(1, STATUS)
         self._held, self._beat_ns = self._row["held"], self._row["t_ns"]
-        self._waiting: deque[OperatorCommand] = deque()
+        self._for_campaign: deque[Campaign] = deque()  # asked for in a run
         self._cycle: Cycle | None = None
         self._lost: Alarm | None = None
         self._now_ns = host.now_ns
@@ -83,6 +85,11 @@ class Console:
     def holder(self) -> str | None:
         """Name of the client that holds the operator lease; None: nobody does."""
         return None if self._lease_age_ns() is None else self._row["holder"][0].decode(errors="replace")
+
+    @property
+    def latched(self) -> Sequence[Event]:
+        """The faults latched in the newest run."""
+        return () if self._cycle is None else self._cycle.safety.events
 
     def attend(self, cycle: Cycle, folder: Path, config: Config) -> None:
         """Watch the lease for a run, and show its state.
@@ -102,10 +109,12 @@ class Console:
 
         The loop records them all. One for the campaign waits for the end of the run as well.
         """
-        commands = self._read()
+        commands = self._commands.read()
         for command in commands:  # in most ticks none
             if isinstance(command, Campaign):
-                self._waiting.append(command)
+                self._for_campaign.append(command)
+            elif isinstance(command, ClearFault) and self._experiment.state != IDLE:
+                self.refuse(command, "a run is on; clear the fault after it")
             elif isinstance(command, Jog | JogJoint | Valve | Verdict | Set | ChoosePlan):
                 self.refuse(command, "a run is on")
         return commands
@@ -123,8 +132,7 @@ class Console:
             return None
         if self._cycle is None:
             return None
-        experiment = self._cycle.experiment
-        assert isinstance(experiment, Experiment)
+        experiment = self._experiment
         if self._lost is None:
             self._lost = Alarm(Fault.CONSOLE_LOST, self._silent_ms(), CONSOLE_SILENT_NS * 1e-6, self._loss())
             if experiment.state <= ARMED:
@@ -139,10 +147,11 @@ class Console:
 
     def wait(self) -> OperatorCommand | None:
         """The next command where no loop runs; None after LOOK_S without one."""
-        if not self._waiting:
-            self._waiting.extend(_requests(self._read()))
-        if self._waiting:
-            return self._waiting.popleft()
+        if self._for_campaign:
+            return self._for_campaign.popleft()
+        while (command := self._commands.read_one()) is not None:
+            if not isinstance(command, NOTICES):  # what the command server reports is for the record of a run only
+                return command
         self.rest()
         return None
 
@@ -154,10 +163,10 @@ class Console:
 
     def take_all(self) -> OperatorInput:
         """All commands that have come so far."""
-        commands = [*self._waiting]
-        self._waiting.clear()
-        while more := self._read():
-            commands += _requests(more)
+        commands: list[OperatorCommand] = [*self._for_campaign]
+        self._for_campaign.clear()
+        while more := self._commands.read():
+            commands += [command for command in more if not isinstance(command, NOTICES)]
         return tuple(commands)
 
     def show(self, state: str = "", message: str = "") -> None:
@@ -206,8 +215,7 @@ class Console:
         if (holder := self.holder) or not in_run or self._lost:  # in a run, no status lacks both a holder and fault 19
             status.holder = holder
         if in_run and self._cycle is not None:
-            experiment, safety = self._cycle.experiment, self._cycle.safety
-            assert isinstance(experiment, Experiment)
+            experiment, safety = self._experiment, self._cycle.safety
             status.state, status.armed = experiment.state.name.lower(), not experiment.over and experiment.state > 0
             status.faults, status.safe = faults_shown(safety.events), safety.safe
             status.warnings = faults_shown(safety.warnings)
@@ -218,6 +226,14 @@ class Console:
             status.armed = False
         self._content["content"] = encoded(status)
         self._status.write(self._content)
+
+    @property
+    def _experiment(self) -> Experiment:
+        """That of the run."""
+        assert self._cycle is not None
+        experiment = self._cycle.experiment
+        assert isinstance(experiment, Experiment)
+        return experiment
 
     def _lease_age_ns(self) -> int | None:
         """Time since the last heartbeat of the client that holds the lease [ns]; None: it is not held any more."""
@@ -235,8 +251,3 @@ class Console:
             return f"console: no client holds the operator lease any more; last heartbeat {limit} ago"
         holder = self._row["holder"][0].decode(errors="replace")
         return f"console: no heartbeat of {holder} for {self._silent_ms():.0f} ms, {limit}"
-
-
-def _requests(commands: OperatorInput) -> OperatorInput:
-    """Those that are to be obeyed; what the command server reports is for the record of a run only."""
-    return tuple(command for command in commands if not isinstance(command, NOTICES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from hil.app.resident import Resident
 from hil.messages.fault import Event, Fault
@@ -26,6 +27,11 @@ class LatchedFaults:
     def __str__(self) -> str:
         return ", ".join(in_words(event.fault) for event in self.events)
 
+    @property
+    def refusal(self) -> str:
+        """Why nothing may move; empty: nothing is latched."""
+        return f"latched: {self}; clear each by its number first" if self.events else ""
+
     def latch_stop(self, reason: str) -> None:
         """Latch fault 18: an emergency stop."""
         if all(event.fault is not Fault.STOP_BY_OPERATOR for event in self.events):
@@ -48,9 +54,9 @@ class LatchedFaults:
             resident.rig.cycle.tick_logger.log_event(CLEARED_BEFORE, in_words(event.fault))
         self._cleared.clear()
 
-    def take_over(self, resident: Resident) -> None:
+    def take_over(self, latched: Sequence[Event]) -> None:
         """Take the faults that a run ends with."""
-        self.events = list(resident.latched)
+        self.events = list(latched)
 
 
 def in_words(fault: Fault) -> str:

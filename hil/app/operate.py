@@ -157,7 +157,7 @@ class ResidentProcess:
     def _refuse_to_move(self) -> None:
         """Raises CommandRefusedError: a fault is latched, or no client holds the lease."""
         if self._latched.events:
-            raise CommandRefusedError(f"latched: {self._latched}; clear each by its number first")
+            raise CommandRefusedError(self._latched.refusal)
         if self._console.holder is None:
             raise CommandRefusedError("no client holds the operator lease; take it first")
 
@@ -185,8 +185,7 @@ class ResidentProcess:
         self._close()  # people work at the rig between two trials, and each trial opens it with its own config
         self._console.show("campaign")
         try:
-            if (e_stop := self._campaign.go_on(command.operator or self._console.holder or "")) is not None:
-                self._take(e_stop)
+            self._campaign.go_on(command.operator or self._console.holder or "", self._latched)
         except (DeviceError, NotArmedError, ConfigError, FolderError, OSError) as error:
             self._progress(str(error))
         message = self._console.status.message
@@ -211,7 +210,7 @@ class ResidentProcess:
             if attended:
                 resident.rig.rig_io.operator.put(Arm())
             self.last = resident.run(folder)
-            self._latched.take_over(resident)
+            self._latched.take_over(resident.latched)
             self._console.finished(self.last.summary)
             self._console.show("idle")
             self._progress(f"{folder.name} is over: {_verdict(self.last.summary)}")
@@ -224,13 +223,13 @@ class ResidentProcess:
             summarise_what_there_is(folder, error, self._report)
             raise
         finally:
-            self._signals.loop = None
+            self._signals.release()
         self._after()
 
     def _fail(self, folder: Path, error: Exception) -> None:
         """The rig cannot run again: it is closed, and its record gets a summary."""
         if self._resident is not None:
-            self._latched.take_over(self._resident)
+            self._latched.take_over(self._resident.latched)
         self._close()
         summarise_what_there_is(folder, error, self._progress)
         self._show_closed(str(error))

@@ -194,6 +194,7 @@ def run_repeatedly(
     """Run the experiment so many times on a rig that is opened once (`Resident`).
 
     A run that does not end well is the last: its fault is latched, and nobody here is an operator who could clear it.
+    So is one that a signal was too late to end: it is concluded, and whoever handles signals around it gets the signal.
 
     Args: as `open_backend`, and
         count: runs wanted, 1 at least.
@@ -221,12 +222,13 @@ def run_repeatedly(
             resident = Resident(config, backend, signals, progress)
             make(resident)
             for number in range(1, count):
-                signals.loop = None  # no run to be ended in Safe: the rig is
-                if done[-1].exit_code or not go_on(done[-1]):
+                signals.release()  # no run to be ended in Safe: the rig is
+                if done[-1].exit_code or signals.missed or not go_on(done[-1]):
                     break
                 begun.append(folder_of(number))
                 resident.next_run(begun[-1])
                 make(resident)
+        signals.pass_on()
 
     try:
         begin_again(begin, progress, lambda: not done)

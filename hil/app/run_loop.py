@@ -73,25 +73,42 @@ def _note_rights(granted: Sequence[Granted], backend: Backend, progress: Progres
 class Signals:
     """SIGINT (Ctrl-C), SIGHUP and SIGTERM end a run in Safe, with its record closed.
 
-    Before there is a loop, the first signal raises KeyboardInterrupt. Further signals have no effect.
+    Before there is a loop, the first signal raises KeyboardInterrupt. Further signals have no effect. One that comes
+    while a run is concluded lets it be concluded, and ends what would follow.
 
     Attributes:
         loop: the loop to stop.
         ended: there was a signal.
+        missed: there was one for which no run has ended, because its last tick was over.
     """
 
     def __init__(self) -> None:
         self.loop: Loop | None = None
-        self.ended = self._interrupted = False
+        self.ended = self.missed = self._interrupted = False
+        self._number = 0
         self._before: dict[int, Any] = {}
 
     def _stop(self, number: int, _frame: object) -> None:
-        self.ended = True
+        self.ended, self._number = True, number
         if self.loop:
             self.loop.stop(f"operator: {signal.Signals(number).name}")
         elif not self._interrupted:
             self._interrupted = True
             raise KeyboardInterrupt
+
+    def release(self) -> None:
+        """The run is concluded, or has failed: from now on there is no loop to stop."""
+        loop, self.loop = self.loop, None
+        self.missed = self.missed or (self.ended and loop is not None and loop.missed_stop)
+
+    def pass_on(self) -> None:
+        """Hand a missed signal to whoever handles signals now, after the run. Raises KeyboardInterrupt: nobody does."""
+        if not self.missed:
+            return
+        handler = signal.getsignal(self._number)
+        if not callable(handler):
+            raise KeyboardInterrupt
+        handler(self._number, None)
 
     def __enter__(self) -> Self:
         with suppress(ValueError):  # not the main thread: the caller handles signals
@@ -100,5 +117,6 @@ class Signals:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.release()
         for number, handler in self._before.items():
             signal.signal(number, handler)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hil.app.console import Console
 from hil.app.console_status import ShownQuestion
+from hil.app.latched_faults import LatchedFaults
 from hil.app.run import run_experiment
 from hil.campaign.folder import locked
 from hil.campaign.guided import run_guided
@@ -15,7 +18,7 @@ from hil.campaign.operator import NoAnswerError, Question
 from hil.campaign.plan_choice import PlanChoice
 from hil.campaign.run import CampaignStop, interrupted
 from hil.config import Config
-from hil.messages.operator_input import Campaign, EStop, OperatorCommand, Start, Stop, Verdict
+from hil.messages.operator_input import Campaign, ClearFault, EStop, OperatorCommand, Start, Stop, Verdict
 from hil.recording.run_folder import run_folder
 
 # The commands that answer a question.
@@ -29,29 +32,28 @@ class CommandedOperator:
     Args:
         console: of the operator.
         name: of the operator.
+        latched: an E-stop between two trials is latched here; while a fault is, no trial begins.
 
     Attributes:
-        e_stop: the E-stop that ended the campaign between two trials, if one did.
         ended: the campaign shall not go on later.
     """
 
-    def __init__(self, console: Console, name: str) -> None:
-        self._console, self._name, self._word = console, name, ""
+    def __init__(self, console: Console, name: str, latched: LatchedFaults) -> None:
+        self._console, self._name, self._word, self._latched = console, name, "", latched
         self._paused = False
-        self.e_stop: EStop | None = None
         self.ended = False
 
     def ask(self, question: Question) -> str:
-        """See `Operator`. Commands that came before the question was shown do not answer it."""
+        """See `Operator`. What came before the question was shown does not answer it; it can only end the campaign."""
         if question.key == "name":
             return self._name
         if question.key == "word":  # it came with the verdict
             return self._word
         if question.key not in ANSWERS:  # no command has such an answer
             return question.default
-        for early in self._console.take_all():
-            if isinstance(early, EStop | Campaign):
-                self._answer(question.key, early)
+        early = [one for one in self._console.take_all() if isinstance(one, EStop | Stop | Campaign)]
+        for one in sorted(early, key=lambda one: not isinstance(one, EStop)):  # the first may end the campaign
+            self._answer(question.key, one)
         self._console.ask(ShownQuestion(question.key, question.text, ANSWERS[question.key], question.trial))
         try:
             while True:
@@ -66,8 +68,12 @@ class CommandedOperator:
     def _answer(self, key: str, command: OperatorCommand) -> str:
         """The answer that a command gives; empty: none. Raises NoAnswerError: it ends the campaign for now."""
         if isinstance(command, EStop):
-            self.e_stop = command
+            self._latched.latch_stop(command.reason or "operator: E-stop")
+            self._console.show_latched(self._latched.events)
             raise NoAnswerError(key)
+        if isinstance(command, ClearFault) and self._latched.clear(command.fault):
+            self._console.show_latched(self._latched.events)
+            return ""
         if isinstance(command, Campaign) and command.do != "start":
             self._paused, self.ended = True, command.do == "end"
             return ""
@@ -75,14 +81,14 @@ class CommandedOperator:
             if key == "ready":
                 raise NoAnswerError(key)
             return ""  # nothing moves: it was done when it came
-        if key == "ready" and isinstance(command, Start):
+        if key == "ready" and isinstance(command, Start) and not self._latched.events:
             return "go"
         if key == "verdict" and isinstance(command, Verdict):
             self._word = command.word
             return command.verdict
-        self._console.show(
-            message=self._console.refuse(command, f"a campaign asks {key}; allowed: {', '.join(ANSWERS[key])}")
-        )
+        why = self._latched.refusal if isinstance(command, Start) else ""
+        why = why or f"a campaign asks {key}; allowed: {', '.join(ANSWERS[key])}"
+        self._console.show(message=self._console.refuse(command, why))
         return ""
 
 
@@ -142,14 +148,14 @@ class CommandedCampaign:
         """See `CampaignRuns`."""
         return self._plans.shown()
 
-    def go_on(self, operator: str) -> EStop | None:
+    def go_on(self, operator: str, latched: LatchedFaults) -> None:
         """See `CampaignRuns`."""
         wanted, resume, self._left = self._plans.wanted, self._folder is not None, True
         assert wanted is not None
         folder = self._folder or self._new_folder()
-        asked, stop = CommandedOperator(self._console, operator), CampaignStop(self)
+        asked, stop = CommandedOperator(self._console, operator, latched), CampaignStop(self)
         with locked(folder):
-            trials = run_guided(wanted, folder, asked, self._trial, self, stop, resume=resume)
+            trials = run_guided(wanted, folder, asked, partial(self._trial, latched), self, stop, resume=resume)
         if self._interrupted:
             raise KeyboardInterrupt
         self._left = stop.wanted and not asked.ended
@@ -159,7 +165,6 @@ class CommandedCampaign:
             self._write_report(folder)
         if asked.ended:
             self.end()
-        return asked.e_stop
 
     def _write_report(self, folder: Path) -> None:
         said = self._console.status.message
@@ -185,17 +190,28 @@ class CommandedCampaign:
         self._folder = run_folder(self._out / f"campaign_{self._count}", "", "")
         return self._folder
 
-    def _trial(self, config: Config, folder: Path) -> dict[str, Any]:
-        """One trial, on a rig that is opened for it."""
+    def _trial(self, latched: LatchedFaults, config: Config, folder: Path) -> dict[str, Any]:
+        """One trial, on a rig that is opened for it; its faults stay latched."""
         self._console.show("preparing")
-        summary: dict[str, Any] = self._run(
-            config,
-            folder,
-            self.text,
-            figure=bool(self._plans.wanted and self._plans.wanted.figures),
-            console=self._console,
-        ).summary
-        self._console.finished(summary)
-        self._console.show("campaign")
+        figure = bool(self._plans.wanted and self._plans.wanted.figures)
+        with watched(self._console, latched):
+            summary: dict[str, Any] = self._run(config, folder, self.text, figure=figure, console=self._console).summary
+        show_end(self._console, summary)
         self._interrupted = interrupted(summary)
         return summary
+
+
+@contextmanager
+def watched(console: Console, latched: LatchedFaults) -> Iterator[None]:
+    """A run of a campaign: whatever ends it, its faults stay latched."""
+    try:
+        yield
+    finally:
+        latched.take_over(console.latched)
+        console.show_latched(latched.events)
+
+
+def show_end(console: Console, summary: dict[str, Any]) -> None:
+    """A run of a campaign is over: show its summary, and that the campaign goes on."""
+    console.finished(summary)
+    console.show("campaign")

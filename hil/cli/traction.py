@@ -139,19 +139,16 @@ def _guide(
     from hil.campaign.operator import TerminalOperator
     from hil.campaign.traction.guided import Guide
 
-    def run(config: Config, place: Path, console: Any = None) -> dict[str, Any]:
-        summary: dict[str, Any] = run_experiment(config, place, report.text, console=console).summary
-        if console is not None:
-            console.finished(summary)
-            console.show("campaign")
-        return summary
+    def run(config: Config, place: Path) -> dict[str, Any]:
+        return run_experiment(config, place, report.text).summary
 
     if not commands:
         yield Guide(TerminalOperator(), run, report, stop, folder)
         return
     from hil.app.command_server import CommandServer
     from hil.app.console import Console
-    from hil.campaign.commanded import CommandedOperator
+    from hil.app.latched_faults import LatchedFaults
+    from hil.campaign.commanded import CommandedOperator, show_end, watched
     from hil.cli.operate import keep_alive
 
     with ExitStack() as stack:
@@ -160,8 +157,16 @@ def _guide(
         console.show("campaign", f"series in {folder}")
         needs = f"token in {server.token_file}" if server.token_file else "clients need keys"
         report.text(f"command socket {server.endpoint}, {needs}")
-        operator = CommandedOperator(console, "by commands")
-        yield Guide(operator, partial(run, console=console), report, stop, folder)
+        latched = LatchedFaults()
+
+        def run_watched(config: Config, place: Path) -> dict[str, Any]:
+            with watched(console, latched):
+                summary = run_experiment(config, place, report.text, console=console).summary
+            show_end(console, summary)
+            return summary
+
+        operator = CommandedOperator(console, "by commands", latched)
+        yield Guide(operator, run_watched, report, stop, folder)
 
 
 def _points(curve: dict[str, Any]) -> Iterator[str]:

@@ -19,9 +19,9 @@ from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import loop_rows, summary_table, verdict_rows
 from hil.messages.check import Check
 from hil.messages.fault import Fault
-from hil.messages.operator_input import Arm, ConsoleLost, Start, Stop, asks
+from hil.messages.operator_input import Arm, ClearFault, ConsoleLost, Start, Stop, asks
 from hil.messages.schema import recorded_detail
-from hil.messages.stages import Estimate, Goal, Prediction, Samples
+from hil.messages.stages import IDLE_STATE, Estimate, Goal, Prediction, Samples
 from hil.processes.disturbances import beside
 from hil.safety.equilibrium_checks import equilibrium_checks
 from hil.safety.validity import validity_checks
@@ -54,7 +54,7 @@ Summary = dict[str, Any]
 class State(IntEnum):
     """States that every experiment has; what it does while it runs lies between ARMED and DONE."""
 
-    IDLE = 0
+    IDLE = IDLE_STATE
     ARMED = 1
     DONE = 5
     ABORTED = 6
@@ -71,7 +71,8 @@ class Experiment(ABC):
 
     Unattended, it is armed as soon as the sensors are zeroed and every check passes, and starts ARMED_NS later.
     Attended, it waits for the operator's arm and start, and a refused arming can be tried again. An arm that comes
-    before the sensors are zeroed is tried once they are. A start counts from the moment it is armed.
+    before the sensors are zeroed is tried once they are, and one before a fault is cleared does not count after it. A
+    start counts from the moment it is armed.
 
     Args:
         rig: of the run, with the experiment's section.
@@ -226,8 +227,11 @@ class Experiment(ABC):
         if self._stopping:
             self._stopping = samples.drives.stopped_ns < 0 and t_ns - self._since_ns < CONFIRM_NS
             return True
-        if samples.operator and asks(samples.operator, Arm):
-            self._arm_asked = True
+        for command in samples.operator:  # in most ticks none
+            if isinstance(command, Arm):
+                self._arm_asked = True
+            elif isinstance(command, ClearFault):  # an arm from before does not count any more
+                self._arm_asked = not self._attended
         if safe and not (self._attended and self.state == IDLE):  # there a fault can still be cleared
             self._enter(ABORTED, t_ns)
         elif samples.operator and (asks(samples.operator, Stop) or asks(samples.operator, ConsoleLost)):

@@ -31,15 +31,20 @@ class SharedOperator:
         Raises:
             ValueError: a row holds no valid command: its writer is another program, or faulty.
         """
-        if not self._cursor.read_one(self._row):
+        if (first := self.read_one()) is None:
             return ()
-        taken = [self._taken()]
-        while len(taken) < MOST_COMMANDS and self._cursor.read_one(self._row):
-            taken.append(self._taken())
+        taken = [first]
+        while len(taken) < MOST_COMMANDS and (command := self.read_one()) is not None:
+            taken.append(command)
         return tuple(taken)
 
-    def _taken(self) -> OperatorCommand:
-        return command_of_bytes(self._row["content"].item())
+    def read_one(self) -> OperatorCommand | None:
+        """The oldest command that nobody has read; what follows it stays for whoever reads next. None: there is none.
+
+        Raises:
+            ValueError: as `read`.
+        """
+        return command_of_bytes(self._row["content"].item()) if self._cursor.read_one(self._row) else None
 
 
 class OperatorWriter:

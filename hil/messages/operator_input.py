@@ -238,6 +238,11 @@ class OperatorQueue:
     def __init__(self) -> None:
         self._waiting: deque[OperatorCommand] = deque()
 
+    @property
+    def waits(self) -> bool:
+        """A command waits for the next tick."""
+        return bool(self._waiting)
+
     def put(self, command: OperatorCommand) -> None:
         """Queue a command for the next tick. Raises ValueError if it is too long to be recorded."""
         command_to_bytes(command)

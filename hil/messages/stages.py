@@ -230,6 +230,10 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     soil: SoilEstimate | None = None
 
 
+# State of each experiment in which nothing is armed and nothing can move.
+IDLE_STATE = 0
+
+
 class Goal(msgspec.Struct, frozen=True, gc=False):
     """The goal of the experiment in one tick; the controller turns it into set-points.
 

@@ -38,19 +38,23 @@ class Loop:
         after_fault: int = TICKS_AFTER_FAULT,
     ) -> None:
         self.clock, self._cycle, self._alarms, self._feed = clock, cycle, alarms, feed
-        self._left = after_fault
+        self._left = self._after_fault = after_fault
         self.last = Tick(0, 0, 0, 0)
 
     def stop(self, reason: str) -> None:
         """Request Safe in the next tick (E-stop, Ctrl-C); may be called in a signal handler."""
         self._cycle.rig_io.operator.put(EStop(shortened(reason)))
 
+    @property
+    def missed_stop(self) -> bool:
+        """A stop was requested that no tick has read."""
+        return self._cycle.rig_io.operator.waits
+
     def run(self) -> None:
         """Tick until the experiment is over; after a fault, record `after_fault` ticks more. Raises no Exception."""
         experiment, safety = self._cycle.experiment, self._cycle.safety
         while self._left > 0 and not (experiment.over and not safety.safe):
-            if safety.safe:
-                self._left -= 1
+            self._left = self._left - 1 if safety.safe else self._after_fault
             try:
                 self.last = self.clock.next()
                 for alarm in (self.clock.alarm, *[look() for look in self._alarms]):

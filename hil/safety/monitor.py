@@ -13,7 +13,7 @@ from hil.config.schema.sensors import DaqConfig
 from hil.messages.fault import Event, Fault
 from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
-from hil.messages.stages import Command, Estimate, LoadState, Prediction, Samples
+from hil.messages.stages import IDLE_STATE, Command, Estimate, LoadState, Prediction, Samples
 from hil.residuals.in_tick import TickResiduals
 from hil.safety.block_monitor import BlockMonitor
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
@@ -68,6 +68,7 @@ class SafetyMonitor:
         self.instruments = InstrumentMonitor([InstrumentSource(role, config) for role in layout.instruments])
         self._answered_ns, self._bad_answers = -1, 0
         self._announce, self._only_recorded = announce, warnings_for(config)
+        self._held_ns = -1  # the last command was given in Safe with nothing armed: its time; else -1
         self.events: list[Event] = list(latched)
         self.warnings: list[Event] = []
         self.cleared: list[Event] = []
@@ -98,18 +99,22 @@ class SafetyMonitor:
         self._announce(event)
 
     def clear(self, fault: int) -> bool:
-        """Clear one latched fault by its number. Returns False if it is not latched.
+        """Clear one latched fault by its number. Returns False if it is not latched, or cannot be cleared now.
+
+        It is cleared only where nothing is armed, and after a command was given in Safe because of it: the experiment
+        and the limiter have acted on it by then. In a run that is armed or over it stays latched to the end.
 
         It latches again if its cause is still there. Only an operator clears faults, one by one (`OperatorInput`);
         they are never cleared by time or by the program.
         """
-        cleared = [event for event in self.events if event.fault == fault]
-        self.events = [event for event in self.events if event.fault != fault]
+        cleared = [event for event in self.events if event.fault == fault and event.t_ns <= self._held_ns]
+        self.events = [event for event in self.events if event not in cleared]
         self.cleared += cleared
         return bool(cleared)
 
     def record_command(self, t_ns: int, command: Command) -> None:
-        """Store the command of a tick; later measurements are compared with it."""
+        """Store the command of a tick; later measurements are compared with it, and it says what may be cleared."""
+        self._held_ns = t_ns if command.safe and command.state == IDLE_STATE else -1
         if self._valves.watched:
             self._valves.record_command(t_ns, command.valves, command.regulators_Pa)
         if self._residuals.watched:

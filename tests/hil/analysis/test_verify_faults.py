@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from hil.analysis.verify import verify
+from hil.experiments.impact.experiment import ImpactState
 from hil.messages.fault import Fault
 from hil.messages.operator_input import ClearFault, command_event
 from hil.messages.schema import event_row
+from hil.messages.stages import IDLE_STATE
 from hil.recording.tick_logger import LATCHED_BEFORE
 
 
@@ -22,14 +24,16 @@ def with_events(*rows):
     return lambda edit: edit.rows("events", np.concatenate([edit["events"][()], *rows]))
 
 
-def test_safe_ends_where_the_operator_clears_the_last_fault(edited):
+@pytest.mark.parametrize(("state", "wrong"), [(IDLE_STATE, set()), (ImpactState.ABORTED, {"Safe after a fault"})])
+def test_safe_ends_where_the_operator_clears_the_last_fault_while_nothing_is_armed(edited, state, wrong):
     clear = command_event(ClearFault(int(Fault.STOP_BY_OPERATOR)), 700, 700_000_000)
 
     def cleared(edit):
         with_events(clear)(edit)
         edit.cells("tick", "safe", slice(700, None), lambda _: 0)
+        edit.cells("tick", "state", slice(690, None), lambda _: state)
 
-    assert failed(edited("stopped", cleared)) == set()
+    assert failed(edited("stopped", cleared)) == wrong
 
 
 def test_a_fault_of_the_run_before_is_a_reason_for_safe_from_the_first_tick_on(edited):

@@ -11,11 +11,11 @@ from hil.campaign.plan import load_plan
 from hil.campaign.plan_choice import PlanChoice
 from hil.campaign.run import Wanted
 from hil.config import load_config
-from hil.messages.operator_input import Arm, Campaign, EStop, Start, Verdict
+from hil.messages.operator_input import Arm, Campaign, ClearFault, EStop, Start, Verdict
 from hil.recording import read_trial
 from hil.recording.run_folder import summary_of
 
-from .conftest import STOP_BY_OPERATOR, wrong
+from .conftest import CONSOLE_LOST, STOP_BY_OPERATOR, wrong
 
 QUIET = ("experiment=impact", "telemetry.endpoint=''")
 PLAN = (
@@ -74,7 +74,10 @@ def test_a_trial_whose_console_is_lost_is_cut_and_the_operator_decides_what_beco
     rig.take_lease()
     rig.ask(Campaign("pause"), Verdict("repeat"))
     assert "the campaign is paused" in rig.until(state="idle", question=None)["message"]
-    rig.ask(Campaign("pause"))  # nothing is under way; what was paused goes on
+    rig.ask(Campaign("pause"))  # nothing is under way; what was paused goes on once the fault is cleared
+    rig.ask(Campaign("start", "Ada"))
+    rig.until(refused=["latched: 19 console lost; clear each by its number first"])
+    rig.ask(ClearFault(CONSOLE_LOST))
     begin(rig)
     rig.ask(Campaign("end"))
     assert "the campaign is over" in rig.until(state="idle", question=None)["message"]

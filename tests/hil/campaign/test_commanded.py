@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import msgspec
@@ -10,11 +11,13 @@ import pytest
 
 from hil.analysis.campaign import read_campaign
 from hil.app.console import Console
+from hil.app.latched_faults import LatchedFaults
 from hil.campaign.commanded import CommandedCampaign
 from hil.campaign.plan_choice import PlanChoice
 from hil.ipc.command_memory import STATUS, CommandMemory
 from hil.ipc.operator import OperatorWriter
-from hil.messages.operator_input import Arm, Campaign, EStop, Start, Stop, Verdict
+from hil.messages.fault import Fault
+from hil.messages.operator_input import Arm, Campaign, ClearFault, EStop, Start, Stop, Verdict
 
 from .conftest import QUICK
 
@@ -66,7 +69,16 @@ def led(memory, wanted, tmp_path):
     # of a pretended trial there is no record to go on from, but its summary
     plans = PlanChoice(lambda *_: wanted(TWO, folders=False), {"two": "two"}, "two")
     campaign = CommandedCampaign(plans, tmp_path, Console(memory, host), lambda _: None, run)
-    return SimpleNamespace(campaign=campaign, host=host, made=made, folder=tmp_path / "campaign_1", memory=memory)
+    latched = LatchedFaults()
+    return SimpleNamespace(
+        campaign=campaign,
+        host=host,
+        made=made,
+        folder=tmp_path / "campaign_1",
+        memory=memory,
+        latched=latched,
+        go_on=partial(campaign.go_on, latched=latched),
+    )
 
 
 def verdicts(folder):
@@ -77,7 +89,7 @@ def test_start_begins_a_trial_and_a_verdict_keeps_or_repeats_it(led):
     led.host.answers = [
         Start(), Verdict("repeat", "the shield was loose"), Start(), Verdict("keep"), Start(), Verdict("keep", "clean"),
     ]  # fmt: skip
-    assert led.campaign.go_on("Ada") is None
+    led.go_on("Ada")
     assert led.made == [40.0, 40.0, 90.0]
     assert verdicts(led.folder) == [(1, 1, "repeat"), (1, 2, "keep"), (2, 1, "keep")]
     rows = read_campaign(led.folder).rows
@@ -94,7 +106,7 @@ def test_start_begins_a_trial_and_a_verdict_keeps_or_repeats_it(led):
 
 def test_a_stop_beside_a_verdict_is_not_called_refused_because_nothing_moves(led):
     led.host.answers = [Start(), Stop("Escape"), Arm(), Verdict("keep"), Stop()]
-    led.campaign.go_on("Ada")
+    led.go_on("Ada")
     assert led.made == [40.0]
     refused = [line for line in led.host.said if "refused" in line]
     assert refused == ["arm refused: a campaign asks verdict; allowed: verdict keep, verdict repeat"]
@@ -102,10 +114,10 @@ def test_a_stop_beside_a_verdict_is_not_called_refused_because_nothing_moves(led
 
 def test_a_campaign_that_is_paused_goes_on_with_the_trial_that_is_left(led):
     led.host.answers = [Start(), Campaign("pause"), Verdict("keep")]
-    led.campaign.go_on("Ada")
+    led.go_on("Ada")
     assert verdicts(led.folder) == [(1, 1, "keep")]
     led.host.answers = [Start(), Verdict("keep")]
-    led.campaign.go_on("Bob")
+    led.go_on("Bob")
     assert verdicts(led.folder) == [(1, 1, "keep"), (2, 1, "keep")]
     assert [row["operator_name"] for row in read_campaign(led.folder).rows] == ["Ada", "Bob"]
     assert led.made == [40.0, 90.0]
@@ -113,9 +125,9 @@ def test_a_campaign_that_is_paused_goes_on_with_the_trial_that_is_left(led):
 
 def test_a_campaign_that_was_ended_begins_anew_in_another_folder(led):
     led.host.answers = [Campaign("end")]
-    led.campaign.go_on("Ada")
+    led.go_on("Ada")
     led.host.answers = [Stop()]
-    led.campaign.go_on("Ada")
+    led.go_on("Ada")
     assert led.made == []
     assert {"campaign_1", "campaign_2"} <= {path.name for path in led.folder.parent.iterdir()}
 
@@ -123,15 +135,36 @@ def test_a_campaign_that_was_ended_begins_anew_in_another_folder(led):
 def test_a_start_that_came_before_the_question_starts_nothing(led):
     OperatorWriter(led.memory.commands).put(Start())
     led.host.answers = [Arm(), Stop()]
-    led.campaign.go_on("Ada")
+    led.go_on("Ada")
     assert led.made == []
 
 
-def test_an_e_stop_between_two_trials_ends_the_campaign_for_now_and_is_handed_on(led):
+def test_an_e_stop_between_two_trials_ends_the_campaign_for_now_and_is_latched(led):
     led.host.answers = [Start(), EStop("button")]
-    assert led.campaign.go_on("Ada") == EStop("button")
+    led.go_on("Ada")
+    assert [(event.fault, event.detail) for event in led.latched.events] == [(Fault.STOP_BY_OPERATOR, "button")]
     assert led.made == [40.0]
     assert [trial["status"] for trial in read_campaign(led.folder).trials] == ["kept"]
+
+
+@pytest.mark.parametrize("beside", [Stop(), Campaign("pause"), Start()])
+@pytest.mark.parametrize("first", [True, False])
+def test_an_e_stop_that_came_before_the_question_is_latched_whatever_came_with_it(led, beside, first):
+    writer = OperatorWriter(led.memory.commands)
+    for command in (beside, EStop("button")) if first else (EStop("button"), beside):
+        writer.put(command)
+    led.go_on("Ada")
+    assert [event.detail for event in led.latched.events] == ["button"]
+    assert led.made == []
+
+
+def test_after_a_fault_no_trial_begins_until_it_is_cleared_by_its_number(led):
+    led.latched.latch_stop("button")
+    led.host.answers = [Start(), ClearFault(17), Start(), ClearFault(18), Start(), Campaign("pause"), Verdict("keep")]
+    led.go_on("Ada")
+    assert led.made == [40.0]
+    refused = "start refused: latched: 18 stop by operator; clear each by its number first"
+    assert refused in led.host.said
 
 
 def test_a_signal_during_a_trial_ends_the_process_and_the_trial_is_made_again_later(led):
@@ -142,4 +175,4 @@ def test_a_signal_during_a_trial_ends_the_process_and_the_trial_is_made_again_la
     led.campaign._run = run
     led.host.answers = [Start()]
     with pytest.raises(KeyboardInterrupt):
-        led.campaign.go_on("Ada")
+        led.go_on("Ada")

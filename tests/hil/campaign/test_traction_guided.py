@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from hil.app.latched_faults import LatchedFaults
 from hil.campaign.commanded import CommandedOperator
 from hil.campaign.operator import NoAnswerError, Question
 from hil.campaign.traction.drawbar import curves, expand_drawbar
@@ -92,7 +93,7 @@ def test_a_real_rig_without_its_instruments_is_refused_with_the_keys_to_set(name
 
 
 def test_commands_answer_what_they_can_and_the_proposed_slope_holds():
-    operator = CommandedOperator(None, "Ada")
+    operator = CommandedOperator(None, "Ada", LatchedFaults())
     assert operator.ask(Question("name", "Name")) == "Ada"
     assert operator.ask(Question("slope", "Measured slope", (), "16.50")) == "16.50"
 

@@ -170,6 +170,44 @@ def test_a_fault_whose_cause_is_still_there_latches_again(impact):
     assert [event.fault for event in impact.cycle.safety.events] == [Fault.SENSOR_DROPOUT]
 
 
+def test_an_e_stop_and_its_clearing_in_one_tick_end_the_run_in_safe(impact):
+    impact.ticks(400)
+    impact.ticks(100, Arm())
+    impact.ticks(200, Start())
+    assert impact.ticks(50, EStop("button"), ClearFault(STOP)) == ImpactState.ABORTED
+    assert impact.cycle.safety.faults == ["stop by operator"]
+    assert impact.record_sink.ticks["cut"][-50:].all()
+
+
+def test_an_e_stop_and_its_clearing_in_one_tick_leave_an_idle_rig_safe(impact):
+    impact.ticks(400)
+    impact.ticks(1, EStop("button"), ClearFault(STOP))
+    assert impact.cycle.safety.safe
+    impact.ticks(1, ClearFault(STOP))
+    assert not impact.cycle.safety.safe
+
+
+@pytest.mark.parametrize("after", [1, 50])
+def test_a_fault_of_a_tick_that_failed_cannot_be_cleared_before_everybody_has_acted_on_it(impact, after):
+    impact.ticks(400)
+    impact.ticks(100, Arm())
+    impact.ticks(200, Start())
+    impact.cycle.safety.latch(Fault.EXCEPTION, 700, 700_000_000, 0.0, 0.0, "as the loop does where a tick fails")
+    assert impact.ticks(after, ClearFault(int(Fault.EXCEPTION))) == ImpactState.ABORTED
+    assert impact.ticks(1, ClearFault(int(Fault.EXCEPTION))) == ImpactState.ABORTED
+    assert [event.fault for event in impact.cycle.safety.events] == [Fault.EXCEPTION]
+    assert impact.record_sink.ticks["cut"][-after:].all()
+
+
+def test_an_arm_that_waits_for_the_sensors_is_forgotten_where_a_fault_is_cleared(impact):
+    impact.ticks(50, Arm())
+    impact.ticks(10, EStop("button"))
+    impact.ticks(10, ClearFault(STOP))
+    assert not impact.cycle.safety.safe
+    assert impact.ticks(1000) == ImpactState.IDLE
+    assert impact.ticks(1, Arm()) == ImpactState.ARMED
+
+
 def test_a_set_point_changes_the_speed_of_a_drive():
     drive = Attended("experiment=drive", "drive.steps=[{for_s: 60, speed_mps: 0.02}]")
     drive.ticks(400)

@@ -101,7 +101,7 @@ def test_a_valve_that_safe_switched_off_stays_on_for_its_whole_time_when_it_is_s
     through.hold(EXTEND, 5)
     through.safety.latch(Fault.STOP_BY_OPERATOR, 0, 0, 0.0, 0.0, "E-stop")
     assert through.ask(EXTEND) == OFF
-    through.safety.clear(Fault.STOP_BY_OPERATOR)
+    through.safety.events.clear()  # as an operator does
     assert through.ask(EXTEND) == EXTEND
     assert through.hold(OFF, LEAST_MS) == [EXTEND] * (LEAST_MS - 1) + [OFF]
 
