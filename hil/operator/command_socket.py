@@ -15,7 +15,7 @@ from hil.messages.endpoints import is_local
 from hil.messages.operator_input import EStop, LeaseChange, OperatorRequest, RefusedCommands, Stop
 from hil.operator.command_gate import CommandGate
 from hil.operator.curve import CurveDoor
-from hil.operator.listening import listen
+from hil.operator.listening import Listener
 
 # A longer frame ends its connection before it is read [bytes]; the gate refuses what is shorter, with a reason.
 MOST_FRAME_BYTES = 65536
@@ -71,7 +71,6 @@ class CommandSocket:
         host: whose clock says when a lease expires.
 
     Attributes:
-        endpoint: as bound, with the port's number.
         gate: that decides.
 
     Raises:
@@ -99,28 +98,26 @@ class CommandSocket:
         try:
             if secret is not None and clients is not None:
                 self._door = CurveDoor(self._context, secret, clients)
-            self._bind(endpoint)
+            options = {
+                zmq.RCVHWM: _WAITING_REQUESTS, zmq.SNDHWM: _WAITING_REPLIES, zmq.MAXMSGSIZE: MOST_FRAME_BYTES,
+            }  # fmt: skip
+            where = endpoint, "operator.endpoint is"
+            self._listener = Listener(self._context, zmq.ROUTER, *where, self._door, options, _FAILED)
         except BaseException:
             self.close()
             raise
         self.gate, self._host = CommandGate(sink, token), host
 
-    def _bind(self, endpoint: str) -> None:
-        self._socket = self._context.socket(zmq.ROUTER)
-        self._socket.setsockopt(zmq.RCVHWM, _WAITING_REQUESTS)
-        self._socket.setsockopt(zmq.SNDHWM, _WAITING_REPLIES)
-        self._failures = self._socket.get_monitor_socket(_FAILED)
-        self._poller, self.endpoint = listen(
-            self._socket, endpoint, "operator.endpoint is", self._door, MOST_FRAME_BYTES, [self._failures]
-        )
+    @property
+    def endpoint(self) -> str:
+        """As bound, with the port's number."""
+        return self._listener.endpoint
 
     def serve(self, within_s: float) -> None:
         """Answer what has come, or what comes within `within_s` [s], and end a lease that has expired."""
-        self._poller.poll(round(within_s * 1e3))
-        if self._door:
-            self._door.answer()
-        while self._failures.poll(0):
-            self._failures.recv_multipart()
+        self._listener.wait(round(within_s * 1e3))
+        while self._listener.failures is not None and self._listener.failures.poll(0):
+            self._listener.failures.recv_multipart()
             self.gate.count("not_authenticated")
         for _ in range(_BATCH):
             if not self._answer_one():
@@ -130,7 +127,7 @@ class CommandSocket:
     def _answer_one(self) -> bool:
         """Whether there was a request."""
         try:
-            peer, *frames = self._socket.recv_multipart(zmq.NOBLOCK, copy=False)
+            peer, *frames = self._listener.socket.recv_multipart(zmq.NOBLOCK, copy=False)
         except zmq.Again:
             return False
         if len(frames) != 1:
@@ -139,7 +136,7 @@ class CommandSocket:
         reply = self.gate.handle(frames[0].bytes, _key(frames[0]) if self._door else "", self._host.now_ns())
         if reply is not None:
             with contextlib.suppress(zmq.ZMQError):  # the client is gone, or does not read
-                self._socket.send_multipart([peer.bytes, reply], zmq.NOBLOCK)
+                self._listener.socket.send_multipart([peer.bytes, reply], zmq.NOBLOCK)
         return True
 
     def close(self) -> None:

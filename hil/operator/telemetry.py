@@ -28,6 +28,10 @@ from hil.messages.signals import TICK
 from hil.operator.curve import CurveDoor, KeysError, own_path
 
 _QUEUE = 1000  # messages kept for a slow viewer; more are dropped
+_TOPICS = (b"tick", b"event", b"link", b"trial")
+# What viewers send: longest [bytes], with room for the handshake of keys; and how many requests between two messages.
+# Viewers need far fewer: if there are more, all connections are ended, and honest viewers connect again by themselves.
+_LONGEST_REQUEST, _REQUESTS_AT_ONCE = 1024, 500
 
 
 class PortBusy(Exception):  # noqa: N818 - reads well: `except PortBusy`
@@ -87,18 +91,14 @@ class Publisher:
         if keys is None and not is_local(endpoint):
             raise ValueError(f"telemetry.endpoint is {endpoint}, which other computers reach: telemetry.keys is needed")
         self._context = zmq.Context(io_threads=1)
-        self._socket = self._context.socket(zmq.PUB)
-        self._socket.setsockopt(zmq.LINGER, 0)
-        self._socket.setsockopt(zmq.SNDHWM, _QUEUE)
         if keys is not None:
             try:
                 self._door = CurveDoor(self._context, own_path(keys.secret), own_path(keys.clients))
             except KeysError:
                 self.close()
                 raise
-            self._door.protect(self._socket)
         try:
-            self._socket.bind(endpoint)
+            self._socket = self._listening(endpoint)
         except zmq.ZMQError as error:
             self.close()
             if error.errno == errno.EADDRINUSE:
@@ -110,6 +110,24 @@ class Publisher:
             allowed = "tcp://ADDRESS:PORT with an address of this machine"
             raise ValueError(f"telemetry.endpoint is {endpoint}: {why}; allowed: {allowed}") from None
         self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+
+    def _listening(self, endpoint: str) -> zmq.Socket[bytes]:
+        """A socket that viewers may connect to. Raises zmq.ZMQError."""
+        assert self._context is not None
+        socket = self._context.socket(zmq.XPUB)
+        socket.setsockopt(zmq.LINGER, 0)
+        socket.setsockopt(zmq.XPUB_MANUAL, 1)  # only subscriptions to topics that there are cost memory
+        socket.setsockopt(zmq.MAXMSGSIZE, _LONGEST_REQUEST)
+        socket.setsockopt(zmq.RCVHWM, _REQUESTS_AT_ONCE)
+        socket.setsockopt(zmq.SNDHWM, _QUEUE)
+        if self._door is not None:
+            self._door.protect(socket)
+        try:
+            socket.bind(endpoint)
+        except zmq.ZMQError:
+            socket.close()
+            raise
+        return socket
 
     def starts_at(self, wall_start_s: float) -> None:
         """Set the Unix time at t_ns = 0 [s], if it was not known when the publisher was made."""
@@ -123,7 +141,7 @@ class Publisher:
         Args:
             rows: An array of `tick_dtype`.
         """
-        if self._socket is None:
+        if self._context is None:
             return
         ticks, stopped_ns = rows["tick"].tolist(), rows["drives_stopped_ns"].tolist()  # one by one: mostly one row
         for index, (tick, at_ns) in enumerate(zip(ticks, stopped_ns, strict=True)):
@@ -174,9 +192,29 @@ class Publisher:
     def _send(self, topic: bytes, payload: dict[str, Any]) -> None:
         if self._door is not None:
             self._door.answer()
-        if self._socket is not None:
-            with contextlib.suppress(zmq.Again):  # the queue is full: this one is dropped
+        if self._context is None:
+            return
+        with contextlib.suppress(zmq.ZMQError):  # the queue is full, or the port is not free again yet: it is dropped
+            if self._socket is None:
+                self._socket = self._listening(self.endpoint)
+            if self._subscribed(self._socket):
                 self._socket.send_multipart([topic, self._encoder.encode(payload)], zmq.NOBLOCK)
+            else:
+                self._socket.close(linger=0)
+                self._socket = None
+
+    @staticmethod
+    def _subscribed(socket: zmq.Socket[bytes]) -> bool:
+        """Do what viewers ask for: 1 and the beginning of a topic, or 0 and the same, to end it. False: they flood."""
+        options = {b"\x01": zmq.SUBSCRIBE, b"\x00": zmq.UNSUBSCRIBE}
+        for _ in range(_REQUESTS_AT_ONCE):
+            try:
+                request = socket.recv(zmq.NOBLOCK)
+            except zmq.Again:
+                return True
+            if request[:1] in options and any(topic.startswith(request[1:]) for topic in _TOPICS):
+                socket.setsockopt(options[request[:1]], request[1:])
+        return False
 
     def close(self) -> None:
         """Drops queued messages and frees the port; may be called twice."""

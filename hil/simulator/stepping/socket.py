@@ -10,12 +10,13 @@ import zmq
 from hil.config.schema.operator import KeysConfig
 from hil.messages.endpoints import is_local
 from hil.operator.curve import CurveDoor, KeysError, own_path
-from hil.operator.listening import listen
+from hil.operator.listening import Listener
 from hil.processes.stop_flag import StopFlag
 from hil.simulator.stepping.layout import MOST_FRAME_BYTES
 from hil.simulator.stepping.service import StepService
 
 _LOOK_MS = 200  # how often it looks whether it is to end
+_BATCH = 64  # requests that it answers before it looks again
 
 
 class StepSocket:
@@ -25,9 +26,6 @@ class StepSocket:
         service: that answers.
         endpoint: tcp://ADDRESS:PORT; * as the port: a free one.
         keys: of this computer and of the clients that may connect; None: any client, on this computer only.
-
-    Attributes:
-        endpoint: as bound, with the port's number.
 
     Raises:
         ValueError: other computers reach the endpoint and there are no keys, it cannot be bound, or the keys are not in
@@ -53,8 +51,13 @@ class StepSocket:
                 self._door = CurveDoor(self._context, own_path(keys.secret), own_path(keys.clients))
             except KeysError as error:
                 raise ValueError(f"operator.keys: {error}") from None
-        self._socket = self._context.socket(zmq.REP)
-        self._poller, self.endpoint = listen(self._socket, endpoint, "--endpoint", self._door, MOST_FRAME_BYTES)
+        options = {zmq.MAXMSGSIZE: MOST_FRAME_BYTES}
+        self._listener = Listener(self._context, zmq.REP, endpoint, "--endpoint", self._door, options)
+
+    @property
+    def endpoint(self) -> str:
+        """As bound, with the port's number."""
+        return self._listener.endpoint
 
     def serve(self, stop: StopFlag) -> None:
         """Answer requests until asked to end."""
@@ -63,14 +66,12 @@ class StepSocket:
 
     def serve_for(self, most_ms: int) -> None:
         """Wait so long [ms] for a request, and answer what has come."""
-        if not self._poller.poll(most_ms):
+        if not self._listener.wait(most_ms):
             return
-        if self._door:
-            self._door.answer()
+        socket = self._listener.socket
         with contextlib.suppress(zmq.Again):
-            while True:
-                frames = self._socket.recv_multipart(zmq.NOBLOCK)
-                self._socket.send_multipart(self._service.answer(frames))
+            for _ in range(_BATCH):
+                socket.send_multipart(self._service.answer(socket.recv_multipart(zmq.NOBLOCK)))
 
     def close(self) -> None:
         """End all connections; may be called twice."""
