@@ -112,4 +112,18 @@ ROWS = (
         "Look for 'machine stall' beside the fault. Look at the port of the link that the text names, then start "
         "again.",
     ),
+    FaultRow(
+        43,
+        "dead-man acted",
+        "heartbeat of the loop, in the process of each link (realtime): row 12 for a loop that comes back",
+        ReactionTimes.dead_man,
+        f"no good tick for {DEAD_MAN_NS / 1e6:g} ms: that process stops its device and takes no command until the next "
+        "run; the loop hears of it in its next tick",
+        "Safe on all other links",
+        True,
+        BY_OPERATOR,
+        "Look for 'machine stall', 'tick interrupted' or 'long tick' beside the fault: they name what kept the loop "
+        "waiting. Run hil check: it measures the rate that this machine holds.",
+        external=True,
+    ),
 )
