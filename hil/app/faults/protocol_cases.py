@@ -61,7 +61,7 @@ TICK_LATE, ANSWER_LATE, DRIVE_RESUMES, CUT_SHORT, WORKER_LOST = 10, 15, 16, 23, 
 BOARD_ANSWERS_MS = 60.0
 
 # What is done to a run at the protocol level, in virtual time or in real time: a call of its `ask` (a command to the
-# simulated rig), `sleep`, `signal` (to a process by its name) or `slow_disk`.
+# simulated rig), `sleep`, `signal` (to a process by its name), `suspend` (the computer) or `slow_disk`.
 Step = Callable[[Any], Any]
 
 
@@ -213,14 +213,16 @@ def _lines(devices: DevicesConfig, block_ms: float, times: ReactionTimes) -> Ite
 
 
 def _processes(devices: DevicesConfig, times: ReactionTimes) -> Iterator[tuple[Any, ...]]:
-    """Processes that are late, stopped or killed (rows 10 to 12, 23, 24, 29, 43): as `_lines`."""
-    late, lost, full = Fault.LOOP_LATE, Fault.PROCESS_LOST, Fault.RECORD_RING_FULL
+    """Processes that are late, stopped or killed (rows 10 to 12, 23, 24, 29, 37, 43): as `_lines`."""
+    late, lost, full, slept = Fault.LOOP_LATE, Fault.PROCESS_LOST, Fault.RECORD_RING_FULL, Fault.COMPUTER_SUSPENDED
     tick_ms, stop_ms = times.tick_ms, STOP_WRITTEN_NS * 1e-6
     late_ms = SKIPPED_LIMIT * tick_ms + LATE_LIMIT_NS * 1e-6
     overdue = _expected(late, detect_ms=late_ms, react_ms=late_ms + stop_ms)
     logged_ms, dead_man_ms = LOOP_SILENT_NS * 1e-6 + tick_ms, FAULT_TABLE[lost].bound_for(times)
     silent = _expected(lost, detect_ms=logged_ms, react_ms=dead_man_ms)
     ended = _expected(lost, detect_ms=logged_ms, react_ms=dead_man_ms, ends=True)
+    woken = _expected(slept, detect_ms=tick_ms, react_ms=tick_ms + stop_ms)
+    yield slept, "suspended for 3 s", "computer", methodcaller("suspend", 3.0), woken, *EVERY_STATE
     yield TICK_LATE, "stopped for 3 ms", "loop", _stopped("loop", 0.003), _expected()
     yield late, "stopped for 19 ms", "loop", _stopped("loop", 0.019), overdue
     yield lost, "stopped for 0.3 s", "loop", _stopped("loop", 0.3), silent, *EVERY_STATE

@@ -1,4 +1,4 @@
-"""Rows 10 to 12 and 26 to 29: the loop, its processes, and exceptions."""
+"""Rows 10 to 12, 26 to 29, 37 and 43: the loop, its processes, and exceptions."""
 
 from __future__ import annotations
 
@@ -111,6 +111,19 @@ ROWS = (
         "by a new start of the program: no process holds that link any more",
         "Look for 'machine stall' beside the fault. Look at the port of the link that the text names, then start "
         "again.",
+    ),
+    FaultRow(
+        37,
+        "computer suspended",
+        "CLOCK_BOOTTIME against CLOCK_MONOTONIC, by which all act, and which stands still in a suspension (realtime)",
+        ReactionTimes.one_tick,
+        "the first tick after it",
+        "Safe, whatever the devices did meanwhile: their own time-outs have stopped them, and none goes on",
+        True,
+        BY_OPERATOR,
+        "Forbid this computer to sleep (close no lid; systemctl mask sleep.target suspend.target). On a real rig a run "
+        "asks systemd-logind for it; the event 'right refused' and hil check say where that fails.",
+        external=True,
     ),
     FaultRow(
         43,
