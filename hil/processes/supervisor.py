@@ -45,6 +45,8 @@ MODULES = {
 }
 # Names of the events about an instrument of motion that the run can do without.
 INSTRUMENT_LOST, INSTRUMENT_BACK = "instrument link lost", "instrument link back"
+# Name of the event about a process that is silent beside the one of fault 12, which is recorded once.
+ALSO_SILENT = "process silent"
 Launch = Callable[..., Child]  # module, first argument, others: as `Process`
 
 
@@ -83,6 +85,7 @@ class WorkerSupervisor:
         }
         self._spared = shared.config.spared_instruments
         self._troubled: dict[str, Alarm | None] = {}
+        self._silent: set[str] = set()
         self._not_held: list[str] = []
         self._again = False
         self.record_closed = False
@@ -134,9 +137,10 @@ class WorkerSupervisor:
     def alarm(self) -> Alarm | None:
         """Called at the beginning of each tick: the heartbeat of the loop. Returns an alarm if a worker is silent.
 
-        What happens to an instrument of motion that the run can do without is recorded as an event that is no fault.
+        What happens to an instrument of motion that the run can do without is recorded as an event that is no fault,
+        and so is every further process that is silent.
         """
-        now_ns, heartbeat = self._host.now_ns(), self._shared.heartbeat
+        now_ns, heartbeat, lost = self._host.now_ns(), self._shared.heartbeat, None
         heartbeat.beat("loop_turn", now_ns)
         for name, allowed_ns in self._watched.items():
             age_ns = heartbeat.age(name, now_ns)
@@ -147,7 +151,13 @@ class WorkerSupervisor:
                     del self._watched[name]
                     self._note(INSTRUMENT_LOST, detail, now_ns)
                     break
-                return Alarm(Fault.PROCESS_LOST, age_ms, allowed_ms, detail)
+                if name not in self._silent:
+                    if self._silent:
+                        self._note(ALSO_SILENT, detail, now_ns)
+                    self._silent.add(name)
+                lost = lost or Alarm(Fault.PROCESS_LOST, age_ms, allowed_ms, detail)
+        if lost:
+            return lost
         for name in self._spared:
             trouble = next((alarm for report in self._reports[name] if (alarm := report())), None)
             if trouble is not self._troubled.get(name):
@@ -248,7 +258,7 @@ class WorkerSupervisor:
         if "simulated_rig" in self._processes:
             self._processes["simulated_rig"].receive(READY_S)  # it is at its start place again
         self.record_closed = False
-        self._spared = self._shared.config.spared_instruments
+        self._spared, self._silent = self._shared.config.spared_instruments, set()
         self._processes[RECORDER].send({"run": folder})
         self.wait_ready(RECORDER)
         self._again = True

@@ -38,6 +38,22 @@ def test_a_stall_at_any_moment_comes_to_nothing_or_to_safe_with_every_controller
 
 
 @pytest.mark.slow
+def test_a_machine_that_stood_still_ends_the_run_and_the_loop_that_wakes_last_makes_the_next_one(trial):
+    """The watchdog stood still, too: it asks again before it takes the loop for hung."""
+
+    def stall(run):
+        run.signal("loop", signal.SIGSTOP)
+        run.time.stall(2_000_000_000, devices=False)
+        run.sleep(2.05)
+        run.signal("loop", signal.SIGCONT)
+
+    done = trial(stall, again=1)
+    assert done.error is None
+    assert (done.folder / "summary.json").is_file()
+    assert done.runs_at_the_end() == set()
+
+
+@pytest.mark.slow
 def test_a_suspended_computer_leads_to_safe_in_the_first_tick_after_it_and_nothing_starts_again(trial):
     """The clock by which all act stands still meanwhile: without the other one the run would go on, and be accepted."""
     done = trial(lambda run: run.suspend(3.0))

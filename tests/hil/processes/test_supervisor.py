@@ -106,6 +106,20 @@ def test_a_worker_that_is_gone_is_noticed_at_the_next_beat_that_is_due(superviso
     assert alarm.detail.startswith("simulated_rig: its process has been silent for ")
 
 
+def test_a_killed_watchdog_is_named_in_the_record_beside_another_process_that_is_lost(supervisor, shared):
+    """Fault 12 is recorded once: whoever is silent, too, is an event of its own."""
+    with supervisor:
+        for name in ("simulated_rig", "watchdog"):
+            started(supervisor, name, READY + "sys.stdin.read()")
+            supervisor.wait_ready(name)
+            shared.heartbeat.beat(name, time.monotonic_ns() - 2 * SILENT_NS[name])
+        details = {supervisor.alarm().detail[:14] for _ in range(3)}
+    assert details == {"simulated_rig:"}
+    (row,) = shared.events.reader("test").read(10)
+    assert (row["id"], row["name"]) == (0, b"process silent")
+    assert row["detail"].startswith(b"watchdog: its process has been silent for ")
+
+
 def test_a_process_that_is_lost_hides_no_fault_that_a_worker_reports(supervisor, shared):
     with supervisor:
         started(supervisor, "simulated_rig", READY + "sys.stdin.read()")
