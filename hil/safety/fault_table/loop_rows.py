@@ -53,9 +53,9 @@ ROWS = (
         (DEAD_MAN_NS + STOP_WRITTEN_NS) / 1e6,
         f"loop silent for {DEAD_MAN_NS / 1e6:g} ms: the dead-man of each link writes the stop frames within "
         f"{STOP_WRITTEN_NS / 1e6:g} ms more; the loop is logged after {LOOP_SILENT_NS / 1e6:g} ms and killed after "
-        f"{LOOP_HUNG_NS / 1e9:g} s, or so long after the machine has kept the watchdog itself waiting. Watchdog silent for {WATCHDOG_SILENT_NS / 1e6:g} ms, recorder for "
-        f"{RECORDER_SILENT_NS / 1e9:g} s: Safe. Simulated rig or link worker: row 29. The time-outs of the devices "
-        "follow",
+        f"{LOOP_HUNG_NS / 1e9:g} s, or so long after the machine has kept the watchdog itself waiting. Watchdog silent "
+        f"for {WATCHDOG_SILENT_NS / 1e6:g} ms, recorder for {RECORDER_SILENT_NS / 1e9:g} s: Safe. Simulated "
+        "rig or link worker: row 29. The time-outs of the devices follow",
         "each link is stopped; the recorder finishes its file",
         True,
         "by a new start of the program; a loop that comes back stays stopped",
