@@ -38,11 +38,12 @@ class Unit:
     def __init__(self, settings: RoboClawBusSettings, controller: RoboClawControllerSettings, link: SerialLink) -> None:
         self.controller, self.link, self.where = controller, link, settings.where(controller)
         self._settings = settings
+        self._form, self._status = protocol.NARROW, 0
         self.reset()
 
     def reset(self) -> None:
-        """Reset the reported state."""
-        self._version, self._form, self._status = "not asked", protocol.NARROW, 0
+        """Reset the reported state, but for an emergency stop: the next status says whether it is released."""
+        self._version, self._status = "not asked", self._status & self._form.e_stop
         self._status_known = False
         self._readings = {command: _UNREAD[command] for command in SLOW}
         self._read_ns = dict.fromkeys(SLOW, -1)

@@ -4,7 +4,8 @@ A step writes to all ports before it awaits the first answer, so it takes as lon
 
 A cut is `!EX` to all controllers, then set-points at rest, confirmed by the controller's fault flags. In closed loop a
 speed of zero, or a position, would be held; `!EX` switches the output off, with four bytes. `!MG` ends it. It is sent
-only for a running command, and only with both set-points at rest.
+only with both set-points at rest, for a running command, and to ask whether an emergency stop is released: the fault
+flags do not tell a pressed button from our own `!EX`, which is therefore ended for one question and sent again.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ Command = TypeVar("Command", DriveCommand, JointCommand)
 Sample = TypeVar("Sample", DriveSample, JointSample)
 # A wheel or joint slower than this counts as standing still [rad/s].
 STANDING_RADPS = 0.05
+# How often stopped controllers are asked whether an emergency stop that was seen is released [ns].
+RELEASED_EVERY_NS = 200_000_000
 
 
 class RoboteqMotors(ABC, Generic[Command, Sample]):
@@ -56,6 +59,7 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
         self._taken_ns: deque[int] = deque(maxlen=20)
         self._acknowledged_ns = self._stopped_ns = -1
         self._ran = self._e_stop = False
+        self._released_due_ns = 0
         self._sequence = 0
         self._sample: Sample | None = None
         self._command: Command | None = None
@@ -86,7 +90,7 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
         self._todo.clear()
         self._taken_ns.clear()
         self._sample, self._acknowledged_ns, self._stopped_ns = None, -1, -1
-        self._ran = self._e_stop = False
+        self._ran = False  # an emergency stop that was seen is not known to be released
         self._disarm()
         try:
             self._each(RoboteqController.open)
@@ -180,6 +184,9 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
             controller.stop_state is StopState.ZERO for controller in self._controllers
         ):
             self._release_stop()
+        elif self._e_stop and self._is_to_stop() and now_ns >= self._released_due_ns:
+            self._released_due_ns = now_ns + RELEASED_EVERY_NS
+            self._ask_released()
         elif self._todo:
             self._todo.popleft()()
         else:
@@ -205,6 +212,12 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
         self._together([RELEASE_STOP] * len(self._controllers))
         self._todo.clear()
         self._todo.extend([self._check_release, self._set, self._read])
+
+    def _ask_released(self) -> None:
+        """Look whether an emergency stop that was seen is released; the controllers, all at rest, are cut again."""
+        self._together([RELEASE_STOP] * len(self._controllers))
+        self._check_release()
+        self._cut()
 
     def _check_release(self) -> None:
         self._together([SLOW[0]] * len(self._controllers))

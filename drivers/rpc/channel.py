@@ -28,7 +28,8 @@ class Channel:
     """A channel to a device server, with the part of gRPC's interface that makes unary calls.
 
     It calls `alive` every few ms while it waits, so nothing else has to show that its process is alive. A call that
-    hangs is over at its deadline. A connection that is lost is not opened again.
+    hangs is over at its deadline. A connection that is lost is not opened again; one that is used up is followed by
+    another before the next call.
 
     Args:
         server: host:port.
@@ -90,6 +91,13 @@ class Channel:
         connection, until_ns = self._connection, time.monotonic_ns() + round(timeout * 1e9)
         if self._socket is None or connection.goes_away:
             raise unavailable("no connection")
+        if connection.used_up:
+            self.close()
+            try:
+                self._open(until_ns)
+            except OSError as error:
+                raise unavailable(f"no connection after the one that is used up: {error}") from error
+            connection = self._connection
         number = connection.call(block, message)
         try:
             while True:

@@ -18,6 +18,8 @@ FRAME_BYTES = 16_384
 WINDOW_BYTES = 2**24
 # Longest message: gRPC's own limit.
 MESSAGE_BYTES = 4 * 2**20
+# Numbers of streams have 31 bits, those of a client are odd.
+LAST_STREAM = 2**31 - 1
 _FIRST_WINDOW = 65_535
 _HEAD = 9
 
@@ -124,6 +126,11 @@ class Connection:
         data = b"".join(self._out)
         self._out.clear()
         return data
+
+    @property
+    def used_up(self) -> bool:
+        """Every number of a stream has been used; a connection in which 400 calls a second are made lives 31 days."""
+        return self._newest >= LAST_STREAM
 
     def call(self, block: bytes, message: bytes) -> int:
         """Send a request; the number of its stream, which its answer has too."""

@@ -19,15 +19,16 @@ from hil.recording.stored_rows import Recorded, in_blocks
 
 Rows = NDArray[np.void]
 _EVER = 2**62
-# Faults after which a link may be opened again. A worker reports only its first: its link may be lost after an
-# emergency stop.
+# Faults after which a link may be opened again. In records of earlier versions a link that was lost after an emergency
+# stop is not reported.
 REOPENED_AFTER = (Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.STOP_BY_OPERATOR)
 
 
 def confirmed_in_order(device: str, ticks: Recorded, events: Rows) -> Check:
     """What a device has confirmed was commanded before, and is never taken back.
 
-    A link that was lost and opened again has confirmed nothing yet, which is recorded as -1.
+    A link that was lost and opened again has confirmed nothing yet, which is recorded as -1. A stop by the dead-man of
+    a link (fault 43) was given by no tick.
 
     Args:
         device: its name.
@@ -36,13 +37,15 @@ def confirmed_in_order(device: str, ticks: Recorded, events: Rows) -> Check:
     """
     faults = faults_of(events)
     opened = faults["tick"][np.isin(faults["id"], REOPENED_AFTER)].min(initial=_EVER)
+    by_itself = faults["tick"][faults["id"] == Fault.DEAD_MAN_ACTED].min(initial=_EVER)
     ahead = back = ""
     newest_ns = -_EVER
     for rows in in_blocks(ticks):
         confirmed_ns = rows[f"{device}_acknowledged_ns"]
         newest = np.maximum.accumulate(np.append(newest_ns, confirmed_ns))
         opened_again = (confirmed_ns == -1) & (rows["tick"] >= opened)
-        early, late = confirmed_ns >= rows["t_ns"], (confirmed_ns < newest[1:]) & ~opened_again
+        early = (confirmed_ns >= rows["t_ns"]) & (rows["tick"] < by_itself)
+        late = (confirmed_ns < newest[1:]) & ~opened_again
         ahead = ahead or _first_wrong(rows["tick"], confirmed_ns, early, "not given yet")
         back = back or _first_wrong(rows["tick"], confirmed_ns, late, "older than one confirmed before")
         newest_ns = int(newest[-1])

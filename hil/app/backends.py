@@ -37,6 +37,7 @@ from hil.messages.layout import INSTRUMENTS
 from hil.processes.disturbances import late_event, late_words, long_tick_event, stall_event
 from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import Granted
+from hil.realtime.suspension import SuspensionMonitor
 from hil.recording.reader import FILE_NAME
 from hil.recording.ring_sink import RingSink
 from hil.runtime.loop import Loop
@@ -152,8 +153,9 @@ class RealtimeBackend:
             Rig(config), self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )
         self._clock = self._platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
-        supervisor = self._supervisor
-        alarms, feed = [supervisor.alarm, *supervisor.reports, record_sink.alarm], supervisor.feed
+        supervisor, suspension = self._supervisor, SuspensionMonitor(self._host.now_ns, self._platform.boottime)
+        alarms = [suspension.alarm, supervisor.alarm, *supervisor.reports, record_sink.alarm]
+        feed = supervisor.feed
         if self._console:
             self._console.attend(self.cycle, shared.run, config)
             alarms.append(self._console.alarm)

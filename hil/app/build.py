@@ -55,4 +55,5 @@ def rights_wanted(config: Config) -> RightsWanted:
         awake=wanted.awake,
         timer_slack_ns=round(wanted.timer_slack_us * 1e3),
         freeze_gc=True,
+        no_suspend=config.rig == "real",
     )

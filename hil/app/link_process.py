@@ -70,7 +70,7 @@ def serve(
     opened()
     try:
         lifecycle.ready(granted, detail=device.health().detail)
-        worker = LinkWorker(name, shared, device, LinkBridge(shared, feed), lifecycle, commanded)
+        worker = LinkWorker(name, shared, device, LinkBridge(shared, name, feed), lifecycle, commanded)
         commanded.take_commands = worker.take_commands
         worker.run()
     finally:

@@ -138,6 +138,7 @@ class LockstepBackend:
 
     def start_clock(self) -> None:
         """Virtual time begins with the first tick."""
+        self.file_sink.publisher.starts_at(time.time())
 
     def hold(self) -> None:
         """Virtual time stops."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ class Platform:
         connect: finds or starts a simulated rig at the protocol level, as `hil.simulator.connection.connect`.
         waker: a function that wakes the worker of a link, by its name.
         make_clock: of the loop, from its rate [Hz] and the share of a period that may be spent spinning.
+        boottime: the clock that goes on while the computer is suspended [ns].
     """
 
     host: Host = COMPUTER
@@ -34,6 +36,7 @@ class Platform:
     connect: Callable[[Config, Path | None, ExitStack], tuple[Endpoints, RigControl]] = connect
     waker: Callable[[RunMemory, str], Callable[[], None]] = lambda shared, name: shared.wake_ups[name].wake
     make_clock: Callable[[int, float], RealtimeClock] = RealtimeClock
+    boottime: Callable[[], int] = lambda: time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
 THIS_COMPUTER = Platform()

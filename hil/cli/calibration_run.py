@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hil.cli.exits import USAGE, complain, usage_errors
+from hil.safety.calibration_dates import today
 
 if TYPE_CHECKING:
     from hil.config import Config
@@ -43,6 +45,8 @@ def record_of(run: Path) -> tuple[TrialRecord, Config]:
 
 
 def date_of(record: TrialRecord | None) -> str:
-    """Date of a calibration, YYYY-MM-DD: that of its run, or today (UTC)."""
-    made = "" if record is None else str(record.meta.get("wall_time", ""))[:10]
-    return made or datetime.now(UTC).date().isoformat()
+    """Date of a calibration at this place, YYYY-MM-DD: that of its run, or today."""
+    with suppress(ValueError):  # a record without a time
+        made = "" if record is None else str(record.meta.get("wall_time", ""))
+        return datetime.fromisoformat(made).astimezone().date().isoformat()
+    return today().isoformat()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from hil.recording.tick_logger import TickLogger
 from hil.runtime.cycle import Cycle
 from hil.runtime.rig_io import RigIO
 from hil.safety.arming import arming_checks, disk_check, load_checks
-from hil.safety.calibration_dates import calibration_checks
+from hil.safety.calibration_dates import calibration_checks, today
 from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.limiter import Limiter
 from hil.safety.measured_monitor import MeasuredMonitor
@@ -68,7 +67,7 @@ def build_cycle(
     limiter, measured = Limiter(rig, safety), MeasuredMonitor(rig.layout, rig.limits)
 
     limited = folder is not None and rig.limits.calibration_days is not None
-    dated = calibration_checks(rig.config, datetime.now(UTC).date()) if limited else []
+    dated = calibration_checks(rig.config, today()) if limited else []
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(rig, samples, estimate, safety.faults)

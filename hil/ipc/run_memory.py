@@ -19,6 +19,7 @@ from hil.config.text_file import read_text
 from hil.ipc.shared_types import FAULT_MESSAGE, GROUND_TRUTH, LATE, START, history_dtypes
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
 from hil.ipc.wake_up import WakeUp
+from hil.messages.fault import Fault
 from hil.messages.layout import INSTRUMENTS
 from hil.messages.link_messages import HEALTH, BlockRow, DriveCommandRow, JointCommandRow, SampleRow, ValveCommandRow
 from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING
@@ -38,6 +39,13 @@ LINKS = (
 COMMANDED = ("drives", "valves", "servos")
 # Processes that hold devices: watchdog and loop act on their silence at once.
 WITH_DEVICES = ("simulated_rig", *LINKS)
+# Causes that a process reports to the loop, each in a mailbox of its own, so that none hides or withdraws another one.
+# That of a lost link also carries the other ways in which a device fails (`hil.processes.link.fault_of`).
+REPORTED = {
+    RECORDER: (Fault.DISK_FULL,),
+    "simulated_rig": (Fault.DEAD_MAN_ACTED,),
+    **dict.fromkeys(LINKS, (Fault.LINK_LOST, Fault.STOP_BY_OPERATOR, Fault.DEAD_MAN_ACTED)),
+}
 # Length of the rings: the recorder may be interrupted for so long.
 RING_S = 4.0
 LEAST_TICKS = 4096
@@ -121,7 +129,11 @@ class RunMemory:
         self.ground_truth = box("truth", GROUND_TRUTH)
         self.histories = {name: box(f"true_{name}", dtype) for name, dtype in history_dtypes(layout).items()}
         self.late = ring("late", LATE, EVENTS, must_not_lose=())
-        self.fault_mailboxes = {name: box(f"trouble_{name}", FAULT_MESSAGE) for name in (RECORDER, *LINKS)}
+        self.fault_mailboxes = {
+            name: {cause: box(f"trouble_{name}_{cause}", FAULT_MESSAGE) for cause in causes}
+            for name, causes in REPORTED.items()
+            if name in (RECORDER, "simulated_rig", *layout.links)
+        }
         self.healths = {name: box(f"health_{name}", HEALTH) for name in LINKS}
         self.wake_ups = {name: WakeUp(folder / f"wake_{name}", create=create) for name in COMMANDED}
         self._parts += self.wake_ups.values()

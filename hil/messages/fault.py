@@ -37,6 +37,8 @@ class Fault(IntEnum):
     IMPLAUSIBLE_VALUE = 34
     JOINT_NOT_FOLLOWING = 35
     JOINT_OUT_OF_RANGE = 36
+    COMPUTER_SUSPENDED = 37
+    DEAD_MAN_ACTED = 43
 
 
 class Alarm(NamedTuple):

@@ -51,6 +51,8 @@ CONSOLE_SILENT_NS = 500_000_000
 RECORD_LOST_NS = 100_000_000
 # Row 24: share of a ring that may wait for the recorder; the rest holds the data after a fault.
 FULL = 0.5
+# Row 37: CLOCK_BOOTTIME is so far ahead of where it was beside CLOCK_MONOTONIC; but for a suspension it stays [ns].
+SUSPENDED_NS = 1_000_000
 # Rows 30 and 31: currents and supply voltages are read several times a second; the oldest may be this old [ns].
 POWER_AGE_NS = 1_000_000_000
 # Row 33: no part of a rover on a rig moves faster, not even in an impact or a fall [m/s], and its body and its joints

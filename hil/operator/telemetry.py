@@ -130,8 +130,8 @@ class Publisher:
         return socket
 
     def starts_at(self, wall_start_s: float) -> None:
-        """Set the Unix time at t_ns = 0 [s], if it was not known when the publisher was made."""
-        self._wall_start_s = wall_start_s
+        """A run begins: set the Unix time at its t_ns = 0 [s]. No stamp is of the run before from now on."""
+        self._wall_start_s, self._newest_ns, self._published = wall_start_s, 0, (-1, False)
 
     def tick(self, rows: NDArray[np.void]) -> None:
         """Publishes the ticks that are due: fields by name, wheels by name, other arrays as lists.

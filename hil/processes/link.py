@@ -36,7 +36,7 @@ class LinkWorker:
 
     After a failure the worker reports once to the loop why it has to go Safe. It reopens the device with growing
     pauses, to stop it; the device gets no more commands in this run. Polling ends once the device has confirmed its
-    stop, or has not confirmed it for GIVE_UP_NS.
+    stop, or has not confirmed it for GIVE_UP_NS. An emergency stop is reported beside that, not in its place.
 
     An instrument of motion has nothing to stop. After a failure it is opened again, with growing pauses, to go on
     measuring in the same run; then the report is withdrawn.
@@ -65,7 +65,7 @@ class LinkWorker:
         bridge.start_ns, self._host = None, host
         self._name, self._shared, self._device, self._bridge, self._lifecycle = name, shared, device, bridge, lifecycle
         self._start = np.zeros(1, START)
-        self._reported: Fault | None = None
+        self._reported: set[Fault] = set()
         self._seen = self._due_ns = 0
         self._watched = self._lost = False
         self._goes_on = name in INSTRUMENTS  # it only measures: after a failure it is used again
@@ -133,8 +133,8 @@ class LinkWorker:
         if not self._held and (self._lost or self._bridge.stopped):
             self._held = True
             self._lifecycle.report(held=self._seen)
-        if self._reported is not None and self._bridge.stopped and not self._lost and not self._device.health().e_stop:
-            self._withdraw()
+        if self._bridge.stopped and not self._lost:
+            self._withdraw(Fault.LINK_LOST)
 
     def _lose(self, error: DeviceError, now_ns: int) -> None:
         self._report_fault(fault_of(error), str(error))
@@ -168,7 +168,7 @@ class LinkWorker:
         self._lost = False
         if self._goes_on:
             self._opened_ns = now_ns
-            self._withdraw()
+            self._withdraw(Fault.LINK_LOST)
         else:
             self._pause_s = FIRST_PAUSE_S
             self._bridge.stop(now_ns)
@@ -182,19 +182,22 @@ class LinkWorker:
         self._shared.healths[self._name].write(health_row(health, now_ns))
         if health.e_stop:
             self._report_fault(Fault.STOP_BY_OPERATOR, f"{health.device}: the emergency stop is pressed")
-        elif self._reported is Fault.STOP_BY_OPERATOR:
-            self._withdraw()
+        elif not self._lost:  # nothing is known of a device that does not answer
+            self._withdraw(Fault.STOP_BY_OPERATOR)
 
     def _report_fault(self, fault: Fault, detail: str) -> None:
-        """Only the first fault is reported: later ones are its consequences."""
-        if self._reported is None:
-            self._reported = fault
-            self._shared.fault_mailboxes[self._name].write(fault_message(fault, detail, math.nan, math.nan))
+        """Only the first failure of a link is reported: later ones are its consequences."""
+        boxes = self._shared.fault_mailboxes[self._name]
+        cause = fault if fault in boxes else Fault.LINK_LOST
+        if cause not in self._reported:
+            self._reported.add(cause)
+            boxes[cause].write(fault_message(fault, detail, math.nan, math.nan))
 
-    def _withdraw(self) -> None:
-        """Withdraw the report, since the cause is gone: a fault that is cleared now stays cleared."""
-        self._reported = None
-        self._shared.fault_mailboxes[self._name].write(fault_message(NO_FAULT, ""))
+    def _withdraw(self, cause: Fault) -> None:
+        """Withdraw a report, if its cause has been reported and is gone: a fault that is cleared now stays cleared."""
+        if cause in self._reported:
+            self._reported.remove(cause)
+            self._shared.fault_mailboxes[self._name][cause].write(fault_message(NO_FAULT, ""))
 
 
 def fault_of(error: DeviceError) -> Fault:

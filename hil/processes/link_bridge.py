@@ -18,7 +18,9 @@ from drivers.messages import (
     ValveSample,
 )
 from hil.ipc.run_memory import RunMemory
+from hil.ipc.shared_types import NO_FAULT, fault_message
 from hil.ipc.shm import NEVER_NS, Mailbox
+from hil.messages.fault import Fault
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.link_messages import BlockRow, DriveCommandRow, JointCommandRow, SampleRow, ValveCommandRow
 from hil.messages.schema import Row
@@ -224,11 +226,13 @@ class LinkBridge:
     """Each round: `publish_samples` of the devices, then `apply_commands` of the loop.
 
     Once the loop has had no heartbeat for DEAD_MAN_NS, the devices are stopped and no more commands are accepted: a
-    loop that recovers has to be armed again. Between two runs no commands are accepted either.
+    loop that recovers is told so at once (fault 43), and has to be armed again. Between two runs no commands are
+    accepted either.
 
     Args:
         shared: memory of the run.
-        feeds: of the devices of this worker.
+        name: of this worker.
+        feeds: of its devices.
 
     Attributes:
         released: the dead-man, or a call of `stop`, has stopped the devices.
@@ -236,8 +240,9 @@ class LinkBridge:
             and between two runs.
     """
 
-    def __init__(self, shared: RunMemory, *feeds: Feed) -> None:
-        self._heartbeat, self._feeds = shared.heartbeat, feeds
+    def __init__(self, shared: RunMemory, name: str, *feeds: Feed) -> None:
+        self._heartbeat, self._name, self._feeds = shared.heartbeat, name, feeds
+        self._acted = shared.fault_mailboxes[name][Fault.DEAD_MAN_ACTED]
         self._stop_ns = 0
         self.released = False
         self.start_ns: int | None = 0
@@ -253,6 +258,8 @@ class LinkBridge:
         """The run is over: stop the devices, and keep them stopped until the next run begins."""
         self.start_ns = None
         self.stop(t_ns)
+        if self._acted.version:  # a loop that recovered knows it by now
+            self._acted.write(fault_message(NO_FAULT, ""))
 
     def apply_commands(self, t_ns: int, now_ns: int) -> None:
         """Send new commands to the devices; stop them if the loop has no heartbeat.
@@ -265,9 +272,16 @@ class LinkBridge:
         if self.released or DEAD_MAN_NS < age_ns < NEVER_NS:
             if not self.released:
                 self.stop(t_ns)
+                self._report(age_ns)
             return
         for feed in self._feeds:
             feed.apply_commands(self.start_ns or 0)
+
+    def _report(self, age_ns: int) -> None:
+        """Report to a loop that recovers why this link takes no command any more."""
+        silent_ms, allowed_ms = age_ns * 1e-6, DEAD_MAN_NS * 1e-6
+        detail = f"{self._name}: stopped, for the loop ended no tick for {silent_ms:.1f} ms, allowed: {allowed_ms:g} ms"
+        self._acted.write(fault_message(Fault.DEAD_MAN_ACTED, detail, silent_ms, allowed_ms))
 
     def stop(self, t_ns: int) -> None:
         """Cut drives and servos, switch the valves off, and accept no more commands."""

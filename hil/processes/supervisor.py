@@ -45,11 +45,13 @@ MODULES = {
 }
 # Names of the events about an instrument of motion that the run can do without.
 INSTRUMENT_LOST, INSTRUMENT_BACK = "instrument link lost", "instrument link back"
+# Name of the event about a process that is silent beside the one of fault 12, which is recorded once.
+ALSO_SILENT = "process silent"
 Launch = Callable[..., Child]  # module, first argument, others: as `Process`
 
 
 class _Report:
-    """The fault in a worker's mailbox that requires Safe; None: there is none."""
+    """The fault in one of a worker's mailboxes that requires Safe; None: there is none."""
 
     def __init__(self, box: Mailbox) -> None:
         self._box, self._row, self._version = box, np.zeros(1, FAULT_MESSAGE), 0
@@ -78,21 +80,24 @@ class WorkerSupervisor:
         self._processes: dict[str, Child] = {}
         self._messages: dict[str, dict[str, Any]] = {}
         self._watched: dict[str, int] = {}
-        self._reports = {name: _Report(box) for name, box in shared.fault_mailboxes.items()}
+        self._reports = {
+            name: [_Report(box) for box in boxes.values()] for name, boxes in shared.fault_mailboxes.items()
+        }
         self._spared = shared.config.spared_instruments
         self._troubled: dict[str, Alarm | None] = {}
+        self._silent: set[str] = set()
         self._not_held: list[str] = []
         self._again = False
         self.record_closed = False
 
     @property
     def reports(self) -> list[Callable[[], Alarm | None]]:
-        """Called in each tick, one of each worker: the fault that it reports, or None.
+        """Called in each tick, one for each cause that a worker may report: the fault, or None.
 
         All are asked, so that a process that is lost hides no emergency stop and no lost link. Instruments of motion
         that the run can do without are not among them: what they report is an event (`alarm`).
         """
-        return [report for name, report in self._reports.items() if name not in self._spared]
+        return [report for name, reports in self._reports.items() if name not in self._spared for report in reports]
 
     def start(self, name: str, *arguments: str) -> None:
         """Start a worker; `wait_ready` waits until it is ready."""
@@ -132,9 +137,10 @@ class WorkerSupervisor:
     def alarm(self) -> Alarm | None:
         """Called at the beginning of each tick: the heartbeat of the loop. Returns an alarm if a worker is silent.
 
-        What happens to an instrument of motion that the run can do without is recorded as an event that is no fault.
+        What happens to an instrument of motion that the run can do without is recorded as an event that is no fault,
+        and so is every further process that is silent.
         """
-        now_ns, heartbeat = self._host.now_ns(), self._shared.heartbeat
+        now_ns, heartbeat, lost = self._host.now_ns(), self._shared.heartbeat, None
         heartbeat.beat("loop_turn", now_ns)
         for name, allowed_ns in self._watched.items():
             age_ns = heartbeat.age(name, now_ns)
@@ -145,9 +151,15 @@ class WorkerSupervisor:
                     del self._watched[name]
                     self._note(INSTRUMENT_LOST, detail, now_ns)
                     break
-                return Alarm(Fault.PROCESS_LOST, age_ms, allowed_ms, detail)
+                if name not in self._silent:
+                    if self._silent:
+                        self._note(ALSO_SILENT, detail, now_ns)
+                    self._silent.add(name)
+                lost = lost or Alarm(Fault.PROCESS_LOST, age_ms, allowed_ms, detail)
+        if lost:
+            return lost
         for name in self._spared:
-            trouble = self._reports[name]()
+            trouble = next((alarm for report in self._reports[name] if (alarm := report())), None)
             if trouble is not self._troubled.get(name):
                 self._troubled[name] = trouble
                 detail = trouble.detail if trouble else f"{name}: its link is open again"
@@ -162,8 +174,9 @@ class WorkerSupervisor:
         tick = t_ns * self._shared.config.loop.rate_hz // 1_000_000_000
         self._shared.events.append(event_row(0, name, tick, t_ns, detail=detail))
 
-    def _first_reported(self) -> Alarm | None:
-        return next((alarm for report in self._reports.values() if (alarm := report())), None)
+    def _reported(self) -> list[str]:
+        """All that the workers report, in words."""
+        return [alarm.detail for reports in self._reports.values() for report in reports if (alarm := report())]
 
     def check_started(self) -> None:
         """Called before the first tick of the loop. Raises DeviceError: a worker has ended or failed meanwhile.
@@ -171,10 +184,10 @@ class WorkerSupervisor:
         Between two runs a device that has failed gets some time to answer again.
         """
         until_ns = self._host.now_ns() + round(COMES_BACK_S * 1e9)
-        while self._again and self._first_reported() and self._host.now_ns() < until_ns:
+        while self._again and self._reported() and self._host.now_ns() < until_ns:
             self._host.sleep(LOOK_AGAIN_S)
-        if alarm := self._first_reported():
-            raise DeviceError(alarm.detail)
+        if reported := self._reported():
+            raise DeviceError("; ".join(reported))
         if lost := self.lost():
             raise DeviceError(f"{lost}; see its output above")
 
@@ -245,7 +258,7 @@ class WorkerSupervisor:
         if "simulated_rig" in self._processes:
             self._processes["simulated_rig"].receive(READY_S)  # it is at its start place again
         self.record_closed = False
-        self._spared = self._shared.config.spared_instruments
+        self._spared, self._silent = self._shared.config.spared_instruments, set()
         self._processes[RECORDER].send({"run": folder})
         self.wait_ready(RECORDER)
         self._again = True

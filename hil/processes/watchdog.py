@@ -37,7 +37,8 @@ from hil.realtime.stalls import STALL_NS, Stall, StallMonitor, measured_wakeups
 # Between two looks at most, and while a stop is being written [ns]. Silence is looked for when it is due.
 PERIOD_NS, STOPPING_NS = 5_000_000, 1_000_000
 _LOOP_ALLOWED_NS = {"loop": LOOP_SILENT_NS, "loop_turn": LOOP_HUNG_NS}
-# The watchdog has not looked for so long: the machine stood still, and a worker's silence may come of that, too [ns].
+# The watchdog has not looked for so long: the machine stood still, and others may be silent because of that, too [ns].
+# They are asked again: a worker until the next look, the loop for as long as it may hang, since its rig is stopped.
 KEPT_NS = STALL_NS + PERIOD_NS
 KEPT = "this machine kept the watchdog waiting"
 # A port that does not accept its stop within this time is given up; the device's time-out has acted by then.
@@ -75,6 +76,7 @@ class Watchdog:
         self._noted: set[str] = set()
         self._lost = False  # a worker was killed
         self._start, self._seen, self._looked_ns = np.zeros(1, START), 0, 0
+        self._kept_ns, self._kept_until_ns = 0, -LOOP_HUNG_NS  # how long it was kept waiting last, and until when
 
     def look(self, now_ns: int) -> None:
         """Check all processes once, and send the stop frames that are due [ns of CLOCK_MONOTONIC]."""
@@ -83,18 +85,21 @@ class Watchdog:
             self._noted.clear()  # of the run before
         waited_ns = now_ns - self._looked_ns if self._looked_ns else 0
         self._looked_ns = now_ns
-        kept = f"; {KEPT} for {waited_ns * 1e-6:.0f} ms" if waited_ns > KEPT_NS else ""
+        if waited_ns > KEPT_NS:
+            self._kept_ns, self._kept_until_ns = waited_ns, now_ns
+        since_ns = now_ns - self._kept_until_ns
+        kept = f"; {KEPT} for {self._kept_ns * 1e-6:.0f} ms" if since_ns <= WORKER_SILENT_NS else ""
         age = self._shared.heartbeat.age
         silent_ns = age("loop", now_ns)
         if LOOP_SILENT_NS < silent_ns < NEVER_NS:
             self._note(now_ns, "loop_silent", silent_ns, LOOP_SILENT_NS, "loop: no good tick; the rig is stopped")
         hung_ns = age("loop_turn", now_ns)
-        if LOOP_HUNG_NS < hung_ns < NEVER_NS:
+        if LOOP_HUNG_NS < hung_ns < NEVER_NS and since_ns >= LOOP_HUNG_NS:
             self._note(now_ns, "loop_hung", hung_ns, LOOP_HUNG_NS, "loop: hung, killed")
             self._kill(self._loop)
         for name in WITH_DEVICES:
             worker_ns = age(name, now_ns)
-            if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS:
+            if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS and since_ns > 0:
                 self._dying[name], self._lost = self._kill(self._workers.pop(name)), True
                 self._stop(name, now_ns)
                 fault = 0 if name in self._shared.config.spared_instruments else int(Fault.PROCESS_LOST)

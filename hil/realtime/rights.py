@@ -6,6 +6,8 @@ import gc
 import getpass
 import os
 import resource
+import select
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +18,13 @@ from hil.realtime import libc, process_memory
 
 LIMITS_FILE = "/etc/security/limits.d/rover-hil.conf"
 MEMORY = "memory"
+# Holds the inhibitor as long as its standard input is open, that is as long as the process that started it.
+INHIBIT = (
+    "systemd-inhibit", "--what=sleep", "--mode=block", "--who=rover-hil", "--why=a rig is running", "sh", "-c",
+    "echo held; exec cat",
+)  # fmt: skip
+INHIBIT_S = 3.0
+AWAKE_HINT = "see to it that this computer does not sleep: `systemctl mask sleep.target suspend.target`"
 _DMA_LATENCY = Path("/dev/cpu_dma_latency")
 _CAP_IPC_LOCK = 14
 Undo = Callable[[], object]
@@ -35,6 +44,7 @@ class RightsWanted:
         awake: keep idle processors out of deep sleep states (/dev/cpu_dma_latency), as cyclictest does.
         freeze_gc: no garbage collection.
         threads: threads that a library starts, as gRPC does, get the same scheduling.
+        no_suspend: systemd-logind keeps the computer from being suspended, as far as it is there and may.
     """
 
     fifo_priority: int = 0
@@ -45,6 +55,7 @@ class RightsWanted:
     awake: bool = False
     freeze_gc: bool = False
     threads: bool = False
+    no_suspend: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.fifo_priority <= 98:
@@ -80,6 +91,7 @@ def _requests(wanted: RightsWanted) -> tuple[_Request, ...]:
     cpus, slack, priority = wanted.cpus, wanted.timer_slack_ns, wanted.fifo_priority
     lock_hint = _limits_line("memlock unlimited", "CAP_IPC_LOCK")
     return (
+        _Request("suspension", "prevented" if wanted.no_suspend else "", _prevent_suspension, AWAKE_HINT),
         _Request("garbage collector", "frozen" if wanted.freeze_gc else "", _freeze_gc, ""),
         _Request(MEMORY, "locked" if wanted.lock_memory else "", _lock_memory, lock_hint),
         _Request("processors", ",".join(map(str, cpus)), lambda: _set_cpus(cpus), "`taskset -p $$` shows what may be"),
@@ -127,6 +139,17 @@ def _limits_line(limit: str, capability: str) -> str:
     except (KeyError, OSError):  # no such user, as in some containers
         user = "*"
     return f"add the line `{user} - {limit}` to {LIMITS_FILE} and log in again (a container needs {capability})"
+
+
+def _prevent_suspension() -> Undo:
+    pipe = subprocess.PIPE
+    holder = subprocess.Popen(INHIBIT, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
+    assert holder.stdout is not None
+    if select.select([holder.stdout], [], [], INHIBIT_S)[0] and holder.stdout.readline():
+        return holder.communicate  # closes its input, and waits for its end
+    holder.kill()
+    said = holder.communicate()[1].decode(errors="replace").strip()
+    raise PermissionError(1, f"{INHIBIT[0]}: {said or f'no answer within {INHIBIT_S:g} s'}")
 
 
 def _freeze_gc() -> Undo:

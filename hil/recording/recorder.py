@@ -162,7 +162,7 @@ def _next_run(shared: RunMemory, publisher: Publisher, lifecycle: Reporter, inbo
             shared.moved_to(Path(folder))
             for ring in shared.rings.values():  # what is left there is of the run before
                 ring.reader(RECORDER).skip()
-            shared.fault_mailboxes[RECORDER].write(fault_message(NO_FAULT, ""))
+            shared.fault_mailboxes[RECORDER][Fault.DISK_FULL].write(fault_message(NO_FAULT, ""))
             return True
         elif lifecycle.ending:
             break
@@ -214,7 +214,8 @@ def _record(
 
 def _report_disk_full(shared: RunMemory, error: OSError) -> None:
     """Tell the loop that the disk fails; it goes Safe."""
-    shared.fault_mailboxes[RECORDER].write(fault_message(Fault.DISK_FULL, f"recorder: {error}"))
+    message = fault_message(Fault.DISK_FULL, f"recorder: {error}")
+    shared.fault_mailboxes[RECORDER][Fault.DISK_FULL].write(message)
 
 
 class StandardInput:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime
 
 from hil.config import Config
 from hil.messages.check import Check
 
 _KEY = "limits.calibration_days"
+
+
+def today() -> date:
+    """The date at this place, as on a certificate: by UTC it would be yesterday or tomorrow for hours of each day."""
+    return datetime.now().astimezone().date()
 
 
 def calibration_checks(config: Config, today: date) -> list[Check]:

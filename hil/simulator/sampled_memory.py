@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from drivers.sim.protocol.plant_ports import Sampled
 from hil.ipc.shm import Mailbox
+from hil.ipc.shm.mapped import made_file
 from hil.ipc.shm.mapping import mapped_bytes
 
 # Samples kept of each channel: some 4 s at 30 kHz.
@@ -173,10 +174,8 @@ def _mapped(path: Path, channels: int, create: bool) -> NDArray[np.float64]:
     size = REMEMBERED * channels * 8
     if not size:
         return np.zeros((REMEMBERED, 0))
-    handle = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_EXCL if create else 0), 0o600)
+    handle = made_file(path, size) if create else os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
-        if create:
-            os.ftruncate(handle, size)
         return mapped_bytes(handle, size, populate=False).view(np.float64).reshape(REMEMBERED, channels)
     finally:
         os.close(handle)

@@ -80,7 +80,7 @@ def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns:
     in_use = [feeds[name] for name in shared.config.layout.links]
     for feed in in_use:
         feed.skip()
-    bridge = LinkBridge(shared, *in_use)
+    bridge = LinkBridge(shared, "simulated_rig", *in_use)
     for link in links:
         link.open()
     truth_publisher = GroundTruthPublisher(shared.ground_truth, simulated_rig.plant, histories=shared.histories)
@@ -99,7 +99,7 @@ def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns:
         moved(clock.due_ns, done_ns)
         truth_publisher.publish(clock, done_ns - tick.began_ns)
         shared.heartbeat.beat("simulated_rig", done_ns)
-    bridge.stop(simulated_rig.plant.t_ns)
+    bridge.hold(simulated_rig.plant.t_ns)
     truth_publisher.publish_final()
 
 

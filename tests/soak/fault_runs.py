@@ -193,7 +193,9 @@ def at_protocol_level(seed):
 
 
 # What two faults together may be noticed as, beside what each is.
-OF_DOUBLE_FAULTS = frozenset({Fault.PROCESS_LOST, Fault.LINK_LOST, Fault.SENSOR_DROPOUT, Fault.LOOP_LATE})
+OF_DOUBLE_FAULTS = frozenset(
+    {Fault.PROCESS_LOST, Fault.LINK_LOST, Fault.SENSOR_DROPOUT, Fault.LOOP_LATE, Fault.DEAD_MAN_ACTED}
+)
 
 
 def make(seed):

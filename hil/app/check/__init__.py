@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +25,7 @@ from hil.config.rig_setup import rig_setup
 from hil.experiments.registry import experiment_type
 from hil.messages.check import Check
 from hil.safety.arming import NO_ANSWER
-from hil.safety.calibration_dates import calibration_checks
+from hil.safety.calibration_dates import calibration_checks, today
 from hil.safety.cylinder_limits import cylinder_checks
 
 Progress = Callable[[str], None]
@@ -81,7 +80,7 @@ def check_rig(
                 missing.append(str(error))
                 checks.append(Check(name, False, str(error), "a device that answers as in the config", NO_ANSWER))
         checks += check_camera(config)
-        checks += calibration_checks(config, datetime.now(UTC).date())
+        checks += calibration_checks(config, today())
         if config.rig != "simulated":
             devices, setup = config.devices, rig_setup(config)
             checks += [*bus_loads(devices, setup), *actuation(devices.valves if devices else None, setup)]

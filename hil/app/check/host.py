@@ -23,10 +23,7 @@ def check_host(config: Config) -> list[Check]:
     checks = [disk_check(Path.cwd()), slope, _telemetry(config), _command_socket(config.operator)]
     checks += _notification(config)
     with rights(rights_wanted(config)) as granted:
-        checks += [
-            Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (optional: late ticks are counted)")
-            for item in granted
-        ]
+        checks += [Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (optional)") for item in granted]
     return [*checks, *computer_checks(config)]
 
 

@@ -43,6 +43,8 @@ SETTINGS = (
 )  # fmt: skip
 # A trial whose wheels run for longer than a silent recorder is waited for, or its ring is full.
 LONGER = ("trial.start_distance_m=0.3",)
+# A loop at such a rate is not late after a stall from the middle of its period on, in which each dead-man acts [s].
+SLOW_LOOP, SLOW_RATE, MIDDLE_S, STALLED_S = "loop at 100 Hz", ("loop.rate_hz=100",), 0.005, 0.022
 # When the trial is in each state [s].
 MOMENTS_S = {"idle": 0.1, "run_up": 0.5, "settle": 1.4}
 RUN_UP, EVERY_STATE = ("run_up",), tuple(MOMENTS_S)
@@ -59,7 +61,7 @@ TICK_LATE, ANSWER_LATE, DRIVE_RESUMES, CUT_SHORT, WORKER_LOST = 10, 15, 16, 23, 
 BOARD_ANSWERS_MS = 60.0
 
 # What is done to a run at the protocol level, in virtual time or in real time: a call of its `ask` (a command to the
-# simulated rig), `sleep`, `signal` (to a process by its name) or `slow_disk`.
+# simulated rig), `sleep`, `signal` (to a process by its name), `suspend` (the computer) or `slow_disk`.
 Step = Callable[[Any], Any]
 
 
@@ -148,14 +150,15 @@ def _seen(run: VirtualRun, config: Config) -> dict[str, Any]:
 
 def protocol_cases() -> Iterator[Case]:
     """Every case of a line, a device or a process, in the states of a trial in which it matters."""
-    short, longer = protocol_config(), protocol_config(LONGER)
+    short, longer, slow = protocol_config(), protocol_config(LONGER), protocol_config(SLOW_RATE)
+    others = {"recorder process": longer, "disk": longer, SLOW_LOOP: slow}
     times, devices, daq = ReactionTimes(short), short.devices, short.daq
     assert devices is not None
     assert daq is not None
     cases = (*_lines(devices, daq.block_ms, times), *_processes(devices, times))
     for row, kind, device, act, expected, *states in cases:
         steps = act if isinstance(act, tuple) else (act,)
-        config = longer if device in ("recorder process", "disk") else short
+        config = others.get(device, short)
         for state in states or RUN_UP:
             at_s = MOMENTS_S[state]
             yield Case(row, kind, device, state, VIRTUAL_TIME, config, run_case, steps, at_s, expected)
@@ -210,17 +213,22 @@ def _lines(devices: DevicesConfig, block_ms: float, times: ReactionTimes) -> Ite
 
 
 def _processes(devices: DevicesConfig, times: ReactionTimes) -> Iterator[tuple[Any, ...]]:
-    """Processes that are late, stopped or killed (rows 10 to 12, 23, 24, 29): as `_lines`."""
-    late, lost, full = Fault.LOOP_LATE, Fault.PROCESS_LOST, Fault.RECORD_RING_FULL
+    """Processes that are late, stopped or killed (rows 10 to 12, 23, 24, 29, 37, 43): as `_lines`."""
+    late, lost, full, slept = Fault.LOOP_LATE, Fault.PROCESS_LOST, Fault.RECORD_RING_FULL, Fault.COMPUTER_SUSPENDED
     tick_ms, stop_ms = times.tick_ms, STOP_WRITTEN_NS * 1e-6
     late_ms = SKIPPED_LIMIT * tick_ms + LATE_LIMIT_NS * 1e-6
     overdue = _expected(late, detect_ms=late_ms, react_ms=late_ms + stop_ms)
     logged_ms, dead_man_ms = LOOP_SILENT_NS * 1e-6 + tick_ms, FAULT_TABLE[lost].bound_for(times)
     silent = _expected(lost, detect_ms=logged_ms, react_ms=dead_man_ms)
     ended = _expected(lost, detect_ms=logged_ms, react_ms=dead_man_ms, ends=True)
+    woken = _expected(slept, detect_ms=tick_ms, react_ms=tick_ms + stop_ms)
+    yield slept, "suspended for 3 s", "computer", methodcaller("suspend", 3.0), woken, *EVERY_STATE
     yield TICK_LATE, "stopped for 3 ms", "loop", _stopped("loop", 0.003), _expected()
     yield late, "stopped for 19 ms", "loop", _stopped("loop", 0.019), overdue
     yield lost, "stopped for 0.3 s", "loop", _stopped("loop", 0.3), silent, *EVERY_STATE
+    acted, stalled = Fault.DEAD_MAN_ACTED, (wait(MIDDLE_S), *_stopped("loop", STALLED_S))
+    heard = _expected(acted, detect_ms=(MIDDLE_S + STALLED_S) * 1e3 + tick_ms, react_ms=dead_man_ms)
+    yield acted, f"stopped for {STALLED_S * 1e3:g} ms", SLOW_LOOP, stalled, heard
     yield lost, "hangs for ever", "loop", (send("loop", signal.SIGSTOP), wait(1.5)), ended
     yield lost, "killed", "loop", send("loop", signal.SIGKILL), ended, *EVERY_STATE
     workers = ("drives", "valves", "daq", "watchdog", "recorder")

@@ -113,6 +113,10 @@ class VirtualRun:
         assert actor is not None
         (self.time.stop if number == signal.SIGSTOP else self.time.go_on)(actor)
 
+    def suspend(self, seconds: float) -> None:
+        """Have been suspended for so long [s]: the computer's clock stood still, and all processes with it."""
+        self.computer.suspended_ns += round(seconds * 1e9)
+
     def slow_disk(self, flush_s: float) -> None:
         """Have each flush of the record take so long from now on [s]."""
         self.processes.flush_s = flush_s

@@ -66,6 +66,7 @@ class VirtualComputer:
         host: clock, ports and network.
         rig: the simulated rig.
         processes: the workers.
+        suspended_ns: for how long it was suspended so far; its clock stood still then [ns].
         platform: all of it, for `hil.app.backends.RealtimeBackend`.
     """
 
@@ -78,7 +79,11 @@ class VirtualComputer:
         self.processes = VirtualProcesses(self.host, kill_loop)
         pace = None if paced_by is None else Pace(paced_by, config.loop.rate_hz)
         make_clock = partial(VirtualClock, self.host, pace)
-        self.platform = Platform(self.host, self.processes.launch, self._connect, self.processes.waker, make_clock)
+        self.suspended_ns = 0
+        self.platform = Platform(
+            self.host, self.processes.launch, self._connect, self.processes.waker, make_clock,
+            lambda: self.host.now_ns() + self.suspended_ns,
+        )  # fmt: skip
 
     def close(self) -> None:
         """End everything; may be called twice."""

@@ -68,6 +68,28 @@ def array_address(path: Path, array: NDArray[Any], dtype: np.dtype[Any], writabl
     return int(array.ctypes.data)
 
 
+def made_file(path: Path, size: int) -> int:
+    """Make a file with all its blocks: later, a full disk would cause a SIGBUS in the middle of a trial.
+
+    Returns:
+        Its descriptor.
+
+    Raises:
+        ShmError: it exists already, or the disk has no space for it.
+    """
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        raise ShmError(f"{path}: exists already: a run makes its own files in its own folder") from None
+    try:
+        os.posix_fallocate(fd, 0, size)
+    except OSError as error:
+        os.close(fd)
+        os.unlink(path)
+        raise ShmError(f"{path}: no disk space for {size} bytes: {error.strerror}") from None
+    return fd
+
+
 class _Closed:
     """In place of the words of a file that was closed."""
 
@@ -170,18 +192,10 @@ class Mapped:
         header["version"], header["kind"], header["capacity"], header["size"] = _VERSION, kind, capacity, size
         header["layout"], header["layout_hash"] = _layout(dtype), _hash(dtype)
         header["names"] = text
+        fd = made_file(self.path, size)
         try:
-            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        except FileExistsError:
-            raise ShmError(f"{self.path}: exists already: a run makes its own files in its own folder") from None
-        try:
-            # allocate blocks now: later, a full disk would cause a SIGBUS in the middle of a trial
-            os.posix_fallocate(fd, 0, size)
             os.pwrite(fd, header.tobytes(), 0)
             os.pwrite(fd, _MAGIC, _HEADER.fields["magic"][1])  # type: ignore[index]
-        except OSError as error:
-            os.unlink(self.path)
-            raise ShmError(f"{self.path}: no disk space for {size} bytes: {error.strerror}") from None
         finally:
             os.close(fd)
 

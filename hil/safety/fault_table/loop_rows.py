@@ -1,4 +1,4 @@
-"""Rows 10 to 12 and 26 to 29: the loop, its processes, and exceptions."""
+"""Rows 10 to 12, 26 to 29, 37 and 43: the loop, its processes, and exceptions."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ ROWS = (
         (DEAD_MAN_NS + STOP_WRITTEN_NS) / 1e6,
         f"loop silent for {DEAD_MAN_NS / 1e6:g} ms: the dead-man of each link writes the stop frames within "
         f"{STOP_WRITTEN_NS / 1e6:g} ms more; the loop is logged after {LOOP_SILENT_NS / 1e6:g} ms and killed after "
-        f"{LOOP_HUNG_NS / 1e9:g} s. Watchdog silent for {WATCHDOG_SILENT_NS / 1e6:g} ms, recorder for "
-        f"{RECORDER_SILENT_NS / 1e9:g} s: Safe. Simulated rig or link worker: row 29. The time-outs of the devices "
-        "follow",
+        f"{LOOP_HUNG_NS / 1e9:g} s, or so long after the machine has kept the watchdog itself waiting. Watchdog silent "
+        f"for {WATCHDOG_SILENT_NS / 1e6:g} ms, recorder for {RECORDER_SILENT_NS / 1e9:g} s: Safe. Simulated "
+        "rig or link worker: row 29. The time-outs of the devices follow",
         "each link is stopped; the recorder finishes its file",
         True,
         "by a new start of the program; a loop that comes back stays stopped",
@@ -111,5 +111,32 @@ ROWS = (
         "by a new start of the program: no process holds that link any more",
         "Look for 'machine stall' beside the fault. Look at the port of the link that the text names, then start "
         "again.",
+    ),
+    FaultRow(
+        37,
+        "computer suspended",
+        "CLOCK_BOOTTIME against CLOCK_MONOTONIC, by which all act, and which stands still in a suspension (realtime)",
+        ReactionTimes.one_tick,
+        "the first tick after it",
+        "Safe, whatever the devices did meanwhile: their own time-outs have stopped them, and none goes on",
+        True,
+        BY_OPERATOR,
+        "Forbid this computer to sleep (close no lid; systemctl mask sleep.target suspend.target). On a real rig a run "
+        "asks systemd-logind for it; the event 'right refused' and hil check say where that fails.",
+        external=True,
+    ),
+    FaultRow(
+        43,
+        "dead-man acted",
+        "heartbeat of the loop, in the process of each link (realtime): row 12 for a loop that comes back",
+        ReactionTimes.dead_man,
+        f"no good tick for {DEAD_MAN_NS / 1e6:g} ms: that process stops its device and takes no command until the next "
+        "run; the loop hears of it in its next tick",
+        "Safe on all other links",
+        True,
+        BY_OPERATOR,
+        "Look for 'machine stall', 'tick interrupted' or 'long tick' beside the fault: they name what kept the loop "
+        "waiting. Run hil check: it measures the rate that this machine holds.",
+        external=True,
     ),
 )

@@ -8,12 +8,14 @@ from hil.messages.fault_bounds import (
     BAD_TICKS_ALLOWED,
     CLAMPS_ALLOWED,
     CONSOLE_SILENT_NS,
+    DEAD_MAN_NS,
     E_STOP_NS,
     FULL,
     GAP_ALLOWED,
     LINK_LOST_NS,
     POWER_AGE_NS,
     RESIDUAL_WINDOW_S,
+    STOP_WRITTEN_NS,
     TIMEOUT_FACTOR,
 )
 from hil.messages.layout import SAMPLED
@@ -177,6 +179,10 @@ class ReactionTimes:
         """A ring that fills."""
         ticks_s = max(RING_S, LEAST_TICKS / self._config.loop.rate_hz)
         return FULL * 1e3 * (ticks_s if self._config.daq is None else RING_S) + self.tick_ms
+
+    def dead_man(self) -> float:
+        """The stop of a link whose loop is silent; the loop itself hears of it in the tick after."""
+        return (DEAD_MAN_NS + STOP_WRITTEN_NS) / 1e6 + self.tick_ms
 
     def one_tick(self) -> float:
         """Noticed in the same tick."""

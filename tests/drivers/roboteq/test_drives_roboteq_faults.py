@@ -104,9 +104,41 @@ def test_an_emergency_stop_is_reported_and_its_release_lets_nothing_run(rig, run
     assert not rig.wheels.ever_ran()
     drives.write(cut(100))
     steps(drives)
-    assert drives.health().e_stop  # until it is seen to be released
     drives.write(DriveCommand(101, False, SLOWLY))
     step_until(drives, lambda: any(rig.wheels.speed))
+    step_until(drives, lambda: not drives.health().e_stop)
+
+
+def test_stopped_controllers_say_when_an_emergency_stop_is_released_and_stay_stopped(rig, running, step_until):
+    """Nobody starts a rig that says that its emergency stop is pressed: it has to say when it is not."""
+    drives = rig.drives()
+    running(drives)
+    rig.devices[1].pressed = True
+    step_until(drives, lambda: drives.health().e_stop)
+    drives.write(cut(3))
+    rig.wheels.forget()
+    for _ in range(3000):
+        drives.step()
+        assert drives.health().e_stop
+    rig.devices[1].pressed = False
+    step_until(drives, lambda: not drives.health().e_stop)
+    steps(drives)
+    assert all_cut(rig)
+    assert not rig.wheels.ever_ran()
+
+
+def test_an_emergency_stop_that_also_cuts_the_power_is_reported_until_it_is_seen_to_be_released(
+    rig, running, step_until
+):
+    drives = rig.drives(answer_timeout_ms=20.0)
+    running(drives)
+    rig.devices[1].pressed = True
+    step_until(drives, lambda: drives.health().e_stop)
+    drives.close()
+    drives.open()
+    assert drives.health().e_stop
+    rig.devices[1].pressed = False
+    drives.write(cut(3))
     step_until(drives, lambda: not drives.health().e_stop)
 
 

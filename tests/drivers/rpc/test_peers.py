@@ -11,6 +11,7 @@ import grpc
 import pytest
 
 from drivers.rpc.channel import Channel
+from drivers.rpc.connection import LAST_STREAM
 from drivers.rpc.server import Server
 from drivers.rpc.status import CallError
 
@@ -95,6 +96,16 @@ def test_calls_follow_one_another_on_one_connection(channel):
     assert [call(str(number).encode(), None, PATIENCE_S) for number in range(300)] == [
         str(number).encode() for number in range(300)
     ]
+
+
+def test_a_connection_whose_numbers_are_used_up_is_followed_by_another(channel):
+    """A number of a stream has 31 bits, which a rig that runs for a month uses up."""
+    call, first = method(channel, "Echo"), channel._connection
+    assert call(b"first", None, PATIENCE_S) == b"first"
+    first._newest = LAST_STREAM - 3
+    assert [call(str(number).encode(), None, PATIENCE_S) for number in range(5)] == [b"0", b"1", b"2", b"3", b"4"]
+    assert first.used_up
+    assert channel._connection is not first
 
 
 def test_a_failure_brings_its_code_its_words_and_what_the_server_adds(channel):

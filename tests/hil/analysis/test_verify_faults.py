@@ -67,3 +67,10 @@ def test_a_link_that_was_not_lost_takes_no_confirmation_back(edited, fault, tick
 def test_a_link_that_was_opened_again_does_not_confirm_a_command_of_before(edited):
     older = lost_link(Fault.LINK_LOST, 450, (600, -1), (700, 100_000_000))
     assert "drives: order" in failed(edited("stopped", older))
+
+
+@pytest.mark.parametrize(("fault", "wrong"), [(Fault.DEAD_MAN_ACTED, False), (Fault.LOOP_LATE, True)])
+def test_the_stop_of_a_dead_man_was_given_by_no_tick(edited, fault, wrong):
+    """Its time is that of the process of the link, which a tick that begins late has not reached."""
+    own_stop = lost_link(fault, 600, (600, 10_000_000_000))
+    assert ("drives: order" in failed(edited("good", own_stop))) is wrong

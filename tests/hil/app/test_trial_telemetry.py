@@ -14,10 +14,12 @@ import msgspec
 import pytest
 import zmq
 
+from hil.app import lockstep_backend
 from hil.app import run as app
 from hil.config import load_config
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.messages.signals import tick_dtype
+from hil.operator.telemetry import Publisher
 from models.rover.assembly import WHEELS
 
 TICK = tick_dtype(load_config("sim_impact").layout)
@@ -204,3 +206,16 @@ def test_an_event_arrives_under_its_name_and_the_ticks_after_it_are_safe(stopped
     (outcome,) = bodies(messages, b"trial")
     assert outcome["aborted"] == 1
     assert summary["reasons"] == ["fault 18: operator: test"]
+
+
+def test_each_run_of_a_rig_that_stays_open_is_stamped_from_its_own_start(tmp_path, monkeypatch):
+    starts, clock = [], itertools.count(1_700_000_000.0, 10.0)
+    monkeypatch.setattr(lockstep_backend.time, "time", lambda: next(clock))
+    monkeypatch.setattr(Publisher, "starts_at", lambda _, wall_start_s: starts.append(wall_start_s))
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+    settings = [*QUICK, "clock=lockstep", "telemetry.endpoint=''"]
+    app.run_repeatedly(load_config("sim_impact", settings), 2, folders.__getitem__, print, figure=False)
+    assert len(starts) == 2
+    assert starts[1] > starts[0]

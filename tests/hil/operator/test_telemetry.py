@@ -223,3 +223,16 @@ def test_viewer_that_never_reads_blocks_nothing():
             socket.recv_multipart()
             received += 1
         assert 0 < received < 20_000  # some were dropped, none were waited for
+
+
+def test_stamps_of_the_next_run_begin_at_its_own_start():
+    """A resident process has one publisher for all runs: the length of the run before is no part of their time."""
+    with Publisher(ANY, 20, 1000, WALL, LAYOUT) as publisher, viewer(publisher) as socket:
+        publisher.tick(row(60_000, 60_000_000_000))
+        assert receive(socket)[1]["timestamp"] == pytest.approx(WALL + 60.0)
+        publisher.starts_at(WALL + 100.0)
+        publisher.links({"drives": {"errors": 1}})
+        publisher.trial({"accepted": True})
+        publisher.tick(row(50, 50_000_000))
+        stamps = [receive(socket)[1]["timestamp"] for _ in range(3)]
+    assert stamps == pytest.approx([WALL + 100.0, WALL + 100.0, WALL + 100.05])

@@ -66,7 +66,7 @@ class Instrument:
 class Rig:
     def __init__(self, shared):
         self.device, self.shared = Instrument(), shared
-        bridge = LinkBridge(shared, ReadingFeed(shared, self.device, "motion"))
+        bridge = LinkBridge(shared, "motion", ReadingFeed(shared, self.device, "motion"))
         self.worker = LinkWorker("motion", shared, self.device, bridge, SimpleNamespace(ending=False))
         self.loop = SharedInstrument(shared, "motion")
         start = np.zeros(1, START)
@@ -79,7 +79,7 @@ class Rig:
 
     def trouble(self):
         row = np.zeros(1, FAULT_MESSAGE)
-        self.shared.fault_mailboxes["motion"].read(row)
+        self.shared.fault_mailboxes["motion"][Fault.LINK_LOST].read(row)
         return int(row["fault"][0]), row["detail"][0].decode()
 
 
@@ -143,7 +143,7 @@ def events(ring):
 
 
 def report(shared, role, fault, words):
-    shared.fault_mailboxes[role].write(fault_message(fault, words))
+    shared.fault_mailboxes[role][Fault.LINK_LOST].write(fault_message(fault, words))
 
 
 def test_what_a_spared_instrument_reports_is_an_event_and_no_alarm(shared):

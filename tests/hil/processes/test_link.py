@@ -12,7 +12,7 @@ from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError,
 from drivers.messages import DriveCommand, DriveSample
 from hil.app import link_process
 from hil.ipc.shared_devices import SharedDrives
-from hil.ipc.shared_types import FAULT_MESSAGE, START
+from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.link_messages import HEALTH
@@ -66,11 +66,14 @@ class Device:
 class StopFlag:
     ending = False
 
+    def report(self, **message):
+        """To nobody."""
+
 
 class Rig:
     def __init__(self, shared):
         self.device, self.stop_flag, self.shared = Device(), StopFlag(), shared
-        self.bridge = LinkBridge(shared, DriveFeed(shared, self.device))
+        self.bridge = LinkBridge(shared, "drives", DriveFeed(shared, self.device))
         self.worker = LinkWorker("drives", shared, self.device, self.bridge, self.stop_flag)
         self.loop = SharedDrives(shared)
 
@@ -79,12 +82,22 @@ class Rig:
         start["start_ns"] = NOW_NS - 1_000_000_000
         self.shared.start.write(start)
 
+    def hold(self):
+        start = np.zeros(1, START)
+        self.shared.start.read(start)
+        start["over"] = 1
+        self.shared.start.write(start)
+
     def drive(self, t_ns=1):
         self.loop.write(DriveCommand(t_ns, False, SPEEDS))
 
-    def trouble(self):
+    def trouble(self, cause=Fault.LINK_LOST):
         row = np.zeros(1, FAULT_MESSAGE)
-        return row[0] if self.shared.fault_mailboxes["drives"].read(row) > 0 else None
+        return row[0] if self.shared.fault_mailboxes["drives"][cause].read(row) > 0 else None
+
+    def reported(self):
+        rows = [self.trouble(cause) for cause in self.shared.fault_mailboxes["drives"]]
+        return {int(row["fault"]) for row in rows if row is not None and row["fault"] != NO_FAULT}
 
 
 @pytest.fixture
@@ -190,7 +203,61 @@ def test_each_kind_of_failure_is_its_row_of_the_fault_table(error, fault):
 def test_a_pressed_emergency_stop_is_told(rig):
     rig.device.state = Health("wheel drives", True, 0, "", e_stop=True)
     rig.worker.round(NOW_NS)
-    assert rig.trouble()["fault"] == Fault.STOP_BY_OPERATOR
+    assert rig.trouble(Fault.STOP_BY_OPERATOR)["detail"] == b"wheel drives: the emergency stop is pressed"
+
+
+PRESSED = Health("wheel drives", True, 0, "", e_stop=True)
+MS = 1_000_000
+
+
+def test_an_emergency_stop_that_also_cuts_the_power_hides_no_lost_link_and_takes_no_report_back(rig):
+    """One report a cause: the next run must not begin with controllers that are dead."""
+    rig.begin()
+    rig.drive()
+    rig.worker.round(NOW_NS)
+    rig.device.state = PRESSED
+    rig.shared.heartbeat.beat("loop", NOW_NS + 60 * MS)
+    rig.worker.round(NOW_NS + 20 * MS)
+    assert rig.reported() == {Fault.STOP_BY_OPERATOR}
+    rig.device.failures, rig.device.cannot_open = [LinkLostError("no answer")] * 2, 10**6
+    rig.worker.round(NOW_NS + 25 * MS)
+    assert rig.reported() == {Fault.STOP_BY_OPERATOR, Fault.LINK_LOST}
+    rig.device.state = E_STOP_FREE  # a device that is not read says nothing about its emergency stop
+    rig.worker.round(NOW_NS + 60 * MS)
+    assert rig.reported() == {Fault.STOP_BY_OPERATOR, Fault.LINK_LOST}
+
+
+def test_a_released_emergency_stop_takes_back_its_own_report_only(rig):
+    rig.device.state, rig.device.failures = PRESSED, [LinkLostError("gone")]
+    rig.worker.round(NOW_NS)
+    rig.device.state = E_STOP_FREE
+    for i in range(1, 4):  # opened again in the second round
+        rig.worker.round(NOW_NS + i * 30 * MS)
+    assert rig.reported() == {Fault.LINK_LOST}
+    rig.begin()
+    rig.hold()
+    for i in range(4, 8):
+        rig.worker.round(NOW_NS + i * 30 * MS)
+    assert rig.reported() == set()
+
+
+def test_a_dead_man_that_acts_is_reported_at_once_until_the_run_is_over(rig):
+    """A stall of 21 ms, which at 100 Hz makes no tick late: the loop would go on commanding a link that has stopped."""
+    rig.begin()
+    rig.drive()
+    rig.worker.round(NOW_NS)
+    rig.worker.round(NOW_NS + DEAD_MAN_NS)
+    assert rig.reported() == set()
+    rig.worker.round(NOW_NS + DEAD_MAN_NS + MS)
+    row = rig.trouble(Fault.DEAD_MAN_ACTED)
+    detail = b"drives: stopped, for the loop ended no tick for 21.0 ms, allowed: 20 ms"
+    assert (row["fault"], row["detail"], row["value"], row["limit"]) == (43, detail, 21.0, 20.0)
+    rig.shared.heartbeat.beat("loop", NOW_NS + DEAD_MAN_NS + 2 * MS)
+    rig.worker.round(NOW_NS + DEAD_MAN_NS + 3 * MS)
+    assert rig.reported() == {Fault.DEAD_MAN_ACTED}
+    rig.hold()
+    rig.worker.round(NOW_NS + DEAD_MAN_NS + 4 * MS)
+    assert rig.reported() == set()
 
 
 def test_health_is_told(rig, shared):

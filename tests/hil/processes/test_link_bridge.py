@@ -33,7 +33,11 @@ class Rig:
     def __init__(self, shared):
         self.daq, self.drives, self.valves = Device(), Device(), Device()
         self.bridge = LinkBridge(
-            shared, BlockFeed(shared, self.daq), DriveFeed(shared, self.drives), ValveFeed(shared, self.valves)
+            shared,
+            "simulated_rig",
+            BlockFeed(shared, self.daq),
+            DriveFeed(shared, self.drives),
+            ValveFeed(shared, self.valves),
         )
         self.beat = lambda t_ns: shared.heartbeat.beat("loop", t_ns)
         self.loop_daq, self.loop_drives, self.loop_valves = (

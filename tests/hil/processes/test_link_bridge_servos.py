@@ -54,7 +54,7 @@ def test_a_sample_reaches_the_loop_once_in_the_time_of_the_run(ends):
 
 def test_a_loop_without_a_heartbeat_has_its_servos_cut_and_no_command_accepted(ends):
     loop, _, feed, device, shared = ends
-    bridge = LinkBridge(shared, feed)
+    bridge = LinkBridge(shared, "servos", feed)
     shared.heartbeat.beat("loop", 1_000)
     loop.write(JointCommand(7, False, ANGLES))
     bridge.apply_commands(10, 1_000)

@@ -106,13 +106,29 @@ def test_a_worker_that_is_gone_is_noticed_at_the_next_beat_that_is_due(superviso
     assert alarm.detail.startswith("simulated_rig: its process has been silent for ")
 
 
+def test_a_killed_watchdog_is_named_in_the_record_beside_another_process_that_is_lost(supervisor, shared):
+    """Fault 12 is recorded once: whoever is silent, too, is an event of its own."""
+    with supervisor:
+        for name in ("simulated_rig", "watchdog"):
+            started(supervisor, name, READY + "sys.stdin.read()")
+            supervisor.wait_ready(name)
+            shared.heartbeat.beat(name, time.monotonic_ns() - 2 * SILENT_NS[name])
+        details = {supervisor.alarm().detail[:14] for _ in range(3)}
+    assert details == {"simulated_rig:"}
+    (row,) = shared.events.reader("test").read(10)
+    assert (row["id"], row["name"]) == (0, b"process silent")
+    assert row["detail"].startswith(b"watchdog: its process has been silent for ")
+
+
 def test_a_process_that_is_lost_hides_no_fault_that_a_worker_reports(supervisor, shared):
     with supervisor:
         started(supervisor, "simulated_rig", READY + "sys.stdin.read()")
         supervisor.wait_ready("simulated_rig")
         shared.heartbeat.beat("simulated_rig", time.monotonic_ns() - 2 * SILENT_NS["simulated_rig"])
-        shared.fault_mailboxes["drives"].write(fault_message(Fault.LINK_LOST, "drives: no answer"))
-        shared.fault_mailboxes["daq"].write(fault_message(Fault.STOP_BY_OPERATOR, "daq: pressed"))
+        shared.fault_mailboxes["drives"][Fault.LINK_LOST].write(fault_message(Fault.LINK_LOST, "drives: no answer"))
+        shared.fault_mailboxes["daq"][Fault.STOP_BY_OPERATOR].write(
+            fault_message(Fault.STOP_BY_OPERATOR, "daq: pressed")
+        )
         alarms = [alarm for look in (supervisor.alarm, *supervisor.reports) if (alarm := look())]
     faults = {alarm.fault for alarm in alarms}
     assert faults == {Fault.PROCESS_LOST, Fault.LINK_LOST, Fault.STOP_BY_OPERATOR}
@@ -123,14 +139,14 @@ def test_a_fault_that_a_worker_reports_is_an_alarm_in_each_tick_until_the_worker
     def faults():
         return [alarm.fault for report in supervisor.reports if (alarm := report())]
 
-    box = shared.fault_mailboxes["drives"]
+    box = shared.fault_mailboxes["drives"][Fault.LINK_LOST]
     assert faults() == []
     box.write(fault_message(Fault.LINK_LOST, "drives: no answer"))
     assert [faults() for _ in range(3)] == [[Fault.LINK_LOST]] * 3
     box.write(fault_message(NO_FAULT, ""))
     assert faults() == []
-    box.write(fault_message(Fault.STOP_BY_OPERATOR, "drives: pressed"))
-    assert faults() == [Fault.STOP_BY_OPERATOR]
+    box.write(fault_message(Fault.FRAMES_DAMAGED, "drives: damaged"))
+    assert faults() == [Fault.FRAMES_DAMAGED]
 
 
 def test_a_worker_that_the_watchdog_has_killed_is_named_with_its_note_and_the_stall_that_it_found_then(
@@ -226,6 +242,6 @@ def test_a_worker_whose_parent_was_gone_before_it_looked_ends():
 def test_what_a_worker_has_met_before_the_run_keeps_it_from_beginning(supervisor, shared):
     """With the message of the worker: there is no run yet that could have a fault."""
     supervisor.check_started()
-    shared.fault_mailboxes["valves"].write(fault_message(13, "valves: no answer"))
+    shared.fault_mailboxes["valves"][Fault.LINK_LOST].write(fault_message(13, "valves: no answer"))
     with pytest.raises(DeviceError, match="valves: no answer"):
         supervisor.check_started()

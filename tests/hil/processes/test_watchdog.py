@@ -10,7 +10,7 @@ import pytest
 from hil.ipc.shared_types import START
 from hil.messages.fault_bounds import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS
 from hil.processes import watchdog
-from hil.processes.watchdog import Watchdog, end_all, watch
+from hil.processes.watchdog import PERIOD_NS, Watchdog, end_all, watch
 from hil.realtime.stalls import Stall, StallMonitor
 
 LOOP, FAR_END = 111, 222
@@ -84,18 +84,41 @@ def test_a_worker_is_looked_at_when_its_silence_would_be_too_long(dog, shared, k
     assert now_ns == NOW_NS - age_ms * 1_000_000 + WORKER_SILENT_NS + 1
 
 
-@pytest.mark.parametrize(
-    ("looked_ms_before", "words"),
-    [(2, ""), (31, "; this machine kept the watchdog waiting for 31 ms")],
-)
-def test_a_worker_that_was_silent_while_the_machine_stood_still_is_killed_and_the_note_says_so(
-    dog, shared, killed, looked_ms_before, words
+def test_a_worker_that_is_still_silent_after_the_machine_stood_still_is_killed_and_the_note_says_so(
+    dog, shared, killed
 ):
-    dog.look(NOW_NS - looked_ms_before * 1_000_000)
+    dog.look(NOW_NS - 31_000_000)
     beat(shared, simulated_rig=WORKER_SILENT_NS + 1)
     dog.look(NOW_NS)
+    assert killed == []
+    dog.look(NOW_NS + PERIOD_NS)
     assert killed == [FAR_END]
-    assert events(shared)["simulated_rig_silent"]["detail"].decode() == f"simulated_rig: silent, killed{words}"
+    words = "simulated_rig: silent, killed; this machine kept the watchdog waiting for 31 ms"
+    assert events(shared)["simulated_rig_silent"]["detail"].decode() == words
+
+
+def test_who_was_silent_while_the_watchdog_itself_was_kept_waiting_is_asked_again(dog, shared, killed):
+    """All processes stood still for 2 s, and the loop is the last to run again: it lives, with its rig stopped."""
+    dog.look(NOW_NS)
+    beat(shared, loop=0, loop_turn=0, simulated_rig=0)
+    now_ns = NOW_NS + 2 * LOOP_HUNG_NS
+    dog.look(now_ns)
+    shared.heartbeat.beat("simulated_rig", now_ns + 1)
+    for after_ms in range(5, 55, 5):
+        dog.look(now_ns + after_ms * 1_000_000)
+        shared.heartbeat.beat("simulated_rig", now_ns + after_ms * 1_000_000)
+    assert killed == []
+
+
+def test_a_loop_that_hangs_on_after_the_machine_stood_still_is_killed_a_second_later(dog, shared, killed):
+    dog.look(NOW_NS)
+    beat(shared, loop=0, loop_turn=0)
+    woken_ns = NOW_NS + 2 * LOOP_HUNG_NS
+    for after_ns in range(0, LOOP_HUNG_NS, PERIOD_NS):
+        dog.look(woken_ns + after_ns)
+    assert killed == []
+    dog.look(woken_ns + LOOP_HUNG_NS)
+    assert killed == [LOOP]
 
 
 def test_a_note_carries_the_time_of_the_run(dog, shared, killed):

@@ -164,3 +164,37 @@ def test_a_priority_that_belongs_to_the_kernel_is_refused(priority):
 
 def test_the_package_offers_the_context_manager_itself():
     assert package_rights is module.rights
+
+
+@pytest.fixture
+def inhibit(tmp_path, monkeypatch):
+    """Makes this script the computer's systemd-inhibit."""
+
+    def make(script):
+        command = tmp_path / "systemd-inhibit"
+        command.write_text(f"#!/bin/sh\n{script}\n")
+        command.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        return tmp_path
+
+    return make
+
+
+def test_suspension_is_prevented_for_as_long_as_the_rights_are_held(inhibit):
+    place = inhibit('echo "$@" > "$(dirname "$0")/asked"; shift 4; "$@"; touch "$(dirname "$0")/ended"')
+    with rights(RightsWanted(no_suspend=True)) as (item,):
+        assert (item.name, item.granted, item.detail) == ("suspension", True, "granted")
+        assert "--what=sleep --mode=block" in (place / "asked").read_text()
+        assert not (place / "ended").exists()
+    assert (place / "ended").exists()
+
+
+def test_a_computer_that_may_be_suspended_all_the_same_says_why_and_what_helps(inhibit, monkeypatch):
+    inhibit("echo 'Failed to inhibit: Access denied' >&2; exit 1")
+    with rights(RightsWanted(no_suspend=True)) as (refused,):
+        assert not refused.granted
+        assert refused.detail.startswith("refused: systemd-inhibit: Failed to inhibit: Access denied; see to it that")
+    monkeypatch.setenv("PATH", "")
+    with rights(RightsWanted(no_suspend=True)) as (missing,):
+        assert not missing.granted
+        assert "No such file" in missing.detail

@@ -111,6 +111,7 @@ def trial(tmp_path):
         link.open()
     bridge = LinkBridge(
         shared,
+        "simulated_rig",
         BlockFeed(shared, simulated_rig.daq),
         DriveFeed(shared, simulated_rig.drives),
         ValveFeed(shared, simulated_rig.valves),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import date
+from types import SimpleNamespace
 
 import pytest
 
 from hil.cli import run
+from hil.cli.calibration_run import date_of
 from hil.config import load_config
-from hil.safety.calibration_dates import calibration_checks
+from hil.safety.calibration_dates import calibration_checks, today
 
 TODAY = date(2026, 7, 1)
 SENSORS = ("top", "lower_left", "lower_right")
@@ -76,3 +79,20 @@ def test_a_run_over_a_calibration_without_a_date_is_not_armed(tmp_path):
     assert reason.startswith("not armed: date of loads.calibration.pull")
     assert "at most 365 days ago (limits.calibration_days)" in reason
     assert "calibrate it again" in reason
+
+
+@pytest.mark.parametrize("zone", ["UTC-14", "UTC+12"])
+def test_a_calibration_that_is_made_now_is_of_today_wherever_the_lab_is(zone, monkeypatch):
+    """At each moment one of these places has another date than UTC: the sheet would be of tomorrow, and be refused."""
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        written = date.fromisoformat(date_of(None))
+        run = SimpleNamespace(meta={"wall_time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+        ages = {(today() - day).days for day in (written, date.fromisoformat(date_of(run)))}
+        here = date(*time.localtime()[:3])
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert ages == {0}
+    assert written == here

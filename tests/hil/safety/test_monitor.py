@@ -163,6 +163,8 @@ def test_fault_numbers_are_those_of_the_fault_table():
         "COMMAND_REFUSED": 20, "DISK_FULL": 22, "RECORD_RING_FULL": 24, "EXCEPTION": 27, "MEASURED_OUT_OF_LIMIT": 30,
         "MEASURED_NEAR_LIMIT": 31, "OUTSIDE_MODEL": 32, "MEASURED_MOTION": 33, "IMPLAUSIBLE_VALUE": 34,
         "JOINT_NOT_FOLLOWING": 35, "JOINT_OUT_OF_RANGE": 36,
+        "COMPUTER_SUSPENDED": 37,
+        "DEAD_MAN_ACTED": 43,
     }  # fmt: skip
 
 

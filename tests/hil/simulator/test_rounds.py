@@ -1,13 +1,17 @@
 """When the plant of a simulated rig moves, and what becomes of commands between two of its rounds."""
 
+import os
+
 import numpy as np
 import pytest
 
 from hil.config import load_config
+from hil.ipc.shm import ShmError
+from hil.simulator import sampled_memory
 from hil.simulator.memory import CylindersInMemory, SimulatorMemory, WheelsInMemory
 from hil.simulator.plant_process import RealtimePlant
 from hil.simulator.rounds import LONGEST_NS, SHORTEST_NS, PlantRounds
-from hil.simulator.sampled_memory import AnalogInMemory, SampledMemory, SamplePublisher
+from hil.simulator.sampled_memory import REMEMBERED, AnalogInMemory, SampledMemory, SamplePublisher
 
 START_NS = 50_000_000_000
 MS = 1_000_000
@@ -148,3 +152,23 @@ def test_a_command_acts_at_its_time_wherever_that_lies_in_a_round(tmp_path, conf
     fine, coarse = (moved(tmp_path / str(ms), config, ms) for ms in (1, 4))
     for one, other in zip(fine, coarse, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_the_samples_of_a_simulated_rig_have_their_space_on_the_disk_from_the_start(tmp_path, monkeypatch):
+    """Otherwise a disk that is full later is a SIGBUS of the plant."""
+    SampledMemory(tmp_path, "", 3, create=True)
+    files = {path.name: path.stat() for path in tmp_path.iterdir()}
+    assert files["volts"].st_size == 8 * 3 * REMEMBERED
+    assert all(file.st_blocks * 512 >= file.st_size for file in files.values())
+
+
+def test_a_disk_without_that_space_is_refused_and_named(tmp_path, monkeypatch):
+    def fallocate(handle, offset, size):
+        if size >= 8 * 3 * REMEMBERED:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", fallocate)
+    monkeypatch.setattr(sampled_memory, "Mailbox", lambda *_, **__: None)
+    with pytest.raises(ShmError, match=f"{tmp_path}/volts: no disk space for 3145728 bytes: No space left"):
+        SampledMemory(tmp_path, "", 3, create=True)
+    assert list(tmp_path.iterdir()) == []
