@@ -15,7 +15,7 @@ from hil.ipc.shared_types import NO_FAULT, START, fault_message
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import HEALTH_EVERY_NS
 from hil.messages.layout import INSTRUMENTS
-from hil.messages.link_messages import health_row
+from hil.messages.link_messages import health_row, reported
 from hil.processes.lifecycle import Reporter
 from hil.processes.link_bridge import LinkBridge
 
@@ -27,6 +27,8 @@ FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 2.0
 # Opening a device may take so long without a heartbeat [ns].
 LEAVE_NS = 5_000_000_000
+# Faults that the device itself reports, and withdraws (`LinkWorker._report`).
+BY_DEVICE = Fault.STOP_BY_OPERATOR, Fault.DEVICE_FAULT
 # Number of steps to wait for the confirmation of the stop when the worker ends.
 STEPS_TO_STOP = 50
 
@@ -133,7 +135,7 @@ class LinkWorker:
         if not self._held and (self._lost or self._bridge.stopped):
             self._held = True
             self._lifecycle.report(held=self._seen)
-        if self._reported is not None and self._bridge.stopped and not self._lost and not self._device.health().e_stop:
+        if self._reported not in (None, *BY_DEVICE) and self._bridge.stopped and not self._lost:
             self._withdraw()
 
     def _lose(self, error: DeviceError, now_ns: int) -> None:
@@ -179,11 +181,13 @@ class LinkWorker:
         self._pause_s = min(2.0 * self._pause_s, LONGEST_PAUSE_S)
 
     def _report(self, health: Health, now_ns: int) -> None:
-        self._shared.healths[self._name].write(health_row(health, now_ns))
         if health.e_stop:
             self._report_fault(Fault.STOP_BY_OPERATOR, f"{health.device}: the emergency stop is pressed")
-        elif self._reported is Fault.STOP_BY_OPERATOR:
+        elif wrong := next((report for report in health.reports if report.safe), None):
+            self._report_fault(Fault.DEVICE_FAULT, reported(health, wrong))
+        elif self._reported in BY_DEVICE:
             self._withdraw()
+        self._shared.healths[self._name].write(health_row(health, now_ns))  # last: what is latched is seen before
 
     def _report_fault(self, fault: Fault, detail: str) -> None:
         """Only the first fault is reported: later ones are its consequences."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +16,7 @@ from hil.ipc.shared_types import FAULT_MESSAGE, START, alarm_of
 from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault import Alarm, Fault
 from hil.messages.fault_bounds import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS
+from hil.messages.link_messages import HEALTH, reports_of
 from hil.messages.schema import event_row
 from hil.processes.disturbances import beside
 from hil.processes.process import Child, Process
@@ -61,6 +64,46 @@ class _Report:
         return self._alarm
 
 
+class _DeviceReports:
+    """What the devices report about themselves, as marks: each once a run, but for what latches Safe as a fault.
+
+    Args:
+        shared: memory of the run.
+        reports: of the faults of the workers.
+    """
+
+    def __init__(self, shared: RunMemory, reports: Mapping[str, _Report]) -> None:
+        self._boxes, self._reports, self._row = shared.healths, reports, np.zeros(1, HEALTH)
+        self._versions = dict.fromkeys(self._boxes, 0)
+        self.forget()
+
+    def forget(self) -> None:
+        """A run begins: what is reported is recorded in it too."""
+        self._said: set[str] = set()
+        self._marks: deque[str] = deque()
+        self._latches = ""
+
+    def __call__(self) -> Alarm | None:
+        """The next mark, or None."""
+        for name, box in self._boxes.items():
+            if box.version != self._versions[name] and (version := box.read(self._row)) > 0:
+                self._versions[name] = version
+                self._take(name, reports_of(self._row))
+        return Alarm(Fault.DEVICE_FAULT, math.nan, math.nan, self._marks.popleft(), True) if self._marks else None
+
+    def _take(self, name: str, said: Sequence[str]) -> None:
+        """Of what a link reports, mark what is new."""
+        for words in said:
+            if words in self._said:
+                continue
+            self._said.add(words)
+            alarm = self._reports[name]()
+            if not self._latches and alarm and alarm.detail == words:
+                self._latches = words  # the first: it is recorded as the fault
+            else:
+                self._marks.append(words)
+
+
 class WorkerSupervisor:
     """The workers of a run.
 
@@ -79,6 +122,7 @@ class WorkerSupervisor:
         self._messages: dict[str, dict[str, Any]] = {}
         self._watched: dict[str, int] = {}
         self._reports = {name: _Report(box) for name, box in shared.fault_mailboxes.items()}
+        self._device_reports = _DeviceReports(shared, self._reports)
         self._spared = shared.config.spared_instruments
         self._troubled: dict[str, Alarm | None] = {}
         self._not_held: list[str] = []
@@ -87,12 +131,12 @@ class WorkerSupervisor:
 
     @property
     def reports(self) -> list[Callable[[], Alarm | None]]:
-        """Called in each tick, one of each worker: the fault that it reports, or None.
+        """Called in each tick, one of each worker: the fault that it reports, or None; then what the devices report.
 
         All are asked, so that a process that is lost hides no emergency stop and no lost link. Instruments of motion
         that the run can do without are not among them: what they report is an event (`alarm`).
         """
-        return [report for name, report in self._reports.items() if name not in self._spared]
+        return [*(report for name, report in self._reports.items() if name not in self._spared), self._device_reports]
 
     def start(self, name: str, *arguments: str) -> None:
         """Start a worker; `wait_ready` waits until it is ready."""
@@ -246,6 +290,7 @@ class WorkerSupervisor:
             self._processes["simulated_rig"].receive(READY_S)  # it is at its start place again
         self.record_closed = False
         self._spared = self._shared.config.spared_instruments
+        self._device_reports.forget()
         self._processes[RECORDER].send({"run": folder})
         self.wait_ready(RECORDER)
         self._again = True

@@ -5,8 +5,11 @@ import pytest
 
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.messages import DriveCommand
+from drivers.reported import Reaction
 from drivers.roboclaw import protocol
 from drivers.roboclaw.drives import RoboClawDrives
+from drivers.roboclaw.protocol import READINGS, CommandCode
+from drivers.roboclaw.simulated import SimRoboClaw
 
 from .conftest import cut, run
 
@@ -190,13 +193,60 @@ def test_an_emergency_stop_shows_whatever_the_firmware(make_rig, form, wait_for)
     rig = make_rig(form=form)
     drives = rig.drives()
     drives.open()
-    other = (protocol.NARROW.e_stop | protocol.WIDE.e_stop) & ~form.e_stop
+    stops = [one.bits.emergency_stop for one in (protocol.NARROW, protocol.WIDE)]
+    other = sum(stops) & ~form.bits.emergency_stop
     rig.wheels.supply, rig.buses[0].controllers[0x81].status = 11.3, other
     wait_for(lambda: drives.step() or f"status {other:#06x}" in drives.health().detail)
     wait_for(lambda: drives.step() or "11.3 V" in drives.health().detail)
     assert not drives.health().e_stop
     rig.buses[0].controllers[0x81].e_stop = True
     wait_for(lambda: drives.step() or drives.health().e_stop)
+
+
+@pytest.mark.parametrize("form", [protocol.NARROW, protocol.WIDE])
+def test_every_bit_of_the_status_is_reported_as_its_row_says(make_rig, form, wait_for):
+    rig = make_rig(form=form)
+    drives = rig.drives()
+    drives.open()
+    for row in form.bits.rows:
+        if row.reaction is Reaction.EMERGENCY_STOP:
+            continue
+        rig.buses[0].controllers[0x81].status = row.value
+        wait_for(lambda row=row: drives.step() or f"status {row.value:#06x}" in drives.health().detail)
+        if row.reaction is Reaction.IGNORED:
+            assert drives.health().reports == ()
+            continue
+        (report,) = drives.health().reports
+        assert report.safe is (row.reaction is Reaction.SAFE)
+        where = f"{form.bits.name} {row.value:#x}), address 0x81 on"
+        assert report.words.startswith(f"{row.words} ({where}")
+
+
+def test_the_higher_one_of_two_temperatures_is_measured_and_a_model_with_one_has_that(make_rig, wait_for, monkeypatch):
+    rig = make_rig()
+    drives = rig.drives(slow_hz=20.0)
+    drives.open()
+    answers = {CommandCode.TEMPERATURE: 41.0, CommandCode.TEMPERATURE_2: 57.5}
+    real = SimRoboClaw._reading
+
+    def reading(controller, command):
+        if (value := answers.get(command)) is not None:
+            return READINGS[command].pack(round(10 * value))
+        return real(controller, command)
+
+    monkeypatch.setattr(SimRoboClaw, "_reading", reading)
+
+    def hottest():
+        drives.step()
+        sample = drives.read(0)
+        return sample.power.temperature_degC[0] if sample and sample.power.t_ns >= 0 else None
+
+    wait_for(lambda: hottest() == 57.5)
+    drives.close()
+    monkeypatch.setattr(protocol, "KNOWN", protocol.KNOWN - {CommandCode.TEMPERATURE_2})
+    drives.open()
+    wait_for(lambda: hottest() == 41.0)
+    assert drives.health().errors == 2 * len(rig.controllers)  # asked for once at each, and then no more
 
 
 def test_a_closed_driver_says_so_and_may_be_closed_again(rig):
