@@ -152,6 +152,7 @@ class SimRoboClaw:
     Attributes:
         e_stop: its emergency stop is pressed: motors are off, and commands received meanwhile do not start them.
         timeout_steps: serial time-out in steps of 100 ms, 0 for none.
+        answers_bytes: it acknowledges a setting of one byte, as firmware 4.3.6 does not.
         status: bits beside that of the emergency stop. Those of a motor, and errors of the controller, switch off what
             they are of, until they are gone.
     """
@@ -162,7 +163,7 @@ class SimRoboClaw:
         self._form, self._version = form, version
         self._fed_ns = self._now_ns = 0
         self._e_stop = False
-        self.status = 0
+        self.status, self.answers_bytes = 0, True
 
     @property
     def e_stop(self) -> bool:
@@ -213,7 +214,7 @@ class SimRoboClaw:
         command, values = request.command, request.values
         if command in protocol.SETTINGS:
             self._set(command, values)
-            return protocol.ACKNOWLEDGED
+            return protocol.ACKNOWLEDGED if self.answers_bytes or protocol.SETTINGS[command].size != 1 else b""
         head = bytes((request.address, command))
         return protocol.signed(head + self._reading(command))[len(head) :]
 

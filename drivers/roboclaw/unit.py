@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
-from drivers.interfaces import ControllerState, DeviceError
+from drivers.interfaces import ControllerState, DeviceError, LinkLostError
 from drivers.power import ControllerPower
 from drivers.reported import DeviceReport
 from drivers.roboclaw import protocol
@@ -99,7 +99,11 @@ class Unit:
         self._version = self.ask(protocol.version(address))
         if not any(family in self._version.lower() for family in FAMILIES):
             raise DeviceError(f"{self.where}: no RoboClaw but {self._version!r}; check the port and the address")
-        self.set(CommandCode.SET_TIMEOUT, steps)
+        try:
+            self.set(CommandCode.SET_TIMEOUT, steps)
+        except LinkLostError:  # firmware 4.3.6 carries out a setting of one byte, and does not answer it
+            if not self.link.health("").open:
+                raise
         (timeout_steps,) = self.ask(protocol.reading(address, CommandCode.TIMEOUT))
         if timeout_steps != steps:
             raise DeviceError(

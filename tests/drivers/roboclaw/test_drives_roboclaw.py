@@ -10,6 +10,7 @@ from drivers.roboclaw import protocol
 from drivers.roboclaw.drives import RoboClawDrives
 from drivers.roboclaw.protocol import READINGS, CommandCode
 from drivers.roboclaw.simulated import SimRoboClaw
+from drivers.roboclaw.unit import Unit
 
 from .conftest import cut, run
 
@@ -175,6 +176,27 @@ def test_a_timeout_that_does_not_stick_is_refused(rig):
     for controller in rig.buses[0].controllers.values():
         controller._set = lambda command, values: None
     with pytest.raises(DeviceError, match="serial time-out 0 ms, set: 20000 ms"):
+        rig.drives().open()
+
+
+def test_a_firmware_that_does_not_answer_a_setting_of_one_byte_is_asked_whether_it_has_it(rig, running):
+    """As reported of 4.3.6: it carries the setting out."""
+    for controller in rig.buses[0].controllers.values():
+        controller.answers_bytes = False
+    running(rig.drives(timeout_ms=400))
+    assert [one.timeout_steps for one in rig.buses[0].controllers.values()] == [4, 4, 4]
+    rig.buses[0].controllers[0x81]._set = lambda command, values: None
+    with pytest.raises(DeviceError, match=r"address 0x81 on .*: serial time-out 400 ms, set: 500 ms; is it locked"):
+        rig.drives(timeout_ms=500).open()
+
+
+def test_a_port_that_goes_while_the_time_out_is_set_is_named_as_gone(rig, monkeypatch):
+    def gone(unit, command, *values):
+        rig.inject_fault("disconnect")
+        return Unit.ask(unit, protocol.setting(unit.controller.address, command, *values))
+
+    monkeypatch.setattr(Unit, "set", gone)
+    with pytest.raises(LinkLostError, match="is gone"):
         rig.drives().open()
 
 
