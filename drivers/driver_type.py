@@ -23,6 +23,7 @@ from drivers.interfaces import (
     ValvesDevice,
 )
 from drivers.messages import SensorName
+from drivers.reported import Status
 from drivers.section import Problem
 from drivers.valve_layout import ValveLayout
 
@@ -203,6 +204,7 @@ class DriverType(ABC, Generic[S]):
         role: what its devices are for.
         settings: class of its section of the config; validates it.
         uses_servers: it finds its devices through device servers, which `hil devices` queries.
+        statuses: tables of what its devices report about themselves.
 
     Example:
         A driver of wheel drives, as a package brings it; `make` imports the device itself:
@@ -228,6 +230,7 @@ class DriverType(ABC, Generic[S]):
     role: ClassVar[Role]
     settings: type[S]
     uses_servers: ClassVar[bool] = False
+    statuses: ClassVar[tuple[Status, ...]] = ()
 
     @abstractmethod
     def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> PolledDevice:

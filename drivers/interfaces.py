@@ -17,6 +17,7 @@ from drivers.messages import (
     ValveCommand,
     ValveSample,
 )
+from drivers.reported import DeviceReport
 
 Sample_co = TypeVar("Sample_co", covariant=True)
 Command_contra = TypeVar("Command_contra", contravariant=True)
@@ -50,6 +51,7 @@ class Health(msgspec.Struct, frozen=True, gc=False):
         rate_hz: recent rate of complete samples [1/s]; NaN where not counted.
         age_ms: of its newest answer [ms]; NaN where not measured.
         e_stop: the device reports that its emergency stop is pressed.
+        reports: what else it reports about itself now; not what is to be ignored.
     """
 
     device: str
@@ -60,6 +62,7 @@ class Health(msgspec.Struct, frozen=True, gc=False):
     rate_hz: float = math.nan
     age_ms: float = math.nan
     e_stop: bool = False
+    reports: tuple[DeviceReport, ...] = ()
 
 
 class ControllerState(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 
 # Largest datagram that UDP over IPv4 carries [bytes].
 LARGEST = 65507
@@ -60,14 +61,17 @@ class UdpPort:
 
     def receive(self, *, wait: bool) -> bytes | None:
         """See `drivers.host.DatagramPort`."""
-        self._socket.settimeout(self._slice_s if wait else 0.0)
+        left_s, until_s = self._slice_s, time.monotonic() + self._slice_s
         try:
-            while True:
+            while left_s > 0.0:  # datagrams of others do not make it longer
+                self._socket.settimeout(left_s if wait else 0.0)
                 data, sender = self._socket.recvfrom(LARGEST)
                 if sender[0] == self._to[0]:
                     return data
+                left_s = until_s - time.monotonic()
         except (BlockingIOError, TimeoutError):
-            return None
+            pass
+        return None
 
     def close(self) -> None:
         """See `drivers.host.DatagramPort`."""

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from drivers.registry import BUILT_IN
+from drivers.reported import Status
 from hil.config import load_config
 from hil.config.error_messages import KINDS, allowed, resolved, tag, whole_schema
 from hil.config.units import unit_of
@@ -251,6 +253,20 @@ def step_message_tables() -> str:
     return "\n".join(parts)
 
 
+# ---- what devices report ----
+def status_tables() -> str:
+    """Every row of every status of the drivers."""
+    statuses = {(status.device, status.name): status for kind in BUILT_IN for status in kind.statuses}
+    return "\n".join(_status_table(status) for status in statuses.values())
+
+
+def _status_table(status: Status) -> str:
+    form = "d" if status.codes else "#x"
+    rows = ((f"`{row.value:{form}}`", row.words, row.reaction.value, _sentence(row.reason)) for row in status.rows)
+    head = ("code" if status.codes else "bit", "what it is", "what is done", "why")
+    return f"### {status.device}: {status.name}\n\n{table(head, rows)}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "record": record_tables,
     "config": config_tables,
@@ -258,6 +274,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "validity": validity_tables,
     "ni_calls": ni_call_tables,
     "step_messages": step_message_tables,
+    "statuses": status_tables,
 }
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from drivers.dimetix import protocol
 from drivers.dimetix.protocol import Reply
+from drivers.dimetix.status import ERRORS
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import Reading
@@ -71,7 +72,7 @@ class DimetixDistance(StreamedInstrument):
         )
         super().__init__(link)
         self._firmware = self._serial_number = ""
-        self.failed = self._error = 0
+        self.failed = self._error = self._now_error = 0  # the newest error, and that of the newest measurement
 
     def open(self) -> None:
         """Open the port, stop what the sensor does, and let it measure. Raises DeviceError."""
@@ -85,7 +86,7 @@ class DimetixDistance(StreamedInstrument):
         except DeviceError:
             self._link.close()
             raise
-        self._reading, self.failed, self._error = None, 0, 0
+        self._reading, self.failed, self._error, self._now_error = None, 0, 0, 0
         self._link.begin()
 
     def close(self) -> None:
@@ -99,7 +100,8 @@ class DimetixDistance(StreamedInstrument):
         failed = (
             f"; {self.failed} measurements failed, newest {protocol.error_words(self._error)}" if self.failed else ""
         )
-        return self._link.health(f"serial number {self._serial_number}, firmware {self._firmware}{failed}")
+        health = self._link.health(f"serial number {self._serial_number}, firmware {self._firmware}{failed}")
+        return msgspec.structs.replace(health, reports=ERRORS.reports(self._now_error, self._settings.port))
 
     def _take(self, message: Message) -> bool:
         """See ListeningLink. Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
@@ -108,6 +110,7 @@ class DimetixDistance(StreamedInstrument):
             return False  # of another sensor, a late answer, or what it says when it is switched on
         if reply.error in protocol.COMMAND_ERRORS:
             raise self._refusal(protocol.TRACK, reply)
+        self._now_error = reply.error
         if reply.error:
             self.failed += 1
             self._error = reply.error

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from drivers.checks import load_problems
 from drivers.dimetix.protocol import LEAST_MS, MESSAGE_BYTES
 from drivers.dimetix.section import DimetixSection
+from drivers.dimetix.status import STATUSES
 from drivers.driver_type import Connection, InstrumentSetup, InstrumentType, LineLoad, RigSetup
 from drivers.host import COMPUTER, Alive, Host, line_time_s
 from drivers.section import Problem
@@ -32,6 +33,7 @@ class DimetixType(InstrumentType[DimetixSection]):
     name = "dimetix"
     role = "motion"
     settings = DimetixSection
+    statuses = STATUSES
 
     def make(
         self, section: DimetixSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None

@@ -18,6 +18,7 @@ import math
 import re
 from typing import NamedTuple
 
+from drivers.dimetix.status import ERRORS
 from drivers.serial.bad_frame import BadFrameError
 
 END = b"\r\n"
@@ -31,32 +32,6 @@ BAUDS = (9600, 19200, 115200)
 # Errors of a command, not of a measurement.
 COMMAND_ERRORS = (203, 212, 220, 360, 361)
 TOO_WEAK = 255
-ERRORS = {
-    203: "wrong command or parameter",
-    210: "it is not tracking",
-    211: "too little time for a measurement",
-    212: "it is tracking, and takes only a stop",
-    220: "error of communication: its baud rate or parity differs",
-    230: "the distance does not fit its format, by offset and gain of the user",
-    233: "the number cannot be shown in its format",
-    234: "distance out of its range",
-    252: "its temperature is too high",
-    253: "its temperature is too low",
-    254: "bad signal: the measurement takes too long",
-    255: "signal too weak, or target lost",
-    256: "signal too strong",
-    257: "too much light from elsewhere",
-    258: "its supply voltage is too high",
-    259: "its supply voltage is too low",
-    260: "unsteady signal, or more than one target",
-    261: "the distance has jumped by more than its limit",
-    263: "too much light",
-    264: "too much light: no measurement on reflectors",
-    330: "the target accelerates too much, or the distance has jumped",
-    331: "the target is too fast",
-    360: "the set time between measurements is too short",
-    361: "the set time between measurements is too long",
-}
 _REPLY = re.compile(r"g([0-9]{1,2})(?:@E([0-9]{3})|\?|([a-z]{1,3})(?:([+-][0-9]{1,9})|\?))\r\n")
 
 
@@ -147,4 +122,5 @@ def error_words(error: int) -> str:
         >>> error_words(255)
         'error 255: signal too weak, or target lost'
     """
-    return f"error {error}: {ERRORS.get(error, 'see its manual')}"
+    words = {row.value: row.words for row in ERRORS.rows}
+    return f"error {error}: {words.get(error, 'see its manual')}"

@@ -11,6 +11,7 @@ from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, numb
 from drivers.host import COMPUTER, Alive, Host
 from drivers.roboclaw.bus_problems import bus_problems
 from drivers.roboclaw.section import RoboClawDrivesSection
+from drivers.roboclaw.status import STATUSES
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class RoboclawType(DrivesType[RoboClawDrivesSection]):
 
     name = "roboclaw"
     settings = RoboClawDrivesSection
+    statuses = STATUSES
 
     def make(
         self, section: RoboClawDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None

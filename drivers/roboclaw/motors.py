@@ -145,6 +145,7 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
             rate_hz,
             max(health.age_ms for health in each),
             any(unit.e_stop for unit in self._units),
+            tuple(report for unit in self._units for report in unit.reports()),
         )
 
     def states(self) -> tuple[ControllerState, ...]:

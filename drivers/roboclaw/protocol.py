@@ -14,6 +14,8 @@ from enum import IntEnum
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
+from drivers.reported import Status
+from drivers.roboclaw.status import NARROW_STATUS, WIDE_STATUS
 from drivers.serial.bad_frame import BadFrameError
 
 T = TypeVar("T")
@@ -68,6 +70,7 @@ class CommandCode(IntEnum):
     COUNTS = 78
     RAW_SPEEDS = 79
     TEMPERATURE = 82
+    TEMPERATURE_2 = 83
     STATUS = 90
     ENCODER_MODES = 91
 
@@ -108,34 +111,36 @@ READINGS: dict[CommandCode, struct.Struct] = {
     CommandCode.COUNTS: struct.Struct(">II"),
     CommandCode.RAW_SPEEDS: struct.Struct(">ii"),
     CommandCode.TEMPERATURE: struct.Struct(">H"),
+    CommandCode.TEMPERATURE_2: struct.Struct(">H"),
     # P, I, D, largest integral, dead zone, lowest and highest position
     CommandCode.POSITION_PID_M1: struct.Struct(">IIIIIii"),
     CommandCode.POSITION_PID_M2: struct.Struct(">IIIIIii"),
     CommandCode.ENCODER_MODES: struct.Struct(">BB"),
 }
 # Of those, what is read a few times a second: field of `drivers.messages.PowerSample`, and how many steps make its
-# unit. Two values are of the two motors, with their sign; one is of the controller.
+# unit. Two values are of the two motors, with their sign; one is of the controller, the largest of its field.
 SLOW: dict[CommandCode, tuple[str, int]] = {
     CommandCode.MAIN_BATTERY: ("supply_V", 10),
     CommandCode.CURRENTS: ("current_A", 100),
     CommandCode.TEMPERATURE: ("temperature_degC", 10),
+    CommandCode.TEMPERATURE_2: ("temperature_degC", 10),
 }
 KNOWN = frozenset(SETTINGS) | frozenset(READINGS) | {CommandCode.VERSION, CommandCode.STATUS}
 
 
 class StatusForm(NamedTuple):
-    """How a firmware answers command 90: its layout, and the bit that means emergency stop.
+    """How a firmware answers command 90: its layout, and what its bits mean.
 
     The bits of one form mean something else in the other: 0x0004 of the wide one is a temperature.
     """
 
     layout: struct.Struct
-    e_stop: int
+    bits: Status
 
 
 # Older firmware answers 16 bits, newer (from about 4.2.0 on, and the MCP series) 32.
-NARROW = StatusForm(struct.Struct(">H"), 0x0004)
-WIDE = StatusForm(struct.Struct(">I"), 0x00000001)
+NARROW = StatusForm(struct.Struct(">H"), NARROW_STATUS)
+WIDE = StatusForm(struct.Struct(">I"), WIDE_STATUS)
 
 
 class Transaction(NamedTuple, Generic[T]):

@@ -11,6 +11,7 @@ from drivers.host import COMPUTER, Alive, Host
 from drivers.roboclaw.bus_problems import bus_problems
 from drivers.roboclaw.entry import TURNAROUND_NS
 from drivers.roboclaw.section import RoboClawServosSection
+from drivers.roboclaw.status import STATUSES
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class RoboclawServosType(ServosType[RoboClawServosSection]):
 
     name = "roboclaw"
     settings = RoboClawServosSection
+    statuses = STATUSES
 
     def make(
         self, section: RoboClawServosSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None

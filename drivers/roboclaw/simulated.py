@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from drivers.reported import Reaction
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import (
     FULL_DUTY,
@@ -151,7 +152,9 @@ class SimRoboClaw:
     Attributes:
         e_stop: its emergency stop is pressed: motors are off, and commands received meanwhile do not start them.
         timeout_steps: serial time-out in steps of 100 ms, 0 for none.
-        status: bits beside that of the emergency stop.
+        answers_bytes: it acknowledges a setting of one byte, as firmware 4.3.6 does not.
+        status: bits beside that of the emergency stop. Those of a motor, and errors of the controller, switch off what
+            they are of, until they are gone.
     """
 
     def __init__(self, motors: tuple[SimMotor, SimMotor], timeout_steps: int, form: StatusForm, version: str) -> None:
@@ -160,7 +163,7 @@ class SimRoboClaw:
         self._form, self._version = form, version
         self._fed_ns = self._now_ns = 0
         self._e_stop = False
-        self.status = 0
+        self.status, self.answers_bytes = 0, True
 
     @property
     def e_stop(self) -> bool:
@@ -172,6 +175,12 @@ class SimRoboClaw:
         self._e_stop = pressed
         if pressed:
             self._stop()
+
+    def _off(self) -> set[SimMotor]:
+        """The motors that its status keeps off."""
+        rows = [row for row in self._form.bits.set_rows(self.status) if row.reaction is Reaction.SAFE]
+        named = {"M1": self.motors[:1], "M2": self.motors[1:]}
+        return {motor for row in rows for motor in named.get(row.words[:2], self.motors)}
 
     @property
     def running(self) -> bool:
@@ -189,6 +198,8 @@ class SimRoboClaw:
         passed_ns = max(now_ns - self._now_ns, 0) if self._now_ns else 0
         ramps = [motor.ramp(passed_ns) for motor in self.motors]
         self._now_ns = now_ns
+        for motor in self._off() if self.status else ():
+            motor.stop()
         if not (self.running and self.timeout_steps):
             return now_ns + RAMP_NS if any(ramps) else NEVER_NS
         over_ns = self._fed_ns + self.timeout_steps * TIMEOUT_STEP_MS * 1_000_000 + 1
@@ -203,7 +214,7 @@ class SimRoboClaw:
         command, values = request.command, request.values
         if command in protocol.SETTINGS:
             self._set(command, values)
-            return protocol.ACKNOWLEDGED
+            return protocol.ACKNOWLEDGED if self.answers_bytes or protocol.SETTINGS[command].size != 1 else b""
         head = bytes((request.address, command))
         return protocol.signed(head + self._reading(command))[len(head) :]
 
@@ -219,6 +230,7 @@ class SimRoboClaw:
         return self._temperature_degC
 
     def _set(self, command: CommandCode, values: tuple[int, ...]) -> None:
+        off = self._off() if self.status else ()
         if command is CommandCode.SET_TIMEOUT:
             (self.timeout_steps,) = values
         elif command is CommandCode.RESET_COUNTS:
@@ -234,10 +246,13 @@ class SimRoboClaw:
         elif command in _GOING:
             moves = [values[place : place + _MOVE] for place in range(0, len(values) - 1, _MOVE)]
             for motor, move in zip(self.motors[_FIRST[command] :], moves, strict=False):
-                motor.go(*move)
+                if motor not in off:
+                    motor.go(*move)
         else:
             ramp, speeds = (float(values[0]), values[1:]) if command in _ACCELERATING else (math.inf, values)
             for motor, value in zip(self.motors[_FIRST[command] :], speeds, strict=False):
+                if motor in off:
+                    continue
                 if command in _DUTIES:
                     motor.give_duty(value)
                 else:
@@ -249,7 +264,7 @@ class SimRoboClaw:
         if command is CommandCode.VERSION:
             return self._version.encode("ascii")[: protocol.VERSION_BYTES - 1] + b"\0"
         if command is CommandCode.STATUS:
-            return self._form.layout.pack(self.status | (self._form.e_stop if self._e_stop else 0))
+            return self._form.layout.pack(self.status | (self._form.bits.emergency_stop if self._e_stop else 0))
         values: dict[CommandCode, Callable[[], tuple[int, ...]]] = {
             CommandCode.TIMEOUT: lambda: (self.timeout_steps,),
             CommandCode.COUNT_M1: lambda: (_wrap(one.count()), _backward(one) << 1),
@@ -259,6 +274,7 @@ class SimRoboClaw:
             CommandCode.PWMS: lambda: (one.duty, two.duty),
             CommandCode.MAIN_BATTERY: lambda: (round(one.supply_V() * 10),),
             CommandCode.TEMPERATURE: lambda: (round(self._temperature_now() * 10),),
+            CommandCode.TEMPERATURE_2: lambda: (round(self._temperature_now() * 10),),
             CommandCode.CURRENTS: lambda: tuple(round(motor.current_A() * 100) for motor in self.motors),
             CommandCode.POSITION_PID_M1: lambda: tuple(one.pid),
             CommandCode.POSITION_PID_M2: lambda: tuple(two.pid),
@@ -281,11 +297,14 @@ class ControllersOnBus:
         version: their version text.
 
     Attributes:
+        kinds: of faults: `status`, the bits (`value`) that a controller (`address`, or the first one) reports.
         controllers: by address.
         stops: (address, time [ns] of the last byte of a duty 0 that stopped a running controller); the newest.
         starts: the same for commands that started a standing controller.
-        timeouts: (address, time [ns] when the serial time-out stopped a running controller).
+        timeouts: (address, time [ns] when a running controller stopped by its serial time-out, or by its status).
     """
+
+    kinds: tuple[str, ...] = ("status",)
 
     def __init__(
         self,
@@ -302,6 +321,10 @@ class ControllersOnBus:
         self.starts: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
         self.timeouts: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
         self._listener = Listener()
+
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:  # noqa: ARG002  there is one kind
+        """Start a fault; see `OwnFaults`."""
+        self.controllers[how.get("address", next(iter(self.controllers)))].status = how["value"]
 
     def press(self, pressed: bool) -> None:
         """Press or release the emergency stop that all of them read."""

@@ -131,10 +131,10 @@ class RoboClawServoBus(ControllersOnBus):
         **options: see `ControllersOnBus`.
 
     Attributes:
-        kinds: of faults, see `FaultyServos`.
+        kinds: of faults, see `FaultyServos` and `ControllersOnBus`.
     """
 
-    kinds = FaultyServos.kinds
+    kinds = (*FaultyServos.kinds, *ControllersOnBus.kinds)
 
     def __init__(
         self,
@@ -153,5 +153,8 @@ class RoboClawServoBus(ControllersOnBus):
         super().__init__(pairs, **options)
 
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
-        """See FaultyServos."""
-        self._faulty.inject_fault(kind, how)
+        """See FaultyServos and ControllersOnBus."""
+        if kind in ControllersOnBus.kinds:
+            super().inject_fault(kind, how)
+        else:
+            self._faulty.inject_fault(kind, how)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
-from drivers.interfaces import ControllerState, DeviceError
+from drivers.interfaces import ControllerState, DeviceError, LinkLostError
 from drivers.power import ControllerPower
+from drivers.reported import DeviceReport
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import READINGS, SLOW, CommandCode, Transaction
 from drivers.roboclaw.settings import RoboClawBusSettings, RoboClawControllerSettings
@@ -43,7 +44,7 @@ class Unit:
 
     def reset(self) -> None:
         """Reset the reported state, but for an emergency stop: the next status says whether it is released."""
-        self._version, self._status = "not asked", self._status & self._form.e_stop
+        self._version, self._status = "not asked", self._status & self._form.bits.emergency_stop
         self._status_known = False
         self._readings = {command: _UNREAD[command] for command in SLOW}
         self._read_ns = dict.fromkeys(SLOW, -1)
@@ -52,34 +53,44 @@ class Unit:
     @property
     def e_stop(self) -> bool:
         """Its emergency stop is pressed."""
-        return bool(self._status & self._form.e_stop)
+        return bool(self._status & self._form.bits.emergency_stop)
 
     def status_text(self) -> str:
         """Its reported state as text."""
         parts = [f"{self.where}: {self._version}"]
-        for command, (field, steps) in SLOW.items():
-            if not math.isnan(self._readings[command][0]):
+        for command, values in self._readings.items():
+            if not math.isnan(values[0]):
+                field, steps = SLOW[command]
                 digits, unit = round(math.log10(steps)), field.rpartition("_")[2]
-                parts.append(f"{' and '.join(f'{value:.{digits}f}' for value in self._readings[command])} {unit}")
+                parts.append(f"{' and '.join(f'{value:.{digits}f}' for value in values)} {unit}")
         if self._status_known:
             parts.append(f"status {self._status:#06x}")
         return ", ".join(parts)
 
     def state(self) -> ControllerState:
         """The same, item by item."""
-        status = self._status & ~self._form.e_stop
-        trouble = f"status {status:#06x}" if status else ""
+        trouble = ", ".join(self._form.bits.words(self._status))
         (battery_V,), currents_A = self._readings[CommandCode.MAIN_BATTERY], self._readings[CommandCode.CURRENTS]
         return ControllerState(self.where, self._version, battery_V, currents_A, trouble)
 
+    def reports(self) -> tuple[DeviceReport, ...]:
+        """What its status says besides the emergency stop."""
+        return self._form.bits.reports(self._status, self.where)
+
     def power(self) -> ControllerPower:
         """Its newest readings."""
-        readings = {field: self._by_wheel(self._readings[command]) for command, (field, _) in SLOW.items()}
+        readings: dict[str, float | dict[int, float]] = {}
+        for command, values in self._readings.items():
+            field = SLOW[command][0]
+            if len(values) == 1:
+                before = readings.get(field, -math.inf)
+                assert isinstance(before, float)
+                readings[field] = max(values[0], before)  # NaN: one of them has not been read yet
+            else:
+                readings[field] = self._by_wheel(values)
         return ControllerPower(min(self._read_ns.values()), readings)
 
-    def _by_wheel(self, values: tuple[float, ...]) -> float | dict[int, float]:
-        if len(values) == 1:
-            return values[0]
+    def _by_wheel(self, values: tuple[float, ...]) -> dict[int, float]:
         each = zip(self.controller.channels, values, strict=True)
         return {motor: self._settings.sign_of(motor) * value for motor, value in each if motor is not None}
 
@@ -89,13 +100,21 @@ class Unit:
         self._version = self.ask(protocol.version(address))
         if not any(family in self._version.lower() for family in FAMILIES):
             raise DeviceError(f"{self.where}: no RoboClaw but {self._version!r}; check the port and the address")
-        self.set(CommandCode.SET_TIMEOUT, steps)
+        try:
+            self.set(CommandCode.SET_TIMEOUT, steps)
+        except LinkLostError:  # firmware 4.3.6 carries out a setting of one byte, and does not answer it
+            if not self.link.health("").open:
+                raise
         (timeout_steps,) = self.ask(protocol.reading(address, CommandCode.TIMEOUT))
         if timeout_steps != steps:
             raise DeviceError(
                 f"{self.where}: serial time-out {timeout_steps * 100} ms, set: {steps * 100} ms; is it locked?"
             )
         self._form = self.ask(protocol.status_form(address))
+        try:
+            self.ask_slowly(CommandCode.TEMPERATURE_2)
+        except DeviceError:  # a model with one sensor of temperature
+            del self._readings[CommandCode.TEMPERATURE_2], self._read_ns[CommandCode.TEMPERATURE_2]
         self.set(CommandCode.DUTY, 0, 0)
 
     def ask(self, transaction: Transaction[T]) -> T:
@@ -137,11 +156,13 @@ class Unit:
         return {motor: protocol.signed_count(count) for motor, count in each if motor is not None}
 
     def ask_slowly(self, command: CommandCode) -> None:
-        """Read its status, or one of SLOW."""
+        """Read its status, or one of SLOW that it has."""
         address = self.controller.address
         if command is CommandCode.STATUS:
             (self._status,) = self.ask(protocol.status(address, self._form))
             self._status_known = True
+            return
+        if command not in self._readings:
             return
         steps = SLOW[command][1]
         self._readings[command] = tuple(value / steps for value in self.ask(protocol.reading(address, command)))

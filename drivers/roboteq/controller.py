@@ -8,9 +8,10 @@ from enum import Enum
 from drivers.host import Alive, Host
 from drivers.interfaces import ControllerState, DeviceError
 from drivers.power import ControllerPower
-from drivers.roboteq import protocol
+from drivers.reported import DeviceReport
+from drivers.roboteq import protocol, status
 from drivers.roboteq.protocol import Exchange, FaultFlag
-from drivers.roboteq.settings import SLOW, STOP, RoboteqControllerSettings, RoboteqMotorSettings
+from drivers.roboteq.settings import FAULTS, FLAGS, SLOW, STOP, RoboteqControllerSettings, RoboteqMotorSettings
 from drivers.serial.link import SerialLink
 
 RELEASE_STOP = Exchange((protocol.RELEASE,))
@@ -66,7 +67,15 @@ class RoboteqController:
         self.stop_state = StopState.ZERO if self._settings.at_rest else StopState.STOPPED
 
     def set_up(self) -> None:
-        """Set its watchdog, and check its configuration against the settings. Raises DeviceError."""
+        """Stop its script, set its watchdog, and check its configuration against the settings. Raises DeviceError.
+
+        The commands of a MicroBasic script feed the watchdog, so while one runs nothing stops a motor whose host is
+        dead. A script that starts at power-up could move a motor before this driver is there.
+        """
+        self.ask(Exchange((protocol.STOP_SCRIPT,)))
+        self.ask(FLAGS)
+        self._see("script runs (?FS)", self.slow[protocol.FLAGS][0] & status.SCRIPT_RUNS, 0, "!R 0 has not stopped it")
+        self._read("script at power-up (BRUN)", protocol.SCRIPT_AT_POWER_UP, 0)
         self.ask(Exchange((protocol.set_watchdog(self._settings.watchdog_ms),)))
         self._read("watchdog [ms]", protocol.WATCHDOG, self._settings.watchdog_ms)
         for channel, motor in self.by_channel:
@@ -109,12 +118,12 @@ class RoboteqController:
             self._fed_ns = self.link.sent_ns
         if exchange == STOP:
             self.stop_state, self.stopped_ns = StopState.STOPPED, self.link.sent_ns
-        elif exchange == SLOW[0] or exchange.stops_and_reports:
+        elif exchange == FAULTS or exchange.stops_and_reports:
             self.faults = FaultFlag(values[0][0])
             if exchange.stops_and_reports:
                 self.stop_state = StopState.ZERO if self.faults & FaultFlag.EMERGENCY_STOP else StopState.MAY_RUN
         elif exchange == self._settings.reading:
-            self.values = (values[0][0], values[0][1])
+            self.values, self.faults = (values[0][0], values[0][1]), FaultFlag(values[1][0])
         elif exchange in SLOW:
             self.slow[exchange.commands[0]] = values[0]
             if exchange.commands[0] in self._read_ns:
@@ -151,13 +160,22 @@ class RoboteqController:
         }
         return ControllerPower(min(self._read_ns.values()), {"current_A": currents, "supply_V": state.supply_V})
 
-    def _troubles(self) -> list[str]:
-        """Faults besides an emergency stop, which may be our own."""
-        faults = self.faults & ~FaultFlag.EMERGENCY_STOP
-        words = [str(fault.name).lower().replace("_", " ") for fault in FaultFlag if fault & faults]
+    def reports(self) -> tuple[DeviceReport, ...]:
+        """What its flags say besides an emergency stop, which may be our own."""
+        port, said = self.controller.port, status.FAULTS.reports(self.faults, self.controller.port)
         for channel, flags in zip(protocol.CHANNELS, self.slow.get(protocol.MOTOR_FLAGS, ()), strict=False):
-            names = [str(flag.name).lower().replace("_", " ") for flag in protocol.MotorFlag if flag & flags]
-            words += [f"channel {channel} {name}" for name in names]
+            said += status.MOTOR.reports(flags, f"channel {channel} on {port}")
+        for flags in self.slow.get(protocol.FLAGS, ()):
+            said += status.CONTROLLER.reports(flags, port)
+        return said
+
+    def _troubles(self) -> list[str]:
+        """The same in few words."""
+        words = status.FAULTS.words(self.faults)
+        for channel, flags in zip(protocol.CHANNELS, self.slow.get(protocol.MOTOR_FLAGS, ()), strict=False):
+            words += [f"channel {channel} {found}" for found in status.MOTOR.words(flags)]
+        for flags in self.slow.get(protocol.FLAGS, ()):
+            words += status.CONTROLLER.words(flags)
         return words
 
     def _read(self, what: str, query: str, needed: int) -> None:

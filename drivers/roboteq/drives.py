@@ -14,7 +14,7 @@ from drivers.roboteq import protocol
 from drivers.roboteq.controller import RoboteqController
 from drivers.roboteq.motors import STANDING_RADPS, RoboteqMotors
 from drivers.roboteq.protocol import Exchange
-from drivers.roboteq.settings import SPEEDS, RoboteqControllerSettings, RoboteqSettings, budget, check
+from drivers.roboteq.settings import RoboteqControllerSettings, RoboteqSettings, budget, check
 
 __all__ = ["RoboteqControllerSettings", "RoboteqDrives", "RoboteqSettings", "budget", "check"]
 
@@ -36,7 +36,7 @@ class RoboteqDrives(RoboteqMotors[DriveCommand, DriveSample]):
         super().__init__(settings, host, alive)
 
     def _set_up(self) -> None:
-        self._together([SPEEDS] * len(self._controllers))
+        self._together([self.settings.reading] * len(self._controllers))
         for wheel, speed in enumerate(self._speeds_radps()):
             if abs(speed) > STANDING_RADPS:
                 raise DeviceError(

@@ -10,6 +10,7 @@ from drivers.checks import CONTROLLERS, load_problems, timeout_problems, wheel_p
 from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, numbered
 from drivers.host import COMPUTER, Alive, Host
 from drivers.roboteq.section import RoboteqDrivesSection
+from drivers.roboteq.status import STATUSES
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class RoboteqType(DrivesType[RoboteqDrivesSection]):
 
     name = "roboteq"
     settings = RoboteqDrivesSection
+    statuses = STATUSES
 
     def make(
         self, section: RoboteqDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None

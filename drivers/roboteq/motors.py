@@ -22,7 +22,7 @@ from drivers.messages import DriveCommand, DriveSample, JointCommand, JointSampl
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import RELEASE_STOP, RoboteqController, StopState
 from drivers.roboteq.protocol import Exchange, FaultFlag
-from drivers.roboteq.settings import SLOW, STOP, RoboteqMotorSettings, check
+from drivers.roboteq.settings import FAULTS, SLOW, STOP, RoboteqMotorSettings, check
 
 Command = TypeVar("Command", DriveCommand, JointCommand)
 Sample = TypeVar("Sample", DriveSample, JointSample)
@@ -121,6 +121,7 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
             rate_hz,
             max(one.age_ms for one in each),
             self._e_stop,
+            tuple(report for one in self._controllers for report in one.reports()),
         )
 
     def states(self) -> tuple[ControllerState, ...]:
@@ -220,7 +221,7 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
         self._cut()
 
     def _check_release(self) -> None:
-        self._together([SLOW[0]] * len(self._controllers))
+        self._together([FAULTS] * len(self._controllers))
         self._check_e_stop()
 
     def _set(self) -> None:
@@ -235,18 +236,17 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
 
     def _read(self) -> None:
         self._together([self.settings.reading] * len(self._controllers))
+        if self._ran:
+            self._check_e_stop()
         now_ns = self._host.now_ns()
         self._taken_ns.append(now_ns)
         self._sequence += 1
         self._sample = self._made(self._sequence, now_ns, self._acknowledged_ns, self._stopped_ns)
 
     def _read_slow(self) -> None:
-        """One query to one controller, in turn."""
-        query, place = divmod(self._turn, len(self._controllers))
-        self._turn = (self._turn + 1) % (len(SLOW) * len(self._controllers))
-        self._controllers[place].ask(SLOW[query])
-        if self._ran:
-            self._check_e_stop()
+        """One query, in turn."""
+        self._together([SLOW[self._turn]] * len(self._controllers))
+        self._turn = (self._turn + 1) % len(SLOW)
 
     def _check_e_stop(self) -> None:
         """Check for an emergency stop that we did not send."""

@@ -17,7 +17,7 @@ from drivers.roboteq import protocol
 from drivers.roboteq.controller import RoboteqController
 from drivers.roboteq.motors import STANDING_RADPS, RoboteqMotors
 from drivers.roboteq.protocol import Exchange
-from drivers.roboteq.settings import COUNTS, RPM, SPEEDS, RoboteqServoSettings
+from drivers.roboteq.settings import RPM, SPEEDS, RoboteqServoSettings
 
 
 class RoboteqServos(RoboteqMotors[JointCommand, JointSample]):
@@ -38,7 +38,7 @@ class RoboteqServos(RoboteqMotors[JointCommand, JointSample]):
 
     def _set_up(self) -> None:
         for controller in self._controllers:
-            controller.ask(COUNTS)
+            controller.ask(self.settings.reading)
             self._check_standing(controller)
             for channel, place in controller.by_channel:
                 joint, count = self._joints[place], controller.values[channel - 1]
@@ -47,7 +47,7 @@ class RoboteqServos(RoboteqMotors[JointCommand, JointSample]):
                 rpm, rpm_per_s = joint.shaft_profile
                 profile = protocol.set_profile(channel, max(round(rpm), 1), max(round(10.0 * rpm_per_s), 1))
                 controller.ask(Exchange(profile))
-            controller.ask(COUNTS)
+            controller.ask(self.settings.reading)
             for place, angle in self._angles_of(controller).items():
                 self._joints[place].check_start(angle, self._where(controller))
 

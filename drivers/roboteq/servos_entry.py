@@ -10,6 +10,7 @@ from drivers.driver_type import Connection, LineLoad, RigSetup, ServosType, numb
 from drivers.host import COMPUTER, Alive, Host
 from drivers.roboteq.entry import TURNAROUND_NS
 from drivers.roboteq.section import RoboteqServosSection
+from drivers.roboteq.status import STATUSES
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class RoboteqServosType(ServosType[RoboteqServosSection]):
 
     name = "roboteq"
     settings = RoboteqServosSection
+    statuses = STATUSES
 
     def make(
         self, section: RoboteqServosSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None

@@ -17,15 +17,12 @@ RPM = 2.0 * math.pi / 60.0
 FEEDS_PER_WATCHDOG = 2
 # So many answers may time out within it.
 ANSWERS_PER_WATCHDOG = 4
-# Slow state, one query per period, controller by controller.
-SLOW = (
-    Exchange((protocol.FAULTS,), (1,)),
-    Exchange((protocol.MOTOR_FLAGS,), (2,)),
-    Exchange((protocol.AMPS,), (2,)),
-    Exchange((protocol.VOLTS,), (3,)),
-)
+# Slow state, one query per period, of all controllers at the same time.
+MOTOR_FLAGS = Exchange((protocol.MOTOR_FLAGS,), (2,))
+FLAGS = Exchange((protocol.FLAGS,), (1,))
+SLOW = (MOTOR_FLAGS, Exchange((protocol.AMPS,), (2,)), FLAGS, Exchange((protocol.VOLTS,), (3,)))
+FAULTS = Exchange((protocol.FAULTS,), (1,))
 SPEEDS = Exchange((protocol.SPEEDS,), (2,))
-COUNTS = Exchange((protocol.COUNTS,), (2,))
 STOP = Exchange((protocol.EMERGENCY_STOP,))
 _FASTEST = Exchange(tuple(protocol.go(channel, -protocol.FULL_SCALE) for channel in protocol.CHANNELS))
 _FARTHEST = Exchange(tuple(protocol.go_to(channel, -10_000_000) for channel in protocol.CHANNELS))
@@ -67,7 +64,7 @@ class RoboteqMotorSettings(_Controllers, frozen=True, kw_only=True):
     Attributes:
         device: name for people.
         moves: what a motor moves, for messages.
-        reading: what is read each time.
+        reading: what is read each time: speeds or counts, and the faults.
         at_rest: commands that set both set-points to zero; empty where zero is not at rest.
         fastest: set-points of both channels, the longest.
         controllers: with their motors; every wheel or joint once.
@@ -129,7 +126,7 @@ class RoboteqSettings(RoboteqMotorSettings, frozen=True):
     """
 
     device, moves = "Roboteq drives", "wheel"
-    reading, fastest = SPEEDS, _FASTEST
+    reading, fastest = Exchange((protocol.SPEEDS, protocol.FAULTS), (2, 1)), _FASTEST
     at_rest = protocol.BOTH_ZERO
 
     max_rpm: int
@@ -195,7 +192,7 @@ class RoboteqServoSettings(RoboteqMotorSettings, frozen=True):
     """
 
     device, moves = "Roboteq servos", "joint"
-    reading, fastest = COUNTS, _FARTHEST
+    reading, fastest = Exchange((protocol.COUNTS, protocol.FAULTS), (2, 1)), _FARTHEST
     at_rest = ()
 
     joints: tuple[JointScale, ...]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from drivers.roboteq import protocol
+from drivers.roboteq import protocol, status
 from drivers.roboteq.protocol import FaultFlag, MotorFlag, RoboteqCommand
 from drivers.roboteq.settings import RPM
 from drivers.sim.protocol.plant_ports import NEVER_NS, Wheels
@@ -20,25 +21,47 @@ class SimRoboteq(ABC):
 
     Attributes:
         pressed: its emergency stop is pressed; takes effect with the next `wake`, and lasts until `!MG` after it.
-        faults: other faults that it reports.
+        faults: other faults that it reports; they keep the motors off.
+        motor_flags: of both channels, that it reports besides those of the watchdog.
+        script: a MicroBasic script runs, whose commands feed the watchdog; `!R 0` stops it.
+        kinds: of faults: `status`, the flags (`value`) that it reports of a query (`status`), FM of its first channel.
         watchdog_ms: how long it runs without a `!` command [ms]; 0: for ever.
         timed_out: the watchdog has stopped the motors.
         stops: end times of commands that stopped both channels [ns], oldest first.
     """
 
+    kinds: tuple[str, ...] = ("status",)
+
     def __init__(self, settings: dict[str, list[int]], queries: dict[str, Callable[[], tuple[int, ...]]]) -> None:
-        self._settings = {"RWD": [1000], "ECHOF": [0], **settings}
+        self._settings = {"RWD": [1000], "ECHOF": [0], "BRUN": [0], **settings}
         self._buffer = b""
         self._fed_ns: int | None = None  # not before the first command
-        self._stopped = False
-        self.pressed = self.timed_out = False
-        self.faults = FaultFlag(0)
+        self._stopped, self._flags = False, 1
+        self.pressed = self.timed_out = self.script = False
+        self.faults, self.motor_flags = FaultFlag(0), (0, 0)
         self.stops: list[int] = []
         self._queries: dict[str, Callable[[], tuple[int, ...]]] = {
             "FF": lambda: (self.faults | (FaultFlag.EMERGENCY_STOP if self._stopped else 0),),
-            "FM": lambda: (MotorFlag.SAFETY_STOP if self.timed_out else 0,) * 2,
+            "FM": lambda: tuple(flags | (MotorFlag.SAFETY_STOP if self.timed_out else 0) for flags in self.motor_flags),
+            "FS": lambda: (self._flags | (status.SCRIPT_RUNS if self.script else 0),),
             **queries,
         }
+
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:  # noqa: ARG002  there is one kind
+        """Start a fault; see `OwnFaults`."""
+        value = how["value"]
+        if how["status"] == status.MOTOR.name:
+            self.motor_flags = (value, 0)
+        elif how["status"] == status.CONTROLLER.name:
+            self._flags = value
+        else:
+            self.faults = FaultFlag(value)
+            self._drive()
+
+    @property
+    def _off(self) -> bool:
+        """An emergency stop or a fault keeps its output off."""
+        return self._stopped or bool(self.faults)
 
     @abstractmethod
     def _drive(self) -> None:
@@ -73,6 +96,8 @@ class SimRoboteq(ABC):
         if self.pressed:
             self._stopped = True
         over_ns = NEVER_NS
+        if self.script:
+            self._fed_ns = now_ns
         if self.watchdog_ms and self._fed_ns is not None:
             over_ns = self._fed_ns + self.watchdog_ms * 1_000_000
         if now_ns >= over_ns:
@@ -139,6 +164,8 @@ class SimRoboteq(ABC):
             self._stopped = True
         elif (command.name, command.numbers) == ("MG", ()):
             self._stopped = self.pressed
+        elif (command.name, command.numbers) == ("R", (0,)):
+            self.script = False
         elif not self._take(command.name, command.numbers):
             return False
         self._fed_ns, self.timed_out = t_ns, False
@@ -199,11 +226,11 @@ class RoboteqDevice(SimRoboteq):
 
     def _drive(self) -> None:
         for place, wheel in enumerate(self._channels):
-            output = 0 if self._stopped or self.timed_out else self._values[place]
-            if (output, self._stopped) == self._driven[place]:
+            output = 0 if self._off or self.timed_out else self._values[place]
+            if (output, self._off) == self._driven[place]:
                 continue
-            self._driven[place] = (output, self._stopped)
-            if self._stopped:
+            self._driven[place] = (output, self._off)
+            if self._off:
                 self._wheels.cut(wheel)
             elif self._settings["MMOD"][place] == protocol.OPEN_LOOP:
                 self._wheels.drive(wheel, self._sign[place] * output / protocol.FULL_SCALE)

@@ -73,10 +73,6 @@ class SimRoboteqServo:
     def go(self, count: int) -> None:
         """Go to a count as soon as the output is on."""
         self._target = count
-        self.resume()
-
-    def resume(self) -> None:
-        """Go on to the newest target."""
         if self.holds:
             self._move()
 
@@ -114,8 +110,8 @@ class SimRoboteqServo:
 class RoboteqServoDevice(SimRoboteq):
     """A controller with one joint or two on its channels, with faults of its own.
 
-    A position is held, also by the stop of the watchdog: where the joint is at that moment. Only an emergency stop
-    switches the output off. Positions are accepted during an emergency stop, and gone to when it is over.
+    A position is held, and gone to, also after the watchdog's time, which does nothing in this mode. Only an emergency
+    stop and a fault switch the output off. Positions are accepted meanwhile, and gone to when it is over.
 
     Args:
         servos: of the rig.
@@ -124,17 +120,17 @@ class RoboteqServoDevice(SimRoboteq):
 
     Attributes:
         motors: both channels.
-        kinds: of faults, see `FaultyServos`.
+        kinds: of faults, see `FaultyServos` and `SimRoboteq`.
     """
 
-    kinds = FaultyServos.kinds
+    kinds = (*FaultyServos.kinds, *SimRoboteq.kinds)
 
     def __init__(self, servos: Servos, channels: Sequence[int | None], joints: Sequence[JointScale]) -> None:
         own = [joint for joint in channels if joint is not None]
         faulty = self._faulty = FaultyServos(servos, {joints[joint].name: joint for joint in own})
         one, two = (SimRoboteqServo(faulty, joint, None if joint is None else joints[joint]) for joint in channels)
         self.motors = one, two
-        self._now_ns, self._was_timed_out = 0, False
+        self._now_ns = 0
         configuration = {"MMOD": [protocol.COUNT_POSITION] * 2, "EPPR": [one.pulses, two.pulses]}
         super().__init__(
             configuration,
@@ -156,8 +152,11 @@ class RoboteqServoDevice(SimRoboteq):
             motor.set_count(0)
 
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
-        """See FaultyServos."""
-        self._faulty.inject_fault(kind, how)
+        """See FaultyServos and SimRoboteq."""
+        if kind in SimRoboteq.kinds:
+            super().inject_fault(kind, how)
+        else:
+            self._faulty.inject_fault(kind, how)
 
     def _take(self, name: str, numbers: tuple[int, ...]) -> bool:
         if len(numbers) != 2 or numbers[0] not in protocol.CHANNELS:
@@ -178,12 +177,7 @@ class RoboteqServoDevice(SimRoboteq):
 
     def _drive(self) -> None:
         for motor in self.motors:
-            motor.power(not self._stopped)
-            if self.timed_out and not self._was_timed_out:
-                motor.profile.start(motor.count())
-            elif self._was_timed_out and not self.timed_out:
-                motor.resume()
-        self._was_timed_out = self.timed_out
+            motor.power(not self._off)
 
     def _later(self, now_ns: int) -> int:
         passed_ns = max(now_ns - self._now_ns, 0) if self._now_ns else 0

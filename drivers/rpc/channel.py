@@ -50,6 +50,8 @@ class Channel:
                 self._open(until_ns)
                 while not self._connection.settled:
                     self._receive(until_ns)
+                    if time.monotonic_ns() >= until_ns:
+                        raise _deadline()
             except (OSError, CallError):
                 self.close()
                 self._wait(min(time.monotonic_ns() + round(_AGAIN_S * 1e9), until_ns))
@@ -89,6 +91,8 @@ class Channel:
     def _call(self, block: bytes, message: bytes, timeout: float) -> bytes:
         """The message of the answer. Raises CallError."""
         connection, until_ns = self._connection, time.monotonic_ns() + round(timeout * 1e9)
+        # what came while this process was not let run is still read; a server that never stops sending is not
+        last_ns = until_ns + round(timeout * 1e9)
         if self._socket is None or connection.goes_away:
             raise unavailable("no connection")
         if connection.used_up:
@@ -104,6 +108,8 @@ class Channel:
                 for stream in self._receive(until_ns):
                     if stream.number == number:
                         return _answer(stream)
+                if time.monotonic_ns() >= last_ns:
+                    raise _deadline()
         except (OSError, ProtocolError) as error:
             self.close()
             raise unavailable(f"connection lost: {error}") from error
@@ -142,8 +148,9 @@ class Channel:
             except BlockingIOError:
                 self._alive()
                 if time.monotonic_ns() >= until_ns:
-                    raise CallError(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded") from None
+                    raise _deadline() from None
                 continue
+            self._alive()
             if not data:
                 raise ConnectionResetError("closed by the server")
             return self._connection.receive(data)
@@ -152,6 +159,10 @@ class Channel:
         while time.monotonic_ns() < until_ns:
             time.sleep(self._slice_s)
             self._alive()
+
+
+def _deadline() -> CallError:
+    return CallError(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded")
 
 
 def _set_times(made: socket.socket, receive_s: float, send_s: float) -> None:

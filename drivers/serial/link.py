@@ -19,6 +19,8 @@ __all__ = ["BadFrameError", "OvertakenError", "SerialLink"]
 
 T = TypeVar("T")
 READ_CHUNK = 256  # bytes; more than any answer
+# An answer is not looked for in more bytes than these: whatever sends them, it is not one that answers.
+MOST_BYTES = 1024
 # A device pauses before it answers. The pause is learned [ns]: an answer that is there at the first look is looked for
 # a little sooner the next time, one that is not, later; so one in ten is not there.
 SOONER_NS, LATER_NS, MOST_PAUSE_NS = 10_000, 90_000, 1_500_000
@@ -163,16 +165,20 @@ class SerialLink:
         try:
             port = self._serial if posted == request and self._serial else self._write(request)
             until_ns = self._host.now_ns() + self._timeout_ns
-            answer, self.awaits = b"", True
+            answer, late, self.awaits = b"", False, True
             while (more := missing(answer)) > 0:
+                if len(answer) >= MOST_BYTES:
+                    raise TimeoutError(f"no answer in {len(answer)} bytes; another device may be sending here")
+                if late:
+                    waited = f"no answer within {self._timeout_ns * 1e-6:g} ms"
+                    raise TimeoutError(f"{waited}, {len(answer)} bytes of one" if answer else waited)
                 if not answer:
                     self._await(port, more)
                 come = port.read(more)
                 answer += come
                 self._alive()
-                if not come and self._host.now_ns() > until_ns:
-                    waited = f"no answer within {self._timeout_ns * 1e-6:g} ms"
-                    raise TimeoutError(f"{waited}, {len(answer)} bytes of one" if answer else waited)
+                # what came while this process was not let run counts, what is still to come does not
+                late = self._host.now_ns() > until_ns and not (come and port.in_waiting)
             return answer
         except TimeoutError:
             raise

@@ -20,14 +20,14 @@ from hil.analysis.recorded_inputs import RecordedInputs
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
-from hil.messages.fault import Fault
+from hil.messages.fault import Alarm, Fault
 from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.run_folder import recorded_run, summary_of
 from hil.recording.sinks import MemorySink
 from hil.recording.stored_rows import Recorded, in_blocks
 from hil.recording.tick_logger import carried_fault
 from hil.runtime.cycle import Cycle
-from hil.safety.fault_table import EXTERNAL_FAULTS
+from hil.safety.fault_table import EXTERNAL_FAULTS, only_marks
 
 Rows = NDArray[np.void]
 Progress = Callable[[int, int], None]
@@ -204,8 +204,9 @@ def run_again(
     def latch(until: int) -> None:
         while pending and pending[0]["tick"] <= until:
             fault = pending.popleft()
-            numbers = (int(fault["tick"]), int(fault["t_ns"]), float(fault["value"]), float(fault["limit"]))
-            cycle.safety.latch(Fault(fault["id"]), *numbers, fault["detail"].decode())
+            found, allowed, detail = float(fault["value"]), float(fault["limit"]), fault["detail"].decode()
+            alarm = Alarm(Fault(fault["id"]), found, allowed, detail, bool(only_marks(fault)))
+            cycle.safety.take(alarm, int(fault["tick"]), int(fault["t_ns"]))
 
     number, raised = 0, list[Difference]()
     for rows in in_blocks(ticks):

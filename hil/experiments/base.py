@@ -45,6 +45,8 @@ ARMED_NS = 50_000_000
 # What the devices get to confirm that they are safe: before arming is tried, where there are no sensors that have to be
 # zeroed meanwhile, and after an operator's stop [ns].
 CONFIRM_NS = 200_000_000
+# Marks of a run that is therefore not accepted.
+_NOT_ACCEPTED = Fault.MEASURED_NEAR_LIMIT, Fault.DEVICE_FAULT
 
 SampleRows = tuple["Recorded", "Recorded"]
 ArmingChecks = Callable[[Samples, Estimate], Sequence[Check]]
@@ -190,7 +192,7 @@ class Experiment(ABC):
         reasons += [
             f"fault {one.fault.value}: {recorded_detail(one.detail)}{beside(one.t_ns)}" for one in safety.events
         ]
-        reasons += [event.detail for event in safety.warnings if event.fault is Fault.MEASURED_NEAR_LIMIT]
+        reasons += [event.detail for event in safety.warnings if event.fault in _NOT_ACCEPTED]
         if self.console_lost:
             reasons.append(f"ended before the start: {self.console_lost}")
         elif self.stopped:

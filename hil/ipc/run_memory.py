@@ -44,7 +44,7 @@ WITH_DEVICES = ("simulated_rig", *LINKS)
 REPORTED = {
     RECORDER: (Fault.DISK_FULL,),
     "simulated_rig": (Fault.DEAD_MAN_ACTED,),
-    **dict.fromkeys(LINKS, (Fault.LINK_LOST, Fault.STOP_BY_OPERATOR, Fault.DEAD_MAN_ACTED)),
+    **dict.fromkeys(LINKS, (Fault.LINK_LOST, Fault.STOP_BY_OPERATOR, Fault.DEVICE_FAULT, Fault.DEAD_MAN_ACTED)),
 }
 # Length of the rings: the recorder may be interrupted for so long.
 RING_S = 4.0

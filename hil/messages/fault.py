@@ -38,16 +38,26 @@ class Fault(IntEnum):
     JOINT_NOT_FOLLOWING = 35
     JOINT_OUT_OF_RANGE = 36
     COMPUTER_SUSPENDED = 37
+    DEVICE_FAULT = 41
     DEAD_MAN_ACTED = 43
 
 
 class Alarm(NamedTuple):
-    """A reason to go Safe that lies outside the values of a tick: what was found, what is allowed, both in words."""
+    """A reason to go Safe, or to mark the run, that lies outside the values of a tick.
+
+    Attributes:
+        fault: row of the fault table.
+        value: what was found.
+        limit: what is allowed.
+        detail: both in words.
+        only_marked: it is recorded, and latches nothing.
+    """
 
     fault: Fault
     value: float
     limit: float
     detail: str
+    only_marked: bool = False
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -55,7 +65,7 @@ class Event(msgspec.Struct, frozen=True):
 
     Attributes:
         only_marked: it latches nothing, although others of its kind do: it is of an instrument that the run can do
-            without.
+            without, or a device reports it as a warning.
     """
 
     fault: Fault

@@ -45,6 +45,8 @@ SWITCHING_PRESSURE_RATIO = 0.5
 # most, and one transaction may be in progress: the stop reaches the loop within E_STOP_NS.
 HEALTH_EVERY_NS = 20_000_000
 E_STOP_NS = 75_000_000
+# Row 41: a driver reads each status of its device in so many of its rounds, or as often as its emergency stop.
+STATUS_ROUNDS = 4
 # Row 19: the holder of the operator lease has had no heartbeat for so long [ns].
 CONSOLE_SILENT_NS = 500_000_000
 # Row 23: ticks that a kill of any process, or of all, may cost [ns].

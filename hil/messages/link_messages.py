@@ -26,7 +26,9 @@ from drivers.messages import (
     ValveSample,
     ValveSet,
 )
+from drivers.reported import DeviceReport
 from hil.messages.layout import INSTRUMENTS, Layout
+from hil.messages.schema import recorded_detail
 from hil.messages.signals import TICK, Signal
 
 Sample = TypeVar("Sample", DriveSample, ValveSample, Reading, JointSample)
@@ -259,6 +261,7 @@ HEALTH = np.dtype(  # drivers.interfaces.Health of a link, as its worker sees it
         ("rate_hz", "<f8"),
         ("age_ms", "<f8"),
         ("detail", "S200"),
+        ("reports", "S1024"),  # what the device reports about itself, a line each
     ]
 )
 
@@ -267,7 +270,18 @@ def health_row(health: Health, t_ns: int) -> NDArray[np.void]:
     """The state of a link at a time [ns] as a row of `HEALTH`."""
     words = health.detail.encode()[: HEALTH["detail"].itemsize]
     counts = health.open, health.e_stop, health.errors, health.retries
-    return np.array([(t_ns, *counts, health.rate_hz, health.age_ms, words)], HEALTH)
+    lines = b"\n".join(reported(health, report).encode() for report in health.reports)
+    return np.array([(t_ns, *counts, health.rate_hz, health.age_ms, words, lines)], HEALTH)
+
+
+def reported(health: Health, report: DeviceReport) -> str:
+    """What a device reports, with its name, as an event holds it."""
+    return recorded_detail(f"{health.device}: {report.words}")
+
+
+def reports_of(row: NDArray[np.void]) -> list[str]:
+    """What the device reports about itself in a row of `HEALTH`."""
+    return [line.decode(errors="ignore") for line in row["reports"][0].splitlines()]
 
 
 def health_of(row: NDArray[np.void]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from hil.ipc.shared_types import NO_FAULT, START, fault_message
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import HEALTH_EVERY_NS
 from hil.messages.layout import INSTRUMENTS
-from hil.messages.link_messages import health_row
+from hil.messages.link_messages import health_row, reported
 from hil.processes.lifecycle import Reporter
 from hil.processes.link_bridge import LinkBridge
 
@@ -179,11 +179,15 @@ class LinkWorker:
         self._pause_s = min(2.0 * self._pause_s, LONGEST_PAUSE_S)
 
     def _report(self, health: Health, now_ns: int) -> None:
-        self._shared.healths[self._name].write(health_row(health, now_ns))
         if health.e_stop:
             self._report_fault(Fault.STOP_BY_OPERATOR, f"{health.device}: the emergency stop is pressed")
         elif not self._lost:  # nothing is known of a device that does not answer
             self._withdraw(Fault.STOP_BY_OPERATOR)
+        if wrong := next((report for report in health.reports if report.safe), None):
+            self._report_fault(Fault.DEVICE_FAULT, reported(health, wrong))
+        elif not self._lost:
+            self._withdraw(Fault.DEVICE_FAULT)
+        self._shared.healths[self._name].write(health_row(health, now_ns))  # last: what is latched is seen before
 
     def _report_fault(self, fault: Fault, detail: str) -> None:
         """Only the first failure of a link is reported: later ones are its consequences."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +16,7 @@ from hil.ipc.shared_types import FAULT_MESSAGE, START, alarm_of
 from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault import Alarm, Fault
 from hil.messages.fault_bounds import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS
+from hil.messages.link_messages import HEALTH, reports_of
 from hil.messages.schema import event_row
 from hil.processes.disturbances import beside
 from hil.processes.process import Child, Process
@@ -63,6 +66,46 @@ class _Report:
         return self._alarm
 
 
+class _DeviceReports:
+    """What the devices report about themselves, as marks: each once a run, but for what latches Safe as a fault.
+
+    Args:
+        shared: memory of the run.
+        reports: of the faults of the workers.
+    """
+
+    def __init__(self, shared: RunMemory, reports: Mapping[str, _Report]) -> None:
+        self._boxes, self._reports, self._row = shared.healths, reports, np.zeros(1, HEALTH)
+        self._versions = dict.fromkeys(self._boxes, 0)
+        self.forget()
+
+    def forget(self) -> None:
+        """A run begins: what is reported is recorded in it too."""
+        self._said: set[str] = set()
+        self._marks: deque[str] = deque()
+        self._latches = ""
+
+    def __call__(self) -> Alarm | None:
+        """The next mark, or None."""
+        for name, box in self._boxes.items():
+            if box.version != self._versions[name] and (version := box.read(self._row)) > 0:
+                self._versions[name] = version
+                self._take(name, reports_of(self._row))
+        return Alarm(Fault.DEVICE_FAULT, math.nan, math.nan, self._marks.popleft(), True) if self._marks else None
+
+    def _take(self, name: str, said: Sequence[str]) -> None:
+        """Of what a link reports, mark what is new."""
+        for words in said:
+            if words in self._said:
+                continue
+            self._said.add(words)
+            alarm = self._reports[name]()
+            if not self._latches and alarm and alarm.detail == words:
+                self._latches = words  # the first: it is recorded as the fault
+            else:
+                self._marks.append(words)
+
+
 class WorkerSupervisor:
     """The workers of a run.
 
@@ -81,8 +124,11 @@ class WorkerSupervisor:
         self._messages: dict[str, dict[str, Any]] = {}
         self._watched: dict[str, int] = {}
         self._reports = {
-            name: [_Report(box) for box in boxes.values()] for name, boxes in shared.fault_mailboxes.items()
+            name: {cause: _Report(box) for cause, box in boxes.items()}
+            for name, boxes in shared.fault_mailboxes.items()
         }
+        of_devices = {name: reports[Fault.DEVICE_FAULT] for name, reports in self._reports.items() if name in LINKS}
+        self._device_reports = _DeviceReports(shared, of_devices)
         self._spared = shared.config.spared_instruments
         self._troubled: dict[str, Alarm | None] = {}
         self._silent: set[str] = set()
@@ -92,12 +138,13 @@ class WorkerSupervisor:
 
     @property
     def reports(self) -> list[Callable[[], Alarm | None]]:
-        """Called in each tick, one for each cause that a worker may report: the fault, or None.
+        """Called in each tick, one for each cause that a worker may report: the fault, or None; then what devices say.
 
         All are asked, so that a process that is lost hides no emergency stop and no lost link. Instruments of motion
         that the run can do without are not among them: what they report is an event (`alarm`).
         """
-        return [report for name, reports in self._reports.items() if name not in self._spared for report in reports]
+        ours = [reports.values() for name, reports in self._reports.items() if name not in self._spared]
+        return [*(report for reports in ours for report in reports), self._device_reports]
 
     def start(self, name: str, *arguments: str) -> None:
         """Start a worker; `wait_ready` waits until it is ready."""
@@ -159,7 +206,7 @@ class WorkerSupervisor:
         if lost:
             return lost
         for name in self._spared:
-            trouble = next((alarm for report in self._reports[name] if (alarm := report())), None)
+            trouble = next((alarm for report in self._reports[name].values() if (alarm := report())), None)
             if trouble is not self._troubled.get(name):
                 self._troubled[name] = trouble
                 detail = trouble.detail if trouble else f"{name}: its link is open again"
@@ -176,7 +223,9 @@ class WorkerSupervisor:
 
     def _reported(self) -> list[str]:
         """All that the workers report, in words."""
-        return [alarm.detail for reports in self._reports.values() for report in reports if (alarm := report())]
+        return [
+            alarm.detail for reports in self._reports.values() for report in reports.values() if (alarm := report())
+        ]
 
     def check_started(self) -> None:
         """Called before the first tick of the loop. Raises DeviceError: a worker has ended or failed meanwhile.
@@ -259,6 +308,7 @@ class WorkerSupervisor:
             self._processes["simulated_rig"].receive(READY_S)  # it is at its start place again
         self.record_closed = False
         self._spared, self._silent = self._shared.config.spared_instruments, set()
+        self._device_reports.forget()
         self._processes[RECORDER].send({"run": folder})
         self.wait_ready(RECORDER)
         self._again = True

@@ -59,7 +59,7 @@ class Loop:
                 self.last = self.clock.next()
                 for alarm in (self.clock.alarm, *[look() for look in self._alarms]):
                     if alarm:
-                        safety.latch(alarm.fault, self.last.number, self.last.t_ns, *alarm[1:])
+                        safety.take(alarm, self.last.number, self.last.t_ns)
                 self._cycle.run(self.last)
                 self._feed()
             except Exception as error:

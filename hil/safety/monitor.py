@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hil.config.load_channels import full_scales, noises
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.sensors import DaqConfig
-from hil.messages.fault import Event, Fault
+from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import IDLE_STATE, Command, Estimate, LoadState, Prediction, Samples
@@ -91,6 +91,11 @@ class SafetyMonitor:
         event = Event(fault, tick, t_ns, value, limit, detail)
         noted.append(event)
         self._announce(event)
+
+    def take(self, alarm: Alarm, tick: int, t_ns: int) -> None:
+        """Latch Safe for a reason that lies outside the values of a tick, or only record it."""
+        report = self._mark if alarm.only_marked else self._latch_now
+        report(tick, t_ns, alarm.fault, alarm.value, alarm.limit, alarm.detail)
 
     def _mark(self, tick: int, t_ns: int, fault: Fault, value: float, limit: float, detail: str) -> None:
         """Record a fault that latches nothing, although others of its kind do; who calls this does so once."""

@@ -19,6 +19,7 @@ ONCE_A_SECOND = [  # battery, currents, temperature
     (bytes([0x80, 24]), struct.pack(">H", 0) + CRC),
     (bytes([0x80, 49]), struct.pack(">hh", 0, 0) + CRC),
     (bytes([0x80, 82]), struct.pack(">H", 0) + CRC),
+    (bytes([0x80, 83]), struct.pack(">H", 0) + CRC),
 ]
 
 

@@ -4,9 +4,12 @@ What must come of a fault, and within which time, is that of the case table. The
 controllers are the proof.
 """
 
+import json
+
 import numpy as np
 import pytest
 
+from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.app.faults.protocol_cases import press, wait
 from hil.messages.fault import Fault
@@ -125,3 +128,32 @@ def test_the_watchdog_stops_the_wheels_of_a_drives_worker_that_is_gone(injected,
 def test_any_other_worker_that_is_gone_stops_the_wheels(injected, name, way):
     done = injected(f"{name} process", way)
     stopped_within(done, 50 + 20)
+
+
+def test_a_trial_in_which_a_controller_reports_a_driver_fault_is_not_accepted(trial):
+    """The other wheels push on, and what the sensors see is no longer what was set."""
+    done = trial(lambda run: run.inject_fault("roboclaw", "status", status="status", value=0x40, address=0x81))
+    assert done.faults == [Fault.DEVICE_FAULT]
+    assert done.noticed_ms(Fault.DEVICE_FAULT) <= E_STOP_NS * 1e-6
+    stopped_within(done, E_STOP_NS * 1e-6 + PERIOD_MS)
+    summary = json.loads((done.folder / "summary.json").read_text())
+    assert summary["accepted"] is False
+    (reason,) = (reason for reason in summary["reasons"] if reason.startswith("fault 41"))
+    assert "M1 driver fault (status 0x40), address 0x81 on" in reason
+    assert replay(done.folder).differences == []
+
+
+def test_a_warning_of_a_controller_marks_the_run_once_and_a_second_fault_is_in_the_record_too(trial):
+    def act(run):
+        run.inject_fault("roboclaw", "status", status="status", value=0x100000)
+        run.host.sleep(0.2)
+        run.inject_fault("roboclaw", "status", status="status", value=0x1000C0)
+
+    done = trial(act)
+    events = read_trial(done.folder, trusted=True).events
+    reported = events[events["id"] == Fault.DEVICE_FAULT]
+    words = [row["detail"].decode().partition(": ")[2].partition(" (")[0] for row in reported]
+    assert words == ["temperature warning", "M1 driver fault", "M2 driver fault"]
+    assert (reported["reaction_tick"] >= 0).tolist() == [False, True, False]
+    assert [check for check in verify(done.folder) if not check.ok] == []
+    assert replay(done.folder).differences == []

@@ -23,7 +23,7 @@ import numpy as np
 from hil.analysis.recovery import recover
 from hil.app.faults.case import PROCESSES, Case, Expected, InjectionOutcome, NotInjectedError, preparation
 from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, lost_ticks, started_again, stopped_ms
-from hil.app.faults.protocol_cases import DRIVES, WORKER_LOST, Step, protocol_config, send, wait
+from hil.app.faults.protocol_cases import DRIVES, WORKER_LOST, Step, fault, protocol_config, send, wait
 from hil.app.operate import OPENING
 from hil.config import Config
 from hil.config.yaml_io import write_yaml
@@ -47,13 +47,15 @@ READY_S, END_S, STOPPED_S = 120.0, 120.0, 0.3
 # steep one is over the limits (fault 9).
 MOMENT_S = 0.3
 SLOW_RAMP = ("trial.ramp_s=0.5", "trial.start_distance_m=0.15")
+# Status of the wheel drives: the power stage of a motor has failed.
+DRIVER_FAULT = 0x40
 # The console and the client that arms and starts share a name, and so the lease.
 CONSOLE = "console"
 OPERATED = (*SLOW_RAMP, "operator.console_lost=stop", "operator.endpoint=tcp://127.0.0.1:*")
 
 
 def process_cases() -> Iterator[Case]:
-    """Every signal to every process whose end stops the drives, in the run-up of a trial (rows 12, 18, 19, 29)."""
+    """Every signal to every process whose end stops the drives, in the run-up of a trial (rows 12, 18, 19, 29, 41)."""
     config, lost, stop = protocol_config(SLOW_RAMP), Fault.PROCESS_LOST, Fault.STOP_BY_OPERATOR
     times = ReactionTimes(config)
     tick_ms, written_ms = times.tick_ms, STOP_WRITTEN_NS * 1e-6
@@ -77,6 +79,9 @@ def process_cases() -> Iterator[Case]:
             first, *last = (send(name, number) for number in more)
             steps = (first, wait(STOPPED_S), *last) if last else (first,)
             yield case(row, kind, name, *steps, faults=lost, detect_ms=detect_ms, react_ms=react_ms)
+    row, report = Fault.DEVICE_FAULT, fault(DRIVES, "status", status="status", value=DRIVER_FAULT)
+    told_ms = FAULT_TABLE[row].bound_for(times) or 0.0
+    yield case(row, "driver fault", "drives", report, faults=row, detect_ms=told_ms, react_ms=told_ms + written_ms)
     ctrl_c, killed = send("loop", signal.SIGINT), send(CONSOLE, signal.SIGKILL)
     yield case(stop, "Ctrl-C", "loop", ctrl_c, faults=stop, detect_ms=tick_ms, react_ms=tick_ms + written_ms)
     lost, noticed_ms = Fault.CONSOLE_LOST, console_ms + tick_ms

@@ -116,7 +116,7 @@ def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observ
         acted_ns: when [ns of its host].
     """
     assert run.start_ns is not None
-    record, seen = read_trial(folder, trusted=True), _seen(run, case.config)
+    record, seen = read_trial(folder, trusted=True), _seen(run)
     injected_ns, wrong = acted_ns - run.start_ns, list[str]()
     if case.expected.ends:  # of a loop that was killed, only how much of the record is missing
         wrong += lost_ticks(record.tick, injected_ns)
@@ -139,10 +139,10 @@ def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observ
     return Observation(record.events, injected_ns, stopped_ms(seen, acted_ns), tuple(wrong))
 
 
-def _seen(run: VirtualRun, config: Config) -> dict[str, Any]:
+def _seen(run: VirtualRun) -> dict[str, Any]:
     """Starts, stops and time-outs that the controllers of all buses have recorded; those of each bus are its own."""
     seen: dict[str, list[tuple[tuple[str, int], int]]] = {}
-    for bus in (DRIVES, SERVOS) if config.driven_joints else (DRIVES,):
+    for bus in {DRIVES, SERVOS} & run.simulated_rig.endpoints.keys():
         for what, found in run.ask("stops", device=bus).items():
             seen.setdefault(what, []).extend(((bus, address), at_ns) for address, at_ns in found)
     return seen

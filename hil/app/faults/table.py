@@ -18,6 +18,7 @@ from hil.app.faults.process_cases import process_cases
 from hil.app.faults.protocol_cases import protocol_cases
 from hil.app.faults.servo_cases import servo_cases
 from hil.app.faults.servo_wire_cases import servo_wire_cases
+from hil.app.faults.status_cases import status_cases
 from hil.config import Config
 from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE
@@ -58,6 +59,7 @@ def all_cases(config: Config, whole: Config) -> Iterator[Case]:
         yield from disk_cases(config)
     yield from protocol_cases()
     yield from servo_wire_cases()
+    yield from status_cases()
     yield from process_cases()
     yield from instrument_wire_cases(config)
 

@@ -29,6 +29,9 @@ FAULT_TABLE: Mapping[int, FaultRow] = MappingProxyType(
 # and nothing is controlled by a force.
 WARNINGS = frozenset(fault for fault in Fault if not FAULT_TABLE[fault].latched)
 
+# Some of these latch Safe, and some only mark.
+_MARKED_TOO = Fault.MEASURED_MOTION, Fault.DEVICE_FAULT
+
 # Their cause lies outside of a tick's values; the others are noticed again wherever the values are the same.
 EXTERNAL_FAULTS = frozenset(fault for fault in Fault if FAULT_TABLE[fault].external)
 
@@ -47,12 +50,14 @@ def warnings_for(config: Config) -> frozenset[Fault]:
 
 
 def only_marks(events: NDArray[np.void]) -> NDArray[np.bool_]:
-    """Which events of a record are faults of an instrument that its run could do without: no tick reacted to them.
+    """Which events of a record are faults that only mark it: no tick reacted to them.
+
+    They are of an instrument that the run could do without, or warnings of a device.
 
     Args:
         events: rows of `EVENT`.
     """
-    which: NDArray[np.bool_] = (events["id"] == Fault.MEASURED_MOTION) & (events["reaction_tick"] < 0)
+    which: NDArray[np.bool_] = np.isin(events["id"], _MARKED_TOO) & (events["reaction_tick"] < 0)
     return which
 
 

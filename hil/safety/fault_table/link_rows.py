@@ -1,9 +1,16 @@
-"""Rows 13 to 17, 35 and 36: answers of the devices, drives that resume, valves and joints that do not move."""
+"""Rows 13 to 17, 35, 36 and 41: answers of devices, what they report, valves and joints that do not move."""
 
 from __future__ import annotations
 
 from drivers.damage import DAMAGED_ALLOWED, LOOKED_AT
-from hil.messages.fault_bounds import LINK_LOST_NS, SWITCHING_PRESSURE_RATIO, TIMEOUT_FACTOR
+from hil.messages.fault_bounds import (
+    E_STOP_NS,
+    HEALTH_EVERY_NS,
+    LINK_LOST_NS,
+    STATUS_ROUNDS,
+    SWITCHING_PRESSURE_RATIO,
+    TIMEOUT_FACTOR,
+)
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow
 from hil.safety.fault_table.times import ReactionTimes
 
@@ -99,5 +106,20 @@ ROWS = (
         BY_OPERATOR,
         "The text names the joint. Power off: turn it back by hand. If it is where it should be, look at its encoder, "
         "and at its zero and its ratio in devices.servos.",
+    ),
+    FaultRow(
+        41,
+        "device fault",
+        "every bit of the status of each device, as the tables of docs/reference/device-status.md say: Safe, a mark, "
+        "or ignored. A bit that is in no table leads to Safe",
+        ReactionTimes.reported,
+        f"drives and servos: when their status is read, once in {STATUS_ROUNDS} rounds, and {HEALTH_EVERY_NS / 1e6:g} "
+        f"ms, or {E_STOP_NS / 1e6:g} ms where that is longer; and a tick. Other devices: with their next message",
+        "Safe; of a warning only a mark: the run goes on, and is not accepted",
+        True,
+        BY_OPERATOR,
+        "The text names the device, the bit and what it means. Look that up in the maker's manual; cut the power of a "
+        "motor controller with a driver fault before you touch it. It latches again while the device reports it.",
+        external=True,
     ),
 )

@@ -12,9 +12,11 @@ from hil.messages.fault_bounds import (
     E_STOP_NS,
     FULL,
     GAP_ALLOWED,
+    HEALTH_EVERY_NS,
     LINK_LOST_NS,
     POWER_AGE_NS,
     RESIDUAL_WINDOW_S,
+    STATUS_ROUNDS,
     STOP_WRITTEN_NS,
     TIMEOUT_FACTOR,
 )
@@ -166,6 +168,15 @@ class ReactionTimes:
     def stop(self) -> float:
         """A rig that is simulated in this process has no device that reads an emergency stop."""
         return self.tick_ms + (0.0 if self._config.rig == "simulated" else E_STOP_NS / 1e6)
+
+    def reported(self) -> float | None:
+        """What a motor controller reports about itself; one that is simulated in this process reports nothing."""
+        devices = self._config.devices
+        if devices is None or self._config.rig == "simulated":
+            return None
+        sections = [section for section in (devices.drives, devices.servos) if section is not None]
+        rounds_ms = max((1e3 * STATUS_ROUNDS / section.rate_hz for section in sections), default=0.0)
+        return max(rounds_ms + HEALTH_EVERY_NS / 1e6, E_STOP_NS / 1e6) + self.tick_ms
 
     def console(self) -> float:
         """A console that is silent."""

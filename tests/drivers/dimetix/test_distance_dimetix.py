@@ -10,7 +10,9 @@ from drivers.dimetix import protocol
 from drivers.dimetix.distance import DimetixDistance, DimetixSettings
 from drivers.dimetix.entry import DIMETIX
 from drivers.dimetix.simulated import DimetixDevice
+from drivers.dimetix.status import ERRORS
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
+from drivers.reported import Reaction
 from drivers.sim.protocol.plant_ports import PlantPorts
 from hil.config import ConfigError, load_config
 from hil.config.rig_setup import rig_setup
@@ -92,6 +94,22 @@ def test_while_the_target_is_lost_readings_have_no_value_and_are_counted(rig):
     failed = f"; {driver.failed} measurements failed, newest error 255: signal too weak, or target lost"
     assert driver.health().detail.endswith(failed)
     assert (driver.failed, driver.health().errors) == (20, 0)
+
+
+MEASURING = [row for row in ERRORS.rows if row.value not in protocol.COMMAND_ERRORS]
+
+
+@pytest.mark.parametrize("row", MEASURING, ids=lambda row: row.words)
+def test_an_error_of_the_sensor_is_reported_as_its_row_says_while_it_lasts(rig, row):
+    driver = rig.driver()
+    driver.open()
+    real, rig.device._message = rig.device._message, lambda values: rig.device._error(row.value)
+    rig.streams.readings(driver, 0.2)
+    said = [(report.safe, report.words) for report in driver.health().reports]
+    assert said == ([] if row.reaction is Reaction.IGNORED else [(False, f"{row.words} (error {row.value}), {PORT}")])
+    rig.device._message = real
+    rig.streams.readings(driver, 0.2)
+    assert driver.health().reports == ()
 
 
 def test_one_failed_measurement_is_counted_and_a_newer_distance_takes_its_place(rig):

@@ -5,8 +5,12 @@ import pytest
 
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.messages import DriveCommand
+from drivers.reported import Reaction
 from drivers.roboclaw import protocol
 from drivers.roboclaw.drives import RoboClawDrives
+from drivers.roboclaw.protocol import READINGS, CommandCode
+from drivers.roboclaw.simulated import SimRoboClaw
+from drivers.roboclaw.unit import Unit
 
 from .conftest import cut, run
 
@@ -175,6 +179,27 @@ def test_a_timeout_that_does_not_stick_is_refused(rig):
         rig.drives().open()
 
 
+def test_a_firmware_that_does_not_answer_a_setting_of_one_byte_is_asked_whether_it_has_it(rig, running):
+    """As reported of 4.3.6: it carries the setting out."""
+    for controller in rig.buses[0].controllers.values():
+        controller.answers_bytes = False
+    running(rig.drives(timeout_ms=400))
+    assert [one.timeout_steps for one in rig.buses[0].controllers.values()] == [4, 4, 4]
+    rig.buses[0].controllers[0x81]._set = lambda command, values: None
+    with pytest.raises(DeviceError, match=r"address 0x81 on .*: serial time-out 400 ms, set: 500 ms; is it locked"):
+        rig.drives(timeout_ms=500).open()
+
+
+def test_a_port_that_goes_while_the_time_out_is_set_is_named_as_gone(rig, monkeypatch):
+    def gone(unit, command, *values):
+        rig.inject_fault("disconnect")
+        return Unit.ask(unit, protocol.setting(unit.controller.address, command, *values))
+
+    monkeypatch.setattr(Unit, "set", gone)
+    with pytest.raises(LinkLostError, match="is gone"):
+        rig.drives().open()
+
+
 def test_opening_leaves_every_controller_cut_with_its_timeout_set(rig):
     for wheel in range(6):
         rig.wheels.commanded[wheel] = 0.0
@@ -190,13 +215,60 @@ def test_an_emergency_stop_shows_whatever_the_firmware(make_rig, form, wait_for)
     rig = make_rig(form=form)
     drives = rig.drives()
     drives.open()
-    other = (protocol.NARROW.e_stop | protocol.WIDE.e_stop) & ~form.e_stop
+    stops = [one.bits.emergency_stop for one in (protocol.NARROW, protocol.WIDE)]
+    other = sum(stops) & ~form.bits.emergency_stop
     rig.wheels.supply, rig.buses[0].controllers[0x81].status = 11.3, other
     wait_for(lambda: drives.step() or f"status {other:#06x}" in drives.health().detail)
     wait_for(lambda: drives.step() or "11.3 V" in drives.health().detail)
     assert not drives.health().e_stop
     rig.buses[0].controllers[0x81].e_stop = True
     wait_for(lambda: drives.step() or drives.health().e_stop)
+
+
+@pytest.mark.parametrize("form", [protocol.NARROW, protocol.WIDE])
+def test_every_bit_of_the_status_is_reported_as_its_row_says(make_rig, form, wait_for):
+    rig = make_rig(form=form)
+    drives = rig.drives()
+    drives.open()
+    for row in form.bits.rows:
+        if row.reaction is Reaction.EMERGENCY_STOP:
+            continue
+        rig.buses[0].controllers[0x81].status = row.value
+        wait_for(lambda row=row: drives.step() or f"status {row.value:#06x}" in drives.health().detail)
+        if row.reaction is Reaction.IGNORED:
+            assert drives.health().reports == ()
+            continue
+        (report,) = drives.health().reports
+        assert report.safe is (row.reaction is Reaction.SAFE)
+        where = f"{form.bits.name} {row.value:#x}), address 0x81 on"
+        assert report.words.startswith(f"{row.words} ({where}")
+
+
+def test_the_higher_one_of_two_temperatures_is_measured_and_a_model_with_one_has_that(make_rig, wait_for, monkeypatch):
+    rig = make_rig()
+    drives = rig.drives(slow_hz=20.0)
+    drives.open()
+    answers = {CommandCode.TEMPERATURE: 41.0, CommandCode.TEMPERATURE_2: 57.5}
+    real = SimRoboClaw._reading
+
+    def reading(controller, command):
+        if (value := answers.get(command)) is not None:
+            return READINGS[command].pack(round(10 * value))
+        return real(controller, command)
+
+    monkeypatch.setattr(SimRoboClaw, "_reading", reading)
+
+    def hottest():
+        drives.step()
+        sample = drives.read(0)
+        return sample.power.temperature_degC[0] if sample and sample.power.t_ns >= 0 else None
+
+    wait_for(lambda: hottest() == 57.5)
+    drives.close()
+    monkeypatch.setattr(protocol, "KNOWN", protocol.KNOWN - {CommandCode.TEMPERATURE_2})
+    drives.open()
+    wait_for(lambda: hottest() == 41.0)
+    assert drives.health().errors == 2 * len(rig.controllers)  # asked for once at each, and then no more
 
 
 def test_a_closed_driver_says_so_and_may_be_closed_again(rig):

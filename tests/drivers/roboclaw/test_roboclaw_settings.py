@@ -102,7 +102,13 @@ def seconds_on_the_line(command, *values):
 
 
 SLOW_S = 20 * seconds_on_the_line(CommandCode.STATUS) + sum(
-    map(seconds_on_the_line, (CommandCode.MAIN_BATTERY, CommandCode.CURRENTS, CommandCode.TEMPERATURE))
+    seconds_on_the_line(command)
+    for command in (
+        CommandCode.MAIN_BATTERY,
+        CommandCode.CURRENTS,
+        CommandCode.TEMPERATURE,
+        CommandCode.TEMPERATURE_2,
+    )
 )
 
 

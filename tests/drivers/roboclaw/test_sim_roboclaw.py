@@ -155,7 +155,7 @@ def test_an_emergency_stop_cuts_shows_and_lets_nothing_run(bench):
     assert bench.wheels.commanded[:2] == [None, None]
     form = protocol.status_form(0x80).decode(bench.do(0x80, CommandCode.STATUS))
     (status,) = protocol.status(0x80, form).decode(bench.do(0x80, CommandCode.STATUS))
-    assert status == form.e_stop
+    assert status == form.bits.emergency_stop
     bench.bus.controllers[0x80].e_stop = False
     bench.do(0x80, CommandCode.RUN, 100, 100)
     assert None not in bench.wheels.commanded[:2]

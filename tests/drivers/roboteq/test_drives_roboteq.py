@@ -226,7 +226,7 @@ def test_settings_that_cannot_work_are_refused(changes, message):
 
 def test_the_budget_is_the_line_time_of_a_period_on_one_port():
     run = len(b"!G 1 -1000_!G 2 -1000\r") + len(b"+\r+\r")
-    speeds = len(b"?S\r") + len(b"S=-65535:-65535\r")
+    speeds = len(b"?S_?FF\r") + len(b"S=-65535:-65535\r") + len(b"FF=-65535\r")
     slow = len(b"?V\r") + len(b"V=-65535:-65535:-65535\r")
     expected = 50.0 * ((run + speeds + slow) * 10 / 115200 + 3 * 500e-6)
     assert budget(PLAIN) == pytest.approx(expected, rel=1e-6)

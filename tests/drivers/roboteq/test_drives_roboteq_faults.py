@@ -4,6 +4,8 @@ import pytest
 
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.messages import DriveCommand
+from drivers.reported import Reaction
+from drivers.roboteq import status
 
 from .conftest import cut
 
@@ -178,3 +180,56 @@ def test_a_wheel_that_turns_after_its_stop_is_refused(rig, monkeypatch):
     monkeypatch.setattr(rig.wheels, "speed_radps", lambda wheel: 0.3 if wheel == 4 else 0.0)
     with pytest.raises(DeviceError, match=r"wheel 4 turns at 0.299 rad/s"):
         rig.drives().open()
+
+
+@pytest.mark.parametrize(
+    ("table", "where"),
+    [(status.FAULTS, ""), (status.MOTOR, "channel 1 on "), (status.CONTROLLER, "")],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_every_flag_is_reported_as_its_row_says(rig, running, step_for, table, where):
+    drives = rig.drives()
+    running(drives)
+    port = drives.settings.controllers[1].port
+    for row in table.rows:
+        if row.reaction is Reaction.EMERGENCY_STOP:
+            continue
+        rig.devices[1].inject_fault("status", {"status": table.name, "value": row.value})
+        step_for(drives, 0.15)
+        reports = drives.health().reports
+        if row.reaction is Reaction.IGNORED:
+            assert reports == ()
+            continue
+        (report,) = reports
+        assert report.safe is (row.reaction is Reaction.SAFE)
+        assert report.words == f"{row.words} ({table.name} {row.value:#x}), {where}{port}"
+
+
+def test_a_script_that_runs_is_stopped_before_anything_may_move(rig, running):
+    """Its commands feed the watchdog: with it, nothing stops the motors of a dead host."""
+    rig.devices[1].script = True
+    running(rig.drives())
+    assert not rig.devices[1].script
+
+
+def test_a_script_that_does_not_stop_and_one_that_starts_at_power_up_are_refused_by_name(rig):
+    rig.devices[1].inject_fault("status", {"status": "FS", "value": status.SCRIPT_RUNS})
+    with pytest.raises(
+        DeviceError, match=r"drive1: script runs \(\?FS\): found 128, needed 0; !R 0 has not stopped it"
+    ):
+        rig.drives().open()
+    rig.devices[1].inject_fault("status", {"status": "FS", "value": 1})
+    rig.devices[2]._settings["BRUN"] = [1]
+    with pytest.raises(DeviceError, match=r"drive2: script at power-up \(BRUN\): found 1, needed 0"):
+        rig.drives().open()
+
+
+def test_an_emergency_stop_is_looked_at_in_each_round(rig, running):
+    """Of all controllers; it is the stop of a person who pressed the button at one of them."""
+    drives = rig.drives()
+    running(drives)
+    rig.devices[2].pressed = True
+    rounds = rig.received(2).count(b"?FF")
+    while not drives.health().e_stop:
+        drives.step()
+    assert rig.received(2).count(b"?FF") - rounds <= 2

@@ -10,7 +10,7 @@ from drivers.joint_scale import HOME, JointScale
 from drivers.messages import JointCommand
 from drivers.roboteq.protocol import Exchange
 from drivers.roboteq.servos import RoboteqServos
-from drivers.roboteq.settings import COUNTS, RoboteqControllerSettings, RoboteqServoSettings
+from drivers.roboteq.settings import RoboteqControllerSettings, RoboteqServoSettings
 from drivers.roboteq.simulated_servos import RoboteqServoDevice
 from drivers.sim.protocol.line import LineFault
 from tests.drivers.roboclaw.servo_rig import NAMES, InstantJoints
@@ -183,11 +183,17 @@ def test_the_watchdogs_frames_stop_the_servos_without_their_driver(rig, run, sen
     assert all(stop.frames == (b"\r!EX\r",) for stop in frames)
 
 
-def test_a_dead_program_is_noticed_by_the_controllers_watchdog(rig, run, wait_for):
+def test_a_dead_program_leaves_the_joints_on_their_way_to_the_newest_angle(rig, run, wait_for):
+    """In position mode the controller's watchdog does nothing: only !EX switches off."""
     servos = run(rig.servos(watchdog_ms=100, answer_timeout_ms=20.0))
+    servos.write(JointCommand(3, False, (0.9, *START[1:])))
+    set_before = rig.sent().count(b"!P 1")
+    wait_for(lambda: servos.step() or rig.sent().count(b"!P 1") > set_before)
     servos.close()
     wait_for(lambda: all(device.timed_out for device in rig.devices))
-    assert rig.joints.held == pytest.approx(list(START), abs=1e-3)  # a watchdog holds; only !EX switches off
+    assert rig.joints.held[0] < 0.8  # still on its way
+    wait_for(lambda: rig.joints.held[0] == pytest.approx(0.9, abs=1e-3))
+    assert None not in rig.joints.held
 
 
 def test_a_line_that_is_silent_is_lost(rig, run, step_until_error):
@@ -207,9 +213,10 @@ def test_a_line_that_misbehaves_once_is_seen_through(rig, run, until, kind):
 
 def test_counts_of_nine_digits_fit_into_the_longest_answer():
     answer = b"C=-10000000:-10000000\r"
-    assert len(answer) <= COUNTS.longest_answer
-    assert COUNTS.decode(answer) == ((-10_000_000, -10_000_000),)
-    assert Exchange(("?S",), (2,)).longest_answer < COUNTS.longest_answer
+    counts = Exchange(("?C",), (2,))
+    assert len(answer) <= counts.longest_answer
+    assert counts.decode(answer) == ((-10_000_000, -10_000_000),)
+    assert Exchange(("?S",), (2,)).longest_answer < counts.longest_answer
 
 
 def test_an_absolute_encoder_and_counts_without_whole_pulses_are_refused_by_name(rig):

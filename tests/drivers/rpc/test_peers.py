@@ -6,10 +6,12 @@ import socket
 import threading
 import time
 from concurrent import futures
+from types import SimpleNamespace
 
 import grpc
 import pytest
 
+from drivers.rpc import channel as channel_module
 from drivers.rpc.channel import Channel
 from drivers.rpc.connection import LAST_STREAM
 from drivers.rpc.server import Server
@@ -224,3 +226,32 @@ def test_a_connection_that_is_not_admitted_gets_no_answer():
     assert [host for host, _ in asked] == ["127.0.0.1"]  # looked up once
     channel.close()
     peers.stop()
+
+
+class Chatty:
+    """A socket in virtual time whose server sends pings for ever, and no answer."""
+
+    def __init__(self):
+        self.t_ns = 0
+
+    def recv(self, most):
+        self.t_ns += 1_000_000
+        return b"\0\0\x08\x06\0\0\0\0\0" + bytes(8)
+
+    def sendall(self, data):
+        pass
+
+    def close(self):
+        pass
+
+
+def test_a_server_that_never_stops_sending_is_waited_for_no_longer(monkeypatch):
+    signs, chatty = [], Chatty()
+    made = Channel("127.0.0.1:1", lambda: signs.append(chatty.t_ns), SLICE_S)
+    made._socket = chatty
+    monkeypatch.setattr(channel_module, "time", SimpleNamespace(monotonic_ns=lambda: chatty.t_ns))
+    with pytest.raises(CallError) as failed:
+        method(made, "Echo")(b"", None, 0.05)
+    assert failed.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert chatty.t_ns <= 101_000_000
+    assert len(signs) == chatty.t_ns // 1_000_000  # and meanwhile the process shows that it is alive

@@ -116,6 +116,7 @@ def test_an_answer_that_waits_is_taken_however_late_we_look(script):
 
     def stopped_for_a_while():
         port.t_ns += 10**9
+        port.in_waiting = len(b"".join(port.parts))
 
     link._alive = stopped_for_a_while
     assert link.ask(b"a", lambda answer: min(missing(answer), 1), decode) == b"ok12"

@@ -90,7 +90,7 @@ def test_three_buses_bear_a_rate_that_one_does_not() -> None:
         (["devices.drives.controllers.1.bus=1"], CONTROLLERS, "bus 1 of 1", "devices.drives.ports"),
         (["devices.drives.ports=[/dev/a, /dev/b]"], "devices.drives.ports", "no controller", "with controllers"),
         (["devices.drives.reversed=[rear_left, rear_left]"], "devices.drives.reversed", "rear_left twice", "once"),
-        (["devices.drives.baud=38400"], "devices.drives.baud", "38400, busy for 157%", "80%"),
+        (["devices.drives.baud=38400"], "devices.drives.baud", "38400, busy for 159%", "80%"),
         (["devices.drives.rate_hz=10"], "devices.drives.rate_hz", "10", "at least 20: two set-points"),
         (["devices.drives.ports=['']"], "devices.drives.ports", "''", "hil devices"),
         ([ROBOTEQ, "devices.drives.baud=2400"], "devices.drives.baud", "busy", "80%"),

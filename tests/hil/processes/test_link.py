@@ -10,11 +10,12 @@ import pytest
 from drivers.host import Computer
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError
 from drivers.messages import DriveCommand, DriveSample
+from drivers.reported import DeviceReport
 from hil.app import link_process
 from hil.ipc.shared_devices import SharedDrives
 from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
 from hil.messages.fault import Fault
-from hil.messages.fault_bounds import DEAD_MAN_NS
+from hil.messages.fault_bounds import DEAD_MAN_NS, HEALTH_EVERY_NS
 from hil.messages.link_messages import HEALTH
 from hil.processes import link
 from hil.processes.link import LinkWorker, fault_of
@@ -260,12 +261,33 @@ def test_a_dead_man_that_acts_is_reported_at_once_until_the_run_is_over(rig):
     assert rig.reported() == set()
 
 
+OFF, WARM = DeviceReport(True, "M1 driver fault (status 0x40), port"), DeviceReport(False, "warm (status 0x1), port")
+
+
+def test_what_a_device_reports_leads_to_safe_with_its_words_and_a_warning_does_not(rig):
+    rig.device.state = Health("wheel drives", True, 0, "", reports=(WARM,))
+    rig.worker.round(NOW_NS)
+    assert rig.trouble() is None
+    rig.device.state = Health("wheel drives", True, 0, "", reports=(WARM, OFF))
+    rig.worker.round(NOW_NS + HEALTH_EVERY_NS)
+    assert rig.trouble()["fault"] == Fault.DEVICE_FAULT
+    assert rig.trouble()["detail"].decode() == f"wheel drives: {OFF.words}"
+
+
+def test_a_report_is_taken_back_when_the_device_has_taken_it_back(rig):
+    rig.device.state = Health("wheel drives", True, 0, "", reports=(OFF,))
+    rig.worker.round(NOW_NS)
+    rig.device.state = Health("wheel drives", True, 0, "")
+    rig.worker.round(NOW_NS + HEALTH_EVERY_NS)
+    assert rig.trouble()["fault"] == NO_FAULT
+
+
 def test_health_is_told(rig, shared):
     rig.worker.round(NOW_NS)
     row = np.zeros(1, HEALTH)
     assert shared.healths["drives"].read(row) == 1
     [found] = row.tolist()
-    assert found == (NOW_NS, 1, 0, 0, 3, 50.0, 4.0, b"battery 24.1 V")
+    assert found == (NOW_NS, 1, 0, 0, 3, 50.0, 4.0, b"battery 24.1 V", b"")
 
 
 def test_a_worker_that_is_told_to_end_stops_its_device_first(rig):

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from drivers.interfaces import DeviceError
+from drivers.interfaces import DeviceError, Health
+from drivers.reported import DeviceReport
 from hil.ipc.shared_types import NO_FAULT, fault_message
 from hil.messages.fault import Fault
+from hil.messages.link_messages import health_row
 from hil.messages.schema import event_row
 from hil.processes import process
 from hil.processes import supervisor as supervisor_module
@@ -147,6 +149,25 @@ def test_a_fault_that_a_worker_reports_is_an_alarm_in_each_tick_until_the_worker
     assert faults() == []
     box.write(fault_message(Fault.FRAMES_DAMAGED, "drives: damaged"))
     assert faults() == [Fault.FRAMES_DAMAGED]
+
+
+def test_what_a_device_reports_is_marked_once_a_run_but_for_what_latches_safe(supervisor, shared):
+    def alarms():
+        return [(alarm.detail, alarm.only_marked) for report in supervisor.reports if (alarm := report())]
+
+    def tell(*words, link="drives"):
+        reports = tuple(DeviceReport("fault" in one, one) for one in words)
+        shared.healths[link].write(health_row(Health(link, True, 0, "", reports=reports), 1))
+
+    tell("warm")
+    assert [alarms() for _ in range(2)] == [[("drives: warm", True)], []]
+    shared.fault_mailboxes["drives"].write(fault_message(Fault.DEVICE_FAULT, "drives: M1 fault"))
+    tell("warm", "M1 fault", "M2 fault")
+    latched = ("drives: M1 fault", False)
+    assert [alarms() for _ in range(2)] == [[latched, ("drives: M2 fault", True)], [latched]]
+    tell("fault", link="servos")
+    shared.fault_mailboxes["servos"].write(fault_message(Fault.DEVICE_FAULT, "servos: fault"))
+    assert ("servos: fault", True) in alarms()  # the fault itself is recorded once only
 
 
 def test_a_worker_that_the_watchdog_has_killed_is_named_with_its_note_and_the_stall_that_it_found_then(

@@ -1,0 +1,78 @@
+"""A device that streams where one is polled: every wait ends in time, in bytes, and in memory."""
+
+import pytest
+
+from drivers.interfaces import DamagedError, LinkLostError
+from drivers.roboclaw.drives import RoboClawDrives
+from drivers.roboclaw.settings import Bus, RoboClawControllerSettings, RoboClawSettings
+from drivers.roboteq.drives import RoboteqDrives
+from drivers.roboteq.settings import RoboteqControllerSettings, RoboteqSettings
+from drivers.serial.link import MOST_BYTES, SerialLink
+from drivers.vectornav import protocol
+from drivers.vectornav.simulated import VectorNavDevice
+
+PORT, CHANNELS = "/dev/streams", ("ax", "ay", "az", "wx", "wy", "wz")
+TEQ = RoboteqSettings((RoboteqControllerSettings(PORT, 0, 1),), 3000, 100.0, sign=(1, 1))
+CLAW = RoboClawSettings((Bus(PORT),), (RoboClawControllerSettings(0, 0x80, 0, 1),), 8192.0, sign=(1, 1))
+
+
+@pytest.fixture
+def host(streams):
+    device = VectorNavDevice(streams.instrument(CHANNELS, 200), 115200, 0)
+    device.registers[protocol.RATE] = "100"  # more than its line bears: there is always another byte
+    streams.connect(device, 115200)
+    return streams.host
+
+
+@pytest.mark.parametrize("make", [lambda host: RoboteqDrives(TEQ, host), lambda host: RoboClawDrives(CLAW, host)])
+def test_opening_ends_and_says_that_this_is_no_device_that_answers(host, make):
+    began_ns = host.now_ns()
+    with pytest.raises((LinkLostError, DamagedError), match=r"/dev/streams: .*check cable, power, address and baud"):
+        make(host).open()
+    assert host.now_ns() - began_ns < 500_000_000
+
+
+class Flood:
+    """A host in virtual time and its port, in which there is always another byte."""
+
+    def __init__(self, byte_ns):
+        self.t_ns, self._byte_ns, self.given = 0, byte_ns, 0
+        self.in_waiting = int(byte_ns == 0)
+
+    def now_ns(self):
+        return self.t_ns
+
+    def sleep(self, seconds):
+        self.t_ns += round(seconds * 1e9)
+
+    def open_serial(self, port, baud):
+        return self
+
+    def write(self, data):
+        return len(data)
+
+    def read(self, count):
+        self.t_ns += count * self._byte_ns
+        self.given += count
+        self.t_ns += 1_000  # of the call itself
+        return b"x" * count
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("byte_ns", [0, 87_000, 1_042_000], ids=["at once", "115200", "9600"])
+def test_bytes_that_never_end_are_no_answer_within_time_and_memory(byte_ns):
+    port = Flood(byte_ns)
+    longest = []
+
+    def missing(answer):
+        longest.append(len(answer))
+        return 1
+
+    link = SerialLink("thing", "/nowhere", 115200, timeout_s=0.03, host=port)
+    link.open()
+    with pytest.raises(LinkLostError, match="twice"):
+        link.ask(b"what", missing, bytes)
+    assert max(longest) <= MOST_BYTES
+    assert port.t_ns <= 2 * 40_000_000

@@ -1,0 +1,40 @@
+"""What devices report about themselves, as cases of the fault table: each row of each driver that can be simulated."""
+
+import pytest
+
+from drivers.registry import BUILT_IN
+from drivers.reported import Reaction
+from hil.app.faults.status_cases import status_cases
+
+CASES = {(case.device, case.kind): case for case in status_cases()}
+
+
+def test_each_row_of_each_status_is_a_case():
+    needed = {
+        (kind.role, f"{status.name}: {row.words}")
+        for kind in BUILT_IN
+        for status in kind.statuses
+        for row in status.rows
+        if status.simulated and row.reaction in (Reaction.SAFE, Reaction.MARK)
+    }
+    roles = {"roboclaw": "drives", "roboteq": "drives", "roboclaw_servos": "servos", "roboteq_servos": "servos"}
+    assert {(roles[device], kind) for device, kind in CASES} >= needed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "which",
+    [
+        ("roboclaw", "status: M2 driver fault"),
+        ("roboclaw", "status: all that is ignored"),
+        ("roboteq", "FF: short circuit"),
+        ("roboteq", "FM: amps limit"),
+        ("roboteq", "FS: script running"),
+        ("roboclaw_servos", "status: temperature 2 error"),
+        ("roboteq_servos", "FF: MOSFET"),
+    ],
+    ids=" ".join,
+)
+def test_what_a_device_reports_comes_to_what_its_row_says(which):
+    result = CASES[which].result()
+    assert result.ok, result.outcome
