@@ -37,6 +37,7 @@ class Fault(IntEnum):
     IMPLAUSIBLE_VALUE = 34
     JOINT_NOT_FOLLOWING = 35
     JOINT_OUT_OF_RANGE = 36
+    NOT_LIVE = 40
 
 
 class Alarm(NamedTuple):

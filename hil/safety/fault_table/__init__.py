@@ -32,17 +32,20 @@ WARNINGS = frozenset(fault for fault in Fault if not FAULT_TABLE[fault].latched)
 # Their cause lies outside of a tick's values; the others are noticed again wherever the values are the same.
 EXTERNAL_FAULTS = frozenset(fault for fault in Fault if FAULT_TABLE[fault].external)
 
+# Of instruments of motion.
+_OF_INSTRUMENTS = frozenset({Fault.MEASURED_MOTION, Fault.NOT_LIVE})
+
 
 def warnings_for(config: Config) -> frozenset[Fault]:
     """The faults that are only recorded on a rig.
 
     Also a lost console, where the run is to finish without it; not an implausible value, where that is to lead to Safe,
-    and not measured motion, where the experiment needs an instrument: one that it does not need only marks the run all
-    the same (`only_marks`).
+    and not a fault of an instrument of motion, where the experiment needs one: one that it does not need only marks the
+    run all the same (`only_marks`).
     """
     also = {Fault.CONSOLE_LOST} if config.operator.console_lost == "finish" else set()
     latching = {Fault.IMPLAUSIBLE_VALUE} if config.residuals.reaction == "safe" else set()
-    latching |= {Fault.MEASURED_MOTION} if config.needed_instruments else set()
+    latching |= _OF_INSTRUMENTS if config.needed_instruments else set()
     return (WARNINGS | also) - latching
 
 
@@ -52,7 +55,7 @@ def only_marks(events: NDArray[np.void]) -> NDArray[np.bool_]:
     Args:
         events: rows of `EVENT`.
     """
-    which: NDArray[np.bool_] = (events["id"] == Fault.MEASURED_MOTION) & (events["reaction_tick"] < 0)
+    which: NDArray[np.bool_] = np.isin(events["id"], list(_OF_INSTRUMENTS)) & (events["reaction_tick"] < 0)
     return which
 
 

@@ -38,7 +38,7 @@ LIMITS = ["limits.daq_age_ms=30", "limits.drives_age_ms=300", "limits.valves_age
 
 
 def test_the_table_has_its_rows_in_order():
-    assert list(FAULT_TABLE) == [row.number for row in ROWS] == [*range(1, 37)]
+    assert list(FAULT_TABLE) == [row.number for row in ROWS] == [*range(1, 37), 40]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -70,7 +70,7 @@ def test_an_unknown_fault_is_refused_with_all_that_there_are(text):
 def test_warnings_are_the_faults_that_do_not_latch_and_only_those():
     assert {
         Fault.ADC_SATURATED, Fault.COMMAND_REFUSED, Fault.MEASURED_NEAR_LIMIT, Fault.MEASURED_MOTION,
-        Fault.IMPLAUSIBLE_VALUE,
+        Fault.IMPLAUSIBLE_VALUE, Fault.NOT_LIVE,
     } == WARNINGS  # fmt: skip
     assert {row.number for row in ROWS if row.clears in (NOTHING_TO_CLEAR, NOT_ARMED)} == {
         row.number for row in ROWS if not row.latched
@@ -83,6 +83,7 @@ def test_external_faults_are_those_that_no_value_of_a_tick_shows():
         Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT, Fault.VALVE_STUCK, Fault.COMMAND_REFUSED,
         Fault.MEASURED_OUT_OF_LIMIT, Fault.MEASURED_NEAR_LIMIT, Fault.OUTSIDE_MODEL, Fault.MEASURED_MOTION,
         Fault.IMPLAUSIBLE_VALUE, Fault.JOINT_NOT_FOLLOWING, Fault.JOINT_OUT_OF_RANGE,
+        Fault.NOT_LIVE,
     }  # fmt: skip
     assert set(Fault) - EXTERNAL_FAULTS == noticed_in_values
 
