@@ -49,6 +49,9 @@ class Encoder(msgspec.Struct, frozen=True):
     def angle_rad(self, registers: tuple[int, ...]) -> float:
         """Angle at a position [rad]: within (-pi, pi] of one turn, or over many turns.
 
+        A position that is no place within a turn, from 0 on, is taken as a signed number: an encoder that has turned
+        backwards over its zero counts -1, -2 and so on.
+
         Args:
             registers: of the position, as read; each a signed number of 16 bits.
 
@@ -59,8 +62,9 @@ class Encoder(msgspec.Struct, frozen=True):
         counts = 0
         for word in registers if self.high_first else registers[::-1]:
             counts = counts * _WORD + word % _WORD
-        if self.multi_turn:
+        if self.multi_turn or counts >= self.counts_per_turn:
             counts -= (counts >> (self.bits - 1)) << self.bits  # two's complement
+        if self.multi_turn:
             return 2.0 * math.pi * counts / self.counts_per_turn
         turned = counts % self.counts_per_turn
         if 2 * turned > self.counts_per_turn:
