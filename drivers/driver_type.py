@@ -386,7 +386,13 @@ class LoadsType(ChannelCalibration, DriverType[S]):
 
 
 class InstrumentType(DriverType[S]):
-    """A driver of an instrument of motion; `role` is one of `drivers.device_sections.INSTRUMENTS`."""
+    """A driver of an instrument of motion; `role` is one of `drivers.device_sections.INSTRUMENTS`.
+
+    Attributes:
+        plays_back: its device can play a recording back; the simulated one does so at a fault of its own, `playback`.
+    """
+
+    plays_back = False
 
     @abstractmethod
     def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> InstrumentDevice:

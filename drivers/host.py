@@ -88,7 +88,12 @@ class DatagramPort(Protocol):
     """A UDP port of this computer to one other computer. Each message is one datagram: it arrives whole, or not at all.
 
     Datagrams can be lost, arrive twice, or in another order.
+
+    Attributes:
+        sender_port: of the other computer, that the datagram received last came from.
     """
+
+    sender_port: int
 
     def send(self, data: bytes, /) -> None:
         """Send a datagram; whether it arrives is not known. Raises OSError: the network is not reachable."""

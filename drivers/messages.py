@@ -118,7 +118,8 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         sequence: counts readings from 1; a gap: some were lost.
         t_ns: when it was measured [ns].
-        value: (channels,) in SI, in the order of the instrument's channels; NaN: this one was not measured.
+        value: (channels,) in SI, in the order of the instrument's channels; NaN: this one was not measured; all of
+            them infinite: not live, the instrument plays a recording back.
         arrived_ns: when the driver received it [ns]; -1: before the first.
     """
 
@@ -126,6 +127,11 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
     t_ns: int
     value: tuple[float, ...]
     arrived_ns: int = -1
+
+    @property
+    def live(self) -> bool:
+        """It is of what the instrument sees now."""
+        return not math.isinf(self.value[0])
 
     @classmethod
     def unread(cls, channels: int) -> Reading:

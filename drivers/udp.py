@@ -37,11 +37,15 @@ class UdpPort:
         address: HOST:PORT that is written to.
         slice_s: how long a receiver waits at most [s].
 
+    Attributes:
+        sender_port: see `drivers.host.DatagramPort`.
+
     Raises:
         OSError: no such host, or no network.
     """
 
     def __init__(self, address: str, slice_s: float) -> None:
+        self.sender_port = 0
         host, port = host_and_port(address)
         family, _, _, _, found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)[0]
         self._to = (str(found[0]), port)
@@ -67,6 +71,7 @@ class UdpPort:
                 self._socket.settimeout(left_s if wait else 0.0)
                 data, sender = self._socket.recvfrom(LARGEST)
                 if sender[0] == self._to[0]:
+                    self.sender_port = int(sender[1])
                     return data
                 left_s = until_s - time.monotonic()
         except (BlockingIOError, TimeoutError):

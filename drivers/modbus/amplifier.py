@@ -21,6 +21,8 @@ MOST_REGISTERS = protocol.MAX_REGISTERS
 MOST_UNREAD = 1000
 # A reading at the end of its 32 bits is one of an open or overdriven input.
 FULL = 2**31 - 1
+# So many registers between two readings are read with them.
+_GAP = 4
 
 
 class AmplifierSettings(msgspec.Struct, frozen=True):
@@ -32,7 +34,10 @@ class AmplifierSettings(msgspec.Struct, frozen=True):
         rate_hz: how often all of them are read.
         baud: of the port, 8N1.
         address: of the amplifier.
+        function: that reads them.
+        signed: a reading is a signed number.
         high_first: the first register of a reading has its upper 16 bits.
+        gaps: a few registers between readings may be read.
         V_per_count: of a reading [V].
         range_V: full scale, either sign [V].
         answer_timeout_ms: how long an answer may take, line time included.
@@ -43,7 +48,10 @@ class AmplifierSettings(msgspec.Struct, frozen=True):
     rate_hz: float
     baud: int = 115200
     address: int = 1
+    function: protocol.Function = protocol.Function.READ_INPUT
+    signed: bool = True
     high_first: bool = True
+    gaps: bool = True
     V_per_count: float = 1e-6
     range_V: float = 10.0
     answer_timeout_ms: float = 100.0
@@ -51,9 +59,10 @@ class AmplifierSettings(msgspec.Struct, frozen=True):
     def spans(self) -> list[range]:
         """Registers to read in one request each: runs without large holes, none longer than a request may be."""
         spans: list[range] = []
+        reach = _GAP if self.gaps else 0
         for register in sorted(self.registers):
             last = spans[-1] if spans else None
-            if last is not None and register + 2 - last.start <= MOST_REGISTERS and register <= last.stop + 4:
+            if last is not None and register + 2 - last.start <= MOST_REGISTERS and register <= last.stop + reach:
                 spans[-1] = range(last.start, register + 2)
             else:
                 spans.append(range(register, register + 2))
@@ -61,7 +70,7 @@ class AmplifierSettings(msgspec.Struct, frozen=True):
 
     def requests(self) -> list[protocol.ModbusRequest[tuple[int, ...]]]:
         """One for each of the spans."""
-        return [protocol.read_registers(self.address, span.start, len(span)) for span in self.spans()]
+        return [protocol.read_registers(self.address, span.start, len(span), self.function) for span in self.spans()]
 
     def poll_s(self) -> float:
         """Line time of reading all channels once, with the silences after each frame [s]."""
@@ -177,8 +186,9 @@ class ModbusAmplifier:
         except protocol.RefusedError as error:
             self._place = 0
             settings = self._settings
+            kind = "input" if settings.function is protocol.Function.READ_INPUT else "holding"
             raise DeviceError(
-                f"{NAME} on {settings.port}, address {settings.address}: input registers {span.start} to "
+                f"{NAME} on {settings.port}, address {settings.address}: {kind} registers {span.start} to "
                 f"{span.stop - 1}: {error}; check devices.loads.inputs"
             ) from error
         except DeviceError:
@@ -194,13 +204,17 @@ class ModbusAmplifier:
     def _complete(self) -> None:
         """All channels have been read: one more sample."""
         settings, now_ns = self._settings, self._host.now_ns()
-        high, low = (0, 1) if settings.high_first else (1, 0)
         counts = [
-            (self._found[register + high] << 16) | (self._found[register + low] & 0xFFFF)
+            protocol.number_of(
+                (self._found[register], self._found[register + 1]),
+                high_first=settings.high_first,
+                signed=settings.signed,
+            )
             for register in settings.registers
         ]
         volts = np.array([counts], float) * settings.V_per_count
-        over = tuple(abs(count) >= FULL or abs(count) * settings.V_per_count >= settings.range_V for count in counts)
+        full = FULL if settings.signed else 2 * FULL + 1
+        over = tuple(abs(count) >= full or abs(count) * settings.V_per_count >= settings.range_V for count in counts)
         stamps = np.array([(self._began_ns + now_ns) // 2], np.int64)
         self._sequence += 1
         self._taken_ns.append(now_ns)

@@ -81,7 +81,10 @@ class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
             given.registers,
             address=given.address,
             baud=given.baud,
+            function=given.function,
+            signed=given.signed,
             high_first=given.high_first,
+            gaps=given.gaps,
             V_per_count=given.V_per_count,
         )
         return {"amplifier": SimulatedPort(device, given.baud, protocol.silence_ns(given.baud))}
@@ -89,6 +92,7 @@ class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
     def driver_settings(self, section: ModbusLoadsSection, rig: RigSetup) -> AmplifierSettings:
         """The same in the driver's units."""
         from drivers.modbus.amplifier import AmplifierSettings
+        from drivers.modbus.protocol import FUNCTIONS
 
         assert rig.loads is not None  # else the section would have been refused
         places = {item.channel: item.register_number for item in section.inputs}
@@ -98,7 +102,10 @@ class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
             rate_hz=rig.loads.rate_hz,
             baud=section.baud,
             address=section.address,
+            function=FUNCTIONS[section.registers],
+            signed=section.signed,
             high_first=section.word_order == "high_first",
+            gaps=section.read_gaps,
             V_per_count=section.V_per_count,
             range_V=rig.loads.cells[0].full_scale,  # of readings in volts all are equal
         )

@@ -28,9 +28,8 @@ def exchange_s(request: protocol.ModbusRequest[Any], baud: int) -> float:
 
 def load(settings: ModbusValvesSettings) -> Load:
     """See Load."""
-    pressures = settings.read_pressures()
-    period_s = exchange_s(settings.read_coils(), settings.baud)
-    period_s += 0.0 if pressures is None else exchange_s(pressures, settings.baud)
+    read: list[protocol.ModbusRequest[Any]] = [settings.read_coils(), *settings.read_pressures()]
+    period_s = sum(exchange_s(request, settings.baud) for request in read)
     valves = period_s * settings.rate_hz
     if settings.flash_on:
         valves += _flashes_s(settings) / (REFRESH_AT * settings.flash_s)
@@ -61,9 +60,8 @@ def least_flash_s(settings: ModbusValvesSettings) -> float:
 
 def board_requests(settings: ModbusValvesSettings) -> list[protocol.ModbusRequest[Any]]:
     """One of each request to the board that is made while running, but for those to regulators."""
-    pressures = settings.read_pressures()
     together = [settings.switch(run, False) for run in runs(list(settings.coils))]
-    return [settings.read_coils(), *together, *([] if pressures is None else [pressures])]
+    return [settings.read_coils(), *together, *settings.read_pressures()]
 
 
 def regulator_requests(settings: ModbusValvesSettings) -> list[protocol.ModbusRequest[Any]]:

@@ -11,8 +11,6 @@ from drivers.modbus import protocol
 from drivers.modbus.budget import exchange_s
 from drivers.modbus.protocol import Function
 
-_WORD = 1 << 16
-
 
 class Encoder(msgspec.Struct, frozen=True):
     """The encoder of one joint.
@@ -49,6 +47,9 @@ class Encoder(msgspec.Struct, frozen=True):
     def angle_rad(self, registers: tuple[int, ...]) -> float:
         """Angle at a position [rad]: within (-pi, pi] of one turn, or over many turns.
 
+        A position that is no place within a turn, from 0 on, is taken as a signed number: an encoder that has turned
+        backwards over its zero counts -1, -2 and so on.
+
         Args:
             registers: of the position, as read; each a signed number of 16 bits.
 
@@ -56,11 +57,10 @@ class Encoder(msgspec.Struct, frozen=True):
             >>> Encoder("left_bogie", 1, 1, bits=16).angle_rad((1024,)) / math.pi
             0.5
         """
-        counts = 0
-        for word in registers if self.high_first else registers[::-1]:
-            counts = counts * _WORD + word % _WORD
+        counts = protocol.number_of(registers, high_first=self.high_first, signed=self.multi_turn)
+        if counts >= self.counts_per_turn and not self.multi_turn:
+            counts = protocol.number_of(registers, high_first=self.high_first)
         if self.multi_turn:
-            counts -= (counts >> (self.bits - 1)) << self.bits  # two's complement
             return 2.0 * math.pi * counts / self.counts_per_turn
         turned = counts % self.counts_per_turn
         if 2 * turned > self.counts_per_turn:
@@ -69,8 +69,7 @@ class Encoder(msgspec.Struct, frozen=True):
 
     def registers(self, counts: int) -> tuple[int, ...]:
         """The registers of a position, each an unsigned number of 16 bits: what a device holds."""
-        words = [counts % (1 << self.bits) >> shift & (_WORD - 1) for shift in range(self.bits - 16, -1, -16)]
-        return tuple(words if self.high_first else words[::-1])
+        return protocol.words_of(counts, self.words, high_first=self.high_first)
 
 
 class EncodersSettings(msgspec.Struct, frozen=True):

@@ -93,17 +93,16 @@ class ModbusJointsType(InstrumentType[ModbusJointsSection]):
     def driver_settings(self, section: ModbusJointsSection, rig: RigSetup) -> EncodersSettings:
         """The same in the driver's units."""
         from drivers.modbus.encoder_settings import Encoder, EncodersSettings
-        from drivers.modbus.protocol import Function
+        from drivers.modbus.protocol import FUNCTIONS
 
         setup = rig.instruments[self.role]
-        functions = {"input": Function.READ_INPUT, "holding": Function.READ_HOLDING}
         by_joint = {encoder.joint: encoder for encoder in section.encoders}
         encoders = [
             Encoder(
                 joint=given.joint,
                 address=given.address,
                 register=given.register_number,
-                function=functions[given.registers],
+                function=FUNCTIONS[given.registers],
                 bits=given.bits,
                 counts_per_turn=given.counts_per_turn,
                 high_first=given.word_order == "high_first",

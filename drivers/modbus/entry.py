@@ -13,11 +13,11 @@ from drivers.checks import (
 )
 from drivers.driver_type import Connection, LineLoad, RigSetup, ValvesType, numbered
 from drivers.host import COMPUTER, Alive, Host
-from drivers.modbus.section import ModbusValvesSection, RegulatorRegisters
+from drivers.modbus.section import ModbusValvesSection, PressureRegisters, RegulatorRegisters
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.modbus.settings import ModbusValvesSettings, Regulator
+    from drivers.modbus.settings import ModbusValvesSettings, Pressures, Regulator
     from drivers.modbus.valves import ModbusValves
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
@@ -121,8 +121,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
             address=section.address,
             flash_on=section.flash_on,
             flash_s=section.flash_s,
-            pressure_registers=registers.in_order(rig.valves.valves) if registers else None,
-            Pa_per_count=registers.kPa_per_count * _Pa_PER_kPa if registers else 1.0,
+            pressures=_pressures(registers, rig) if registers else None,
             supply=Regulator(supply.holding_register, section.address, supply.kPa_per_count * _Pa_PER_kPa)
             if supply
             else None,
@@ -143,6 +142,24 @@ class ModbusType(ValvesType[ModbusValvesSection]):
         for load in other:
             baud = self.driver_settings(section, rig).regulator_baud
             yield from load_problems("valves", baud, [load], needs, "regulators.baud")
+
+
+def _pressures(registers: PressureRegisters, rig: RigSetup) -> Pressures:
+    from drivers.modbus.protocol import FUNCTIONS
+    from drivers.modbus.settings import Pressures
+
+    return Pressures(
+        registers.in_order(rig.valves.valves),
+        registers.kPa_per_count * _Pa_PER_kPa,
+        registers.zero_counts,
+        FUNCTIONS[registers.registers],
+        registers.bits,
+        registers.signed,
+        registers.word_order == "high_first",
+        registers.read_gaps,
+        registers.lowest_kPa * _Pa_PER_kPa,
+        registers.highest_kPa * _Pa_PER_kPa,
+    )
 
 
 def _moved(section: ModbusValvesSection, moved: RegulatorRegisters, rig: RigSetup) -> tuple[Regulator, ...]:

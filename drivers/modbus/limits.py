@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from drivers.checks import repeated
@@ -11,7 +12,7 @@ from drivers.messages import CAMERA_TRIGGER
 from drivers.modbus import protocol
 from drivers.modbus.budget import board_requests, exchange_s, least_flash_s, regulator_requests
 from drivers.modbus.section import MOST_COUNTS
-from drivers.modbus.settings import ALL_COILS, FLASH_STEP_S, ModbusValvesSettings, Regulator
+from drivers.modbus.settings import ALL_COILS, FLASH_STEP_S, ModbusValvesSettings, Pressures, Regulator
 from drivers.section import Problem
 
 FLASH_STEPS = range(1, 0x8000)
@@ -38,10 +39,23 @@ def _places(settings: ModbusValvesSettings) -> Iterator[Problem]:
     yield from _each(f"{KEY}.coils", "coil", coils, len(valves.valves), last, protocol.MAX_COILS)
     yield from _within(f"{KEY}.address", settings.address, 1, 255)
     yield from _within(f"{KEY}.baud", settings.baud, 1200, 1_000_000)
-    if (registers := settings.pressure_registers) is not None:
-        key, count = f"{KEY}.pressure_registers", len(settings.valves.valves)
-        yield from _each(key, "register", registers, count, 0xFFFF, protocol.MAX_REGISTERS)
-        yield from _above_0(f"{key}.kPa_per_count", settings.Pa_per_count)
+    if (pressures := settings.pressures) is not None:
+        yield from _pressures(pressures, len(settings.valves.valves))
+
+
+def _pressures(pressures: Pressures, count: int) -> Iterator[Problem]:
+    key, words = f"{KEY}.pressure_registers", pressures.words
+    most = protocol.MAX_REGISTERS + 1 - words if pressures.gaps else 0x10000
+    yield from _each(key, "register", pressures.registers, count, 0x10000 - words, most)
+    for one, next_one in pairwise(sorted({*pressures.registers})):
+        if next_one - one < words:
+            yield Problem(key, f"{one} and {next_one}", f"registers {words} apart, for {pressures.bits} bits each")
+    yield from _above_0(f"{key}.kPa_per_count", pressures.Pa_per_count)
+    least, most_counts = (protocol.nearest(far, pressures.bits, signed=pressures.signed) for far in (-(2**40), 2**40))
+    yield from _within(f"{key}.zero_counts", pressures.zero_counts, least, most_counts)
+    if not pressures.lowest_Pa < pressures.highest_Pa:
+        found, needs = f"{pressures.lowest_Pa * 1e-3:g}", (f"{key}.highest_kPa",)
+        yield Problem(f"{key}.lowest_kPa", found, f"less than {key}.highest_kPa", needs)
 
 
 def _trigger(settings: ModbusValvesSettings, last: int) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ Application Protocol V1.1b3, section 6; MODBUS over Serial Line V1.02, section 2
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar, cast
@@ -35,6 +35,10 @@ class Function(IntEnum):
     WRITE_REGISTER = 6
     WRITE_COILS = 15
     WRITE_REGISTERS = 16
+
+
+# That reads a kind of registers.
+FUNCTIONS = {"input": Function.READ_INPUT, "holding": Function.READ_HOLDING}
 
 
 class Code(IntEnum):
@@ -199,6 +203,37 @@ def pair(data: bytes) -> tuple[int, int]:
     if len(data) < _TWO.size:
         raise BadFrameError(f"{len(data)} bytes of data, needed: {_TWO.size}")
     return cast(tuple[int, int], _TWO.unpack_from(data))
+
+
+def number_of(words: Sequence[int], *, high_first: bool = True, signed: bool = True) -> int:
+    """The number in neighbouring registers.
+
+    Args:
+        words: of 16 bits each, signed or not.
+        high_first: the first of them has the upper 16 bits.
+        signed: it is a number in two's complement.
+
+    Example:
+        >>> number_of((-1, 0x1234), high_first=False), number_of((-499,), signed=False)
+        (305463295, 65037)
+    """
+    number = 0
+    for word in words if high_first else words[::-1]:
+        number = number << 16 | word & 0xFFFF
+    bits = 16 * len(words)
+    return number - (number >> bits - 1 << bits) if signed else number
+
+
+def words_of(number: int, count: int, *, high_first: bool = True) -> tuple[int, ...]:
+    """The registers of a number, each an unsigned number of 16 bits: what a device holds."""
+    words = [number >> shift & 0xFFFF for shift in range(16 * (count - 1), -1, -16)]
+    return tuple(words if high_first else words[::-1])
+
+
+def nearest(number: int, bits: int, *, signed: bool = True) -> int:
+    """The nearest number that so many bits hold."""
+    least = -(1 << bits - 1) if signed else 0
+    return min(max(number, least), least + (1 << bits) - 1)
 
 
 def _asking(address: int, function: Function, first: int, number: int) -> bytes:

@@ -21,6 +21,8 @@ from drivers.section import Listed, Section
 # Registers are signed, of 16 bits.
 MOST_COUNTS = 0x7FFF
 Address = Annotated[int, Field(ge=1, le=247)]
+Registers = Literal["input", "holding"]
+WordOrder = Literal["high_first", "low_first"]
 
 
 class Coils(EachValve[int]):
@@ -36,10 +38,18 @@ class Coils(EachValve[int]):
 
 
 class PressureRegisters(EachValve[int]):
-    """Input register of the pressure in each chamber that has a valve, counted from 0."""
+    """Register of the pressure in each chamber that has a valve, counted from 0; the first of two of 32 bits."""
 
     __pydantic_extra__: dict[str, Annotated[int, Field(ge=0, le=65535, description="its register")]] = Field(init=False)
     kPa_per_count: float = Field(ge=1e-6, le=1e3, description="of gauge pressure")
+    zero_counts: int = Field(0, ge=-(2**31), le=2**32 - 1, description="register at no gauge pressure")
+    registers: Registers = Field("input", description="kind of these registers")
+    bits: Literal[16, 32] = Field(16, description="of a pressure")
+    signed: bool = Field(True, description="the register is a signed number; false: 0 to 65535, or to 2^32 - 1")
+    word_order: WordOrder = Field("high_first", description="of the two registers of 32 bits")
+    read_gaps: bool = Field(True, description="registers between these may be read; false: the device refuses that")
+    lowest_kPa: float = Field(-101.5, ge=-1e5, le=1e5, description="a lower gauge pressure is an error of the register")
+    highest_kPa: float = Field(1e5, ge=-1e5, le=1e5, description="a higher one is an error of the register")
 
 
 class RegulatorRegister(Section):
@@ -129,7 +139,7 @@ class AmplifierInput(Section):
         json_schema_extra={"note": "a wheel and an axis, like front_left_fz, or pull"},
     )
     register_number: int = Field(
-        ge=0, le=65534, description="first of two input registers with its signed 32-bit reading, counted from 0"
+        ge=0, le=65534, description="first of two registers with its 32-bit reading, counted from 0"
     )
 
 
@@ -140,8 +150,11 @@ class ModbusLoadsSection(LoadsSection):
     port: Port = Field("", description="serial port")
     baud: Baud = Field(115200, description="of the port")
     address: int = Field(1, ge=1, le=247, description="of the amplifier")
-    word_order: Literal["high_first", "low_first"] = Field(
-        "high_first", description="of the two registers of a reading"
+    registers: Registers = Field("input", description="kind of the registers of readings")
+    signed: bool = Field(True, description="a reading is a signed number; false: 0 to 2^32 - 1")
+    word_order: WordOrder = Field("high_first", description="of the two registers of a reading")
+    read_gaps: bool = Field(
+        True, description="up to four registers between readings may be read; false: the device refuses that"
     )
     V_per_count: float = Field(1e-6, ge=1e-12, le=1, description="of a reading at the amplifier's input")
     inputs: Listed[AmplifierInput] = Field((), max_length=400, description="one a load channel")
@@ -158,10 +171,10 @@ class EncoderRegister(Section):
     )
     address: Address = Field(description="of the encoder")
     register_number: int = Field(ge=0, le=65535, description="of its position, the first of two of 32 bits, from 0")
-    registers: Literal["input", "holding"] = Field("input", description="kind of that register")
+    registers: Registers = Field("input", description="kind of that register")
     bits: Literal[16, 32] = Field(32, description="of a position")
     counts_per_turn: int = Field(4096, ge=2, le=2**24, description="of the position")
-    word_order: Literal["high_first", "low_first"] = Field("high_first", description="of the two registers of 32 bits")
+    word_order: WordOrder = Field("high_first", description="of the two registers of 32 bits")
     multi_turn: bool = Field(
         False, description="the position, signed, is an angle over many turns; else it is one within a turn"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from drivers.modbus import protocol
@@ -55,6 +57,66 @@ class OutputWatchdog(msgspec.Struct, frozen=True):
         return round(self.timeout_s / self.s_per_count)
 
 
+class Pressures(msgspec.Struct, frozen=True):
+    """How the pressures of the chambers with a valve stand in registers.
+
+    Attributes:
+        registers: the first of each chamber, in the order of the coils.
+        Pa_per_count: of them [Pa].
+        zero_counts: the number at no gauge pressure.
+        function: that reads them.
+        bits: of a number, 16 or 32.
+        signed: it is a signed number.
+        high_first: the first of two registers has the upper 16 bits.
+        gaps: registers between them may be read too.
+        lowest_Pa: no chamber has less [Pa].
+        highest_Pa: nor more [Pa].
+    """
+
+    registers: tuple[int, ...]
+    Pa_per_count: float = 100.0
+    zero_counts: int = 0
+    function: protocol.Function = protocol.Function.READ_INPUT
+    bits: int = 16
+    signed: bool = True
+    high_first: bool = True
+    gaps: bool = True
+    lowest_Pa: float = -101_500.0
+    highest_Pa: float = 1e8
+
+    @property
+    def words(self) -> int:
+        """Registers of a number."""
+        return self.bits // 16
+
+    def spans(self) -> list[range]:
+        """Registers to read in one request each."""
+        used = [register + word for register in self.registers for word in range(self.words)]
+        return [range(min(used), max(used) + 1)] if self.gaps else runs(used)
+
+    def pressures_Pa(self, held: Mapping[int, int]) -> tuple[float, ...]:
+        """Gauge pressure of each chamber [Pa].
+
+        Args:
+            held: each register as read.
+        """
+        counts = [
+            protocol.number_of(
+                [held[register + word] for word in range(self.words)], high_first=self.high_first, signed=self.signed
+            )
+            for register in self.registers
+        ]
+        return tuple((count - self.zero_counts) * self.Pa_per_count for count in counts)
+
+    def held(self, place: int, pressure_Pa: float) -> dict[int, int]:
+        """What a device holds in the registers of a chamber, by its place, at a gauge pressure [Pa]."""
+        counts = self.zero_counts + round(pressure_Pa / self.Pa_per_count)
+        words = protocol.words_of(
+            protocol.nearest(counts, self.bits, signed=self.signed), self.words, high_first=self.high_first
+        )
+        return dict(enumerate(words, self.registers[place]))
+
+
 class ModbusValvesSettings(msgspec.Struct, frozen=True):
     """Valves on the coils of a relay board or valve terminal, and regulators on holding registers.
 
@@ -67,9 +129,7 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
         flash_on: power a coil for flash_s only and power it again in time: otherwise the board switches it off by
             itself. Without, the coils of a plain board stay as they are when its host dies.
         flash_s: that time, in steps of 0.1 s.
-        pressure_registers: input registers (signed, 16 bits) of the chambers with a valve, in the order of the coils;
-            None: there are none, and pressures are NaN.
-        Pa_per_count: of these registers [Pa].
+        pressures: of the chambers with a valve; None: they are not measured, and NaN.
         supply: regulator that is set to supply_Pa when the link is opened; None: there is none.
         supply_Pa: gauge pressure [Pa].
         regulators: those that are moved during a run, in the order of `valves.regulators`.
@@ -87,8 +147,7 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
     address: int = 1
     flash_on: bool = True
     flash_s: float = 0.5
-    pressure_registers: tuple[int, ...] | None = None
-    Pa_per_count: float = 100.0
+    pressures: Pressures | None = None
     supply: Regulator | None = None
     supply_Pa: float = 0.0
     regulators: tuple[Regulator, ...] = ()
@@ -112,12 +171,12 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
         """Read all from the first to the last coil in use."""
         return protocol.read_coils(self.address, min(self.coils), max(self.coils) - min(self.coils) + 1)
 
-    def read_pressures(self) -> protocol.ModbusRequest[tuple[int, ...]] | None:
-        """Read all from the first to the last pressure register in use."""
-        if self.pressure_registers is None:
-            return None
-        first, last = min(self.pressure_registers), max(self.pressure_registers)
-        return protocol.read_registers(self.address, first, last - first + 1)
+    def read_pressures(self) -> list[protocol.ModbusRequest[tuple[int, ...]]]:
+        """One for each span of pressure registers; none where pressures are not measured."""
+        if (pressures := self.pressures) is None:
+            return []
+        spans = pressures.spans()
+        return [protocol.read_registers(self.address, span.start, len(span), pressures.function) for span in spans]
 
     def flash(self, coil: int) -> protocol.ModbusRequest[None]:
         """Power a coil for flash_s."""

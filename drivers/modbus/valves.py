@@ -250,15 +250,26 @@ class ModbusValves:
                     f"{said}; check the board's power, and that no other program commands it"
                 )
         self._follow(command)
-        if self.settings.pressure_registers is None:
+        if self.settings.pressures is None:
             self._measured()
 
     def _read_pressures(self) -> None:
-        request, registers = self.settings.read_pressures(), self.settings.pressure_registers
-        if request is None or registers is None:
+        """Read those of all chambers. Raises DeviceError: one is none that a chamber can have."""
+        if (pressures := self.settings.pressures) is None:
             return
-        counts, scale = self._line.ask(request), self.settings.Pa_per_count
-        self._pressure_Pa = tuple(counts[register - min(registers)] * scale for register in registers)
+        held: dict[int, int] = {}
+        for span, request in zip(pressures.spans(), self.settings.read_pressures(), strict=True):
+            words = self._line.ask(request)
+            held |= dict(zip(span, words, strict=True))
+        self._pressure_Pa = pressures.pressures_Pa(held)
+        for name, pressure_Pa in zip(self._names, self._pressure_Pa, strict=False):  # the trigger's line has none
+            if not pressures.lowest_Pa <= pressure_Pa <= pressures.highest_Pa:
+                raise DeviceError(
+                    f"{self._line.name}: pressure of {name} {pressure_Pa * 1e-3:.4g} kPa, allowed: "
+                    f"{pressures.lowest_Pa * 1e-3:g} to {pressures.highest_Pa * 1e-3:g} (lowest_kPa, highest_kPa of "
+                    "devices.valves.pressure_registers); check signed, bits, word_order, kPa_per_count and zero_counts "
+                    "there, and the sensor"
+                )
         self._measured()
 
     def _measured(self) -> None:
@@ -270,6 +281,6 @@ class ModbusValves:
         """Store a sample for the next read; its time is that of the newest reading."""
         self._sequence += 1
         # a chamber without a valve is open to atmosphere
-        without_Pa = math.nan if self.settings.pressure_registers is None else 0.0
+        without_Pa = math.nan if self.settings.pressures is None else 0.0
         pressures = self.settings.valves.by_cylinder(self._pressure_Pa, without_Pa)
         self._sample = ValveSample(self._sequence, self._measured_ns, pressures, self._acknowledged_ns)

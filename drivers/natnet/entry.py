@@ -26,6 +26,7 @@ class NatNetType(InstrumentType[NatNetSection]):
     name = "natnet"
     role = "motion"
     settings = NatNetSection
+    plays_back = True
 
     def make(
         self, section: NatNetSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None

@@ -1,15 +1,16 @@
 """Layout of a frame of motion capture, to read what the driver needs of it.
 
 A frame has sections one after the other: marker sets, other markers, rigid bodies, skeletons, assets (from 4.1 on),
-labelled markers, force plates, devices, and last its times. Each section begins with how many items follow, and from
-4.1 on with how many bytes. Clients do not rely on the number of bytes, nor does this one: a section is passed by its
-items. Sources: see `drivers.natnet.messages`.
+labelled markers, force plates, devices, its times, and last what state the program is in. Each section begins with how
+many items follow, and from 4.1 on with how many bytes. Clients do not rely on the number of bytes, nor does this one: a
+section is passed by its items. Sources: see `drivers.natnet.messages`.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections import Counter
 from typing import Any, NamedTuple
 
 from drivers.natnet.messages import Version
@@ -26,6 +27,12 @@ COUNT = struct.Struct("<i")
 # Timecode and its subframe, time of the program [s]; ticks of the camera's middle of exposure (0: not known), of the
 # arrival of the camera's data, and of the transmission.
 TIMES = struct.Struct("<IIdqqq")
+# Versions from this on have a second time of the cameras' clock, which is 0 where it is not synchronised by PTP.
+PRECISE_FROM: Version = (4, 0)
+PRECISION = struct.Struct("<II")
+# State of the program: 0x01 it records, 0x02 its bodies have changed, 0x04 it plays a recording back (Edit mode).
+STATE = struct.Struct("<H")
+EDITS = 0x04
 ASSETS_FROM: Version = (4, 1)
 SIZES_FROM: Version = (4, 1)
 # A float of 32 bits differs from a unit quaternion by less.
@@ -56,12 +63,16 @@ class Frame(NamedTuple):
         bodies: rigid bodies by their number (Motive: streaming ID).
         exposed: middle of the cameras' exposure [ticks of the server's clock]; 0: not known.
         transmitted: when the frame was sent [ticks].
+        live: the cameras see it now; else it is played back from a recording.
+        repeated: numbers that more than one of its rigid bodies has.
     """
 
     number: int
     bodies: dict[int, Body]
     exposed: int
     transmitted: int
+    live: bool = True
+    repeated: frozenset[int] = frozenset()
 
 
 def read_frame(content: bytes, version: Version) -> Frame:
@@ -80,7 +91,7 @@ def read_frame(content: bytes, version: Version) -> Frame:
         reader.name()
         reader.items(POINT_BYTES)
     reader.skip(reader.section() * POINT_BYTES)
-    bodies = dict(reader.body() for _ in range(reader.section()))
+    listed = [reader.body() for _ in range(reader.section())]
     for _ in range(reader.section()):
         reader.skip(COUNT.size)
         reader.items(BODY.size)
@@ -96,7 +107,12 @@ def read_frame(content: bytes, version: Version) -> Frame:
             for _ in range(reader.count()):
                 reader.items(VALUE_BYTES)
     exposed, transmitted = reader.times()
-    return Frame(number, bodies, exposed, transmitted)
+    if version >= PRECISE_FROM:
+        reader.skip(PRECISION.size)
+    live = not reader.state() & EDITS
+    counts = Counter(body for body, _ in listed)
+    repeated = frozenset(body for body, count in counts.items() if count > 1)
+    return Frame(number, dict(listed), exposed, transmitted, live, repeated)
 
 
 class _Reader:
@@ -154,6 +170,10 @@ class _Reader:
         if exposed < 0 or transmitted <= 0 or exposed > transmitted:
             raise BadFrameError(f"exposed at {exposed}, transmitted at {transmitted} ticks")
         return exposed, transmitted
+
+    def state(self) -> int:
+        """Flags of the program's state."""
+        return int(self._next(STATE)[0])
 
     def _next(self, form: struct.Struct) -> tuple[Any, ...]:
         at = self._at

@@ -28,6 +28,9 @@ ASK_AGAIN_NS = 250_000_000
 GREET_NS = 2_000_000_000
 # Datagrams taken in one step: more have come only where this process was not let run.
 MOST_AT_ONCE = 200
+# A frame says when it was sent. It cannot come earlier than the frames before say that it does, but for the first ones,
+# which may have come late; one that claims to be so much newer [ns] is not of the server's clock.
+_AHEAD_NS = 20_000_000
 # Numbers of frames may leave such a gap; a larger one is of a new recording, not of frames that were lost.
 MOST_LOST = 1000
 # Arrivals by which the rate of frames is counted.
@@ -60,6 +63,10 @@ class NatNetMotion:
     The time of a reading is the middle of the cameras' exposure. The server's clock is mapped to ours by when frames
     were sent and when they arrived (`DeviceClock`); the least delay of the network remains in it.
 
+    Frames are taken from one sender, and only with times that follow its clock. Another sender, or a clock that began
+    anew, is accepted once nothing that was accepted has come for ASK_AGAIN_NS. A frame of a recording that is played
+    back makes a reading that is not live.
+
     Args:
         settings: see there.
         host: whose clock and ports are used.
@@ -69,6 +76,7 @@ class NatNetMotion:
         server: what the server said about itself; None: nothing yet.
         frame: the newest one.
         late: frames that came after a newer one, or twice; they are dropped.
+        refused: frames of another sender on the server's computer, or with a time that cannot be; they are dropped.
     """
 
     def __init__(self, settings: NatNetSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
@@ -77,7 +85,7 @@ class NatNetMotion:
         self._port: DatagramPort | None = None
         self.server: ServerInfo | None = None
         self.frame: Frame | None = None
-        self.late = 0
+        self.late = self.refused = self._sender_port = 0
         self._version: Version | None = None
         self._clock: DeviceClock | None = None
         self._first_tick = 0
@@ -212,33 +220,47 @@ class NatNetMotion:
         self._asked_ns -= ASK_AGAIN_NS  # a newer one is asked for NEWEST at once
 
     def _framed(self, frame: Frame, arrived_ns: int) -> None:
-        """Make the reading of a frame, if it is newer than the one before."""
+        """Make the reading of a frame, if it is the next one of the sender."""
         assert self.server is not None  # else its version would not be known
-        clock = self._clock
-        if self.frame is not None and frame.transmitted <= self.frame.transmitted:
-            if self.frame.transmitted - frame.transmitted < self.server.clock_hz:
-                self.late += 1
+        assert self._port is not None
+        clock, sender_port = self._clock, self._port.sender_port
+        if clock is not None and (why_not := self._why_not(frame, clock, sender_port, arrived_ns)):
+            if arrived_ns - self._heard_ns < ASK_AGAIN_NS:
+                self.late += why_not == "late"
+                self.refused += why_not == "refused"
                 return
-            clock = None  # the server's clock began anew
+            clock = None  # another sender, or the server's clock began anew
         if clock is None:
             clock = self._clock = DeviceClock(self.server.clock_hz)
-            self._first_tick = frame.transmitted
+            self._first_tick, self._sender_port = frame.transmitted, sender_port
         clock.observe(frame.transmitted - self._first_tick, arrived_ns)
         ticks = frame.exposed or frame.transmitted
         t_ns = clock.base_ns + round(clock.since_base_ns(ticks - self._first_tick))
         if not frame.exposed:
             t_ns -= self._settings.delay_ns
-        self._measured_ns = max(t_ns, self._measured_ns + 1)
+        self._measured_ns = max(min(t_ns, arrived_ns), self._measured_ns + 1)
         lost = frame.number - self.frame.number if self.frame is not None else 1
         self._sequence += lost if 1 <= lost <= MOST_LOST else 1
         self.frame, self._heard_ns = frame, arrived_ns
         self._arrivals.append(arrived_ns)
         self._reading = Reading(self._sequence, self._measured_ns, self._values(frame), arrived_ns)
 
+    def _why_not(self, frame: Frame, clock: DeviceClock, sender_port: int, arrived_ns: int) -> str:
+        """Why a frame is not the next one: late or refused; "": it is."""
+        assert self.frame is not None  # else there would be no clock
+        if sender_port != self._sender_port:
+            return "refused"
+        if frame.transmitted <= self.frame.transmitted:
+            return "late" if (self.frame.transmitted - frame.transmitted) * clock.tick_ns < 1e9 else "refused"
+        sent_ns = clock.base_ns + clock.since_base_ns(frame.transmitted - self._first_tick)
+        return "refused" if sent_ns - arrived_ns > _AHEAD_NS else ""
+
     def _values(self, frame: Frame) -> tuple[float, ...]:
-        """Values of a reading; NaN where the body is not tracked."""
+        """Values of a reading; NaN where the body is not tracked, or two have its number; infinite in a playback."""
+        if not frame.live:
+            return (math.inf,) * self._settings.values
         body = frame.bodies.get(self._settings.body)
-        if body is None or not body.tracked:
+        if body is None or not body.tracked or self._settings.body in frame.repeated:
             return (math.nan,) * self._settings.values
         return z_up(body, self._settings.up_axis)[: self._settings.values]
 
@@ -256,13 +278,18 @@ class NatNetMotion:
         if self.server is None:
             return "not found yet"
         version = f" (stream {in_words(self._version)})" if self._version not in (None, self.server.natnet) else ""
-        return f"{self.server.words}{version}, {self._body_words()}"
+        refused = f"; {self.refused} frames of another sender or with times that cannot be" if self.refused else ""
+        return f"{self.server.words}{version}, {self._body_words()}{refused}"
 
     def _body_words(self) -> str:
         number, frame = self._settings.body, self.frame
         if frame is None:
             return "no frame yet"
         body = frame.bodies.get(number)
+        if not frame.live:
+            return "it plays a recording back: switch Motive from Edit to Live"
+        if number in frame.repeated:
+            return f"more than one body has the streaming ID {number}: give each an ID of its own in Motive"
         if body is None:
             return f"body {number} is not streamed; streamed: {', '.join(map(str, sorted(frame.bodies))) or 'none'}"
         if not body.tracked:

@@ -1,4 +1,4 @@
-"""Watches the instruments of motion: row 33 of the fault table."""
+"""Watches the instruments of motion: rows 33 and 40 of the fault table."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class InstrumentMonitor:
             source.take(reading_of(samples))
             if observed is not None:
                 source.judge(observed.source[place], observed.innovation[place])
-            for cause, value, limit, words in source.wrong(samples.t_ns):
+            for cause, value, limit, words, fault in source.wrong(samples.t_ns):
                 if source.needed:
-                    latch(Fault.MEASURED_MOTION, value, limit, f"{source.role}: {words}")
+                    latch(fault, value, limit, f"{source.role}: {words}")
                 elif cause not in source.noted:
                     source.noted.add(cause)
-                    mark(Fault.MEASURED_MOTION, value, limit, f"{source.role}: {words}")
+                    mark(fault, value, limit, f"{source.role}: {words}")
 
     def record_command(self, cut: bool) -> None:
         """From the first command on that is no cut, the rover does not stand any more."""

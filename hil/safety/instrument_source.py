@@ -9,6 +9,7 @@ from drivers.messages import Reading
 from hil.config.model import UncheckedConfig
 from hil.config.schema.instruments import READINGS_TO_ARM
 from hil.messages.check import Check
+from hil.messages.fault import Fault
 from hil.messages.stages import SOURCE_STATES
 from hil.safety.instrument_values import AtRest, Finding, Value, values_of
 
@@ -19,6 +20,7 @@ _FIT = tuple(SOURCE_STATES.index(name) for name in ("none", "used", "rejected"))
 # Readings at rest are looked at over so long at least, or over READINGS_TO_ARM periods, the newest [ns], and so many of
 # them show how much they scatter.
 WINDOW_NS, LEAST_AT_REST = 1_000_000_000, 3
+_PLAYED_BACK = "it plays a recording back, allowed: live readings; switch it to live"
 
 
 class _Spread:
@@ -92,12 +94,14 @@ class InstrumentSource:
             return
         self._reading = reading
         self._found.clear()
-        if math.isfinite(sum(reading.value)):
+        if not reading.live:
+            self._found.append(Finding("not live", math.nan, math.nan, _PLAYED_BACK, Fault.NOT_LIVE))
+        elif math.isfinite(sum(reading.value)):
             self._take_whole(reading.t_ns, reading.value)
             return
         self._equal = 0
         for place, each in enumerate(reading.value):
-            if math.isfinite(each):
+            if math.isfinite(each) or not reading.live:
                 self._number_ns[place] = reading.t_ns
             elif (silent_ns := reading.t_ns - self._number_ns[place]) > self._stale_ns:
                 self._found.append(self._silent(self._channels[place], silent_ns))
@@ -170,6 +174,9 @@ class InstrumentSource:
 
     def _numbers(self) -> list[Check]:
         """Whether each channel has a number, and whether they change."""
+        if not self._reading.live:
+            to_do = "switch the instrument from its recording to what it measures now"
+            return [Check(f"{self.role} live", False, "it plays a recording back", "live readings", to_do)]
         role, pairs = self.role, zip(self._channels, self._reading.value, strict=True)
         none = [name for name, each in pairs if not math.isfinite(each)]
         found = f"no number of {', '.join(none)}" if none else "numbers"

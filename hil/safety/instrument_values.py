@@ -11,6 +11,7 @@ from hil.config.model import UncheckedConfig
 from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.messages.check import Check
+from hil.messages.fault import Fault
 from hil.messages.fault_bounds import BEYOND_STOP_RAD, FASTEST_MPS, FASTEST_RADPS, JUMP_NOISES
 from hil.signals.instrument_readings import rotation
 from models.gravity import GRAVITY_MPS2
@@ -26,12 +27,17 @@ _NOISES = 3.0
 
 
 class Finding(NamedTuple):
-    """What is wrong with an instrument: its cause in a word or two, what was found, what is allowed, and in words."""
+    """What is wrong with an instrument: its cause in a word or two, what was found, what is allowed, and in words.
+
+    Attributes:
+        fault: which row of the fault table it is.
+    """
 
     cause: str
     value: float
     limit: float
     words: str
+    fault: Fault = Fault.MEASURED_MOTION
 
 
 class AtRest(NamedTuple):

@@ -7,11 +7,11 @@ from typing import Any
 
 from drivers.modbus import protocol
 from drivers.modbus.encoder_settings import Encoder
-from drivers.modbus.settings import OutputWatchdog, Regulator
+from drivers.modbus.settings import OutputWatchdog, Pressures, Regulator
 from drivers.modbus.simulated.amplifier import Amplifier
 from drivers.modbus.simulated.encoders import EncoderBus
 from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import BoardRegisters, RelayBoard
+from drivers.modbus.simulated.relay_board import RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
 from hil.testing.bench import Place
 from hil.testing.device import LineDevice
@@ -56,11 +56,9 @@ class ModbusRelayBoard(LineDevice):
         _check_address(self.name, address)
         self.address = address
         self.cylinders = Cylinders(self._bench.now_ns, min(coils, 4))
-        registers = tuple(pressure_registers) if pressure_registers is not None else None
+        pressures = Pressures(tuple(pressure_registers), 100.0) if pressure_registers is not None else None
         valves = tuple(range(self.cylinders.valves))
-        self._board = RelayBoard(
-            self.cylinders, valves, address=address, count=coils, terminal=BoardRegisters(registers, 100.0)
-        )
+        self._board = RelayBoard(self.cylinders, valves, address=address, count=coils, pressures=pressures)
         bus = RtuBus([self._board], baud)
         self._connect(bus, self.cylinders, protocol.silence_ns(baud))
 

@@ -81,6 +81,22 @@ def test_drawbar_pull_and_slip_are_measured(trial):
     assert abs(summary["slip"] - summary["true_slip"]) <= summary["slip_u95"] < 0.05
 
 
+def test_motion_capture_that_plays_a_recording_back_is_not_armed(trial):
+    done = trial(lambda run: run.inject_fault("natnet", "playback"), config="sim_motion_wire", at_s=0.05)
+    record = read_trial(done.folder, trusted=True)
+    assert record.tick["cut"].all()
+    assert Fault.NOT_LIVE in record.events["id"]
+
+
+def test_motion_capture_that_plays_a_recording_back_in_a_run_marks_it_and_is_left_out(trial):
+    play = lambda run: run.inject_fault("natnet", "playback")  # noqa: E731
+    done = trial(play, "experiment=impact", config="sim_motion_wire", at_s=1.5)
+    record = read_trial(done.folder, trusted=True)
+    assert set(record.events["id"]) - {0} == {Fault.NOT_LIVE}
+    assert not record.tick["safe"].any()
+    assert record.tick["source"][-1].tolist() == [SOURCE_STATES.index(state) for state in ("stale", "used", "used")]
+
+
 def test_a_lost_camera_marks_the_run_and_the_trial_goes_on(trial):
     done = trial(lambda run: run.inject_fault("natnet", "off"), "experiment=impact", config="sim_motion_wire", at_s=1.5)
     assert done.error is None

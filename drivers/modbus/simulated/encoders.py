@@ -76,7 +76,7 @@ class SimulatedEncoder:
         if not encoder.multi_turn:
             counts %= encoder.counts_per_turn
         held = encoder.registers(counts)[first - encoder.register :][:count]
-        return registers([word - ((word & 0x8000) << 1) for word in held])
+        return registers(held)
 
 
 class EncoderBus(RtuBus):

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
 from drivers.modbus import protocol
 from drivers.modbus.limits import FLASH_STEPS
 from drivers.modbus.protocol import Code, Function
-from drivers.modbus.settings import ALL_COILS, FLASH_ON, FLASH_STEP_S
+from drivers.modbus.settings import ALL_COILS, FLASH_ON, FLASH_STEP_S, Pressures
 from drivers.modbus.simulated.rtu import ModbusExceptionError, Serve, registers, span
 from drivers.sim.protocol.plant_ports import NEVER_NS, Cylinders
 
 # Boards have so many coils, or a multiple.
 BOARD_COILS = 8
-
-
-class BoardRegisters(msgspec.Struct, frozen=True):
-    """Registers of a board, besides its coils.
-
-    Attributes:
-        pressure_registers: input registers of the chambers with a valve.
-        Pa_per_count: of these [Pa].
-    """
-
-    pressure_registers: tuple[int, ...] | None = None
-    Pa_per_count: float = 100.0
 
 
 class RelayBoard:
@@ -38,7 +24,7 @@ class RelayBoard:
         address: of the board.
         count: number of its coils.
         flash: whether it supports flash-on: coil 0x0200 + n for the written value times 0.1 s.
-        terminal: registers, if it has any.
+        pressures: registers of pressures, if it has any; without `gaps` it refuses those between them.
 
     Attributes:
         on: (count,) which coils are powered.
@@ -54,19 +40,20 @@ class RelayBoard:
         address: int = 1,
         count: int = BOARD_COILS,
         flash: bool = True,
-        terminal: BoardRegisters | None = None,
+        pressures: Pressures | None = None,
     ) -> None:
         self._cylinders, self._valve_at = cylinders, {coil: valve for valve, coil in enumerate(coils)}
-        self.address, self._flash, self._terminal = address, flash, terminal or BoardRegisters()
+        self.address, self._flash, self._pressures = address, flash, pressures
         self._until_ns: dict[int, int] = {}
         self.on = [False] * count
         self.stuck: set[int] = set()
         self.switched: list[tuple[int, int, bool]] = []
+        reads: dict[int, Serve] = {pressures.function if pressures else Function.READ_INPUT: self._read_pressures}
         self.served: Mapping[int, Serve] = {
             Function.READ_COILS: self._read_coils,
-            Function.READ_INPUT: self._read_input,
             Function.WRITE_COIL: self._write_coil,
             Function.WRITE_COILS: self._write_coils,
+            **reads,
         }
 
     def wake(self, now_ns: int) -> int:
@@ -125,17 +112,15 @@ class RelayBoard:
             self.switch(first + place, on, t_ns)
         return asked[:4]
 
-    def _read_input(self, asked: bytes, t_ns: int) -> bytes:  # noqa: ARG002
+    def _read_pressures(self, asked: bytes, t_ns: int) -> bytes:  # noqa: ARG002
         first, count = span(asked, 4)
-        at = {register: valve for valve, register in enumerate(self._terminal.pressure_registers or ())}
-        if not at or not min(at) <= first <= first + count - 1 <= max(at):
+        wanted, pressures = range(first, first + count), self._pressures
+        if pressures is None or not any(first in one and wanted[-1] in one for one in pressures.spans()):
             raise ModbusExceptionError(Code.ADDRESS)
-        counts = [self._pressure(at[one]) if one in at else 0 for one in range(first, first + count)]
-        return registers(counts)
-
-    def _pressure(self, valve: int) -> int:
-        counts = round(self._cylinders.pressure_Pa(valve) / self._terminal.Pa_per_count)
-        return min(max(counts, -0x8000), 0x7FFF)
+        held: dict[int, int] = {}
+        for valve in range(len(pressures.registers)):
+            held |= pressures.held(valve, self._cylinders.pressure_Pa(valve))
+        return registers([held.get(register, 0) for register in wanted])
 
     def _within(self, first: int, count: int) -> None:
         if first + count > len(self.on):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from drivers.modbus import protocol
 from drivers.modbus.settings import ModbusValvesSettings
 from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import BOARD_COILS, BoardRegisters, RelayBoard
+from drivers.modbus.simulated.relay_board import BOARD_COILS, RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus, Slave
 from drivers.sim.protocol.line import SimulatedPort
 from drivers.sim.protocol.plant_ports import Cylinders
@@ -24,7 +24,7 @@ def simulated_ports(settings: ModbusValvesSettings, cylinders: Cylinders) -> lis
         address=settings.address,
         count=-(-(max(settings.coils, default=0) + 1) // BOARD_COILS) * BOARD_COILS,
         flash=settings.flash_on,
-        terminal=BoardRegisters(settings.pressure_registers, settings.Pa_per_count),
+        pressures=settings.pressures,
     )
     first: list[Slave] = [board]
     if settings.supply is not None:

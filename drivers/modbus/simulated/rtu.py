@@ -99,14 +99,23 @@ class RtuBus:
         for part in parts:
             part.note_addressed(t_ns)
         try:
-            for part in parts:
-                if function in part.served:
-                    return protocol.frame(device, function, part.served[function](asked, t_ns))
-            raise ModbusExceptionError(Code.FUNCTION)
+            return protocol.frame(device, function, _served(parts, function, asked, t_ns))
         except BadFrameError:
             return protocol.refusal(device, function, Code.VALUE)
         except ModbusExceptionError as refused:
             return protocol.refusal(device, function, refused.code)
+
+
+def _served(parts: Sequence[Slave], function: int, asked: bytes, t_ns: int) -> bytes:
+    """Data of the answer of the part that has what is asked for. Raises ModbusExceptionError, BadFrameError."""
+    code = Code.FUNCTION
+    for part in parts:
+        if function in part.served:
+            try:
+                return part.served[function](asked, t_ns)
+            except ModbusExceptionError as refused:
+                code = refused.code
+    raise ModbusExceptionError(code)
 
 
 def span(asked: bytes, length: int) -> tuple[int, int]:
@@ -118,5 +127,5 @@ def span(asked: bytes, length: int) -> tuple[int, int]:
 
 
 def registers(values: Sequence[int]) -> bytes:
-    """Data of an answer with signed registers."""
-    return bytes([2 * len(values)]) + struct.pack(f">{len(values)}h", *values)
+    """Data of an answer with registers, each a number of 16 bits, signed or not."""
+    return bytes([2 * len(values)]) + struct.pack(f">{len(values)}H", *(value & 0xFFFF for value in values))

@@ -6,7 +6,20 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from drivers.natnet.frame import ASSETS_FROM, BODY, COUNT, SIZES_FROM, TIMES, TRACKED, Body, Frame
+from drivers.natnet.frame import (
+    ASSETS_FROM,
+    BODY,
+    COUNT,
+    EDITS,
+    PRECISE_FROM,
+    PRECISION,
+    SIZES_FROM,
+    STATE,
+    TIMES,
+    TRACKED,
+    Body,
+    Frame,
+)
 from drivers.natnet.messages import Kind, Version, message
 
 T = TypeVar("T")
@@ -17,10 +30,6 @@ LabelledMarker = tuple[int, Point, float, int, float]
 Channels = tuple[int, Sequence[Sequence[float]]]
 _POINT = struct.Struct("<3f")
 _MARKER = struct.Struct("<i3ffhf")
-_PRECISION = struct.Struct("<II")
-_FLAGS = struct.Struct("<h")
-# Versions from this on have a second time of the cameras' clock, which is 0 where it is not synchronised by PTP.
-_PRECISE_FROM: Version = (4, 0)
 
 
 class Scene(NamedTuple):
@@ -67,7 +76,7 @@ def frame_message(frame: Frame, version: Version, scene: Scene = EMPTY, received
         COUNT.pack(frame.number),
         section(scene.marker_sets, lambda item: item[0].encode() + b"\0" + _counted(map(_point, item[1]))),
         section(scene.markers, _point),
-        section(list(frame.bodies.items()), _body),
+        section([item for item in frame.bodies.items() for _ in range(1 + (item[0] in frame.repeated))], _body),
         section(scene.skeletons, lambda item: COUNT.pack(item[0]) + _counted(map(_body, item[1].items()))),
     ]
     if version >= ASSETS_FROM:
@@ -85,9 +94,9 @@ def frame_message(frame: Frame, version: Version, scene: Scene = EMPTY, received
         section(scene.devices, _channels),
     ]
     parts.append(TIMES.pack(0, 0, frame.number * 0.01, frame.exposed, received, frame.transmitted))
-    if version >= _PRECISE_FROM:
-        parts.append(_PRECISION.pack(0, 0))
-    parts.append(_FLAGS.pack(0))
+    if version >= PRECISE_FROM:
+        parts.append(PRECISION.pack(0, 0))
+    parts.append(STATE.pack(0 if frame.live else EDITS))
     return message(Kind.FRAME, b"".join(parts))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -39,6 +40,7 @@ class ServerOptions(msgspec.Struct, frozen=True):
         knows_exposure: the cameras tell the middle of their exposure.
         scene: what it streams besides.
         bodies: other rigid bodies, that do not move.
+        repeated: a second body has the same streaming ID.
     """
 
     body: int = 1
@@ -49,6 +51,7 @@ class ServerOptions(msgspec.Struct, frozen=True):
     knows_exposure: bool = True
     scene: Scene = Scene()
     bodies: tuple[int, ...] = ()
+    repeated: bool = False
 
 
 DEFAULT = ServerOptions()
@@ -62,14 +65,19 @@ class MotionServer:
         options: see there.
 
     Attributes:
+        kinds: of faults. playback: it plays a recording back; live: it does not any more.
         version: of the bit stream.
+        live: what it streams is seen now; False: it plays a recording back, which has no exposure.
         clients: how many have connected, one after the other.
     """
+
+    kinds = ("playback", "live")
 
     def __init__(self, instrument: Instrument, options: ServerOptions = DEFAULT) -> None:
         self._instrument, self._options = instrument, options
         self._info = ServerInfo("Motive", "3.1.0.0", options.natnet, CLOCK_HZ, multicast=False)
         self.version = options.natnet
+        self.live = True
         self.clients = 0
         self._heard_ns: int | None = None
         self._sequence, self._measured_ns = 0, -1
@@ -125,6 +133,10 @@ class MotionServer:
             sent.append(self._ready.popleft())
         return sent if self._heard_ns is not None else ()
 
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """See `drivers.sim.protocol.line.OwnFaults`."""
+        self.live = kind == "live"
+
     def press(self, pressed: bool) -> None:  # noqa: ARG002
         """Raises ValueError: it reads no emergency stop."""
         raise ValueError("this device has no emergency stop")
@@ -152,8 +164,9 @@ class MotionServer:
         }
         bodies[options.body] = Body((x, y, z), (qx, qy, qz, qw), _ERROR_M, tracked)
         sent_ns = t_ns + options.delay_ns
-        exposed = self._ticks(t_ns) if options.knows_exposure else 0
-        frame = Frame(number, bodies, exposed, self._ticks(sent_ns))
+        exposed = self._ticks(t_ns) if options.knows_exposure and self.live else 0
+        repeated = frozenset({options.body} if options.repeated else ())
+        frame = Frame(number, bodies, exposed, self._ticks(sent_ns), self.live, repeated)
         return frame_message(frame, self.version, options.scene, received=exposed)
 
     def _ticks(self, t_ns: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from drivers.host import SLICE_S
 from drivers.sim.virtual.schedule import Actor, VirtualTime
+from drivers.udp import host_and_port
 
 _SLICE_NS = round(SLICE_S * 1e9)
 # Addresses of simulated devices: ports that a system hands out by itself begin here.
@@ -25,11 +26,13 @@ class VirtualDatagramPort:
 
     Attributes:
         owner: the actor that opened it, or None once it is closed.
+        sender_port: see `drivers.host.DatagramPort`.
     """
 
     def __init__(self, time: VirtualTime, address: str, terminals: MutableMapping[str, Any]) -> None:
         self._time, self._address, self._terminals = time, address, terminals
-        self._come: deque[bytes] = deque()
+        self._come: deque[tuple[int, bytes]] = deque()
+        self.sender_port = 0
         self._reader: Actor | None = None
         self.owner: Actor | None = time.current
 
@@ -48,15 +51,18 @@ class VirtualDatagramPort:
             self._time.wait(self._time.now_ns + _SLICE_NS, lambda: bool(self._come) or self.owner is None)
             self._reader = None
             self._check()
-        return self._come.popleft() if self._come else None
+        if not self._come:
+            return None
+        self.sender_port, data = self._come.popleft()
+        return data
 
     def close(self) -> None:
         """See `drivers.host.DatagramPort`."""
         self.owner = None
 
-    def deliver(self, data: bytes) -> None:
-        """A datagram has come."""
-        self._come.append(data)
+    def deliver(self, data: bytes, sender_port: int) -> None:
+        """A datagram has come from a port of the other computer."""
+        self._come.append((sender_port, data))
         if self._reader is not None:
             self._time.wake(self._reader)
 
@@ -115,4 +121,4 @@ class VirtualDatagrams:
     def write(self, data: bytes) -> None:
         """See `drivers.sim.protocol.line.Terminal`."""
         if self.port is not None and self.port.owner is not None:
-            self.port.deliver(data)
+            self.port.deliver(data, host_and_port(self.endpoint)[1])

@@ -90,6 +90,9 @@ def _rate(role: str, readings: Sequence[Reading], wanted_hz: float) -> Check:
 
 def _measured(role: str, readings: Sequence[Reading], channels: Sequence[str]) -> Check:
     """Values that are not measured, as of a body that is not tracked or an encoder that does not answer."""
+    if not all(reading.live for reading in readings):
+        to_do = "switch the instrument's program from its recording to live"
+        return Check(f"{_WORDS[role]}: measured", False, "it plays a recording back", "live readings", to_do)
     missing = [sum(map(math.isnan, column)) for column in zip(*(reading.value for reading in readings), strict=True)]
     shares = [f"{name} in {count / len(readings):.0%}" for name, count in zip(channels, missing, strict=True) if count]
     ok = not any(map(math.isnan, readings[-1].value))

@@ -14,6 +14,7 @@ delayed       samples and commands are late by `ms`
 intermittent  the device is off for `ms`, then works for `ms`, and so on
 swapped       two channels of an instrument of motion are interchanged; of one that has one channel, its sign is wrong
 jump          the first channel of an instrument of motion is off by `offset`
+playback      an instrument of motion plays a recording back
 
 Only devices of a simulated rig are wrapped, never real ones.
 """
@@ -30,10 +31,12 @@ import numpy as np
 from drivers.interfaces import Health
 from drivers.messages import DaqBlock, DriveSample, JointSample, Reading, ValveSample
 
-FaultKind = Literal["off", "stuck", "garbage", "wrong", "slow", "delayed", "intermittent", "swapped", "jump"]
+FaultKind = Literal[
+    "off", "stuck", "garbage", "wrong", "slow", "delayed", "intermittent", "swapped", "jump", "playback"
+]
 # Kinds of an instrument of motion, and of any device.
 MOTION_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
-KINDS = MOTION_KINDS[:-2]
+KINDS = MOTION_KINDS[:-3]
 S = TypeVar("S", DaqBlock, DriveSample, ValveSample, Reading, JointSample)
 C = TypeVar("C")
 
@@ -156,7 +159,7 @@ class FaultyDevice(Generic[S, C]):
         self._last = sample
         if effect in ("garbage", "wrong"):
             return _scaled(sample, math.nan if effect == "garbage" else fault.factor)
-        if isinstance(sample, Reading) and effect in ("swapped", "jump"):
+        if isinstance(sample, Reading) and effect in ("swapped", "jump", "playback"):
             return msgspec.structs.replace(sample, value=_displaced(sample.value, fault))
         return sample
 
@@ -191,7 +194,9 @@ def _scaled(sample: S, factor: float) -> S:
 
 
 def _displaced(value: tuple[float, ...], fault: DeviceFault) -> tuple[float, ...]:
-    """Values of an instrument with two of them interchanged, or with the first one displaced."""
+    """Values of an instrument with two of them interchanged, the first one displaced, or of a playback."""
+    if fault.kind == "playback":
+        return (math.inf,) * len(value)
     if fault.kind == "jump":
         return (value[0] + fault.offset, *value[1:])
     if len(value) == 1:

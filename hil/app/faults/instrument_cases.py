@@ -1,4 +1,4 @@
-"""Cases of the instruments of motion in lockstep (row 33); of a rig without any there are none."""
+"""Cases of the instruments of motion in lockstep (rows 33 and 40); of a rig without any there are none."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ def instrument_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case
             for state, tick in states.items():
                 if state != "idle":
                     act = inject(role, fault)
-                    yield lockstep_case(config, Fault.MEASURED_MOTION, fault.kind, role, state, tick, act, expected)
+                    yield lockstep_case(config, row_of(fault), fault.kind, role, state, tick, act, expected)
         # a force that is not gravity's, or a place where no rover is
         false = DeviceFault("wrong", factor=FACTOR) if role == "imu" else DeviceFault("jump", offset=JUMP[role])
-        for fault in (DeviceFault("off"), DeviceFault("garbage"), false):
+        for fault in (DeviceFault("off"), DeviceFault("garbage"), DeviceFault("playback"), false):
             # what is noticed before arming is tried may lead to Safe, where the experiment needs the instrument
-            expected = Expected(frozenset({Fault.MEASURED_MOTION}), optional=True, refused=True)
+            row = row_of(fault)
+            expected = Expected(frozenset({row}), optional=True, refused=True)
             act = inject(role, fault)
-            yield lockstep_case(config, Fault.MEASURED_MOTION, fault.kind, role, "idle", 1, act, expected)
+            yield lockstep_case(config, row, fault.kind, role, "idle", 1, act, expected)
 
 
 def instrument_faults(config: Config, role: str) -> list[DeviceFault]:
@@ -59,12 +60,18 @@ def instrument_faults(config: Config, role: str) -> list[DeviceFault]:
         DeviceFault("wrong", factor=FACTOR),
         DeviceFault("swapped", channels=SWAPPED[role]),
         DeviceFault("jump", offset=JUMP[role]),
+        DeviceFault("playback"),
     ]
+
+
+def row_of(fault: DeviceFault) -> Fault:
+    """The row of the fault table that a fault of an instrument belongs to."""
+    return Fault.NOT_LIVE if fault.kind == "playback" else Fault.MEASURED_MOTION
 
 
 def expected_of(config: Config, role: str, fault: DeviceFault) -> Expected:
     """What must come of it: a mark that names the instrument, and Safe where the experiment needs it."""
-    row = Fault.MEASURED_MOTION
+    row = row_of(fault)
     bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config), role)
     assert bound_ms is not None
     subtle = fault.kind in SUBTLE or (role, fault.kind) == ("imu", "jump")

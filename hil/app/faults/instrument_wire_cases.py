@@ -1,4 +1,4 @@
-"""Cases of the instruments of motion at the protocol level: their lines and devices, and their processes (row 33).
+"""Cases of the instruments of motion at the protocol level: their lines, devices and processes (rows 33 and 40).
 
 They run on the rig of `protocol_cases`, with the instruments of a config and the drivers that it names for them.
 """
@@ -10,6 +10,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
+from drivers.driver_type import InstrumentType
 from drivers.registry import driver_of
 from hil.app.faults import process_cases, protocol_cases
 from hil.app.faults.case import PROCESSES, VIRTUAL_TIME, Case, Expected
@@ -42,6 +43,12 @@ def instrument_wire_cases(config: Config) -> Iterator[Case]:
             for kind, steps, expected in _of_line(endpoint, noticed, unclear):
                 run = protocol_cases.run_case
                 yield Case(row, kind, endpoint, STATE, VIRTUAL_TIME, wire, run, steps, at_s, expected)
+            driver = driver_of(getattr(wire.devices, role))
+            if isinstance(driver, InstrumentType) and driver.plays_back:
+                played = _expected(wire, role, FAULT_TABLE[Fault.NOT_LIVE].bound_for(times, role), Fault.NOT_LIVE)
+                steps = (fault(endpoint, "playback"),)
+                run = protocol_cases.run_case
+                yield Case(Fault.NOT_LIVE, "playback", endpoint, STATE, VIRTUAL_TIME, wire, run, steps, at_s, played)
         for kind, steps in _of_process(role):
             name, run = f"{role} process", protocol_cases.run_case
             yield Case(row, kind, name, STATE, VIRTUAL_TIME, wire, run, steps, at_s, noticed)
@@ -73,7 +80,9 @@ class _Asked(dict[str, str]):
         return self[name]
 
 
-def _expected(config: Config, role: str, bound_ms: float | None, *, optional: bool = False) -> Expected:
+def _expected(
+    config: Config, role: str, bound_ms: float | None, row: Fault = Fault.MEASURED_MOTION, *, optional: bool = False
+) -> Expected:
     """A mark; Safe where the experiment needs the instrument, which then is also a lost link or a lost process."""
     needed = role in config.needed_instruments
     also = {Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.PROCESS_LOST} if needed else set[Fault]()
@@ -81,9 +90,7 @@ def _expected(config: Config, role: str, bound_ms: float | None, *, optional: bo
     if needed and bound_ms is not None:
         stop_ms = bound_ms + STOP_WRITTEN_NS * 1e-6
     says = "" if needed else f"{role}: "  # a driver has its own words for its device
-    return Expected(
-        frozenset({Fault.MEASURED_MOTION} | also), bound_ms, stop_ms, optional=optional, says=says, goes_on=not needed
-    )
+    return Expected(frozenset({row} | also), bound_ms, stop_ms, optional=optional, says=says, goes_on=not needed)
 
 
 def _of_line(endpoint: str, noticed: Expected, unclear: Expected) -> Iterator[tuple[str, tuple[Step, ...], Expected]]:

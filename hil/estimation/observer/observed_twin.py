@@ -156,7 +156,7 @@ class ObservedTwin(RoverTwin):
         """Hand new readings to the filter."""
         for which, (role, place) in enumerate(self._roles):
             reading: Reading | None = getattr(samples, role)
-            if reading is None or reading.t_ns == self._newest_ns[which] or reading.t_ns < 0:
+            if reading is None or not reading.live or reading.t_ns == self._newest_ns[which] or reading.t_ns < 0:
                 continue
             self._newest_ns[which] = max(reading.t_ns, self._newest_ns[which])
             if place < 2 and not math.isfinite(sum(reading.value)):  # of these all values are needed

@@ -29,23 +29,25 @@ FAULT_TABLE: Mapping[int, FaultRow] = MappingProxyType(
 # and nothing is controlled by a force.
 WARNINGS = frozenset(fault for fault in Fault if not FAULT_TABLE[fault].latched)
 
-# Some of these latch Safe, and some only mark.
-_MARKED_TOO = Fault.MEASURED_MOTION, Fault.DEVICE_FAULT
-
 # Their cause lies outside of a tick's values; the others are noticed again wherever the values are the same.
 EXTERNAL_FAULTS = frozenset(fault for fault in Fault if FAULT_TABLE[fault].external)
+
+# Of instruments of motion.
+_OF_INSTRUMENTS = frozenset({Fault.MEASURED_MOTION, Fault.NOT_LIVE})
+# Some of these latch Safe, and some only mark.
+_MARKED_TOO = (*_OF_INSTRUMENTS, Fault.DEVICE_FAULT)
 
 
 def warnings_for(config: Config) -> frozenset[Fault]:
     """The faults that are only recorded on a rig.
 
     Also a lost console, where the run is to finish without it; not an implausible value, where that is to lead to Safe,
-    and not measured motion, where the experiment needs an instrument: one that it does not need only marks the run all
-    the same (`only_marks`).
+    and not a fault of an instrument of motion, where the experiment needs one: one that it does not need only marks the
+    run all the same (`only_marks`).
     """
     also = {Fault.CONSOLE_LOST} if config.operator.console_lost == "finish" else set()
     latching = {Fault.IMPLAUSIBLE_VALUE} if config.residuals.reaction == "safe" else set()
-    latching |= {Fault.MEASURED_MOTION} if config.needed_instruments else set()
+    latching |= _OF_INSTRUMENTS if config.needed_instruments else set()
     return (WARNINGS | also) - latching
 
 

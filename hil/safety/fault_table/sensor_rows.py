@@ -1,4 +1,4 @@
-"""Rows 1 to 9 and 30 to 34: samples, the model that follows them, and the commands that follow from both."""
+"""Rows 1 to 9, 30 to 34 and 40: samples, the model that follows them, and the commands that follow from both."""
 
 from __future__ import annotations
 
@@ -192,5 +192,19 @@ ROWS = (
         NOTHING_TO_CLEAR,
         "Look at what the text names: the sensor, its cable and its calibration. If all is right, the rig has changed: "
         "measure new thresholds with hil calibrate residuals. After Safe: hil command clear 34.",
+    ),
+    FaultRow(
+        40,
+        "not live",
+        "each instrument of motion (motion, imu, joints): its device says whether it measures now or plays a recording "
+        "back (Motive in Edit mode)",
+        ReactionTimes.playback,
+        "the next reading, after its period and delay_ms; and one tick",
+        "the reading is left out; the run is marked once for each instrument, and goes on without that source; Safe, "
+        "where the experiment needs the instrument. Before arming: refuse to arm",
+        False,
+        NOTHING_TO_CLEAR,
+        "The text names the instrument. Switch its program to live. After Safe: hil command clear 40.",
+        by_device=ReactionTimes.playbacks,
     ),
 )

@@ -130,6 +130,14 @@ class ReactionTimes:
         """The longest of them."""
         return max(self.instruments().values(), default=None)
 
+    def playbacks(self) -> ByDevice:
+        """The next reading of an instrument of motion."""
+        return {role: one.delay_ms + 1e3 / one.rate_hz + self.tick_ms for role, one in self._config.instruments.items()}
+
+    def playback(self) -> float | None:
+        """The longest of them."""
+        return max(self.playbacks().values(), default=None)
+
     def measured(self) -> float | None:
         """A current, a voltage or a pressure."""
         limits, valves = self._limits, self._valves

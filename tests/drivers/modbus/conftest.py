@@ -9,9 +9,9 @@ import pytest
 
 from drivers.messages import ValveCommand, ValveSample
 from drivers.modbus import protocol
-from drivers.modbus.settings import ModbusValvesSettings
+from drivers.modbus.settings import ModbusValvesSettings, Pressures
 from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import BoardRegisters, RelayBoard
+from drivers.modbus.simulated.relay_board import RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
 from drivers.modbus.valves import ModbusValves
 from drivers.sim.protocol.line import LineFault
@@ -20,7 +20,7 @@ VALVES_OFF = ((False, False), (False, False))
 FULL_PA = 6.0e5
 BOTH_OUT = ((True, False), (True, False))
 BAUD = 19200
-TERMINAL = BoardRegisters((10, 11, 12, 13), 100.0)
+TERMINAL = Pressures((10, 11, 12, 13), 100.0)
 STORED = 5  # register of the supply, which the board only stores
 
 
@@ -47,14 +47,14 @@ class Rig:
     def __init__(self, folder: Path, line_time: Any, *, stored: tuple[int, ...] = (STORED,), **board: Any) -> None:
         self.time = line_time
         self.cylinders = InstantCylinders()
-        self.board = RelayBoard(self.cylinders, **{"terminal": TERMINAL, **board})
+        self.board = RelayBoard(self.cylinders, **{"pressures": TERMINAL, **board})
         self.supply = AnalogOutputs(self.cylinders, {}, stored=stored)
         bus = RtuBus([self.board, self.supply], BAUD)
         self.line, self.recorder = line_time.connect(folder / "valves", bus, BAUD, protocol.silence_ns(BAUD))
 
     def settings(self, **changes: Any) -> ModbusValvesSettings:
         plain = {"port": str(self.line.path), "coils": (0, 1, 2, 3), "baud": BAUD, "flash_s": 5.0, "rate_hz": 20.0}
-        more = {"pressure_registers": (10, 11, 12, 13), "answer_timeout_ms": 300.0}
+        more = {"pressures": TERMINAL, "answer_timeout_ms": 300.0}
         return ModbusValvesSettings(**{**plain, **more, **changes})
 
     def valves(self, **changes: Any) -> ModbusValves:

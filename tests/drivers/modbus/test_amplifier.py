@@ -8,6 +8,7 @@ import pytest
 from drivers.interfaces import DeviceError, LinkLostError
 from drivers.modbus import protocol
 from drivers.modbus.amplifier import AmplifierSettings, ModbusAmplifier
+from drivers.modbus.protocol import Function
 from drivers.modbus.simulated.amplifier import Amplifier
 from drivers.sim.protocol.line import LineFault
 
@@ -84,6 +85,23 @@ def test_registers_far_apart_are_read_in_requests_of_their_own():
     spans = settings.spans()
     assert [(span.start, span.stop) for span in spans] == [(0, 10), (300, 422), (422, 430)]
     assert all(len(span) <= protocol.MAX_REGISTERS for span in spans)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"function": Function.READ_HOLDING},
+        {"signed": False},
+        {"gaps": False, "high_first": False},
+    ],
+)
+def test_readings_come_in_every_form_that_registers_have(tmp_path, line_time, form):
+    driver = Rig(tmp_path, line_time, **form).driver(**form)
+    driver.open()
+    (block,) = samples(driver, 1)
+    expected = [volt if form.get("signed", True) else max(volt, 0.0) for volt in VOLTS]
+    np.testing.assert_allclose(block.values[0], expected, atol=0.5e-6)
+    assert block.overload == (False,) * 4
 
 
 def test_registers_that_the_amplifier_has_not_are_named(rig):

@@ -117,6 +117,25 @@ def test_a_position_is_the_same_in_either_word_order_as_numpy_reads_it(counts, b
     assert encoder.angle_rad(as_read) == 2.0 * math.pi * int(signed) / 4096
 
 
+@given(bits=st.sampled_from([16, 32]), per_turn=st.integers(2, 2**15), turns=st.integers(-3, 2), data=st.data())
+def test_within_a_turn_a_position_below_zero_is_an_angle_below_zero_whatever_the_counts_of_a_turn(
+    bits, per_turn, turns, data
+):
+    place = data.draw(st.integers(-((per_turn - 1) // 2), per_turn // 2))
+    counts = place + turns * per_turn
+    if -(2 ** (bits - 1)) <= counts < 2 ** (bits - 1):
+        encoder = Encoder("left_bogie", 1, 1, bits=bits, counts_per_turn=per_turn)
+        assert encoder.angle_rad(encoder.registers(counts)) == 2.0 * math.pi * place / per_turn
+
+
+@given(per_turn=st.integers(2, 2**16), data=st.data())
+def test_a_place_within_a_turn_is_never_taken_as_a_signed_number(per_turn, data):
+    place = data.draw(st.integers(0, per_turn - 1))
+    encoder = Encoder("left_bogie", 1, 1, bits=16, counts_per_turn=per_turn)
+    expected = place if 2 * place <= per_turn else place - per_turn
+    assert encoder.angle_rad(encoder.registers(place)) == 2.0 * math.pi * expected / per_turn
+
+
 def test_readings_come_at_the_set_rate_with_the_time_of_the_middle_of_their_round(rig):
     driver = rig.driver()
     driver.open()

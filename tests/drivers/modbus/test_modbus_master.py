@@ -18,7 +18,7 @@ from drivers.modbus import protocol
 from drivers.modbus.amplifier import AmplifierSettings, ModbusAmplifier
 from drivers.modbus.encoder_settings import Encoder, EncodersSettings
 from drivers.modbus.encoders import ModbusEncoders
-from drivers.modbus.settings import ModbusValvesSettings, Regulator
+from drivers.modbus.settings import ModbusValvesSettings, Pressures, Regulator
 from drivers.modbus.valves import ModbusValves
 from drivers.valve_layout import ValveLayout
 
@@ -80,7 +80,7 @@ def server(wire):
 
 def settings(port, **changes):
     plain = {"coils": (0, 1, 2, 3), "flash_on": False, "baud": 115200, "answer_timeout_ms": 500.0, "rate_hz": 50.0}
-    return ModbusValvesSettings(port, **{**plain, "pressure_registers": (10, 11, 12, 13), **changes})
+    return ModbusValvesSettings(port, **{**plain, "pressures": Pressures((10, 11, 12, 13)), **changes})
 
 
 def test_our_master_switches_reads_and_sets_a_server_of_another_maker(server):
@@ -101,7 +101,7 @@ def test_our_master_moves_regulators_of_a_server_of_another_maker(server):
     """Neighbours by function 16, a single one by function 06; what the server has is read back by another master."""
     regulators = (Regulator(5, 1, 62.5, 800), Regulator(6, 1, 62.5, 800), Regulator(8, 1, 62.5, 800))
     layout = ValveLayout(regulators=("left", "right", "rear"))
-    valves = ModbusValves(settings(server, valves=layout, regulators=regulators, pressure_registers=None))
+    valves = ModbusValves(settings(server, valves=layout, regulators=regulators, pressures=None))
     valves._line._link._timeout_ns = 60 * 10**9
     valves.open()
     read = protocol.read_registers(1, 5, 4, protocol.Function.READ_HOLDING)
@@ -118,7 +118,7 @@ def test_our_master_moves_regulators_of_a_server_of_another_maker(server):
 
 
 def test_a_register_that_the_server_has_not_is_named(server):
-    valves = ModbusValves(settings(server, pressure_registers=(50, 51, 52, 53)))
+    valves = ModbusValves(settings(server, pressures=Pressures((50, 51, 52, 53))))
     valves._line._link._timeout_ns = 60 * 10**9
     with pytest.raises(DeviceError, match="function 4 refused with exception 2"):
         valves.open()

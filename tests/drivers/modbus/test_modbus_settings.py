@@ -5,7 +5,7 @@ import math
 import pytest
 
 from drivers.modbus.budget import actuation_s, load
-from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Regulator
+from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Pressures, Regulator
 from drivers.modbus.valves import ModbusValves
 from drivers.valve_layout import ValveLayout
 
@@ -25,8 +25,8 @@ PLAIN = {"port": "/dev/ttyUSB0", "coils": (0, 1, 2, 3)}
         ({"coils": (0, 1, 2, 5000), "flash_on": False}, "coils: found 0 to 5000; allowed: coils within 1968"),
         ({"address": 0}, "address: found 0; allowed: 1 to 255"),
         ({"baud": 300}, "baud: found 300"),
-        ({"pressure_registers": (0, 1, 2, 500)}, "within 123 of each other"),
-        ({"pressure_registers": (1, 2, 3, 4), "Pa_per_count": math.nan}, "kPa_per_count: found nan"),
+        ({"pressures": Pressures((0, 1, 2, 500))}, "within 123 of each other"),
+        ({"pressures": Pressures((1, 2, 3, 4), math.nan)}, "kPa_per_count: found nan"),
         (
             {"supply": Regulator(5), "supply_Pa": 4e7},
             r"a supply of 4e\+07 Pa; allowed: 0 to 3.2767e\+07",
@@ -62,7 +62,7 @@ COILS, PRESSURES, COIL = 8 + 6, 8 + 13, 8 + 8
 def test_the_load_is_the_line_time_of_all_that_is_sent():
     plain = ModbusValvesSettings(**PLAIN, flash_on=False, rate_hz=4.0)
     assert load(plain) == (pytest.approx(4.0 * exchange_s(COILS), rel=1e-6), None)
-    full = ModbusValvesSettings(**PLAIN, flash_s=1.0, rate_hz=4.0, pressure_registers=(3, 2, 1, 0))
+    full = ModbusValvesSettings(**PLAIN, flash_s=1.0, rate_hz=4.0, pressures=Pressures((3, 2, 1, 0)))
     flashes_s = 4 * exchange_s(COIL) / 0.5
     assert load(full) == (pytest.approx(4.0 * exchange_s(COILS, PRESSURES) + flashes_s, rel=1e-6), None)
 
@@ -84,7 +84,7 @@ def test_regulators_are_written_in_each_period_neighbours_in_one_frame(regulator
 
 
 def test_a_command_takes_a_transaction_in_flight_each_valve_and_the_regulators():
-    settings = ModbusValvesSettings(**PLAIN, **MOVED, flash_on=False, pressure_registers=(3, 2, 1, 0))
+    settings = ModbusValvesSettings(**PLAIN, **MOVED, flash_on=False, pressures=Pressures((3, 2, 1, 0)))
     one_s, all_s = actuation_s(settings)
     assert one_s == pytest.approx(exchange_s(PRESSURES) + exchange_s(COIL), rel=1e-6)
     assert all_s == pytest.approx(exchange_s(PRESSURES) + 4 * exchange_s(COIL) + exchange_s(9 + 4 + 8), rel=1e-6)

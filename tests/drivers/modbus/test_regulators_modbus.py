@@ -10,9 +10,9 @@ from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.messages import ValveCommand
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Function
-from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Regulator
+from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Pressures, Regulator
 from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import BoardRegisters, RelayBoard
+from drivers.modbus.simulated.relay_board import RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
 from drivers.modbus.valves import ModbusValves
 from drivers.sim.protocol.line import LineFault
@@ -52,7 +52,7 @@ class Rig:
 
     def __init__(self, folder, line_time, regulators=NEIGHBOURS, watchdog=None, *, own_line=False):
         self.time, self.cylinders = line_time, Cylinders()
-        self.board = RelayBoard(self.cylinders, (0, 1, 2), terminal=BoardRegisters((10, 11, 12)))
+        self.board = RelayBoard(self.cylinders, (0, 1, 2), pressures=Pressures((10, 11, 12)))
         by_address: dict[int, dict[int, Regulator]] = {}
         for which, one in enumerate(regulators):
             by_address.setdefault(one.address, {})[which] = one
@@ -69,7 +69,7 @@ class Rig:
             self.other, self.other_recorder = line_time.connect(folder / "regulators", bus, BAUD, silence_ns)
             settings["regulators_port"] = str(self.other.path)
         self.settings = ModbusValvesSettings(
-            str(self.line.path), (0, 1, 2), LAYOUT, BAUD, flash_s=2.0, pressure_registers=(10, 11, 12), rate_hz=10.0,
+            str(self.line.path), (0, 1, 2), LAYOUT, BAUD, flash_s=2.0, pressures=Pressures((10, 11, 12)), rate_hz=10.0,
             regulators=regulators, watchdog=watchdog, answer_timeout_ms=300.0, **settings,
         )  # fmt: skip
         self.valves = ModbusValves(self.settings)

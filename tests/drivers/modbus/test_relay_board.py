@@ -7,8 +7,9 @@ from pymodbus.client import ModbusSerialClient
 
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Code, Function
+from drivers.modbus.settings import Pressures
 from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import BoardRegisters, RelayBoard
+from drivers.modbus.simulated.relay_board import RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
 
 MS = 1_000_000
@@ -19,7 +20,7 @@ class Board(RtuBus):
     """A relay board with a stored register, alone on its line."""
 
     def __init__(self, cylinders, **how):
-        board = RelayBoard(cylinders, terminal=BoardRegisters((10, 11, 12, 13), 100.0), **how)
+        board = RelayBoard(cylinders, pressures=Pressures((10, 11, 12, 13), 100.0), **how)
         super().__init__([board, AnalogOutputs(cylinders, {}, stored=(5,))])
         self.on, self.stuck = board.on, board.stuck
 

@@ -2,13 +2,15 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.messages import ValveCommand
 from drivers.modbus import protocol
-from drivers.modbus.settings import Regulator
+from drivers.modbus.protocol import Function
+from drivers.modbus.settings import Pressures, Regulator
 from drivers.modbus.valves import ModbusValves
 
 VALVES_OFF = ((False, False), (False, False))
@@ -45,10 +47,55 @@ def test_commands_are_obeyed_and_confirmed_and_pressures_are_read(rig, until, po
 
 
 def test_without_pressure_registers_pressures_are_nan_and_samples_come_all_the_same(rig, until, powered):
-    valves = rig.valves(pressure_registers=None)
+    valves = rig.valves(pressures=None)
     powered(valves)
     sample = until(valves, lambda sample: True)
     assert all(math.isnan(pressure) for side in sample.pressure_Pa for pressure in side)
+
+
+FORMS = [
+    {},
+    {"signed": False, "Pa_per_count": 1e6 / 65535},
+    {"function": Function.READ_HOLDING, "zero_counts": 4000, "signed": False},
+    {"bits": 32, "Pa_per_count": 0.01},
+    {"bits": 32, "Pa_per_count": 0.01, "high_first": False, "signed": False, "zero_counts": 100_000_000},
+    {"gaps": False},
+    {"bits": 32, "gaps": False, "function": Function.READ_HOLDING, "high_first": False},
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_pressures_are_read_in_every_form_that_registers_have(make_rig, form, until, powered):
+    pressures = Pressures((10, 12, 20, 22), **{"Pa_per_count": 100.0, **form})
+    rig = make_rig(pressures=pressures)
+    valves = rig.valves(pressures=pressures)
+    powered(valves)
+    at_rest = -1000.0 if pressures.signed or pressures.zero_counts else 0.0  # a register without a sign ends at 0
+    sample = until(valves, lambda sample: sample.pressure_Pa[0][0] > 1e5)
+    for extend, retract in sample.pressure_Pa:
+        assert extend == pytest.approx(6.0e5, abs=pressures.Pa_per_count)
+        assert retract == pytest.approx(at_rest, abs=pressures.Pa_per_count)
+
+
+def test_a_register_without_a_sign_that_is_read_with_one_is_refused_as_no_pressure_of_a_chamber(make_rig):
+    held = Pressures((10, 11, 12, 13), 1e6 / 65535, signed=False)
+    rig = make_rig(pressures=held)
+    rig.cylinders.pressure_Pa = lambda valve: 501e3
+    read = msgspec.structs.replace(held, signed=True)
+    with pytest.raises(DeviceError, match=r"pressure of left_extend -499 kPa, allowed: -101\.5 to .* check signed"):
+        rig.valves(pressures=read).open()
+
+
+def test_a_pressure_beyond_its_range_is_refused_and_one_at_its_end_is_not(make_rig):
+    rig = make_rig()
+    pressures = Pressures((10, 11, 12, 13), 100.0, lowest_Pa=-1000.0, highest_Pa=6e5)
+    valves = rig.valves(pressures=pressures)
+    valves.open()
+    rig.cylinders.pressure_Pa = lambda valve: 6e5
+    valves._read_pressures()
+    rig.cylinders.pressure_Pa = lambda valve: 6e5 + 100.0
+    with pytest.raises(DeviceError, match=r"pressure of left_extend 600\.1 kPa, allowed: -1 to 600"):
+        valves._read_pressures()
 
 
 def test_off_goes_before_everything_else_and_in_one_frame(rig, powered):
@@ -223,7 +270,7 @@ def test_a_silent_board_is_refused_and_named(rig):
 
 @pytest.mark.parametrize(
     ("board", "changes"),
-    [({}, {"coils": (5, 6, 7, 8)}), ({"terminal": None}, {}), ({}, {"supply": Regulator(6), "supply_Pa": 5e5})],
+    [({}, {"coils": (5, 6, 7, 8)}), ({"pressures": None}, {}), ({}, {"supply": Regulator(6), "supply_Pa": 5e5})],
 )
 def test_a_device_without_our_coils_or_registers_is_refused_and_named(make_rig, board, changes):
     with pytest.raises(DeviceError, match=r"address 1: function \d+ refused with exception 2: it has no such coil"):

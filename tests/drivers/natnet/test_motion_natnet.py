@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
-from drivers.natnet.messages import Kind
+from drivers.natnet.messages import NEWEST, Kind
 from drivers.natnet.motion import NatNetMotion, NatNetSettings
+from drivers.natnet.simulated.frame_bytes import frame_message
 from drivers.natnet.simulated.server import ServerOptions
 
 PERIOD_NS = 10_000_000
@@ -196,6 +197,81 @@ def test_a_server_clock_that_began_anew_is_mapped_anew(make_rig):
     found = rig.step_for(0.5)
     assert found[-1].t_ns == pytest.approx(rig.host.now_ns() - 5_000_000, abs=PERIOD_NS + 1_000_000)
     assert all(b.t_ns > a.t_ns for a, b in pairwise(found))
+
+
+def deliver_forged(rig, by_ns, sender_port=None, value=7.0):
+    """A frame that says that it was sent so much later than now [ns], by the server's own port or another one."""
+    frame = rig.driver.frame
+    body = frame.bodies[1]._replace(position=(value, value, value))
+    ticks = frame.transmitted + round(by_ns * 1e-2)
+    forged = frame._replace(number=frame.number + 1, bodies={1: body}, exposed=ticks, transmitted=ticks)
+    own_port = rig.driver._port.sender_port
+    rig.driver._port.deliver(frame_message(forged, NEWEST), sender_port or own_port)
+
+
+@pytest.mark.parametrize("by_s", [-3600.0, -2.0, 0.05, 0.9, 3600.0])
+def test_a_frame_with_a_time_that_cannot_be_is_refused_and_stops_none_of_the_real_ones(rig, by_s):
+    rig.driver.open()
+    rig.step_for(0.5)
+    expected = len(rig.step_for(1.0))
+    for _ in range(5):
+        deliver_forged(rig, round(by_s * 1e9))
+        rig.driver.step()
+    found = rig.step_for(1.0)
+    assert len(found) >= expected - 1
+    assert all(reading.value == pytest.approx(PLACED, abs=1e-6) for reading in found)
+    assert all(rig.host.now_ns() >= reading.arrived_ns >= reading.t_ns for reading in found)
+    assert found[-1].t_ns == pytest.approx(rig.host.now_ns() - 5_000_000, abs=PERIOD_NS + 1_000_000)
+    assert rig.driver.refused == 5
+    assert "5 frames of another sender or with times that cannot be" in rig.driver.health().detail
+
+
+def test_a_first_frame_with_a_false_time_holds_the_real_ones_up_for_no_longer_than_a_question(rig):
+    rig.driver.open()
+    rig.reading()
+    rig.driver._clock = None  # the next frame is the first that tells a time
+    deliver_forged(rig, 900_000_000)
+    found = rig.step_for(1.0)
+    assert found[-1].t_ns == pytest.approx(rig.host.now_ns() - 5_000_000, abs=PERIOD_NS + 1_000_000)
+    assert len(found) > 70
+
+
+def test_frames_of_another_program_on_the_server_are_none_of_the_server_s(rig):
+    rig.driver.open()
+    rig.step_for(0.1)
+    for _ in range(20):
+        deliver_forged(rig, 1_000_000, sender_port=9)
+        found = rig.step_for(0.01)
+        assert all(reading.value == pytest.approx(PLACED, abs=1e-6) for reading in found)
+    assert rig.driver.refused == 20
+
+
+def test_a_server_that_sends_from_another_port_after_a_silence_is_heard_again(rig):
+    rig.driver.open()
+    rig.step_for(0.1)
+    rig.inject_fault("off")
+    rig.step_for(0.3)
+    deliver_forged(rig, 300_000_000, sender_port=9)
+    assert rig.reading().value[0] == 7.0
+
+
+def test_a_recording_that_is_played_back_is_not_live(rig):
+    rig.driver.open()
+    assert rig.reading().live
+    rig.server.live = False
+    played = rig.step_for(0.2)[-1]
+    assert not played.live
+    assert set(played.value) == {math.inf}
+    assert "switch Motive from Edit to Live" in rig.driver.health().detail
+    rig.server.live = True
+    assert rig.step_for(0.2)[-1].value == pytest.approx(PLACED, abs=1e-6)
+
+
+def test_of_two_bodies_with_one_number_none_is_taken(make_rig):
+    rig = make_rig(ServerOptions(repeated=True))
+    rig.driver.open()
+    assert not_tracked(rig.reading())
+    assert "more than one body has the streaming ID 1" in rig.driver.health().detail
 
 
 def test_it_tells_the_server_that_it_is_there_and_goes_on_beyond_the_time_that_a_server_waits(rig):

@@ -75,8 +75,20 @@ def test_a_frame_written_out_byte_by_byte_is_read():
     assert frame.bodies[3].tracked
 
 
-def test_what_follows_the_times_is_not_looked_at():
+def test_what_follows_the_state_is_not_looked_at():
     assert read_frame(BY_HAND_3_0 + bytes(12), (3, 0)).number == 4711
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("state", "live"), [(0x00, True), (0x03, True), (0x04, False), (0x07, False)])
+def test_bit_2_of_the_state_says_that_a_recording_is_played_back(version, state, live):
+    _, content = messages.unpack(frame_message(FRAME, version, FULL))
+    assert read_frame(content[:-2] + struct.pack("<H", state), version).live is live
+
+
+def test_a_number_that_two_bodies_have_is_named():
+    _, content = messages.unpack(frame_message(FRAME._replace(repeated=frozenset({min(FRAME.bodies)})), (4, 1)))
+    assert read_frame(content, (4, 1)).repeated == {min(FRAME.bodies)}
 
 
 def test_a_server_description_is_read_alike_by_a_client_that_is_not_ours():
@@ -135,11 +147,10 @@ def test_a_tracked_body_without_a_place_or_a_unit_quaternion_is_damaged(body):
         read_frame(content, (4, 1))
 
 
-def test_every_frame_that_is_cut_off_before_its_times_end_is_damaged():
+def test_every_frame_that_is_cut_off_before_its_state_ends_is_damaged():
     for version in VERSIONS:
         _, content = messages.unpack(frame_message(FRAME, version, FULL))
-        ends = len(content) - 2 - (8 if version >= (4, 0) else 0)
-        for length in range(ends):
+        for length in range(len(content)):
             with pytest.raises(BadFrameError):
                 read_frame(content[:length], version)
 

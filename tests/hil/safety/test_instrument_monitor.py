@@ -59,7 +59,7 @@ class Watched:
 
     def _takes(self, how):
         def take(fault, value, limit, detail):
-            assert fault is Fault.MEASURED_MOTION
+            assert fault is (Fault.MEASURED_MOTION if self.reading.live else Fault.NOT_LIVE)
             assert len(detail.encode()) <= EVENT["detail"].itemsize, detail
             self.found.append((how, detail, value, limit))
 
@@ -82,6 +82,24 @@ def noisy(number):
 def test_without_instruments_nothing_is_watched():
     assert not InstrumentMonitor([]).watched
     assert warnings_for(load_config("sim_impact")) == warnings_for(load_config("sim_impact", [POSE]))
+
+
+@pytest.mark.parametrize("role", ["motion", "imu", "joints"])
+def test_an_instrument_that_plays_a_recording_back_is_marked_once_at_its_first_such_reading(role):
+    watched = Watched(f"{role}={{}}", role=role)
+    played = (math.inf,) * len(watched.reading.value)
+    ((how, detail, *_),) = watched.read(10, *played)
+    assert how == "marked"
+    assert detail.startswith(f"{role}: it plays a recording back, allowed: live readings")
+    assert [watched.read(t_ms, *played) for t_ms in range(20, 2000, 10)] == [[]] * 198
+    check = watched.checks(1990)[f"{role} live"]
+    assert (check.ok, check.found) == (False, "it plays a recording back")
+
+
+def test_an_instrument_that_the_experiment_needs_and_that_plays_a_recording_back_is_latched(needed):
+    watched = Watched(POSE)
+    ((how, *_),) = watched.read(10, *(math.inf,) * 7)
+    assert how == "latched"
 
 
 def test_good_readings_are_no_fault():

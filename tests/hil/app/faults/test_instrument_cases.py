@@ -12,6 +12,7 @@ from hil.app.faults.instrument_cases import instrument_cases
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
 from hil.config import load_config
 from hil.config.schema.trial import TrialConfig
+from hil.messages.fault import Fault
 
 RUN_UP = {"idle": 51, "run_up": 300}
 SETTINGS = (*IN_LOCKSTEP, *SHORT_TRIAL, "motion={measures: pose}", "imu={}", "joints={}")
@@ -38,7 +39,8 @@ def test_every_kind_is_injected_into_every_instrument_of_the_rig():
 
 
 @pytest.mark.parametrize(
-    ("device", "kind"), [("motion", "off"), ("motion", "jump"), ("imu", "stuck"), ("joints", "garbage")]
+    ("device", "kind"),
+    [("motion", "off"), ("motion", "jump"), ("imu", "stuck"), ("joints", "garbage"), ("motion", "playback")],
 )
 def test_an_instrument_that_fails_is_marked_within_its_bound_and_the_run_goes_on(device, kind):
     result = cases()[device, kind, "run_up"].result()
@@ -47,11 +49,18 @@ def test_an_instrument_that_fails_is_marked_within_its_bound_and_the_run_goes_on
     assert result.outcome.reacted_ms is None
 
 
-@pytest.mark.parametrize(("device", "kind"), [("motion", "off"), ("joints", "jump")])
+@pytest.mark.parametrize(("device", "kind"), [("motion", "off"), ("joints", "jump"), ("motion", "playback")])
 def test_an_instrument_that_the_experiment_needs_leads_to_safe_within_its_bound(needed, device, kind):
     result = cases()[device, kind, "run_up"].result()
     assert result.ok, result.outcome
     assert result.outcome.detected_ms <= result.outcome.reacted_ms <= result.bound_ms
+
+
+@pytest.mark.parametrize("device", ["motion", "imu", "joints"])
+def test_a_rig_is_not_armed_with_an_instrument_that_plays_a_recording_back(device):
+    case = cases()[device, "playback", "idle"]
+    assert case.row == Fault.NOT_LIVE
+    assert case.result().ok, case.result().outcome
 
 
 def test_safe_where_a_mark_is_expected_is_wrong_and_so_is_a_mark_where_safe_is(monkeypatch):

@@ -18,6 +18,7 @@ from hil.app.faults.case import PROCESSES, VIRTUAL_TIME
 from hil.app.faults.instrument_wire_cases import endpoints_of, instrument_wire_cases
 from hil.config import load_config
 from hil.config.schema.trial import TrialConfig
+from hil.messages.fault import Fault
 
 NAME, BAUD, PERIOD_NS = "textpose", 115_200, 10_000_000
 SETTINGS = (
@@ -163,3 +164,13 @@ def test_a_run_is_stopped_where_it_needs_the_instrument(installed, needed, devic
     result = cases()[device, kind].result()
     assert result.ok, result.outcome
     assert result.outcome.reacted_ms <= result.bound_ms
+
+
+@pytest.mark.slow
+def test_an_instrument_that_can_play_a_recording_back_is_marked_when_it_does():
+    config = load_config("sim_motion_wire", ["experiment=impact", "telemetry.endpoint=''"])
+    case = next(case for case in instrument_wire_cases(config) if case.kind == "playback")
+    assert (case.row, case.device) == (Fault.NOT_LIVE, "natnet")
+    result = case.result()
+    assert result.ok, result.outcome
+    assert 0.0 < result.outcome.detected_ms <= result.bound_ms
