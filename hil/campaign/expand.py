@@ -14,9 +14,11 @@ from hil.campaign.plan import Plan, PlannedRover, PlannedWheels
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.schema.sensors import DaqConfig
 from hil.experiments.impact.obstacle_frame import frame_settings
+from hil.messages.layout import SENSORS
 from models.sensors.rear_frame import FRONT_LINK_M
 
-OFFSET = "wheel.grouser_offset_deg"
+OFFSET, CHANNELS = "wheel.grouser_offset_deg", "daq.channels"
+_SENSITIVITY, _OF_PLACE = "sensitivity_mVpN", {"name", "across_m", "up_m"}
 MOST_TRIALS = 100_000
 # Streams of random numbers of one campaign seed; trials have their number there, from 1 on.
 _ORDER = 0
@@ -122,7 +124,7 @@ def _combinations(plan: Plan, ground: str, daq: DaqConfig | None) -> Iterator[tu
         if speed_mps is not None:
             values = {"trial.speed_mps": speed_mps, **values}
             changes["trial.speed_mps"] = speed_mps
-        changes |= _of_rover(rover) | _of_wheels(wheel, daq)
+        changes = {**changes, **_of_rover(rover), **_of_wheels(wheel, None if CHANNELS in changes else daq)}
         repeats = soil.repeats if soil and soil.repeats is not None else plan.repeats
         settings = {
             "ground": soil_name,
@@ -149,8 +151,23 @@ def _of_wheels(wheels: PlannedWheels | None, daq: DaqConfig | None) -> dict[str,
     smooth = {"wheel.grousers": 0}
     if wheels.kind == "smooth" or (daq and daq.layout == "bumper"):
         return smooth
-    sensors = [{"name": name} for name in ("front_left", "front_right")]
-    return {**smooth, "daq.layout": "bumper", "daq.channels": sensors}
+    layout = {**smooth, "daq.layout": "bumper"}
+    if daq is None:  # the plan has the sensors
+        return layout
+    return {**layout, CHANNELS: [{**_stated(daq), "name": name} for name in SENSORS["bumper"]]}
+
+
+def _stated(daq: DaqConfig) -> dict[str, Any]:
+    """What the config states of every sensor alike, but for its place: the same sensors are on the bumpers.
+
+    Raises:
+        ConfigError: sensitivities differ by sensor, so that it is not known which one is on which bumper.
+    """
+    each = [one.model_dump(include=one.model_fields_set - _OF_PLACE) for one in daq.channels]
+    if len({one.get(_SENSITIVITY) for one in each}) > 1:
+        needed = f"{CHANNELS} of the bumpers in set of the plan, where the config's sensors differ in sensitivity"
+        raise ConfigError("wheels", [Problem("wheels", "kind bumpers", needed)], "plan")
+    return {key: value for key, value in each[0].items() if all(one.get(key) == value for one in each)}
 
 
 def _shown(settings: dict[str, Any], config: Config) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from hil.config.checked import Config
 from hil.config.problems import Problem
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig
+from hil.config.schema.soil_region import OtherSoil
 from hil.config.schema.trial import TrialConfig
 from models.validity import (
     bekker_stiffness,
@@ -70,7 +71,7 @@ def step_problems(contacts: Sequence[Contact], substep_us: float) -> list[Proble
             )
             others = (*(other for other in contact.values if other != key), "plant.substep_us", *contact.others)
             problems.append(Problem(key, f"{contact.values[key]:g}", allowed, others))
-    return problems
+    return list({problem.key: problem for problem in reversed(problems)}.values())[::-1]
 
 
 def contacts_of(config: Config) -> list[Contact]:
@@ -85,11 +86,12 @@ def contacts_of(config: Config) -> list[Contact]:
     contacts = []
     if config.ground.on_soil:
         radii_m = config.wheel_radii_m
-        each = {
-            (radius_m, kg, mount.width) for radius_m, kg, mount in zip(radii_m, wheels_kg, tree.wheels, strict=True)
-        }
-        on_soil = [_soil(config.soil, *size, _OVER_ITS_SHARE * share_N) for size in sorted(each)]
-        contacts.append(min(on_soil, key=Contact.longest_s))
+        each = sorted(
+            {(radius_m, kg, mount.width) for radius_m, kg, mount in zip(radii_m, wheels_kg, tree.wheels, strict=True)}
+        )
+        for place, soil in _soils(config.soil):
+            on_soil = [_soil(place, soil, config.soil.damping_spm, *size, _OVER_ITS_SHARE * share_N) for size in each]
+            contacts.append(min(on_soil, key=Contact.longest_s))
     if config.ground.kind == "firm":
         contacts.append(_firm(config.ground, share_N))
     if config.section.obstacle:
@@ -97,8 +99,25 @@ def contacts_of(config: Config) -> list[Contact]:
     return contacts
 
 
-def _soil(soil: SoilConfig, wheel_radius_m: float, wheel_kg: float, width_m: float, load_N: float) -> Contact:
-    """A wheel on soil: its normal force and the damping of it are explicit."""
+def _soils(soil: SoilConfig) -> Iterator[tuple[str, SoilConfig | OtherSoil]]:
+    """Every soil that a wheel can come onto, with the place of its numbers in the config."""
+    yield "soil", soil
+    for number, region in enumerate(soil.regions):
+        yield f"soil.regions.{number}", region
+    for number, of_class in enumerate(soil.raster.soils if soil.raster else ()):
+        yield f"soil.raster.soils.{number}", of_class
+
+
+def _soil(
+    place: str,
+    soil: SoilConfig | OtherSoil,
+    damping_spm: float,
+    wheel_radius_m: float,
+    wheel_kg: float,
+    width_m: float,
+    load_N: float,
+) -> Contact:
+    """A wheel on a soil: its normal force and the damping of it, which all soils share, are explicit."""
     power = soil.exponent + 0.5
     form = bekker_stiffness(wheel_radius_m, width_m, soil.exponent, soil.rebound)
 
@@ -106,9 +125,9 @@ def _soil(soil: SoilConfig, wheel_radius_m: float, wheel_kg: float, width_m: flo
         slope = power_law_slope(form * stiffness, power, load_N)
         return longest_explicit_step(wheel_kg, slope, damping_spm * load_N)
 
-    values = {"soil.stiffness": soil.stiffness, "soil.damping_spm": soil.damping_spm}
+    values = {f"{place}.stiffness": soil.stiffness, "soil.damping_spm": damping_spm}
     what = f"soil under a wheel of {wheel_kg:g} kg with a load of {load_N:.0f} N"
-    return Contact(what, values, step, ("soil.exponent", "rover"))
+    return Contact(what, values, step, (f"{place}.exponent", "rover"))
 
 
 def _firm(ground: GroundConfig, load_N: float) -> Contact:

@@ -34,8 +34,10 @@ def range_values(text: str, most: int) -> list[int] | list[float]:
     rising = math.isfinite(first) and first <= last < math.inf and 0.0 < step < math.inf
     if not rising or (last - first) / step >= most:
         raise ValueError(f"FIRST:LAST:STEP, rising, at most {most} values")
-    values = [round(first + i * step, 9) for i in range(math.floor((last - first) / step + 1e-9) + 1)]
-    if not math.isclose(values[-1], last, abs_tol=1e-6 * min(step, 1.0)):
+    # to twelve digits of the largest number, so that 0.1 + 2 * 0.1 is 0.3, whatever the size of a value's unit
+    digits = 12 - math.frexp(max(abs(first), abs(last), step))[1] * 3 // 10
+    values = [round(first + i * step, digits) for i in range(math.floor((last - first) / step + 1e-9) + 1)]
+    if not math.isclose(values[-1], last, rel_tol=0.0, abs_tol=1e-6 * step):
         values.append(last)
     if match and all(_WHOLE.match(part) for part in match.groups()):
         return [round(value) for value in values]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from hil.config.rig import Rig
 from hil.config.schema.experiment_section import SLIP_MARGIN
@@ -39,7 +40,7 @@ class Following:
         least_m = rig.config.least_wheel_radius_m
         instruments = rig.layout.instruments
         self._source = instruments.index(INSTRUMENTS[0]) if INSTRUMENTS[0] in instruments else -1
-        self._full_mps = section.full_duty_mps
+        self._full_mps, self._full_of = section.full_duty_mps, full_duties_mps(section, self._radii_m)
         self._apart, self._closed = not section.measures_motion, section.closes_loop
         self._kept = 1.0 - section.slip if section.quantity == "slip" else 1.0
         self._most_mps = self._full_mps or SLIP_MARGIN * rig.limits.wheel_speed_radps * least_m
@@ -92,5 +93,12 @@ class Following:
                 False,
                 tuple([rim / radius_m for rim, radius_m in zip(rims_mps, self._radii_m, strict=True)]),
             )
-        duty = tuple([min(max(rim / self._full_mps, LEAST_DUTY), 1.0) for rim in rims_mps])
+        each = zip(rims_mps, self._full_of, strict=True)
+        duty = tuple([min(max(rim / full_mps, LEAST_DUTY), 1.0) for rim, full_mps in each])
         return SetPoints(goal.state, False, goal.speed_radps, duty=duty)
+
+
+def full_duties_mps(section: FollowConfig, radii_m: Sequence[float]) -> tuple[float, ...]:
+    """Speed of each wheel's rim at full duty [m/s]: equal motors turn a larger wheel's rim faster; none: no duties."""
+    full_mps = section.full_duty_mps
+    return () if full_mps is None else tuple(full_mps * (radius_m / radii_m[0]) for radius_m in radii_m)

@@ -78,7 +78,8 @@ class FollowingTorque:
         section = rig.section
         assert isinstance(section, FollowConfig)
         assert section.torque is not None
-        self._radius_m, self._motor = rig.config.wheel_radius_m, rig.config.drives.axle_motor
+        # a loop on the rover's speed takes it over the first wheel's radius, which is no more than a unit of its gains
+        self._radii_m, self._motor = rig.config.wheel_radii_m, rig.config.drives.axle_motor
         self._apart, instruments = not section.measures_motion, rig.layout.instruments
         self._source = instruments.index(INSTRUMENTS[0]) if INSTRUMENTS[0] in instruments else -1
         count = len(rig.layout.wheels) if self._apart else 1
@@ -90,19 +91,21 @@ class FollowingTorque:
             for loop in self._loops:
                 loop.reset()
             return SetPoints(goal.state, True, goal.speed_radps)
-        wanted, speeds, motor = goal.forward_mps / self._radius_m, estimate.wheel_speed_radps, self._motor
+        speeds, motor = estimate.wheel_speed_radps, self._motor
         if self._apart:
             torques = [
-                loop.step(wanted, speed, torque_at(motor, -1.0, speed), torque_at(motor, 1.0, speed))
-                for loop, speed in zip(self._loops, speeds, strict=True)
+                loop.step(
+                    goal.forward_mps / radius_m, speed, torque_at(motor, -1.0, speed), torque_at(motor, 1.0, speed)
+                )
+                for loop, radius_m, speed in zip(self._loops, self._radii_m, speeds, strict=True)
             ]
         else:
-            observed, measured = prediction.observed, math.nan
+            observed, measured, radius_m = prediction.observed, math.nan, self._radii_m[0]
             if observed is not None and observed.source[self._source] in MEASURED:
-                measured = prediction.speed_mps / self._radius_m
+                measured = prediction.speed_mps / radius_m
             # what every motor can give
             low, high = torque_at(motor, -1.0, min(speeds)), torque_at(motor, 1.0, max(speeds))
-            torques = [self._loops[0].step(wanted, measured, low, high)] * len(speeds)
+            torques = [self._loops[0].step(goal.forward_mps / radius_m, measured, low, high)] * len(speeds)
         duties = [duty_of(motor, torque, speed) for torque, speed in zip(torques, speeds, strict=True)]
         return SetPoints(goal.state, False, goal.speed_radps, duty=tuple(duties))
 
@@ -127,4 +130,6 @@ def moved_inertia(rig: Rig) -> float:
     wheels += rig.nominal.drive.rotor_inertia
     if not section.measures_motion:
         return wheels
-    return wheels + sum(body.mass for body in tree.bodies) * rig.config.wheel_radius_m**2 / motors
+    # a torque on each wheel pushes the rover by the sum of it over the radii; its speed is over the first one
+    first_m, *_ = radii_m = rig.config.wheel_radii_m
+    return wheels + sum(body.mass for body in tree.bodies) * first_m / sum(1.0 / radius_m for radius_m in radii_m)

@@ -48,4 +48,5 @@ class DriveCommands:
             raise ValueError(f"plant: duty {duty}, allowed: none, because the drives have no motor parameters")
         self._duty = duty
         shares = np.array(duty) if duty else np.full(self._state.duty.size, math.nan)
-        self._state.duty[:] = shares if self._factors is None else self._factors * shares
+        # an error of a drive makes no more of its supply than there is
+        self._state.duty[:] = shares if self._factors is None else np.clip(self._factors * shares, -1.0, 1.0)

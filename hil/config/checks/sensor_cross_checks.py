@@ -24,7 +24,7 @@ def sensor_cross_checks(config: UncheckedConfig) -> list[Problem]:
     daq, device = config.daq, config.devices.daq if config.devices else None
     if daq is None:
         return []
-    problems = [*_blocks(config, daq), *_places(config, daq)]
+    problems = [*_blocks(config, daq), *_swings(config, daq), *_places(config, daq)]
     if not any(problem.key == "daq.sinkage_m" for problem in problems):
         problems += _threshold(config, daq)
     if device is not None:
@@ -51,6 +51,23 @@ def _blocks(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
             f"at most {limits.daq_age_ms / 2.0:g}, half of limits.daq_age_ms, or good samples count as a drop-out",
             ("limits.daq_age_ms",),
         )
+
+
+def _swings(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
+    """What swings in the simulated sensors takes a step a sample, in which its damping must not turn its speed round.
+
+    The step is v' = (1 - 2 zeta omega dt) v + omega^2 dt (f - x), x' = x + dt v': with a factor below -1 it diverges.
+    """
+    vibration = config.plant.vibration
+    swings = (
+        ("daq.ring", daq.ring_hz, daq.ring_damping),
+        ("plant.vibration.structure", vibration.structure_hz, vibration.structure_damping),
+    )
+    for key, frequency_hz, damping in swings:
+        most = daq.rate_hz / (4.0 * math.pi * frequency_hz)
+        if damping > most:
+            allowed = f"at most {most:.3g} at {frequency_hz:g} Hz with {daq.rate_hz} samples a second"
+            yield Problem(f"{key}_damping", f"{damping:g}", allowed, (f"{key}_hz", "daq.rate_hz"))
 
 
 def _places(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:

@@ -63,13 +63,13 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
             allowed = f"at most {most:.4g} = 2/(exponent + 1) of this {kind_of}"
             yield Problem(f"{place}.rebound", f"{other.rebound:g}", allowed, (keys[clamped[0]],))
     depends_on = ("wheel.variant", "soil.rut", "ground.kind")
-    mixed = "flexible" in seen or soil.rut == "remembered" or not config.ground.on_soil
-    if soil.regions and mixed:
-        allowed = "none with wheel.variant flexible, soil.rut remembered or a ground.kind without soil"
-        yield Problem("soil.regions", f"{len(soil.regions)} regions", allowed, depends_on)
-    if soil.raster and (mixed or "xu" in seen):
-        allowed = "null with wheel.variant flexible or xu, soil.rut remembered or a ground.kind without soil"
-        yield Problem("soil.raster", "a raster", allowed, depends_on)
+    mixed = bool({"flexible", "xu"} & seen.keys())
+    if mixed or soil.rut == "remembered" or not config.ground.on_soil:
+        allowed = "with wheel.variant flexible or xu, soil.rut remembered or a ground.kind without soil"
+        if soil.regions:
+            yield Problem("soil.regions", f"{len(soil.regions)} regions", f"none {allowed}", depends_on)
+        if soil.raster:
+            yield Problem("soil.raster", "a raster", f"null {allowed}", depends_on)
     without_ruts = [variant for variant in seen if variant not in ("exact", "tire_3")]
     if soil.rut == "remembered" and without_ruts:
         key = keys[without_ruts[0]]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.control.following import Following
+from hil.control.following import Following, full_duties_mps
 from hil.experiments.base import Summary
 from hil.experiments.measured_motion import MeasuredWindow, measurement_reasons
 from hil.experiments.summary import finite
@@ -34,7 +34,7 @@ class Judgement:
         self._following = Following(Rig(config))
         self._motion = MeasuredWindow(config) if config.motion else None
         self._began_ns = self._ended_ns = -1
-        self._sum = self._largest = self._rims = self._torque_Nm = 0.0
+        self._sum = self._largest = self._rims = self._turned = self._torque_Nm = 0.0
         self._count = self._at_limit = 0
         self._delays: list[NDArray[np.int64]] = []
         self._window_ns = (0, 0)
@@ -58,6 +58,7 @@ class Judgement:
         self._largest = max(self._largest, float(np.abs(error).max()))
         self._count += len(rows)
         self._rims += float((rows["wheel_speed_radps"] * self._config.wheel_radii_m).mean(axis=1).sum())
+        self._turned += float(rows["wheel_speed_radps"].mean(axis=1).sum())
         self._at_limit += int(self._limited(rows, forward).sum())
         if self._section.by_duty:
             self._torque_Nm += float(motor_torques_Nm(self._config, rows).mean(axis=1).sum())
@@ -86,7 +87,7 @@ class Judgement:
         if self._section.full_duty_mps is None:
             rims = rows["set_speed_radps"] * self._config.wheel_radii_m
         else:
-            rims = self._section.full_duty_mps * rows["duty"]
+            rims = rows["duty"] * full_duties_mps(self._section, self._config.wheel_radii_m)
         most = np.array([self._following.most_mps(one / self._kept) for one in forward])
         above = rims >= ((1.0 - _AT_LIMIT) * most)[:, None]
         below = (rims <= _AT_LIMIT * most[:, None]) & (forward > 0.0)[:, None]
@@ -121,7 +122,7 @@ class Judgement:
             "window_s": [section.window_from_s, section.window_from_s + section.window_s],
             "error_rms_mps": math.sqrt(self._sum / count) if known else None,
             "error_largest_mps": finite(self._largest) if known else None,
-            "wheel_speed_radps": finite(rims / self._config.wheel_radius_m),
+            "wheel_speed_radps": finite(self._turned / count) if count else None,
             **found,
             "torque_Nm": finite(self._torque_Nm / count) if count and section.by_duty else None,
             "saturated_share": self._at_limit / count if count else None,

@@ -164,3 +164,24 @@ def test_a_real_rig_has_no_seeds_and_its_layout_cannot_be_changed_by_a_plan(plan
     assert config == trial.config
     with pytest.raises(ConfigError, match=r"devices\.daq\.inputs"):
         expand(load_plan(plan_file("name: x\nangles_deg: [50]\nwheels: [{kind: bumpers}]")), "mars_dome")
+
+
+BUMPERS = "name: x\nangles_deg: [50]\nwheels: [{kind: bumpers}]\n"
+SENSITIVITY = "daq.channels.{}.sensitivity_mVpN={}"
+
+
+def test_bumpers_keep_what_the_config_states_of_its_sensors(plan_file) -> None:
+    stated = [SENSITIVITY.format(number, 7.5) for number in range(3)]
+    (trial,) = expand(load_plan(plan_file(BUMPERS)), "sim_impact", stated)
+    assert [one.sensitivity_mVpN for one in trial.config.daq.channels] == [7.5, 7.5]
+
+
+def test_bumpers_have_the_sensors_that_their_plan_states(plan_file) -> None:
+    channels = "[{name: front_left, sensitivity_mVpN: 9.0}, {name: front_right, sensitivity_mVpN: 8.0}]"
+    (trial,) = expand(load_plan(plan_file(BUMPERS + f"set: {{daq.channels: {channels}}}")), "sim_impact")
+    assert [one.sensitivity_mVpN for one in trial.config.daq.channels] == [9.0, 8.0]
+
+
+def test_bumpers_ask_for_their_sensors_where_those_of_the_config_differ(plan_file) -> None:
+    with pytest.raises(ConfigError, match=r"daq\.channels of the bumpers in set of the plan"):
+        expand(load_plan(plan_file(BUMPERS)), "sim_impact", [SENSITIVITY.format(1, 7.5)])

@@ -24,6 +24,9 @@ from .conftest import Lines, NeverStop, summary_of_job
         ("1:5:2", [1, 3, 5]),
         ("0:1:0.4", [0.0, 0.4, 0.8, 1.0]),
         ("2:2:1", [2]),
+        ("1e-10:5e-10:1e-10", [1e-10, 2e-10, 3e-10, 4e-10, 5e-10]),
+        ("0:1e-11:4e-12", [0.0, 4e-12, 8e-12, 1e-11]),
+        ("1e9:2e9:4e8", [1e9, 1.4e9, 1.8e9, 2e9]),
     ],
 )
 def test_the_end_of_a_range_is_included_and_whole_numbers_stay_whole(text, values) -> None:

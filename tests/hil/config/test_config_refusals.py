@@ -97,7 +97,7 @@ def test_the_length_of_a_list_is_said_in_items() -> None:
         (
             ["soil.rut=remembered", "soil.regions=[{corners_m: [[0, 0], [1, 0], [1, 1]], stiffness: 1.0e6}]"],
             "soil.regions",
-            "none with wheel.variant flexible, soil.rut remembered",
+            "none with wheel.variant flexible or xu, soil.rut remembered",
         ),
         (
             ["soil.regions=[{corners_m: [[0, 0], [1, 0], [1, 1]], stiffness: 1.0e6, exponent: 1.5, rebound: 0.9}]"],
@@ -105,6 +105,16 @@ def test_the_length_of_a_list_is_said_in_items() -> None:
             "at most 0.8",
         ),
         (["soil.regions=[{corners_m: [[0, 0], [1, 0]], stiffness: 1.0e6}]"], "soil.regions.0.corners_m", "3"),
+        (
+            ["daq.rate_hz=10000", "daq.ring_hz=1000", "daq.ring_damping=0.8"],
+            "daq.ring_damping",
+            "at most 0.796 at 1000 Hz with 10000 samples a second",
+        ),
+        (
+            ["daq.rate_hz=10000", "plant.vibration.structure_hz=1000", "plant.vibration.structure_damping=2"],
+            "plant.vibration.structure_damping",
+            "at most 0.796",
+        ),
         (["rover.type=juno", "rover.juno.chassis_height_m=0.3"], "rover.juno", "chassis_height is 0.3 m"),
         (
             ["cylinders.joints=[left_bogie, front_left_drive]"],
@@ -210,3 +220,9 @@ def test_a_config_cannot_be_changed() -> None:
     config = load_config("sim_impact")
     with pytest.raises(AttributeError, match=r"config\.replace"):
         config.trial.angle_deg = 70.0  # type: ignore[misc]
+
+
+def test_regions_are_refused_under_wheels_whose_model_has_one_soil() -> None:
+    corners = "soil.regions=[{corners_m: [[0, 0], [1, 0], [1, 1]], stiffness: 1.0e6}]"
+    with pytest.raises(ConfigError, match=r"soil\.regions: found 1 regions; allowed: none with wheel\.variant .*xu"):
+        load_config("sim_xu", [corners])

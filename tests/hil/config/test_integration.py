@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,12 @@ def problem_of(name: str, *overrides: str):
     return problem
 
 
+def _region(*regions, **soil):
+    """Override with regions of these soils, or one."""
+    corners = [[1, -1], [2, -1], [2, 1]]
+    return f"soil.regions={json.dumps([{**one, 'corners_m': corners} for one in regions or (soil,)])}"
+
+
 @pytest.mark.parametrize("name", shipped_configs())
 def test_every_shipped_config_keeps_the_twins_ordinary_step(name):
     assert longest_step_s(contacts_of(load_config(name))) > 1e-9 * LONGEST_STEP_NS
@@ -34,6 +42,8 @@ def test_every_shipped_config_keeps_the_twins_ordinary_step(name):
         ("sim_impact", "soil.stiffness", 1e9, ("soil.exponent=0.3",)),
         ("sim_impact", "ground.stiffness", 1e10, ("ground.kind=firm",)),
         ("sim_impact", "obstacle.damping_Nspm", 1e6, ("obstacle.law=kelvin_voigt",)),
+        ("sim_juno", "soil.regions.0.stiffness", 1e12, (_region(stiffness=1e6, exponent=0.3),)),
+        ("sim_juno", "soil.regions.1.stiffness", 1e12, (_region({"stiffness": 1e6}, {"stiffness": 1e6}),)),
         ("sim_impact", "obstacle.leg_damping_Nspm", 1e6, ("obstacle.legs=each",)),
         ("sim_impact", "obstacle.leg_stiffness_Npm", 5.5e4, ("obstacle.law=gonthier", "obstacle.restitution=0.01")),
     ],
@@ -45,6 +55,14 @@ def test_what_no_step_can_integrate_is_refused_and_the_key_that_mends_it_named(n
     assert 0.0 < most < value
     load_config(name, [*others, f"{key}={0.99 * most}"])
     assert problem_of(name, *others, f"{key}={1.02 * most}").key == key
+
+
+def test_a_soil_of_the_raster_is_asked_like_any_other(tmp_path):
+    raster = tmp_path / "classes.csv"
+    raster.write_text("1,1\n2,2\n")
+    soils = [{"number": 1, "stiffness": 1e6}, {"number": 2, "stiffness": 1e12}]
+    given = {"file": str(raster), "cell_m": 1.0, "corner_m": [1.0, -1.0], "soils": soils}
+    assert problem_of("sim_juno", f"soil.raster={json.dumps(given)}").key == "soil.raster.soils.1.stiffness"
 
 
 def test_the_config_of_a_record_is_read_all_the_same():

@@ -8,7 +8,7 @@ import pytest
 
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
-from hil.control.following_torque import FollowingTorque, duty_of, torque_at
+from hil.control.following_torque import FollowingTorque, duty_of, moved_inertia, torque_at
 from hil.messages.stages import Estimate, Goal, Observed, Prediction
 
 NAN4 = (math.nan,) * 4
@@ -81,3 +81,23 @@ def test_after_a_cut_it_begins_again():
 def test_what_does_not_go_together_is_refused(given, said):
     with pytest.raises(ConfigError, match=said):
         load_config("sim_follow", given)
+
+
+SIZES = "wheel.of={front: {radius_m: 0.279}, rear: {radius_m: 0.24}}"
+
+
+def test_the_rims_of_wheels_of_several_sizes_are_driven_at_one_speed():
+    config = load_config("sim_follow", [*MOTOR, "follow.quantity=wheel_speed", SIZES])
+    assert len(set(config.wheel_radii_m)) == 2
+    at_speed = tuple(0.1 / radius_m for radius_m in config.wheel_radii_m)
+    found = torques(FollowingTorque(Rig(config)), 0.1 / RADIUS_M, at_speed)  # no error, so the torque at the begin
+    assert found == pytest.approx([50.0] * 4, abs=1e-9)
+
+
+def test_what_a_motor_moves_follows_from_the_radius_of_its_wheel():
+    rig = Rig(load_config("sim_follow", [*MOTOR, SIZES]))
+    rover, radii_m = rig.nominal.make_rover(), rig.config.wheel_radii_m
+    mass = sum(body.mass for body in rover.tree.bodies)
+    push_N = sum(1.0 / radius_m for radius_m in radii_m)  # of 1 N m on each
+    of_wheels = moved_inertia(Rig(load_config("sim_follow", [*MOTOR, SIZES, "follow.quantity=wheel_speed"])))
+    assert moved_inertia(rig) - of_wheels == pytest.approx(mass * radii_m[0] / push_N)

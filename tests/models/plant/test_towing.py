@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -134,3 +135,10 @@ def test_the_winch_never_pushes():
 def test_what_cannot_be_is_refused_with_all_its_numbers():
     with pytest.raises(ValueError, match=r"slip is 1\.5.*rate is 0.*largest is -1.*over is 0"):
         Towing(slip=1.5, rate=0.0, largest=-1.0, over=0.0)
+
+
+def test_an_error_of_the_drives_makes_no_more_than_the_supply(settled):
+    state, motor = copy.deepcopy(settled._state.drives), settled.parameters.drive.motor
+    commands = DriveCommands(state, motor, np.array([1.2, 1.2, 1.2, 0.8, 0.8, 0.8]))
+    commands.set((math.nan,) * 6, (False,) * 6, (1.0, 0.5, -1.0, 1.0, 0.5, -1.0))
+    assert state.duty == pytest.approx([1.0, 0.6, -1.0, 0.8, 0.4, -0.8])
