@@ -203,7 +203,9 @@ class ListeningLink:
             self.retries += attempt
             self.send(request)
             until_ns = self._host.now_ns() + self._timeout_ns
-            while self._host.now_ns() < until_ns:
+            over = False
+            while not over:
+                over = self._host.now_ns() >= until_ns  # what has come while this process was kept waiting is looked at
                 self._read()
                 while (message := self._next()) is not None:
                     try:

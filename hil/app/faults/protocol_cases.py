@@ -227,8 +227,8 @@ def _processes(devices: DevicesConfig, times: ReactionTimes) -> Iterator[tuple[A
     yield late, "stopped for 19 ms", "loop", _stopped("loop", 0.019), overdue
     yield lost, "stopped for 0.3 s", "loop", _stopped("loop", 0.3), silent, *EVERY_STATE
     acted, stalled = Fault.DEAD_MAN_ACTED, (wait(MIDDLE_S), *_stopped("loop", STALLED_S))
-    heard = _expected(acted, detect_ms=(MIDDLE_S + STALLED_S) * 1e3 + tick_ms, react_ms=dead_man_ms)
-    yield acted, f"stopped for {STALLED_S * 1e3:g} ms", SLOW_LOOP, stalled, heard
+    noticed = _expected(acted, detect_ms=(MIDDLE_S + STALLED_S) * 1e3 + tick_ms, react_ms=dead_man_ms)
+    yield acted, f"stopped for {STALLED_S * 1e3:g} ms", SLOW_LOOP, stalled, noticed
     yield lost, "hangs for ever", "loop", (send("loop", signal.SIGSTOP), wait(1.5)), ended
     yield lost, "killed", "loop", send("loop", signal.SIGKILL), ended, *EVERY_STATE
     workers = ("drives", "valves", "daq", "watchdog", "recorder")

@@ -218,6 +218,21 @@ def test_an_answer_is_found_amid_messages_and_these_are_taken(listener):
     assert listener.link.retries == 0
 
 
+def test_an_answer_that_comes_while_the_process_is_kept_waiting_beyond_its_time_is_an_answer(listener, monkeypatch):
+    """A machine may stand still for longer than an answer may take: what has come meanwhile is looked at."""
+    listener.listen()
+    send = listener.link.send
+
+    def send_and_wait(request):
+        send(request)
+        listener.streams.host.sleep(0.8)
+
+    monkeypatch.setattr(listener.link, "send", send_and_wait)
+    monkeypatch.setattr(listener.link, "_timeout_ns", 0)
+    assert listener.link.ask(b"are you?", yes)
+    assert (listener.link.errors, listener.link.retries) == (0, 0)
+
+
 def test_without_an_answer_the_request_is_made_twice_and_the_error_says_what_came(listener):
     listener.device.answers = False
     listener.link.open()

@@ -76,7 +76,10 @@ def test_readings_come_with_growing_times_and_with_values(streams):
 
 
 def test_a_device_that_streams_while_nobody_reads_does_no_harm(streams):
-    """Its terminal is full, and later bytes are lost; what is read after that is new."""
+    """Its terminal is full, and later bytes are lost; what is read after that is new, and no more of it is damaged.
+
+    On a busy machine nobody may read for so long later, too: a message that is damaged by it is counted and left out.
+    """
     streams.driver.open()
     streams.readings(2)
     time.sleep(0.5)
@@ -85,8 +88,10 @@ def test_a_device_that_streams_while_nobody_reads_does_no_harm(streams):
     streams.line.inject_fault(LineFault("reconnect"))
     streams.driver.open()
     opened_ns = time.monotonic_ns()
-    assert streams.readings(5)[0].t_ns > opened_ns - 1_000_000_000
-    assert streams.driver.health().errors == 0
+    found = streams.readings(5)
+    assert found[0].t_ns > opened_ns - 1_000_000_000
+    assert all(sooner.t_ns < later.t_ns < later.arrived_ns for sooner, later in pairwise(found))
+    assert all(-10.0 < value < 12.0 for reading in found for value in reading.value)
 
 
 def test_unplugged_it_is_lost_and_plugged_in_again_it_goes_on(streams):
