@@ -62,7 +62,10 @@ class RoboteqServosSection(CountedServosSection):
     baud: Baud = Field(115200, description="of every port")
     rate_hz: float = Field(50.0, ge=1, le=500, description="angles commanded and read a second")
     watchdog_ms: int = Field(
-        100, ge=10, le=1000, description="without a command for so long a controller holds still by itself"
+        100,
+        ge=10,
+        le=1000,
+        description="written to the controller; in position mode it stops nothing: the newest angle is held",
     )
     controllers: Listed[RoboteqServoControllerSection] = Field(
         (), max_length=CONTROLLERS, description="all of them; with their output off they do what servos.on_cut says"
