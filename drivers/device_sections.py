@@ -95,6 +95,10 @@ class SensorInput(Section):
     kind: Literal["iepe_force", "voltage", "bridge", "charge"] = Field("iepe_force", description="of its conditioning")
 
 
+# Kinds that measure a force that stands; the others discharge through an AC coupling.
+DC_KINDS = ("voltage", "bridge")
+
+
 class DaqSection(DeviceSection):
     """The data acquisition of the force sensors."""
 
@@ -116,6 +120,10 @@ class DaqSection(DeviceSection):
     def kind(self, sensor: str) -> str:
         """Kind of a sensor's conditioning; IEPE where it has no input."""
         return next((item.kind for item in self.inputs if item.sensor == sensor), "iepe_force")
+
+    def droops(self, sensor: str) -> bool:
+        """Whether a sensor's input is coupled AC, so that a reading droops while its force stands."""
+        return self.kind(sensor) not in DC_KINDS
 
     def sheet(self, sensor: str) -> CalibratedSensor | None:
         """A sensor's calibration sheet, if there is one."""

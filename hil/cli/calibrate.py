@@ -75,12 +75,17 @@ def _calibrations() -> None:
 @with_groups
 def droop(sensor: Sensor) -> None:
     """Time constant of a sensor's AC coupling: 0.2 s without force, press, release, wait for two seconds."""
-    from hil.signals.calibration import fit_droop
+    from hil.signals.calibration import CalibrationError, fit_droop
 
-    fit = _fit(
-        sensor, "now press the sensor, let go, and leave it alone", lambda one: fit_droop(one.volts, one.rate_hz)
-    )
-    _finish(sensor, {"droop_s": fit.value, "droop_u95": fit.u95 / fit.value})
+    def fit(one: SensorReadings) -> Fitted:
+        device = one.config.devices.daq if one.config.devices else None
+        if device is not None and not device.droops(sensor.name):
+            kind = device.kind(sensor.name)
+            raise CalibrationError(f"{sensor.name}: its input is {kind}, which is coupled DC: it has no droop to fit")
+        return fit_droop(one.volts, one.rate_hz)
+
+    fitted = _fit(sensor, "now press the sensor, let go, and leave it alone", fit)
+    _finish(sensor, {"droop_s": fitted.value, "droop_u95": fitted.u95 / fitted.value})
 
 
 @calibrate.command()

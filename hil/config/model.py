@@ -43,7 +43,7 @@ from hil.config.schema.notify import NotifyConfig
 from hil.config.schema.operator import OperatorConfig
 from hil.config.schema.residuals import ResidualsConfig
 from hil.config.schema.rover import RoverConfig
-from hil.config.schema.sensors import DaqConfig, DetectorConfig
+from hil.config.schema.sensors import NO_DROOP_S, DaqConfig, DetectorConfig
 from hil.config.schema.servos import ServosConfig
 from hil.config.schema.sinkage import SinkageConfig
 from hil.config.schema.soil_estimation import SoilEstimationConfig
@@ -331,7 +331,21 @@ class UncheckedConfig(Section):
     def droops_s(self) -> tuple[float, ...]:
         """Time constant of each sensor's AC coupling [s]; from its calibration sheet if that states it."""
         daq = self.daq
-        return self._of_sheets("droop_s", daq.droops_s) if daq else ()
+        return self._where_coupled(self._of_sheets("droop_s", daq.droops_s)) if daq else ()
+
+    @property
+    def simulated_droops_s(self) -> tuple[float, ...]:
+        """The same of the simulated sensors, which know nothing of a sheet [s]."""
+        return self._where_coupled(self.daq.droops_s) if self.daq else ()
+
+    def _where_coupled(self, droops_s: Sequence[float]) -> tuple[float, ...]:
+        """Time constants, but NO_DROOP_S of an input that is coupled DC."""
+        device = self.devices.daq if self.devices else None
+        channels = self.daq.channels if self.daq else ()
+        return tuple(
+            droop_s if device is None or device.droops(channel.name) else NO_DROOP_S
+            for channel, droop_s in zip(channels, droops_s, strict=True)
+        )
 
     @property
     def sensitivities_u95(self) -> tuple[float, ...]:

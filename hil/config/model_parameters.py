@@ -83,7 +83,9 @@ def nominal_rig(config: Config) -> RigParameters:
             rotor_inertia=drives.gearbox.at_axle.axle_inertia if drives.gearbox else 0.0,
         ),
         cylinder=cylinder_parameters.cylinder(cylinders),
-        piezo=_piezo(config.trial, config.sensitivities_mVpN, config.daq) if config.daq else None,
+        piezo=_piezo(config.trial, config.sensitivities_mVpN, config.simulated_droops_s, config.daq)
+        if config.daq
+        else None,
         cylinder_areas=cylinder_parameters.calibrated_areas(cylinders, config.layout.cylinders),
         loads=load_sensors(config),
         instruments=instrument_parameters(config.instruments, config.encoders),
@@ -330,7 +332,9 @@ def veer(plant: PlantConfig, layout: Layout) -> Veer:
     return Veer(math.radians(given.heading_deg), given.across_m, tuple(map(math.radians, each)), given.track_error)
 
 
-def _piezo(trial: TrialConfig, sensitivities_mVpN: tuple[float, ...], daq: DaqConfig) -> Piezo:
+def _piezo(
+    trial: TrialConfig, sensitivities_mVpN: tuple[float, ...], droops_s: tuple[float, ...], daq: DaqConfig
+) -> Piezo:
     angle = math.radians(trial.angle_deg)
     return Piezo(
         place=np.array(daq.places_m),
@@ -339,7 +343,7 @@ def _piezo(trial: TrialConfig, sensitivities_mVpN: tuple[float, ...], daq: DaqCo
         noise=np.array([channel.noise_V for channel in daq.channels]),
         range=daq.range_V,
         step=2.0 * daq.range_V / 2**daq.bits,
-        droop_time=np.array(daq.droops_s),
+        droop_time=np.array(droops_s),
         ring_frequency=daq.ring_hz,
         ring_damping=daq.ring_damping,
         ring_share=daq.ring_share,

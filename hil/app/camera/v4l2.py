@@ -15,6 +15,8 @@ from drivers.extras import install_command
 # How long one wait for a frame takes, before it is looked whether to end [s].
 _WAIT_S = 0.2
 _BUFFERS = 4
+# A frame comes so long after its time at most; a time that lies further back, or ahead, is none of this clock [ns].
+_MOST_DELAY_NS = 1_000_000_000
 
 
 class CameraError(RuntimeError):
@@ -58,7 +60,7 @@ class Granted(NamedTuple):
 def frames(
     device: str, rate_hz: float, size_px: tuple[int, int], ending: Callable[[], bool], began: Callable[[], None]
 ) -> Iterator[Captured]:
-    """Frames until asked to end.
+    """Frames until asked to end; what the driver calls damaged, or what has no bytes, is no frame.
 
     Args:
         device: path of the camera.
@@ -80,12 +82,13 @@ def frames(
                     continue
                 frame = capture.buffer.raw_read()
                 arrived_ns = time.monotonic_ns()
-                flags = frame.flags & BufferFlag.TIMESTAMP_MASK
-                stamp = frame.buff.timestamp
-                if flags == BufferFlag.TIMESTAMP_MONOTONIC:
-                    t_ns, time_from = stamp.secs * 1_000_000_000 + stamp.usecs * 1000, "camera"
-                else:
-                    t_ns, time_from = arrived_ns, "arrival"
+                if frame.flags & BufferFlag.ERROR or not len(frame.data):
+                    continue
+                stamp, t_ns, time_from = frame.buff.timestamp, arrived_ns, "arrival"
+                if frame.flags & BufferFlag.TIMESTAMP_MASK == BufferFlag.TIMESTAMP_MONOTONIC:
+                    stamped_ns = stamp.secs * 1_000_000_000 + stamp.usecs * 1000
+                    if 0 <= arrived_ns - stamped_ns <= _MOST_DELAY_NS:
+                        t_ns, time_from = stamped_ns, "camera"
                 yield Captured(t_ns, frame.frame_nb, bytes(frame.data), time_from)
 
 

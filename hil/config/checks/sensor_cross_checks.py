@@ -28,7 +28,7 @@ def sensor_cross_checks(config: UncheckedConfig) -> list[Problem]:
     if not any(problem.key == "daq.sinkage_m" for problem in problems):
         problems += _threshold(config, daq)
     if device is not None:
-        problems += [*_inputs(daq, device), *_sheets(daq, device)]
+        problems += [*_inputs(daq, device), *_sheets(daq, device), *_droops(daq, device)]
     if config.rig == "real" and (device is None or device.calibration is None):
         problems += _uncalibrated(daq)
     return problems
@@ -148,6 +148,19 @@ def _inputs(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:
     for name in wanted:
         if name not in found:
             yield Problem(_INPUTS, f"no input for {name}", "one for each sensor of daq.channels", depends_on)
+
+
+def _droops(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:
+    """An input that is coupled DC has no time constant: to invert one would add a force that is not there."""
+    for channel in daq.channels:
+        if device.droops(channel.name):
+            continue
+        allowed = f"null: its input is {device.kind(channel.name)}, which is coupled DC and does not droop"
+        if channel.droop_s is not None:
+            yield Problem("daq.channels", f"droop_s {channel.droop_s:g} of {channel.name}", allowed, (_INPUTS,))
+        sheet = device.sheet(channel.name)
+        if sheet is not None and sheet.droop_s is not None:
+            yield Problem(f"{_CALIBRATION}.{channel.name}.droop_s", f"{sheet.droop_s:g}", allowed, (_INPUTS,))
 
 
 def _sheets(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:

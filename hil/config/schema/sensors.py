@@ -42,7 +42,11 @@ class ChannelConfig(Section):
     noise_V: float = Field(0.0005, ge=0, le=1, description="standard deviation of each sample")
     bias_V: float = Field(0.0, ge=-5, le=5, description="offset of the channel")
     droop_s: float | None = Field(
-        None, ge=0.01, le=1000, description="time constant of this channel's AC coupling; null: daq.droop_s"
+        None,
+        ge=0.01,
+        le=1000,
+        description="time constant of this channel's AC coupling; null: daq.droop_s, and needed where its input is "
+        "voltage or bridge, which are coupled DC",
     )
     fault: Literal["none", "dead", "offset", "saturated"] = Field(
         "none",
@@ -71,6 +75,10 @@ def _default_channels(layout: str) -> tuple[ChannelConfig, ...]:
     )
 
 
+# Time constant of a channel that is coupled DC [s]: in a run of a day it droops by 1e-7 of its reading.
+NO_DROOP_S = 1e12
+
+
 class DaqConfig(Section):
     """The data acquisition of the force sensors."""
 
@@ -83,7 +91,12 @@ class DaqConfig(Section):
     block_ms: float = Field(2.0, ge=1, le=10, description="samples arrive in blocks of this length")
     range_V: float = Field(5.0, ge=1e-3, le=50, description="full scale, either sign")
     bits: int = Field(16, ge=8, le=32, description="resolution of the converter")
-    droop_s: float = Field(0.5, ge=0.01, le=1000, description="time constant of the AC coupling")
+    droop_s: float = Field(
+        0.5,
+        ge=0.01,
+        le=1000,
+        description="time constant of the AC coupling; of no account where an input is voltage or bridge",
+    )
     droop_u95: float = Field(
         0.02, ge=0, le=1, description="half-width of its 95 % interval, relative, where no calibration sheet states it"
     )

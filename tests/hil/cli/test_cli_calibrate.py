@@ -67,6 +67,15 @@ def test_config_takes_time_constant_and_uncertainties_from_the_sheet():
     assert config.sensitivities_u95 == (0.03, 0.01, 0.01)
 
 
+def test_an_input_that_is_coupled_dc_has_no_time_constant_to_calibrate(monkeypatch, capsys):
+    monkeypatch.setattr(live_samples, "live_samples", lambda *_: np.zeros((30_000, 3)))
+    sensors = ("top", "lower_left", "lower_right")
+    inputs = ", ".join(f"{{sensor: {name}, channel: Dev1/ai{at}, kind: voltage}}" for at, name in enumerate(sensors))
+    daq = f"devices.daq={{driver: ni, inputs: [{inputs}]}}"
+    assert run(["calibrate", "droop", "sim_wire", "--sensor", "top", "--set", daq]) == 2
+    assert "top: its input is voltage, which is coupled DC: it has no droop to fit" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -7,10 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hil.config import load_config
+from hil.config import ConfigError, load_config
 from hil.config.model_parameters import nominal_rig, spread
 from hil.config.rig import Rig
 from hil.estimation.estimator import channel_parameters
+from hil.signals.droop import removed_by_coupling
 from hil.simulator.build import build_plant
 from models.plant import Plant
 
@@ -67,6 +68,39 @@ def test_each_channel_has_its_own_time_constant_in_plant_and_estimator():
     config = load_config("sim_impact", ["daq.channels.1.droop_s=0.05"])
     assert nominal_rig(config).piezo.droop_time.tolist() == [0.5, 0.05, 0.5]
     assert channel_parameters(Rig(config)).droop * config.daq.rate_hz == pytest.approx([2.0, 20.0, 2.0])
+
+
+def coupled(kind, *settings):
+    sensors = ("top", "lower_left", "lower_right")
+    inputs = [f"{{sensor: {name}, channel: cDAQ1Mod1/ai{at}, kind: {kind}}}" for at, name in enumerate(sensors)]
+    sheets = [
+        f"{name}: {{serial: a, sensitivity_mVpN: 11, sensitivity_mVpVpN: 2, sensitivity_pCpN: 4}}" for name in sensors
+    ]
+    return [
+        f"devices.daq={{driver: ni, inputs: [{', '.join(inputs)}], calibration: {{{', '.join(sheets)}}}}}",
+        *settings,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "droops"), [("iepe_force", True), ("charge", True), ("voltage", False), ("bridge", False)]
+)
+def test_only_what_is_coupled_ac_droops_in_the_plant_and_is_corrected_by_estimator_and_report(kind, droops):
+    config = load_config("sim_wire", coupled(kind))
+    share = channel_parameters(Rig(config)).droop * config.daq.rate_hz
+    held_s = 10.0  # by then a channel that droops reads nothing of a force that stands
+    assert (held_s / nominal_rig(config).piezo.droop_time < 1e-6).all() != droops
+    assert (share * held_s < 1e-6).all() != droops
+    reading = np.ones((1000, 3))
+    assert (removed_by_coupling(reading, 1000.0, np.array(config.droops_s)) < 1e-6).all() != droops
+
+
+@pytest.mark.parametrize("kind", ["voltage", "bridge"])
+def test_a_time_constant_of_an_input_that_is_coupled_dc_is_refused(kind):
+    with pytest.raises(ConfigError, match=rf"droop_s 0\.05 of lower_left; allowed: null: its input is {kind}, which"):
+        load_config("sim_wire", coupled(kind, "daq.channels.1.droop_s=0.05"))
+    with pytest.raises(ConfigError, match=rf"top\.droop_s: found 0\.4; allowed: null: its input is {kind}"):
+        load_config("sim_wire", coupled(kind, "devices.daq.calibration.top.droop_s=0.4"))
 
 
 def test_the_rigs_time_constants_deviate_only_if_asked_to_and_then_change_nothing_else():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from contextlib import contextmanager
+from functools import partial
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -182,7 +183,7 @@ def scripted_linuxpy(monkeypatch, buffers, pixel_format="MJPEG", fps=10):
     module = ModuleType("linuxpy.video.device")
     module.Device, module.VideoCapture = device, VideoCapture
     module.PixelFormat = SimpleNamespace(MJPEG=formats["MJPEG"], JPEG=formats["JPEG"])
-    module.BufferFlag = SimpleNamespace(TIMESTAMP_MASK=0xE000, TIMESTAMP_MONOTONIC=0x2000)
+    module.BufferFlag = SimpleNamespace(TIMESTAMP_MASK=0xE000, TIMESTAMP_MONOTONIC=0x2000, ERROR=0x40)
     monkeypatch.setitem(sys.modules, "linuxpy.video.device", module)
     monkeypatch.setattr(v4l2.select, "select", lambda read, *_: (read if waiting else [], [], []))
     return lambda: not waiting
@@ -190,11 +191,37 @@ def scripted_linuxpy(monkeypatch, buffers, pixel_format="MJPEG", fps=10):
 
 def test_a_frame_has_the_time_of_the_driver_or_if_that_is_of_another_clock_of_its_arrival(monkeypatch):
     ending = scripted_linuxpy(monkeypatch, [(0x2001, 12, 345_678, 7, b"one"), (0x0001, 99, 0, 9, b"two")])
-    monkeypatch.setattr(v4l2.time, "monotonic_ns", lambda: 4242)
+    monkeypatch.setattr(v4l2.time, "monotonic_ns", lambda: 12_400_000_000)
     began = []
     found = list(frames("/dev/video0", 10.0, (640, 480), ending, lambda: began.append(True)))
-    assert found == [Captured(12_345_678_000, 7, b"one", "camera"), Captured(4242, 9, b"two", "arrival")]
+    assert found == [Captured(12_345_678_000, 7, b"one", "camera"), Captured(12_400_000_000, 9, b"two", "arrival")]
     assert began == [True]
+
+
+@pytest.mark.parametrize(
+    ("secs", "usecs", "believed"), [(11, 400_000, True), (11, 399_999, False), (12, 400_001, False)]
+)
+def test_a_time_of_a_frame_that_cannot_be_is_replaced_by_its_arrival(monkeypatch, secs, usecs, believed):
+    ending = scripted_linuxpy(monkeypatch, [(0x2001, secs, usecs, 7, b"one")])
+    monkeypatch.setattr(v4l2.time, "monotonic_ns", lambda: 12_400_000_000)
+    (frame,) = frames("/dev/video0", 10.0, (640, 480), ending, lambda: None)
+    assert (frame.time_from, frame.t_ns == 12_400_000_000) == (("camera", False) if believed else ("arrival", True))
+
+
+def test_a_frame_that_its_driver_calls_damaged_or_that_is_empty_is_none_and_a_camera_with_no_other_is_silent(
+    monkeypatch, tmp_path
+):
+    bad = [(0x2041, 12, 0, number, b"half a frame") for number in range(5)] + [(0x2001, 12, 0, 5, b"")]
+    ending = scripted_linuxpy(monkeypatch, [*bad, (0x2001, 12, 0, 6, b"whole")])
+    monkeypatch.setattr(v4l2.time, "monotonic_ns", lambda: 12_100_000_000)
+    assert [frame.sequence for frame in frames("/dev/video0", 10.0, (640, 480), ending, lambda: None)] == [6]
+    ending = scripted_linuxpy(monkeypatch, bad)
+    source = partial(frames, "/dev/video0", 10.0, (640, 480))
+    capture(tmp_path, Lifecycle(), lambda _, began: source(ending, began))
+    assert [path.name for path in tmp_path.iterdir()] == ["frames.raw"]
+    assert (tmp_path / "frames.raw").read_text() == ""
+    ((event,),) = silence([], (0, 3_000_000_000), 10.0)
+    assert event["value"] == 3000.0
 
 
 @pytest.mark.parametrize(("fps", "rate_hz"), [(7.5, 7.5), (None, np.nan)])
