@@ -24,8 +24,8 @@ from hil.config.error_messages import shown
 from hil.config.model import fingerprint
 from hil.config.needs import SIMULATED, refuse_unfit
 from hil.config.value_ranges import is_range, range_values
+from hil.config.whole_file import replacing
 from hil.config.yaml_io import read_yaml
-from hil.recording.run_folder import replacing
 
 MOST_RUNS = 1_000_000
 _MOST_PROBLEMS = 20

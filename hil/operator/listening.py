@@ -1,8 +1,11 @@
-"""A ZeroMQ socket that listens, and a poller that wakes for it and for the keys of its clients."""
+"""ZeroMQ sockets that listen: where they may bind, and a poller that wakes for one and for its clients' keys."""
 
 from __future__ import annotations
 
+import errno
 import os
+import socket as sockets
+import stat
 from collections.abc import Iterable
 from typing import Any
 
@@ -43,8 +46,27 @@ def listen(
     if door:
         door.protect(socket)
     try:
-        socket.bind(endpoint)
+        bind(socket, endpoint)
     except zmq.ZMQError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
         raise ValueError(f"{setting} {endpoint}: {why}; allowed: {_ALLOWED}") from None
     return poller, socket.getsockopt_string(zmq.LAST_ENDPOINT)
+
+
+def bind(socket: zmq.Socket[Any], endpoint: str) -> None:
+    """Bind a socket; of ipc:// only where nothing is, or the socket of a program that has ended.
+
+    libzmq itself removes what is at the path, a file of the user's or the socket of a program that listens.
+
+    Raises:
+        zmq.ZMQError: with EEXIST, a file is there; with EADDRINUSE, a program listens there; as of libzmq.
+    """
+    scheme, _, path = endpoint.partition("://")
+    if scheme == "ipc" and os.path.lexists(path) and path != "*":
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise zmq.ZMQError(errno.EEXIST)
+        with sockets.socket(sockets.AF_UNIX) as probe:
+            probe.setblocking(False)
+            if probe.connect_ex(path) != errno.ECONNREFUSED:
+                raise zmq.ZMQError(errno.EADDRINUSE)
+    socket.bind(endpoint)

@@ -14,7 +14,7 @@ from hil.analysis.verify import verify
 from hil.cli import run as hil
 from hil.config import parse_config
 from hil.recording import read_trial
-from hil.recording.run_folder import replacing
+from hil.config.whole_file import replacing
 
 pytestmark = pytest.mark.slow
 
