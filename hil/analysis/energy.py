@@ -18,6 +18,7 @@ import numpy as np
 from rich.table import Table
 from scipy.optimize import minimize_scalar
 
+from hil.config.whole_file import replacing, write_whole
 from models.impact import effective_kinetic_energy
 from models.rover import Parameters
 from models.rover.rover import Rover
@@ -107,8 +108,9 @@ def save_energy(
 ) -> None:
     """Write energy.json, with further `parts` after the curve, energy.png and energy_masses.csv."""
     whole = {**curve, **(parts or {})}
-    (folder / "energy.json").write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
-    with (folder / "energy_masses.csv").open("w", newline="", encoding="utf-8") as file:
+    write_whole(folder / "energy.json", json.dumps(whole, indent=2) + "\n")
+    table = folder / "energy_masses.csv"
+    with replacing(table) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["masses", "total_kg", "peak_angle_deg", "peak_energy_J"])
         writer.writerows([row.masses, f"{row.total_kg:.6g}", row.peak_angle_deg, row.peak_energy_J] for row in masses)
@@ -131,7 +133,8 @@ def draw_energy(curve: EnergyCurve, title: str, path: Path) -> None:
         axes.annotate(f"{peak:.1f}°", (peak, min(energy)), textcoords="offset points", xytext=(4, 2), color="0.3")
     axes.set(xlabel="obstacle angle [deg]", ylabel="effective kinetic energy $T_c$ [J]", title=title)
     axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=150)
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, dpi=150)
 
 
 def peak_in_words(curve: EnergyCurve) -> str:

@@ -13,6 +13,7 @@ from hil.analysis.energy import EnergyCurve
 from hil.analysis.energy_compliance import draw_compliance
 from hil.analysis.energy_sensitivity import draw_sensitivity
 from hil.analysis.energy_standing import draw_standing
+from hil.config.whole_file import replacing
 
 
 def save_parts(folder: Path, parts: Mapping[str, Any], curve: EnergyCurve, at_deg: float) -> None:
@@ -29,16 +30,21 @@ def save_parts(folder: Path, parts: Mapping[str, Any], curve: EnergyCurve, at_de
         figure = _figure(9.0)
         over_angle, over_plate = figure.subplots(1, 2)
         draw_compliance(over_angle, over_plate, parts["compliance"], angles_deg, at_deg)
-        figure.savefig(folder / "energy_compliance.png", dpi=150)
+        _save(figure, folder / "energy_compliance.png")
     if "sensitivity" in parts:
         figure = _figure(7.0)
         draw_sensitivity(figure.add_subplot(), parts["sensitivity"], angles_deg)
-        figure.savefig(folder / "energy_sensitivity.png", dpi=150)
+        _save(figure, folder / "energy_sensitivity.png")
     if "standing" in parts:
         figure = _figure(9.0)
         friction, share = figure.subplots(1, 2)
         draw_standing(friction, share, parts["standing"], curve)
-        figure.savefig(folder / "energy_standing.png", dpi=150)
+        _save(figure, folder / "energy_standing.png")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, dpi=150)
 
 
 def _figure(width_in: float) -> Figure:

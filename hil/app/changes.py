@@ -77,7 +77,8 @@ class Changes:
         self._console.status.obstacle = obstacle_shown(config)
         self._show_now()
         now = settings_of(config)
-        return ", ".join(f"{key} is {_plain(now[key])} (was {_plain(before[key])})" for key in values)
+        done = ", ".join(f"{key} is {_plain(now[key])} (was {_plain(before[key])})" for key in values)
+        return "; ".join(filter(None, [done, settings.differences()]))
 
     def _choose(self, name: str) -> str:
         if self._campaign is None or name not in self._campaign.offered:

@@ -155,11 +155,13 @@ class ResidentProcess:
         self._after()
 
     def _refuse_to_move(self) -> None:
-        """Raises CommandRefusedError: a fault is latched, or no client holds the lease."""
+        """Say what stands on disk and was not opened. Raises CommandRefusedError: a fault is latched, or no lease."""
         if self._latched.events:
             raise CommandRefusedError(self._latched.refusal)
         if self._console.holder is None:
             raise CommandRefusedError("no client holds the operator lease; take it first")
+        if differs := self._settings.differences():
+            self._progress(differs)
 
     def _latch(self, reason: str) -> None:
         self._latched.latch_stop(reason)

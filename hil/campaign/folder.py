@@ -16,7 +16,8 @@ from typing import Any
 from hil.analysis.campaign import CSV, JSON, compared, own_digest, row_of, status_of, table_text
 from hil.analysis.digests import mismatch
 from hil.config.json_io import read_json
-from hil.recording.run_folder import MOST_SUMMARY_BYTES, FolderError, file_in, replacing, summary_of
+from hil.config.whole_file import replacing
+from hil.recording.run_folder import MOST_SUMMARY_BYTES, FolderError, file_in, summary_of
 
 VERDICT = "verdict.json"
 # Of the time that a campaign runs, at most this part goes into writing its files while it runs.

@@ -17,10 +17,11 @@ from hil.campaign.folder import VERDICT, Trial
 from hil.campaign.operator import NoAnswerError, Operator, Question
 from hil.campaign.run import CampaignStop, Progressing, ProgressReporter, Wanted, begin, interrupted
 from hil.config import Config
+from hil.config.whole_file import replacing
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.impact.obstacle_frame import frame_settings
 from hil.realtime.processor import processor_name
-from hil.recording.run_folder import replacing, run_folder
+from hil.recording.run_folder import run_folder
 
 INCH_M = 0.0254
 # Runs a trial in its folder and returns its summary.

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hil.campaign.plan import shipped_plans
+from hil.campaign.plan import Plan, shipped_plans
 from hil.campaign.run import Wanted
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
-# Makes the campaign of a plan: its source, overrides of the config, and a seed (None: that of the command line).
+# Makes the campaign of a plan: its source or the plan as it was read, overrides of the config, and a seed (None: that
+# of the command line).
 # Raises ConfigError.
-MakeCampaign: TypeAlias = Callable[[str, Sequence[str], Any], Wanted]
+MakeCampaign: TypeAlias = Callable[[str | Plan, Sequence[str], Any], Wanted]
 # Files of a folder that are looked at, at most.
 _MOST_FILES = 200
 
@@ -49,8 +50,8 @@ class PlanChoice:
 
     def prepare(self, overrides: Sequence[str], seed: Any) -> None:
         """See `hil.app.campaign_runs.CampaignRuns`."""
-        if self._name is not None:
-            self.choose(self._name, overrides, seed)
+        if self.wanted is not None:  # the plan stays as it was chosen, whatever stands in its file by now
+            self.wanted = self._make(self.wanted.plan, overrides, seed)
 
 
 def plans_for(config: str) -> dict[str, str]:

@@ -31,7 +31,10 @@ from hil.config import Config
 from hil.config.model import fingerprint
 
 # What must be the same when a campaign is resumed, and its name in messages.
-_SAME = {"version": "rover-hil", "plan_sha256": "--plan", "config_sha256": "CONFIG", "seed": "--seed", "kept": "kept"}
+_SAME = {
+    "version": "rover-hil", "plan_sha256": "--plan", "config_sha256": "CONFIG", "seed": "--seed", "kept": "kept",
+    "runs_sha256": "configs of the trials",
+}  # fmt: skip
 
 
 class ProgressReporter(Protocol):
@@ -78,6 +81,7 @@ class Wanted:
             "plan_sha256": fingerprint(plan),
             "config_sha256": self.base.sha256(),
             "config": self.base.to_yaml(),
+            "runs_sha256": fingerprint([trial.config.sha256() for trial in self.trials]),
             "version": hil.__version__,
             "seed": self.seed,
             "kept": "folders" if self.folders else "summaries",

@@ -24,8 +24,8 @@ from hil.config.error_messages import shown
 from hil.config.model import fingerprint
 from hil.config.needs import SIMULATED, refuse_unfit
 from hil.config.value_ranges import is_range, range_values
+from hil.config.whole_file import replacing
 from hil.config.yaml_io import read_yaml
-from hil.recording.run_folder import replacing
 
 MOST_RUNS = 1_000_000
 _MOST_PROBLEMS = 20
@@ -193,8 +193,11 @@ def run_sweep(
 
 
 def sweep_head(runs: Sequence[SweepRun]) -> dict[str, Any]:
-    """What two sweeps have in common of which one may go on with the rows of the other."""
-    values = fingerprint([run.values for run in runs])
+    """What two sweeps have in common of which one may go on with the rows of the other.
+
+    The config of a run has the content of the files that its values name.
+    """
+    values = fingerprint([[run.values, run.config.sha256()] for run in runs])
     return {"version": hil.__version__, "config_sha256": runs[0].config.sha256(), "runs_sha256": values}
 
 

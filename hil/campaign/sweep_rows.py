@@ -11,7 +11,8 @@ from hil.analysis.campaign import MOST_BYTES
 from hil.campaign.resume import refuse_other_head
 from hil.config.json_io import parse_json
 from hil.config.text_file import read_text
-from hil.recording.run_folder import MOST_SUMMARY_BYTES, FolderError, file_in, replacing
+from hil.config.whole_file import replacing
+from hil.recording.run_folder import MOST_SUMMARY_BYTES, FolderError, file_in
 
 UNFINISHED = "sweep.unfinished.jsonl"
 # What must be the same when a sweep is resumed, and its name in messages.

@@ -23,6 +23,7 @@ def activity(
 ) -> None:
     """Energy by activity, power over time and state of charge of a plan of drives and stays, on the config's ground."""
     from hil.campaign.activity.plan import load_activity_plan
+    from hil.config.whole_file import replacing, write_whole
     from hil.recording.run_folder import run_folder
 
     with usage_errors():
@@ -48,8 +49,8 @@ def activity(
         "least_state_of_charge": min(phase.least_charge for phase in result.phases),
         "phases": [phase._asdict() for phase in result.phases],
     }
-    (folder / "activity.json").write_text(json.dumps(summary, allow_nan=False, indent=1), encoding="utf-8")
-    with (folder / "activity.csv").open("w", encoding="utf-8", newline="") as file:
+    write_whole(folder / "activity.json", json.dumps(summary, allow_nan=False, indent=1))
+    with replacing(folder / "activity.csv") as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["t_s", "drawn_W", "supplied_W", "state_of_charge"])
         writer.writerows(result.rows.tolist())

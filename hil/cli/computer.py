@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,7 @@ def computer(
     Nothing is installed: each file says where it belongs, and what to do then.
     """
     from hil.app.computer import FILES, text_of
+    from hil.config.whole_file import replacing
 
     if copy is None:
         for file in FILES:
@@ -34,8 +36,10 @@ def computer(
         raise typer.Exit(USAGE)
     try:
         copy.mkdir(parents=True, exist_ok=True)
-        for target, file in targets.items():
-            target.write_text(text_of(file), encoding="utf-8")
+        with ExitStack() as all_or_none:
+            for target, file in targets.items():
+                unfinished = all_or_none.enter_context(replacing(target, new=True))
+                unfinished.write_text(text_of(file), encoding="utf-8")
     except OSError as error:
         complain(f"--copy {copy}: {error.filename or copy} cannot be written: {error.strerror}")
         raise typer.Exit(USAGE) from None

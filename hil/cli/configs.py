@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
 from shutil import get_terminal_size
@@ -31,6 +32,7 @@ def configs(
     from hil.campaign.plan import shipped_plans
     from hil.config import shipped_configs
     from hil.config.load import shipped_files, shipped_name
+    from hil.config.whole_file import replacing
     from hil.config.yaml_io import read_yaml
 
     shipped = shipped_configs()
@@ -52,14 +54,14 @@ def configs(
         if target.exists():
             complain(f"{target} already exists and is not changed: rename it, or copy in another folder")
             raise typer.Exit(USAGE)
-    for target, text in files.items():
-        try:
-            target.parent.mkdir(exist_ok=True)
-            with target.open("x", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            complain(f"{target} cannot be written: {error.strerror}")
-            raise typer.Exit(USAGE) from None
+    try:
+        with ExitStack() as all_or_none:
+            for target, text in files.items():
+                target.parent.mkdir(exist_ok=True)
+                all_or_none.enter_context(replacing(target, new=True)).write_text(text, encoding="utf-8")
+    except OSError as error:
+        complain(f"{target} cannot be written: {error.strerror}")
+        raise typer.Exit(USAGE) from None
     config, *others = files
     print(f"copied to {config}: edit it, then for example `hil {_first_command(shipped[name], name)} {config}`")
     for target in others:

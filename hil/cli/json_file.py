@@ -24,10 +24,12 @@ def writable(file: Path | None) -> None:
 
 def write(file: Path | None, result: Any) -> None:
     """Write the result, if a file was asked for."""
+    from hil.config.whole_file import write_whole
+
     if file is None:
         return
     try:
-        file.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        write_whole(file, json.dumps(result, indent=2, allow_nan=False) + "\n")
     except OSError as error:
         complain(f"--json {file} cannot be written: {error.strerror}")
         raise typer.Exit(USAGE) from None

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from hil.app.command_server import CommandServer
     from hil.app.console import Console
     from hil.app.page.server import PageServer
+    from hil.campaign.plan import Plan
     from hil.campaign.run import Wanted
+    from hil.config.text_file import OpenedFiles
 
 
 @with_groups
@@ -50,7 +52,7 @@ def operate(
         if plan is not None:
             chosen = Path(plan).name if Path(plan).is_file() else plan
             offered[chosen] = plan
-        plans = PlanChoice(partial(_campaign, options), offered, chosen)
+        plans = PlanChoice(partial(_campaign, options, settings.opened), offered, chosen)
 
     from hil.app.changes import show_nothing
     from hil.app.command_server import CommandServer
@@ -86,13 +88,17 @@ def operate(
         process.serve()
 
 
-def _campaign(options: RunOptions, source: str, more: Sequence[str], seed: int | None) -> Wanted:
-    """The campaign of a plan, on the config of the command line with further overrides. Raises ConfigError."""
+def _campaign(
+    options: RunOptions, opened: OpenedFiles, plan: str | Plan, more: Sequence[str], seed: int | None
+) -> Wanted:
+    """The campaign of a plan, on the config as it was opened with further overrides. Raises ConfigError."""
     from hil.campaign.plan import load_plan
 
     clock = [] if options.clock is None else [f"clock={options.clock}"]
     overrides = [*(options.overrides or ()), *clock, *more]
-    return campaign_of(load_plan(source), options.config, overrides, options.seed if seed is None else seed)
+    plan = load_plan(plan) if isinstance(plan, str) else plan
+    with opened.in_use():
+        return campaign_of(plan, options.config, overrides, options.seed if seed is None else seed)
 
 
 def _print_doors(server: CommandServer, pages: Sequence[PageServer], as_json: bool) -> None:

@@ -41,6 +41,7 @@ def path(
 ) -> None:
     """The way of least energy between two places of a scan, beside the straight one: table and figure."""
     from hil.config import ConfigError
+    from hil.config.whole_file import write_whole
     from hil.recording.run_folder import run_folder
 
     with usage_errors():
@@ -71,7 +72,7 @@ def path(
     write_figure(
         draw_plan(effective, planned), folder / "path.png", "way of least energy", {"config": effective.name}, 100
     )
-    (folder / "path.json").write_text(json.dumps(ways, allow_nan=False, indent=1), encoding="utf-8")
+    write_whole(folder / "path.json", json.dumps(ways, allow_nan=False, indent=1))
     if as_json:
         print(json.dumps(ways, allow_nan=False))
         return

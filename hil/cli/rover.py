@@ -41,34 +41,37 @@ def import_rover(
     as_json: AsJson = False,
 ) -> None:
     """Make a config of a rover's description, with its energy of an impact, wheel loads, and a sketch."""
+    from hil.analysis.energy import energy_table, peak_in_words
     from hil.analysis.own_rover.files import RoverFiles, name_of
+    from hil.analysis.own_rover.look import joints_in_words, look_at, wheels_table
     from hil.analysis.own_rover.read import RoverFileError, read_rover
+    from hil.analysis.own_rover.sketch import draw_sketch
+    from hil.app.warm_up import report_compiling
     from hil.config import ConfigError, load_config
 
     named = None if wheels is None else [one.strip() for one in wheels.split(",") if one.strip()]
+    refused = None
     with usage_errors():
         try:
             files = RoverFiles(out, name or name_of(file, out))
             found = read_rover(file, named, wheel_radius_m, wheel_width_m)
-            files.write(found, file.name)
+            with files.making() as unfinished:
+                unfinished.write(found, file.name)
+                try:
+                    config = load_config(unfinished.config)
+                except ConfigError as error:  # of the rover on this rig: a light wheel on stiff soil, for example
+                    refused = ConfigError(str(files.config), error.problems)
+                else:
+                    report_compiling(progress)
+                    look = look_at(config)
+                    draw_sketch(look.rover.tree, look.com, unfinished.sketch)
         except RoverFileError as error:
             complain(str(error))
             raise typer.Exit(USAGE) from None
-        try:
-            config = load_config(files.config)
-        except ConfigError as error:  # of the rover on this rig: a light wheel on stiff soil, for example
+        if refused is not None:
             complain(f"wrote {files.config} and {files.urdf}, which a trial does not take yet; change these keys there")
-            complain(str(error))
-            raise typer.Exit(USAGE) from None
-
-    from hil.analysis.energy import energy_table, peak_in_words
-    from hil.analysis.own_rover.look import joints_in_words, look_at, wheels_table
-    from hil.analysis.own_rover.sketch import draw_sketch
-    from hil.app.warm_up import report_compiling
-
-    report_compiling(progress)
-    look = look_at(config)
-    draw_sketch(look.rover.tree, look.com, files.sketch)
+            complain(str(refused))
+            raise typer.Exit(USAGE)
     if as_json:
         print(
             json.dumps(
@@ -112,14 +115,15 @@ def export_rover(
 ) -> None:
     """Write the rover of a config as a URDF or MJCF: with a shape for every body, couplings, and in MJCF its loops."""
     from hil.analysis.own_rover.files import description_of
+    from hil.config.whole_file import replacing
 
     with usage_errors():
         config = options.load()
     path = out or Path(f"{config.name}.{to}")
     try:
         text, missing = description_of(config, to)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text + "\n")
+        with replacing(path, new=True) as unfinished:
+            unfinished.write_text(text + "\n", encoding="utf-8")
     except FileExistsError:
         complain(f"{path} already exists and is not changed; allowed: a file that is not there yet (--out)")
         raise typer.Exit(USAGE) from None

@@ -188,7 +188,9 @@ def _degrees(value: float | None) -> str:
 
 def _finish(result: dict[str, Any], folder: Path, name: str, *, as_json: bool) -> None:
     """Write the result as JSON, and print it where that is wanted."""
+    from hil.config.whole_file import write_whole
+
     text = json.dumps(result, allow_nan=False)
-    (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    write_whole(folder / f"{name}.json", text + "\n")
     if as_json:
         print(text)

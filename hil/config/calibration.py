@@ -24,6 +24,7 @@ from hil.config.schema.instruments import ImuSheet, JointsSheet, MotionSheet
 from hil.config.schema.loads import LoadSheet
 from hil.config.schema.residuals import ResidualSheet
 from hil.config.text_file import read_text
+from hil.config.whole_file import replacing, write_whole
 from hil.config.yaml_io import MOST_BYTES, read_yaml, write_yaml
 
 KEY = "devices.daq.calibration"
@@ -132,10 +133,13 @@ def replace_residuals(file: Path, content: Mapping[str, Any]) -> Path | None:
 
 def _write(file: Path, content: Any, kind: str) -> Path | None:
     CHECKED[kind].validate_python(content)
-    former = file.with_name(f"{file.name}.former") if file.is_file() else None
-    if former is not None:
-        shutil.copyfile(file, former)
-    file.write_text(write_yaml(content), encoding="utf-8")
+    if not file.is_file():
+        write_whole(file, write_yaml(content))
+        return None
+    former = file.with_name(f"{file.name}.former")
+    with replacing(former) as kept:
+        shutil.copyfile(file, kept)
+        write_whole(file, write_yaml(content))
     return former
 
 

@@ -22,7 +22,7 @@ from hil.config.profile_file import PROFILE, TABLE
 from hil.config.rover_file import URDF
 from hil.config.scan.file import ScanFile
 from hil.config.soil_raster.file import SoilRasterFile
-from hil.config.text_file import read_text
+from hil.config.text_file import is_file, read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
 # Whatever a config may name by a path, in the order in which it is read.
@@ -185,7 +185,7 @@ def _found(source: str | Path) -> tuple[str, Traversable]:
     """Text and folder of a config."""
     shipped = shipped_configs()
     try:
-        if Path(source).is_file():
+        if is_file(Path(source)):
             return read_text(Path(source), MOST_BYTES), Path(source).parent
     except (OSError, ValueError) as error:
         raise ConfigError(str(source), [Problem("(file)", str(error), "a readable YAML file")]) from None

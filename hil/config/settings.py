@@ -15,6 +15,7 @@ from hil.config.checked import Config
 from hil.config.error_messages import allowed, resolved
 from hil.config.problems import ConfigError, Problem
 from hil.config.schema.base import Section
+from hil.config.text_file import OpenedFiles
 from hil.config.units import name_of, unit_of
 
 Value: TypeAlias = bool | int | float | str | None
@@ -71,6 +72,8 @@ def settings_shown(config: Config, given: Config) -> list[dict[str, Any]]:
 class Settings:
     """The config of a rig that stays open, and what its operator has changed of it.
 
+    The files of the config are read once: what was opened is what runs, whatever is written to them meanwhile.
+
     Args:
         load: see `Load`.
 
@@ -78,6 +81,7 @@ class Settings:
         given: config as the rig was opened first.
         config: as it is now.
         changed: what differs, by key.
+        opened: the files of the config as they were read.
 
     Raises:
         ConfigError: the config itself is not in order.
@@ -85,8 +89,9 @@ class Settings:
 
     def __init__(self, load: Load) -> None:
         self._load = load
-        self.given = self.config = load((), None)
+        self.opened = OpenedFiles()
         self.changed: dict[str, Value] = {}
+        self.given = self.config = self.load(self.changed)
 
     def with_values(self, values: Mapping[str, Value]) -> tuple[Config, dict[str, Value]]:
         """The config with these values, checked as the command line checks them, and all that then differs; no change.
@@ -110,7 +115,27 @@ class Settings:
 
     def load(self, changed: Mapping[str, Value], more: Sequence[str] = ()) -> Config:
         """The config with these values and further overrides. Raises ConfigError."""
-        return self._load([*as_overrides(changed), *more], changed.get(SEED))
+        with self.opened.in_use():
+            return self._load([*as_overrides(changed), *more], changed.get(SEED))
+
+    def differences(self) -> str:
+        """What stands in the files of the config and was not opened, in words; "": nothing."""
+        if not (files := self.opened.changed()):
+            return ""
+        now = dict(_flat(self.config.model_dump(mode="json")))
+        try:
+            stands = self._load(as_overrides(self.changed), self.changed.get(SEED))
+        except ConfigError as error:
+            found = [str(error.problems[0])]
+        else:
+            there = dict(_flat(stands.model_dump(mode="json")))
+            keys = [key for key in now | there if now.get(key) != there.get(key)]
+            found = [f"{key} is {there.get(key)!s:.60} there, {now.get(key)!s:.60} here" for key in keys[:MOST_CHANGED]]
+        differs = "; ".join(found) or "the same values"
+        return (
+            f"changed on disk after it was opened: {', '.join(map(str, files))} ({differs}). What was opened runs; to "
+            "take the change, end hil operate and start it again"
+        )
 
     def vary(self, more: Sequence[str]) -> Config:
         """The config as it is now, with further overrides, of a jog. Raises ConfigError."""
@@ -137,6 +162,15 @@ class Settings:
 def as_overrides(changed: Mapping[str, Value]) -> list[str]:
     """Values as `--set` takes them; a seed has an option of its own."""
     return [f"{key}={json.dumps(value)}" for key, value in changed.items() if key != SEED or value is None]
+
+
+def _flat(values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Path and value of each key."""
+    if not isinstance(values, dict):
+        yield path, values
+        return
+    for key, value in values.items():
+        yield from _flat(value, f"{path}.{key}".lstrip("."))
 
 
 def _walk(config: Config) -> Iterator[tuple[str, Value, dict[str, Any]]]:

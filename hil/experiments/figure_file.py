@@ -12,9 +12,9 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from hil.config.whole_file import replacing
 from hil.experiments.figure_form import FigureForm
 from hil.recording import OpenRecord
-from hil.recording.run_folder import replacing
 
 _SCREEN_DPI, _PRINT_DPI = 100, 600
 _KNOWN = ("seed", "config", "config_sha256", "version", "content_sha256")

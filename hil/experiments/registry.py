@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config import Config, ConfigError, Problem
+from hil.config.whole_file import replacing
 from hil.experiments.base import Experiment, Finished, Summary
 from hil.experiments.capture.experiment import CaptureExperiment
 from hil.experiments.claims import truth_check
@@ -27,7 +28,6 @@ from hil.experiments.soil_estimate_summary import soil_estimate_summary
 from hil.experiments.stimulus.experiment import StimulusExperiment
 from hil.experiments.summary import run_summary, truth_reasons
 from hil.experiments.walk.experiment import WalkExperiment
-from hil.recording.run_folder import replacing
 from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import residual_summary
 

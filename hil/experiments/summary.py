@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 import hil
 from hil.config.model import fingerprint
+from hil.config.whole_file import replacing
 from hil.experiments.disturbance_summary import long_ticks_summary, machine_summary, simulated_rig_summary
 from hil.experiments.time_counts import TimeCounts
 from hil.messages.signals import PHASES
 from hil.recording.file_layout import RECOVERED
 from hil.recording.reader import read_digests
-from hil.recording.run_folder import replacing
 from hil.recording.stored_rows import Recorded, in_blocks
 from hil.simulator.ground_truth import GroundTruth
 

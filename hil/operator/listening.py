@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
+import socket as sockets
+import stat
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -76,7 +79,7 @@ class Listener:
             self._door.protect(self.socket)
         while True:
             try:
-                self.socket.bind(self.endpoint)
+                bind(self.socket, self.endpoint)
                 break
             except zmq.ZMQError as error:
                 if time.monotonic() >= give_up_s:
@@ -107,3 +110,22 @@ class Listener:
 def _resident() -> int:
     """Memory of this process [bytes]."""
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+
+
+def bind(socket: zmq.Socket[Any], endpoint: str) -> None:
+    """Bind a socket; of ipc:// only where nothing is, or the socket of a program that has ended.
+
+    libzmq itself removes what is at the path, a file of the user's or the socket of a program that listens.
+
+    Raises:
+        zmq.ZMQError: with EEXIST, a file is there; with EADDRINUSE, a program listens there; as of libzmq.
+    """
+    scheme, _, path = endpoint.partition("://")
+    if scheme == "ipc" and os.path.lexists(path) and path != "*":
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise zmq.ZMQError(errno.EEXIST)
+        with sockets.socket(sockets.AF_UNIX) as probe:
+            probe.setblocking(False)
+            if probe.connect_ex(path) != errno.ECONNREFUSED:
+                raise zmq.ZMQError(errno.EADDRINUSE)
+    socket.bind(endpoint)

@@ -26,6 +26,7 @@ from hil.messages.endpoints import is_local
 from hil.messages.layout import Layout
 from hil.messages.signals import TICK
 from hil.operator.curve import CurveDoor, KeysError, own_path
+from hil.operator.listening import bind
 
 _QUEUE = 1000  # messages kept for a slow viewer; more are dropped
 _TOPICS = (b"tick", b"event", b"link", b"trial")
@@ -107,7 +108,7 @@ class Publisher:
                     'binds): stop it, choose another port, or set telemetry.endpoint to "" for no telemetry'
                 ) from None
             why = os.strerror(error.errno) if error.errno else str(error)
-            allowed = "tcp://ADDRESS:PORT with an address of this machine"
+            allowed = "tcp://ADDRESS:PORT with an address of this machine, ipc://PATH of no file"
             raise ValueError(f"telemetry.endpoint is {endpoint}: {why}; allowed: {allowed}") from None
         self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
@@ -123,7 +124,7 @@ class Publisher:
         if self._door is not None:
             self._door.protect(socket)
         try:
-            socket.bind(endpoint)
+            bind(socket, endpoint)
         except zmq.ZMQError:
             socket.close()
             raise

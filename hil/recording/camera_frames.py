@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hil.config.text_file import read_text
+from hil.config.whole_file import replacing
 from hil.recording.run_folder import FolderError, file_in
 
 FOLDER, TABLE = "camera", "frames.csv"
@@ -63,11 +64,9 @@ def frames_of(run: Path) -> list[Frame]:
 def write_frames(run: Path, frames: Iterable[Frame]) -> None:
     """Write the table of a run's frames, whose files are there. Raises OSError."""
     place = run / FOLDER / TABLE
-    unfinished = place.with_name(f"{TABLE}.unfinished")
-    with unfinished.open("w", newline="", encoding="utf-8") as file:
+    with replacing(place) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEAD)
         writer.writerows(frames)
         file.flush()
         os.fsync(file.fileno())
-    unfinished.replace(place)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -104,23 +103,6 @@ def file_in(folder: Path, name: str) -> Path:
         if place.is_symlink():
             raise FolderError(f"{place} is a link: put the file itself, or a copy of it, in its place")
     return place
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A name beside a file, with the same ending, to write it under; it takes the file's place once it is good.
-
-    An exception leaves what was there before as it was. What has that name already is removed: a link would lead
-    elsewhere.
-    """
-    unfinished = path.with_stem(f"{path.stem}.unfinished")
-    unfinished.unlink(missing_ok=True)
-    try:
-        yield unfinished
-        if unfinished.exists():  # an experiment may find that there is nothing to draw
-            unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _is_file(path: Path) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 
 from drivers.interfaces import DeviceError
 from hil.config import Config
+from hil.config.whole_file import write_whole
 from hil.ipc.lateness import late_since
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.processes.process import Process
@@ -186,9 +187,7 @@ def serve_rig(config: Config, endpoints: Path | None, stop_flag: StopFlag, progr
         for key, place in rig.endpoints.items():
             progress(f"{key}: {place}")
         if endpoints:
-            part = endpoints.with_name(f".{endpoints.name}.part")
-            part.write_text(json.dumps(rig.endpoints, indent=2) + "\n", encoding="utf-8")
-            part.replace(endpoints)
+            write_whole(endpoints, json.dumps(rig.endpoints, indent=2) + "\n")
             stack.callback(lambda: endpoints.unlink(missing_ok=True))
         rig.serve(stop_flag)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import hil.testing
 from drivers.extras import install_command
+from hil.config.whole_file import write_whole
 from hil.processes.stop_flag import StopFlag
 from hil.simulator.commands import dispatch
 
@@ -172,6 +173,4 @@ def _plain(value: Any) -> Any:
 
 def _write(path: Path, content: Mapping[str, str]) -> None:
     """In one go, so that a reader finds all or nothing."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    part.replace(path)
+    write_whole(path, json.dumps(content, indent=2) + "\n")

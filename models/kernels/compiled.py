@@ -5,7 +5,8 @@ code of an edited callee. The cache folder is therefore named by a hash of every
 version and of Python's: an edit anywhere under `models` starts from an empty folder.
 
 The parent of that folder is the first of `ROVER_HIL_CACHE`, `NUMBA_CACHE_DIR`, `$XDG_CACHE_HOME/rover-hil` and
-`~/.cache/rover-hil` that is set; where it cannot be written, a folder of this user's own under the temporary directory.
+`~/.cache/rover-hil` that is set; where it cannot be written, or others can put code there, which would be run, a folder
+of this user's own under the temporary directory.
 Clones of the same source share that folder. Folders of older code remain and may be deleted at any time.
 """
 
@@ -14,6 +15,7 @@ import os
 import stat
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -28,6 +30,8 @@ from models.kernels.dispatcher import Kernel, SeparateKernel
 # Array type of kernels.
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+# Set by the user, the first one that is.
+_SETTINGS = ("ROVER_HIL_CACHE", "NUMBA_CACHE_DIR")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -42,7 +46,7 @@ def source_hash(folder: Path) -> str:
 
 def _wished_parent() -> Path:
     """The folder set by the user's environment. Raises RuntimeError if there is no home folder either."""
-    for name in ("ROVER_HIL_CACHE", "NUMBA_CACHE_DIR"):
+    for name in _SETTINGS:
         if os.environ.get(name):
             return Path(os.environ[name]).expanduser().absolute()
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
@@ -52,33 +56,57 @@ def _wished_parent() -> Path:
 
 def _temporary_parent() -> Path:
     """A temporary folder that only this user can have filled: cached code is run, so it must be ours."""
-    shared = Path(tempfile.gettempdir()) / f"rover-hil-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    shared = Path(tempfile.gettempdir()).resolve() / f"rover-hil-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
     try:
         shared.mkdir(mode=0o700, exist_ok=True)
-        found = shared.lstat()
-        if (
-            stat.S_ISDIR(found.st_mode)
-            and not found.st_mode & 0o077
-            and (os.name == "nt" or found.st_uid == os.getuid())
-        ):
+        if not _others_may_fill(shared):
             return shared
     except OSError:
         pass
     return Path(tempfile.mkdtemp(prefix="rover-hil-"))
 
 
+def _others_may_fill(folder: Path) -> str:
+    """Why other users of this computer can put code into a folder; "": they cannot. Raises OSError.
+
+    Args:
+        folder: resolved, without links above it.
+    """
+    if os.name == "nt":
+        return ""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        return f"{folder} is a link"
+    if found.st_uid != os.getuid():
+        return f"{folder} belongs to user {found.st_uid}"
+    if found.st_mode & 0o022:
+        return f"others may write to {folder} (mode {stat.S_IMODE(found.st_mode):o})"
+    for above in folder.parents:
+        found = above.lstat()
+        if found.st_uid not in (0, os.getuid()):
+            return f"{above} belongs to user {found.st_uid}"
+        if found.st_mode & 0o002 and not found.st_mode & stat.S_ISVTX:
+            return f"others may rename what is in {above} (mode {stat.S_IMODE(found.st_mode):o})"
+    return ""
+
+
 def cache_folder() -> Path:
     """Creates and returns the folder for the compiled code of this very source, falling back to a temporary one."""
     name = source_hash(Path(__file__).resolve().parent.parent)
     try:
-        folder = _wished_parent() / name
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = _wished_parent().resolve() / name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):  # permission bits are not reliable (root, read-only mounts): try it
+            pass
+        if not (why := _others_may_fill(folder)):
             return folder
+        allowed = f"a folder of this user's own, set by {' or '.join(_SETTINGS)}"
+        warnings.warn(f"compiled code is not cached in {folder}: {why}; allowed: {allowed}", RuntimeWarning, 2)
     except (OSError, RuntimeError):
-        folder = _temporary_parent() / name
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+        pass
+    folder = _temporary_parent() / name
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
 
 
 CACHE_FOLDER = cache_folder()

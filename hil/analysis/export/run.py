@@ -18,11 +18,11 @@ from hil.analysis.export.rrd_file import write_rrd
 from hil.analysis.export.table_files import write_csv, write_parquet
 from hil.analysis.export.tables import Progress, tables_of
 from hil.analysis.export.tdms_file import write_tdms
+from hil.config.whole_file import replacing
 from hil.recording import RecordError, open_trial
 from hil.recording.run_folder import FolderError
 
 CAMPAIGN = "campaign.csv"
-_UNFINISHED = ".unfinished"
 # What brings a package, where it has another name.
 _DISTRIBUTIONS = {"nptdms": "npTDMS", "foxglove": "foxglove-sdk", "rerun": "rerun-sdk"}
 
@@ -150,13 +150,8 @@ def _making(path: Path) -> Iterator[Path]:
         raise FolderError(f"{path} exists: remove it, or give another with --out")
     if not path.parent.is_dir():
         raise FolderError(f"{path.parent} is no folder: give a file in one with --out")
-    unfinished = path.with_name(path.name + _UNFINISHED)
-    if unfinished.is_symlink():
-        unfinished.unlink()
     try:
-        yield unfinished
-        unfinished.replace(path)
-    finally:
-        if unfinished.is_dir():
-            shutil.rmtree(unfinished)
-        unfinished.unlink(missing_ok=True)
+        with replacing(path, new=True) as unfinished:
+            yield unfinished
+    except FileExistsError:
+        raise FolderError(f"{path} exists by now, of another export: give another with --out") from None

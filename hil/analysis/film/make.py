@@ -16,8 +16,8 @@ from hil.analysis.film.camera import CameraFrames
 from hil.analysis.film.files import FilmError, Picture, ffmpeg, write_gif, write_mp4
 from hil.analysis.film.moments import Filmed, filmed
 from hil.analysis.film.view import View, Which, caption, headline, make_figure
+from hil.config.whole_file import replacing
 from hil.experiments.figure_file import write_figure
-from hil.recording.run_folder import replacing
 
 Progress = Callable[[int, int], None]
 # Draws a run at these times, picture by picture.

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from hil.analysis.identification.directions import in_words, proposals
 from hil.analysis.identification.fit import Identification, Parameter
+from hil.config.whole_file import write_whole
 
 _UNITS = {"stiffness": "N/m^(2+n)", "friction_angle_deg": "deg", "cohesion_Pa": "Pa"}
 # Slips that differ by less are one slip.
@@ -121,8 +122,8 @@ def plain(found: Identification) -> dict[str, Any]:
 def save(found: Identification, folder: Path) -> dict[str, Any]:
     """Write identification.json and soil.yaml into a folder; returns what the first holds."""
     whole = plain(found)
-    (folder / "identification.json").write_text(json.dumps(whole, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    (folder / "soil.yaml").write_text(yaml_section(found), encoding="utf-8")
+    write_whole(folder / "identification.json", json.dumps(whole, indent=1, allow_nan=False) + "\n")
+    write_whole(folder / "soil.yaml", yaml_section(found))
     return whole
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -10,6 +12,7 @@ from typing import Literal
 from hil.analysis.own_rover.read import RoverFileError
 from hil.config.checked import Config
 from hil.config.rig import Rig
+from hil.config.whole_file import replacing
 from hil.config.yaml_io import write_yaml
 from models.rover.from_links import ImportedRover
 from models.rover.mjcf import to_mjcf
@@ -45,6 +48,29 @@ class RoverFiles:
                 allowed = "files that are not there yet: rename it, or give --name or --out"
                 raise RoverFileError(f"{path} already exists and is not changed; allowed: {allowed}")
 
+    @contextmanager
+    def making(self) -> Iterator[RoverFiles]:
+        """The same files in a folder beside, to make them there; they get their places when all that is wanted is done.
+
+        What ends it before, as Ctrl-C does, leaves none of them in their places.
+
+        Raises:
+            RoverFileError: there can be no such folder, or a file is there by now.
+        """
+        try:
+            self.config.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(self.config.with_suffix("")) as beside:
+                beside.mkdir()
+                made = RoverFiles(beside, self.name)
+                yield made
+                for done, path in ((made.sketch, self.sketch), (made.urdf, self.urdf), (made.config, self.config)):
+                    with replacing(path, new=True) as unfinished:
+                        if done.exists():
+                            done.rename(unfinished)
+                beside.rmdir()
+        except OSError as error:
+            raise RoverFileError(f"{self.config.parent}: {error.strerror}") from None
+
     def write(self, rover: ImportedRover, source: str) -> None:
         """Write the URDF and the config.
 
@@ -68,7 +94,6 @@ class RoverFiles:
             "# Joints that should not turn: rover.locks, by name, in degrees. Every other key has its default.\n"
         )
         try:
-            self.urdf.parent.mkdir(parents=True, exist_ok=True)
             for path, text in ((self.urdf, to_urdf(rover.tree, whole=True)), (self.config, head + write_yaml(values))):
                 with path.open("x", encoding="utf-8") as file:
                     file.write(text + "\n" * (not text.endswith("\n")))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hil.analysis.film.outlines import body_outline, rim_outline
 from hil.analysis.film.skeleton import Skeleton
+from hil.config.whole_file import replacing
 from hil.messages.stages import UPRIGHT
 from models.rover.tree import Tree
 
@@ -47,4 +48,5 @@ def draw_sketch(tree: Tree, com: tuple[float, float, float], path: Path) -> None
         axes.autoscale_view()
         axes.grid(alpha=0.3)
         axes.legend(fontsize=7, loc="upper right")
-    figure.savefig(path, dpi=120)
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, dpi=120)

@@ -19,10 +19,11 @@ from hil.analysis.report.page import Contents, render
 from hil.analysis.report.traces import Trace, trace_of
 from hil.analysis.report.trials import Trial, doubts, trials_of
 from hil.config import Config
+from hil.config.whole_file import replacing
 from hil.experiments.figure_file import stamp
 from hil.recording import RecordError, open_trial
 from hil.recording.digests import file_sha256
-from hil.recording.run_folder import FolderError, file_in, replacing
+from hil.recording.run_folder import FolderError, file_in
 
 FIGURES = "figures"
 Figures = dict[str, list[Figure]]

@@ -21,7 +21,8 @@ from hil.campaign.sweep_rows import SweepRows
 from hil.campaign.traction.slope import Search, on_slope
 from hil.config import Config, ConfigError, Problem
 from hil.config.schema.measured_way import along_way_problems
-from hil.recording.run_folder import replacing, run_folder
+from hil.config.whole_file import replacing
+from hil.recording.run_folder import run_folder
 
 SAID = "said.json"
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from hil.config.named_file import named_path
 from hil.config.problems import Problem
 from hil.config.schema.scan import ScanConfig
-from hil.config.text_file import read_bytes
+from hil.config.text_file import is_file, read_bytes
 
 KEY = "ground.scan"
 _ALLOWED = "a readable file of points: CSV, PLY, LAS, LAZ or GeoTIFF"
@@ -45,7 +45,7 @@ class ScanFile:
         path = Path(str(folder / given.file))
         try:
             if given.map is not None and digests_of(given.map)[1] == reading_digest(settings):
-                if not path.is_file():
+                if not is_file(path):
                     return []
                 content = read_bytes(path, MOST_BYTES)
                 same = hashlib.sha256(content).hexdigest() == digests_of(given.map)[0]

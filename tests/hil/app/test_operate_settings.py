@@ -183,7 +183,8 @@ def planned(operated, tmp_path):
 
     def make(source, more, seed):
         overrides = ["telemetry.endpoint=''", *more]
-        plan, base = load_plan(source), load_config("sim_impact", overrides, seed)
+        plan = load_plan(source) if isinstance(source, str) else source
+        base = load_config("sim_impact", overrides, seed)
         return Wanted(plan, base, expand(plan, "sim_impact", overrides, seed), campaign_seed(plan, base.seed, seed))
 
     def lead(folder, console, report):

@@ -44,4 +44,4 @@ def test_a_choice_that_fails_leaves_the_plan_before_it_and_another_config_makes_
         plans.choose("bad", [], None)
     assert plans.shown()["choice"] == "good"
     plans.prepare(["trial.speed_mps=0.05"], 3)
-    assert made[-1] == ("good", ["trial.speed_mps=0.05"], 3)
+    assert made[-1] == (plans.wanted.plan, ["trial.speed_mps=0.05"], 3)

@@ -12,6 +12,7 @@ import time
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -127,8 +128,26 @@ def test_resuming_another_campaign_says_all_that_differs_and_changes_nothing(
     monkeypatch.setattr("hil.__version__", "9.9")
     with pytest.raises(ConfigError) as error:
         run_campaign(other, folder, here, Lines(), NeverStop(), resume=True)
-    assert {problem.key for problem in error.value.problems} == {"rover-hil", "--plan", "CONFIG", "--seed"}
+    assert {problem.key for problem in error.value.problems} == {
+        "rover-hil", "--plan", "CONFIG", "--seed", "configs of the trials",
+    }  # fmt: skip
     assert bytes_of(folder) == before
+
+
+@pytest.mark.parametrize("folders", [True, False])
+def test_a_campaign_is_not_resumed_after_the_content_of_what_its_plan_names_has_changed(
+    wanted, here, pretend, tmp_path, folders
+):
+    """Plan and config are the same by their names: the files that the plan names are in the trials' configs only."""
+    pretend(summary_of_job)
+    campaign, folder = wanted(FOUR, folders=folders), folder_of(tmp_path / "c")
+    run_campaign(campaign, folder, here, Lines(), NeverStop())
+    last = campaign.trials[-1]
+    other = replace(last, config=last.config.replace({"soil.stiffness": 1e6}))
+    with pytest.raises(ConfigError, match="configs of the trials"):
+        run_campaign(
+            replace(campaign, trials=[*campaign.trials[:-1], other]), folder, here, Lines(), NeverStop(), resume=True
+        )
 
 
 def test_resuming_where_there_is_no_campaign_is_refused(wanted, here, tmp_path) -> None:

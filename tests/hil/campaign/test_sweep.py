@@ -7,10 +7,11 @@ import csv
 import pytest
 
 from hil.campaign import workers
-from hil.campaign.sweep import expand_sweep, run_sweep, write_table
-from hil.campaign.sweep_rows import UNFINISHED
+from hil.campaign.sweep import expand_sweep, run_sweep, sweep_head, write_table
+from hil.campaign.sweep_rows import UNFINISHED, SweepRows
 from hil.cli import run
 from hil.config import ConfigError
+from hil.config.load import shipped_files
 from hil.config.value_ranges import range_values
 from hil.recording.run_folder import FolderError
 
@@ -195,3 +196,22 @@ def test_a_sweep_that_is_whole_has_nothing_to_resume(tmp_path, capfd) -> None:
     assert run(["sweep", "sim_impact", *options]) == 2
     assert "no sweep to resume" in capfd.readouterr().err
     assert (tmp_path / "sweep.csv").read_text() == "number\n"
+
+
+def test_a_sweep_over_files_is_not_resumed_after_the_content_of_one_has_changed(pretend, here, tmp_path) -> None:
+    """By its values as typed it is the same sweep; the rows of both would stand in one table."""
+    over = ["follow.profile=a.csv,b.csv", "seed=1:20:1"]
+    for path, text in shipped_files("sim_follow").items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    profile = (tmp_path / "profiles" / "petersen_run_1.csv").read_text()
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(profile)
+    before = sweep_head(expand_sweep(str(tmp_path / "sim_follow.yaml"), over, (), None))
+    assert sweep_head(expand_sweep(str(tmp_path / "sim_follow.yaml"), over, (), None)) == before
+    (tmp_path / "b.csv").write_text(profile.replace("0.08", "0.06"))
+    runs = expand_sweep(str(tmp_path / "sim_follow.yaml"), over, (), None)
+    with SweepRows(tmp_path, before, False):
+        pass
+    with pytest.raises(ConfigError, match="--over"):
+        run_sweep(runs, tmp_path / "sweep.csv", "csv", here, Lines(), lambda: False, resume=True)

@@ -6,6 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from hil.config import Config, ConfigError, load_config, shipped_configs
+from hil.config.load import shipped_files
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.settings import MOST_CHANGED, Settings, settings_of, settings_shown
 from hil.config.units import unit_of
@@ -176,3 +177,38 @@ def test_a_key_that_may_be_changed_is_a_key_of_its_section_and_by_default_none_i
 )
 def test_a_unit_stands_in_brackets_or_at_the_end_of_the_key(key, words, unit):
     assert unit_of(key, words) == unit
+
+
+FILES = {
+    "config": (
+        "sim_follow.yaml",
+        "torque_limit_Nm: 400",
+        "torque_limit_Nm: 390",
+        "torque_limit_Nm is 390.0 there",
+    ),
+    "named file": ("profiles/petersen_run_1.csv", "22,0.08", "22,0.06", "follow.profile is "),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_what_was_opened_is_what_runs_and_what_stands_on_disk_is_shown(tmp_path, kind):
+    """Of the config and of every file that it names: all are read by the same function."""
+    (tmp_path / "profiles").mkdir()
+    for path, text in shipped_files("sim_follow").items():
+        (tmp_path / path).write_text(text)
+    one = settings(tmp_path / "sim_follow.yaml")
+    assert one.differences() == ""
+    name, opened, written, shown = FILES[kind]
+    file = tmp_path / name
+    text = file.read_text()
+    file.write_text(text.replace(opened, written))
+    values = {"follow.slip": 0.5}
+    assert taken(one, values).config == one.given.replace(values)
+    assert one.vary(["follow.slip=0.5"]) == one.config
+    assert shown in one.differences()
+    assert f"changed on disk after it was opened: {file} (" in one.differences()
+    file.unlink()
+    assert taken(one, {"follow.slip": 0.4}).config == one.given.replace({"follow.slip": 0.4})
+    assert str(file) in one.differences()
+    file.write_text(text)
+    assert one.differences() == ""

@@ -1,5 +1,6 @@
 """Telemetry as received by the SUB socket of a viewer."""
 
+import socket
 from contextlib import contextmanager
 
 import msgpack
@@ -236,3 +237,26 @@ def test_stamps_of_the_next_run_begin_at_its_own_start():
         publisher.tick(row(50, 50_000_000))
         stamps = [receive(socket)[1]["timestamp"] for _ in range(3)]
     assert stamps == pytest.approx([WALL + 100.0, WALL + 100.0, WALL + 100.05])
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "folder"])
+def test_nothing_of_the_user_is_removed_to_listen_in_its_place(tmp_path, kind):
+    """libzmq removes what is at the path of an ipc:// endpoint before it binds."""
+    place, other = tmp_path / "thesis", tmp_path / "other"
+    other.write_text("of the user")
+    {"file": place.touch, "link": lambda: place.symlink_to(other), "folder": place.mkdir}[kind]()
+    before = place.lstat()
+    with pytest.raises(ValueError, match=r"telemetry\.endpoint is ipc://.*File exists; allowed: .*of no file"):
+        Publisher(f"ipc://{place}", 10, 1000, WALL, LAYOUT)
+    assert place.lstat() == before
+    assert other.read_text() == "of the user"
+
+
+def test_the_socket_of_a_program_that_listens_is_in_use_and_that_of_one_that_ended_is_taken(tmp_path):
+    place = tmp_path / "socket"
+    with Publisher(f"ipc://{place}", 10, 1000, WALL, LAYOUT), pytest.raises(PortBusy, match="another program uses"):
+        Publisher(f"ipc://{place}", 10, 1000, WALL, LAYOUT)
+    with socket.socket(socket.AF_UNIX) as ended:
+        ended.bind(str(tmp_path / "ended"))
+    with Publisher(f"ipc://{tmp_path}/ended", 10, 1000, WALL, LAYOUT) as publisher, viewer(publisher):
+        pass

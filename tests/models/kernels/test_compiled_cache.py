@@ -158,6 +158,28 @@ def test_unwritable_cache_falls_back_to_a_private_temporary_folder(unset: pytest
     assert compiled.cache_folder().parent != folder.parent
 
 
+@pytest.mark.parametrize("setting", ["ROVER_HIL_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"])
+@pytest.mark.parametrize("place", ["leaf", "above"])
+@pytest.mark.parametrize("how", ["owner", "mode"])
+def test_code_that_others_may_have_put_there_is_not_run_and_a_private_folder_is_used(
+    unset: pytest.MonkeyPatch, tmp_path: Path, setting: str, place: str, how: str
+) -> None:
+    """Who makes the folder first, in /tmp for example, would have his code run by everybody who is pointed to it."""
+    if how == "owner" and os.getuid():
+        pytest.skip("a folder of another user needs root")
+    unset.setenv(setting, str(tmp_path / "shared"))
+    folder = compiled.cache_folder()
+    of_others = folder if place == "leaf" else folder.parent
+    if how == "owner":
+        os.chown(of_others, 65534, 65534)
+    else:
+        of_others.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match=rf"compiled code is not cached in {folder}: .*{of_others}.*; allowed: "):
+        private = compiled.cache_folder()
+    assert private.parent.parent == tmp_path
+    assert stat.S_IMODE(private.parent.stat().st_mode) == 0o700
+
+
 def test_a_kernel_called_with_other_constants_is_compiled_once(package: Path, tmp_path: Path) -> None:
     (package / "caller.py").write_text(CALLER.replace("pull(slip)", "(pull(1) + pull(2))").replace("slip", "_"))
     counted = "from models.caller import pull, torque; print(torque(0.3), len(pull.inlined.overloads))"
