@@ -16,6 +16,7 @@ import numpy as np
 from hil.analysis.path_energy import traverse_of
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from models.kernels.bound import BoundArguments
 from models.terrain import HeightMap, make_height_map
 from models.terrain.least_cost import Way, least_cost, way_along
@@ -85,7 +86,7 @@ def _fine(way: Way) -> np.ndarray:
 
 def ways() -> dict[str, Way]:
     """Straight, and of least energy."""
-    relief, rover = mound(), traverse_of(load_config("sim_scan"))
+    relief, rover = mound(), traverse_of(Rig(load_config("sim_scan")))
     free = least_cost(relief, rover._replace(turn=0.0), START_M, GOAL_M)
     free = way_along(relief, rover, free.places, heading=0.0)
     return {

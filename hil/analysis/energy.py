@@ -26,7 +26,7 @@ from models.rover.rover import Rover
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hil.config import Config
+    from hil.config.rig import Rig
 
 # Masses to change, what they are called, and by how much.
 _CHANGED = (
@@ -64,18 +64,18 @@ class MassSet:
     peak_energy_J: float | None
 
 
-def energy_curve(config: Config, angles_deg: Sequence[float]) -> EnergyCurve:
+def energy_curve(rig: Rig, angles_deg: Sequence[float]) -> EnergyCurve:
     """T_c over the angle.
 
     Args:
-        config: rover and speed.
+        rig: rover with its payload, and speed.
         angles_deg: rising angles, at least one.
 
     Returns:
         `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum inside the range of the angles, found
         between them too; None where T_c is largest at an end of the range, for it may still grow beyond that end.
     """
-    energy = _energy_over_angle(config.held_rover_parameters().build(), config.trial.speed_mps)
+    energy = _energy_over_angle(rig.nominal.held.make_rover(), rig.config.trial.speed_mps)
     return {
         "angles_deg": [float(angle) for angle in angles_deg],
         "energy_J": [energy(angle) for angle in angles_deg],
@@ -83,9 +83,10 @@ def energy_curve(config: Config, angles_deg: Sequence[float]) -> EnergyCurve:
     }
 
 
-def peak_over_masses(config: Config) -> list[MassSet]:
+def peak_over_masses(rig: Rig) -> list[MassSet]:
     """The peak over 10 to 90 degrees for a handful of mass sets, each differing from the config in one mass."""
-    nominal = config.held_rover_parameters()
+    held = rig.nominal.held
+    nominal = held.rover
     sets: dict[str, Parameters] = {"as configured": nominal}
     for name, label, shares in _CHANGED:
         for mass in (share * getattr(nominal, name) for share in shares if hasattr(nominal, name)):
@@ -96,10 +97,10 @@ def peak_over_masses(config: Config) -> list[MassSet]:
             sets[label] = replace(nominal, **{"added_mass": mass})
     rows = []
     for masses_named, parameters in sets.items():
-        rover = parameters.build()
-        energy = _energy_over_angle(rover, config.trial.speed_mps)
-        peak, total = _peak(energy, _GRID_DEG), sum(body.mass for body in rover.tree.bodies)
-        rows.append(MassSet(masses_named, total, peak, None if peak is None else energy(peak)))
+        rover = replace(held, rover=parameters).make_rover()
+        energy = _energy_over_angle(rover, rig.config.trial.speed_mps)
+        peak = _peak(energy, _GRID_DEG)
+        rows.append(MassSet(masses_named, rover.mass, peak, None if peak is None else energy(peak)))
     return rows
 
 

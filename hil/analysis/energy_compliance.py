@@ -20,7 +20,7 @@ from models.rover.rover import Rover
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hil.config import Config
+    from hil.config.rig import Rig
 
 # Plates over which the first hit is shown at one angle, in stiffnesses of a leg.
 _PLATES_OVER_LEG = tuple(np.geomspace(1e-2, 1e6, 33).tolist())
@@ -51,25 +51,26 @@ class Compliance(TypedDict):
     over_plate: dict[str, list[float]]
 
 
-def compliance(config: Config, angles_deg: Sequence[float]) -> Compliance:
+def compliance(rig: Rig, angles_deg: Sequence[float]) -> Compliance:
     """The first hit over the angle (`models.impact.on_springs`), at `trial.speed_mps`, without ground.
 
     The legs have `obstacle.leg_stiffness_Npm` and `.leg_stiffness_up_Npm`, the plate `obstacle.plate_stiffness`,
     whatever `obstacle.legs` says.
 
     Args:
-        config: rover, speed, legs and plate.
+        rig: rover with its payload, speed, legs and plate.
         angles_deg: above 0; at 0 the wheel does not approach the plate.
 
     Raises:
         ValueError: an angle of 0, or legs and plate for which models.impact refuses.
     """
-    rover, speed, obstacle = config.held_rover_parameters().build(), config.trial.speed_mps, config.obstacle
+    rover, trial, obstacle = rig.nominal.held.make_rover(), rig.config.trial, rig.config.obstacle
+    speed = trial.speed_mps
     forward = obstacle.leg_stiffness_Npm
     legs = (forward, forward if obstacle.leg_stiffness_up_Npm is None else obstacle.leg_stiffness_up_Npm)
     hits = [_on_plate(rover, speed, angle, legs, obstacle.plate_stiffness, obstacle.exponent) for angle in angles_deg]
     plates = [share * forward for share in _PLATES_OVER_LEG]
-    at_one = [_hit(rover, speed, config.trial.angle_deg, legs, plate).energy for plate in plates]
+    at_one = [_hit(rover, speed, trial.angle_deg, legs, plate).energy for plate in plates]
     return {
         "leg_stiffness_Npm": legs[0],
         "leg_stiffness_up_Npm": legs[1],

@@ -15,7 +15,7 @@ from models.impact import energy_gradient
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hil.config import Config
+    from hil.config.rig import Rig
 
 _BASE = ("base_roll", "base_pitch", "base_yaw")
 
@@ -32,14 +32,14 @@ class Sensitivity(TypedDict):
     gradient_Jprad: list[list[float]]
 
 
-def sensitivity(config: Config, angles_deg: Sequence[float]) -> Sensitivity:
+def sensitivity(rig: Rig, angles_deg: Sequence[float]) -> Sensitivity:
     """dT_c/dq of the nominal rover at constant forward speed `trial.speed_mps`, without ground.
 
     Places and wheel angles are left out: T_c does not depend on them.
     """
-    rover = config.held_rover_parameters().build()
+    rover = rig.nominal.held.make_rover()
     q, v = rover.neutral(), np.zeros(rover.nv)
-    v[0] = config.trial.speed_mps
+    v[0] = rig.config.trial.speed_mps
     bodies = {wheel.body for wheel in rover.tree.wheels}
     drives = {joint.name for joint in rover.tree.joints if joint.child in bodies}
     names = [*_BASE, *rover.joint_names]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from hil.analysis.energy import EnergyCurve
-    from hil.config import Config
+    from hil.config.rig import Rig
 
 
 class StandingCurve(TypedDict):
@@ -36,21 +36,21 @@ class StandingCurve(TypedDict):
     stability_deg: list[float | None]
 
 
-def standing_curve(config: Config, angles_deg: Sequence[float]) -> StandingCurve:
+def standing_curve(rig: Rig, angles_deg: Sequence[float]) -> StandingCurve:
     """How the rover stands, over the obstacle's angle.
 
     Args:
-        config: rover, and gravity of its ground.
+        rig: rover with payload and drawbar, and gravity of its ground.
         angles_deg: of the obstacle, 0 to 90.
     """
-    rover = config.held_rover_parameters().build()
-    q, gravity = rover.neutral(), (0.0, 0.0, -config.ground.gravity_mps2)
+    nominal, rover = rig.nominal, rig.nominal.held.make_rover()
+    q, gravity, pull = rover.neutral(), (0.0, 0.0, -nominal.ground.gravity), nominal.drawbar.wrench()
     friction, margin = list[float | None](), list[float | None]()
     share: dict[str, list[float | None]] = {name: [] for name in rover.wheel_names}
     for angle in map(math.radians, angles_deg):
         normals = np.tile((0.0, 0.0, 1.0), (len(rover.wheel_names), 1))
         normals[:HITTING_WHEELS] = (-math.sin(angle), 0.0, math.cos(angle))
-        standing = stand(rover, q, normals, gravity=gravity)
+        standing = stand(rover, q, normals, gravity=gravity, pull=pull)
         found = least_friction(standing)
         friction.append(_finite(found.coefficient))
         for name, force in zip(rover.wheel_names, found.normal.tolist(), strict=True):

@@ -1,8 +1,8 @@
 """Energy of a drive along a way over a scan, and the way of least energy between two places (Petersen 2012, 1.4).
 
 The energy is that of the motors at the axles, friction of the gears included. A metre costs what the rover needs in
-steady straight driving up or down that grade: all wheels bear the same load and turn at the same slip. Braking gives
-nothing back.
+steady straight driving up or down that grade, with what pulls at its drawbar: all wheels bear the same load and turn at
+the same slip. Braking gives nothing back.
 
 A turn costs what a rover needs more whose wheels are faster on one side than on the other. On an arc of curvature c
 that is in proportion to c squared for each metre, so for each radian to c: the rover of the config drives an arc on
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from hil.config.model_parameters import nominal_rig
 from hil.config.needs import ground_of, refuse_unfit
 from models.kernels.bound import BoundArguments
 from models.rover.rover import Rover
@@ -30,12 +29,11 @@ from models.vehicle import Scene, run_bound
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hil.config import Config
+    from hil.config.rig import Rig
     from models.kernels.compiled import FloatArray
     from models.plant.parameters import RigParameters
     from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, WheelForces
 
-EARTH_MPS2 = 9.81
 MOST_ROLL_DEG = 20.0
 # Radius of the arcs whose energy a turn has [m].
 TURN_RADIUS_M = 3.0
@@ -53,22 +51,22 @@ class Planned(NamedTuple):
     straight: Way
 
 
-def energy_per_metre(config: Config) -> FloatArray:
+def energy_per_metre(rig: Rig) -> FloatArray:
     """Energy of a metre (61,) [J/m] on grades from -30 to 30 degrees; infinite where the wheels find no such pull.
 
     Raises:
         ConfigError: the ground is not soil.
     """
-    refuse_unfit(config, "energy of a metre", ground_of("soil", "scan"))
-    rig = nominal_rig(config)
-    return np.array([_of_grade(rig, rig.make_rover(), grade) for grade in _GRADES.tolist()])
+    refuse_unfit(rig.config, "energy of a metre", ground_of("soil", "scan"))
+    rover = rig.nominal.make_rover()
+    return np.array([_of_grade(rig, rover, grade) for grade in _GRADES.tolist()])
 
 
-def _of_grade(rig: RigParameters, rover: Rover, grade: float) -> float:
-    wheels = len(rover.wheel_names)
-    each = Counter(rig.ground.wheel_of(mount) for mount in rover.tree.wheels)
-    share = sum(body.mass for body in rover.tree.bodies) * EARTH_MPS2 / wheels
-    load, wanted = share * math.cos(grade), share * math.sin(grade)
+def _of_grade(rig: Rig, rover: Rover, grade: float) -> float:
+    wheels, nominal = len(rover.wheel_names), rig.nominal
+    each = Counter(nominal.ground.wheel_of(mount) for mount in rover.tree.wheels)
+    load = rig.weight_N * math.cos(grade) / wheels
+    wanted = (rig.weight_N * math.sin(grade) - nominal.drawbar.force[0]) / wheels
 
     def forces(wheel: RigidWheel | CrownedWheel | FlexibleWheel, slip: float) -> WheelForces:
         z = float(brentq(lambda z: float(wheel.forces(z, slip)[1]) - load, 0.0, wheel.radius, xtol=1e-10))
@@ -86,20 +84,19 @@ def _of_grade(rig: RigParameters, rover: Rover, grade: float) -> float:
     rims = 1.0 / (1.0 - slip) if slip >= 0.0 else 1.0 + slip
     work = [count * float(forces(wheel, slip)[2]) / wheel.radius for wheel, count in each.items()]
     radii: list[float] = rover.chain.wheel_radius[rover.chain.motor_wheel].tolist()
-    work += [rig.drive.gear_friction / radius for radius in radii]
+    work += [nominal.drive.gear_friction / radius for radius in radii]
     return max(math.fsum(work), 0.0) * rims
 
 
-def energy_per_radian(config: Config, radius_m: float = TURN_RADIUS_M) -> float:
+def energy_per_radian(rig: Rig, radius_m: float = TURN_RADIUS_M) -> float:
     """Energy that a turn by a radian adds to a drive on level ground [J/rad], by the speeds of both sides alone.
 
     Args:
-        config: with soil.
+        rig: with soil.
         radius_m: of the arc [m].
     """
-    nominal = nominal_rig(config)
-    ground = replace(nominal.ground, relief=None, pitch=0.0, roll=0.0, regions=())
-    level = replace(nominal, obstacle=None, ground=ground)
+    ground = replace(rig.nominal.ground, relief=None, pitch=0.0, roll=0.0, regions=())
+    level = replace(rig.nominal, obstacle=None, ground=ground)
     straight_J, length_m, _ = _arc(level, 0.0)
     arc_J, way_m, turned = _arc(level, _SHARE)
     curvature = turned / way_m
@@ -133,9 +130,9 @@ def _heading(q: FloatArray) -> float:
     return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
-def traverse_of(config: Config, most_roll_deg: float = MOST_ROLL_DEG) -> Traverse:
-    """The config's rover, for ways over its scan."""
-    table, rover = energy_per_metre(config), nominal_rig(config).make_rover()
+def traverse_of(rig: Rig, most_roll_deg: float = MOST_ROLL_DEG) -> Traverse:
+    """The rig's rover, for ways over its scan."""
+    table, rover = energy_per_metre(rig), rig.nominal.make_rover()
     finite = np.isfinite(table)
     low, high = _GRADES[finite][[0, -1]]
 
@@ -144,20 +141,20 @@ def traverse_of(config: Config, most_roll_deg: float = MOST_ROLL_DEG) -> Travers
         return np.where(inside, np.interp(grade, _GRADES[finite], table[finite]), np.inf)
 
     wheels = rover.wheel_positions(rover.neutral())[:, :2]
-    return Traverse(wheels, cost, math.radians(most_roll_deg), energy_per_radian(config))
+    return Traverse(wheels, cost, math.radians(most_roll_deg), energy_per_radian(rig))
 
 
 def plan(
-    config: Config,
+    rig: Rig,
     start: tuple[float, float],
     goal: tuple[float, float],
     most_roll_deg: float = MOST_ROLL_DEG,
     heading_deg: float = 0.0,
 ) -> Planned:
-    """The way of least energy over the config's scan, and the straight one.
+    """The way of least energy over the rig's scan, and the straight one.
 
     Args:
-        config: with a scan.
+        rig: with a scan.
         start: x and y of the run [m]: x ahead of the rover's start, y to port.
         goal: likewise.
         most_roll_deg: largest tilt to a side [deg].
@@ -167,19 +164,19 @@ def plan(
         ConfigError: no scan.
         ValueError: a place beside it, or no way.
     """
-    refuse_unfit(config, "path", ground_of("scan"))
-    relief = nominal_rig(config).ground.relief
+    refuse_unfit(rig.config, "path", ground_of("scan"))
+    relief = rig.nominal.ground.relief
     assert relief is not None
-    rover, heading = traverse_of(config, most_roll_deg), math.radians(heading_deg)
+    rover, heading = traverse_of(rig, most_roll_deg), math.radians(heading_deg)
     least = least_cost(relief, rover, start, goal, heading=heading)
     return Planned(least, way_along(relief, rover, least.places[[0, -1]], heading=heading))
 
 
-def draw_plan(config: Config, planned: Planned) -> Figure:
+def draw_plan(rig: Rig, planned: Planned) -> Figure:
     """Both ways over lines of equal height."""
     from matplotlib.figure import Figure
 
-    relief = nominal_rig(config).ground.relief
+    relief = rig.nominal.ground.relief
     assert relief is not None
     x, y = (first + relief.spacing * np.arange(n) for first, n in zip(relief[1:3], relief.height.shape, strict=True))
     figure = Figure((8.0, 5.0))

@@ -82,18 +82,20 @@ def energy(
     from hil.analysis.energy_sensitivity import sensitivity, sensitivity_table
     from hil.analysis.energy_standing import standing_curve, standing_table
     from hil.app.warm_up import report_compiling
+    from hil.config.rig import Rig
 
     report_compiling(progress)
     if not as_json:
         progress(f"computing T_c at {len(angles_deg)} angles, and its peak with other masses")
-    curve, masses = energy_curve(effective, angles_deg), peak_over_masses(effective)
+    rig = Rig(effective)
+    curve, masses = energy_curve(rig, angles_deg), peak_over_masses(rig)
     parts: dict[str, Any] = {}
     if with_compliance:
-        parts["compliance"] = compliance(effective, angles_deg)
+        parts["compliance"] = compliance(rig, angles_deg)
     if with_sensitivity:
-        parts["sensitivity"] = sensitivity(effective, angles_deg)
+        parts["sensitivity"] = sensitivity(rig, angles_deg)
     if with_standing:
-        parts["standing"] = standing_curve(effective, angles_deg)
+        parts["standing"] = standing_curve(rig, angles_deg)
     title = f"{effective.name}: effective kinetic energy at {effective.trial.speed_mps:g} m/s, no ground"
     save_energy(folder, curve, masses, title, parts)
     save_parts(folder, parts, curve, effective.trial.angle_deg)

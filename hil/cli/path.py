@@ -50,12 +50,14 @@ def path(
 
     from hil.analysis.path_energy import draw_plan, plan
     from hil.app.warm_up import report_compiling
+    from hil.config.rig import Rig
     from hil.experiments.figure_file import write_figure
 
     report_compiling(progress)
+    rig = Rig(effective)
     with usage_errors():
         try:
-            planned = plan(effective, begin, end, most_roll, heading)
+            planned = plan(rig, begin, end, most_roll, heading)
         except ConfigError:  # of the ground, not of a place
             raise
         except ValueError as error:
@@ -69,9 +71,7 @@ def path(
         }
         for name, way in planned._asdict().items()
     }
-    write_figure(
-        draw_plan(effective, planned), folder / "path.png", "way of least energy", {"config": effective.name}, 100
-    )
+    write_figure(draw_plan(rig, planned), folder / "path.png", "way of least energy", {"config": effective.name}, 100)
     write_whole(folder / "path.json", json.dumps(ways, allow_nan=False, indent=1))
     if as_json:
         print(json.dumps(ways, allow_nan=False))

@@ -54,7 +54,6 @@ from hil.config.schema.walk import WalkConfig
 from hil.config.schema.wheel import OneWheel, WheelConfig, each_wheel
 from hil.config.yaml_io import write_yaml
 from hil.messages.layout import SAMPLED, SOIL_PARAMETERS, Layout, layout_of
-from models.rover.locks import with_joints_at
 from models.rover.own_wheels import OwnWheel, with_own_wheels
 from models.rover.parameters import Parameters
 
@@ -202,19 +201,11 @@ class UncheckedConfig(Section):
         Raises:
             ValueError: as `RoverConfig.parameters`; wheels of their own size meet, or the rover does not have them.
         """
-        return self._on_own_wheels(self.rover.parameters(self.driven))
-
-    def held_rover_parameters(self) -> Parameters:
-        """The same with its driven joints locked at their start angles. Raises ValueError likewise."""
-        angles = tuple((joint.name, joint.start_rad) for joint in self.driven_joints)
-        held = self._on_own_wheels(self.rover.parameters())
-        return with_joints_at(held, angles) if angles else held
-
-    def _on_own_wheels(self, rover: Parameters) -> Parameters:
         changed = {
             name: OwnWheel(one.radius_m, one.width_m, one.mass_kg, one.crown_radius_m)
             for name, one in self.wheels.items()
         }
+        rover = self.rover.parameters(self.driven)
         return with_own_wheels(rover, {name: one for name, one in changed.items() if one != OwnWheel()})
 
     @property

@@ -74,6 +74,11 @@ class Rig:
         return self.section.rim_speed_mps or 0.0
 
     @cached_property
+    def weight_N(self) -> float:
+        """Weight of the nominal rover with its payload, in the gravity of its ground [N]."""
+        return self.nominal.make_rover().mass * self.nominal.ground.gravity
+
+    @cached_property
     def resting_loads_N(self) -> tuple[float, ...]:
         """Wheel loads of the nominal rover at rest, joints free, before anything pulls it.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hil.config.checked import Config
-from hil.config.model_parameters import relief_of
+from hil.config.model_parameters import nominal_rig, relief_of
 from hil.config.problems import Problem
 from models.terrain import HeightMap
 from models.terrain.surface import beyond_edge, uneven_ground
@@ -55,7 +55,7 @@ def _hollow_problems(config: Config, relief: HeightMap) -> Iterator[Problem]:
 
 def _way_problems(config: Config, relief: HeightMap) -> Iterator[Problem]:
     """The wheels at the start, and at the ends of the way that the experiment plans, straight ahead without slip."""
-    rover, terrain = config.held_rover_parameters().build(), uneven_ground(relief)
+    rover, terrain = nominal_rig(config).held.make_rover(), uneven_ground(relief)
     places = rover.wheel_positions(rover.neutral())[:, :2]
     for way_m in (0.0, *config.section.planned_way_m):
         outside_m = max(beyond_edge(terrain, x + way_m, y) for x, y in places.tolist())

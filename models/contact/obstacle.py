@@ -17,7 +17,7 @@ from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, add_sliding
-from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, project
+from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, project
 from models.rover.reduction import Chain
 from models.terrain.stand import Stand, into, out_of, seen_from
 
@@ -100,6 +100,8 @@ class ObstacleContact(NamedTuple):
             centre, and while apart the nearest tip.
         gap: distance of the nearest point to the plane [m], negative in contact.
         drag: friction of the wheel on the plate, up along it [N], at the start of the step.
+        wrench: (hitting wheels, 6) force [N] on the wheel as the step applies it, with friction at its start, and
+            moment about the wheel's centre [N m], world axes.
         deflection: of each leg along the plate's normal [m].
         contact_points: (wheels, 2, 8) of each, columns as in models.contact.contact_points. A smooth wheel has only
             point 0; a grouser keeps its point, 0 or 1, while it is one of the two.
@@ -109,6 +111,7 @@ class ObstacleContact(NamedTuple):
     point: FloatArray
     gap: FloatArray
     drag: FloatArray
+    wrench: FloatArray
     deflection: FloatArray
     contact_points: FloatArray
 
@@ -118,7 +121,8 @@ def make_contact(wheels: int) -> ObstacleContact:
     contact_points = np.zeros((wheels, POINTS, COLUMNS))
     contact_points[:, :, DEPTH] = -np.inf
     force, drag, deflection = np.zeros((3, wheels))
-    return ObstacleContact(force, np.zeros((wheels, 2)), np.full(wheels, np.inf), drag, deflection, contact_points)
+    point, gap, wrench = np.zeros((wheels, 2)), np.full(wheels, np.inf), np.zeros((wheels, 6))
+    return ObstacleContact(force, point, gap, drag, wrench, deflection, contact_points)
 
 
 @kernel
@@ -140,6 +144,8 @@ def push_obstacle(
     x, y, z = seen_from(obstacle.stand, wheel, body_position(q, work, body))
     x -= obstacle.foot
     contact_points, law = contact.contact_points[wheel], _law_of(obstacle)
+    for a in range(6):
+        contact.wrench[wheel, a] = 0.0
     if obstacle.grousers > 0 or obstacle.leg_compliance[wheel] > 0.0 or has_plate(obstacle.plate):
         _push_points(chain, obstacle, law, q, wheel, sine, cosine, (x, y, z), dt, contact, work)
         return
@@ -157,7 +163,8 @@ def push_obstacle(
     rate = _approach(chain.crown, velocity, spin, arm, sine, cosine)
     contact_points[0, ONSET_RATE] = _onset(contact_points[0, ONSET_RATE], rate)
     contact.force[wheel] = force = law_force(law, depth, rate, contact_points[0, ONSET_RATE])
-    contact.drag[wheel] = _press(chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, work)
+    wrench = contact.wrench[wheel]
+    contact.drag[wheel] = _press(chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, work, wrench)
 
 
 @kernel
@@ -203,8 +210,12 @@ def _press(
     force: float,
     dt: float,
     work: Work,
+    wrench: FloatArray,
 ) -> float:
-    """Apply a normal force [N] and its friction to one point of a wheel; gives that on the plate, up along it [N]."""
+    """Apply a normal force [N] and its friction to one point of a wheel; gives that on the plate, up along it [N].
+
+    `wrench` (6,) of the wheel, force and moment about its centre, world axes, is increased by what is applied.
+    """
     vx, vy, vz = velocity
     wx, wy, wz = spin
     ax, ay, az = arm
@@ -220,6 +231,11 @@ def _press(
     add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * up, grip * dt)
     project(chain, work, body, out_of(stand, wheel, (0.0, 1.0, 0.0)), none, arm, work.row)
     add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * py, grip * dt)
+    push = out_of(stand, wheel, (-sine * force - cosine * grip * up, -grip * py, cosine * force - sine * grip * up))
+    moment = cross(arm, push)
+    for a in range(3):
+        wrench[a] += push[a]
+        wrench[3 + a] += moment[a]
     return grip * up
 
 
@@ -280,7 +296,8 @@ def _push_points(
         contact.force[wheel] += force
         across += force * (centre[1] + arm[1])
         along += force * (cosine * (centre[0] + arm[0]) + sine * (centre[2] + arm[2]))
-        contact.drag[wheel] += _press(chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, work)
+        drag = _press(chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, work, contact.wrench[wheel])
+        contact.drag[wheel] += drag
     if contact.force[wheel] > 0.0:
         contact.point[wheel, 0] = across / contact.force[wheel]
         contact.point[wheel, 1] = along / contact.force[wheel]

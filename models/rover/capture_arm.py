@@ -29,7 +29,8 @@ class CaptureArmParameters(Parameters):
     """A three-link arm with two flexible booms on a free spacecraft, and the payload that it captures.
 
     After Cyril, Jaar and Misra 1993, who print the ratio of the masses only; all other numbers are assumptions of the
-    size of the SRMS. Booms bend in one mode each, in the plane in which the arm moves.
+    size of the SRMS. Booms bend in one mode each, in the plane in which the arm moves: its first frequency is right
+    within 1 %, its second up to a third too high.
     """
 
     spacecraft_mass: float = quantity(1e5, "kg", 1, 1e7, "of the spacecraft")

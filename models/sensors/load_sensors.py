@@ -165,7 +165,7 @@ def take_load_samples(
         wrench[1, plate, 0], wrench[1, plate, 1] = force, force * state.obstacle.point[STARBOARD, 1]
         wrench[1, plate, 2] = state.obstacle.drag[STARBOARD]
     for wheel in range(plate):
-        _load_leg(chain, state, obstacle, terrain, sensors.height, upright[wheel], wheel, wrench[1, wheel])
+        _load_leg(chain, state, terrain, sensors.height, upright[wheel], wheel, wrench[1, wheel])
     for n in range(noise.shape[0]):
         t_ns = (first + n) * 1_000_000_000 // sensors.rate_hz
         t, share = t_ns * 1e-9, min(max((t_ns - from_ns) / max(to_ns - from_ns, 1), 0.0), 1.0)
@@ -194,7 +194,6 @@ def take_load_samples(
 def _load_leg(
     chain: Chain,
     state: VehicleState,
-    obstacle: Obstacle | None,
     terrain: Terrain,
     height: float,
     upright: FloatArray,
@@ -203,7 +202,7 @@ def _load_leg(
 ) -> None:
     """Force of ground and obstacle on a wheel, and its moment about the leg's sensor, in leg axes (6,).
 
-    Forces to the side are known on soil only; friction on the obstacle is left out.
+    Those of the obstacle are the step's own. Forces of the ground to the side are known on soil only.
     """
     work, contact, body = state.work, state.ground, chain.wheel_body[wheel]
     _, normal = contact_plane(terrain, body_position(state.q, work, body), wheel)
@@ -211,26 +210,39 @@ def _load_leg(
     ahead = cross(vector(work.screw[body], 3), up)
     level = 1.0 / max(math.sqrt(dot(ahead, ahead)), 1e-9)
     left, side = vector(contact.scratch[wheel], LEFT), contact.scratch[wheel, SIDE]
-    pushed = _push_of_obstacle(obstacle, state, wheel, work)
     turn = work.turn[chain.parent[body]]
     for a in range(3):
         out[a] = 0.0
     for i in range(3):
-        force = contact.vertical[wheel] * up[i] + contact.pull[wheel] * level * ahead[i] + side * left[i] + pushed[i]
+        force = contact.vertical[wheel] * up[i] + contact.pull[wheel] * level * ahead[i] + side * left[i]
         for j in range(3):  # base axes, then those of the carrying body, then those of the leg
             for k in range(3):
                 out[k] += upright[j, k] * turn[i, j] * force
     out[3], out[4], out[5] = height * out[1], -height * out[0], 0.0
+    if wheel < state.obstacle.wrench.shape[0]:
+        push = state.obstacle.wrench[wheel]
+        _add_push(work, turn, upright, push, chain.wheel_radius[wheel] - height, out)
 
 
 @kernel
-def _push_of_obstacle(
-    obstacle: Obstacle | None, state: VehicleState, wheel: int, work: Work
-) -> tuple[float, float, float]:
-    if obstacle is None or wheel >= state.obstacle.force.size:
-        return 0.0, 0.0, 0.0
-    force = state.obstacle.force[wheel]
-    return to_base(work, -math.sin(obstacle.angle) * force, 0.0, math.cos(obstacle.angle) * force)
+def _add_push(
+    work: Work, turn: FloatArray, upright: FloatArray, push: FloatArray, centre: float, out: FloatArray
+) -> None:
+    """Add what the obstacle applies to a wheel, whose centre is `centre` [m] above the sensor, to (6,) in leg axes."""
+    force, moment = to_base(work, push[0], push[1], push[2]), to_base(work, push[3], push[4], push[5])
+    for k in range(3):
+        along, about = 0.0, 0.0
+        for i in range(3):
+            for j in range(3):
+                turned = upright[j, k] * turn[i, j]
+                along += turned * force[i]
+                about += turned * moment[i]
+        out[k] += along
+        out[3 + k] += about
+        if k == 0:
+            out[4] += centre * along
+        elif k == 1:
+            out[3] -= centre * along
 
 
 def make_load_parts(rover: Rover, vehicle: VehicleModel, state: VehicleState, sensors: LoadSensors) -> LoadParts:

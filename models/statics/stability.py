@@ -8,13 +8,18 @@ from scipy.spatial import ConvexHull, QhullError
 from models.kernels.compiled import FloatArray
 from models.statics.standing import Standing
 
+# So near to the polygon's edge, seen along gravity, a contact is on it [m].
+_ON_EDGE = 1e-6
+
 
 def stability_margin(standing: Standing) -> float:
     """The force-angle margin of a rover at rest [rad]: least over the edges of its support polygon.
 
-    The polygon joins the outermost contact points, seen along gravity. The angle at an edge lies between gravity and
-    the perpendicular from the centre of mass to that edge, both seen along the edge (Papadopoulos and Rey, 1996). The
-    ground could be turned by so much about that edge before the rover tips, its joints held. Below 0: it tips now.
+    The polygon joins the outermost contact points, seen along gravity. A contact between two others in one line there,
+    such as a middle wheel on the ground beside a front wheel on an obstacle, is a corner too: otherwise an edge would
+    lead through the air over it, and the rover may turn about either part. The angle at an edge lies between gravity
+    and the perpendicular from the centre of mass to that edge, both seen along the edge (Papadopoulos and Rey, 1996).
+    The ground could be turned by so much about that edge before the rover tips, its joints held. Below 0: it tips now.
 
     Args:
         standing: of three contacts or more.
@@ -41,7 +46,12 @@ def _outermost(points: FloatArray, down: FloatArray) -> FloatArray:
     seen = points @ np.column_stack([np.cross(left, up), left])
     if len(points) < 3:
         raise ValueError(f"support polygon: found {len(points)} contacts, allowed: 3 or more")
+    seen -= seen.mean(axis=0)
     try:
-        return np.asarray(points[ConvexHull(seen - seen.mean(axis=0)).vertices])
+        hull = ConvexHull(seen)
     except QhullError:
         raise ValueError("support polygon: all contacts lie in one line, allowed: a polygon") from None
+    beyond = seen @ hull.equations[:, :2].T + hull.equations[:, 2]  # of each edge, negative inside
+    outermost = np.flatnonzero(beyond.max(axis=1) >= -_ON_EDGE)
+    x, y = (seen[outermost] - seen[hull.vertices].mean(axis=0)).T
+    return np.asarray(points[outermost[np.argsort(np.arctan2(y, x))]])

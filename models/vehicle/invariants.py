@@ -9,7 +9,6 @@ import numpy as np
 
 from models.actuators.servo import JointServos
 from models.actuators.stops import JointStops
-from models.contact.obstacle import Obstacle, ObstacleContact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.points import body_position
 from models.rover.reduction import Chain
@@ -103,7 +102,7 @@ def check_invariants(invariants: Invariants, vehicle: VehicleModel, state: Vehic
         touched += force
     _note(invariants, SINKAGE if vehicle.ground is not None else DEPTH, deepest, span)
     if invariants.weight > 0.0:
-        _note_loads(invariants, vehicle, state, span)
+        _note_loads(invariants, state, span)
         x, y = state.q[3], state.q[4]
         _note(invariants, TILT, math.degrees(math.acos(min(max(1.0 - 2.0 * (x * x + y * y), -1.0), 1.0))), span)
     _note_edge(invariants, vehicle.terrain, vehicle.chain, state, span)
@@ -135,7 +134,7 @@ def _moves(vehicle: VehicleModel, state: VehicleState) -> float:
 
 
 @kernel
-def _note_loads(invariants: Invariants, vehicle: VehicleModel, state: VehicleState, span: float) -> None:
+def _note_loads(invariants: Invariants, state: VehicleState, span: float) -> None:
     """Wheels off the ground, and the sum of the loads against what weight, pull and obstacle leave to the ground."""
     total, lifted = 0.0, 0.0
     for wheel in range(state.ground.vertical.size):
@@ -153,7 +152,8 @@ def _note_loads(invariants: Invariants, vehicle: VehicleModel, state: VehicleSta
     b = 2.0 * (x * y - w * z) * up[0] + (1.0 - 2.0 * (x * x + z * z)) * up[1] + 2.0 * (y * z + w * x) * up[2]
     c = 2.0 * (x * z + w * y) * up[0] + 2.0 * (y * z - w * x) * up[1] + (1.0 - 2.0 * (x * x + y * y)) * up[2]
     total += a * state.pull[0] + b * state.pull[1] + c * state.pull[2] - invariants.weight
-    total += _carried(vehicle.obstacle, state.obstacle)
+    for push in state.obstacle.wrench:
+        total += up[0] * push[0] + up[1] * push[1] + up[2] * push[2]
     deviation = abs(total) / invariants.weight
     invariants.state[DEVIATION] += (deviation - invariants.state[DEVIATION]) * min(span / LOADS_OVER_S, 1.0)
     _note(invariants, LOADS, invariants.state[DEVIATION], span)
@@ -180,17 +180,6 @@ def _beyond_stops(stops: JointStops, q: FloatArray, slides: int) -> float:
             at = q[stops.speed[i] + 1]
             farthest = max(farthest, at - stops.high[i], stops.low[i] - at)
     return farthest
-
-
-@kernel
-def _carried(obstacle: Obstacle | None, contact: ObstacleContact) -> float:
-    """What the obstacle carries of the weight [N], friction left out."""
-    if obstacle is None:
-        return 0.0
-    total = 0.0
-    for force in contact.force:
-        total += math.cos(obstacle.angle) * force
-    return total
 
 
 @kernel

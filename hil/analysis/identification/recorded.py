@@ -31,7 +31,6 @@ from hil.experiments.throttle import MEASURE
 from hil.experiments.window_mean import NORMAL, window_mean
 from hil.recording import open_trial
 from hil.recording.stored_rows import in_blocks
-from models.gravity import GRAVITY_MPS2
 
 _DRIVES = ("drawbar", "slope")
 # Values are means over this time [s].
@@ -218,7 +217,7 @@ def _window(
     if torque:
         axles = (float(per_A or 0.0) * means.of("current_A")).sum(axis=1) - len(rims) * config.drives.gear_friction_Nm
         window_torque = _mean_of(run, "torque", axles, _TORQUE_SD_NM)
-    weight = _weight_N(config)
+    weight = Rig(config).weight_N
     along = weight * math.sin(math.radians(config.ground.pitch_deg)) + config.rover.drawbar.pull_N
     if pulled:
         _steady(run, "pull", means.of("pull_N")[:, 0])
@@ -257,11 +256,6 @@ def _speed(run: Path, summary: Mapping[str, Any], means: _Means) -> tuple[float,
             "measure the way with an instrument (docs/how-to/measure-motion.md)"
         )
     return float(summary["speed_mps"]), 0.0
-
-
-def _weight_N(config: Config) -> float:
-    rover, _, _ = Rig(config).nominal.assemble()
-    return GRAVITY_MPS2 * sum(body.mass for body in rover.tree.bodies)
 
 
 def _mean_of(run: Path, what: str, values: NDArray[np.float64], least: float) -> Measured:

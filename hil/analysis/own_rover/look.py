@@ -48,7 +48,7 @@ def look_at(config: Config) -> Look:
     except (NoSteadyStateError, ValueError) as error:
         why = str(error)
     com = centre_of_mass(rover)
-    return Look(rover, com, energy_curve(config, ANGLES_DEG), loads, why, tips_deg(rover, com))
+    return Look(rover, com, energy_curve(rig, ANGLES_DEG), loads, why, tips_deg(rover, com))
 
 
 def centre_of_mass(rover: Rover) -> tuple[float, float, float]:

@@ -13,7 +13,6 @@ from hil.config.schema.instruments import ImuConfig, JointsConfig, MotionConfig
 from hil.messages.layout import INSTRUMENTS
 from hil.signals.innovation import innovation_bound
 from hil.signals.instrument_readings import rotation, unit
-from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.observer.model import (
     BIAS_X,
@@ -92,7 +91,7 @@ def make_filter(rig: Rig, wheel_place: FloatArray, sinkage_m: float) -> Observer
     return make_observer(
         process,
         motion_model(config.motion),
-        imu_model(config.imu),
+        imu_model(config.imu, rig.nominal.ground.gravity),
         joints_model(rig, config.joints),
         source_limits(rig),
         apart=apart,
@@ -153,7 +152,7 @@ def motion_model(motion: MotionConfig | None) -> MotionModel:
     )
 
 
-def imu_model(imu: ImuConfig | None) -> ImuModel:
+def imu_model(imu: ImuConfig | None, gravity: float) -> ImuModel:
     """The inertial measurement unit; without one these values are not used."""
     section = ImuConfig() if imu is None else imu
     return ImuModel(
@@ -164,7 +163,7 @@ def imu_model(imu: ImuConfig | None) -> ImuModel:
         force_bias_variance=section.bias_mps2**2,
         rate_bias_variance=section.bias_radps**2,
         over=1.0 / section.rate_hz,
-        gravity=-EARTH_GRAVITY[2],
+        gravity=gravity,
     )
 
 

@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.plant import RigParameters
 from models.rover.rover import Rover
@@ -18,7 +17,7 @@ from models.statics.statics import suspension_joints
 _ANGLE, _MASS = 1e-4, 1e-3
 
 
-def resting_loads(rover: Rover, q: FloatArray) -> FloatArray | None:
+def resting_loads(rover: Rover, q: FloatArray, gravity: float) -> FloatArray | None:
     """Normal forces (wheels,) [N] of a rover at rest on level ground, without torques on its joints.
 
     Virtual work of normal forces and weight on the motions that no traction prevents: of the base upwards and about
@@ -27,6 +26,7 @@ def resting_loads(rover: Rover, q: FloatArray) -> FloatArray | None:
     Args:
         rover: with as many wheels as such motions; else its loads do not follow from equilibrium alone: None.
         q: configuration (nq,).
+        gravity: downwards [m/s^2].
     """
     joints = suspension_joints(rover)
     wheels = len(rover.wheel_names)
@@ -34,7 +34,7 @@ def resting_loads(rover: Rover, q: FloatArray) -> FloatArray | None:
         return None
     independent = rover.chain.independent.tolist()
     angles = [independent.index(joint) for joint in joints]
-    weight = rover.bias(q, np.zeros(rover.nv), EARTH_GRAVITY)
+    weight = rover.bias(q, np.zeros(rover.nv), (0.0, 0.0, -gravity))
     axes = Rotation.from_quat(q[3:7]).as_matrix()
     moved = [_raised(rover, q, 1e-6, axis, angle) for axis, angle in _motions(angles)]
     matrix = np.array([[one[wheel] for wheel in range(wheels)] for one in moved])
@@ -66,16 +66,17 @@ def _raised(rover: Rover, q: FloatArray, step: float, axis: int, joint: int) -> 
     return rise
 
 
-def load_slopes(rover: Rover, q: FloatArray, joints: Sequence[str]) -> FloatArray:
+def load_slopes(rover: Rover, q: FloatArray, joints: Sequence[str], gravity: float) -> FloatArray:
     """Change (wheels, 2 + joints) of the loads with roll, pitch and each joint's angle [N/rad]; 0 where not known.
 
     Args:
         rover: as it stands.
         q: configuration (nq,) about which it is tilted.
         joints: names.
+        gravity: downwards [m/s^2].
     """
     slopes = np.zeros((len(rover.wheel_names), 2 + len(joints)))
-    if resting_loads(rover, q) is None:
+    if resting_loads(rover, q, gravity) is None:
         return slopes
     for column in range(2 + len(joints)):
         for sign in (1.0, -1.0):
@@ -86,7 +87,7 @@ def load_slopes(rover: Rover, q: FloatArray, joints: Sequence[str]) -> FloatArra
                 moved[3:7] = (Rotation.from_quat(q[3:7]) * Rotation.from_rotvec(about)).as_quat()
             elif joints[column - 2] in rover.joint_names:
                 moved[7 + rover.joint_names.index(joints[column - 2])] += sign * _ANGLE
-            found = resting_loads(rover, moved)
+            found = resting_loads(rover, moved, gravity)
             assert found is not None
             slopes[:, column] += sign * found / (2.0 * _ANGLE)
     return slopes
@@ -101,21 +102,17 @@ def load_errors(nominal: RigParameters, q: FloatArray, mass: float) -> tuple[Flo
         mass: relative standard deviation of each mass.
     """
     names = [item.name for item in fields(nominal.rover) if item.name.endswith("_mass")]
-    rover = nominal.make_rover()
-    before, total = resting_loads(rover, q), _mass(rover)
+    rover, gravity = nominal.make_rover(), nominal.ground.gravity
+    before, total = resting_loads(rover, q, gravity), rover.mass
     loads, relative = np.zeros(len(rover.wheel_names)), 0.0
     for name in names:
         heavier = replace(nominal.rover, **{name: getattr(nominal.rover, name) * (1.0 + _MASS)})
         other = replace(nominal, rover=heavier).make_rover()
-        share = (_mass(other) - total) / (total * _MASS)
+        share = (other.mass - total) / (total * _MASS)
         relative += share * share
-        after = resting_loads(other, q)
+        after = resting_loads(other, q, gravity)
         if before is not None and after is not None:
             loads += ((after - before) / _MASS) ** 2
         else:
-            loads += (share * total * abs(EARTH_GRAVITY[2]) / loads.size) ** 2
+            loads += (share * total * gravity / loads.size) ** 2
     return mass * np.sqrt(loads), mass * float(np.sqrt(relative))
-
-
-def _mass(rover: Rover) -> float:
-    return sum(body.mass for body in rover.tree.bodies)

@@ -81,7 +81,7 @@ class ObservedTwin(RoverTwin):
                 joint_place=np.array(
                     [7 + rover.tree_joint_names.index(name) for name in layout.turning], dtype=np.int64
                 ),
-                load_slopes=load_slopes(rover, standing, layout.turning),
+                load_slopes=load_slopes(rover, standing, layout.turning, nominal.ground.gravity),
                 load_variance=load_sd**2,
                 sinkage_share=sunk / apart if apart > 0.0 else 0.0,
                 sinkage_variance=sunk * uneven / apart if apart > 0.0 else 0.0,

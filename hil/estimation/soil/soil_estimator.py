@@ -21,7 +21,6 @@ from hil.estimation.soil.soil_filter import (
 )
 from hil.messages.layout import INSTRUMENTS
 from hil.messages.stages import SOIL_STATES, SOURCE_STATES, Estimate, Prediction, Samples, SoilEstimate
-from models.gravity import GRAVITY_MPS2
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import compile_for
 
@@ -78,8 +77,7 @@ class SoilEstimator:
             section.model,
         )
         self._bound = BoundArguments(self._filter)
-        weight_N = GRAVITY_MPS2 * sum(body.mass for body in rover.tree.bodies)
-        self._along_N = weight_N * math.sin(math.radians(config.ground.pitch_deg))
+        self._along_N = rig.weight_N * math.sin(math.radians(config.ground.pitch_deg))
         self._pull_N, self._cell, self._sensors = config.rover.drawbar.pull_N, cell is not None, rig.layout.leg_sensors
         per_A = section.torque_per_A_Nm
         if per_A is None and config.rig != "real":

@@ -17,7 +17,6 @@ from hil.config.schema.sensors import DaqConfig
 from hil.experiments.impact.release import operator_delay_s
 from hil.residuals.forces import spring_peak_N
 from models.contact.obstacle import Obstacle
-from models.gravity import GRAVITY_MPS2
 from models.impact import effective_kinetic_energy
 from models.rover.rover import Rover
 from models.sensors.piezo import shares_of
@@ -70,7 +69,7 @@ def predicted_force(rig: Rig) -> PredictedForce:
     pair_J, alone_J = _energies(rover, angle, speed_mps)
     spent_J = max(pair_J, 2.0 * alone_J)
     if config.ground.kind in HARD_GROUND:
-        spent_J = 0.5 * _mass_kg(rover) * speed_mps**2
+        spent_J = 0.5 * rover.mass * speed_mps**2
     blow_N = spring_peak_N(obstacle, 0.5 * spent_J)
     stiffness = blow_N**2 / spent_J  # of a linear spring with that peak
     delay_s = _delay_s(config, stiffness * approach_mps)
@@ -88,10 +87,6 @@ def _energies(rover: Rover, angle: float, speed_mps: float) -> tuple[float, floa
     mass, rows = rover.mass_matrix(q), rover.impact_jacobian(q, angle)
     alone_J = max(effective_kinetic_energy(mass, row[None], v) for row in rows)
     return effective_kinetic_energy(mass, rows, v), alone_J
-
-
-def _mass_kg(rover: Rover) -> float:
-    return sum(body.mass for body in rover.tree.bodies)
 
 
 def _delay_s(config: Config, rise_Nps: float) -> float:
@@ -114,14 +109,17 @@ def _push_N(rig: Rig, obstacle: Obstacle, rover: Rover) -> float:
 
     With the normal force N of the plate and its friction mu N, which lifts the front wheels, along and up:
 
-        N (sin beta - mu cos beta) = g (W - N (cos beta + mu sin beta)),
+        N (sin beta - mu cos beta) = g (W - N (cos beta + mu sin beta)) - D,
 
-    g the grip of the ground, its shear limit or friction. The drives' torque limits the push as well.
+    W the weight across the ground, g the grip of the ground, its shear limit or friction, and D the pull of the drawbar
+    and of the weight down a slope. The drives' torque limits the push as well.
     """
     ground, soil, wheels = rig.config.ground, rig.config.soil, rover.tree.wheels
     if ground.glides:
         return 0.0
-    weight_N = GRAVITY_MPS2 * _mass_kg(rover)
+    pitch = rig.nominal.ground.pitch
+    across_N = rig.weight_N * math.cos(pitch)
+    back_N = rig.weight_N * math.sin(pitch) - rig.nominal.drawbar.force[0]
     motors_N = rig.config.drives.largest_torque_Nm * sum(1.0 / wheel.radius for wheel in wheels)
     grip = {
         "soil": math.tan(math.radians(soil.friction_angle_deg)),
@@ -130,12 +128,12 @@ def _push_N(rig: Rig, obstacle: Obstacle, rover: Rover) -> float:
     }.get(ground.kind, math.inf)
     sine, cosine, mu = math.sin(obstacle.angle), math.cos(obstacle.angle), obstacle.friction
     along, up = max(sine - mu * cosine, 0.0), cosine + mu * sine
-    by_grip_N = weight_N / (along / grip + up) if grip else 0.0
+    by_grip_N = (across_N - back_N / grip) / (along / grip + up) if grip else 0.0
     cohesion_N = soil.cohesion_Pa * 2.0 * sum(wheel.width * wheel.radius for wheel in wheels)
     if ground.on_soil:
         by_grip_N += cohesion_N / (along + grip * up)
-    by_motors_N = motors_N / along if along else math.inf
-    return 0.5 * min(by_grip_N, by_motors_N)
+    by_motors_N = (motors_N - back_N) / along if along else math.inf
+    return 0.5 * max(min(by_grip_N, by_motors_N), 0.0)
 
 
 def on_sensors(daq: DaqConfig | None, wheel_radius_m: float, angle: float, wheel_N: float) -> tuple[float, ...]:

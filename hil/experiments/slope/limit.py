@@ -8,7 +8,6 @@ from collections import Counter
 from scipy.optimize import brentq
 
 from hil.config.rig import Rig
-from models.gravity import GRAVITY_MPS2
 
 _STEEPEST_DEG = 59.0
 
@@ -17,18 +16,19 @@ def limit_at_even_loads_deg(rig: Rig) -> float | None:
     """Slope on which the wheels' pull at `slope.slip_limit` just carries the weight along it [deg]; None: none does.
 
     Each wheel has the same load m g cos(slope) / wheels, and the pull of models.wheel at that load (Petersen 2012
-    (4.30)-(4.32)). A rover of other loads pulls less on soil whose compaction resistance is convex in the load.
+    (4.30)-(4.32)), less that of the drawbar. A rover of other loads pulls less on soil whose compaction resistance is
+    convex in the load.
     """
     rover, _, _ = rig.nominal.assemble()
     each = Counter(rig.nominal.ground.wheel_of(mount) for mount in rover.tree.wheels)
-    weight, slip = GRAVITY_MPS2 * sum(body.mass for body in rover.tree.bodies), rig.config.slope.slip_limit
+    slip = rig.config.slope.slip_limit
 
     def surplus(slope: float) -> float:
-        load, pull = weight * math.cos(slope) / len(rover.wheel_names), 0.0
+        load, pull = rig.weight_N * math.cos(slope) / len(rover.wheel_names), rig.nominal.drawbar.force[0]
         for wheel, count in each.items():
             sinkage = brentq(lambda z, wheel=wheel: float(wheel.forces(z, slip)[1]) - load, 1e-9, 0.8 * wheel.radius)
             pull += float(count * wheel.forces(sinkage, slip)[0])
-        return pull - weight * math.sin(slope)
+        return pull - rig.weight_N * math.sin(slope)
 
     if surplus(0.0) <= 0.0:
         return None

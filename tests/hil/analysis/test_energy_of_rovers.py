@@ -6,6 +6,7 @@ import pytest
 
 from hil.analysis.energy import energy_curve, peak_over_masses
 from hil.config import load_config
+from hil.config.rig import Rig
 
 ANGLES = [float(angle) for angle in range(10, 91, 5)]
 
@@ -21,8 +22,8 @@ ANGLES = [float(angle) for angle in range(10, 91, 5)]
     ],
 )
 def test_each_rover_has_its_own_curve_and_masses(kind, peak_deg, total_kg):
-    config = load_config("sim_impact", [f"rover.type={kind}"])
-    curve, rows = energy_curve(config, ANGLES), peak_over_masses(config)
+    rig = Rig(load_config("sim_impact", [f"rover.type={kind}"]))
+    curve, rows = energy_curve(rig, ANGLES), peak_over_masses(rig)
     if peak_deg is not None:
         assert curve["peak_angle_deg"] == pytest.approx(peak_deg, abs=1.5)
     assert min(curve["energy_J"]) > 0.0
@@ -32,7 +33,7 @@ def test_each_rover_has_its_own_curve_and_masses(kind, peak_deg, total_kg):
 
 
 def test_only_masses_that_a_rover_has_are_varied():
-    rows = peak_over_masses(load_config("sim_impact", ["rover.type=rocker_bogie"]))
+    rows = peak_over_masses(Rig(load_config("sim_impact", ["rover.type=rocker_bogie"])))
     kinds = {row.masses.split()[0] for row in rows}
     assert kinds == {"as", "body", "wheels", "rockers", "bogies"}
     heavier = [row.total_kg for row in rows if row.masses.startswith("rockers")]

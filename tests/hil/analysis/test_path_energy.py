@@ -11,13 +11,13 @@ import pytest
 from hil.analysis.path_energy import energy_per_metre, traverse_of
 from hil.cli import run
 from hil.config import load_config
-from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 
 
 @pytest.mark.slow
 def test_a_metre_up_costs_at_least_its_height_more_than_friction_and_level_driving_what_the_wheels_need():
-    config = load_config("sim_scan")
-    rig, table = nominal_rig(config), energy_per_metre(config)
+    whole = Rig(load_config("sim_scan"))
+    rig, table = whole.nominal, energy_per_metre(whole)
     rover = rig.make_rover()
     mass = sum(body.mass for body in rover.tree.bodies)
     mount = rover.tree.wheels[0]
@@ -58,6 +58,6 @@ def test_the_command_writes_a_way_that_is_no_dearer_than_the_straight_one(tmp_pa
 
 
 def test_a_rover_of_the_config_has_its_own_wheels():
-    wheels = traverse_of(load_config("sim_scan")).wheels
+    wheels = traverse_of(Rig(load_config("sim_scan"))).wheels
     assert wheels.shape == (4, 2)
     assert np.ptp(wheels[:, 1]) == pytest.approx(1.2)

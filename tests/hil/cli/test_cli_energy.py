@@ -24,6 +24,7 @@ from hil.analysis.energy import (
 from hil.cli import run
 from hil.cli.energy import angles_from
 from hil.config import load_config
+from hil.config.rig import Rig
 
 ROOT = Path(hil.__path__[0]).parent
 
@@ -110,7 +111,7 @@ def test_wrong_angles_are_refused(text: str, tmp_path: Path, capsys: pytest.Capt
 
 @pytest.mark.parametrize("text", ["10:50:5", "10:90:1000", "70:90:5", "45:45:1"])
 def test_an_end_of_the_range_is_no_peak(text: str) -> None:
-    curve = energy_curve(load_config("sim_impact"), angles_from(text))
+    curve = energy_curve(Rig(load_config("sim_impact")), angles_from(text))
     assert curve["peak_angle_deg"] is None
     assert peak_in_words(curve).startswith("no peak inside this range")
 
@@ -128,38 +129,38 @@ def test_a_range_without_a_peak_is_saved_and_shown_without_one(
 def test_the_figure_marks_no_peak_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marked: list[float] = []
     monkeypatch.setattr(Axes, "axvline", lambda _axes, x, **_: marked.append(x))
-    config = load_config("sim_impact")
+    rig = Rig(load_config("sim_impact"))
     for grid in ([10.0, 30.0, 50.0], [40.0, 60.0, 80.0]):
-        draw_energy(energy_curve(config, grid), "T_c", tmp_path / "energy.png")
+        draw_energy(energy_curve(rig, grid), "T_c", tmp_path / "energy.png")
     assert len(marked) == 1
     assert 50.0 < marked[0] < 66.0
 
 
 def test_masses_without_a_peak_are_shown_without_one(tmp_path: Path) -> None:
-    config = load_config("sim_impact")
+    rig = Rig(load_config("sim_impact"))
     rows = [MassSet("as configured", 142.7, None, None)]
-    save_energy(tmp_path, energy_curve(config, [10.0, 50.0]), rows, "T_c")
+    save_energy(tmp_path, energy_curve(rig, [10.0, 50.0]), rows, "T_c")
     with (tmp_path / "energy_masses.csv").open(newline="") as file:
         assert next(csv.DictReader(file))["peak_angle_deg"] == ""
     assert list(masses_table(rows).columns[2].cells) == ["none"]
 
 
 def test_the_peak_does_not_depend_on_the_grid() -> None:
-    config = load_config("sim_impact")
-    peaks = [energy_curve(config, grid)["peak_angle_deg"] for grid in ([20, 50, 90], range(10, 91, 5), range(50, 66))]
+    rig = Rig(load_config("sim_impact"))
+    peaks = [energy_curve(rig, grid)["peak_angle_deg"] for grid in ([20, 50, 90], range(10, 91, 5), range(50, 66))]
     assert peaks == pytest.approx([peaks[0]] * 3, abs=1e-2)
 
 
 def test_the_energy_grows_with_the_square_of_the_speed() -> None:
     slow, fast = (
-        energy_curve(load_config("sim_impact", [f"trial.speed_mps={speed}"]), [30.0, 60.0, 90.0])["energy_J"]
+        energy_curve(Rig(load_config("sim_impact", [f"trial.speed_mps={speed}"])), [30.0, 60.0, 90.0])["energy_J"]
         for speed in (0.05, 0.1)
     )
     assert fast == pytest.approx([4.0 * energy for energy in slow])
 
 
 def test_heavier_bodies_lower_the_peak_angle() -> None:
-    rows = {row.masses: row for row in peak_over_masses(load_config("sim_impact"))}
+    rows = {row.masses: row for row in peak_over_masses(Rig(load_config("sim_impact")))}
     bodies = [rows[f"body {mass} kg"].peak_angle_deg for mass in (40, 60, 80)]
     assert bodies == sorted(bodies, reverse=True)
     assert rows["as configured"].total_kg == pytest.approx(142.7)

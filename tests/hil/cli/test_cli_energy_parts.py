@@ -14,6 +14,7 @@ from hil.analysis.energy_compliance import compliance
 from hil.analysis.energy_sensitivity import sensitivity
 from hil.cli import run
 from hil.config import load_config
+from hil.config.rig import Rig
 from models.impact import effective_kinetic_energy
 
 ANGLES = [30.0, 60.0, 90.0]
@@ -60,16 +61,16 @@ def test_an_angle_of_zero_is_refused_with_compliance_only(tmp_path, capsys):
 
 def test_against_a_stiff_plate_the_first_hit_spends_the_wheels_alone(config):
     """The hubs are free to move: two wheels as two masses at the speed of approach."""
-    found = compliance(config, ANGLES)
+    found = compliance(Rig(config), ANGLES)
     for angle, energy in zip(ANGLES, found["energy_J"], strict=True):
         wheels = 2.0 * 0.5 * WHEEL_KG * (SPEED * math.sin(math.radians(angle))) ** 2
         assert energy == pytest.approx(wheels, rel=2e-3)
 
 
 def test_against_a_soft_plate_it_is_t_c_of_the_rigid_rover(config):
-    found = compliance(config, ANGLES)
+    found = compliance(Rig(config), ANGLES)
     plates = found["over_plate"]
-    assert found["rigid_energy_J"] == pytest.approx(energy_curve(config, ANGLES)["energy_J"], rel=1e-12)
+    assert found["rigid_energy_J"] == pytest.approx(energy_curve(Rig(config), ANGLES)["energy_J"], rel=1e-12)
     assert plates["energy_J"][0] == pytest.approx(found["rigid_energy_J"][1], rel=0.01)
     assert plates["stiffness_Npm"][0] < 0.011 * found["leg_stiffness_Npm"]
     assert max(plates["energy_J"]) <= found["rigid_energy_J"][1] * (1.0 + 1e-9)
@@ -80,12 +81,14 @@ def test_between_them_it_is_that_of_the_motion_integrated_in_time(config):
     angle, plate = math.radians(60.0), 5.5e4
     legs = (4e4, 9e4)
     found = compliance(
-        load_config(
-            "sim_impact",
-            [
-                "obstacle.legs=each", f"obstacle.plate_stiffness={plate}", f"obstacle.leg_stiffness_Npm={legs[0]}",
-                f"obstacle.leg_stiffness_up_Npm={legs[1]}",
-            ],
+        Rig(
+            load_config(
+                "sim_impact",
+                [
+                    "obstacle.legs=each", f"obstacle.plate_stiffness={plate}", f"obstacle.leg_stiffness_Npm={legs[0]}",
+                    f"obstacle.leg_stiffness_up_Npm={legs[1]}",
+                ],
+            )
         ),
         [60.0],
     )  # fmt: skip
@@ -116,14 +119,14 @@ def test_between_them_it_is_that_of_the_motion_integrated_in_time(config):
 
 
 def test_plate_of_another_exponent_has_the_peak_of_that_law(config):
-    found = compliance(load_config("sim_impact", ["obstacle.exponent=1.5"]), [60.0])
+    found = compliance(Rig(load_config("sim_impact", ["obstacle.exponent=1.5"])), [60.0])
     one = 0.5 * found["energy_J"][0]
     deepest = (2.5 * one / 1e9) ** 0.4
     assert found["peak_force_N"][0] == pytest.approx(2.0 * 1e9 * deepest**1.5, rel=1e-3)
 
 
 def test_sensitivity_to_the_bogies_is_that_of_finite_differences(config):
-    found = sensitivity(config, [60.0])
+    found = sensitivity(Rig(config), [60.0])
     rover, h = config.rover.parameters().build(), 1e-4
 
     def energy(joint, angle):
@@ -139,15 +142,15 @@ def test_sensitivity_to_the_bogies_is_that_of_finite_differences(config):
 
 def test_sensitivity_to_the_pitch_is_the_slope_over_the_angle(config):
     """With velocity and rover pitched together it is the plate that is turned."""
-    found, h = sensitivity(config, [45.0, 75.0]), 0.01
+    found, h = sensitivity(Rig(config), [45.0, 75.0]), 0.01
     pitch = found["gradient_Jprad"][found["coordinates"].index("base_pitch")]
     for angle, gradient in zip((45.0, 75.0), pitch, strict=True):
-        low, high = energy_curve(config, [angle - h, angle + h])["energy_J"]
+        low, high = energy_curve(Rig(config), [angle - h, angle + h])["energy_J"]
         assert abs(gradient) == pytest.approx(abs(high - low) / math.radians(2.0 * h), rel=1e-5)
 
 
 def test_wheels_own_angles_are_no_coordinates(config):
-    assert sensitivity(config, [60.0])["coordinates"] == [
+    assert sensitivity(Rig(config), [60.0])["coordinates"] == [
         "base_roll", "base_pitch", "base_yaw", "left_bogie", "rear_bogie", "right_bogie",
     ]  # fmt: skip
 

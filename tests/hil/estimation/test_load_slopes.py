@@ -27,7 +27,7 @@ def level():
 
 def test_resting_loads_are_those_of_the_equilibrium_and_bear_the_weight(level):
     rig, rover, state = level
-    loads = resting_loads(rover, state.q)
+    loads = resting_loads(rover, state.q, 9.81)
     np.testing.assert_allclose(loads, state.load, rtol=2e-3)
     assert loads.sum() == pytest.approx(9.81 * sum(body.mass for body in rover.tree.bodies), rel=1e-6)
     assert len(rig.layout.wheels) == loads.size
@@ -39,7 +39,7 @@ def test_loads_change_with_the_tilt_as_on_ground_of_other_heights(level, axis):
     _, rover, state = level
     place = rover.wheel_positions(rover.neutral())
     turned = 0.01
-    slopes = load_slopes(rover, state.q, ("left_bogie", "right_bogie", "rear_bogie"))
+    slopes = load_slopes(rover, state.q, ("left_bogie", "right_bogie", "rear_bogie"), 9.81)
     heights = turned * (place[:, 1] if axis == 0 else -place[:, 0])
     loads = []
     for sign in (1.0, -1.0):
@@ -53,7 +53,7 @@ def test_loads_change_with_the_tilt_as_on_ground_of_other_heights(level, axis):
 
 def test_a_joint_that_turns_moves_loads_between_wheels_and_adds_none(level):
     _, rover, state = level
-    slopes = load_slopes(rover, state.q, ("left_bogie", "right_bogie", "rear_bogie"))
+    slopes = load_slopes(rover, state.q, ("left_bogie", "right_bogie", "rear_bogie"), 9.81)
     np.testing.assert_allclose(slopes.sum(axis=0), 0.0, atol=0.5)
 
 
@@ -70,9 +70,9 @@ def test_heavier_parts_make_heavier_loads_by_their_masses(level):
 @pytest.mark.parametrize("name", sorted(ROVERS))
 def test_every_rover_has_loads_that_bear_it_or_none_that_change(name):
     rover = ROVERS[name]().build()
-    loads = resting_loads(rover, rover.neutral())
+    loads = resting_loads(rover, rover.neutral(), 9.81)
     if loads is None:
-        assert not load_slopes(rover, rover.neutral(), ()).any()
+        assert not load_slopes(rover, rover.neutral(), (), 9.81).any()
     else:
         weight = 9.81 * sum(body.mass for body in rover.tree.bodies)
         assert loads.sum() == pytest.approx(weight, rel=1e-6)

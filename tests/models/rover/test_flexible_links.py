@@ -63,7 +63,7 @@ def test_a_boom_of_the_tree_vibrates_as_finite_elements_do(modes, end_mass, end_
     assert frequencies_of(clamped(boom)) == pytest.approx(element[:modes], rel=2e-4)
 
 
-@pytest.mark.parametrize(("modes", "first", "second"), [(1, 0.01, 0.4), (2, 3e-4, 1e-3)])
+@pytest.mark.parametrize(("modes", "first", "second"), [(1, 0.01, 0.33), (2, 3e-4, 1e-3)])
 @pytest.mark.parametrize("load", [0.0, 1e4])
 def test_the_arm_in_a_posture_vibrates_as_a_frame_of_finite_elements(load, modes, first, second):
     """Two booms, joints locked, with and without a payload: one mode a boom, and two."""

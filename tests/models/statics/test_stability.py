@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 from models.gravity import EARTH_GRAVITY
-from models.rover import juno, rcp
+from models.rover import RcpParameters, juno, rcp
 from models.statics import least_friction, stability_margin, stand
 
 
@@ -56,6 +57,27 @@ def test_wheels_inside_the_polygon_do_not_count():
     standing = stand(rover, rover.neutral())
     outer = [not name.startswith("middle") for name in rover.wheel_names]
     assert stability_margin(standing.only(outer)) == pytest.approx(stability_margin(standing), abs=1e-6)
+
+
+@pytest.mark.parametrize("front", [0.0, 30.0, 60.0, 90.0])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_middle_wheel_on_the_ground_is_a_corner_beside_a_front_wheel_on_the_obstacle(front, side):
+    """The rover turns about the line of the wheels on the ground: until its centre of mass is over that line."""
+    rover, angle = RcpParameters(added_mass=22.7).build(), math.radians(front)
+    normals = np.tile((0.0, 0.0, 1.0), (6, 1))
+    normals[:2] = -math.sin(angle), 0.0, math.cos(angle)
+    standing = stand(rover, rover.neutral(), normals)
+    middle, rear = (rover.wheel_names.index(f"{name}_{'left' if side > 0 else 'right'}") for name in ("middle", "rear"))
+    edge = standing.point[middle] - standing.point[rear]
+    off = standing.centre - standing.point[rear]
+
+    def moment(tilt):
+        """Of the weight about that line, positive where it turns the rover over it; the ground is tilted by `tilt`."""
+        return -side * float(np.cross(off, tilted(tilt, side * edge / np.linalg.norm(edge))) @ edge)
+
+    over = brentq(moment, 0.0, 1.5)
+    assert math.degrees(over) == pytest.approx(36.75, abs=0.01)
+    assert stability_margin(standing) == pytest.approx(over, abs=1e-9)
 
 
 @pytest.mark.parametrize(("count", "words"), [(2, "3 or more"), (3, "one line")])
