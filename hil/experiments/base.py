@@ -42,6 +42,8 @@ __all__ = ["Experiment", "Finished", "State", "Summary"]
 
 # How long the rig stands armed before it moves by itself [ns].
 ARMED_NS = 50_000_000
+# Marks that speak against a run.
+MARKED = (Fault.MEASURED_NEAR_LIMIT, Fault.SPEED_NOT_FOLLOWING)
 # What the devices get to confirm that they are safe: before arming is tried, where there are no sensors that have to be
 # zeroed meanwhile, and after an operator's stop [ns].
 CONFIRM_NS = 200_000_000
@@ -189,7 +191,7 @@ class Experiment(ABC):
         reasons += [
             f"fault {one.fault.value}: {recorded_detail(one.detail)}{beside(one.t_ns)}" for one in safety.events
         ]
-        reasons += [event.detail for event in safety.warnings if event.fault is Fault.MEASURED_NEAR_LIMIT]
+        reasons += [event.detail for event in safety.warnings if event.fault in MARKED]
         if self.console_lost:
             reasons.append(f"ended before the start: {self.console_lost}")
         elif self.stopped:

@@ -36,12 +36,13 @@ EXTERNAL_FAULTS = frozenset(fault for fault in Fault if FAULT_TABLE[fault].exter
 def warnings_for(config: Config) -> frozenset[Fault]:
     """The faults that are only recorded on a rig.
 
-    Also a lost console, where the run is to finish without it; not an implausible value, where that is to lead to Safe,
-    and not measured motion, where the experiment needs an instrument: one that it does not need only marks the run all
-    the same (`only_marks`).
+    Also a lost console, where the run is to finish without it; not an implausible value and a wheel that does not turn,
+    where residuals are to lead to Safe, and not measured motion, where the experiment needs an instrument: one that it
+    does not need only marks the run all the same (`only_marks`).
     """
     also = {Fault.CONSOLE_LOST} if config.operator.console_lost == "finish" else set()
-    latching = {Fault.IMPLAUSIBLE_VALUE} if config.residuals.reaction == "safe" else set()
+    safe = config.residuals.reaction == "safe"
+    latching = {Fault.IMPLAUSIBLE_VALUE, Fault.SPEED_NOT_FOLLOWING} if safe else set()
     latching |= {Fault.MEASURED_MOTION} if config.needed_instruments else set()
     return (WARNINGS | also) - latching
 

@@ -164,6 +164,7 @@ def test_fault_numbers_are_those_of_the_fault_table():
         "MEASURED_NEAR_LIMIT": 31, "OUTSIDE_MODEL": 32, "MEASURED_MOTION": 33, "IMPLAUSIBLE_VALUE": 34,
         "JOINT_NOT_FOLLOWING": 35, "JOINT_OUT_OF_RANGE": 36,
         "COMPUTER_SUSPENDED": 37,
+        "SPEED_NOT_FOLLOWING": 38,
         "DEAD_MAN_ACTED": 43,
     }  # fmt: skip
 
