@@ -6,13 +6,14 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import hil
 from hil.config.model import fingerprint
+from hil.experiments.base import Finished, Summary
 from hil.experiments.disturbance_summary import long_ticks_summary, machine_summary, simulated_rig_summary
 from hil.experiments.time_counts import TimeCounts
 from hil.messages.signals import PHASES
@@ -21,9 +22,6 @@ from hil.recording.reader import read_digests
 from hil.recording.run_folder import replacing
 from hil.recording.stored_rows import Recorded, in_blocks
 from hil.simulator.ground_truth import GroundTruth
-
-if TYPE_CHECKING:
-    from hil.experiments.base import Finished, Summary
 
 FILE_NAME = "summary.json"
 
