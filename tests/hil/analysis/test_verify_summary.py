@@ -13,8 +13,8 @@ from hil.analysis.recompute import disagreements, recompute
 from hil.analysis.verify import verify
 from hil.cli import run as hil
 from hil.config import parse_config
-from hil.recording import read_trial
 from hil.config.whole_file import replacing
+from hil.recording import read_trial
 
 pytestmark = pytest.mark.slow
 
