@@ -20,6 +20,9 @@ WINDOW_BYTES = 2**24
 MESSAGE_BYTES = 4 * 2**20
 # Numbers of streams have 31 bits, those of a client are odd.
 LAST_STREAM = 2**31 - 1
+# What a peer may make an end work on before it says who it is: bytes of a header block, such blocks of a call (headers
+# and trailers, and as many in between), and calls at once.
+HEADER_BYTES, MOST_HEADERS, MOST_STREAMS = 65_536, 4, 1000
 _FIRST_WINDOW = 65_535
 _HEAD = 9
 
@@ -226,6 +229,8 @@ class Connection:
         return self._streams.pop(number) if flags & END_STREAM else None
 
     def _take_headers(self, flags: int, number: int, block: bytes) -> Stream | None:
+        if len(block) > HEADER_BYTES:
+            raise ProtocolError(f"a header block of over {HEADER_BYTES} bytes")
         if not flags & END_HEADERS:
             self._block = (number, flags, block)
             return None
@@ -236,9 +241,13 @@ class Connection:
         if (stream := self._streams.get(number)) is None:
             if self._client or number <= self._newest:
                 return None  # given up
+            if len(self._streams) >= MOST_STREAMS:
+                raise ProtocolError(f"over {MOST_STREAMS} calls at once")
             self._newest, stream = number, Stream(number)
             self._streams[number] = stream
         stream.headers.append(headers)
+        if len(stream.headers) > MOST_HEADERS:
+            raise ProtocolError(f"over {MOST_HEADERS} header blocks of a call")
         return self._streams.pop(number) if flags & END_STREAM else None
 
     def _take_reset(self, number: int, payload: bytes) -> Stream | None:
@@ -255,6 +264,8 @@ class Connection:
     def _take_settings(self, flags: int, payload: bytes) -> None:
         if flags & ACK:
             return
+        if len(payload) % struct.calcsize(">HI"):
+            raise ProtocolError(f"settings of {len(payload)} bytes, allowed: a multiple of 6")
         for name, value in struct.iter_unpack(">HI", payload):
             if name == Setting.INITIAL_WINDOW_SIZE:
                 for number in self._windows:

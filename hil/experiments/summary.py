@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import hil
 from hil.config.model import fingerprint
 from hil.config.whole_file import replacing
+from hil.experiments.base import Finished, Summary
 from hil.experiments.disturbance_summary import long_ticks_summary, machine_summary, simulated_rig_summary
 from hil.experiments.time_counts import TimeCounts
 from hil.messages.signals import PHASES

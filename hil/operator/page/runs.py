@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from hil.config.text_file import read_bytes
+
 # The files that can be asked for; a figure is named after its experiment.
 FIGURE, SUMMARY, REPORT, RECORD = "figure.png", "summary.json", "report.html", "trial.h5"
 _CAMPAIGN = "campaign.json"
@@ -18,6 +20,8 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _FRAME = re.compile(r"[0-9]{6,9}\.jpg")
 # Longest time that reading a record may take [s].
 _READS_S = 60.0
+# A summary has 5 kB.
+_MOST_BYTES = 2**20
 _PLAIN = (int, float, str, bool, type(None))
 Annotation = tuple[str, tuple[str, ...]]
 Annotate = Callable[[Path, str | None, Collection[str], Collection[str]], Annotation]
@@ -198,8 +202,8 @@ class RunFolder:
         known = self._summaries.get(folder)
         if known is None or known[0] != written_ns:
             try:
-                known = written_ns, msgspec.json.decode((folder / SUMMARY).read_bytes(), type=dict[str, Any])
-            except (OSError, msgspec.MsgspecError):
+                known = written_ns, msgspec.json.decode(read_bytes(folder / SUMMARY, _MOST_BYTES), type=dict[str, Any])
+            except (OSError, ValueError, msgspec.MsgspecError):
                 known = written_ns, None
             self._summaries[folder] = known
         return known[1]

@@ -14,7 +14,10 @@ from drivers.rpc.connection import (
     END_HEADERS,
     END_STREAM,
     FRAME_BYTES,
+    HEADER_BYTES,
     MESSAGE_BYTES,
+    MOST_HEADERS,
+    MOST_STREAMS,
     PADDED,
     PREFACE,
     PRIORITY,
@@ -238,3 +241,20 @@ def test_a_repeated_block_is_read_once_where_no_table_is_kept(monkeypatch):
     monkeypatch.setattr(reader, "_decoder", hpack.Decoder())
     monkeypatch.setattr(reader._decoder, "decode", None)
     assert reader.read(HEAD)[":path"] == "/service/Read"
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        (framed(FrameType.HEADERS, 0, 1, HEAD)
+         + framed(FrameType.CONTINUATION, 0, 1, b"x" * FRAME_BYTES) * (HEADER_BYTES // FRAME_BYTES + 1),
+         "header block of"),
+        (framed(FrameType.HEADERS, END_HEADERS, 1, HEAD) * (MOST_HEADERS + 1), "header blocks of a call"),
+        (b"".join(framed(FrameType.HEADERS, END_HEADERS, 2 * one + 1, HEAD) for one in range(MOST_STREAMS + 1)),
+         "calls at once"),
+        (framed(FrameType.SETTINGS, 0, 0, b"abc"), "settings of 3 bytes"),
+    ],
+)  # fmt: skip
+def test_a_peer_cannot_make_an_end_work_without_bound_before_it_is_known(ends, sent, why):
+    with pytest.raises(ProtocolError, match=why):
+        ends[1].receive(sent)

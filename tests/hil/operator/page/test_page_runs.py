@@ -119,3 +119,17 @@ def test_a_note_that_cannot_be_read_hides_no_run(out):
     assert "annotation.json cannot be read" in next(
         one["note"] for one in runs_in(out).listed("") if one["name"] == "run_1"
     )
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless", "large"])
+def test_a_summary_that_is_no_file_or_too_large_neither_stops_the_list_nor_fills_the_memory(out, kind):
+    place = out / "run_1" / "summary.json"
+    before = runs_in(out).listed("")
+    place.unlink()
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "endless":
+        place.symlink_to("/dev/zero")
+    else:
+        place.write_text(" " * 2**20 + "{}")
+    assert len(runs_in(out).listed("")) == len(before)
