@@ -180,6 +180,7 @@ def _aim(chain: Chain, v: FloatArray, hard: HardContacts, count: int, work: Work
                 before += hard.row[i, a] * hard.before[a]
             half_solve(chain, work.mass_matrix, cones.half[i])
             cones.target[i] = free
+            law.push[i] = free - before
             if k == 0:
                 law.restitution[c] = profile.restitution[face]
                 law.closing[c] = -before if before < -IMPACT_MPS else 0.0

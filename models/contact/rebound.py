@@ -8,6 +8,12 @@ its restitution e. One factor s of all contacts is left to the law:
 - Poisson: the normal impulses of the second phase are e times those of the first, summed.
 - Stronge: the work of the normal impulses of the second phase is e^2 times that of the first, summed, and the second
   phase never gives more than the first has taken. Of one contact, that is his energetic coefficient.
+
+A contact also holds the forces of its step, as a weight, and what it bears of these is never given back. With Poisson's
+and Stronge's law the impact therefore has a problem of its own, from the velocities before the step. A second problem
+adds the forces, with contacts that only hold: one that has met the impact holds until it parts at the speed that the
+impact has left, at most e times that before, as with Newton's law. As the place moves with the mean of the velocities
+before and after the step (theta 0.5), a weight that is held so makes no energy.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.contact.cone_solver import Search, address_of_search
-from models.contact.cones import AXES, Cones, local_velocity
+from models.contact.cones import AXES, Cones, fill_motion, local_velocity
 from models.kernels.bound import BoundArguments, call_with, unpack
 from models.kernels.compiled import FloatArray, address_of, kernel
 
@@ -34,8 +40,10 @@ class Rebound(NamedTuple):
     Attributes:
         law: NEWTON, POISSON or STRONGE.
         restitution: (contacts,) e.
-        closing: (contacts,) speeds before the impact [m/s], positive where a contact closes, else 0.
+        closing: (contacts,) speeds before the impact [m/s], positive where a contact meets one, else 0.
+        push: (3 contacts,) local velocities [m/s] that the step's forces give.
         first: (2, 3 contacts) impulses [N s] of the first phase, and local velocities [m/s] after it.
+        parted: (3 contacts,) local velocities [m/s] before the impact, then after it.
         left: (1,) residual of the newest problem [m/s].
         solver: address of models.contact.cone_solver.search in this process.
     """
@@ -43,7 +51,9 @@ class Rebound(NamedTuple):
     law: int
     restitution: FloatArray
     closing: FloatArray
+    push: FloatArray
     first: FloatArray
+    parted: FloatArray
     left: FloatArray
     solver: int
 
@@ -54,8 +64,8 @@ def make_rebound(law: str, cones: Cones) -> Rebound:
         raise ValueError(f"restitution law is {law!r}, allowed: {', '.join(map(repr, LAWS))}")
     contacts, left = cones.friction.size, np.zeros(1)
     return Rebound(
-        LAWS.index(law), np.zeros(contacts), np.zeros(contacts), np.zeros((2, AXES * contacts)), left,
-        address_of_search(Search(cones, left)),
+        LAWS.index(law), np.zeros(contacts), np.zeros(contacts), np.zeros(AXES * contacts),
+        np.zeros((2, AXES * contacts)), np.zeros(AXES * contacts), left, address_of_search(Search(cones, left)),
     )  # fmt: skip
 
 
@@ -80,20 +90,49 @@ def address_of_find_impulses(impact: Impact) -> int:
 
 @kernel
 def find_impulses(bound: BoundArguments[Impact], count: int, tolerance: float) -> None:
-    """Solve for the first `count` contacts; where one meets an impact, and the law is not Newton's, its second phase.
+    """Solve for the first `count` contacts; where one meets an impact, and the law is not Newton's, its two phases.
 
-    The impulses of the first phase are left in `rebound.first`.
+    The impulses from which the next step's search begins are left in `rebound.first`: after two phases, those by which
+    the contacts hold the step's forces.
     """
     cones, law, left = unpack(bound)
-    left[0] = _solve(cones, count, law, tolerance)
     met = False
     for c in range(count):
-        met = met or law.closing[c] > 0.0
+        met = met or law.restitution[c] * law.closing[c] > 0.0
     if met and law.law != NEWTON:
-        left[0] = max(left[0], rebound(cones, count, law, tolerance))
+        left[0] = _impact_then_forces(cones, count, law, tolerance)
     else:
+        left[0] = _solve(cones, count, law, tolerance)
         for i in range(AXES * count):
             law.first[0, i] = cones.impulse[i]
+
+
+@kernel
+def _impact_then_forces(cones: Cones, count: int, law: Rebound, tolerance: float) -> float:
+    """The two phases of the impact, then what the contacts hold of the step's forces; the largest residual [m/s]."""
+    size, impact = AXES * count, law.first[1]
+    for i in range(size):
+        cones.target[i] -= law.push[i]
+        law.parted[i] = cones.target[i]
+    residual = _solve(cones, count, law, tolerance)
+    residual = max(residual, rebound(cones, count, law, tolerance))
+    fill_motion(cones, count)
+    for i in range(size):
+        cones.target[i] = law.parted[i]
+    for c in range(count):
+        i = AXES * c
+        law.parted[i], law.parted[i + 1], law.parted[i + 2] = local_velocity(cones, c)
+    for i in range(size):
+        cones.target[i] = law.parted[i] + law.push[i]
+        impact[i], cones.impulse[i] = cones.impulse[i], 0.0
+    for c in range(count):
+        if law.closing[c] > 0.0:
+            cones.target[AXES * c] -= min(law.parted[AXES * c], law.restitution[c] * law.closing[c])
+    residual = max(residual, _solve(cones, count, law, tolerance))
+    for i in range(size):
+        law.first[0, i] = cones.impulse[i]
+        cones.impulse[i] += impact[i]
+    return residual
 
 
 @kernel
