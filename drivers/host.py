@@ -159,8 +159,9 @@ class Descriptor:
         return os.write(self._handle, data)
 
     def discard_output(self) -> None:
-        """See `SharedPort`."""
+        """See `SharedPort`. The claim of the process that had the port for itself ends with it."""
         termios.tcflush(self._handle, termios.TCOFLUSH)
+        fcntl.ioctl(self._handle, termios.TIOCNXCL)
 
     def is_disconnected(self) -> bool:
         """See `SharedPort`."""
@@ -191,7 +192,16 @@ class PatientPort:
 
     def __init__(self, port: Any) -> None:
         self._port = port
-        self.flush, self.close = port.flush, port.close
+        self.flush = port.flush
+        # No other program may open the port while this one has it. Who has opened it before keeps it (the watchdog:
+        # drivers/serial/stop_port.py), and root may open it all the same.
+        fcntl.ioctl(port.fileno(), termios.TIOCEXCL)
+
+    def close(self) -> None:
+        """See `SerialPort`. Others may open the port from now on, also while the watchdog still has it."""
+        with suppress(OSError, termios.error):  # it is gone, or closed already
+            fcntl.ioctl(self._port.fileno(), termios.TIOCNXCL)
+        self._port.close()
 
     @property
     def in_waiting(self) -> int:

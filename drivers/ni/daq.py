@@ -134,17 +134,20 @@ class NiDaq:
         """Check that all configured channels exist."""
         inputs = {name: device for device in devices for name in device.ai}
         lines = {name: device for device in devices for name in device.di}
-        for channel in self._settings.channels:
-            if channel.physical not in inputs:
-                raise DeviceError(
-                    f"{self._session.where}: there is no channel {channel.physical!r} (sensor {channel.name}); "
-                    f"found: {', '.join(inputs) or 'no analog inputs at all'}"
-                )
+        missing = [
+            f"{channel.physical!r} (sensor {channel.name})"
+            for channel in self._settings.channels
+            if channel.physical not in inputs
+        ]
+        wrong = []
+        if missing:
+            found = ", ".join(inputs) or "no analog inputs at all"
+            wrong.append(f"there is no channel {', '.join(missing)}; found: {found}")
         if self._settings.e_stop and self._settings.e_stop not in lines:
-            raise DeviceError(
-                f"{self._session.where}: there is no digital input {self._settings.e_stop!r} for the E-stop; "
-                f"found: {', '.join(lines) or 'no digital inputs at all'}"
-            )
+            found = ", ".join(lines) or "no digital inputs at all"
+            wrong.append(f"there is no digital input {self._settings.e_stop!r} for the E-stop; found: {found}")
+        if wrong:
+            raise DeviceError(f"{self._session.where}: {'; '.join(wrong)}")
         used = dict.fromkeys(inputs[channel.physical] for channel in self._settings.channels)
         self._detail = ", ".join(f"{device.name} {device.product} no. {device.serial}" for device in used)
 

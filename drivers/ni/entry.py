@@ -10,7 +10,7 @@ from drivers.driver_type import Connection, DaqType, RigSetup, ValvesType
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import IoDevice
 from drivers.ni.calibrated_type import NiCalibratedType
-from drivers.ni.section import NiDaqSection, NiValvesSection
+from drivers.ni.section import NiDaqSection, NiValvesSection, chassis_of
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -165,11 +165,6 @@ class NiValvesType(ValvesType[NiValvesSection]):
 
 # Names of one and the same host: two runs that name a server differently lock one another out all the same.
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1", "ip6-localhost"})
-
-
-def chassis_of(channel: str) -> str:
-    """The device that is reserved and has the watchdog; for a module of a chassis, the chassis."""
-    return channel.lstrip("/").partition("/")[0].partition("Mod")[0]
 
 
 def physical_channel(key: str, channel: str, server: str) -> Connection:

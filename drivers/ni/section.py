@@ -136,3 +136,8 @@ class NiLoadsSection(LoadsSection):
     server: NiServer = Field("", description="where the device is")
     inputs: Listed[NiLoadInput] = Field((), max_length=400, description="one a load channel")
     excitation_V: float = Field(5.0, ge=0.1, le=20, description="of bridges")
+
+
+def chassis_of(channel: str) -> str:
+    """The device that is reserved and has the watchdog; for a module of a chassis, the chassis."""
+    return channel.lstrip("/").partition("/")[0].partition("Mod")[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -48,3 +50,32 @@ def serial_ports(by_id: Path = BY_ID) -> tuple[SerialPortInfo, ...]:
         )
         for port in sorted(list_ports.comports(), key=lambda port: port.device)
     )
+
+
+def holders(port: str, processes: Path = Path("/proc")) -> tuple[str, ...]:
+    """Other processes that have a port open, as far as the system tells: `process 4711 (minicom)`.
+
+    Of processes of other users only root learns which files they have open.
+
+    Args:
+        port: path, or a link to it.
+        processes: the kernel's folder of processes.
+    """
+    device = os.path.realpath(port)
+    others = (one for one in processes.iterdir() if one.name.isdecimal() and int(one.name) != os.getpid())
+    return tuple(_named(one) for one in sorted(others, key=lambda one: int(one.name)) if device in _open_files(one))
+
+
+def _open_files(process: Path) -> set[str]:
+    found: set[str] = set()
+    with suppress(OSError):  # it has ended, or is that of another user
+        for descriptor in os.listdir(process / "fd"):
+            with suppress(OSError):
+                found.add(os.readlink(process / "fd" / descriptor))
+    return found
+
+
+def _named(process: Path) -> str:
+    with suppress(OSError):
+        return f"process {process.name} ({(process / 'comm').read_text().strip()})"
+    return f"process {process.name}"

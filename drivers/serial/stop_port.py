@@ -1,7 +1,8 @@
 """A second descriptor of a port that another process drives, to stop its devices at once and at any time.
 
-pyserial's `exclusive` is an advisory lock; a second descriptor may write. So the stop does not wait until the kernel
-has ended the process that had the port.
+A driver has its port for itself: with pyserial's advisory lock, and with TIOCEXCL, by which the kernel refuses any
+further opening. A descriptor that was opened before may write. So the watchdog opens its own before the driver does,
+and the stop does not wait until the kernel has ended the process that had the port.
 """
 
 from __future__ import annotations

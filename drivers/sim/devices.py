@@ -178,8 +178,8 @@ class SimDrives(_Actuators[DriveCommand]):
 
     def _measure(self, model: PowerModel) -> PowerSample:
         currents_A = model.currents_A(self._plant.drive_torque.tolist())
-        volts = (model.voltage_V(currents_A),)
-        unread = PowerSample.unread(len(currents_A), 1)
+        volts = (model.voltage_V(currents_A),) * model.supplies
+        unread = PowerSample.unread(len(currents_A), model.supplies)
         return replace(unread, t_ns=self._plant.t_ns, current_A=currents_A, supply_V=volts)
 
 

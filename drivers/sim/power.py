@@ -13,11 +13,13 @@ class PowerModel(NamedTuple):
         torque_per_A: torque at the axle for each ampere [N m/A].
         supply_V: voltage without a load [V].
         supply_ohm: inner resistance of the supply and its wires [Ohm].
+        supplies: how many controllers measure it.
     """
 
     torque_per_A: float
     supply_V: float
     supply_ohm: float
+    supplies: int = 1
 
     def currents_A(self, torque_Nm: Sequence[float]) -> tuple[float, ...]:
         """Of each motor [A], with the sign of its torque at the axle [N m]."""

@@ -9,6 +9,7 @@ from drivers.host import Host
 from drivers.sim.protocol.plant_ports import Analog, Cylinders, TakesTimes
 
 if TYPE_CHECKING:
+    from drivers.device_sections import DeviceSection, Role
     from drivers.sim.virtual.grpc import Network
 
 
@@ -24,6 +25,8 @@ class ServerSetup(NamedTuple):
         network: network in virtual time that it listens on; None: this computer's.
         loads: the slow load channels; None: there are none.
         loads_range_V: their full scale, either sign [V].
+        sections: of the config, by role, whose names the channels have; those of other drivers too.
+        rig: the `RigSetup` that the sections are part of; None: there is no config.
     """
 
     analog: Analog
@@ -34,6 +37,8 @@ class ServerSetup(NamedTuple):
     network: Network | None = None
     loads: Analog | None = None
     loads_range_V: float = 10.0
+    sections: Mapping[Role, DeviceSection] = {}
+    rig: Any = None
 
 
 class SimulatedServer(Protocol):

@@ -11,12 +11,15 @@ from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
 from hil.app.driver_factory import open_link
 from hil.ipc.run_memory import LINKS, RunMemory
+from hil.ipc.stop_frames import read_stops
 from hil.ipc.wake_up import CommandedHost, WokenComputer
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.processes.link import LinkWorker
 from hil.processes.link_bridge import LinkBridge
 from hil.realtime import Granted, RightsWanted, rights
 
+# How long a worker waits for the watchdog's descriptors [ns], and its pause between two looks [s].
+STOP_PORTS_NS, LOOK_S = 30_000_000_000, 0.002
 # DAQ above drives and servos above valves above load channels, all below the loop.
 BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7, "loads": 8, "motion": 8, "imu": 8, "joints": 8, "servos": 6}
 
@@ -33,9 +36,21 @@ def main(run: Path, parent: int, name: str) -> None:
         freeze_gc=True,
         threads=True,
     )
+    if read_stops(shared).get(name):
+        await_stop_ports(shared, lifecycle, COMPUTER)
     with rights(asked) as granted:  # before the device is opened: its library may start threads then
         host = WokenComputer(shared.wake_ups[name]) if name in shared.wake_ups else COMPUTER
         serve(name, shared, lifecycle, granted, host, opened=gc.freeze)
+
+
+def await_stop_ports(shared: RunMemory, lifecycle: Reporter, host: Host) -> None:
+    """Wait until the watchdog has opened its own descriptors: once a driver has a port, nobody can any more.
+
+    Not for ever: without a watchdog this run does not begin, and who has started it says why.
+    """
+    until_ns = host.now_ns() + STOP_PORTS_NS
+    while not (shared.heartbeat.last_ns("watchdog") or lifecycle.ending or host.now_ns() > until_ns):
+        host.sleep(LOOK_S)
 
 
 def serve(

@@ -11,6 +11,7 @@ from typing import Self
 
 from drivers.interfaces import DeviceError
 from drivers.registry import driver_of
+from drivers.serial.ports import holders
 from hil.config import Config
 from hil.config.schema.devices import DevicesConfig
 from hil.ipc.peer_pid import peer_pid
@@ -26,11 +27,13 @@ class RigLock:
     reports the owner to other processes. It works on this computer only; NI's driver refuses a chassis that another
     computer has reserved.
 
+    Other programs do not ask for these locks: a serial port that one of them has open is refused, with its name.
+
     Args:
         config: of the rig; simulated devices need no lock, or have another one (`ControlServer`).
 
     Raises:
-        DeviceError: another process has locked one of them.
+        DeviceError: another process has locked one of them, or another program has a port open.
     """
 
     def __init__(self, config: Config) -> None:
@@ -40,6 +43,8 @@ class RigLock:
         try:
             for place in dict.fromkeys(_places(config.devices)):
                 self._take(place)
+                if place.startswith("/"):
+                    _refuse_foreign(place)
         except BaseException:
             self.close()
             raise
@@ -68,6 +73,15 @@ class RigLock:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _refuse_foreign(port: str) -> None:
+    """Raises DeviceError: what another program sends on this port could move the rig."""
+    if found := holders(port):
+        raise DeviceError(
+            f"{port}: {' and '.join(found)} has this port open, and could drive its devices: close that program first "
+            "(a terminal, the maker's program, ModemManager), and start again"
+        )
 
 
 def _owner(place: str) -> str:

@@ -40,7 +40,9 @@ def build_simulated_rig(rig: Rig) -> InProcessRig:
         daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
         drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
         load_block_samples=config.loads.block_samples if config.loads else 0,
-        power=power_model(config.drives) if config.layout.supplies else None,
+        power=power_model(config.drives)._replace(supplies=supplies)
+        if (supplies := len(config.layout.supplies))
+        else None,
         servo_torque_per_A=config.servos.torque_per_A_Nm if config.servos and config.layout.servo_currents else None,
         instrument_delays_ns={role: round(one.delay_ms * 1e6) for role, one in config.instruments.items()},
     )

@@ -10,6 +10,7 @@ from drivers.driver_type import DaqType
 from drivers.host import COMPUTER, Host
 from drivers.registry import built_in, daq_driver
 from drivers.sim.server import ServerSetup, SimulatedServer
+from hil.config.rig_setup import rig_setup
 from hil.config.schema.devices import DevicesConfig
 from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
@@ -50,9 +51,11 @@ class DaqServer:
         cylinders = CylindersInMemory(memory, host) if config.layout.valves else None
         range_V = config.daq.range_V if config.daq else _RANGE_V
         loads_range_V = config.loads.range_V if config.loads else _RANGE_V
+        sections = {section.role: section for section in (config.devices.sections() if config.devices else ())}
         setup = ServerSetup(
-            analogs["daq"], cylinders, range_V, notes.of("daq"), host, network, analogs.get("loads"), loads_range_V
-        )
+            analogs["daq"], cylinders, range_V, notes.of("daq"), host, network, analogs.get("loads"), loads_range_V,
+            sections, rig_setup(config),
+        )  # fmt: skip
         self.server: SimulatedServer = _driver(config.devices).simulated_server(setup)
 
     @property

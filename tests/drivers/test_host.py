@@ -1,5 +1,6 @@
 """The ports of this computer."""
 
+import errno
 import os
 import pty
 import select
@@ -109,3 +110,43 @@ def test_a_read_of_a_port_that_is_gone_fails(line):
     with pytest.raises(OSError, match="error"):
         port.read(1)
     port.close()
+
+
+def opened_by_another_user(path):
+    """The error number of a process without rights that opens a port; 0: it can."""
+    os.chmod(path, 0o666)
+    child = os.fork()
+    if child == 0:
+        if os.getuid() == 0:
+            os.setuid(65534)
+        try:
+            os.open(path, os.O_RDWR | os.O_NOCTTY)
+        except OSError as error:
+            os._exit(error.errno)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_no_other_program_opens_a_port_that_a_driver_has(line):
+    master, path = line
+    assert opened_by_another_user(path) == 0
+    port = COMPUTER.open_serial(path, 115200)
+    assert opened_by_another_user(path) == errno.EBUSY
+    port.close()
+    port.close()
+    assert opened_by_another_user(path) == 0
+    os.close(master)
+
+
+def test_a_descriptor_opened_before_the_driver_still_writes_and_gives_the_port_free_for_the_stop(line):
+    master, path = line
+    watchdog = COMPUTER.open_shared(path, None)
+    port = COMPUTER.open_serial(path, 115200)
+    assert watchdog.write(b"stop") == 4
+    assert os.read(master, 4) == b"stop"
+    assert opened_by_another_user(path) == errno.EBUSY
+    watchdog.discard_output()  # as a stop begins with: its driver was killed
+    assert opened_by_another_user(path) == 0
+    watchdog.close()
+    port.close()
+    os.close(master)

@@ -1,6 +1,7 @@
 """A simulated cDAQ chassis: tasks, their reservations, the sample clock and its buffer, lines, and the watchdog.
 
-It is independent of the transport of requests; `service` serves it. The modules, as `hil devices` shows them:
+It is independent of the transport of requests; `service` serves it. Its channels have the names that the config of a
+rig gives them; without a config, the modules are, as `hil devices` shows them:
 
 cDAQ1       chassis, with the watchdog          cDAQ1Mod2   digital outputs: valves from port0/line0 on
 cDAQ1Mod1   IEPE inputs: the sampled channels   cDAQ1Mod3   analog outputs: regulators from ao0 on
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +21,7 @@ import numpy.typing as npt
 from drivers.host import COMPUTER, Host
 from drivers.ni.simulated.calibration import Sensors
 from drivers.ni.simulated.parts import (
-    CHASSIS,
-    LOADS_MODULE,
-    PRESSURES_MODULE,
+    ChannelNames,
     ChassisWatchdog,
     DaqmxError,
     Task,
@@ -32,6 +32,7 @@ from drivers.ni.simulated.parts import (
     modules,
     resources,
     unsupported,
+    usual_names,
     watchdog_of,
 )
 from drivers.sim.protocol.plant_ports import Analog, Cylinders, Paced, TakesTimes
@@ -57,6 +58,7 @@ class Chassis:
         delivered: called with the due time of requested samples and the time of their delivery.
         host: whose clock is used.
         loads: the slow load channels, converted with loads_range_V [V]; None for none.
+        rename: from the usual names of the channels to those of this chassis.
 
     Attributes:
         e_stop: whether the emergency stop is pressed.
@@ -81,15 +83,21 @@ class Chassis:
         host: Host = COMPUTER,
         loads: Analog | None = None,
         loads_range_V: float = 10.0,
+        rename: Callable[[ChannelNames], ChannelNames] = lambda usual: usual,
     ) -> None:
-        self._loads, self._range_V = loads, {f"{CHASSIS}Mod1": range_V, LOADS_MODULE: loads_range_V}
+        self._loads = loads
         self.analog, self.max_rate_hz, self.filter_delay_s = analog, max_rate_hz, filter_delay_s
         self._cylinders, self._pressure_VpkPa, self._host, self._delivered = cylinders, pressure_VpkPa, host, delivered
         valves, regulators = (cylinders.valves, cylinders.regulators) if cylinders else (0, 0)
-        self.modules = modules(analog.channels, valves, regulators, loads.channels if loads else 0)
+        self._names = names = rename(usual_names(analog.channels, valves, regulators, loads.channels if loads else 0))
+        self.modules = modules(names)
+        self._range_V = dict.fromkeys(names.sampled, range_V) | dict.fromkeys(names.loads, loads_range_V)
+        self._columns = {
+            name: column for group in (names.sampled, names.pressures, names.loads) for column, name in enumerate(group)
+        }
         self.e_stop, self.sensors = False, Sensors()
-        self.lines = dict.fromkeys(self.modules[f"{CHASSIS}Mod2"].do, False)
-        self.outputs = dict.fromkeys(self.modules[f"{CHASSIS}Mod3"].ao, 0.0)
+        self.lines = dict.fromkeys(names.lines, False)
+        self.outputs = dict.fromkeys(names.outputs, 0.0)
         self.watchdog: ChassisWatchdog | None = None
         self.watched = threading.Event()
         self._tasks: list[Task] = []
@@ -152,7 +160,7 @@ class Chassis:
                 raise DaqmxError(-200489, f"Specified channel cannot be added to the task. Channel: {channel.physical}")
             if task.kind not in ("", kind):
                 raise DaqmxError(-200559, "Task cannot contain a channel of the specified type.")
-            reach = self._range_V.get(channel.physical.partition("/")[0], math.inf) * channel.per_volt * (1 + 1e-9)
+            reach = self._range_V.get(channel.physical, math.inf) * channel.per_volt * (1 + 1e-9)
             if kind == "ai" and max(map(abs, full)) > reach:
                 raise unsupported("DAQmx_AI_Max", full[1], reach)
             task.kind = kind
@@ -241,7 +249,8 @@ class Chassis:
 
     def sampled(self, task: Task) -> Analog:
         """The sampled channels whose clock a task uses."""
-        return self._loads if task.module == LOADS_MODULE and self._loads is not None else self.analog
+        slow = task.channels and task.channels[0].physical in self._names.loads
+        return self._loads if slow and self._loads is not None else self.analog
 
     def read(self, task: Task, count: int, timeout_s: float) -> npt.NDArray[np.float64]:
         """The next samples of all channels in their units, (channels, count); waits for them. Raises DaqmxError."""
@@ -280,8 +289,12 @@ class Chassis:
         for one in task.channels:
             if one.bridge:
                 gain = self.sensors.wires.get(one.physical, 1.0) * task.gains.get(one.name, 1.0)
-                volts[:, int(one.physical.rpartition("/ai")[2])] *= gain
-        values, overloaded = converted(volts, task.channels, self._range_V[task.module])
+                volts[:, self._columns[one.physical]] *= gain
+        columns, range_V = (
+            [self._columns[one.physical] for one in task.channels],
+            self._range_V[task.channels[0].physical],
+        )
+        values, overloaded = converted(volts, task.channels, columns, range_V)
         self._overloaded |= overloaded
         return values
 
@@ -325,8 +338,7 @@ class Chassis:
     def read_lines(self, task: Task) -> list[tuple[bool, ...]]:
         """States of the lines of each channel of a task; the E-stop's is the first of its module."""
         self.start(task, automatic=True)
-        stop = self.modules[f"{CHASSIS}Mod4"].di[0]
-        states = {**self.lines, stop: not self.e_stop}
+        states = {**self.lines, self._names.inputs[0]: not self.e_stop}
         if task.kind == "di":
             self._end_automatic(task)
         return [tuple(states.get(line, False) for line in channel.lines) for channel in task.channels]
@@ -336,7 +348,7 @@ class Chassis:
         if device not in self.modules:
             raise DaqmxError(-200220, f"Device identifier is invalid. Device Specified: {device}")
         expired = self.watchdog is not None and self.watchdog.expired
-        task.kind, self.watchdog = "watchdog", watchdog_of(device, timeout_s, expired=expired)
+        task.kind, self.watchdog = "watchdog", watchdog_of(device, timeout_s, self.lines, expired=expired)
 
     def expire_to(self, states: dict[str, float]) -> None:
         """Safe states of lines and outputs. Raises DaqmxError."""
@@ -392,9 +404,9 @@ class Chassis:
 
     def _on_demand(self, task: Task, count: int) -> npt.NDArray[np.float64]:
         """The present values of all channels, (channels, count)."""
-        if task.module == PRESSURES_MODULE:
+        if task.channels[0].physical in self._names.pressures:
             assert self._cylinders is not None  # otherwise the channel does not exist
-            valves = [int(channel.physical.rpartition("/ai")[2]) for channel in task.channels]
+            valves = [self._columns[channel.physical] for channel in task.channels]
             now = [self._cylinders.pressure_Pa(valve) * 1e-3 * self._pressure_VpkPa for valve in valves]
             return np.repeat(np.array(now)[:, None], count, axis=1)
         analog = self.sampled(task)

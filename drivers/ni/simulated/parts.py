@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 from nidaqmx.utils import unflatten_channel_string
 
+from drivers.ni.section import chassis_of
+
 TaskKind = Literal["", "ai", "ao", "di", "do", "watchdog"]
 CHASSIS = "cDAQ1"
-LOADS_MODULE = f"{CHASSIS}Mod6"
-PRESSURES_MODULE = f"{CHASSIS}Mod5"
 LINES = 8
 BITS = 24  # of its converters
 VOLTAGE, BRIDGE = 10322, 15908  # kinds of analog channels
@@ -139,17 +140,22 @@ def resources(task: Task) -> set[str]:
 
 
 def converted(
-    volts: npt.NDArray[np.float64], channels: list[VirtualChannel], range_V: float
+    volts: npt.NDArray[np.float64], channels: list[VirtualChannel], columns: list[int], range_V: float
 ) -> tuple[npt.NDArray[np.float64], set[str]]:
     """Volts (samples, channels of the module) as converted: whole counts, in the units of the channels asked.
 
+    Args:
+        volts: overwritten.
+        channels: those asked.
+        columns: their places in `volts`.
+        range_V: full scale, either sign [V].
+
     Returns:
-        (channels asked, samples), and names of those at full scale. `volts` is overwritten.
+        (channels asked, samples), and names of those at full scale.
     """
     least, most = 2 * range_V / 2**BITS, 2 ** (BITS - 1) - 1
     np.clip(np.rint(volts / least), -most - 1, most, out=volts)
     full = np.abs(volts).max(axis=0) >= most
-    columns = [int(channel.physical.rpartition("/ai")[2]) for channel in channels]
     units = np.array([[least * channel.per_volt] for channel in channels])
     overloaded = {channel.name for channel, at in zip(channels, columns, strict=True) if full[at]}
     return np.asarray(volts.T[columns] * units), overloaded
@@ -206,8 +212,38 @@ def _lines_of(item: str) -> list[str]:
     return [item] if "/line" in item else [f"{item}/line{number}" for number in range(LINES)]
 
 
-def modules(channels: int, valves: int, regulators: int, loads: int) -> dict[str, Module]:
-    """All devices by name.
+class ChannelNames(NamedTuple):
+    """Names of all channels, each group in the order of what is connected to it.
+
+    Attributes:
+        sampled: of the force sensors.
+        lines: digital outputs, those of the valves first.
+        outputs: analog outputs, those of the regulators first.
+        inputs: digital inputs, that of the emergency stop first.
+        pressures: of the valves' chambers.
+        loads: slow channels.
+    """
+
+    sampled: tuple[str, ...]
+    lines: tuple[str, ...]
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+    pressures: tuple[str, ...] = ()
+    loads: tuple[str, ...] = ()
+
+
+_GROUPS = (
+    ("simulated IEPE input", "ai"),
+    ("simulated digital output", "do"),
+    ("simulated analog output", "ao"),
+    ("simulated digital input", "di"),
+    ("simulated voltage input", "ai"),
+    ("simulated slow input", "ai"),
+)
+
+
+def usual_names(channels: int, valves: int, regulators: int, loads: int) -> ChannelNames:
+    """Names on a chassis with a module for each group.
 
     Args:
         channels: sampled ones, of the first module.
@@ -219,18 +255,28 @@ def modules(channels: int, valves: int, regulators: int, loads: int) -> dict[str
     def named(slot: int, what: str, count: int) -> tuple[str, ...]:
         return tuple(f"{CHASSIS}Mod{slot}/{what}{number}" for number in range(count))
 
-    chassis = {
-        CHASSIS: Module("simulated chassis", 0x5100000),
-        f"{CHASSIS}Mod1": Module("simulated IEPE input", 0x5100001, ai=named(1, "ai", channels)),
-        f"{CHASSIS}Mod2": Module("simulated digital output", 0x5100002, do=named(2, "port0/line", max(LINES, valves))),
-        f"{CHASSIS}Mod3": Module("simulated analog output", 0x5100003, ao=named(3, "ao", max(1, regulators))),
-        f"{CHASSIS}Mod4": Module("simulated digital input", 0x5100004, di=named(4, "port0/line", LINES)),
-    }
-    if valves:
-        chassis[PRESSURES_MODULE] = Module("simulated voltage input", 0x5100005, ai=named(5, "ai", valves))
-    if loads:
-        chassis[LOADS_MODULE] = Module("simulated slow input", 0x5100006, ai=named(6, "ai", loads))
-    return chassis
+    return ChannelNames(
+        named(1, "ai", channels),
+        named(2, "port0/line", max(LINES, valves)),
+        named(3, "ao", max(1, regulators)),
+        named(4, "port0/line", LINES),
+        named(5, "ai", valves),
+        named(6, "ai", loads),
+    )
+
+
+def modules(names: ChannelNames) -> dict[str, Module]:
+    """All devices by name: each that a channel names, and its chassis, if it is a module of one."""
+    found: dict[str, Module] = {}
+    for slot, ((product, kind), group) in enumerate(zip(_GROUPS, names, strict=True), start=1):
+        for name in group:
+            device = name.partition("/")[0]
+            if (chassis := chassis_of(name)) != device:
+                found.setdefault(chassis, Module("simulated chassis", 0x5100000))
+            module = found.setdefault(device, Module(product, 0x5100000 + slot))
+            names_of_kind: dict[str, Any] = {kind: (*getattr(module, kind), name)}
+            found[device] = module._replace(**names_of_kind)
+    return found
 
 
 def attribute_text(module: Module, attribute: int) -> str:
@@ -247,9 +293,9 @@ def attribute_text(module: Module, attribute: int) -> str:
     return ", ".join(names[attribute])
 
 
-def watchdog_of(device: str, timeout_s: float, *, expired: bool) -> ChassisWatchdog:
-    """The watchdog of a device. Raises DaqmxError: it has none, or not this time-out [s]."""
-    if device != CHASSIS:
+def watchdog_of(device: str, timeout_s: float, lines: Iterable[str], *, expired: bool) -> ChassisWatchdog:
+    """The watchdog of a device with output lines. Raises DaqmxError: it has none, or not this time-out [s]."""
+    if device not in map(chassis_of, lines):
         raise DaqmxError(-200662, f"Watchdog timer is not supported by this device. Device: {device}")
     if not 0.01 <= timeout_s <= 107:
         raise DaqmxError(-200668, f"Watchdog timeout is out of range: {timeout_s} s, allowed: 0.01 to 107 s")

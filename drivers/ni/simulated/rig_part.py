@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 
+from drivers.ni.section import NiDaqSection, NiLoadsSection, NiValvesSection
 from drivers.ni.simulated.chassis import Chassis
-from drivers.ni.simulated.parts import ServerFault
+from drivers.ni.simulated.parts import ChannelNames, ServerFault
 from drivers.ni.simulated.server import NiServer
 from drivers.ni.simulated.virtual import VirtualNiServer
 from drivers.sim.server import ServerSetup
@@ -33,6 +35,7 @@ class NiRigPart:
             host=setup.host,
             loads=setup.loads,
             loads_range_V=setup.loads_range_V,
+            rename=partial(_as_in_config, setup),
         )
         self._server: NiServer | VirtualNiServer
         if setup.network is None:
@@ -69,3 +72,27 @@ class NiRigPart:
     def inject_fault(self, fault: Mapping[str, Any]) -> None:
         """See SimulatedServer."""
         self._server.inject_fault(msgspec.convert(fault, ServerFault))
+
+
+def _as_in_config(setup: ServerSetup, usual: ChannelNames) -> ChannelNames:
+    """Names of the channels that the config gives; the usual ones of what it does not name."""
+    names, rig = usual, setup.rig
+    if rig is None:
+        return names
+    if isinstance(daq := setup.sections.get("daq"), NiDaqSection):
+        inputs = {item.sensor: item.channel for item in daq.inputs}
+        stop = (daq.e_stop,) if daq.e_stop else usual.inputs
+        names = names._replace(sampled=tuple(inputs[sensor.name] for sensor in rig.sensors), inputs=stop)
+    if isinstance(valves := setup.sections.get("valves"), NiValvesSection):
+        outputs = valves.regulators.in_order(rig.valves.regulators) if valves.regulators else ()
+        fixed = (valves.regulator.channel,) if valves.regulator else usual.outputs
+        pressures = valves.pressure_channels
+        names = names._replace(
+            lines=(*valves.lines.in_order(rig.valves.valves), *filter(None, (valves.camera_trigger,))),
+            outputs=outputs or fixed,
+            pressures=pressures.in_order(rig.valves.valves) if pressures else usual.pressures,
+        )
+    if isinstance(loads := setup.sections.get("loads"), NiLoadsSection) and rig.loads is not None:
+        cells = {item.channel: item.input for item in loads.inputs}
+        names = names._replace(loads=tuple(cells[cell.name] for cell in rig.loads.cells))
+    return names

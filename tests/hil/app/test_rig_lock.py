@@ -142,3 +142,18 @@ def test_load_channels_on_a_device_server_in_common_are_enough(holder, ports):
     with_loads = config.devices.model_copy(update={"loads": loads})
     with pytest.raises(DeviceError, match=rf"cdaq1 on {HERE}: process {holder.pid} "):
         RigLock(BaseModel.model_copy(config, update={"devices": with_loads}))
+
+
+def test_a_port_that_another_program_has_open_is_refused_with_its_name(tmp_path):
+    """A terminal or the maker's program asks for no lock, and could drive all the same."""
+    settings = overrides(tmp_path, server=f"opened{HERE}")
+    reader = "import sys; port = open(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", reader, str(tmp_path / "valves")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"open\n"
+        said = rf"valves: process {other.pid} \(python.*\) has this port open, and could drive its devices"
+        with pytest.raises(DeviceError, match=said):
+            RigLock(load_config("mars_dome", settings))
+        other.communicate()
+    RigLock(load_config("mars_dome", settings)).close()
