@@ -23,7 +23,7 @@ from drivers.interfaces import (
     ValvesDevice,
 )
 from drivers.messages import SensorName
-from drivers.reported import Status
+from drivers.reported import StatusTable
 from drivers.section import Problem
 from drivers.valve_layout import ValveLayout
 
@@ -230,7 +230,7 @@ class DriverType(ABC, Generic[S]):
     role: ClassVar[Role]
     settings: type[S]
     uses_servers: ClassVar[bool] = False
-    statuses: ClassVar[tuple[Status, ...]] = ()
+    statuses: ClassVar[tuple[StatusTable, ...]] = ()
 
     @abstractmethod
     def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> PolledDevice:

@@ -49,7 +49,7 @@ class DeviceReport(msgspec.Struct, frozen=True):
     words: str
 
 
-class Status(msgspec.Struct, frozen=True):
+class StatusTable(msgspec.Struct, frozen=True):
     """The table of a status of a device.
 
     Attributes:
@@ -61,7 +61,7 @@ class Status(msgspec.Struct, frozen=True):
 
     Example:
         >>> hot = StatusRow(0x02, "too hot", Reaction.SAFE, "it is off")
-        >>> [report.words for report in Status("drive", "status", (hot,)).reports(0x03, "port 1")]
+        >>> [report.words for report in StatusTable("drive", "status", (hot,)).reports(0x03, "port 1")]
         ['too hot (status 0x2), port 1', 'unknown (status 0x1), port 1']
     """
 

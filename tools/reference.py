@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from drivers.registry import BUILT_IN
-from drivers.reported import Status
 from hil.config import load_config
 from hil.config.error_messages import KINDS, allowed, resolved, tag, whole_schema
 from hil.config.units import unit_of
@@ -260,7 +259,7 @@ def status_tables() -> str:
     return "\n".join(_status_table(status) for status in statuses.values())
 
 
-def _status_table(status: Status) -> str:
+def _status_table(status: StatusTable) -> str:
     form = "d" if status.codes else "#x"
     rows = ((f"`{row.value:{form}}`", row.words, row.reaction.value, _sentence(row.reason)) for row in status.rows)
     head = ("code" if status.codes else "bit", "what it is", "what is done", "why")

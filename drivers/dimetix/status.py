@@ -5,14 +5,14 @@ Source: Acuity, manual of the AS1100, which is such a sensor, chapter 5.
 
 from __future__ import annotations
 
-from drivers.reported import Reaction, Status, StatusRow
+from drivers.reported import Reaction, StatusRow, StatusTable
 
 MARK, IGNORED = Reaction.MARK, Reaction.IGNORED
 _ASKED = "it refuses a command, which is an error of the driver where it asks"
 _FAILED = "the reading has no number; what that means for the run is judged by row 33 of the fault table"
 _HOT, _SUPPLY = "it is used outside of what it is made for", "it may fail at any time"
 
-ERRORS = Status(
+ERRORS = StatusTable(
     "Dimetix",
     "error",
     (

@@ -14,7 +14,7 @@ from enum import IntEnum
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
-from drivers.reported import Status
+from drivers.reported import StatusTable
 from drivers.roboclaw.status import NARROW_STATUS, WIDE_STATUS
 from drivers.serial.bad_frame import BadFrameError
 
@@ -135,7 +135,7 @@ class StatusForm(NamedTuple):
     """
 
     layout: struct.Struct
-    bits: Status
+    bits: StatusTable
 
 
 # Older firmware answers 16 bits, newer (from about 4.2.0 on, and the MCP series) 32.

@@ -5,7 +5,7 @@ Source: RoboClaw Series User Manual (Basicmicro), "Read Status", of firmware 4.1
 
 from __future__ import annotations
 
-from drivers.reported import Reaction, Status, StatusRow
+from drivers.reported import Reaction, StatusRow, StatusTable
 
 SAFE, MARK, E_STOP, IGNORED = Reaction.SAFE, Reaction.MARK, Reaction.EMERGENCY_STOP, Reaction.IGNORED
 _OFF = "the controller has switched its motors off"
@@ -15,7 +15,7 @@ _WARNED = "the motors still run; the error that follows leads to Safe"
 _LIMITED = "the controller takes power from that motor, which still runs"
 _HOME = "an input of the controller, which no config of ours uses"
 
-WIDE_STATUS = Status(
+WIDE_STATUS = StatusTable(
     "RoboClaw",
     "status",
     (
@@ -45,7 +45,7 @@ WIDE_STATUS = Status(
         StatusRow(0x02000000, "position error limit warning", MARK, _WARNED),
     ),
 )
-NARROW_STATUS = Status(
+NARROW_STATUS = StatusTable(
     "RoboClaw, firmware before 4.2",
     "old status",
     (

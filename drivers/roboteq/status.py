@@ -5,7 +5,7 @@ Source: Advanced Digital Motor Controllers User Manual V1.8 (Roboteq), section 1
 
 from __future__ import annotations
 
-from drivers.reported import Reaction, Status, StatusRow
+from drivers.reported import Reaction, StatusRow, StatusTable
 
 SAFE, MARK, E_STOP, IGNORED = Reaction.SAFE, Reaction.MARK, Reaction.EMERGENCY_STOP, Reaction.IGNORED
 _OFF = "the controller has switched its motors off"
@@ -13,7 +13,7 @@ _MODE = "how it is commanded; that its commands are obeyed is seen in their answ
 _LIMIT = "the motor is stopped in that direction"
 _DRIVER = "the driver's own stop sets it too; one that the driver has not sent is an emergency stop"
 
-FAULTS = Status(
+FAULTS = StatusTable(
     "Roboteq",
     "FF",
     (
@@ -27,7 +27,7 @@ FAULTS = Status(
         StatusRow(128, "default configuration", SAFE, "its settings are lost, and with them limits and watchdog"),
     ),
 )
-MOTOR = Status(
+MOTOR = StatusTable(
     "Roboteq, each channel",
     "FM",
     (
@@ -41,7 +41,7 @@ MOTOR = Status(
     ),
 )
 SCRIPT_RUNS = 128
-CONTROLLER = Status(
+CONTROLLER = StatusTable(
     "Roboteq",
     "FS",
     (

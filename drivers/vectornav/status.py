@@ -5,14 +5,14 @@ Source: VN-100 User Manual UM001 and VN-200 User Manual UM004 (VectorNav), codes
 
 from __future__ import annotations
 
-from drivers.reported import Reaction, Status, StatusRow
+from drivers.reported import Reaction, StatusRow, StatusTable
 
 MARK, IGNORED = Reaction.MARK, Reaction.IGNORED
 _ASKED = "it refuses a request, which is an error of the driver where it asks"
 _LOST = "messages are lost; that readings are missing is judged by their age"
 _BEGAN = "it has begun anew, with the settings that are stored in it"
 
-ERRORS = Status(
+ERRORS = StatusTable(
     "VectorNav",
     "VNERR",
     (

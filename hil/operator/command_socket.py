@@ -15,7 +15,7 @@ from hil.messages.endpoints import is_local
 from hil.messages.operator_input import EStop, LeaseChange, OperatorRequest, RefusedCommands, Stop
 from hil.operator.command_gate import CommandGate
 from hil.operator.curve import CurveDoor
-from hil.operator.listening import Listener
+from hil.operator.listening import RequestSocket
 
 # A longer frame ends its connection before it is read [bytes]; the gate refuses what is shorter, with a reason.
 MOST_FRAME_BYTES = 65536
@@ -102,7 +102,7 @@ class CommandSocket:
                 zmq.RCVHWM: _WAITING_REQUESTS, zmq.SNDHWM: _WAITING_REPLIES, zmq.MAXMSGSIZE: MOST_FRAME_BYTES,
             }  # fmt: skip
             where = endpoint, "operator.endpoint is"
-            self._listener = Listener(self._context, zmq.ROUTER, *where, self._door, options, _FAILED)
+            self._requests = RequestSocket(self._context, zmq.ROUTER, *where, self._door, options, _FAILED)
         except BaseException:
             self.close()
             raise
@@ -111,13 +111,13 @@ class CommandSocket:
     @property
     def endpoint(self) -> str:
         """As bound, with the port's number."""
-        return self._listener.endpoint
+        return self._requests.endpoint
 
     def serve(self, within_s: float) -> None:
         """Answer what has come, or what comes within `within_s` [s], and end a lease that has expired."""
-        self._listener.wait(round(within_s * 1e3))
-        while self._listener.failures is not None and self._listener.failures.poll(0):
-            self._listener.failures.recv_multipart()
+        self._requests.wait(round(within_s * 1e3))
+        while self._requests.failures is not None and self._requests.failures.poll(0):
+            self._requests.failures.recv_multipart()
             self.gate.count("not_authenticated")
         for _ in range(_BATCH):
             if not self._answer_one():
@@ -127,7 +127,7 @@ class CommandSocket:
     def _answer_one(self) -> bool:
         """Whether there was a request."""
         try:
-            peer, *frames = self._listener.socket.recv_multipart(zmq.NOBLOCK, copy=False)
+            peer, *frames = self._requests.socket.recv_multipart(zmq.NOBLOCK, copy=False)
         except zmq.Again:
             return False
         if len(frames) != 1:
@@ -136,7 +136,7 @@ class CommandSocket:
         reply = self.gate.handle(frames[0].bytes, _key(frames[0]) if self._door else "", self._host.now_ns())
         if reply is not None:
             with contextlib.suppress(zmq.ZMQError):  # the client is gone, or does not read
-                self._listener.socket.send_multipart([peer.bytes, reply], zmq.NOBLOCK)
+                self._requests.socket.send_multipart([peer.bytes, reply], zmq.NOBLOCK)
         return True
 
     def close(self) -> None:

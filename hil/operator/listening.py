@@ -25,7 +25,7 @@ _FREE_S = 1.0
 _ALLOWED = "tcp://ADDRESS:PORT with an address of this machine and a free port, or * as the port"
 
 
-class Listener:
+class RequestSocket:
     """A socket that takes requests.
 
     ZeroMQ keeps the parts of a message until its last one has come, whatever limits the socket has, and tells nobody

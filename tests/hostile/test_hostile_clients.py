@@ -16,7 +16,7 @@ from hil.ipc.command_memory import CommandMemory
 from hil.messages.layout import SENSORS, Layout
 from hil.operator import listening
 from hil.operator.command_socket import CommandSocket, SharedCommands
-from hil.operator.listening import Listener
+from hil.operator.listening import RequestSocket
 from hil.operator.telemetry import Publisher
 from hil.simulator.stepping.socket import StepSocket
 from models.rover.assembly import WHEELS
@@ -84,7 +84,7 @@ def test_only_topics_that_there_are_can_be_subscribed_to(publisher, context, ask
 def test_parts_without_end_close_the_socket_which_opens_again_on_the_same_port(context, monkeypatch):
     resident = iter(range(0, 10**12, 2**20))  # this process grows by 1 MB at each look
     monkeypatch.setattr(listening, "_resident", lambda: next(resident))
-    listener = Listener(context, zmq.REP, "tcp://127.0.0.1:*", "test", None, {zmq.MAXMSGSIZE: 1000})
+    listener = RequestSocket(context, zmq.REP, "tcp://127.0.0.1:*", "test", None, {zmq.MAXMSGSIZE: 1000})
     endpoint, first = listener.endpoint, listener.socket
     looks = 0
     while listener.socket is first:
@@ -130,11 +130,11 @@ def test_a_client_that_sends_parts_without_end_does_not_fill_the_memory_of_the_c
     memory = CommandMemory(tmp_path / "memory", create=True)
     server = CommandSocket("tcp://127.0.0.1:*", SharedCommands(memory), token=TOKEN)
     flood = Flood(server.endpoint)
-    before, first = listening._resident(), server._listener.socket
+    before, first = listening._resident(), server._requests.socket
     sender = threading.Thread(target=flood.run)
     sender.start()
     most = 0
-    while server._listener.socket is first:
+    while server._requests.socket is first:
         server.serve(0.01)
         most = max(most, listening._resident() - before)
     sender.join()  # its connection was ended

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from drivers.registry import driver_of
-from drivers.reported import Reaction, Status, StatusRow
+from drivers.reported import Reaction, StatusRow, StatusTable
 from hil.app.faults import servo_wire_cases
 from hil.app.faults.case import VIRTUAL_TIME, Case, Expected
 from hil.app.faults.protocol_cases import DRIVES, MOMENTS_S, SERVOS, fault, protocol_config, run_case
@@ -59,7 +59,7 @@ def _walk(settings: Sequence[str]) -> Config:
     return load_config(servo_wire_cases.RIG, settings)
 
 
-def _of(status: Status, config: Config) -> Iterator[tuple[str, int, Expected]]:
+def _of(status: StatusTable, config: Config) -> Iterator[tuple[str, int, Expected]]:
     """Of each row: its words, the value that is reported, and what must come of it."""
     if not status.simulated:
         return

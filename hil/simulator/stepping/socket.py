@@ -10,7 +10,7 @@ import zmq
 from hil.config.schema.operator import KeysConfig
 from hil.messages.endpoints import is_local
 from hil.operator.curve import CurveDoor, KeysError, own_path
-from hil.operator.listening import Listener
+from hil.operator.listening import RequestSocket
 from hil.processes.stop_flag import StopFlag
 from hil.simulator.stepping.layout import MOST_FRAME_BYTES
 from hil.simulator.stepping.service import StepService
@@ -52,12 +52,12 @@ class StepSocket:
             except KeysError as error:
                 raise ValueError(f"operator.keys: {error}") from None
         options = {zmq.MAXMSGSIZE: MOST_FRAME_BYTES}
-        self._listener = Listener(self._context, zmq.REP, endpoint, "--endpoint", self._door, options)
+        self._requests = RequestSocket(self._context, zmq.REP, endpoint, "--endpoint", self._door, options)
 
     @property
     def endpoint(self) -> str:
         """As bound, with the port's number."""
-        return self._listener.endpoint
+        return self._requests.endpoint
 
     def serve(self, stop: StopFlag) -> None:
         """Answer requests until asked to end."""
@@ -66,9 +66,9 @@ class StepSocket:
 
     def serve_for(self, most_ms: int) -> None:
         """Wait so long [ms] for a request, and answer what has come."""
-        if not self._listener.wait(most_ms):
+        if not self._requests.wait(most_ms):
             return
-        socket = self._listener.socket
+        socket = self._requests.socket
         with contextlib.suppress(zmq.Again):
             for _ in range(_BATCH):
                 socket.send_multipart(self._service.answer(socket.recv_multipart(zmq.NOBLOCK)))
