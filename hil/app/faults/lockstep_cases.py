@@ -133,7 +133,7 @@ class LockstepCases:
             yield from ((device, row, fault) for row, fault in self._expect.faults(device))
 
     def stages(self) -> Iterator[Case]:
-        """Exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26 to 28, 32, 38)."""
+        """Exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26 to 28, 32)."""
         expect = self._expect.of_the_table
         rows: list[tuple[int, str, str, Disturb, Expected]] = []
         for stage, method in METHODS:
@@ -145,7 +145,6 @@ class LockstepCases:
             expected = expect(FAULT_IN_SAFE, Fault.EXCEPTION, own_ms)
             rows.append((FAULT_IN_SAFE, "raises on every call", device, partial(_close, device), expected))
         stop, lifted, beyond = Fault.STOP_BY_OPERATOR, Fault.OUTSIDE_MODEL, Fault.COMMAND_OUT_OF_LIMIT
-        still = Fault.SPEED_NOT_FOLLOWING
         rows += [
             (stop, "operator command", "loop", _stop, expect(stop)),
             (lifted, "a wheel lifted", "twin", partial(_replace, "twin", "predict", _lifted), expect(lifted)),
@@ -155,9 +154,6 @@ class LockstepCases:
             for row, kind, device, act, expected in rows:
                 yield lockstep_case(self._config, row, kind, device, state, tick, act, expected)
         for state, tick in self._driving():
-            marked = Expected(frozenset({still}), self._expect.bound_ms(still))
-            act = partial(_replace, "rig_io", "sample", _standing)
-            yield lockstep_case(self._config, still, "stand though driven", "wheels", state, tick, act, marked)
             for kind, factor in (("over the limit", 1e3), ("not finite", float("nan"))):
                 act = partial(_replace, "controller", "control", partial(_scaled, factor))
                 yield lockstep_case(self._config, beyond, kind, "controller", state, tick, act, expect(beyond))
@@ -229,13 +225,6 @@ def _raise(*_: Any) -> None:
 def _lifted(real: Callable[..., Any], *arguments: Any) -> Any:
     """The twin predicts that a wheel has lifted."""
     return msgspec.structs.replace(real(*arguments), outside=float(LIFTED))
-
-
-def _standing(real: Callable[..., Any], *arguments: Any) -> Any:
-    """The drives measure wheels that stand, whatever is commanded."""
-    samples = real(*arguments)
-    drives = msgspec.structs.replace(samples.drives, speed_radps=(0.0,) * len(samples.drives.speed_radps))
-    return msgspec.structs.replace(samples, drives=drives)
 
 
 def _scaled(factor: float, real: Callable[..., Any], *arguments: Any) -> Any:

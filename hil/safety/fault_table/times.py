@@ -14,7 +14,6 @@ from hil.messages.fault_bounds import (
     GAP_ALLOWED,
     HEALTH_EVERY_NS,
     LINK_LOST_NS,
-    NOT_FOLLOWING_NS,
     POWER_AGE_NS,
     RESIDUAL_WINDOW_S,
     STATUS_ROUNDS,
@@ -199,10 +198,6 @@ class ReactionTimes:
         """A ring that fills."""
         ticks_s = max(RING_S, LEAST_TICKS / self._config.loop.rate_hz)
         return FULL * 1e3 * (ticks_s if self._config.daq is None else RING_S) + self.tick_ms
-
-    def standing(self) -> float:
-        """A wheel that does not turn, by an answer of the drives that is as old as it may be."""
-        return NOT_FOLLOWING_NS / 1e6 + 2.0 * self.age("drives") + self.tick_ms
 
     def dead_man(self) -> float:
         """The stop of a link whose loop is silent; the loop itself hears of it in the tick after."""
