@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from drivers.registry import BUILT_IN
+from drivers.reported import StatusTable
 from hil.config import load_config
 from hil.config.error_messages import KINDS, allowed, resolved, tag, whole_schema
 from hil.config.units import unit_of

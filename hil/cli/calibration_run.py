@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil.cli.exits import USAGE, complain, usage_errors
-from hil.safety.calibration_dates import today
 
 if TYPE_CHECKING:
     from hil.config import Config
@@ -49,4 +48,6 @@ def date_of(record: TrialRecord | None) -> str:
     with suppress(ValueError):  # a record without a time
         made = "" if record is None else str(record.meta.get("wall_time", ""))
         return datetime.fromisoformat(made).astimezone().date().isoformat()
+    from hil.safety.calibration_dates import today
+
     return today().isoformat()

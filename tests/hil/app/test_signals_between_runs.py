@@ -27,6 +27,8 @@ NUMBERS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 def repeated(tmp_path, monkeypatch):
     """Repeats a trial; a signal comes at the place that is named, in the first run. Returns the folders of the runs."""
     monkeypatch.setattr(resident, "draw", lambda *_: None)
+    # an earlier test of the same process may have set handlers
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in NUMBERS}
 
     def repeat(number, place, count=3):
         work = getattr(resident if place == "write_summary" else Resident, place)
@@ -46,7 +48,9 @@ def repeated(tmp_path, monkeypatch):
             figure=False,
         )
 
-    return repeat
+    yield repeat
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -83,7 +84,7 @@ def test_only_a_regular_file_of_limited_size_is_read(tmp_path):
     assert read_text(tmp_path / "file", 5) == "12345"
     with pytest.raises(ValueError, match="5 bytes, allowed are 4"):
         read_text(tmp_path / "file", 4)
-    for place in (tmp_path / "pipe", tmp_path, "/dev/zero"):  # a pipe without a writer would wait for ever
+    for place in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):  # a pipe without a writer would wait for ever
         with pytest.raises(ValueError, match="no regular file"):
             read_text(place, 5)
     (tmp_path / "file").write_bytes(b"\xff")

@@ -267,19 +267,20 @@ OFF, WARM = DeviceReport(True, "M1 driver fault (status 0x40), port"), DeviceRep
 def test_what_a_device_reports_leads_to_safe_with_its_words_and_a_warning_does_not(rig):
     rig.device.state = Health("wheel drives", True, 0, "", reports=(WARM,))
     rig.worker.round(NOW_NS)
-    assert rig.trouble() is None
+    assert rig.reported() == set()
     rig.device.state = Health("wheel drives", True, 0, "", reports=(WARM, OFF))
     rig.worker.round(NOW_NS + HEALTH_EVERY_NS)
-    assert rig.trouble()["fault"] == Fault.DEVICE_FAULT
-    assert rig.trouble()["detail"].decode() == f"wheel drives: {OFF.words}"
+    assert rig.reported() == {Fault.DEVICE_FAULT}
+    assert rig.trouble(Fault.DEVICE_FAULT)["detail"].decode() == f"wheel drives: {OFF.words}"
 
 
 def test_a_report_is_taken_back_when_the_device_has_taken_it_back(rig):
     rig.device.state = Health("wheel drives", True, 0, "", reports=(OFF,))
     rig.worker.round(NOW_NS)
+    assert rig.reported() == {Fault.DEVICE_FAULT}
     rig.device.state = Health("wheel drives", True, 0, "")
     rig.worker.round(NOW_NS + HEALTH_EVERY_NS)
-    assert rig.trouble()["fault"] == NO_FAULT
+    assert rig.reported() == set()
 
 
 def test_health_is_told(rig, shared):

@@ -161,12 +161,12 @@ def test_what_a_device_reports_is_marked_once_a_run_but_for_what_latches_safe(su
 
     tell("warm")
     assert [alarms() for _ in range(2)] == [[("drives: warm", True)], []]
-    shared.fault_mailboxes["drives"].write(fault_message(Fault.DEVICE_FAULT, "drives: M1 fault"))
+    shared.fault_mailboxes["drives"][Fault.DEVICE_FAULT].write(fault_message(Fault.DEVICE_FAULT, "drives: M1 fault"))
     tell("warm", "M1 fault", "M2 fault")
     latched = ("drives: M1 fault", False)
     assert [alarms() for _ in range(2)] == [[latched, ("drives: M2 fault", True)], [latched]]
     tell("fault", link="servos")
-    shared.fault_mailboxes["servos"].write(fault_message(Fault.DEVICE_FAULT, "servos: fault"))
+    shared.fault_mailboxes["servos"][Fault.DEVICE_FAULT].write(fault_message(Fault.DEVICE_FAULT, "servos: fault"))
     assert ("servos: fault", True) in alarms()  # the fault itself is recorded once only
 
 
