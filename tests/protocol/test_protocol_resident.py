@@ -129,17 +129,17 @@ def test_a_worker_that_is_lost_between_two_runs_is_named_its_bus_is_stopped_and_
     assert len(read_trial(done.folder, trusted=True).tick) > 500  # of the first run nothing is lost
 
 
-def test_workers_killed_because_the_machine_stood_still_between_two_runs_are_named_with_that_cause(trial):
+def test_a_machine_that_stood_still_between_two_runs_costs_no_worker_and_the_next_run_is_made(trial):
+    """The watchdog was kept waiting itself, so it asks again before it kills."""
+
     def between(run):
         rests(run)
         run.time.stall(30_000_000, devices=True)
         rests(run)
 
     done = trial(None, again=1, between=between)
-    assert isinstance(done.error, DeviceError)
-    causes = re.findall(r"its process ended with status -9 \((.*?)\)", str(done.error))
-    assert causes
-    assert all("silent, killed; this machine kept the watchdog waiting for 3" in cause for cause in causes)
+    assert done.error is None
+    assert len(read_trial(done.more[0], trusted=True).tick) > 500
 
 
 def test_a_bus_that_was_unplugged_between_two_runs_and_came_back_runs_again(trial):

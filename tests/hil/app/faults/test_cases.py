@@ -213,8 +213,9 @@ def test_processes_are_killed_and_stopped_and_their_bounds_are_those_of_the_tabl
     found = [case for case in process_cases() if case.row != 19]
     struck = {(case.device, case.kind) for case in found}
     names = ("loop process", "drives process", "watchdog process")
-    assert struck == {(name, kind) for name in names for kind in ("killed", "stopped")} | {("loop process", "Ctrl-C")}
-    assert {case.row for case in found} == {12, 18, 29}
+    others = {("loop process", "Ctrl-C"), ("drives process", "driver fault")}
+    assert struck == {(name, kind) for name in names for kind in ("killed", "stopped")} | others
+    assert {case.row for case in found} == {12, 18, 29, 41}
     workers = [case.expected.react_ms for case in found if case.row == 29]
     assert workers == [FAULT_TABLE[29].bound_for(ReactionTimes(protocol_config()))] * 2
 
