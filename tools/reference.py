@@ -264,7 +264,7 @@ def _status_table(status: StatusTable) -> str:
     form = "d" if status.codes else "#x"
     rows = ((f"`{row.value:{form}}`", row.words, row.reaction.value, _sentence(row.reason)) for row in status.rows)
     head = ("code" if status.codes else "bit", "what it is", "what is done", "why")
-    return f"### {status.device}: {status.name}\n\n{table(head, rows)}"
+    return f"## {status.device}: {status.name}\n\n{table(head, rows)}"
 
 
 TABLES: dict[str, Callable[[], str]] = {
