@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from drivers.checks import CONTROLLERS, load_problems, timeout_problems, wheel_problems
 from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, numbered
 from drivers.host import COMPUTER, Alive, Host
-from drivers.roboclaw.bus_problems import bus_problems
+from drivers.roboclaw.bus_problems import bus_problems, names_usb
 from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.roboclaw.status import STATUSES
 from drivers.section import Problem
@@ -93,7 +93,9 @@ class RoboclawType(DrivesType[RoboClawDrivesSection]):
         given = self._usual_settings(rig) if section is None else self.driver_settings(section, rig)
         return {
             numbered(self.name, bus): SimulatedPort(
-                RoboClawBus(ports.wheels, given.on(bus), given.counts_per_rev, sign=given.sign),
+                RoboClawBus(
+                    ports.wheels, given.on(bus), given.counts_per_rev, sign=given.sign, usb=names_usb(port.port)
+                ),
                 port.baud,
                 TURNAROUND_NS,
             )

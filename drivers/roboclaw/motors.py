@@ -115,6 +115,7 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
                 link.open()
             for unit in self._units:
                 unit.identify()
+            self._check_apart()
             self._stops.try_all()
             self._check_standing()
             for unit in self._units:
@@ -285,6 +286,18 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
         self._sequence += 1
         confirmed_ns = min(unit.confirmed_ns for unit in self._units)
         self._fresh = self._sample(self._sequence, self._sampled_ns, confirmed_ns, self._stopped_ns)
+
+    def _check_apart(self) -> None:
+        """Raises DeviceError: several addresses of a port are one controller, as a RoboClaw on USB answers to any."""
+        for link in self._links:
+            units = [unit for unit in self._units if unit.link is link]
+            if len(units) > 1 and units[0].is_also(units[1]):
+                addresses = ", ".join(f"{unit.controller.address:#04x}" for unit in units)
+                raise DeviceError(
+                    f"{self.name} on {link.port}: addresses {addresses} are one controller: what is set at one is read "
+                    "at another. It is on USB, where a RoboClaw answers to any address. Allowed on USB: one controller "
+                    "a port. Give each its own port in the config, or connect their TTL pins to a serial adapter"
+                )
 
     def _check_standing(self) -> None:
         """Raises DeviceError."""

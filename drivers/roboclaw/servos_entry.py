@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from drivers.checks import load_problems, timeout_problems
 from drivers.driver_type import Connection, LineLoad, RigSetup, ServosType, numbered
 from drivers.host import COMPUTER, Alive, Host
-from drivers.roboclaw.bus_problems import bus_problems
+from drivers.roboclaw.bus_problems import bus_problems, names_usb
 from drivers.roboclaw.entry import TURNAROUND_NS
 from drivers.roboclaw.section import RoboClawServosSection
 from drivers.roboclaw.status import STATUSES
@@ -95,7 +95,9 @@ class RoboclawServosType(ServosType[RoboClawServosSection]):
         given = self.driver_settings(section, rig)
         return {
             numbered(_ENDPOINT, bus): SimulatedPort(
-                RoboClawServoBus(ports.servos, given.on(bus), given.joints), port.baud, TURNAROUND_NS
+                RoboClawServoBus(ports.servos, given.on(bus), given.joints, usb=names_usb(port.port)),
+                port.baud,
+                TURNAROUND_NS,
             )
             for bus, port in enumerate(given.buses)
         }

@@ -288,10 +288,12 @@ class SimRoboClaw:
 class ControllersOnBus:
     """Controllers on one bus; a `SimulatedSerialDevice`.
 
-    It receives requests as the manual describes (see `Listener`), and does not answer damaged ones or other addresses.
+    It receives requests as the manual describes (see `Listener`), and does not answer damaged ones. At its TTL pins a
+    controller answers to its own address only, by USB to any.
 
     Args:
         motors: both of each controller, by address.
+        usb: the port is the USB port of the only controller.
         timeout_ms: serial time-out at power-up, 0 for none.
         form: how their firmware answers command 90.
         version: their version text.
@@ -310,10 +312,14 @@ class ControllersOnBus:
         self,
         motors: Mapping[int, tuple[SimMotor, SimMotor]],
         *,
+        usb: bool = False,
         timeout_ms: int = 0,
         form: StatusForm = protocol.WIDE,
         version: str = VERSION,
     ) -> None:
+        if usb and len(motors) != 1:
+            raise ValueError(f"RoboClaw by USB: {len(motors)} controllers on a port, allowed: one")
+        self._usb = usb
         self.controllers = {
             address: SimRoboClaw(pair, timeout_ms // TIMEOUT_STEP_MS, form, version) for address, pair in motors.items()
         }
@@ -345,11 +351,12 @@ class ControllersOnBus:
         """What the controllers answer to bytes that were on the line between two times [ns]."""
         answers = b""
         for request in self._listener.receive(data, began_ns, ended_ns):
-            if (controller := self.controllers.get(request.address)) is not None:
+            address = next(iter(self.controllers)) if self._usb else request.address
+            if (controller := self.controllers.get(address)) is not None:
                 ran = controller.running
                 answers += controller.answer(request)
                 if ran != controller.running:
-                    (self.stops if ran else self.starts).append((request.address, request.ended_ns))
+                    (self.stops if ran else self.starts).append((address, request.ended_ns))
         return answers
 
 

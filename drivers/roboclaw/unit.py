@@ -100,12 +100,8 @@ class Unit:
         self._version = self.ask(protocol.version(address))
         if not any(family in self._version.lower() for family in FAMILIES):
             raise DeviceError(f"{self.where}: no RoboClaw but {self._version!r}; check the port and the address")
-        try:
-            self.set(CommandCode.SET_TIMEOUT, steps)
-        except LinkLostError:  # firmware 4.3.6 carries out a setting of one byte, and does not answer it
-            if not self.link.health("").open:
-                raise
-        (timeout_steps,) = self.ask(protocol.reading(address, CommandCode.TIMEOUT))
+        self._set_timeout(steps)
+        timeout_steps = self._timeout()
         if timeout_steps != steps:
             raise DeviceError(
                 f"{self.where}: serial time-out {timeout_steps * 100} ms, set: {steps * 100} ms; is it locked?"
@@ -116,6 +112,31 @@ class Unit:
         except DeviceError:  # a model with one sensor of temperature
             del self._readings[CommandCode.TEMPERATURE_2], self._read_ns[CommandCode.TEMPERATURE_2]
         self.set(CommandCode.DUTY, 0, 0)
+
+    def is_also(self, other: Unit) -> bool:
+        """Whether another address is that of the same controller: what is set at this one is read there.
+
+        Raises:
+            DeviceError: one of them does not answer.
+        """
+        steps = self._settings.timeout_ms // protocol.TIMEOUT_STEP_MS
+        self._set_timeout(steps - 1 if steps > 1 else steps + 1)
+        same = other._timeout() != steps
+        self._set_timeout(steps)
+        return same
+
+    def _set_timeout(self, steps: int) -> None:
+        """Raises DeviceError."""
+        try:
+            self.set(CommandCode.SET_TIMEOUT, steps)
+        except LinkLostError:  # firmware 4.3.6 carries out a setting of one byte, and does not answer it
+            if not self.link.health("").open:
+                raise
+
+    def _timeout(self) -> int:
+        """Its serial time-out, in steps. Raises DeviceError."""
+        (steps,) = self.ask(protocol.reading(self.controller.address, CommandCode.TIMEOUT))
+        return steps
 
     def ask(self, transaction: Transaction[T]) -> T:
         """Make a transaction. Raises DeviceError that names the address."""

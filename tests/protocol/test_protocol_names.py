@@ -17,7 +17,7 @@ OTHER = (
     "devices.daq.inputs=[{sensor: top, channel: Dev1/ai4}, {sensor: lower_left, channel: Dev1/ai2},"
     " {sensor: lower_right, channel: Dev3/ai0}]",
     "devices.daq.e_stop=Dev1/port0/line7",
-    "devices.drives.ports=[/dev/ttyACM7]",
+    "devices.drives.ports=[/dev/ttyS7]",
     "devices.valves.port=/dev/ttyS9",
 )
 

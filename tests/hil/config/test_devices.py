@@ -88,6 +88,7 @@ def test_three_buses_bear_a_rate_that_one_does_not() -> None:
         (["devices.drives.controllers=[]"], CONTROLLERS, "middle_left on no", "one channel"),
         (["devices.drives.controllers.1.address=0x80"], CONTROLLERS, "0x80 2 times on bus 0", "once"),
         (["devices.drives.controllers.1.bus=1"], CONTROLLERS, "bus 1 of 1", "devices.drives.ports"),
+        (["devices.drives.ports=[/dev/ttyACM3]"], CONTROLLERS, "0x82 on bus 0, /dev/ttyACM3", "one controller"),
         (["devices.drives.ports=[/dev/a, /dev/b]"], "devices.drives.ports", "no controller", "with controllers"),
         (["devices.drives.reversed=[rear_left, rear_left]"], "devices.drives.reversed", "rear_left twice", "once"),
         (["devices.drives.baud=38400"], "devices.drives.baud", "38400, busy for 159%", "80%"),

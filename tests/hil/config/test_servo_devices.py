@@ -35,6 +35,7 @@ def refused(*overrides: str) -> dict[str, str]:
         (f"{CONTROLLERS}.0.m1=null", CONTROLLERS, "0 for front_left_walking"),
         (f"{CONTROLLERS}.0.address=0x81", CONTROLLERS, "address 0x81 2 times on bus 0"),
         (f"{CONTROLLERS}.0.bus=3", CONTROLLERS, "a controller on bus 3 of 1"),
+        ("devices.servos.ports=[/dev/ttyACM3]", CONTROLLERS, "on bus 0, /dev/ttyACM3, which is USB"),
         ("devices.servos.reversed=[mast]", "devices.servos.reversed", "mast"),
         ("devices.servos.joints={mast: {gear: 5}}", "devices.servos.joints.mast", "an unknown key"),
         ("devices.servos.joints={walking: {zero: 5}}", "devices.servos.joints", "a zero of rear_right_walking"),
