@@ -15,6 +15,7 @@ from drivers.host import COMPUTER, Alive, Host, line_time_s
 from drivers.section import Problem
 from drivers.vectornav.protocol import IMU_BYTES, RATES_HZ
 from drivers.vectornav.section import VectorNavSection
+from drivers.vectornav.status import STATUSES
 
 if TYPE_CHECKING:
     from drivers.sim.protocol.line import SimulatedPort
@@ -31,6 +32,7 @@ class VectorNavType(InstrumentType[VectorNavSection]):
     name = "vectornav"
     role = "imu"
     settings = VectorNavSection
+    statuses = STATUSES
 
     def make(
         self, section: VectorNavSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None

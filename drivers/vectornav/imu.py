@@ -11,12 +11,13 @@ from collections.abc import Callable
 import msgspec
 
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DeviceError, Health
+from drivers.interfaces import DeviceError, Health, LinkLostError
 from drivers.messages import Reading
 from drivers.serial.bad_frame import BadFrameError
 from drivers.serial.listening import ListeningLink, Message, lines
 from drivers.serial.streamed_instrument import StreamedInstrument
 from drivers.vectornav import protocol
+from drivers.vectornav.status import ERRORS
 
 NAME = "VectorNav IMU"
 # Models that send `$VNIMU`.
@@ -39,6 +40,10 @@ class VectorNavSettings(msgspec.Struct, frozen=True):
     baud: int = 115200
     delay_ns: int = 0
     answer_timeout_ms: float = 300.0
+
+
+class _UnknownRegisterError(DeviceError):
+    """It has no such register."""
 
 
 class VectorNavImu(StreamedInstrument):
@@ -66,12 +71,15 @@ class VectorNavImu(StreamedInstrument):
         )
         super().__init__(link)
         self._model, self._firmware = "", ""
+        self._long_sums = self._refused = False
+        self._error = 0  # that it has sent by itself since it was opened, the newest
 
     def open(self) -> None:
         """Open the port, check which device it is, and let it send. Raises DeviceError."""
         self._link.open()
+        self._long_sums = self._refused = False
         try:
-            self._model = self._read(protocol.MODEL)
+            self._model = self._read_model()
             if not MODELS.fullmatch(self._model):
                 raise DeviceError(
                     f"{NAME} on {self._settings.port}: its model is {self._model!r}; needed: VN-100, VN-200 or VN-300; "
@@ -79,13 +87,16 @@ class VectorNavImu(StreamedInstrument):
                 )
             self._firmware = self._read(protocol.FIRMWARE)
             self._write(protocol.OUTPUT, protocol.OUTPUT_OFF)  # so that no rate in between is too much for the line
+            self._stop_binary_outputs()
             self._write(protocol.PROTOCOL, *protocol.PLAIN)
+            self._long_sums = False
+            self._check_rotation()
             self._write(protocol.RATE, self._settings.rate_hz)
             self._write(protocol.OUTPUT, protocol.OUTPUT_IMU)
         except DeviceError:
             self._link.close()
             raise
-        self._reading = None
+        self._reading, self._error = None, 0
         self._link.begin()
 
     def close(self) -> None:
@@ -94,11 +105,14 @@ class VectorNavImu(StreamedInstrument):
 
     def health(self) -> Health:
         """State of the link; the rate is that of good messages."""
-        return self._link.health(f"{self._model}, firmware {self._firmware}" if self._model else "not opened yet")
+        health = self._link.health(f"{self._model}, firmware {self._firmware}" if self._model else "not opened yet")
+        return msgspec.structs.replace(health, reports=ERRORS.reports(self._error, self._settings.port))
 
     def _take(self, message: Message) -> bool:
         """See ListeningLink. Raises BadFrameError."""
         fields = protocol.unframe(message.data)
+        if fields[0] == protocol.ERROR:
+            self._error = max(protocol.error_number(fields[1]), 0) if len(fields) > 1 else 0
         if fields[0] != protocol.IMU:
             return False  # what it is set to when it starts, or a late answer
         measured = protocol.inertia(fields)
@@ -123,8 +137,40 @@ class VectorNavImu(StreamedInstrument):
                 f"{','.join(map(str, values))} was written; check its model and firmware ({self._firmware})"
             )
 
+    def _read_model(self) -> str:
+        """Also where somebody has left it with the other check sum. Raises DeviceError."""
+        try:
+            return self._read(protocol.MODEL)
+        except LinkLostError:
+            if not self._refused:
+                raise
+        self._long_sums = True
+        return self._read(protocol.MODEL)
+
+    def _stop_binary_outputs(self) -> None:
+        """Stop what somebody else has let it send between the messages. Raises DeviceError."""
+        for register in protocol.BINARY_OUTPUTS:
+            try:
+                mode, *_ = self._ask(protocol.WRITE, register, *protocol.BINARY_OFF)
+            except _UnknownRegisterError:
+                continue
+            if mode.strip("0"):
+                found = f"binary output (register {register}) stays on: mode {mode}"
+                raise DeviceError(f"{NAME} on {self._settings.port}: {found}, written: 0")
+
+    def _check_rotation(self) -> None:
+        """Raises DeviceError: what it sends is not in the axes on its case."""
+        values = self._ask(protocol.READ, protocol.ROTATION)
+        if not all(map(protocol.NUMBER.fullmatch, values)) or tuple(map(float, values)) != protocol.IDENTITY:
+            needed = ",".join(f"{value:g}" for value in protocol.IDENTITY)
+            raise DeviceError(
+                f"{NAME} on {self._settings.port}: its reference frame rotation (register {protocol.ROTATION}) is "
+                f"{','.join(values)}, needed: {needed}, the axes on its case, which imu.turn_deg turns; write "
+                "that with the maker's program, store it (VNWNV) and reset the device (VNRST): it takes effect then"
+            )
+
     def _ask(self, command: str, register: int, *values: int) -> list[str]:
-        request = protocol.frame(command, f"{register:02d}", *values)
+        request = protocol.frame(command, f"{register:02d}", *values, long_sum=self._long_sums)
         return self._link.ask(request, self._answer_to(command, register))
 
     def _answer_to(self, command: str, register: int) -> Callable[[bytes], list[str] | None]:
@@ -132,8 +178,10 @@ class VectorNavImu(StreamedInstrument):
             name, *fields = protocol.unframe(message)
             if name == protocol.ERROR and fields:
                 if fields[0] == protocol.DAMAGED:
+                    self._refused = True
                     raise BadFrameError("it received a damaged request")
-                raise DeviceError(
+                unknown = protocol.error_number(fields[0]) == protocol.UNKNOWN_REGISTER
+                raise (_UnknownRegisterError if unknown else DeviceError)(
                     f"{NAME} on {self._settings.port}: it answers to {command} of register {register} with "
                     f"{protocol.error_words(fields[0])}; check imu.rate_hz and devices.imu.baud against its manual"
                 )

@@ -1,7 +1,8 @@
 """ASCII messages of the VectorNav inertial sensors, for the driver and for the simulated device.
 
 A message is `$`, its fields with commas between them, `*`, a check sum of two hexadecimal digits, CR and LF. The check
-sum is the exclusive or of all bytes between `$` and `*`; a command with `*XX` is not checked. `$VNRRG,register` reads a
+sum is the exclusive or of all bytes between `$` and `*`, or, where register 30 says so, four digits of CRC-16 (XMODEM);
+a command with `*XX` is not checked. `$VNRRG,register` reads a
 register and `$VNWRG,register,value,...` writes one; both are answered by the same words with the values, or by
 `$VNERR,code`. Without being asked the device sends one kind of message at a set rate: register 6 has its kind, 7 its
 rate.
@@ -18,16 +19,23 @@ VN-200 User Manual UM004, sections 4.5 and 5.11.
 
 from __future__ import annotations
 
+import binascii
 import re
 from functools import reduce
 from operator import xor
 from typing import NamedTuple
 
 from drivers.serial.bad_frame import BadFrameError
+from drivers.vectornav.status import ERRORS
 
 START, END = b"$", b"\r\n"
 READ, WRITE, ERROR, IMU, YMR = "VNRRG", "VNWRG", "VNERR", "VNIMU", "VNYMR"
-MODEL, SERIAL_NUMBER, FIRMWARE, BAUD, OUTPUT, RATE, PROTOCOL = 1, 3, 4, 5, 6, 7, 30  # registers
+MODEL, SERIAL_NUMBER, FIRMWARE, BAUD, OUTPUT, RATE, ROTATION, PROTOCOL = 1, 3, 4, 5, 6, 7, 26, 30  # registers
+BINARY_OUTPUTS = (75, 76, 77)
+BINARY_OFF = (0, 1, 0)  # on no port, of every measurement, no group of values
+UNKNOWN_REGISTER = 8  # error: firmware that has no such register
+# Rotation of all that it measures to another frame, row by row; here none.
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 OUTPUT_OFF, OUTPUT_YMR, OUTPUT_IMU = 0, 14, 19  # of register 6
 # Register 30: neither counter nor state in the messages, check sums of 8 bits, errors are sent.
 PLAIN = (0, 0, 0, 0, 1, 1, 1)
@@ -37,22 +45,8 @@ IMU_BYTES = 110  # of a $VNIMU message
 LONGEST = 256  # bytes of a message
 UNCHECKED = "XX"
 DAMAGED = "03"  # error of a request with a wrong check sum
-ERRORS = {
-    1: "hard fault",
-    2: "overflow of its input buffer",
-    3: "wrong check sum",
-    4: "unknown command",
-    5: "too few parameters",
-    6: "too many parameters",
-    7: "wrong parameter",
-    8: "unknown register",
-    9: "not allowed to write",
-    10: "restarted by its watchdog",
-    11: "overflow of its output buffer",
-    12: "baud rate too low for what it is to send",
-}
-_MESSAGE = re.compile(rb"\$([ -)+-~]*)\*([0-9A-F]{2}|XX)\r\n")
-_NUMBER = re.compile(r"[+-]?[0-9]{1,6}(\.[0-9]{1,9})?")
+_MESSAGE = re.compile(rb"\$([ -)+-~]*)\*([0-9A-F]{2}|[0-9A-F]{4}|XX)\r\n")
+NUMBER = re.compile(r"[+-]?[0-9]{1,6}(\.[0-9]{1,9})?")
 _FIELDS = 11  # of a $VNIMU message, without its name
 _NO_FIELD = ("+00.0000",) * 3
 
@@ -79,15 +73,29 @@ def check_sum(body: bytes) -> int:
     return reduce(xor, body, 0)
 
 
-def frame(*fields: object) -> bytes:
+def crc_digits(body: bytes) -> str:
+    """The other check sum, of four digits.
+
+    Example:
+        >>> crc_digits(b"VNRRG,1")
+        '9527'
+    """
+    return f"{binascii.crc_hqx(body, 0):04X}"
+
+
+def frame(*fields: object, long_sum: bool = False) -> bytes:
     r"""A message.
+
+    Args:
+        *fields: of it.
+        long_sum: its check sum has four digits.
 
     Example:
         >>> frame("VNRRG", "01")
         b'$VNRRG,01*72\r\n'
     """
     body = ",".join(map(str, fields)).encode()
-    return b"$%s*%02X\r\n" % (body, check_sum(body))
+    return b"$%s*%s\r\n" % (body, (crc_digits(body) if long_sum else f"{check_sum(body):02X}").encode())
 
 
 def unframe(message: bytes, *, unchecked: bool = False) -> list[str]:
@@ -106,16 +114,17 @@ def unframe(message: bytes, *, unchecked: bool = False) -> list[str]:
     """
     found = _MESSAGE.fullmatch(message)
     if found is None:
-        raise BadFrameError(f"{message!r} is no message with a check sum of two digits")
+        raise BadFrameError(f"{message!r} is no message with a check sum of two digits or four")
     body, digits = found.group(1), found.group(2).decode()
-    if not (unchecked and digits == UNCHECKED) and digits != f"{check_sum(body):02X}":
-        raise BadFrameError(f"{message!r} has a wrong check sum, needed: {check_sum(body):02X}")
+    needed = crc_digits(body) if len(digits) == len(crc_digits(b"")) else f"{check_sum(body):02X}"
+    if not (unchecked and digits == UNCHECKED) and digits != needed:
+        raise BadFrameError(f"{message!r} has a wrong check sum, needed: {needed}")
     return body.decode().split(",")
 
 
 def inertia(fields: list[str]) -> Inertia:
     """Acceleration and rate of a $VNIMU message. Raises BadFrameError: it has other fields."""
-    if len(fields) != 1 + _FIELDS or not all(map(_NUMBER.fullmatch, fields[1:])):
+    if len(fields) != 1 + _FIELDS or not all(map(NUMBER.fullmatch, fields[1:])):
         raise BadFrameError(f"{','.join(fields)} is no {IMU} message of {_FIELDS} numbers")
     ax, ay, az, wx, wy, wz = map(float, fields[4:10])
     return Inertia((ax, ay, az), (wx, wy, wz))
@@ -146,14 +155,24 @@ def _written(measured: Inertia) -> list[str]:
     return [*accelerations, *[f"{value:+010.6f}" for value in measured.rate_radps]]
 
 
-def error_words(code: str) -> str:
-    """What an error code means; newer firmware writes it as hexadecimal digits, older as decimal ones.
+def error_number(code: str) -> int:
+    """Number of an error; newer firmware writes it as hexadecimal digits, older as decimal ones; -1: neither.
 
     Example:
-        >>> error_words("0C"), error_words("12")
-        ('error 0C: baud rate too low for what it is to send', 'error 12: baud rate too low for what it is to send')
+        >>> error_number("0C"), error_number("12")
+        (12, 12)
     """
-    number = int(code) if re.fullmatch(r"[0-9]+", code) and int(code) in ERRORS else -1
-    if number < 0 and re.fullmatch(r"[0-9A-F]+", code):
-        number = int(code, 16)
-    return f"error {code}: {ERRORS.get(number, 'not known')}"
+    if re.fullmatch(r"[0-9]+", code) and any(row.value == int(code) for row in ERRORS.rows):
+        return int(code)
+    return int(code, 16) if re.fullmatch(r"[0-9A-F]+", code) else -1
+
+
+def error_words(code: str) -> str:
+    """What an error code means.
+
+    Example:
+        >>> error_words("0C")
+        'error 0C: baud rate too low for what it is to send'
+    """
+    known = {row.value: row.words for row in ERRORS.rows}
+    return f"error {code}: {known.get(error_number(code), 'not known')}"

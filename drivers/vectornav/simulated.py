@@ -10,6 +10,8 @@ from drivers.vectornav import protocol
 from drivers.vectornav.protocol import Inertia
 
 INPUT_BUFFER = 256  # bytes
+# A message of a binary output, with a byte that ends a line of text in it.
+_BINARY = b"\xfa\x01\x08\x00\x0a\x24\x81\x13\x0d\x0a\x9c\x41"
 _READ_ONLY = (protocol.MODEL, protocol.SERIAL_NUMBER, protocol.FIRMWARE)
 _LENGTHS = {
     protocol.OUTPUT_OFF: 0,
@@ -48,6 +50,8 @@ class VectorNavDevice(StreamingDevice):
                 max(rate for rate in protocol.RATES_HZ if rate <= 40 and self._fits(protocol.OUTPUT_YMR, rate))
             ),
             protocol.PROTOCOL: ",".join(map(str, protocol.PLAIN)),
+            protocol.ROTATION: ",".join(f"{value:+.6f}" for value in protocol.IDENTITY),
+            **{register: ",".join(map(str, protocol.BINARY_OFF)) for register in protocol.BINARY_OUTPUTS},
         }
 
     def wake(self, now_ns: int) -> int:
@@ -63,18 +67,35 @@ class VectorNavDevice(StreamingDevice):
         answers = b""
         while (end := self._buffer.find(b"\n") + 1) > 0:
             line, self._buffer = self._buffer[:end], self._buffer[end:]
-            answers += self._answer(line[max(line.rfind(protocol.START), 0) :], ended_ns)
+            answers += self._summed(self._answer(line[max(line.rfind(protocol.START), 0) :], ended_ns))
         if len(self._buffer) > INPUT_BUFFER:
             self._buffer = b""
             return answers + _error(2)
         return answers
 
     def _message(self, values: tuple[float, ...] | None) -> bytes:
-        if values is None:
-            return b""
+        binary = _BINARY if self._binary else b""
+        if values is None or self._output == protocol.OUTPUT_OFF:
+            return binary
         ax, ay, az, wx, wy, wz = values
         write = protocol.imu_message if self._output == protocol.OUTPUT_IMU else protocol.ymr_message
-        return write(Inertia((ax, ay, az), (wx, wy, wz)))
+        return self._summed(write(Inertia((ax, ay, az), (wx, wy, wz)))) + binary
+
+    def _summed(self, message: bytes) -> bytes:
+        """A message with the check sum that is set."""
+        if not (self._long_sums and message):
+            return message
+        body = message[1 : message.rfind(b"*")]
+        return protocol.frame(body.decode(), long_sum=True)
+
+    @property
+    def _long_sums(self) -> bool:
+        return self.registers[protocol.PROTOCOL].split(",")[4] == "3"
+
+    @property
+    def _binary(self) -> bool:
+        """A binary output is on."""
+        return any(self.registers.get(register, "0")[0] != "0" for register in protocol.BINARY_OUTPUTS)
 
     @property
     def _output(self) -> int:
@@ -84,6 +105,8 @@ class VectorNavDevice(StreamingDevice):
         try:
             command, *fields = protocol.unframe(line, unchecked=True)
         except BadFrameError:
+            return _error(3)
+        if self._long_sums and line[-5:-4] == b"*" and not line.endswith(b"*XX\r\n"):
             return _error(3)
         if command not in (protocol.READ, protocol.WRITE):
             return _error(4)
@@ -109,6 +132,8 @@ class VectorNavDevice(StreamingDevice):
             protocol.OUTPUT: tuple(_LENGTHS),
             protocol.RATE: protocol.RATES_HZ,
             protocol.PROTOCOL: tuple(range(4)),
+            protocol.ROTATION: (),  # it takes effect with a reset, which this device has not
+            **dict.fromkeys(protocol.BINARY_OUTPUTS, tuple(range(4))),
         }[register]
         if not all(value.isdecimal() and int(value) in allowed for value in values):
             return 7
@@ -116,7 +141,7 @@ class VectorNavDevice(StreamingDevice):
         if not self._fits(self._output, int(self.registers[protocol.RATE])):
             self.registers[register] = kept
             return 12
-        if register in (protocol.OUTPUT, protocol.RATE):
+        if register in (protocol.OUTPUT, protocol.RATE, *protocol.BINARY_OUTPUTS):
             self._restart(now_ns)
         return 0
 
@@ -124,7 +149,7 @@ class VectorNavDevice(StreamingDevice):
         return line_time_s(_LENGTHS[output] * rate_hz, self._baud) <= 1.0
 
     def _restart(self, now_ns: int) -> None:
-        if self._output == protocol.OUTPUT_OFF:
+        if self._output == protocol.OUTPUT_OFF and not self._binary:
             self._stream.stop()
         else:
             self._stream.start(now_ns, float(self.registers[protocol.RATE]))

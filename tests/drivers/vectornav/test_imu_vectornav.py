@@ -8,11 +8,13 @@ import pytest
 from drivers.device_sections import INSTRUMENTS
 from drivers.driver_type import InstrumentSetup
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
+from drivers.reported import Reaction
 from drivers.sim.protocol.plant_ports import PlantPorts
 from drivers.vectornav import protocol
 from drivers.vectornav.entry import VECTORNAV
 from drivers.vectornav.imu import VectorNavImu, VectorNavSettings
 from drivers.vectornav.simulated import VectorNavDevice
+from drivers.vectornav.status import ERRORS
 from hil.config import ConfigError, load_config
 from hil.config.rig_setup import rig_setup
 
@@ -292,3 +294,49 @@ def test_a_config_that_cannot_work_is_refused_with_words(settings, said):
     with pytest.raises(ConfigError) as caught:
         load_config("sim_wire", settings)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("register", protocol.BINARY_OUTPUTS)
+def test_a_binary_output_that_somebody_has_left_on_is_switched_off(rig, register):
+    rig.device.registers[register] = "2,4,1"
+    driver = rig.driver()
+    driver.open()
+    assert rig.device.registers[register] == "0,1,0"
+    assert len(rig.streams.readings(driver, 0.5)) > 90
+    assert driver.health().errors == 0
+
+
+def test_firmware_without_binary_outputs_is_opened(rig):
+    for register in protocol.BINARY_OUTPUTS:
+        del rig.device.registers[register]
+    rig.driver().open()
+
+
+def test_a_device_left_with_the_other_check_sum_and_a_counter_is_set_back(rig):
+    rig.device.registers[protocol.PROTOCOL] = "1,0,0,0,3,1,1"
+    driver = rig.driver()
+    driver.open()
+    assert rig.device.registers[protocol.PROTOCOL] == "0,0,0,0,1,1,1"
+    assert len(rig.streams.readings(driver, 0.5)) > 90
+
+
+def test_readings_turned_to_another_frame_are_refused_by_name(rig):
+    rig.device.registers[protocol.ROTATION] = "+0.0,+1.0,+0.0,-1.0,+0.0,+0.0,+0.0,+0.0,+1.0"
+    with pytest.raises(DeviceError, match=r"frame rotation \(register 26\) is \+0.0,\+1.0.*needed: 1,0,0,0,1"):
+        rig.driver().open()
+
+
+@pytest.mark.parametrize("row", ERRORS.rows, ids=lambda row: row.words)
+def test_an_error_that_it_sends_by_itself_is_reported_as_its_row_says(rig, row):
+    driver = rig.driver()
+    driver.open()
+    real = rig.device._message
+    error = protocol.frame(protocol.ERROR, f"{row.value:02X}")
+    rig.device._message = lambda values: real(values) + error
+    rig.streams.readings(driver, 0.02)
+    rig.device._message = real
+    rig.streams.readings(driver, 0.1)
+    said = [report.words for report in driver.health().reports]
+    assert said == ([] if row.reaction is Reaction.IGNORED else [f"{row.words} (VNERR {row.value}), {PORT}"])
+    driver.open()
+    assert driver.health().reports == ()
