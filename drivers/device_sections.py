@@ -6,9 +6,9 @@ A maker's section is a subclass with its ports and numbers, in the maker's folde
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from drivers.calibration import CalibratedSensor, Calibration, sensitivity_mVpN
 from drivers.messages import SensorName
@@ -28,6 +28,23 @@ Port = Annotated[
     ),
 ]
 Baud = Annotated[int, Field(ge=1200, le=1_000_000)]
+
+
+def _as_text(value: Any) -> Any:
+    """YAML reads a number without quotes as one."""
+    return str(value) if type(value) is int else value
+
+
+Identity = Annotated[
+    str,
+    BeforeValidator(_as_text),
+    Field(
+        max_length=60,
+        pattern=r"^([0-9]*[1-9][0-9]*(-[0-9]+)*)?$",
+        description='number that the device says of itself: another one is refused; "": none is, hil check shows it',
+        json_schema_extra={"note": 'digits, as hil check shows them, or ""'},
+    ),
+]
 Wheel = Annotated[str, Field(max_length=100, json_schema_extra={"note": "the name of a wheel of the rover"})]
 NoDeadMan = Annotated[Literal["", "accepted"], Field(json_schema_extra={"note": 'accepted, or ""'})]
 MovesWithin = Annotated[float, Field(ge=0.01, le=10)]

@@ -39,6 +39,31 @@ class SamplesLostError(DeviceError):
     """The device discarded samples because they were not read in time (row 6)."""
 
 
+class DeviceIdentity(msgspec.Struct, frozen=True, gc=False):
+    """Which device of its kind an open one is.
+
+    Attributes:
+        where: its port, for messages.
+        found: number that it says of itself, without leading zeros; "": none.
+        needed: the same by the config; "": any.
+        proof: what else proves it; "": nothing.
+    """
+
+    where: str
+    found: str
+    needed: str
+    proof: str = ""
+
+    def check(self) -> None:
+        """Raises DeviceError: it is another device."""
+        if self.needed and self.found != self.needed.lstrip("0"):
+            raise DeviceError(
+                f"{self.where}: its identity is {self.found or 'none'}, needed: {self.needed} (key identity); "
+                "another device is connected there: put the cable where it belongs, or correct the port, or the "
+                "identity once you have seen which device it is"
+            )
+
+
 class Health(msgspec.Struct, frozen=True, gc=False):
     """State of a link.
 
@@ -52,6 +77,7 @@ class Health(msgspec.Struct, frozen=True, gc=False):
         age_ms: of its newest answer [ms]; NaN where not measured.
         e_stop: the device reports that its emergency stop is pressed.
         reports: what else it reports about itself now; not what is to be ignored.
+        identities: which devices they are, where they can say so.
     """
 
     device: str
@@ -63,6 +89,7 @@ class Health(msgspec.Struct, frozen=True, gc=False):
     age_ms: float = math.nan
     e_stop: bool = False
     reports: tuple[DeviceReport, ...] = ()
+    identities: tuple[DeviceIdentity, ...] = ()
 
 
 class ControllerState(msgspec.Struct, frozen=True):

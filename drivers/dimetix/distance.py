@@ -10,7 +10,7 @@ from drivers.dimetix import protocol
 from drivers.dimetix.protocol import Reply
 from drivers.dimetix.status import ERRORS
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DeviceError, Health
+from drivers.interfaces import DeviceError, DeviceIdentity, Health
 from drivers.messages import Reading
 from drivers.serial.listening import ListeningLink, Message, lines
 from drivers.serial.streamed_instrument import StreamedInstrument
@@ -29,6 +29,7 @@ class DimetixSettings(msgspec.Struct, frozen=True):
         sensor: its number.
         delay_ns: from a measurement until its message begins [ns].
         answer_timeout_ms: how long an answer may take, line time included.
+        identity: serial number that it must have; "": any.
     """
 
     port: str
@@ -38,6 +39,7 @@ class DimetixSettings(msgspec.Struct, frozen=True):
     sensor: int = 0
     delay_ns: int = 0
     answer_timeout_ms: float = 500.0
+    identity: str = ""
 
 
 class DimetixDistance(StreamedInstrument):
@@ -81,6 +83,7 @@ class DimetixDistance(StreamedInstrument):
             self._ask(protocol.STOP)
             self._firmware = self._ask(protocol.FIRMWARE).number[1:]
             self._serial_number = self._ask(protocol.SERIAL_NUMBER).number[1:]
+            self._which.check()
             self._ask(protocol.FORMAT, protocol.PLAIN_FORMAT)
             self._link.send(self._command(protocol.TRACK, self._settings.period_ms))
         except DeviceError:
@@ -101,7 +104,12 @@ class DimetixDistance(StreamedInstrument):
             f"; {self.failed} measurements failed, newest {protocol.error_words(self._error)}" if self.failed else ""
         )
         health = self._link.health(f"serial number {self._serial_number}, firmware {self._firmware}{failed}")
-        return msgspec.structs.replace(health, reports=ERRORS.reports(self._now_error, self._settings.port))
+        reports = ERRORS.reports(self._now_error, self._settings.port)
+        return msgspec.structs.replace(health, reports=reports, identities=(self._which,))
+
+    @property
+    def _which(self) -> DeviceIdentity:
+        return DeviceIdentity(self._where, self._serial_number.lstrip("0"), self._settings.identity)
 
     def _take(self, message: Message) -> bool:
         """See ListeningLink. Raises BadFrameError, and DeviceError: the sensor refuses to measure."""

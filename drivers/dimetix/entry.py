@@ -49,6 +49,7 @@ class DimetixType(InstrumentType[DimetixSection]):
             parity=section.characters == "7e1",
             sensor=section.sensor,
             delay_ns=motion.delay_ns,
+            identity=section.identity,
         )
         return DimetixDistance(settings, host, alive)
 
@@ -87,7 +88,7 @@ class DimetixType(InstrumentType[DimetixSection]):
         """See DriverType."""
         if section is None or self.role not in ports.instruments:
             return {}
-        from drivers.dimetix.simulated import DimetixDevice
+        from drivers.dimetix.simulated import SERIAL_NUMBER, DimetixDevice
         from drivers.sim.protocol.line import SimulatedPort
 
         device = DimetixDevice(
@@ -95,6 +96,7 @@ class DimetixType(InstrumentType[DimetixSection]):
             parity=section.characters == "7e1",
             sensor=section.sensor,
             delay_ns=rig.instruments[self.role].delay_ns,
+            identity=section.identity or SERIAL_NUMBER,
         )
         return {"dimetix": SimulatedPort(device, section.baud, TURNAROUND_NS)}
 

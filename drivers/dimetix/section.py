@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from drivers.device_sections import MotionSection, Port
+from drivers.device_sections import Identity, MotionSection, Port
 
 
 class DimetixSection(MotionSection):
@@ -19,3 +19,4 @@ class DimetixSection(MotionSection):
         "7e1", description="as set in the sensor: 7 bits and an even parity bit, or 8 bits without parity"
     )
     sensor: int = Field(0, ge=0, le=9, description="number of the sensor, as set in it")
+    identity: Identity = ""

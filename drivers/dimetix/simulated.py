@@ -13,6 +13,7 @@ from drivers.sim.protocol.reading_stream import StreamingDevice
 
 _COMMAND = re.compile(r"s([0-9])([a-z]{1,3})([+-][0-9]{1,8})?\r\n")
 _BETWEEN_M = (0.05, 500.0)  # its range
+SERIAL_NUMBER = "01234567"
 _OUT_OF_RANGE, _WRONG, _TRACKS, _COMMUNICATION = 234, 203, 212, 220
 
 
@@ -27,10 +28,14 @@ class DimetixDevice(StreamingDevice):
         parity: characters have 7 bits and an even parity bit; else 8 bits.
         sensor: its number.
         delay_ns: from a measurement until its message begins [ns].
+        identity: its serial number.
     """
 
-    def __init__(self, instrument: Instrument, *, parity: bool, sensor: int, delay_ns: int) -> None:
+    def __init__(
+        self, instrument: Instrument, *, parity: bool, sensor: int, delay_ns: int, identity: str = SERIAL_NUMBER
+    ) -> None:
         super().__init__(instrument, delay_ns)
+        self._identity = identity
         self._parity, self._sensor = parity, sensor
         self._to_line: Callable[[bytes], bytes] = protocol.with_parity if parity else bytes
         self._buffer, self._format = b"", 0
@@ -65,7 +70,11 @@ class DimetixDevice(StreamingDevice):
             return self._track(number or 0, now_ns)
         if letters == protocol.FORMAT and number == protocol.PLAIN_FORMAT:
             return self._reply("uo?")
-        values = {protocol.FIRMWARE: "sv+01060110", protocol.SERIAL_NUMBER: "sn+01234567", protocol.FORMAT: "uo+0"}
+        values = {
+            protocol.FIRMWARE: "sv+01060110",
+            protocol.SERIAL_NUMBER: f"sn+{self._identity:0>8}",
+            protocol.FORMAT: "uo+0",
+        }
         if letters in values and number is None:
             return self._reply(values[letters])
         if letters == protocol.SINGLE and number is None:

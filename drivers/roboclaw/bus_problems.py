@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from drivers.checks import repeated
+from drivers.roboclaw.protocol import MARKS
 from drivers.roboclaw.section import RoboClawDrivesSection, RoboClawServosSection
 from drivers.section import Problem
 
@@ -27,6 +28,9 @@ def bus_problems(section: RoboClawDrivesSection | RoboClawServosSection) -> Iter
     for bus in sorted(set(range(len(section.ports))) - {bus for bus, _ in places}):
         found = f"bus {bus}, with no controller on it"
         yield Problem(f"{key}.ports", found, "ports with controllers", (f"{key}.controllers",))
+    for number in [one.identity for one in section.controllers if one.identity]:
+        if not number.isdecimal() or int(number) not in MARKS:
+            yield Problem(f"{key}.controllers", f"identity {number}", f'{MARKS[0]} to {MARKS[-1]}, its mark, or ""')
     for bus, port in enumerate(section.ports):
         addresses = [f"0x{address:x}" for place, address in places if place == bus]
         if names_usb(port) and len(addresses) > 1:

@@ -110,9 +110,9 @@ class RoboclawType(DrivesType[RoboClawDrivesSection]):
             buses=tuple(Bus(port, section.baud) for port in section.ports),
             controllers=tuple(
                 RoboClawControllerSettings(
-                    controller.bus, controller.address, rig.wheels.index(controller.m1), rig.wheels.index(controller.m2)
+                    one.bus, one.address, rig.wheels.index(one.m1), rig.wheels.index(one.m2), one.identity
                 )
-                for controller in section.controllers
+                for one in section.controllers
             ),
             counts_per_rev=section.counts_per_rev,
             sign=tuple(-1 if wheel in section.reversed else 1 for wheel in rig.wheels),

@@ -147,6 +147,7 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
             max(health.age_ms for health in each),
             any(unit.e_stop for unit in self._units),
             tuple(report for unit in self._units for report in unit.reports()),
+            tuple(unit.identification() for unit in self._units),
         )
 
     def states(self) -> tuple[ControllerState, ...]:
@@ -291,13 +292,17 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
         """Raises DeviceError: several addresses of a port are one controller, as a RoboClaw on USB answers to any."""
         for link in self._links:
             units = [unit for unit in self._units if unit.link is link]
-            if len(units) > 1 and units[0].is_also(units[1]):
+            if len(units) == 1:
+                continue
+            if units[0].is_also(units[1]):
                 addresses = ", ".join(f"{unit.controller.address:#04x}" for unit in units)
                 raise DeviceError(
                     f"{self.name} on {link.port}: addresses {addresses} are one controller: what is set at one is read "
                     "at another. It is on USB, where a RoboClaw answers to any address. Allowed on USB: one controller "
                     "a port. Give each its own port in the config, or connect their TTL pins to a serial adapter"
                 )
+            for unit in units:
+                unit.told_apart = True
 
     def _check_standing(self) -> None:
         """Raises DeviceError."""

@@ -30,6 +30,9 @@ FULL_DUTY = 32767
 VERSION_BYTES = 48  # at most, its closing zero among them
 # Last value of a move: it takes the place of the one under way; 0: it waits for its end.
 AT_ONCE = 1
+# Place in the memory for users (commands 252, 253) that has the mark of a controller, and which marks there can be: a
+# memory that was never written is all ones.
+MARK_PLACE, MARKS = 0, range(1, 0xFFFF)
 # Bit of an encoder's mode: it is absolute, not quadrature.
 ABSOLUTE = 0x01
 _CRC = struct.Struct(">H")
@@ -73,6 +76,8 @@ class CommandCode(IntEnum):
     TEMPERATURE_2 = 83
     STATUS = 90
     ENCODER_MODES = 91
+    STORED = 252
+    STORE = 253
 
 
 # Values of each command that sets something.
@@ -97,6 +102,7 @@ SETTINGS: dict[CommandCode, struct.Struct] = {
     CommandCode.GO_M1: struct.Struct(">IIIiB"),
     CommandCode.GO_M2: struct.Struct(">IIIiB"),
     CommandCode.GO: struct.Struct(">IIIiIIIiB"),
+    CommandCode.STORE: struct.Struct(">BH"),  # place, value
 }
 # Values in the answer to each reading. Version is text, and status has two forms: see `version`, `status_form`.
 READINGS: dict[CommandCode, struct.Struct] = {
@@ -125,7 +131,8 @@ SLOW: dict[CommandCode, tuple[str, int]] = {
     CommandCode.TEMPERATURE: ("temperature_degC", 10),
     CommandCode.TEMPERATURE_2: ("temperature_degC", 10),
 }
-KNOWN = frozenset(SETTINGS) | frozenset(READINGS) | {CommandCode.VERSION, CommandCode.STATUS}
+KNOWN = frozenset(SETTINGS) | frozenset(READINGS) | {CommandCode.VERSION, CommandCode.STATUS, CommandCode.STORED}
+_STORED = struct.Struct(">H")
 
 
 class StatusForm(NamedTuple):
@@ -186,6 +193,22 @@ def reading(address: int, command: CommandCode) -> Transaction[tuple[int, ...]]:
 def status(address: int, form: StatusForm) -> Transaction[tuple[int, ...]]:
     """Read the status of a controller whose form is known."""
     return _reading(address, CommandCode.STATUS, form.layout)
+
+
+def mark(address: int) -> Transaction[tuple[int, ...]]:
+    """Read the mark of a controller.
+
+    The manual's list and the maker's programs read by 252 and write by 253, a page of the manual has it the other way
+    round. As a command to write, this request is too short, and a controller drops it.
+    """
+    asked = bytes((address, CommandCode.STORED, MARK_PLACE))
+    return Transaction(asked, partial(_missing, _STORED.size + _CRC.size), partial(_values, asked, _STORED))
+
+
+def stored(request: ReceivedRequest, value: int) -> bytes:
+    """The answer of a controller to STORED."""
+    head = bytes((request.address, request.command, *request.values))
+    return signed(head + _STORED.pack(value))[len(head) :]
 
 
 def status_form(address: int) -> Transaction[StatusForm]:
@@ -300,7 +323,7 @@ def _values(asked: bytes, layout: struct.Struct, answer: bytes) -> tuple[int, ..
 
 
 def _sound(asked: bytes, answer: bytes) -> bool:
-    return signed(asked[:2] + answer[: -_CRC.size]) == asked[:2] + answer
+    return signed(asked + answer[: -_CRC.size]) == asked + answer
 
 
 class ReceivedRequest(NamedTuple):
@@ -309,7 +332,7 @@ class ReceivedRequest(NamedTuple):
     Attributes:
         address: of the controller.
         command: its number.
-        values: of a setting; empty for a reading.
+        values: of a setting; of STORED the place; empty for another reading.
         ended_ns: when its last byte was on the line [ns].
     """
 
@@ -354,8 +377,10 @@ class Listener:
         address, command = self._begun[0], CommandCode(self._begun[1])
         layout = SETTINGS.get(command)
         if layout is None:
-            self._begun = b""
-            return address, command, ()
+            if command is CommandCode.STORED and len(self._begun) < 3:
+                return None
+            values, self._begun = tuple(self._begun[2:]), b""
+            return address, command, values
         if len(self._begun) < 2 + layout.size + _CRC.size:
             return None
         packet, self._begun = self._begun, b""

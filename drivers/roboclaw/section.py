@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from drivers.device_sections import Baud, DrivesSection, Port, Wheel
+from drivers.device_sections import Baud, DrivesSection, Identity, Port, Wheel
 from drivers.host import line_time_s
 from drivers.roboclaw.protocol import READINGS, SETTINGS, SLOW, CommandCode
 from drivers.section import Listed, Section
@@ -38,6 +38,7 @@ class RoboClawControllerSection(Section):
     address: Address = Field(description="as set in the controller")
     m1: Wheel = Field(description="wheel of its motor 1")
     m2: Wheel = Field(description="wheel of its motor 2")
+    identity: Identity = ""
 
 
 class RoboClawDrivesSection(DrivesSection):
@@ -72,6 +73,7 @@ class RoboClawServoControllerSection(Section):
     address: Address = Field(description="as set in the controller")
     m1: Joint | None = Field(None, description="driven joint of its motor 1; null: nothing is connected")
     m2: Joint | None = Field(None, description="driven joint of its motor 2; null: nothing is connected")
+    identity: Identity = ""
 
 
 class RoboClawServosSection(CountedServosSection):

@@ -115,7 +115,7 @@ class RoboclawServosType(ServosType[RoboClawServosSection]):
         return RoboClawServoSettings(
             buses=tuple(Bus(port, section.baud) for port in section.ports),
             controllers=tuple(
-                RoboClawControllerSettings(one.bus, one.address, place(one.m1), place(one.m2))
+                RoboClawControllerSettings(one.bus, one.address, place(one.m1), place(one.m2), one.identity)
                 for one in section.controllers
             ),
             joints=section.scales(rig),

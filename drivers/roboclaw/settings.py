@@ -49,12 +49,14 @@ class RoboClawControllerSettings(msgspec.Struct, frozen=True):
         address: 0x80 to 0x87.
         m1: index of the wheel or joint on its first channel; None: nothing is connected there.
         m2: of that on its second.
+        identity: its mark; "": any.
     """
 
     bus: int
     address: int
     m1: int | None
     m2: int | None
+    identity: str = ""
 
     @property
     def channels(self) -> tuple[int | None, int | None]:

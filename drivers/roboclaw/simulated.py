@@ -155,15 +155,19 @@ class SimRoboClaw:
         answers_bytes: it acknowledges a setting of one byte, as firmware 4.3.6 does not.
         status: bits beside that of the emergency stop. Those of a motor, and errors of the controller, switch off what
             they are of, until they are gone.
+        stored: its memory for users, by place; 0xFFFF where nothing was written.
     """
 
-    def __init__(self, motors: tuple[SimMotor, SimMotor], timeout_steps: int, form: StatusForm, version: str) -> None:
+    def __init__(
+        self, motors: tuple[SimMotor, SimMotor], timeout_steps: int, form: StatusForm, version: str, identity: str
+    ) -> None:
         self.motors, self.timeout_steps = motors, timeout_steps
         self._temperature_degC, self._warm_ns = AMBIENT_DEGC, 0
         self._form, self._version = form, version
         self._fed_ns = self._now_ns = 0
         self._e_stop = False
         self.status, self.answers_bytes = 0, True
+        self.stored = {protocol.MARK_PLACE: int(identity)} if identity else {}
 
     @property
     def e_stop(self) -> bool:
@@ -212,9 +216,14 @@ class SimRoboClaw:
         """Carry out a request; any undamaged packet feeds the serial time-out."""
         self._fed_ns = request.ended_ns
         command, values = request.command, request.values
+        if command is CommandCode.STORE:  # the second byte comes when it is written
+            self.stored[values[0]] = values[1]
+            return protocol.ACKNOWLEDGED + b"\xaa"
         if command in protocol.SETTINGS:
             self._set(command, values)
             return protocol.ACKNOWLEDGED if self.answers_bytes or protocol.SETTINGS[command].size != 1 else b""
+        if command is CommandCode.STORED:
+            return protocol.stored(request, self.stored.get(values[0], 0xFFFF))
         head = bytes((request.address, command))
         return protocol.signed(head + self._reading(command))[len(head) :]
 
@@ -292,7 +301,7 @@ class ControllersOnBus:
     controller answers to its own address only, by USB to any.
 
     Args:
-        motors: both of each controller, by address.
+        motors: both of each controller.
         usb: the port is the USB port of the only controller.
         timeout_ms: serial time-out at power-up, 0 for none.
         form: how their firmware answers command 90.
@@ -310,7 +319,7 @@ class ControllersOnBus:
 
     def __init__(
         self,
-        motors: Mapping[int, tuple[SimMotor, SimMotor]],
+        motors: Mapping[RoboClawControllerSettings, tuple[SimMotor, SimMotor]],
         *,
         usb: bool = False,
         timeout_ms: int = 0,
@@ -321,7 +330,8 @@ class ControllersOnBus:
             raise ValueError(f"RoboClaw by USB: {len(motors)} controllers on a port, allowed: one")
         self._usb = usb
         self.controllers = {
-            address: SimRoboClaw(pair, timeout_ms // TIMEOUT_STEP_MS, form, version) for address, pair in motors.items()
+            one.address: SimRoboClaw(pair, timeout_ms // TIMEOUT_STEP_MS, form, version, one.identity)
+            for one, pair in motors.items()
         }
         self.stops: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
         self.starts: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
@@ -389,7 +399,7 @@ class RoboClawBus(ControllersOnBus):
             )
             return one, two
 
-        super().__init__({controller.address: pair(controller) for controller in controllers}, **options)
+        super().__init__({controller: pair(controller) for controller in controllers}, **options)
 
 
 def _wrap(count: int) -> int:

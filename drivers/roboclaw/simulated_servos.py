@@ -149,7 +149,7 @@ class RoboClawServoBus(ControllersOnBus):
         def motor(joint: int | None) -> SimServo:
             return SimServo(faulty, joint, None if joint is None else joints[joint])
 
-        pairs = {controller.address: (motor(controller.m1), motor(controller.m2)) for controller in controllers}
+        pairs = {controller: (motor(controller.m1), motor(controller.m2)) for controller in controllers}
         super().__init__(pairs, **options)
 
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:

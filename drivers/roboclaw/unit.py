@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
-from drivers.interfaces import ControllerState, DeviceError, LinkLostError
+from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, LinkLostError
 from drivers.power import ControllerPower
 from drivers.reported import DeviceReport
 from drivers.roboclaw import protocol
@@ -34,6 +34,7 @@ class Unit:
         answered_ns: when the last byte of the newest answered request was sent [ns], -1 before.
         confirmed_ns: t_ns of the newest command that it has confirmed, -1 before.
         e_stop: its emergency stop is pressed.
+        told_apart: another address of its port is another controller.
     """
 
     def __init__(self, settings: RoboClawBusSettings, controller: RoboClawControllerSettings, link: SerialLink) -> None:
@@ -45,7 +46,8 @@ class Unit:
     def reset(self) -> None:
         """Reset the reported state, but for an emergency stop: the next status says whether it is released."""
         self._version, self._status = "not asked", self._status & self._form.bits.emergency_stop
-        self._status_known = False
+        self._status_known = self.told_apart = False
+        self._mark = ""
         self._readings = {command: _UNREAD[command] for command in SLOW}
         self._read_ns = dict.fromkeys(SLOW, -1)
         self.answered_ns = self.confirmed_ns = -1
@@ -77,6 +79,12 @@ class Unit:
         """What its status says besides the emergency stop."""
         return self._form.bits.reports(self._status, self.where)
 
+    def identification(self) -> DeviceIdentity:
+        """Which controller it is: by its mark, or its address."""
+        alone = sum(self.controller.address == other.address for other in self._settings.controllers) == 1
+        proof = "its address, which no other has" if alone and self.told_apart else ""
+        return DeviceIdentity(self.where, self._mark, self.controller.identity, proof)
+
     def power(self) -> ControllerPower:
         """Its newest readings."""
         readings: dict[str, float | dict[int, float]] = {}
@@ -100,6 +108,8 @@ class Unit:
         self._version = self.ask(protocol.version(address))
         if not any(family in self._version.lower() for family in FAMILIES):
             raise DeviceError(f"{self.where}: no RoboClaw but {self._version!r}; check the port and the address")
+        self._read_mark()
+        self.identification().check()
         self._set_timeout(steps)
         timeout_steps = self._timeout()
         if timeout_steps != steps:
@@ -124,6 +134,16 @@ class Unit:
         same = other._timeout() != steps
         self._set_timeout(steps)
         return same
+
+    def _read_mark(self) -> None:
+        """Raises DeviceError: the port is lost."""
+        try:
+            (mark,) = self.ask(protocol.mark(self.controller.address))
+        except DeviceError:  # it has no such memory
+            if not self.link.health("").open:
+                raise
+        else:
+            self._mark = str(mark) if mark in protocol.MARKS else ""
 
     def _set_timeout(self, steps: int) -> None:
         """Raises DeviceError."""

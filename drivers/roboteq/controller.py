@@ -6,7 +6,7 @@ import math
 from enum import Enum
 
 from drivers.host import Alive, Host
-from drivers.interfaces import ControllerState, DeviceError
+from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity
 from drivers.power import ControllerPower
 from drivers.reported import DeviceReport
 from drivers.roboteq import protocol, status
@@ -38,6 +38,7 @@ class RoboteqController:
         values: of the newest reading, by channel: speeds of its motors [1/min], or counts.
         faults: last reading.
         slow: last reading of the other slow state, by query.
+        identification: which controller it is.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class RoboteqController:
         self.stop_state, self.stopped_ns, self._fed_ns = StopState.MAY_RUN, -1, 0
         self.values, self.faults = (0, 0), FaultFlag(0)
         self.slow: dict[str, tuple[int, ...]] = {}
+        self.identification = DeviceIdentity(self._where, "", controller.identity)
         self._read_ns = dict.fromkeys((protocol.AMPS, protocol.VOLTS), -1)
 
     def open(self) -> None:
@@ -67,11 +69,16 @@ class RoboteqController:
         self.stop_state = StopState.ZERO if self._settings.at_rest else StopState.STOPPED
 
     def set_up(self) -> None:
-        """Stop its script, set its watchdog, and check its configuration against the settings. Raises DeviceError.
+        """Check which it is, stop its script, set its watchdog, and compare its configuration. Raises DeviceError.
 
         The commands of a MicroBasic script feed the watchdog, so while one runs nothing stops a motor whose host is
         dead. A script that starts at power-up could move a motor before this driver is there.
         """
+        found = self.link.ask(
+            protocol.ProcessorQuery.frame, protocol.ProcessorQuery.missing, protocol.ProcessorQuery.decode
+        )
+        self.identification = DeviceIdentity(self._where, found, self.controller.identity)
+        self.identification.check()
         self.ask(Exchange((protocol.STOP_SCRIPT,)))
         self.ask(FLAGS)
         self._see("script runs (?FS)", self.slow[protocol.FLAGS][0] & status.SCRIPT_RUNS, 0, "!R 0 has not stopped it")
@@ -143,7 +150,7 @@ class RoboteqController:
         """The same, item by item."""
         volts, amps = self.slow.get(protocol.VOLTS), self.slow.get(protocol.AMPS, (math.nan,) * len(protocol.CHANNELS))
         return ControllerState(
-            f"{self._settings.device} on {self.controller.port}",
+            self._where,
             f"{self._settings.mode}, watchdog {self._settings.watchdog_ms} ms",
             volts[1] * 0.1 if volts else math.nan,
             tuple(amp * 0.1 for amp in amps),
@@ -169,6 +176,10 @@ class RoboteqController:
             said += status.CONTROLLER.reports(flags, port)
         return said
 
+    @property
+    def _where(self) -> str:
+        return f"{self._settings.device} on {self.controller.port}"
+
     def _troubles(self) -> list[str]:
         """The same in few words."""
         words = status.FAULTS.words(self.faults)
@@ -185,5 +196,4 @@ class RoboteqController:
 
     def _see(self, what: str, found: int, needed: int, remedy: str) -> None:
         if found != needed:
-            device = f"{self._settings.device} on {self.controller.port}"
-            raise DeviceError(f"{device}: {what}: found {found}, needed {needed}; {remedy}")
+            raise DeviceError(f"{self._where}: {what}: found {found}, needed {needed}; {remedy}")

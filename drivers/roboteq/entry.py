@@ -107,6 +107,7 @@ class RoboteqType(DrivesType[RoboteqDrivesSection]):
                     gear_ratio=given.gear_ratio,
                     sign=[given.sign[wheel] for wheel in controller.motors],
                     open_loop=given.open_loop,
+                    identity=controller.identity,
                 ),
                 given.baud,
                 TURNAROUND_NS,
@@ -121,9 +122,9 @@ class RoboteqType(DrivesType[RoboteqDrivesSection]):
         return RoboteqSettings(
             controllers=tuple(
                 RoboteqControllerSettings(
-                    controller.port, rig.wheels.index(controller.channel_1), rig.wheels.index(controller.channel_2)
+                    one.port, rig.wheels.index(one.channel_1), rig.wheels.index(one.channel_2), one.identity
                 )
-                for controller in section.controllers
+                for one in section.controllers
             ),
             max_rpm=round(section.max_rpm),
             gear_ratio=section.gear_ratio,

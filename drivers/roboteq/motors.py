@@ -122,6 +122,7 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
             max(one.age_ms for one in each),
             self._e_stop,
             tuple(report for one in self._controllers for report in one.reports()),
+            tuple(one.identification for one in self._controllers),
         )
 
     def states(self) -> tuple[ControllerState, ...]:

@@ -25,12 +25,14 @@ STOP_SCRIPT, SCRIPT_AT_POWER_UP = "!R 0", "~BRUN"
 WATCHDOG = "~RWD"
 OPEN_LOOP, CLOSED_LOOP_SPEED, COUNT_POSITION = 0, 1, 3  # MMOD
 COUNTS = "?C"
+PROCESSOR = "?UID"
 # Longest value of an answer, with its sign and a mark between two.
 _VALUE_BYTES, _COUNT_BYTES = 7, 11
 MAX_COMMAND = 64
 _COMMAND = re.compile(r"([!?^~]) *([A-Z]+)((?: +-?[0-9]{1,9})*) *")
 _VALUE = rb"(?:0|-?[1-9][0-9]{0,8})"
 _VALUES = re.compile(_VALUE + rb"(?::" + _VALUE + rb")*")
+_NUMBERS = re.compile(rb"UID=(-?[0-9]{1,10}(?::-?[0-9]{1,10})*)\r")
 _OPENED = re.compile(rb"(?:^|\r)FF=(0|[1-9][0-9]{0,4})\r\Z")
 
 
@@ -200,6 +202,26 @@ class Opening:
         if (flags := _OPENED.search(answer)) is None:
             raise BadFrameError(f"{answer!r} does not end in the faults")
         return FaultFlag(int(flags[1]))
+
+
+class ProcessorQuery:
+    """Asks for kind and number of its processor: values of 32 bits, with a sign or not; old firmware has none."""
+
+    frame = PROCESSOR.encode() + END
+
+    @staticmethod
+    def missing(answer: bytes) -> int:
+        """Least number of missing bytes: the answer is a line."""
+        return 0 if answer.endswith(END) else 1
+
+    @staticmethod
+    def decode(answer: bytes) -> str:
+        """Its numbers; "": it knows none. Raises BadFrameError."""
+        if answer == NOT_DONE.encode() + END:
+            return ""
+        if (numbers := _NUMBERS.fullmatch(answer)) is None:
+            raise BadFrameError(f"{answer!r} is no answer to {PROCESSOR}")
+        return "-".join(str(int(number) % 2**32) for number in numbers[1].split(b":"))
 
 
 def parse(text: bytes) -> RoboteqCommand | None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from drivers.device_sections import Baud, DrivesSection, Port, Wheel
+from drivers.device_sections import Baud, DrivesSection, Identity, Port, Wheel
 from drivers.host import line_time_s
 from drivers.section import Listed, Section
 from drivers.servo_section import CountedServosSection, Joint
@@ -26,6 +26,7 @@ class RoboteqControllerSection(Section):
     port: Port = Field(description="its serial port")
     channel_1: Wheel = Field(description="wheel of its channel 1")
     channel_2: Wheel = Field(description="wheel of its channel 2")
+    identity: Identity = ""
 
 
 class RoboteqDrivesSection(DrivesSection):
@@ -53,6 +54,7 @@ class RoboteqServoControllerSection(Section):
     port: Port = Field(description="its serial port, which is none of the wheel drives'")
     channel_1: Joint | None = Field(None, description="driven joint of its channel 1; null: nothing is connected")
     channel_2: Joint | None = Field(None, description="driven joint of its channel 2; null: nothing is connected")
+    identity: Identity = ""
 
 
 class RoboteqServosSection(CountedServosSection):

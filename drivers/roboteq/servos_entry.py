@@ -100,7 +100,9 @@ class RoboteqServosType(ServosType[RoboteqServosSection]):
         given = self.driver_settings(section, rig)
         return {
             numbered(_ENDPOINT, place): SimulatedPort(
-                RoboteqServoDevice(ports.servos, controller.channels, given.joints), given.baud, TURNAROUND_NS
+                RoboteqServoDevice(ports.servos, controller.channels, given.joints, controller.identity),
+                given.baud,
+                TURNAROUND_NS,
             )
             for place, controller in enumerate(given.controllers)
         }
@@ -116,7 +118,7 @@ class RoboteqServosType(ServosType[RoboteqServosSection]):
 
         return RoboteqServoSettings(
             controllers=tuple(
-                RoboteqControllerSettings(one.port, place(one.channel_1), place(one.channel_2))
+                RoboteqControllerSettings(one.port, place(one.channel_1), place(one.channel_2), one.identity)
                 for one in section.controllers
             ),
             joints=section.scales(rig),

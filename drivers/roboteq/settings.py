@@ -35,11 +35,13 @@ class RoboteqControllerSettings(msgspec.Struct, frozen=True):
         port: path.
         motor_1: index of the wheel or joint on its first channel; None: nothing is connected there.
         motor_2: of that on its second.
+        identity: number of its processor; "": any.
     """
 
     port: str
     motor_1: int | None
     motor_2: int | None
+    identity: str = ""
 
     @property
     def channels(self) -> tuple[int | None, int | None]:

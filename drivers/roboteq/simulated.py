@@ -11,6 +11,8 @@ from drivers.roboteq.protocol import FaultFlag, MotorFlag, RoboteqCommand
 from drivers.roboteq.settings import RPM
 from drivers.sim.protocol.plant_ports import NEVER_NS, Wheels
 
+PROCESSOR = "300-1089-4194303-3758096384-12"
+
 
 class SimRoboteq(ABC):
     """A `SimulatedSerialDevice`: one controller on its port. The echo comes with the answers.
@@ -18,6 +20,7 @@ class SimRoboteq(ABC):
     Args:
         settings: its configuration, by name; of each the value, or that of both channels.
         queries: what it reads, by name.
+        identity: kind and number of its processor; "": as one of its kind.
 
     Attributes:
         pressed: its emergency stop is pressed; takes effect with the next `wake`, and lasts until `!MG` after it.
@@ -32,7 +35,9 @@ class SimRoboteq(ABC):
 
     kinds: tuple[str, ...] = ("status",)
 
-    def __init__(self, settings: dict[str, list[int]], queries: dict[str, Callable[[], tuple[int, ...]]]) -> None:
+    def __init__(
+        self, settings: dict[str, list[int]], queries: dict[str, Callable[[], tuple[int, ...]]], identity: str
+    ) -> None:
         self._settings = {"RWD": [1000], "ECHOF": [0], "BRUN": [0], **settings}
         self._buffer = b""
         self._fed_ns: int | None = None  # not before the first command
@@ -43,6 +48,7 @@ class SimRoboteq(ABC):
         self._queries: dict[str, Callable[[], tuple[int, ...]]] = {
             "FF": lambda: (self.faults | (FaultFlag.EMERGENCY_STOP if self._stopped else 0),),
             "FM": lambda: tuple(flags | (MotorFlag.SAFETY_STOP if self.timed_out else 0) for flags in self.motor_flags),
+            "UID": lambda: tuple(map(int, (identity or PROCESSOR).split("-"))),
             "FS": lambda: (self._flags | (status.SCRIPT_RUNS if self.script else 0),),
             **queries,
         }
@@ -191,6 +197,7 @@ class RoboteqDevice(SimRoboteq):
         gear_ratio: turns of the motor for one of the axle.
         sign: of each channel, -1 where the motor is mounted the other way round.
         open_loop: set up for it (MMOD 0): a command is a duty in thousandths.
+        identity: see SimRoboteq.
     """
 
     def __init__(
@@ -202,6 +209,7 @@ class RoboteqDevice(SimRoboteq):
         gear_ratio: float,
         sign: Sequence[int] = (1, 1),
         open_loop: bool = False,
+        identity: str = "",
     ) -> None:
         self._wheels, self._channels, self._gear_ratio, self._sign = wheels, channels, gear_ratio, sign
         mode = protocol.OPEN_LOOP if open_loop else protocol.CLOSED_LOOP_SPEED
@@ -212,7 +220,7 @@ class RoboteqDevice(SimRoboteq):
             "A": lambda: (self._tenths_A(0), self._tenths_A(1)),
             "V": lambda: (120, round(10.0 * wheels.supply_V()), 4980),
         }
-        super().__init__({"MXRPM": [max_rpm, max_rpm], "MMOD": [mode] * 2}, queries)
+        super().__init__({"MXRPM": [max_rpm, max_rpm], "MMOD": [mode] * 2}, queries, identity)
 
     def _take(self, name: str, numbers: tuple[int, ...]) -> bool:
         full = protocol.FULL_SCALE

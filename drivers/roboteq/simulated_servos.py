@@ -117,6 +117,7 @@ class RoboteqServoDevice(SimRoboteq):
         servos: of the rig.
         channels: which of them are on its two channels.
         joints: scales of all joints.
+        identity: see SimRoboteq.
 
     Attributes:
         motors: both channels.
@@ -125,7 +126,9 @@ class RoboteqServoDevice(SimRoboteq):
 
     kinds = (*FaultyServos.kinds, *SimRoboteq.kinds)
 
-    def __init__(self, servos: Servos, channels: Sequence[int | None], joints: Sequence[JointScale]) -> None:
+    def __init__(
+        self, servos: Servos, channels: Sequence[int | None], joints: Sequence[JointScale], identity: str = ""
+    ) -> None:
         own = [joint for joint in channels if joint is not None]
         faulty = self._faulty = FaultyServos(servos, {joints[joint].name: joint for joint in own})
         one, two = (SimRoboteqServo(faulty, joint, None if joint is None else joints[joint]) for joint in channels)
@@ -140,6 +143,7 @@ class RoboteqServoDevice(SimRoboteq):
                 "A": lambda: (one.tenths_A(), two.tenths_A()),
                 "V": lambda: (120, _SUPPLY_TENTHS_V, 4980),
             },
+            identity,
         )
         self._stopped = True  # until it is first told where to go
 

@@ -42,7 +42,9 @@ class VectorNavType(InstrumentType[VectorNavSection]):
 
         imu = rig.instruments[self.role]
         return VectorNavImu(
-            VectorNavSettings(section.port, round(imu.rate_hz), section.baud, imu.delay_ns), host, alive
+            VectorNavSettings(section.port, round(imu.rate_hz), section.baud, imu.delay_ns, identity=section.identity),
+            host,
+            alive,
         )
 
     def check(self, section: VectorNavSection, rig: RigSetup) -> Iterator[Problem]:
@@ -76,9 +78,14 @@ class VectorNavType(InstrumentType[VectorNavSection]):
         if section is None or self.role not in ports.instruments:
             return {}
         from drivers.sim.protocol.line import SimulatedPort
-        from drivers.vectornav.simulated import VectorNavDevice
+        from drivers.vectornav.simulated import SERIAL_NUMBER, VectorNavDevice
 
-        device = VectorNavDevice(ports.instruments[self.role], section.baud, rig.instruments[self.role].delay_ns)
+        device = VectorNavDevice(
+            ports.instruments[self.role],
+            section.baud,
+            rig.instruments[self.role].delay_ns,
+            identity=section.identity or SERIAL_NUMBER,
+        )
         return {"vectornav": SimulatedPort(device, section.baud, TURNAROUND_NS)}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DeviceError, Health, LinkLostError
+from drivers.interfaces import DeviceError, DeviceIdentity, Health, LinkLostError
 from drivers.messages import Reading
 from drivers.serial.bad_frame import BadFrameError
 from drivers.serial.listening import ListeningLink, Message, lines
@@ -33,6 +33,7 @@ class VectorNavSettings(msgspec.Struct, frozen=True):
         baud: of the port, 8N1.
         delay_ns: from a measurement until its message begins [ns].
         answer_timeout_ms: how long an answer may take, line time included.
+        identity: serial number that it must have; "": any.
     """
 
     port: str
@@ -40,6 +41,7 @@ class VectorNavSettings(msgspec.Struct, frozen=True):
     baud: int = 115200
     delay_ns: int = 0
     answer_timeout_ms: float = 300.0
+    identity: str = ""
 
 
 class _UnknownRegisterError(DeviceError):
@@ -71,6 +73,7 @@ class VectorNavImu(StreamedInstrument):
         )
         super().__init__(link)
         self._model, self._firmware = "", ""
+        self._which: tuple[DeviceIdentity, ...] = ()
         self._long_sums = self._refused = False
         self._error = 0  # that it has sent by itself since it was opened, the newest
 
@@ -85,6 +88,9 @@ class VectorNavImu(StreamedInstrument):
                     f"{NAME} on {self._settings.port}: its model is {self._model!r}; needed: VN-100, VN-200 or VN-300; "
                     "check devices.imu.port and devices.imu.driver"
                 )
+            serial = self._read(protocol.SERIAL_NUMBER).lstrip("0")
+            self._which = (DeviceIdentity(f"{NAME} on {self._settings.port}", serial, self._settings.identity),)
+            self._which[0].check()
             self._firmware = self._read(protocol.FIRMWARE)
             self._write(protocol.OUTPUT, protocol.OUTPUT_OFF)  # so that no rate in between is too much for the line
             self._stop_binary_outputs()
@@ -106,7 +112,8 @@ class VectorNavImu(StreamedInstrument):
     def health(self) -> Health:
         """State of the link; the rate is that of good messages."""
         health = self._link.health(f"{self._model}, firmware {self._firmware}" if self._model else "not opened yet")
-        return msgspec.structs.replace(health, reports=ERRORS.reports(self._error, self._settings.port))
+        reports = ERRORS.reports(self._error, self._settings.port)
+        return msgspec.structs.replace(health, reports=reports, identities=self._which)
 
     def _take(self, message: Message) -> bool:
         """See ListeningLink. Raises BadFrameError."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from drivers.device_sections import ImuSection, Port
+from drivers.device_sections import Identity, ImuSection, Port
 
 
 class VectorNavSection(ImuSection):
@@ -17,3 +17,4 @@ class VectorNavSection(ImuSection):
     baud: Literal[9600, 19200, 38400, 57600, 115200, 128000, 230400, 460800, 921600] = Field(
         115200, description="bits a second, as set in the device"
     )
+    identity: Identity = ""

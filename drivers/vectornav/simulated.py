@@ -12,6 +12,7 @@ from drivers.vectornav.protocol import Inertia
 INPUT_BUFFER = 256  # bytes
 # A message of a binary output, with a byte that ends a line of text in it.
 _BINARY = b"\xfa\x01\x08\x00\x0a\x24\x81\x13\x0d\x0a\x9c\x41"
+SERIAL_NUMBER = "0100012345"
 _READ_ONLY = (protocol.MODEL, protocol.SERIAL_NUMBER, protocol.FIRMWARE)
 _LENGTHS = {
     protocol.OUTPUT_OFF: 0,
@@ -31,18 +32,21 @@ class VectorNavDevice(StreamingDevice):
         baud: of its line.
         delay_ns: from a measurement until its message begins [ns].
         model: register 1.
+        identity: register 3, its serial number.
 
     Attributes:
         registers: values by number.
     """
 
-    def __init__(self, instrument: Instrument, baud: int, delay_ns: int, model: str = "VN-100T-CR") -> None:
+    def __init__(
+        self, instrument: Instrument, baud: int, delay_ns: int, model: str = "VN-100T-CR", identity: str = SERIAL_NUMBER
+    ) -> None:
         super().__init__(instrument, delay_ns)
         self._baud, self._buffer = baud, b""
         self._began = False
         self.registers = {
             protocol.MODEL: model,
-            protocol.SERIAL_NUMBER: "0100012345",
+            protocol.SERIAL_NUMBER: identity,
             protocol.FIRMWARE: "3.1.0.0",
             protocol.BAUD: str(baud),
             protocol.OUTPUT: str(protocol.OUTPUT_YMR),

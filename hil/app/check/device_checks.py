@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from drivers.calibration import SENSITIVITY
 from drivers.device_sections import DaqSection, ValvesSection
-from drivers.interfaces import ControllerState, DeviceError, Health, Source
+from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, Health, Source
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from drivers.registry import valves_driver
 from hil.app.check.access import Access, read_blocks
@@ -85,6 +85,7 @@ def check_drives(rig: Rig, access: Access) -> list[Check]:
         standing_check(rig, sample.speed_radps),
         *MeasuredMonitor(rig.layout, rig.limits).power_checks(sample.power),
         *map(controller_check, states),
+        *identity_checks(health),
     ]
     if rig.config.rig != "simulated" and rig.config.devices and rig.config.devices.drives:
         checks += link_rate(rig, "drives", health)
@@ -238,6 +239,26 @@ def _no_pressures(layout: Layout) -> tuple[tuple[float, float], ...]:
 def opened(health: Health, found: str | None = None) -> Check:
     """Whether a device is open; by default its own words are what was found."""
     return Check(health.device, health.open, health.detail if found is None else found, "open", NO_ANSWER)
+
+
+def identity_checks(health: Health) -> list[Check]:
+    """Which device of its kind each one is, or that nothing proves it; another one than that of the config is not open.
+
+    Of two equal devices whose cables were swapped, each does the other's work: no other check sees it.
+    """
+    return [Check(f"which device: {one.where}", True, *_identity(one)) for one in health.identities]
+
+
+def _identity(one: DeviceIdentity) -> tuple[str, str]:
+    """What is found, and what is allowed."""
+    says = f"identity {one.found}" if one.found else "no identity"
+    if one.needed or one.proof:
+        return f"{says}; proven by {'it' if one.needed else one.proof}", "as it is"
+    to_set = f"identity: {one.found} in its section" if one.found else "a mark stored in it, or a port by its path"
+    return (
+        f"{says}; not proven",
+        f"{to_set}, once a motion by hand has shown that it is this one (docs/how-to/bring-up.md)",
+    )
 
 
 def confirmed_check(item: str, ok: bool, found: str, allowed: str) -> Check:

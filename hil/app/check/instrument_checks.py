@@ -10,7 +10,7 @@ from contextlib import closing
 from drivers.interfaces import DeviceError, Health, Source
 from drivers.messages import Reading
 from hil.app.check.access import Access
-from hil.app.check.device_checks import opened
+from hil.app.check.device_checks import identity_checks, opened
 from hil.config.rig import Rig
 from hil.messages.check import Check
 
@@ -46,6 +46,7 @@ def check_instrument(role: str, rig: Rig, access: Access) -> list[Check]:
     age_ms = statistics.median((reading.arrived_ns - reading.t_ns) * 1e-6 for reading in readings)
     return [
         opened(health),
+        *identity_checks(health),
         _rate(role, readings, section.rate_hz),
         Check(
             f"{item}: age",

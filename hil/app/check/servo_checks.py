@@ -14,6 +14,7 @@ from hil.app.check.device_checks import (
     RELEASE,
     confirmed_check,
     controller_check,
+    identity_checks,
     link_rate,
     opened,
     work_for,
@@ -45,6 +46,7 @@ def check_servos(rig: Rig, access: Access) -> list[Check]:
         confirmed_check("servos cut", sample.acknowledged_ns >= began_ns, "confirmed", "confirmed by all of them"),
         *_angles(rig, sample),
         *map(controller_check, states),
+        *identity_checks(health),
     ]
     if config.rig != "simulated" and config.devices and (given := config.devices.servos) and config.servos:
         _, timeout_ms = servos_driver(given).timeout(given)

@@ -284,3 +284,16 @@ def test_a_config_that_cannot_work_is_refused_with_words(motion, device, said):
     with pytest.raises(ConfigError) as caught:
         load_config("sim_wire", [f"motion={motion}", f"devices.motion={{driver: dimetix, {device[1:]}"])
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("needed", ["", "1234567", "01234567"])
+def test_it_says_which_one_it_is_by_its_serial_number(rig, needed):
+    driver = rig.driver(identity=needed)
+    driver.open()
+    (one,) = driver.health().identities
+    assert (one.where, one.found, one.needed) == (f"laser distance sensor on {PORT}", "1234567", needed)
+
+
+def test_another_one_than_that_of_the_config_is_refused(rig):
+    with pytest.raises(DeviceError, match=r"laser distance sensor on .*: its identity is 1234567, needed: 1234568"):
+        rig.driver(identity="1234568").open()

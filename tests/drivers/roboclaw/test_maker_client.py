@@ -5,6 +5,8 @@ import math
 import pytest
 from basicmicro import Basicmicro
 
+from drivers.roboclaw.protocol import MARK_PLACE
+
 COUNTS = 8192.0
 
 
@@ -37,6 +39,14 @@ def test_it_reads_what_there_is(rig, client):
     assert client.ReadError(0x81) == (1, 0)
     controller.e_stop = True
     assert client.ReadError(0x81) == (1, Basicmicro.ERROR_ESTOP)
+
+
+def test_it_stores_the_mark_that_is_a_controllers_identity_and_reads_it_back(rig, client):
+    for mark, address in enumerate((0x80, 0x81, 0x82), start=21):
+        assert client.ReadEeprom(address, MARK_PLACE) == (1, 0xFFFF)
+        assert client.WriteEeprom(address, MARK_PLACE, mark)
+        assert client.ReadEeprom(address, MARK_PLACE) == (1, mark)
+    assert [one.stored for one in rig.buses[0].controllers.values()] == [{0: 21}, {0: 22}, {0: 23}]
 
 
 def test_it_sets_the_serial_timeout_and_reads_it_back(client):

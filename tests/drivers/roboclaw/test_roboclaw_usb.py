@@ -1,14 +1,15 @@
 """RoboClaw controllers on USB, where each answers to any address."""
 
+import msgspec
 import pytest
 
-from drivers.interfaces import DeviceError
+from drivers.interfaces import DeviceError, LinkLostError
 from drivers.messages import DriveCommand
 from drivers.roboclaw import protocol
 from drivers.roboclaw.bus_problems import names_usb
 from drivers.roboclaw.drives import Bus, RoboClawControllerSettings
 from drivers.roboclaw.protocol import ADDRESSES, CommandCode
-from drivers.roboclaw.simulated import RoboClawBus
+from drivers.roboclaw.simulated import RoboClawBus, SimRoboClaw
 
 from .conftest import COUNTS, cut, one_bus
 
@@ -46,6 +47,72 @@ def test_two_swapped_usb_ports_turn_another_wheel_and_report_the_commanded_one(m
     sample = until(drives, lambda sample: sample.acknowledged_ns == 2 and sample.speed_radps[0])
     assert rig.wheels.speed == pytest.approx([0.0, 0.0, 1.0, 1.0, 0.0, 0.0], abs=1e-3)
     assert sample.speed_radps == pytest.approx((1.0, 1.0, 0.0, 0.0, 0.0, 0.0), abs=1e-3)
+
+
+MARKED = [[msgspec.structs.replace(bus[0], identity=str(place + 11))] for place, bus in enumerate(OWN)]
+
+
+@pytest.mark.parametrize("usb", [True, False])
+def test_a_controller_in_the_place_of_another_is_refused_by_its_mark_before_it_moves(make_rig, usb):
+    rig = make_rig([[msgspec.structs.replace(one, address=0x80)] for (one,) in MARKED], usb=usb)
+    rig.drives().open()
+    for controllers in (bus.controllers for bus in rig.buses):
+        controllers[0x80].timeout_steps = 7
+    with pytest.raises(DeviceError, match=r"address 0x80 on .*bus1: its identity is 12, needed: 11 .*another device"):
+        rig.drives(**swapped(rig)).open()
+    assert [bus.controllers[0x80].timeout_steps for bus in rig.buses] == [7, 7, 7]  # nothing was set in it
+    assert rig.wheels.commanded == [None] * 6
+
+
+@pytest.mark.parametrize("left", [0xFFFF, 0])
+def test_a_controller_without_a_mark_is_refused_where_one_is_needed_and_told_as_not_proven_where_none_is(
+    make_rig, left
+):
+    rig = make_rig(OWN)
+    for place, bus in enumerate(rig.buses):
+        bus.controllers[0x80 + place].stored[0] = left
+    with pytest.raises(DeviceError, match="its identity is none, needed: 11"):
+        rig.drives(controllers=tuple(one for (one,) in MARKED)).open()
+    drives = rig.drives()
+    drives.open()
+    assert [(one.found, one.needed, one.proof) for one in drives.health().identities] == 3 * [("", "", "")]
+
+
+def test_controllers_told_apart_on_one_bus_are_proven_by_addresses_that_no_other_has(rig, make_rig):
+    drives = rig.drives()
+    drives.open()
+    assert {one.proof for one in drives.health().identities} == {"its address, which no other has"}
+
+
+def test_addresses_that_two_buses_have_prove_nothing(make_rig):
+    wheels = [(0, 1), (2, 3), (4, 5)]
+    places = [(0, 0x80), (0, 0x81), (1, 0x80)]
+    one, two, three = (RoboClawControllerSettings(*at, *on) for at, on in zip(places, wheels, strict=True))
+    drives = make_rig([[one, two], [three]]).drives()
+    drives.open()
+    assert [bool(one.proof) for one in drives.health().identities] == [False, True, False]
+
+
+def test_a_firmware_without_a_memory_for_users_has_no_mark(rig, monkeypatch):
+    answer = SimRoboClaw.answer
+
+    def silent(controller, request):
+        return b"" if request.command == CommandCode.STORED else answer(controller, request)
+
+    monkeypatch.setattr(SimRoboClaw, "answer", silent)
+    drives = rig.drives()
+    drives.open()
+    assert [one.found for one in drives.health().identities] == ["", "", ""]
+
+
+def test_a_port_that_goes_while_the_mark_is_read_is_named_as_gone(rig, monkeypatch):
+    def gone(address):
+        rig.inject_fault("disconnect")
+        return protocol.reading(address, CommandCode.TIMEOUT)
+
+    monkeypatch.setattr(protocol, "mark", gone)
+    with pytest.raises(LinkLostError, match="is gone"):
+        rig.drives().open()
 
 
 def test_two_swapped_ports_of_ttl_pins_are_not_opened(make_rig):

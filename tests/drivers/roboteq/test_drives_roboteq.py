@@ -2,9 +2,10 @@
 
 import math
 
+import msgspec
 import pytest
 
-from drivers.interfaces import DeviceError
+from drivers.interfaces import DamagedError, DeviceError
 from drivers.messages import DriveCommand
 from drivers.roboteq.drives import RoboteqControllerSettings, RoboteqDrives, RoboteqSettings, budget
 
@@ -230,3 +231,49 @@ def test_the_budget_is_the_line_time_of_a_period_on_one_port():
     slow = len(b"?V\r") + len(b"V=-65535:-65535:-65535\r")
     expected = 50.0 * ((run + speeds + slow) * 10 / 115200 + 3 * 500e-6)
     assert budget(PLAIN) == pytest.approx(expected, rel=1e-6)
+
+
+def with_identity(rig, *identities):
+    controllers = rig.settings().controllers
+    return tuple(
+        msgspec.structs.replace(one, identity=identity) for one, identity in zip(controllers, identities, strict=True)
+    )
+
+
+def test_it_says_which_controllers_they_are_by_the_numbers_of_their_processors(rig):
+    for place, device in enumerate(rig.devices):
+        device._queries["UID"] = lambda place=place: (300, 1089, -1 if place else 2**32 - 1, place)
+    names = [f"300-1089-4294967295-{place}" for place in range(3)]
+    drives = rig.drives(controllers=with_identity(rig, *names))
+    drives.open()
+    assert [(one.found, one.needed) for one in drives.health().identities] == [(name, name) for name in names]
+
+
+def test_two_swapped_ports_are_refused_before_anything_moves_or_is_set(rig):
+    for place, device in enumerate(rig.devices):
+        device._queries["UID"] = lambda place=place: (300, 1089, 7, place)
+    with pytest.raises(
+        DeviceError, match=r"Roboteq drives on .*drive0: its identity is 300-1089-7-0, needed: 300-1089-7-1"
+    ):
+        rig.drives(controllers=with_identity(rig, "300-1089-7-1", "300-1089-7-0", "300-1089-7-2")).open()
+    assert not rig.wheels.ever_ran()
+    assert [device.watchdog_ms for device in rig.devices[:2]] == [1000] * 2
+
+
+def test_a_firmware_that_knows_no_number_of_its_processor_has_no_identity(rig):
+    for device in rig.devices:
+        del device._queries["UID"]
+    drives = rig.drives()
+    drives.open()
+    assert [one.found for one in drives.health().identities] == ["", "", ""]
+    assert drives.health().errors == 0
+    drives.close()
+    with pytest.raises(DeviceError, match="its identity is none, needed: 300-1"):
+        rig.drives(controllers=with_identity(rig, "", "300-1", "")).open()
+
+
+def test_a_damaged_answer_is_no_identity(rig):
+    for device in rig.devices:
+        device._queries["UID"] = lambda: (300, 10**11)
+    with pytest.raises(DamagedError, match=r"is no answer to .UID"):
+        rig.drives().open()

@@ -340,3 +340,19 @@ def test_an_error_that_it_sends_by_itself_is_reported_as_its_row_says(rig, row):
     assert said == ([] if row.reaction is Reaction.IGNORED else [f"{row.words} (VNERR {row.value}), {PORT}"])
     driver.open()
     assert driver.health().reports == ()
+
+
+@pytest.mark.parametrize("needed", ["", "100012345", "0100012345"])
+def test_it_says_which_one_it_is_by_its_serial_number(rig, needed):
+    driver = rig.driver(identity=needed)
+    assert driver.health().identities == ()
+    driver.open()
+    (one,) = driver.health().identities
+    assert (one.where, one.found, one.needed) == (f"VectorNav IMU on {PORT}", "100012345", needed)
+
+
+def test_another_one_than_that_of_the_config_is_refused_before_anything_is_set(rig):
+    before = dict(rig.device.registers)
+    with pytest.raises(DeviceError, match=r"VectorNav IMU on .*: its identity is 100012345, needed: 100012346"):
+        rig.driver(identity="100012346").open()
+    assert rig.device.registers == before

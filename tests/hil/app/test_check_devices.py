@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hil.app.check.access
-from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, SamplesLostError
+from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, Health, LinkLostError, SamplesLostError
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.app.check import check_rig
 from hil.app.check.device_checks import block_check, check_daq, check_drives, check_valves, sample_rate_hz
@@ -216,6 +216,30 @@ def test_valves_without_a_dead_man_say_so(devices):
         "valves stay powered when this program dies"
         in one(check_valves(Rig(config), devices), "dead-man of the valves").found
     )
+
+
+@pytest.mark.parametrize(
+    ("which", "found", "allowed"),
+    [
+        (DeviceIdentity("here", "17", "17"), "identity 17; proven by it", "as it is"),
+        (
+            DeviceIdentity("here", "17", ""),
+            "identity 17; not proven",
+            "identity: 17 in its section, once a motion by hand",
+        ),
+        (DeviceIdentity("here", "", ""), "no identity; not proven", "a mark stored in it, or a port by its path, once"),
+        (DeviceIdentity("here", "", "", "its address"), "no identity; proven by its address", "as it is"),
+    ],
+)
+def test_what_proves_which_controller_it_is_is_said_so_that_it_can_be_copied_and_refuses_nothing(
+    devices, which, found, allowed
+):
+    devices._drives.health_now = msgspec.structs.replace(devices._drives.health_now, identities=(which,))
+    checks = check_drives(RIG, devices)
+    row = one(checks, "which device: here")
+    assert row.found == found
+    assert row.allowed.startswith(allowed)
+    assert failed(checks) == []
 
 
 @pytest.fixture

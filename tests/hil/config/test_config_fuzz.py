@@ -179,7 +179,8 @@ def _wrong(name: str, path: tuple[Any, ...]) -> st.SearchStrategy[Any]:
     elif schema.get("type") == "boolean":
         wrong[1] = st.integers()
     else:
-        wrong += [st.integers(), st.floats()]
+        # a number that names a device may stand without quotes
+        wrong += [st.integers(max_value=0) if path[-1] == "identity" else st.integers(), st.floats()]
         if "enum" in schema or "const" in schema:
             allowed = schema.get("enum", [schema.get("const")])
             wrong.append(_TEXT.filter(lambda word: word not in allowed))
