@@ -63,7 +63,9 @@ def test_a_trial_with_motion_capture_inertial_unit_and_encoders(trial):
 
 
 def test_a_forward_speed_is_followed(trial):
-    profile = "profile: [[0, 0], [1, 0.06], [6, 0.06]], window_from_s: 3, window_s: 3"
+    # it stands before the cut: one reading of the inertial unit in the jolt of a cut can be ten deviations off, by its
+    # phase, and would be half of the mean
+    profile = "profile: [[0, 0], [1, 0.06], [6, 0.06], [7, 0]], window_from_s: 3, window_s: 3"
     done = trial(None, *JUNO, "experiment=follow", f"follow={{{profile}}}", config="sim_juno_wire")
     summary = summary_of(done)
     all_used(summary, "motion", "imu")
