@@ -17,6 +17,7 @@ from hil.analysis.replayable import NEVER, CannotReplayError, known_until, repla
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.base import Finished, Summary, samples_of
+from hil.experiments.claims import FALSE, TRUTH_CHECK
 from hil.experiments.impact.approach import KEYS as MEASURED
 from hil.experiments.impact.sensing import GROUSER_KEYS, KEYS, PEAK_KEYS, PEAKS
 from hil.experiments.mobility import LEFT_OUT
@@ -151,6 +152,12 @@ def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str]
         del computed["residuals"]
     if "mobility" not in said:  # likewise
         computed.pop("mobility", None)
+    if TRUTH_CHECK not in said:  # of a version that did not compare, or knew less of the truth
+        computed.pop(TRUTH_CHECK, None)
+        false = [one for one in computed["reasons"] if one.startswith(FALSE)]
+        computed["reasons"] = [one for one in computed["reasons"] if one not in false]
+        if false:
+            computed["accepted"] = not computed["reasons"] and not computed["aborted"]
     _drop_unmeasured(said, computed)
     earlier, former, hits = lacking_keys(said), peaks_as_read(said), _hits_as_loads(said, computed)
     if former:

@@ -165,7 +165,6 @@ class UncheckedConfig(Section):
             servos=self.driven,
             slides=tuple(name for name in self._turning if name in self.rover.kind.sliding()),
             motion=True,
-            shaped=self.ground.profile is not None,
             trigger=self.camera is not None and self.camera.trigger is not None,
             motion_channels=self.motion.channels if self.motion else (),
             imu_channels=self.imu.channels if self.imu else (),

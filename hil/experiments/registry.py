@@ -11,6 +11,7 @@ from hil.config import Config, ConfigError, Problem
 from hil.config.whole_file import replacing
 from hil.experiments.base import Experiment, Finished, Summary
 from hil.experiments.capture.experiment import CaptureExperiment
+from hil.experiments.claims import truth_check
 from hil.experiments.crossing.experiment import CrossingExperiment
 from hil.experiments.drawbar.experiment import DrawbarExperiment
 from hil.experiments.drive.experiment import DriveExperiment
@@ -87,15 +88,18 @@ def summarise(run: Finished) -> Summary:
 
     Neither residuals nor what a simulated rig knows depend on the experiment, so they count here, whatever it is.
     """
+    own = run.experiment.summarise(run)
+    compared, false = truth_check(run, run.experiment.claims(run, own))
     summary = {
-        **run.experiment.summarise(run),
+        **own,
+        **compared,
         **estimation_summary(run),
         **soil_estimate_summary(run),
         **mobility_summary(run),
         **run_summary(run),
     }
     residuals, found = residual_summary(RunEvidence(run.config, run.ticks, summary))
-    more = [*truth_reasons(run.ground_truth), *(one.sentence() for one in found)]
+    more = [*truth_reasons(run.ground_truth), *false, *(one.sentence() for one in found)]
     reasons = [*summary["reasons"], *more]
     return {**summary, "accepted": summary["accepted"] and not more, "reasons": reasons, "residuals": residuals}
 

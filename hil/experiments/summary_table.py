@@ -8,6 +8,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from hil.experiments.claims import ALONE, TRUTH_CHECK
 from hil.experiments.disturbance_summary import disturbance_lines, long_tick_lines
 
 # What may have become of an instrument at the end of a run.
@@ -27,6 +28,8 @@ def summary_table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
 def verdict_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Accepted or not, and why."""
     verdict = "[bold green]yes[/]" if summary.get("accepted") else "[bold red]no[/]"
+    if summary.get("accepted") and (summary.get(TRUTH_CHECK) or {}).get("by") == ALONE:
+        verdict += ", by the twin alone"
     reasons = "".join(f"\n- {escape(str(reason))}" for reason in summary.get("reasons") or [])
     rows = [("accepted", verdict + reasons)]
     if summary.get("aborted"):

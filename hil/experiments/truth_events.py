@@ -6,7 +6,7 @@ Each has id 0, a number as its value, and the time of what it is about.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ HOLD_LOSS = "truth: energy lost by the hold"  # at the time of the rigid hold, a
 AHEAD = "truth: held ahead of the seat"
 ASIDE = "truth: held across the seat"
 CUT = "truth: cut obeyed"  # at the time of the cut; it has no value
+_NUMBERS = 9  # in the detail of an event
 
 
 def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
@@ -117,7 +118,8 @@ def _capture(found: CaptureTruth, event: Callable[[str, int, float, str], Rows])
 def _loads(rows: NDArray[np.float64] | None, event: Callable[[str, int, float, str], Rows]) -> Iterator[Rows]:
     """Loads [N] and torques [N m] as text, to the decimals that they have."""
     for row in () if rows is None else rows.tolist():
-        yield event(LOADS, round(row[0] * 1e9), 0.0, " ".join(f"{value:.3f}" for value in row[1:]))
+        for words in _details([f"{value:.3f}" for value in row[1:]]):
+            yield event(LOADS, round(row[0] * 1e9), 0.0, words)
 
 
 def _motion(rows: NDArray[np.float64] | None, event: Callable[[str, int, float, str], Rows]) -> Iterator[Rows]:
@@ -125,13 +127,23 @@ def _motion(rows: NDArray[np.float64] | None, event: Callable[[str, int, float, 
     for row in () if rows is None else rows:
         base, wheels = row[1:BY_WHEEL], row[BY_WHEEL:].reshape(2, -1)
         for name, values in zip(MOTION, (base, *wheels), strict=True):
-            yield event(name, round(row[0] * 1e9), 0.0, " ".join(f"{value:.{DIGITS}g}" for value in values))
+            for words in _details([f"{value:.{DIGITS}g}" for value in values]):
+                yield event(name, round(row[0] * 1e9), 0.0, words)
+
+
+def _details(numbers: Sequence[str]) -> Iterator[str]:
+    """Numbers as the details of as many events as they need, of which one holds 128 bytes; of none one empty text."""
+    for first in range(0, max(len(numbers), 1), _NUMBERS):
+        yield " ".join(numbers[first : first + _NUMBERS])
 
 
 def _of_rows(events: Rows, name: str) -> list[tuple[float, ...]]:
-    """Time [s] and numbers of the events of that name."""
-    rows = events[events["name"] == name.encode()]
-    return [(float(row["t_ns"]) * 1e-9, *map(float, bytes(row["detail"]).split())) for row in rows]
+    """Time [s] and numbers of the events of that name; events of one time hold one row."""
+    found: dict[int, tuple[float, ...]] = {}
+    for row in events[events["name"] == name.encode()]:
+        t_ns = int(row["t_ns"])
+        found[t_ns] = (*found.get(t_ns, ()), *map(float, bytes(row["detail"]).split()))
+    return [(t_ns * 1e-9, *numbers) for t_ns, numbers in found.items()]
 
 
 class RecordedTruth:

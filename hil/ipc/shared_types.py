@@ -62,12 +62,12 @@ OPERATOR_COMMAND = np.dtype([("content", f"S{MOST_BYTES}")])  # JSON, as in the 
 def history_dtypes(layout: Layout) -> dict[str, np.dtype[Any]]:
     """Histories of the truth that a simulated rig keeps, by name: their rows, and how many there are.
 
-    `loads`: of a rig that controls the wheels' loads, rows of `models.plant.load_history`; `motion`: of one that
-    measures its motion, or whose ground has a profile, rows of `models.plant.motion_history`.
+    `loads`: of a rig that controls the wheels' loads, rows of `models.plant.load_history`; `motion`: of every
+    one, rows of `models.plant.motion_history`.
     """
     wheels = len(layout.wheels)
     columns = {"loads": (1 + wheels + len(layout.cylinders)) * layout.controls_loads}
-    columns["motion"] = (9 + 2 * wheels) * (bool(layout.instruments) or layout.shaped)
+    columns["motion"] = 9 + 2 * wheels
     return {
         name: np.dtype([("count", "<i8"), ("rows", "<f8", (MOST_ROWS, count))])
         for name, count in columns.items()

@@ -49,7 +49,6 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         supplies: names of the motors' supply voltages that are watched, with the motors' currents; empty: neither is.
         turning: names of the joints that turn, but those of the wheels.
         motion: a row has the rover's motion; the records of earlier versions do not.
-        shaped: the ground has a profile, so that a simulated rig notes how it really moved.
         motion_channels: names of the values of a reading of the instrument outside the rover; empty: there is none.
         imu_channels: the same of the inertial measurement unit.
         joints_channels: names of the joints with an encoder.
@@ -78,7 +77,6 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     supplies: tuple[str, ...] = ()
     turning: tuple[str, ...] = ()
     motion: bool = False
-    shaped: bool = False
     motion_channels: tuple[str, ...] = ()
     imu_channels: tuple[str, ...] = ()
     joints_channels: tuple[str, ...] = ()

@@ -114,8 +114,7 @@ class Plant:
             role: InstrumentOnRig(one, self.rover, self._state, random.spawn(1)[0])
             for role, one in parameters.instruments.items()
         }
-        shaped = parameters.ground.profile is not None
-        self._motion = MotionHistory(self._state) if self.instruments or shaped else None
+        self._motion = MotionHistory(self._state)
 
     def advance(self, t_ns: int) -> None:
         """Advance to time t_ns [ns]; a past time has no effect.
@@ -157,8 +156,7 @@ class Plant:
             self._loads.add(t_ns, span, self._state.ground.vertical, torque_with_friction(self._mounts, self._state))
         for instrument in self.instruments.values():
             instrument.take(t_ns)
-        if self._motion is not None:
-            self._motion.add(t_ns)
+        self._motion.add(t_ns)
         if self._sensing:
             self._renew_noise(self._sensing, due)
 
@@ -287,9 +285,9 @@ class Plant:
         return None if self._loads is None else self._loads.rows
 
     @property
-    def motion(self) -> FloatArray | None:
-        """True motion so far (`MotionHistory.rows`); None: nothing measures it, and it is not noted."""
-        return None if self._motion is None else self._motion.rows
+    def motion(self) -> FloatArray:
+        """True motion so far (`MotionHistory.rows`)."""
+        return self._motion.rows
 
     @property
     def outside(self) -> Outside | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,6 +23,7 @@ from hil.experiments.capture.states import (
     SETTLE,
     CaptureState,
 )  # fmt: skip
+from hil.experiments.claims import Claim
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
@@ -161,6 +163,10 @@ class CaptureExperiment(Experiment):
                 shown = quantity(value, unit, 4)
                 reasons.append(f"{words} {shown}, allowed: {limit:g} {unit}".rstrip() + f" (capture.{name})")
         return reasons
+
+    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
+        """None: whether it held is asked of the simulated rig too."""
+        return ()
 
     @classmethod
     def table(cls, summary: Summary) -> Table:

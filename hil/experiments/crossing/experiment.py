@@ -10,6 +10,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.crossing import CrossingConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.claims import Claim, motion_claims
 from hil.experiments.crossing.course import Course
 from hil.experiments.crossing.drop_force import drop_checks
 from hil.experiments.crossing.judgement import crossing_rows, judged
@@ -125,6 +126,17 @@ class CrossingExperiment(Experiment):
         if self.done:
             reasons += self._own_reasons(found)
         return {**found, "accepted": self.done and not reasons, "reasons": reasons}
+
+    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:
+        """The way, and where the rover came to; its loads are the largest of hits, which the truth does not have."""
+        found = motion_claims(run, loads=False)
+        known = summary["wheels_across_true"], summary["rise_true_m"]
+        if found and None not in known:
+            found += [
+                Claim("wheels across", "", summary["wheels_across"], known[0], 0.0),
+                Claim("rise of the body", "m", summary["rise_m"], known[1], found[0].allowed),
+            ]
+        return found
 
     def _own_reasons(self, found: Summary) -> list[str]:
         """Why a run that went through would not be accepted."""

@@ -17,6 +17,7 @@ from hil.control.hold_line import hold_line
 from hil.control.motions.playback import Playback
 from hil.control.wheel_speed import WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.claims import DEVIATIONS, Claim, motion_claims
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, refusals
 from hil.experiments.impact.approach import approach_keys, measured_approach
@@ -250,6 +251,26 @@ class ImpactExperiment(Experiment):
             "reasons": reasons,
             "quality": quality_rows(results),
         }
+
+    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:
+        """The motion until the hit, the hit itself, its speed and its energy."""
+        found, ground_truth = motion_claims(run, loads=False), run.ground_truth
+        if not found or run.config.rig == "real" or self.impact_tick_ns is None:
+            return found
+        hit = ground_truth.hit_ns is not None
+        found.append(Claim("hits of the obstacle", "", 1.0, float(hit), 0.0))
+        speed, energy = summary["impact_speed_measured_mps"], summary["effective_kinetic_energy_J"]
+        if not hit or speed is None or energy is None:
+            return found
+        # a share of the way is one of a mean speed, and twice of its square
+        off = found[0].allowed / found[0].claimed if found[0].claimed > 0.0 else math.inf
+        known_J = ground_truth.effective_kinetic_energy_when_hit()
+        of_mass = DEVIATIONS * run.config.plant.spread.mass
+        return [
+            *found,
+            Claim("speed at the impact", "m/s", speed, ground_truth.hit_speed, off * speed),
+            Claim("energy of the impact", "J", energy, known_J, (2.0 * off + of_mass) * energy),
+        ]
 
     @classmethod
     def table(cls, summary: Summary) -> Table:

@@ -17,6 +17,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.drive import JogConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.claims import Claim
 from hil.messages.layout import Layout
 from hil.messages.stages import ByServo, ByWheel, Estimate, Goal, Prediction, Samples
 from hil.recording.stored_rows import Recorded
@@ -148,6 +149,10 @@ class JogExperiment(Experiment):
         """Keys as docs/reference/summary.md lists them; None for values that were not measured."""
         moved = what_moved(run.ticks, run.config.layout, run.config.wheel_radii_m)
         return {"motion": what_moves(run.config), **moved, **super().summarise(run)}
+
+    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
+        """None: what it gives is measured."""
+        return ()
 
     @classmethod
     def table(cls, summary: Summary) -> Table:

@@ -15,6 +15,7 @@ from hil.config.schema.normal_force import NormalForceConfig
 from hil.control.base import Controller
 from hil.control.build import load_controller
 from hil.experiments.base import ArmingChecks, Finished, Summary
+from hil.experiments.claims import Claim, motion_claims
 from hil.experiments.drive.experiment import AFTER_NS, DRIVE, DriveExperiment
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.normal_force.segments import goal_of
@@ -87,6 +88,10 @@ class NormalForceExperiment(DriveExperiment):
     def summarise(self, run: Finished) -> Summary:
         """Spreads, loads and torques."""
         return normal_force_summary(run)
+
+    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
+        """The motion; its loads are those of the best source already."""
+        return motion_claims(run, loads=False)
 
     @classmethod
     def table(cls, summary: Summary) -> Table:

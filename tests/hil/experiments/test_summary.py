@@ -44,6 +44,7 @@ KEYS = {
     "release",
     "effective_kinetic_energy_on_ground_J", "effective_kinetic_energy_plant_on_ground_J",
     "impact_speed_measured_mps", "quality", "residuals", *MEASURED, *GROUSERS, *OF_MOTION,
+    "truth_check",  # of every run: what is known beside what it says (decision 111)
     "mobility",  # of every run, worked out of its record afterwards (decision 98)
 }  # fmt: skip
 LOOP_KEYS = {
@@ -202,6 +203,7 @@ def test_real_time_factor_is_virtual_over_wall_time(hit):
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_number_that_is_not_finite_is_none(hit, bad):
     ground_truth = SimpleNamespace(
+        motion=None,
         hit_ns=1,
         cut_ns=2,
         hit_speed=bad,

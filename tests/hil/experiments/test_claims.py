@@ -1,0 +1,169 @@
+"""What a run says of the rover's motion is held against the truth, with what the plant's spread explains."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hil.app.run import run_experiment
+from hil.config import load_config
+from hil.config.rig import Rig
+from hil.experiments.base import Experiment
+from hil.experiments.claims import ALONE, FALSE, MEASURED, SIMULATED, TRUTH_CHECK, Claim, motion_claims, truth_check
+from hil.experiments.registry import BUILT_IN
+from hil.experiments.summary_table import verdict_rows
+from hil.experiments.truth_events import RecordedTruth, truth_events
+from models.plant import Plant
+from models.plant.motion_history import BY_WHEEL, EVERY_NS, PITCH, X, Z
+
+QUICK = ["telemetry.endpoint=''", "drive.steps=[{for_s: 1.0, speed_mps: 0.05}]"]
+WHEELS = 4
+
+
+def summary_of(folder, name, *overrides):
+    folder.mkdir(exist_ok=True)
+    return run_experiment(load_config(name, overrides), folder, progress=lambda _: None, figure=False).summary
+
+
+def false_by(truth, config, *, rig="simulated", **fields):
+    """Names of the claims that do not hold, of a drive of 10 s at 0.05 m/s by the twin."""
+    count = 101
+    t_ns = np.arange(count) * EVERY_NS
+    motion_fields = [("motion_t_ns", "i8"), ("motion_reading", "f8", (3,))] if config.motion else []
+    ticks = np.zeros(
+        count,
+        [
+            ("t_ns", "i8"), ("cut", "u1"), ("pose", "f8", (7,)), ("speed_mps", "f8"),
+            ("wheel_speed_radps", "f8", (WHEELS,)), ("slip", "f8", (WHEELS,)), ("normal_force_N", "f8", (WHEELS,)),
+            *motion_fields,
+        ],
+    )  # fmt: skip
+    ticks["t_ns"], ticks["pose"][:, 6], ticks["normal_force_N"] = t_ns, 1.0, 800.0
+    ticks["pose"][:, 0], ticks["speed_mps"] = 0.05e-9 * t_ns, 0.05
+    ticks["wheel_speed_radps"], ticks["slip"] = 0.052 / np.array(config.wheel_radii_m), 0.04
+    for name, values in fields.items():
+        ticks[name] = values
+    ground_truth = SimpleNamespace(hit_ns=None, motion=truth)
+    asked = SimpleNamespace(rig=rig, pull_unknown=config.pull_unknown, wheel_radii_m=config.wheel_radii_m)
+    run = SimpleNamespace(
+        rig=Rig(config), config=asked, ticks=ticks, ground_truth=ground_truth, experiment=SimpleNamespace(done=True)
+    )
+    claims = motion_claims(run)
+    assert claims
+    found, reasons = truth_check(run, claims)
+    names = [one["name"] for one in found[TRUTH_CHECK]["values"] if one["ok"] is False]
+    assert [reason.startswith(FALSE) for reason in reasons] == [True] * len(names)
+    return found[TRUTH_CHECK]["by"], names
+
+
+def truth(config, way_share=1.0, pitch_deg=0.0, load_share=1.0):
+    rows = np.zeros((101, BY_WHEEL + 2 * len(config.layout.wheels)))
+    rows[:, 0] = np.arange(101) * 1e-9 * EVERY_NS
+    rows[:, X] = 0.05 * way_share * rows[:, 0]
+    rows[:, PITCH] = math.radians(pitch_deg)
+    rows[:, BY_WHEEL + WHEELS :] = 800.0 * load_share
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("found", "names"),
+    [
+        ({}, []),
+        ({"way_share": 0.1}, ["way"]),
+        ({"way_share": 0.9}, ["way"]),
+        ({"pitch_deg": 5.0}, ["largest pitch"]),
+        (
+            {"load_share": 0.85},
+            [f"load of {one}" for one in ("front left", "front right", "rear left", "rear right")],
+        ),
+    ],
+)
+def test_what_the_truth_has_otherwise_is_a_reason(found, names):
+    config = load_config("sim_juno")
+    assert false_by(truth(config, **found), config) == (SIMULATED, names)
+
+
+@pytest.mark.parametrize(("spread", "names"), [(0.0, ["way"]), (0.2, [])])
+def test_the_allowed_difference_follows_from_the_spread_of_the_plant(spread, names):
+    config = load_config("sim_juno", [f"plant.spread={{mass: 0, soil: {spread}}}"])
+    slipping = 0.08 / np.array(config.wheel_radii_m)  # 0.3 m of slip on 0.5 m
+    assert false_by(truth(config, 0.85), config, wheel_speed_radps=slipping, slip=0.375) == (SIMULATED, names)
+
+
+def test_a_real_rig_is_held_against_the_readings_of_its_instrument_whatever_their_axes():
+    config = load_config("sim_juno", ["motion={}"])
+    ahead = np.linspace(0.0, 0.5, 101)
+    readings = np.column_stack([np.zeros(101), -ahead, np.ones(101)])
+    times = np.arange(101) * EVERY_NS
+    assert false_by(None, config, rig="real", motion_reading=readings, motion_t_ns=times) == (MEASURED, [])
+    assert false_by(None, config, rig="real", motion_reading=0.5 * readings, motion_t_ns=times) == (MEASURED, ["way"])
+
+
+def test_a_real_rig_without_an_instrument_says_that_it_is_by_the_twin_alone():
+    assert false_by(None, load_config("sim_juno"), rig="real") == (ALONE, [])
+    summary = {"accepted": True, "reasons": [], TRUTH_CHECK: {"by": ALONE, "values": []}}
+    assert verdict_rows(summary)[0][1].endswith(", by the twin alone")
+
+
+def test_a_value_that_nobody_knows_is_not_judged():
+    assert Claim("way", "m", 1.0, math.nan, 0.1).ok is None
+    assert Claim("way", "m", 1.0, 1.1, 0.2).ok
+    assert Claim("wheels across", "", 6, 0, 0.0).ok is False
+
+
+def test_every_experiment_compares_or_says_that_it_claims_nothing():
+    own = {kind.name for kind in BUILT_IN if kind.claims is not Experiment.claims}
+    assert own == {"impact", "jog", "normal_force", "crossing", "capture"}
+
+
+def test_a_truth_of_many_wheels_is_recorded_whole():
+    rows = np.round(np.random.default_rng(1).normal(size=(3, BY_WHEEL + 2 * 24)), 4)
+    rows[:, 0] = 0.1, 0.2, 0.3
+    loads = np.column_stack([rows[:, 0], np.full((3, 24), 123456.789)])
+    known = SimpleNamespace(
+        loads=loads, motion=rows, traction=None, outside=None, capture=None, hit_ns=None, cut_ns=None
+    )
+    read = RecordedTruth(np.concatenate(list(truth_events(known, 1000))))
+    assert read.motion == pytest.approx(rows, rel=1e-12)
+    assert read.loads == pytest.approx(loads, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_a_drive_is_accepted_if_the_rig_drove_it_and_not_if_the_rig_stood_still(tmp_path, monkeypatch):
+    summary = summary_of(tmp_path / "drove", "sim_juno", *QUICK)
+    assert summary["accepted"]
+    assert summary[TRUTH_CHECK]["by"] == SIMULATED
+    assert all(one["ok"] for one in summary[TRUTH_CHECK]["values"])
+    moved = Plant.motion.fget
+    standing = np.ones(BY_WHEEL + 2 * WHEELS)
+    standing[X : Z + 1] = 0.0
+    monkeypatch.setattr(Plant, "motion", property(lambda plant: moved(plant) * standing))
+    summary = summary_of(tmp_path / "stood", "sim_juno", *QUICK)
+    assert not summary["accepted"]
+    assert [reason.partition(" 0.")[0] for reason in summary["reasons"]] == [f"{FALSE}{SIMULATED}: way"]
+
+
+@pytest.mark.slow
+def test_a_rig_on_a_slope_that_the_twin_does_not_know_is_not_accepted(tmp_path):
+    summary = summary_of(tmp_path, "sim_juno", *QUICK, "plant.ground_pitch_deg=8")
+    assert not summary["accepted"]
+    assert any("largest pitch" in reason for reason in summary["reasons"])
+
+
+@pytest.mark.slow
+def test_a_crossing_by_the_twin_alone_is_not_accepted(tmp_path, monkeypatch):
+    moved = Plant.motion.fget
+
+    def stopped(plant):
+        rows = moved(plant)
+        rows[:, X] = np.minimum(rows[:, X], rows[0, X] + 0.155)
+        return rows
+
+    monkeypatch.setattr(Plant, "motion", property(stopped))
+    summary = summary_of(tmp_path, "sim_step", "telemetry.endpoint=''")
+    assert summary["crossed"]
+    assert not summary["accepted"]
+    assert any(reason.startswith(f"{FALSE}{SIMULATED}: wheels across 6, there 0") for reason in summary["reasons"])
