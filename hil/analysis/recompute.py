@@ -17,7 +17,7 @@ from hil.analysis.replayable import NEVER, CannotReplayError, known_until, repla
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.base import Finished, Summary, samples_of
-from hil.experiments.claims import FALSE, TRUTH_CHECK
+from hil.experiments.claim import FALSE, TRUTH_CHECK
 from hil.experiments.impact.approach import KEYS as MEASURED
 from hil.experiments.impact.sensing import GROUSER_KEYS, KEYS, PEAK_KEYS, PEAKS
 from hil.experiments.mobility import LEFT_OUT

@@ -15,7 +15,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.base import Controller, DirectSetPoints
-from hil.experiments.claims import Claim, motion_claims
+from hil.experiments.claim import Claim
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import loop_rows, summary_table, verdict_rows
 from hil.messages.check import Check
@@ -182,9 +182,9 @@ class Experiment(ABC):
         reasons = self.reasons(run.cycle.safety, run.beside)
         return {"accepted": self.done and not reasons, "reasons": reasons}
 
-    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
-        """What its summary says that a simulated rig, or an instrument, may know better; by default the motion."""
-        return motion_claims(run)
+    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim] | None:  # noqa: ARG002
+        """What its summary says that a simulated rig, or an instrument, may know better; None: the motion."""
+        return None
 
     def reasons(self, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: "") -> list[str]:
         """Why its run would not count: not armed, faults, ended by the operator; empty if nothing speaks against it.

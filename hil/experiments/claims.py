@@ -12,24 +12,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.config.rig import Rig
+from hil.experiments.base import Finished, Summary
+from hil.experiments.claim import ALONE, MEASURED, SIMULATED, TRUTH_CHECK, Claim
 from hil.experiments.summary import finite
 from hil.experiments.window_mean import window_mean
 from hil.messages.layout import INSTRUMENTS
 from hil.recording.stored_rows import Recorded, in_blocks
 from models.plant.motion_history import BY_WHEEL, EVERY_NS, PITCH, ROLL, TIME, X, Z
 
-if TYPE_CHECKING:
-    from hil.config.rig import Rig
-    from hil.experiments.base import Finished, Summary
-
-# The summary's key, and how each reason that follows from it begins.
-TRUTH_CHECK, FALSE = "truth_check", "not so by the "
-SIMULATED, MEASURED, ALONE = "simulated rig", "measured motion", "twin alone"
 # Standard deviations that are allowed, what twin and simulated rig of one config agree within, and a way [m] and an
 # angle [rad] below which their numbers end: a standing rover creeps so far, and the truth is kept to six digits.
 DEVIATIONS, EXACT, LEAST_M, LEAST_RAD = 3.0, 0.01, 1e-3, 1e-3
@@ -38,44 +34,16 @@ _STRAIGHT = 1_000_000_000 // EVERY_NS
 _OF_OBSERVER = "pose_sd"
 
 
-class Claim(NamedTuple):
-    """One value that a run gives.
-
-    Attributes:
-        name: of it, in words.
-        unit: of all numbers.
-        claimed: by the run.
-        known: otherwise; NaN: not known.
-        allowed: largest difference between the two.
-    """
-
-    name: str
-    unit: str
-    claimed: float
-    known: float
-    allowed: float
-
-    @property
-    def ok(self) -> bool | None:
-        """None: one of them is not known."""
-        off = abs(self.claimed - self.known)
-        return None if math.isnan(off) else off <= self.allowed
-
-    def words(self, by: str) -> str:
-        """Why a run with it is not accepted."""
-        values = f"{self.name} {self.claimed:.4g} {self.unit}".rstrip() + f", there {self.known:.4g}"
-        return f"{FALSE}{by}: {values}; allowed: {self.allowed:.2g} apart, by what the twin is not told"
-
-
-def truth_check(run: Finished, claims: Sequence[Claim]) -> tuple[Summary, list[str]]:
+def truth_check(run: Finished, claims: Sequence[Claim] | None) -> tuple[Summary, list[str]]:
     """Key `truth_check` as docs/reference/summary.md has it, and the reasons that follow from it.
 
     What nobody else knows is by the twin alone.
 
     Args:
         run: that went through or not.
-        claims: of its experiment.
+        claims: of its experiment; None: its motion.
     """
+    claims = motion_claims(run) if claims is None else claims
     by = source_of(run) if any(one.ok is not None for one in claims) else ALONE if claims else None
     values = [
         {

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,6 @@ from hil.recording.file_layout import RECOVERED
 from hil.recording.reader import read_digests
 from hil.recording.stored_rows import Recorded, in_blocks
 from hil.simulator.ground_truth import GroundTruth
-
-if TYPE_CHECKING:
-    from hil.experiments.base import Finished, Summary
 
 FILE_NAME = "summary.json"
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from hil.experiments.claims import ALONE, TRUTH_CHECK
+from hil.experiments.claim import ALONE, TRUTH_CHECK
 from hil.experiments.disturbance_summary import disturbance_lines, long_tick_lines
 
 # What may have become of an instrument at the end of a run.

@@ -279,7 +279,8 @@ class SteadyRover:
 
         deep = _DEEPEST * float(self.rover.chain.wheel_radius.max())
         if surplus(deep) > 0.0:  # else the ground bears it nowhere, and no state is found from here
-            deep = brentq(surplus, 0.0, deep, xtol=1e-15)
+            # on uneven ground the wheels touch it to rounding only, and stiff soil bears the weight in less
+            deep = brentq(surplus, 0.0 if surplus(0.0) < 0.0 else -deep, deep, xtol=1e-15)
         x[0] = touching - deep
         self._unit[:place] = _HEIGHT * deep * np.array([1.0, *[_ANGLE] * (place - 1)])
         x[:place] /= self._unit[:place]

@@ -1,9 +1,11 @@
 """Configs with keys drawn at and between their bounds: each is refused, not accepted, or right within 1 %.
 
-python tests/soak/random_configs.py --configs 2000 --seed 1
+python tests/soak/random_configs.py --configs 2000 --seed 1 --all
 
 Keys and bounds come from the schema, so a new key is drawn too. At rest, wheel loads and sinkages of an accepted run
 are compared with an equilibrium of their own (tests/soak/static_equilibrium.py), in motion the sum with the weight.
+With --all every shipped config that can run in virtual time is a base, so every experiment; of those that are not in
+BASES only the way is compared, that of the record with the true one.
 An error that is none of a config's or of arming is a finding as well. The same seed draws the same configs.
 """
 
@@ -28,10 +30,12 @@ import numpy as np
 from static_equilibrium import at_rest, weight_N
 
 from hil.app.run import run_experiment
-from hil.config import Config, ConfigError, load_config
+from hil.config import Config, ConfigError, load_config, shipped_configs
 from hil.config.error_messages import resolved, whole_schema
 from hil.experiments.base import ARMED
+from hil.experiments.truth_events import RecordedTruth
 from hil.recording import read_trial
+from models.plant.motion_history import TIME, X, Z
 
 # Short runs of each experiment in virtual time, from the start to the end.
 BASES: Mapping[str, tuple[str, ...]] = {
@@ -42,6 +46,10 @@ BASES: Mapping[str, tuple[str, ...]] = {
     "sim_slope": ("slope.ramp_s=0.2", "slope.settle_s=0.4", "slope.measure_s=0.4"),
     "sim_drawbar": ("drawbar.ramp_s=0.2", "drawbar.settle_s=0.4", "drawbar.measure_s=0.4"),
 }  # fmt: skip
+# Of the others the whole run is made; those of a real rig have no virtual time.
+OTHERS = tuple(name for name in shipped_configs() if name not in BASES and load_config(name).rig != "real")
+# The way of an accepted run may be off by this part of the true one, and by so much [m]: a quarter of all is slip.
+WAY_PART, WAY_M = 0.25, 0.02
 ALWAYS = ("clock=lockstep", "telemetry.endpoint=''")
 # Not drawn: what decides where a run goes and how long it is, and what needs files, devices or other computers.
 LEFT_OUT = (
@@ -117,10 +125,11 @@ class Result:
     why: str = ""
 
 
-def drawn_config(number: int, seed: int) -> tuple[str, tuple[str, ...]]:
+def drawn_config(number: int, seed: int, *, everything: bool = False) -> tuple[str, tuple[str, ...]]:
     """Base and overrides of one config; the first key goes round, so that every key is drawn."""
     chance = np.random.default_rng((seed, number))
-    base = list(BASES)[int(chance.integers(len(BASES)))]
+    bases = (*BASES, *OTHERS) if everything else tuple(BASES)
+    base = bases[int(chance.integers(len(bases)))]
     every = keys()
     first = every[number % len(every)]
     count = int(chance.integers(0, MOST_KEYS))
@@ -129,11 +138,11 @@ def drawn_config(number: int, seed: int) -> tuple[str, tuple[str, ...]]:
     return base, tuple(f"{key.path}={key.drawn(chance)}" for key in chosen)
 
 
-def make(number: int, seed: int) -> Result:
+def make(number: int, seed: int, everything: bool = False) -> Result:
     """Draw a config, run it, and judge what came of it."""
-    base, drawn = drawn_config(number, seed)
+    base, drawn = drawn_config(number, seed, everything=everything)
     try:
-        config = load_config(base, [*BASES[base], *ALWAYS, *drawn])
+        config = load_config(base, [*BASES.get(base, ()), *ALWAYS, *drawn])
     except ConfigError as error:
         return Result(number, base, drawn, "refused", why=str(error.problems[0]))
     with tempfile.TemporaryDirectory(prefix="random-configs-") as place:
@@ -145,11 +154,29 @@ def make(number: int, seed: int) -> Result:
                 return Result(number, base, drawn, "not armed", why=reasons)
             if not done.summary["accepted"]:
                 return Result(number, base, drawn, "not accepted", why=reasons)
-            return Result(number, base, drawn, "accepted", "; ".join(_wrong(config, folder)))
+            wrong = [*_false_way(folder), *(_wrong(config, folder) if base in BASES else ())]
+            return Result(number, base, drawn, "accepted", "; ".join(wrong))
         except ConfigError as error:
             return Result(number, base, drawn, "refused", why=str(error.problems[0]))
         except Exception:
             return Result(number, base, drawn, "error", traceback.format_exc(limit=-3))
+
+
+def _false_way(folder: Path) -> Iterator[str]:
+    """How far the rover came by the record and by the truth, while its drives were powered and before a hit."""
+    trial = read_trial(folder, trusted=True)
+    ground_truth, ticks = RecordedTruth(trial.events), trial.tick
+    if ground_truth.motion is None or "pose" not in (ticks.dtype.names or ()):
+        return
+    powered = ticks[(ticks["cut"] == 0) & (ticks["t_ns"] < (ground_truth.hit_ns or np.iinfo(np.int64).max))]
+    inside = ground_truth.motion[np.isin(np.rint(ground_truth.motion[:, TIME] * 1e9).astype(np.int64), powered["t_ns"])]
+    if len(inside) < 2 or not np.isfinite(powered["normal_force_N"]).any():  # nothing says what pulls it
+        return
+    at = np.searchsorted(powered["t_ns"], np.rint(inside[[0, -1], TIME] * 1e9).astype(np.int64))
+    found = float(np.linalg.norm(np.diff(powered["pose"][at, :3].astype(float), axis=0)))
+    known = float(np.linalg.norm(np.diff(inside[[0, -1], X : Z + 1], axis=0)))
+    if abs(found - known) > WAY_PART * known + WAY_M:
+        yield f"came {found:.3f} m by the record, {known:.3f} m by the truth"
 
 
 def _deviation(still: np.ndarray, field: str) -> np.ndarray | float:
@@ -193,11 +220,14 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first one, to repeat one")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--all", action="store_true", help="all shipped configs, not only the quick ones")
     parser.add_argument("--json", type=Path, help="write every result")
     given = parser.parse_args()
     results, last = [], given.first + given.configs
     with ProcessPoolExecutor(given.workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for result in pool.map(make, range(given.first, last), [given.seed] * given.configs):
+        for result in pool.map(
+            make, range(given.first, last), *([one] * given.configs for one in (given.seed, given.all))
+        ):
             results.append(result)
             if result.wrong:
                 print(

@@ -156,6 +156,12 @@ def _obstacle_checks(config: UncheckedConfig) -> list[Problem]:
         for key in ("pitch_deg", "roll_deg")
         if getattr(config.plant, f"ground_{key}") != 0.0 and config.section.obstacle
     ]
+    if (plate := obstacle.plate) is not None and plate.centre_up_m < 0.5 * plate.height_m:
+        at_least = (
+            f"at least {0.5 * plate.height_m:g}, half of obstacle.plate.height_m: a plate stands above the ground"
+        )
+        key = "obstacle.plate.centre_up_m"
+        problems.append(Problem(key, f"{plate.centre_up_m:g}", at_least, ("obstacle.plate.height_m",)))
     if (heights := ground.wheel_height_m) is not None:
         wheels = len(config.layout.wheels)
         if config.section.obstacle:

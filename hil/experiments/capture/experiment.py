@@ -23,7 +23,7 @@ from hil.experiments.capture.states import (
     SETTLE,
     CaptureState,
 )  # fmt: skip
-from hil.experiments.claims import Claim
+from hil.experiments.claim import Claim
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples

@@ -10,7 +10,8 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.crossing import CrossingConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
-from hil.experiments.claims import Claim, motion_claims
+from hil.experiments.claim import Claim
+from hil.experiments.claims import motion_claims
 from hil.experiments.crossing.course import Course
 from hil.experiments.crossing.drop_force import drop_checks
 from hil.experiments.crossing.judgement import crossing_rows, judged

@@ -17,7 +17,8 @@ from hil.control.hold_line import hold_line
 from hil.control.motions.playback import Playback
 from hil.control.wheel_speed import WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
-from hil.experiments.claims import DEVIATIONS, Claim, motion_claims
+from hil.experiments.claim import Claim
+from hil.experiments.claims import DEVIATIONS, motion_claims
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, refusals
 from hil.experiments.impact.approach import approach_keys, measured_approach

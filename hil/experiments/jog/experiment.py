@@ -17,7 +17,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.drive import JogConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
-from hil.experiments.claims import Claim
+from hil.experiments.claim import Claim
 from hil.messages.layout import Layout
 from hil.messages.stages import ByServo, ByWheel, Estimate, Goal, Prediction, Samples
 from hil.recording.stored_rows import Recorded

@@ -15,7 +15,8 @@ from hil.config.schema.normal_force import NormalForceConfig
 from hil.control.base import Controller
 from hil.control.build import load_controller
 from hil.experiments.base import ArmingChecks, Finished, Summary
-from hil.experiments.claims import Claim, motion_claims
+from hil.experiments.claim import Claim
+from hil.experiments.claims import motion_claims
 from hil.experiments.drive.experiment import AFTER_NS, DRIVE, DriveExperiment
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.normal_force.segments import goal_of

@@ -105,6 +105,7 @@ def test_the_length_of_a_list_is_said_in_items() -> None:
             "at most 0.8",
         ),
         (["soil.regions=[{corners_m: [[0, 0], [1, 0]], stiffness: 1.0e6}]"], "soil.regions.0.corners_m", "3"),
+        (["obstacle.plate={centre_up_m: 0, height_m: 0.2}"], "obstacle.plate.centre_up_m", "at least 0.1, half of"),
         (
             ["daq.rate_hz=10000", "daq.ring_hz=1000", "daq.ring_damping=0.8"],
             "daq.ring_damping",

@@ -12,7 +12,7 @@ from hil.config.integration import contacts_of, longest_step_s
 from hil.config.model_parameters import nominal_rig
 from hil.config.yaml_io import write_yaml
 from hil.estimation.twin import FOLLOW, LONGEST_STEP_NS
-from models.statics import SteadyRover
+from models.statics import NoSteadyStateError, SteadyRover
 from models.vehicle import run
 
 
@@ -98,3 +98,11 @@ def test_wheel_loads_are_those_of_statics_at_the_longest_step(name, overrides):
     assert later.sum(axis=1).mean() == pytest.approx(rest.sum(), rel=0.002)
     assert later.mean(axis=0) == pytest.approx(rest, rel=0.08)
     assert later.std(axis=0).max() < 0.02 * rest.max()
+
+
+@pytest.mark.slow
+def test_a_rover_on_a_scan_of_the_stiffest_soil_is_told_which_wheel_lifts():
+    """Its wheels touch uneven ground to rounding only, and there such a soil bears more than the weight."""
+    rover, vehicle, _ = nominal_rig(load_config("sim_scan", ["soil.stiffness=1e9"])).held.assemble()
+    with pytest.raises(NoSteadyStateError, match="front right wheel lifts"):
+        SteadyRover(rover, vehicle, 0.0).at()

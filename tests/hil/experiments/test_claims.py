@@ -12,7 +12,8 @@ from hil.app.run import run_experiment
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.base import Experiment
-from hil.experiments.claims import ALONE, FALSE, MEASURED, SIMULATED, TRUTH_CHECK, Claim, motion_claims, truth_check
+from hil.experiments.claim import ALONE, FALSE, MEASURED, SIMULATED, TRUTH_CHECK, Claim
+from hil.experiments.claims import motion_claims, truth_check
 from hil.experiments.registry import BUILT_IN
 from hil.experiments.summary_table import verdict_rows
 from hil.experiments.truth_events import RecordedTruth, truth_events
@@ -28,7 +29,7 @@ def summary_of(folder, name, *overrides):
     return run_experiment(load_config(name, overrides), folder, progress=lambda _: None, figure=False).summary
 
 
-def false_by(truth, config, *, rig="simulated", **fields):
+def false_by(true_motion, config, *, rig="simulated", **fields):
     """Names of the claims that do not hold, of a drive of 10 s at 0.05 m/s by the twin."""
     count = 101
     t_ns = np.arange(count) * EVERY_NS
@@ -46,7 +47,7 @@ def false_by(truth, config, *, rig="simulated", **fields):
     ticks["wheel_speed_radps"], ticks["slip"] = 0.052 / np.array(config.wheel_radii_m), 0.04
     for name, values in fields.items():
         ticks[name] = values
-    ground_truth = SimpleNamespace(hit_ns=None, motion=truth)
+    ground_truth = SimpleNamespace(hit_ns=None, motion=true_motion)
     asked = SimpleNamespace(rig=rig, pull_unknown=config.pull_unknown, wheel_radii_m=config.wheel_radii_m)
     run = SimpleNamespace(
         rig=Rig(config), config=asked, ticks=ticks, ground_truth=ground_truth, experiment=SimpleNamespace(done=True)
@@ -59,7 +60,7 @@ def false_by(truth, config, *, rig="simulated", **fields):
     return found[TRUTH_CHECK]["by"], names
 
 
-def truth(config, way_share=1.0, pitch_deg=0.0, load_share=1.0):
+def true_rows(config, way_share=1.0, pitch_deg=0.0, load_share=1.0):
     rows = np.zeros((101, BY_WHEEL + 2 * len(config.layout.wheels)))
     rows[:, 0] = np.arange(101) * 1e-9 * EVERY_NS
     rows[:, X] = 0.05 * way_share * rows[:, 0]
@@ -83,14 +84,14 @@ def truth(config, way_share=1.0, pitch_deg=0.0, load_share=1.0):
 )
 def test_what_the_truth_has_otherwise_is_a_reason(found, names):
     config = load_config("sim_juno")
-    assert false_by(truth(config, **found), config) == (SIMULATED, names)
+    assert false_by(true_rows(config, **found), config) == (SIMULATED, names)
 
 
 @pytest.mark.parametrize(("spread", "names"), [(0.0, ["way"]), (0.2, [])])
 def test_the_allowed_difference_follows_from_the_spread_of_the_plant(spread, names):
     config = load_config("sim_juno", [f"plant.spread={{mass: 0, soil: {spread}}}"])
     slipping = 0.08 / np.array(config.wheel_radii_m)  # 0.3 m of slip on 0.5 m
-    assert false_by(truth(config, 0.85), config, wheel_speed_radps=slipping, slip=0.375) == (SIMULATED, names)
+    assert false_by(true_rows(config, 0.85), config, wheel_speed_radps=slipping, slip=0.375) == (SIMULATED, names)
 
 
 def test_a_real_rig_is_held_against_the_readings_of_its_instrument_whatever_their_axes():

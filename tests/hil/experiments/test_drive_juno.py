@@ -102,3 +102,19 @@ def test_another_slope_of_the_plant_with_an_obstacle_is_refused():
     words = r"plant\.ground_pitch_deg: found 10; allowed: 0: an obstacle stands on the nominal ground"
     with pytest.raises(ConfigError, match=words):
         load_config("sim_juno", ["experiment=impact", "plant.ground_pitch_deg=10"])
+
+
+def test_a_strongly_damped_soil_bears_a_turning_rover_as_any_other(tmp_path):
+    """Damping acts on a sinkage that changes, so not on the loads of a steady turn; neither does the step."""
+    turning = "drive.steps=[{for_s: 2, speed_mps: 0.05, turn_mps: 0.02}]"
+
+    def loads(name, *overrides):
+        folder = tmp_path / name
+        folder.mkdir()
+        summary, _ = driven(folder, turning, *overrides)
+        return summary["steps"][0]["normal_force_N"]
+
+    usual, damped = loads("usual"), loads("damped", "soil.damping_spm=100")
+    assert damped == pytest.approx(usual, rel=2e-3)
+    assert loads("finer", "soil.damping_spm=100", "plant.substep_us=20") == pytest.approx(damped, rel=1e-4)
+    assert max(usual) > 1.4 * min(usual)  # shares of 19 to 31 % are those of the turn
