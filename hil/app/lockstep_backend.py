@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +146,9 @@ class LockstepBackend:
     def close_record(self) -> None:
         """Finish the record."""
         try:
-            for row in truth_events(self.ground_truth, self._rig.rate_hz):
-                self.file_sink.recorder.event(row)
+            with suppress(OSError):  # a full disk has ended the run, and its fault says so
+                for row in truth_events(self.ground_truth, self._rig.rate_hz):
+                    self.file_sink.recorder.event(row)
         finally:
             self._close_file()
 

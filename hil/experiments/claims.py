@@ -79,10 +79,11 @@ def motion_claims(run: Finished, *, loads: bool = True) -> list[Claim]:
         loads: the run gives mean wheel loads, which are the twin's where no leg sensors measure them.
 
     Returns:
-        None of a rover whose twin does not know what pulls it, or whose record has no motion.
+        None of a rover that a winch or a person holds, whose pull and slip its experiment takes from the rig and not from
+        the twin, and none where the record has no motion.
     """
     rig, layout = run.rig, run.rig.layout
-    if not layout.motion or not layout.wheels or run.config.pull_unknown:
+    if not layout.motion or not layout.wheels or run.config.section.winch is not None:
         return []
     hit_ns = run.ground_truth.hit_ns
     true_motion = run.ground_truth.motion
@@ -111,17 +112,19 @@ def _driven(
 ) -> NDArray[np.void]:
     """Rows in which the drives are powered, at the times of the truth or as far apart, before the hit."""
     last_ns = np.iinfo(np.int64).max if hit_ns is None else hit_ns
-    period_ns, kept = round(1e9 / rate_hz), []
+    period_ns, kept, before = round(1e9 / rate_hz), [], 0
     for block in in_blocks(ticks):
         if not len(block):
             continue
         t_ns = block["t_ns"]
         if times_s is None:
-            places = np.flatnonzero(np.diff(t_ns // EVERY_NS, prepend=t_ns[0] // EVERY_NS) > 0)
-        else:
-            wanted = np.rint(times_s * 1e9).astype(np.int64)
-            places = np.searchsorted(t_ns, wanted - period_ns // 2).clip(0, len(t_ns) - 1)
-            places = np.unique(places[np.abs(t_ns[places] - wanted) <= period_ns])
+            places = np.flatnonzero(np.diff(t_ns // EVERY_NS, prepend=before) > 0)
+            before = int(t_ns[-1]) // EVERY_NS
+        else:  # the tick of that time, which lies in one block
+            first_ns = np.rint(times_s * 1e9).astype(np.int64) - period_ns // 2
+            places = np.searchsorted(t_ns, first_ns)
+            first_ns, places = first_ns[places < len(t_ns)], places[places < len(t_ns)]
+            places = places[t_ns[places] < first_ns + period_ns]
         rows = block[places]
         kept.append(rows[(rows["cut"] == 0) & (rows["t_ns"] < last_ns) & np.isfinite(rows["pose"]).all(axis=1)])
     return np.concatenate(kept) if kept else np.zeros(0, ticks[:0].dtype)

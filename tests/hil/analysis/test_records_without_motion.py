@@ -34,6 +34,7 @@ def earlier(edited, sealing):
     folder = edited("good", without_motion)
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     assert summary.pop("mobility")
+    assert summary.pop("truth_check")
     sealing(folder, summary)
     return folder
 
