@@ -79,8 +79,8 @@ def motion_claims(run: Finished, *, loads: bool = True) -> list[Claim]:
         loads: the run gives mean wheel loads, which are the twin's where no leg sensors measure them.
 
     Returns:
-        None of a rover that a winch or a person holds, whose pull and slip its experiment takes from the rig and not from
-        the twin, and none where the record has no motion.
+        None of a rover that a winch or a person holds: its experiment takes pull and slip from the rig and not from the
+        twin. None where the record has no motion.
     """
     rig, layout = run.rig, run.rig.layout
     if not layout.motion or not layout.wheels or run.config.section.winch is not None:
