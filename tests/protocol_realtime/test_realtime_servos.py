@@ -58,11 +58,11 @@ def test_joints_and_wheels_are_read_in_order_and_follow_until_the_end_or_safe(wa
         return
     tick = read_trial(done.folder).tick
     for link in ("servos", "drives"):
-        assert (np.diff(tick[f"{link}_t_ns"]) >= 0).all()
-        confirmed_ns = tick[f"{link}_acknowledged_ns"]
-        if done.events:  # a link that was lost and opened again has confirmed nothing yet
-            confirmed_ns = confirmed_ns[confirmed_ns >= 0]
-        assert (np.diff(confirmed_ns) >= 0).all()
+        for name in ("t_ns", "acknowledged_ns"):
+            times_ns = tick[f"{link}_{name}"]
+            if done.events:  # a link that was lost and opened again has read and confirmed nothing yet
+                times_ns = times_ns[times_ns > 0]
+            assert (np.diff(times_ns) >= 0).all()
     if done.events:
         assert tick["safe"][-1] == tick["servos_cut"][-1] == tick["cut"][-1] == 1
         return

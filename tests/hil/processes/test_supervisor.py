@@ -165,9 +165,9 @@ def test_what_a_device_reports_is_marked_once_a_run_but_for_what_latches_safe(su
     tell("warm", "M1 fault", "M2 fault")
     latched = ("drives: M1 fault", False)
     assert [alarms() for _ in range(2)] == [[latched, ("drives: M2 fault", True)], [latched]]
-    tell("fault", link="servos")
-    shared.fault_mailboxes["servos"][Fault.DEVICE_FAULT].write(fault_message(Fault.DEVICE_FAULT, "servos: fault"))
-    assert ("servos: fault", True) in alarms()  # the fault itself is recorded once only
+    tell("fault", link="valves")
+    shared.fault_mailboxes["valves"][Fault.DEVICE_FAULT].write(fault_message(Fault.DEVICE_FAULT, "valves: fault"))
+    assert ("valves: fault", True) in alarms()  # the fault itself is recorded once only
 
 
 def test_a_worker_that_the_watchdog_has_killed_is_named_with_its_note_and_the_stall_that_it_found_then(
