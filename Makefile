@@ -111,13 +111,14 @@ bench: $(DEV_STAMP) ## what the figures of docs/benchmarks.md come from: models,
 	$(BIN)/hil bench loop --json build/bench-loop.json
 	$(BIN)/hil bench rig --json build/bench-rig.json
 
-lint: $(DEV_STAMP) ## style, types, import direction, tree rules, names, links and tables of the docs
+lint: $(DEV_STAMP) ## style, types, import direction, tree rules, names, measures of the structure, links and tables of the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_tree.py
 	$(BIN)/python tools/check_names.py
+	$(BIN)/python tools/structure.py
 	$(BIN)/python tools/reference.py --check
 
 docs: $(DEV_STAMP) ## write the tables of docs/reference, and the picture of the architecture, from the code; then build the site

@@ -61,7 +61,7 @@ class StageTimer:
 
     @property
     def times_ns(self) -> list[int]:
-        """One duration for each finished stage [ns], in the order of `hil.messages.schema.PHASES`."""
+        """One duration for each finished stage [ns], in the order of `hil.messages.signals.PHASES`."""
         return list(map(sub, self._ends_ns[1:], self._ends_ns))
 
 

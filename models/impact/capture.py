@@ -109,7 +109,7 @@ def capture(
 
     Args:
         mass_matrix: M (nv, nv) [kg, kg m, kg m^2], positive definite.
-        jacobian: J (6, nv) of the point of contact, velocity first (`models.rover.body_point`).
+        jacobian: J (6, nv) of the point of contact, velocity first (`models.rover.body_points.body_point`).
         velocity: psi_i (nv,) [m/s, rad/s].
         payload: its mass, inertia and place.
         payload_velocity: v_pi (6,), of its centre of mass [m/s], then angular [rad/s].

@@ -48,6 +48,12 @@ def code_reading() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def structure() -> ModuleType:
+    """tools/structure.py."""
+    return script("tools/structure.py")
+
+
+@pytest.fixture(scope="session")
 def check_site() -> ModuleType:
     """tools/check_site.py."""
     return script("tools/check_site.py")

@@ -14,7 +14,7 @@ class Amplifier:
     """A `SimulatedSerialDevice`: it answers one function with the newest reading of each channel.
 
     The two halves of a reading are taken at the same time. Registers between those of channels are 0, or refused. As
-    with `drivers.modbus.simulated.RelayBoard`, a whole frame is answered when its last byte has arrived.
+    with `drivers.modbus.simulated.relay_board.RelayBoard`, a whole frame is answered when its last byte has arrived.
 
     Args:
         readings: of the plant.

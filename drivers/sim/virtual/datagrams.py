@@ -73,7 +73,7 @@ class VirtualDatagramPort:
 
 
 class VirtualDatagrams:
-    """The device's end of a simulated line; a `drivers.sim.protocol.line.Terminal`, like `drivers.udp.UdpTerminal`.
+    """The device's end of a simulated line: a `drivers.sim.protocol.line.Terminal`.
 
     Args:
         terminals: ends of simulated lines, by address; it adds itself while it is connected.
