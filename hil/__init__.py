@@ -61,9 +61,9 @@ _PLACES = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from hil.version import version
+        from hil.version import running_version
 
-        return version()
+        return running_version()
     if name not in _PLACES:
         raise AttributeError(f"module 'hil' has no attribute {name!r}; it has {', '.join(__all__)}")
     value = globals()[name] = getattr(importlib.import_module(_PLACES[name]), name)

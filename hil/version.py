@@ -16,7 +16,7 @@ _BEFORE = "0.0"
 
 
 @cache
-def version() -> str:
+def running_version() -> str:
     """The version that records, summaries and messages name; it is read once a process.
 
     Of a wheel it is the version that the wheel was built with. A checkout is asked in each process, for what was
@@ -39,7 +39,7 @@ def of_commit(described: str) -> str:
         described: what `git describe --tags --long --always --dirty=-changed` prints. Without a tag that is the commit.
 
     Returns:
-        See `version`.
+        As `running_version` returns it.
     """
     found = _DESCRIBED.fullmatch(described)
     if found is None:

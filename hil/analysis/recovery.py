@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import hil
 from hil.config import ConfigError, parse_config
 from hil.experiments.truth_events import HIT_SPEED, truth_events
 from hil.ipc.run_memory import FOLDER, RunMemory
@@ -29,6 +28,7 @@ from hil.recording.reader import FILE_NAME, RecordError, is_closed, is_held, rea
 from hil.recording.stored_rows import Recorded
 from hil.recording.triggered_capture import TriggeredCapture
 from hil.simulator.ground_truth import SharedGroundTruth
+from hil.version import running_version
 
 KILLED = "trial.killed.h5"
 _UNFINISHED = "trial.recovering.h5"
@@ -159,7 +159,7 @@ def _recover_file(run: Path) -> Recovered:
     record = replace(record, tick=record.tick[np.isin(record.tick["tick"], record.timing["tick"])])
     if not len(record.tick):
         raise NothingToRecoverError(f"{run}: killed before the first tick, nothing was recorded")
-    record.meta[RECOVERED] = hil.__version__
+    record.meta[RECOVERED] = running_version()
     _replace(run, record, as_recorded(config.layout, record.tick.dtype), config.sample_rates_hz)
     copy_of(place).unlink(missing_ok=True)
     return _what(record, record, None, finished=False)
@@ -212,7 +212,7 @@ def _merged(old: TrialRecord, shared: RunMemory) -> TrialRecord:
         blocks=np.asarray(daq.blocks),
         raw=np.asarray(daq.raw),
         daq_t_ns=np.asarray(daq.t_ns),
-        meta={**old.meta, RECOVERED: hil.__version__},
+        meta={**old.meta, RECOVERED: running_version()},
         loads=loads,
     )
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import hil
 from drivers.messages import DaqBlock
 from hil.analysis.differences import Difference, event_differences, tick_differences, together
 from hil.analysis.digests import mismatch
@@ -28,6 +27,7 @@ from hil.recording.stored_rows import Recorded, in_blocks
 from hil.recording.tick_logger import carried_fault
 from hil.runtime.cycle import Cycle
 from hil.safety.fault_table import EXTERNAL_FAULTS, only_marks
+from hil.version import running_version
 
 Rows = NDArray[np.void]
 Progress = Callable[[int, int], None]
@@ -91,7 +91,7 @@ def _replayed(record: OpenRecord, summary: Mapping[str, Any] | None, progress: P
     again = run_again(record, Rig(config), ticks, until, progress=progress)
     differences = sorted([*again.raised, *again.differences], key=lambda difference: difference.first_tick)
     notes = _notes(record, config.sha256(), len(record.tick) - len(ticks), until)
-    return Replay(again.ticks, differences, str(record.meta.get("version")), hil.__version__, notes)
+    return Replay(again.ticks, differences, str(record.meta.get("version")), running_version(), notes)
 
 
 class RunAgain(NamedTuple):

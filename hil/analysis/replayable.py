@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import hil
 from hil.analysis.events import faults_of, schema_mismatch, wrong_channels
 from hil.analysis.placed_blocks import placed_blocks
 from hil.analysis.recovery import holes_of
@@ -19,6 +18,7 @@ from hil.messages.signals import SEQUENCE
 from hil.recording import OpenRecord
 from hil.recording.content import SampleSet
 from hil.recording.stored_rows import Recorded, first_rows, in_blocks
+from hil.version import running_version
 
 NEVER = 2**62
 # The faults after which a tick may have no row: they come of an exception.
@@ -34,7 +34,7 @@ def replayable_config(record: OpenRecord) -> Config:
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
-        raise CannotReplayError(f"its config is not one of version {hil.__version__}: {error.problems[0]}") from None
+        raise CannotReplayError(f"its config is not one of version {running_version()}: {error.problems[0]}") from None
     if mismatch := schema_mismatch(record, config.layout):
         raise CannotReplayError(f"it has {mismatch}; the version that recorded it can replay it, this one cannot")
     if wrong := wrong_channels(record, config.layout):

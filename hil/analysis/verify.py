@@ -11,7 +11,6 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-import hil
 from drivers.registry import loads_driver
 from hil.analysis import command_checks, sample_checks, tick_checks
 from hil.analysis.digests import digest_checks
@@ -31,6 +30,7 @@ from hil.recording.reader import Digests, file_of, open_trial_and_digests
 from hil.recording.run_folder import recorded_run, summary_of
 from hil.recording.stored_rows import Recorded, in_blocks
 from hil.safety.fault_table import only_marks, warnings_for
+from hil.version import running_version
 
 # Differences of a summary that are named; the others are counted.
 MOST_LISTED = 5
@@ -72,7 +72,7 @@ def _checks(
         return [*checks, Check("config", False, "; ".join(map(str, error.problems)), "a config of this version")]
     if mismatch := schema_mismatch(record, config.layout):
         allowed = (
-            f"rows as version {hil.__version__} writes them for such a rig; the version that recorded it reads them"
+            f"rows as version {running_version()} writes them for such a rig; the version that recorded it reads them"
         )
         return [*checks, Check("version", False, mismatch, allowed)]
     if wrong := wrong_channels(record, config.layout):
@@ -101,7 +101,7 @@ def _worked_out(
     except ValueError as error:
         recomputed, wrong = None, str(error)
     version = record.meta.get("version")
-    other = f"; recorded by version {version}, this is {hil.__version__}" if version != hil.__version__ else ""
+    other = f"; recorded by version {version}, this is {running_version()}" if version != running_version() else ""
     return _numbers(summary, recomputed, wrong, other), _replayed(summary, recomputed, wrong, other)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import hil
 from drivers.sim.rig import InProcessRig
 from hil.config import Config
 from hil.config.yaml_io import write_yaml
@@ -13,6 +12,7 @@ from hil.messages.layout import Layout
 from hil.messages.operator_input import OperatorSource
 from hil.realtime import RightsWanted
 from hil.runtime.rig_io import RigIO
+from hil.version import running_version
 
 
 def simulated_rig_io(layout: Layout, simulated_rig: InProcessRig, operator: OperatorSource | None = None) -> RigIO:
@@ -30,7 +30,7 @@ def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | fl
     return {
         "config": config.to_yaml(),
         "config_sha256": config.sha256(),
-        "version": hil.__version__,
+        "version": running_version(),
         "clock": config.clock,
         "seed": config.seed,
         "experiment": config.experiment,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-import hil
 from hil.analysis.campaign import contradictions, read_campaign
 from hil.campaign.expand import PlannedTrial
 from hil.campaign.folder import (
@@ -29,6 +28,7 @@ from hil.campaign.trial import Job, Result
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config
 from hil.config.model import fingerprint
+from hil.version import running_version
 
 # What must be the same when a campaign is resumed, and its name in messages.
 _SAME = {
@@ -82,7 +82,7 @@ class Wanted:
             "config_sha256": self.base.sha256(),
             "config": self.base.to_yaml(),
             "runs_sha256": fingerprint([trial.config.sha256() for trial in self.trials]),
-            "version": hil.__version__,
+            "version": running_version(),
             "seed": self.seed,
             "kept": "folders" if self.folders else "summaries",
             "planned": len(self.trials),

@@ -7,11 +7,10 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-import hil
 from hil.campaign.cluster import cluster
 from hil.campaign.trial import OtherVersionError
 from hil.campaign.workers import LOSSES, Progress, Workers, WorkersError, process_pool, this_process
-from hil.version import same_commit
+from hil.version import running_version, same_commit
 
 T = TypeVar("T")
 
@@ -24,13 +23,13 @@ class _SameVersion(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Hand it over."""
-        return self._executor.submit(_checked, hil.__version__, fn, *args, **kwargs)
+        return self._executor.submit(_checked, running_version(), fn, *args, **kwargs)
 
 
 def _checked(version: str, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
-    if not same_commit(version, hil.__version__):
+    if not same_commit(version, running_version()):
         raise OtherVersionError(
-            f"a worker has rover-hil {hil.__version__}; allowed: {version}, as here: install the same everywhere"
+            f"a worker has rover-hil {running_version()}; allowed: {version}, as here: install the same everywhere"
         )
     return function(*args, **kwargs)
 

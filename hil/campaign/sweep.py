@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import hil
 from drivers.extras import install_command
 from hil.analysis.campaign import columns_of, numbers_of, table_text
 from hil.campaign.run import ProgressReporter
@@ -26,6 +25,7 @@ from hil.config.needs import SIMULATED, refuse_unfit
 from hil.config.value_ranges import is_range, range_values
 from hil.config.whole_file import replacing
 from hil.config.yaml_io import read_yaml
+from hil.version import running_version
 
 MOST_RUNS = 1_000_000
 _MOST_PROBLEMS = 20
@@ -198,7 +198,7 @@ def sweep_head(runs: Sequence[SweepRun]) -> dict[str, Any]:
     The config of a run has the content of the files that its values name.
     """
     values = fingerprint([[run.values, run.config.sha256()] for run in runs])
-    return {"version": hil.__version__, "config_sha256": runs[0].config.sha256(), "runs_sha256": values}
+    return {"version": running_version(), "config_sha256": runs[0].config.sha256(), "runs_sha256": values}
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]], kind: Format) -> None:

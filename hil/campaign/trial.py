@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import hil
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.realtime.processor import processor_name
-from hil.version import same_commit
+from hil.version import running_version, same_commit
 
 Keep = Literal["folder", "files", "summary"]
 # A worker with several threads runs one trial at a time: their ticks would only take turns.
@@ -43,7 +42,7 @@ class Job:
     keep: Keep
     folder: str = ""
     figure: bool = False
-    version: str = field(default_factory=lambda: hil.__version__)
+    version: str = field(default_factory=running_version)
 
     def by_files(self) -> Job:
         """The same for a worker that does not see the caller's folders."""
@@ -68,9 +67,9 @@ def run_trial(job: Job) -> Result:
     """
     from hil.app.run import run  # compiles kernels, or loads them
 
-    if not same_commit(job.version, hil.__version__):
+    if not same_commit(job.version, running_version()):
         raise OtherVersionError(
-            f"a worker has rover-hil {hil.__version__}; allowed: {job.version}, as here: install the same everywhere"
+            f"a worker has rover-hil {running_version()}; allowed: {job.version}, as here: install the same everywhere"
         )
     config = Config.model_validate_json(job.config)
     if config.rig == "real":

@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-import hil
 from hil.cli.activity import activity
 from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
@@ -49,6 +48,7 @@ from hil.cli.trial import report, trial
 from hil.cli.trial import run as run_config
 from hil.cli.view import view
 from hil.cli.waiting import LINE
+from hil.version import running_version
 
 app = typer.Typer(
     name="hil",
@@ -110,8 +110,8 @@ app.add_typer(rover, name="rover")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"hil {hil.__version__}")
-        if hil.__version__.startswith("0.0+g"):
+        print(f"hil {running_version()}")
+        if running_version().startswith("0.0+g"):
             complain("a clone without tags names only its commit: `git fetch --tags` (shallow: --unshallow)")
         raise typer.Exit
 

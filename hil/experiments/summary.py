@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import hil
 from hil.config.model import fingerprint
 from hil.config.whole_file import replacing
 from hil.experiments.base import Finished, Summary
@@ -22,6 +21,7 @@ from hil.recording.file_layout import RECOVERED
 from hil.recording.reader import read_digests
 from hil.recording.stored_rows import Recorded, in_blocks
 from hil.simulator.ground_truth import GroundTruth
+from hil.version import running_version
 
 FILE_NAME = "summary.json"
 
@@ -51,7 +51,7 @@ def run_summary(run: Finished) -> Summary:
         **disturbances(run.events, config.rig, real_time=config.clock == "realtime"),
         "real_time_factor": (ticks + clock.skipped) / config.loop.rate_hz / run.wall_s if run.wall_s > 0.0 else None,
         "config_sha256": config.sha256(),
-        "version": hil.__version__,
+        "version": running_version(),
     }
 
 

@@ -13,9 +13,9 @@ from hil import version as of
 
 @pytest.fixture(autouse=True)
 def _asked_again() -> Iterator[None]:
-    of.version.cache_clear()
+    of.running_version.cache_clear()
     yield
-    of.version.cache_clear()
+    of.running_version.cache_clear()
 
 
 def _git(folder: Path, *words: str) -> str:
@@ -55,10 +55,10 @@ def test_what_git_says_of_a_commit_is_its_version(described: str, version: str) 
 def test_a_checkout_names_its_commit_and_then_its_release(checkout: Path) -> None:
     commit = _git(checkout, "rev-parse", "--short=9", "HEAD")
     assert hil.__version__ == f"0.0+g{commit}"
-    of.version.cache_clear()
+    of.running_version.cache_clear()
     _git(checkout, "tag", "experiment-1")  # no release
     assert hil.__version__ == f"0.0+g{commit}"
-    of.version.cache_clear()
+    of.running_version.cache_clear()
     _git(checkout, "tag", "v2.3.4")
     assert hil.__version__ == "2.3.4"
 
@@ -68,7 +68,7 @@ def test_a_changed_tree_is_marked_and_a_new_file_is_no_change(checkout: Path) ->
     assert not hil.__version__.endswith(".changed")
     (checkout / "pyproject.toml").write_text("changed")
     assert not hil.__version__.endswith(".changed")  # once a process: what it imported is of that time
-    of.version.cache_clear()
+    of.running_version.cache_clear()
     assert hil.__version__.endswith(".changed")
 
 

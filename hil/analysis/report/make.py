@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-import hil
 from hil.analysis.campaign import CSV, RecordedCampaign, read_campaign
 from hil.analysis.report import drawing, force_figures, grousers, trial_figures
 from hil.analysis.report.groups import Group, config_of, groups_of
@@ -24,6 +23,7 @@ from hil.experiments.figure_file import stamp
 from hil.recording import RecordError, open_trial
 from hil.recording.digests import file_sha256
 from hil.recording.run_folder import FolderError, file_in
+from hil.version import running_version
 
 FIGURES = "figures"
 Figures = dict[str, list[Figure]]
@@ -146,7 +146,7 @@ def _save(campaign: RecordedCampaign, figures: Figures, suffix: str) -> dict[str
     facts = {
         "seed": str(campaign.meta.get("seed")),
         "config_sha256": str(campaign.meta.get("config_sha256")),
-        "version": hil.__version__,
+        "version": running_version(),
         "csv_sha256": digest,
     }
     written: dict[str, list[dict[str, Path]]] = {}

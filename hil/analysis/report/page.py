@@ -15,7 +15,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-import hil
 from hil.analysis.campaign import CSV, JSON, RecordedCampaign
 from hil.analysis.report import answers
 from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, STRAIN, WITH, Group
@@ -28,6 +27,7 @@ from hil.analysis.report.trials import Trial
 from hil.analysis.statistics import RankCorrelation, paired
 from hil.config import Config
 from hil.recording.digests import file_sha256
+from hil.version import running_version
 
 _SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 _DELAYS = {"cut_latency_ms": "stop command handed over", "cut_effective_ms": "drives cut, simulated rig"}
@@ -84,7 +84,7 @@ def render(contents: Contents) -> str:
         meta=dict.fromkeys(_META, "–") | campaign.meta,
         csv_sha256=file_sha256(campaign.folder / CSV),
         json_sha256=file_sha256(campaign.folder / JSON),
-        version=hil.__version__,
+        version=running_version(),
         opening=answers.opening(campaign, trials, contents.config, contents.times),
         kept=answers.kept_sentence(trials),
         against=against,

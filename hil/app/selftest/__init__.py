@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-import hil
 from hil.app.selftest import computer, program
 from hil.app.selftest.finding import Bench, Finding, Progress
+from hil.version import running_version
 
 # Whether every use needs a part; the others are needed by real time, real devices or an extra.
 PARTS: tuple[tuple[str, bool, Callable[[Bench], Finding]], ...] = (
@@ -78,7 +78,7 @@ def selftest(progress: Progress = lambda _: None, parts: Sequence[str] = ()) -> 
     with tempfile.TemporaryDirectory(prefix="hil-selftest-") as folder:
         bench = Bench(Path(folder), Path.cwd(), progress)
         tried = tuple(_tried(*part, bench) for part in PARTS if not parts or part[0] in parts)
-    return Report(hil.__version__, all(part.works for part in tried if part.needed), tried)
+    return Report(running_version(), all(part.works for part in tried if part.needed), tried)
 
 
 def _tried(name: str, needed: bool, test: Callable[[Bench], Finding], bench: Bench) -> Part:

@@ -11,8 +11,8 @@ import urllib.request
 from importlib import metadata, util
 from pathlib import Path
 
-import hil
 from hil.app.selftest.finding import Bench, Finding
+from hil.version import running_version
 
 CONFIG = "sim_impact"
 # As the page answers who has no session: with the form to log in.
@@ -21,10 +21,10 @@ LOG_IN = 401
 
 def version(_: Bench) -> Finding:
     """Version, and the folder that the program comes from."""
-    root = Path(hil.__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[3]
     kind = "a clone" if (root / ".git").exists() else "installed"
-    known = not hil.__version__.endswith("+unknown")
-    return Finding(known, f"{hil.__version__}, {kind} in {root}", "install git, so that records name their commit")
+    known = not running_version().endswith("+unknown")
+    return Finding(known, f"{running_version()}, {kind} in {root}", "install git, so that records name their commit")
 
 
 def python(_: Bench) -> Finding:

@@ -125,7 +125,7 @@ def test_resuming_another_campaign_says_all_that_differs_and_changes_nothing(
     run_campaign(wanted(FOUR, folders=False), folder, here, Lines(), NeverStop())
     before = bytes_of(folder)
     other = wanted(f"{FOUR}attempts: 2\n", seed=5, folders=False)
-    monkeypatch.setattr("hil.__version__", "9.9")
+    monkeypatch.setattr("hil.campaign.run.running_version", lambda: "9.9")
     with pytest.raises(ConfigError) as error:
         run_campaign(other, folder, here, Lines(), NeverStop(), resume=True)
     assert {problem.key for problem in error.value.problems} == {
