@@ -8,6 +8,7 @@ import pytest
 from models.contact.cone_solver import solve_cones
 from models.contact.cones import make_cones
 from models.contact.rebound import LAWS, make_rebound, rebound
+from references.impact_path import poisson_path
 
 TOLERANCE = 1e-12
 
@@ -66,6 +67,25 @@ def test_poissons_law_gives_e_times_the_normal_impulse():
         plastic, whole = (hit("poisson", e, rows, v, 0.3) - v for e in (0.0, 0.5))
         frame = np.linalg.pinv(rows.T)  # impulses from what they change
         assert (frame @ whole)[0] == pytest.approx(1.5 * (frame @ plastic)[0], rel=1e-6)
+
+
+def test_poissons_law_in_a_plane_is_that_along_the_path_unless_the_sliding_turns_round():
+    """Also where the wheel parts faster than it came: friction that presses it in has ended when it is given back."""
+    rng, ratios = np.random.default_rng(3), []
+    while len(ratios) < 200:
+        rows, v = coupled(rng)
+        rows[2] = 0.0  # no sliding to the side
+        mu, met = rng.uniform(0.1, 1.0), rows[:2] @ v
+        try:
+            along = poisson_path(rows[:2] @ rows[:2].T, met, mu, 0.8)
+        except ValueError:
+            continue
+        jams = mu * abs(rows[0] @ rows[1]) > rows[0] @ rows[0]  # then the bound of the search, WIDEST, may be met
+        if jams or along[1] * met[1] < 0.0:
+            continue
+        assert rows[:2] @ hit("poisson", 0.8, rows, v, mu) == pytest.approx(along, abs=1e-7 * abs(met).max())
+        ratios.append(-along[0] / met[0])
+    assert max(ratios) > 1.2
 
 
 def test_a_law_that_does_not_exist_is_refused_with_those_that_do():
