@@ -47,7 +47,7 @@ ARMED_NS = 50_000_000
 # zeroed meanwhile, and after an operator's stop [ns].
 CONFIRM_NS = 200_000_000
 # Marks of a run that is therefore not accepted.
-_NOT_ACCEPTED = Fault.MEASURED_NEAR_LIMIT, Fault.DEVICE_FAULT
+_NOT_ACCEPTED = Fault.MEASURED_NEAR_LIMIT, Fault.SPEED_NOT_FOLLOWING, Fault.DEVICE_FAULT
 
 SampleRows = tuple["Recorded", "Recorded"]
 ArmingChecks = Callable[[Samples, Estimate], Sequence[Check]]

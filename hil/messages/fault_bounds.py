@@ -55,6 +55,8 @@ RECORD_LOST_NS = 100_000_000
 FULL = 0.5
 # Row 37: CLOCK_BOOTTIME is so far ahead of where it was beside CLOCK_MONOTONIC; but for a suspension it stays [ns].
 SUSPENDED_NS = 1_000_000
+# Row 38: a wheel that is to turn at least so fast [rad/s] has less than this share of its speed for so long [ns].
+LEAST_SET_RADPS, STANDS_SHARE, NOT_FOLLOWING_NS = 0.05, 0.1, 500_000_000
 # Rows 30 and 31: currents and supply voltages are read several times a second; the oldest may be this old [ns].
 POWER_AGE_NS = 1_000_000_000
 # Row 33: no part of a rover on a rig moves faster, not even in an impact or a fall [m/s], and its body and its joints

@@ -237,7 +237,7 @@ def watch(
         if monitor and (stalls := monitor.take()):
             watchdog.note_stalls(stalls, real_time=real_time)
         due_ns = watchdog.next_ns(host.now_ns())
-        host.sleep((due_ns - host.now_ns()) * 1e-9)
+        host.sleep(max(due_ns - host.now_ns(), 0) * 1e-9)  # it may have been kept waiting since
         if monitor:  # the threads see the other processors
             monitor.woke(due_ns, host.now_ns())
 

@@ -67,11 +67,13 @@ class Loop:
 
     def _make_safe(self, error: Exception) -> None:
         """Stop every device first, then record why."""
-        self._cycle.rig_io.stop(self.last.t_ns)
+        stopped = self._cycle.rig_io.stop(self.last.t_ns)
         detail = _in_words(error)
         # Safe is latched before the fault is recorded: the record may be what failed
         with suppress(Exception):
             self._cycle.safety.latch(_fault_of(error), self.last.number, self.last.t_ns, math.nan, math.nan, detail)
+        with suppress(Exception):  # what stands now is not compared with the command of the tick before
+            self._cycle.safety.record_command(self.last.t_ns, stopped)
 
 
 def _fault_of(error: Exception) -> Fault:

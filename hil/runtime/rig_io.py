@@ -144,13 +144,19 @@ class RigIO:
         if self._servos is not None:
             self._servos.write(JointCommand(t_ns, command.servos_cut, command.joint_angle_rad))
 
-    def stop(self, t_ns: int) -> None:
-        """Make the rig safe: drives and servos cut, valves off. If a device fails, the next ones are still stopped."""
+    def stop(self, t_ns: int) -> Command:
+        """Make the rig safe: drives and servos cut, valves off. If a device fails, the next ones are still stopped.
+
+        Returns what the devices were told, of no state of the experiment.
+        """
+        zero, off, closed = self._layout.zero_speeds, self._layout.valves_off, self._layout.regulators_closed
+        angles = (0.0,) * len(self._layout.servos)
         with suppress(Exception):
-            self._drives.write(DriveCommand(t_ns, True, self._layout.zero_speeds))
+            self._drives.write(DriveCommand(t_ns, True, zero))
         if self._valves is not None:
             with suppress(Exception):
-                self._valves.write(ValveCommand(t_ns, self._layout.valves_off, self._layout.regulators_closed))
+                self._valves.write(ValveCommand(t_ns, off, closed))
         if self._servos is not None:
             with suppress(Exception):
-                self._servos.write(JointCommand(t_ns, True, (0.0,) * len(self._layout.servos)))
+                self._servos.write(JointCommand(t_ns, True, angles))
+        return Command(-1, True, True, zero, off, 0, closed, joint_angle_rad=angles, servos_cut=True)

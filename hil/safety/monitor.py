@@ -21,6 +21,7 @@ from hil.safety.instrument_monitor import InstrumentMonitor
 from hil.safety.instrument_source import InstrumentSource
 from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.servo_monitor import ServoMonitor
+from hil.safety.speed_monitor import SpeedMonitor
 from hil.safety.valve_monitor import ValveMonitor
 from models.validity import VALIDITIES
 
@@ -67,6 +68,7 @@ class SafetyMonitor:
         self._residuals = TickResiduals(config.residuals, layout, rig.rate_hz)
         self.instruments = InstrumentMonitor([InstrumentSource(role, config) for role in layout.instruments])
         self._answered_ns, self._bad_answers = -1, 0
+        self._speeds = SpeedMonitor(layout.wheels, config.drives.full_torque_rad)
         self._announce, self._only_recorded = announce, warnings_for(config)
         self._held_ns = -1  # the last command was given in Safe with nothing armed: its time; else -1
         self.events: list[Event] = list(latched)
@@ -120,6 +122,7 @@ class SafetyMonitor:
     def record_command(self, t_ns: int, command: Command) -> None:
         """Store the command of a tick; later measurements are compared with it, and it says what may be cleared."""
         self._held_ns = t_ns if command.safe and command.state == IDLE_STATE else -1
+        self._speeds.record_command(command)
         if self._valves.watched:
             self._valves.record_command(t_ns, command.valves, command.regulators_Pa)
         if self._residuals.watched:
@@ -183,8 +186,10 @@ class SafetyMonitor:
                 self.latch(Fault.SENSOR_STALE, tick, samples.t_ns, age_ns * 1e-6, allowed_ns * 1e-6, detail)
 
     def _check_speeds(self, tick: int, samples: Samples) -> None:
-        """Latch a fault if a few answers of the drives in a row have a speed that is not finite."""
+        """Latch a fault of a wheel that does not turn, and of answers in a row with a speed that is not finite."""
         self._answered_ns = samples.drives.t_ns
+        if standing := self._speeds.check(samples.drives):
+            self.latch(Fault.SPEED_NOT_FOLLOWING, tick, samples.t_ns, *standing)
         self._bad_answers = 0 if math.isfinite(sum(samples.drives.speed_radps)) else self._bad_answers + 1
         if self._bad_answers > BAD_TICKS_ALLOWED:
             detail = f"drives: wheel speeds that are not finite in {self._bad_answers} answers in a row"

@@ -4,11 +4,13 @@
 
 One simulated rig, one resident controller, run after run. Beside them: processes that compute, write to the disk and
 send over the loopback interface; telemetry subscribers that are slow, stopped, or die. In every other run a fault is
-injected: a device drops out and comes back, an emergency stop, samples that are lost, a full disk. The records lie on a
-small disk of their own: they fill it until arming is refused, and are removed then.
+injected: a device drops out and comes back, an emergency stop, samples that are lost, a full disk, a computer that is
+suspended, stands still for 2 s, or runs half of the time. The records lie on a small disk of their own: they fill it
+until arming is refused, and are removed then.
 
 Prints a table. Exit status 1: a period was skipped or a fault noted with no cause beside it, an injected fault was not
-found, a full disk has cost recorded data, or a process has grown since the first minute.
+found, a run was neither accepted nor gave a reason, drives were powered or a wheel turned after a fault, a full
+disk has cost recorded data, or a process has grown since the first minute.
 """
 
 from __future__ import annotations
@@ -107,7 +109,8 @@ def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> 
 
     def take(summary: dict[str, Any]) -> None:
         made = injection if injected_ns is not None else None
-        found.take(place, summary, made and Injected(made.name, {int(one) for one in made.expected}, injected_ns or 0))
+        known = {int(one) for one in made.expected} if made else set()
+        found.take(place, summary, made and Injected(made.name, known, injected_ns or 0, passes=made.passes))
         if made is DISK_FULL:
             found.take_record(place)
         what = made.name if made else "no fault"
@@ -180,6 +183,7 @@ def main(arguments: list[str] | None = None) -> int:
         endpoints = served(settings, folder, stack)
         stack.enter_context(beside(folder, telemetry))
         injector = stack.enter_context(closing(Injector(read_endpoints(endpoints)["control"], records)))
+        _suspended_by(injector)
         plan = Plan(load_config("sim_wire", settings), endpoints, records, asked.minutes, injections, injector)
         while not found.over(asked.minutes):
             session(plan, found, growth, chance)
@@ -187,6 +191,16 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.json:
         asked.json.write_text(json.dumps({"minutes": asked.minutes, **asdict(found), "ok": found.ok}, indent=1))
     return 0 if found.ok else 1
+
+
+def _suspended_by(injector: Injector) -> None:
+    """From now on this process, the loop's, is suspended as the injector says."""
+    read = time.clock_gettime_ns
+
+    def shifted(clock: int) -> int:
+        return read(clock) + (injector.suspended_ns.value if clock == time.CLOCK_BOOTTIME else 0)
+
+    time.clock_gettime_ns = shifted
 
 
 def served(settings: list[str], folder: Path, stack: ExitStack) -> Path:

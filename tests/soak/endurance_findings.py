@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -19,9 +20,12 @@ from hil.messages.fault import Fault
 from hil.processes.disturbances import INTERRUPTED, LONG, longest_near
 from hil.processes.watchdog import KEPT
 from hil.recording import TrialRecord, read_trial
+from hil.safety.arming import STANDING_RADPS
 
 # Growth since the first minute that is allowed: memory is counted in pages, and one run is not as another.
 GROWTH_MB = 8.0
+# Wheels stand so long after Safe [s]; a run is recorded for a second more.
+STANDS_AFTER_S = 0.5
 # How many of the first and of the last times that processes are noted are compared.
 FEW = 10
 KILLED, BESIDE = "ended with status -9", "beside it"
@@ -33,11 +37,20 @@ State = tuple[float, int, int]  # memory of its own [MB], descriptors, threads
 
 @dataclass(frozen=True)
 class Injected:
-    """A fault that was injected, the numbers of the faults that tell of it, and when it was [ns of the run]."""
+    """A fault that was injected, the numbers of the faults that tell of it, and when it was [ns of the run].
+
+    Attributes:
+        passes: the run may be accepted all the same.
+    """
 
     name: str
     known: Set[int]
     at_ns: int
+    passes: bool = False
+
+    def until_ns(self) -> float:
+        """Periods that are skipped later are its own doing."""
+        return self.at_ns if Fault.LOOP_LATE in self.known else math.inf
 
 
 @dataclass
@@ -65,6 +78,8 @@ class Found:
     refused_full: int = 0  # arming refused because the records had filled the disk
     disk_full: bool = False  # the last of them was
     damaged: list[str] = field(default_factory=list)  # what a full disk has cost
+    not_stopped: list[str] = field(default_factory=list)  # powered, or turning, after a fault
+    no_reason: list[str] = field(default_factory=list)  # neither accepted nor with a reason
 
     def take(self, folder: Path, summary: dict[str, Any], injected: Injected | None) -> None:
         """Take a run that is over, and what was injected into it."""
@@ -75,7 +90,10 @@ class Found:
         self.runs += 1
         for key in ("ticks", "late", "skipped"):
             setattr(self, key, getattr(self, key) + int(loop[key] or 0))
-        self._take_gaps(folder.name, record, 1e9 / float(loop["rate_hz"]))
+        self._take_gaps(
+            folder.name, record, 1e9 / float(loop["rate_hz"]), injected.until_ns() if injected else math.inf
+        )
+        self._take_end_of_run(folder.name, record, summary)
         before: list[str] = []
         expected = False
         for event in record.events[record.events["id"] > 0]:
@@ -90,7 +108,8 @@ class Found:
             else:
                 self.invented.append(before[-1])
         if injected and not (before or self.disk_full):  # a run that was refused, or ended before, shows nothing of it
-            self.injected.setdefault(injected.name, []).append(expected)
+            passed = injected.passes and bool(summary["accepted"])
+            self.injected.setdefault(injected.name, []).append(expected or passed)
 
     def take_end(self, error: str, *, opened: bool) -> None:
         """Take the end of a session that is not that of a run: the rig was not opened, or not ready for the next run.
@@ -101,14 +120,28 @@ class Found:
         if opened and KILLED in error and KEPT not in error and BESIDE not in error:
             self.invented.append(f"between two runs: {error}")
 
-    def _take_gaps(self, name: str, record: TrialRecord, period_ns: float) -> None:
+    def _take_end_of_run(self, name: str, record: TrialRecord, summary: dict[str, Any]) -> None:
+        """Look at how a run ended: accepted, or with a reason; and nothing moves after Safe was latched."""
+        if not (summary["accepted"] or summary["reasons"]):
+            self.no_reason.append(f"{name}: not accepted, and no reason")
+        safe = record.tick[int(record.tick["safe"].argmax()) :] if record.tick["safe"].any() else record.tick[:0]
+        powered = np.flatnonzero((safe["cut"] == 0) | (safe["safe"] == 0))
+        if len(powered):
+            self.not_stopped.append(f"{name}: powered in tick {int(safe['tick'][powered[0]])}, after Safe")
+        # what was measured after the wheels have had the time to stop, if the drives still answer; encoders have noise
+        still = safe[safe["drives_t_ns"] > (safe["t_ns"][0] if len(safe) else 0) + 1e9 * STANDS_AFTER_S]
+        radps = float(np.abs(np.nan_to_num(still["wheel_speed_radps"]).mean(axis=0)).max()) if len(still) else 0.0
+        if radps > STANDING_RADPS:
+            self.not_stopped.append(f"{name}: a wheel turns at {radps:.3f} rad/s at the end, after Safe")
+
+    def _take_gaps(self, name: str, record: TrialRecord, period_ns: float, until_ns: float) -> None:
         """Look for the cause of each gap in the numbers of the ticks, one before the first tick included."""
         tick = record.tick
         work_ns = dict(zip(record.timing["tick"].tolist(), record.timing["work_ns"].tolist(), strict=True))
         long = {int(row["tick"]): row for row in record.events if row["name"].decode() in (INTERRUPTED, LONG)}
         others = record.events[record.events["name"] != INTERRUPTED.encode()]
         steps, gaps_ns = np.diff(tick["tick"], prepend=0), np.diff(tick["t_ns"], prepend=0)
-        for after in np.flatnonzero(steps > 1):
+        for after in np.flatnonzero((steps > 1) & (tick["t_ns"] < until_ns)):
             before = int(tick["tick"][after - 1]) if after else 0
             lost, worked_ns = int(steps[after]) - 1, work_ns.get(before, 0)
             used = f"{name}: {long[before]['detail'].decode()}" if before in long else ""
@@ -138,8 +171,8 @@ class Found:
     def ok(self) -> bool:
         """Whether all that was promised holds."""
         all_found = all(all(found) for found in self.injected.values())
-        broken = self.unexplained or self.invented or self.damaged or self.grown
-        return bool(self.injected) and all_found and not broken
+        broken = (self.unexplained, self.invented, self.damaged, self.grown, self.not_stopped, self.no_reason)
+        return bool(self.injected) and all_found and not any(broken)
 
     @property
     def grown(self) -> list[str]:
@@ -229,6 +262,8 @@ def show(found: Found, minutes: float) -> None:
         print(f"processor taken away: {line}")
     for line in found.ended_between:
         print(f"not ready for another run: {line}")
+    for line in (*found.not_stopped, *found.no_reason):
+        print(f"wrong end: {line}")
     for line in (*found.unexplained, *found.invented, *found.damaged, *found.grown):
         print(f"not explained: {line}")
     if not found.injected:

@@ -22,7 +22,7 @@ from hil.realtime.stalls import Stall
 from hil.recording import open_writer
 
 MS = 1_000_000
-DONE = {"reasons": [], "loop": {"rate_hz": 1000, "ticks": 0, "late": 0, "skipped": 0}}
+DONE = {"accepted": True, "reasons": [], "loop": {"rate_hz": 1000, "ticks": 0, "late": 0, "skipped": 0}}
 
 
 @pytest.fixture
@@ -36,18 +36,23 @@ def judged(findings, tmp_path):
     """Judges a run with these ticks, each with the time of its work [ms], and events."""
     config = load_config("sim_wire")
 
-    def judge(ticks, events=(), injected=None, summary=DONE):
-        with open_writer(tmp_path, config, {"config": ""}) as record:
+    def judge(ticks, events=(), injected=None, summary=DONE, **fields):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        with open_writer(folder, config, {"config": ""}) as record:
             for number, work_ms in ticks.items():
                 row, timing = np.zeros(1, tick_dtype(config.layout)), np.zeros(1, TIMING)
                 row["tick"] = timing["tick"] = number
                 row["t_ns"], timing["work_ns"] = number * MS, round(work_ms * MS)
+                row["drives_t_ns"] = row["t_ns"]
+                for name, value in fields.items():
+                    row[name] = value(number)
                 record.timing(timing)
                 record.tick(row)
             for event in events:
                 record.event(event)
         found = findings.Found()
-        found.take(tmp_path, summary, injected and findings.Injected(*injected))
+        found.take(folder, summary, injected and findings.Injected(*injected))
         return found
 
     return judge
@@ -178,6 +183,44 @@ def test_an_injected_fault_is_found_or_not_or_could_not_show(judged, fault, reas
     injected = ("drives silent", {Fault.LINK_LOST, Fault.LOOP_LATE}, 5 * MS)
     found = judged({1: 0.2}, events, injected, {**DONE, "reasons": reasons})
     assert json.loads(json.dumps(found.injected)) == judged_as
+
+
+@pytest.mark.parametrize(
+    ("accepted", "passes", "held"), [(True, True, True), (False, True, False), (True, False, False)]
+)
+def test_a_run_that_may_go_through_counts_only_if_it_is_accepted(judged, accepted, passes, held):
+    summary = {**DONE, "accepted": accepted, "reasons": [] if accepted else ["slow"]}
+    found = judged({1: 0.2}, (), ("computer slowed", {Fault.LOOP_LATE}, 0, passes), summary)
+    assert found.injected == {"computer slowed": [held]}
+
+
+def test_periods_that_an_injected_stall_skips_are_not_searched_for_another_cause(judged):
+    ticks, stalled = {1: 0.2, 2: 3.1, 6: 0.2}, ("computer stalled", {Fault.LOOP_LATE}, 4 * MS)
+    assert judged(ticks, (), stalled).unexplained == []
+    assert judged(ticks, (), ("drives silent", {Fault.LINK_LOST}, 4 * MS)).unexplained
+    assert judged(ticks, (), ("computer stalled", {Fault.LOOP_LATE}, 7 * MS)).unexplained
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"cut": lambda tick: tick > 2}, []),
+        ({"cut": lambda tick: 2 < tick < 500}, ["powered in tick 500, after Safe"]),
+        ({"cut": lambda tick: tick > 2, "safe": lambda tick: 2 < tick < 500}, ["powered in tick 500, after Safe"]),
+        ({"cut": lambda tick: tick > 2, "wheel_speed_radps": lambda _: 0.2},
+         ["a wheel turns at 0.200 rad/s at the end, after Safe"]),
+        ({"cut": lambda tick: tick > 2, "wheel_speed_radps": lambda _: 0.2, "drives_t_ns": lambda _: 3 * MS}, []),
+    ],
+)  # fmt: skip
+def test_what_moves_after_safe_is_found(judged, fields, wrong):
+    found = judged(dict.fromkeys(range(1, 700), 0.2), (), **{"safe": lambda tick: tick > 2, **fields})
+    assert [line.partition(": ")[2] for line in found.not_stopped] == wrong
+    assert judged(dict.fromkeys(range(1, 700), 0.2), (), wheel_speed_radps=lambda _: 0.2).not_stopped == []
+
+
+def test_a_run_that_is_not_accepted_needs_a_reason(judged):
+    assert judged({1: 0.2}, summary={**DONE, "accepted": False}).no_reason
+    assert not judged({1: 0.2}, summary={**DONE, "accepted": False, "reasons": ["why"]}).no_reason
 
 
 def test_own_memory_grows_by_what_is_touched(findings):

@@ -31,6 +31,7 @@ from hil.experiments.registry import summarise
 from hil.ipc.command_memory import LEASE, CommandMemory
 from hil.messages.fault import Fault
 from hil.messages.layout import INSTRUMENTS
+from hil.messages.stages import Command
 from hil.residuals.judgement import marks_of
 from models.validity import LIFTED
 
@@ -133,7 +134,7 @@ class LockstepCases:
             yield from ((device, row, fault) for row, fault in self._expect.faults(device))
 
     def stages(self) -> Iterator[Case]:
-        """Exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26 to 28, 32)."""
+        """Exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26 to 28, 32, 38)."""
         expect = self._expect.of_the_table
         rows: list[tuple[int, str, str, Disturb, Expected]] = []
         for stage, method in METHODS:
@@ -145,6 +146,7 @@ class LockstepCases:
             expected = expect(FAULT_IN_SAFE, Fault.EXCEPTION, own_ms)
             rows.append((FAULT_IN_SAFE, "raises on every call", device, partial(_close, device), expected))
         stop, lifted, beyond = Fault.STOP_BY_OPERATOR, Fault.OUTSIDE_MODEL, Fault.COMMAND_OUT_OF_LIMIT
+        still = Fault.SPEED_NOT_FOLLOWING
         rows += [
             (stop, "operator command", "loop", _stop, expect(stop)),
             (lifted, "a wheel lifted", "twin", partial(_replace, "twin", "predict", _lifted), expect(lifted)),
@@ -154,6 +156,9 @@ class LockstepCases:
             for row, kind, device, act, expected in rows:
                 yield lockstep_case(self._config, row, kind, device, state, tick, act, expected)
         for state, tick in self._driving():
+            marked = Expected(frozenset({still}), self._expect.bound_ms(still))
+            act = partial(_replace, "rig_io", "command", _standing)
+            yield lockstep_case(self._config, still, "stand though driven", "wheels", state, tick, act, marked)
             for kind, factor in (("over the limit", 1e3), ("not finite", float("nan"))):
                 act = partial(_replace, "controller", "control", partial(_scaled, factor))
                 yield lockstep_case(self._config, beyond, kind, "controller", state, tick, act, expect(beyond))
@@ -225,6 +230,11 @@ def _raise(*_: Any) -> None:
 def _lifted(real: Callable[..., Any], *arguments: Any) -> Any:
     """The twin predicts that a wheel has lifted."""
     return msgspec.structs.replace(real(*arguments), outside=float(LIFTED))
+
+
+def _standing(real: Callable[..., Any], t_ns: int, command: Command) -> Any:
+    """The drives are cut, whatever is commanded: their wheels stand."""
+    return real(t_ns, msgspec.structs.replace(command, cut=True))
 
 
 def _scaled(factor: float, real: Callable[..., Any], *arguments: Any) -> Any:

@@ -43,6 +43,14 @@ class DrivesConfig(Section):
         return min([self.torque_limit_Nm, *([self.gearbox.at_axle.axle_torque] if self.gearbox else [])])
 
     @property
+    def full_torque_rad(self) -> float:
+        """How far a wheel is behind its command when the integral part alone asks for the largest torque [rad].
+
+        A wheel that is less behind may stand because its load still holds it. 0 without an integral part.
+        """
+        return self.largest_torque_Nm / self.integral_gain if self.integral_gain else 0.0
+
+    @property
     def axle_motor(self) -> MotorConfig:
         """The motor at the axle: of the section motor, or behind the gearbox if there is one."""
         if self.gearbox is None:

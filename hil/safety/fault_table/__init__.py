@@ -41,12 +41,13 @@ _MARKED_TOO = (*_OF_INSTRUMENTS, Fault.DEVICE_FAULT)
 def warnings_for(config: Config) -> frozenset[Fault]:
     """The faults that are only recorded on a rig.
 
-    Also a lost console, where the run is to finish without it; not an implausible value, where that is to lead to Safe,
-    and not a fault of an instrument of motion, where the experiment needs one: one that it does not need only marks the
-    run all the same (`only_marks`).
+    Also a lost console, where the run is to finish without it; not an implausible value and a wheel that does not turn,
+    where residuals are to lead to Safe, and not a fault of an instrument of motion, where the experiment needs one: one
+    that it does not need only marks the run all the same (`only_marks`).
     """
     also = {Fault.CONSOLE_LOST} if config.operator.console_lost == "finish" else set()
-    latching = {Fault.IMPLAUSIBLE_VALUE} if config.residuals.reaction == "safe" else set()
+    safe = config.residuals.reaction == "safe"
+    latching = {Fault.IMPLAUSIBLE_VALUE, Fault.SPEED_NOT_FOLLOWING} if safe else set()
     latching |= _OF_INSTRUMENTS if config.needed_instruments else set()
     return (WARNINGS | also) - latching
 

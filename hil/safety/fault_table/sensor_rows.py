@@ -6,8 +6,11 @@ from hil.messages.fault_bounds import (
     BAD_TICKS_ALLOWED,
     CLAMPS_ALLOWED,
     GAP_ALLOWED,
+    LEAST_SET_RADPS,
+    NOT_FOLLOWING_NS,
     POWER_AGE_NS,
     RESIDUAL_WINDOW_S,
+    STANDS_SHARE,
 )
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow
 from hil.safety.fault_table.times import ReactionTimes
@@ -192,6 +195,20 @@ ROWS = (
         NOTHING_TO_CLEAR,
         "Look at what the text names: the sensor, its cable and its calibration. If all is right, the rig has changed: "
         "measure new thresholds with hil calibrate residuals. After Safe: hil command clear 34.",
+    ),
+    FaultRow(
+        38,
+        "speed not following",
+        "measured against commanded speed of each wheel that is commanded by speed",
+        ReactionTimes.standing,
+        f"less than {STANDS_SHARE:.0%} of a commanded speed of {LEAST_SET_RADPS:g} rad/s or more for "
+        f"{NOT_FOLLOWING_NS / 1e9:g} s, and so far behind that the drive's loop (drives.integral_gain) asks for its "
+        "largest torque; one answer of the drives and one tick",
+        "the run is marked and not accepted; with residuals.reaction: safe, Safe",
+        False,
+        NOTHING_TO_CLEAR,
+        "The text names the wheel. Look for what blocks it, at its plug, its fuse and its encoder, and at what its "
+        "controller reports (hil check): it may have stopped by its own time-out. After Safe: hil command clear 38.",
     ),
     FaultRow(
         40,

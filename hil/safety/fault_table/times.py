@@ -13,9 +13,12 @@ from hil.messages.fault_bounds import (
     FULL,
     GAP_ALLOWED,
     HEALTH_EVERY_NS,
+    LEAST_SET_RADPS,
     LINK_LOST_NS,
+    NOT_FOLLOWING_NS,
     POWER_AGE_NS,
     RESIDUAL_WINDOW_S,
+    STANDS_SHARE,
     STATUS_ROUNDS,
     STOP_WRITTEN_NS,
     TIMEOUT_FACTOR,
@@ -198,6 +201,16 @@ class ReactionTimes:
         """A ring that fills."""
         ticks_s = max(RING_S, LEAST_TICKS / self._config.loop.rate_hz)
         return FULL * 1e3 * (ticks_s if self._config.daq is None else RING_S) + self.tick_ms
+
+    def standing(self) -> float | None:
+        """A wheel that does not turn, by an answer of the drives that is as old as it may be.
+
+        Until the drive's own loop asks for its full torque, from as much the other way, at the least speed.
+        """
+        if not self._config.layout.wheels:
+            return None
+        wound_ms = 2e3 * self._config.drives.full_torque_rad / ((1.0 - STANDS_SHARE) * LEAST_SET_RADPS)
+        return max(NOT_FOLLOWING_NS / 1e6, wound_ms) + 2.0 * self.age("drives") + self.tick_ms
 
     def dead_man(self) -> float:
         """The stop of a link whose loop is silent; the loop itself hears of it in the tick after."""

@@ -29,8 +29,8 @@ def summary_of(folder, name, *overrides):
     return run_experiment(load_config(name, overrides), folder, progress=lambda _: None, figure=False).summary
 
 
-def false_by(true_motion, config, *, rig="simulated", **fields):
-    """Names of the claims that do not hold, of a drive of 10 s at 0.05 m/s by the twin."""
+def drive_of(true_motion, config, *, rig="simulated", **fields):
+    """A drive of 10 s at 0.05 m/s by the twin."""
     count = 101
     t_ns = np.arange(count) * EVERY_NS
     motion_fields = [("motion_t_ns", "i8"), ("motion_reading", "f8", (3,))] if config.motion else []
@@ -39,7 +39,7 @@ def false_by(true_motion, config, *, rig="simulated", **fields):
         [
             ("t_ns", "i8"), ("cut", "u1"), ("pose", "f8", (7,)), ("speed_mps", "f8"),
             ("wheel_speed_radps", "f8", (WHEELS,)), ("slip", "f8", (WHEELS,)), ("normal_force_N", "f8", (WHEELS,)),
-            *motion_fields,
+            *motion_fields, *([("pose_sd", "f8", (6,))] if "pose_sd" in fields else []),
         ],
     )  # fmt: skip
     ticks["t_ns"], ticks["pose"][:, 6], ticks["normal_force_N"] = t_ns, 1.0, 800.0
@@ -48,10 +48,15 @@ def false_by(true_motion, config, *, rig="simulated", **fields):
     for name, values in fields.items():
         ticks[name] = values
     ground_truth = SimpleNamespace(hit_ns=None, motion=true_motion)
-    asked = SimpleNamespace(rig=rig, pull_unknown=config.pull_unknown, wheel_radii_m=config.wheel_radii_m)
-    run = SimpleNamespace(
+    asked = SimpleNamespace(rig=rig, section=config.section, wheel_radii_m=config.wheel_radii_m)
+    return SimpleNamespace(
         rig=Rig(config), config=asked, ticks=ticks, ground_truth=ground_truth, experiment=SimpleNamespace(done=True)
     )
+
+
+def false_by(true_motion, config, **given):
+    """Names of the claims of such a drive that do not hold, and who says so."""
+    run = drive_of(true_motion, config, **given)
     claims = motion_claims(run)
     assert claims
     found, reasons = truth_check(run, claims)
@@ -107,6 +112,35 @@ def test_a_real_rig_without_an_instrument_says_that_it_is_by_the_twin_alone():
     assert false_by(None, load_config("sim_juno"), rig="real") == (ALONE, [])
     summary = {"accepted": True, "reasons": [], TRUTH_CHECK: {"by": ALONE, "values": []}}
     assert verdict_rows(summary)[0][1].endswith(", by the twin alone")
+
+
+def test_what_is_allowed_follows_from_slip_and_mass_and_what_observer_and_instrument_are_off():
+    """Three standard deviations of each, and a hundredth, of a way of 0.5 m; axles are apart by the wheel base."""
+    mass, soil, sd_m, noise_m = 0.02, 0.1, 0.002, 0.003
+    config = load_config("sim_juno", [f"plant.spread={{mass: {mass}, soil: {soil}}}", f"motion={{noise_m: {noise_m}}}"])
+
+    def way_off_m(rows):
+        slipped_m = 0.04 * 0.052 * rows * 1e-9 * EVERY_NS
+        off_m = 3.0 * (math.hypot(mass, math.sqrt(2.0) * soil) * slipped_m + math.sqrt(2.0) * sd_m)
+        return off_m + (0.01 * (rows - 1) + 1.0) * 0.05 * 1e-9 * EVERY_NS + 1e-3
+
+    rover = Rig(config).nominal.make_rover()
+    base_m = np.ptp(rover.wheel_positions(rover.neutral())[:, 0])
+    by_name = {one.name: one.allowed for one in motion_claims(drive_of(true_rows(config), config, pose_sd=sd_m))}
+    assert by_name["way"] == pytest.approx(way_off_m(101))
+    assert by_name["largest pitch"] == pytest.approx(
+        math.degrees(math.atan2(way_off_m(101), base_m) + 1e-3 + 3.0 * sd_m)
+    )
+    assert by_name["load of front left"] == pytest.approx(800.0 * (3.0 * mass + 0.01))
+    read = {"motion_reading": np.zeros((101, 3)), "motion_t_ns": np.arange(101) * EVERY_NS}
+    (measured,) = motion_claims(drive_of(None, config, rig="real", pose_sd=sd_m, **read))
+    # the tick at the start of a run is no row of a real rig
+    assert measured.allowed == pytest.approx(way_off_m(100) + 3.0 * noise_m * math.sqrt(2.0 * (100 / 10 + 1)))
+
+
+def test_a_claim_may_be_off_by_what_is_allowed_and_by_no_more():
+    assert Claim("way", "m", 1.0, 1.5, 0.5).ok
+    assert Claim("way", "m", 1.0, 1.6, 0.5).ok is False
 
 
 def test_a_value_that_nobody_knows_is_not_judged():

@@ -197,3 +197,21 @@ def test_each_wake_up_of_the_watchdog_itself_shows_a_stall_of_the_machine(dog, s
     watch(dog, shared, lifecycle, host=SleepsTooLong(lifecycle), monitor=StallMonitor())
     (stall,) = events(shared).values()
     assert stall["value"] == pytest.approx(6.0)
+
+
+class KeptWaiting(SleepsTooLong):
+    """A host that is kept waiting for 100 ms at each look at its clock."""
+
+    def now_ns(self):
+        self._now_ns += 100_000_000
+        return self._now_ns
+
+    def sleep(self, seconds):
+        assert seconds >= 0.0  # `time.sleep` refuses it
+        super().sleep(seconds)
+
+
+def test_a_watchdog_that_is_kept_waiting_until_it_has_to_look_again_goes_on(dog, shared):
+    lifecycle = SimpleNamespace(ending=False, orphaned=False, ready=lambda granted: None)
+    watch(dog, shared, lifecycle, host=KeptWaiting(lifecycle))
+    assert lifecycle.ending

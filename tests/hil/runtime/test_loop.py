@@ -16,7 +16,7 @@ from hil.config.rig import Rig
 from hil.experiments.impact.experiment import ImpactExperiment, ImpactState
 from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.signals import PHASES
-from hil.messages.stages import Command, Estimate, Prediction, Tick
+from hil.messages.stages import IDLE_STATE, Command, Estimate, Prediction, Tick
 from hil.runtime.cycle import Cycle
 from hil.runtime.loop import TICKS_AFTER_FAULT, Loop
 from hil.runtime.rig_io import RigIO
@@ -211,6 +211,19 @@ def test_an_exception_anywhere_is_safe_in_that_very_tick(place, error, again):
     assert sum(name == beats for name, _ in afterwards) == TICKS_AFTER_FAULT
     assert all(command.cut for name, command in afterwards if name == "drives")
     assert all(command.powered == VALVES_OFF for name, command in afterwards if name == "valves")
+
+
+@pytest.mark.parametrize("place", ["experiment.decide", "limiter.check", "rig_io.command"])
+def test_after_an_exception_what_is_measured_is_compared_with_the_stop(place):
+    """A monitor that knows only of the command of the tick before sees wheels, valves and joints that do not follow."""
+    bench, recorded = Bench(), []
+    bench.fail(place, ValueError, lambda call: call >= FAULT_TICK)
+    bench.safety.record_command = lambda t_ns, command: recorded.append(command)
+    bench.loop().run()
+    driven, stopped = recorded[FAULT_TICK - 2], recorded[FAULT_TICK - 1]
+    assert not driven.cut
+    assert (stopped.safe, stopped.cut, stopped.servos_cut, stopped.valves) == (True, True, True, VALVES_OFF)
+    assert stopped.state != IDLE_STATE  # nothing can be cleared because of it
 
 
 def test_before_the_fault_the_wheels_were_driven():

@@ -71,7 +71,7 @@ def test_an_unknown_fault_is_refused_with_all_that_there_are(text):
 def test_warnings_are_the_faults_that_do_not_latch_and_only_those():
     assert {
         Fault.ADC_SATURATED, Fault.COMMAND_REFUSED, Fault.MEASURED_NEAR_LIMIT, Fault.MEASURED_MOTION,
-        Fault.IMPLAUSIBLE_VALUE, Fault.NOT_LIVE,
+        Fault.IMPLAUSIBLE_VALUE, Fault.NOT_LIVE, Fault.SPEED_NOT_FOLLOWING,
     } == WARNINGS  # fmt: skip
     assert {row.number for row in ROWS if row.clears in (NOTHING_TO_CLEAR, NOT_ARMED)} == {
         row.number for row in ROWS if not row.latched
@@ -84,7 +84,7 @@ def test_external_faults_are_those_that_no_value_of_a_tick_shows():
         Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT, Fault.VALVE_STUCK, Fault.COMMAND_REFUSED,
         Fault.MEASURED_OUT_OF_LIMIT, Fault.MEASURED_NEAR_LIMIT, Fault.OUTSIDE_MODEL, Fault.MEASURED_MOTION,
         Fault.IMPLAUSIBLE_VALUE, Fault.JOINT_NOT_FOLLOWING, Fault.JOINT_OUT_OF_RANGE,
-        Fault.NOT_LIVE,
+        Fault.NOT_LIVE, Fault.SPEED_NOT_FOLLOWING,
     }  # fmt: skip
     assert set(Fault) - EXTERNAL_FAULTS == noticed_in_values
 

@@ -31,6 +31,8 @@ from hil.app.faults.process_cases import process_cases
 from hil.app.faults.protocol_cases import protocol_cases, protocol_config
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, all_cases
 from hil.config import load_config
+from hil.messages.fault import Fault
+from hil.messages.fault_bounds import NOT_FOLLOWING_NS
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 RUN_UP = {"run_up": 300}
@@ -84,6 +86,14 @@ def test_a_fault_of_a_device_is_noticed_and_stopped_within_its_bound(config, dev
     result = device_case(config, device, kind).result()
     assert (result.case.row, result.ok) == (row, True), result.outcome
     assert 0.0 < result.outcome.detected_ms <= result.outcome.reacted_ms <= result.bound_ms
+
+
+def test_drives_that_stop_by_themselves_are_marked_and_the_run_goes_on(config):
+    (case,) = (case for case in LockstepCases(config, RUN_UP).stages() if case.row == Fault.SPEED_NOT_FOLLOWING)
+    result = case.result()
+    assert result.ok, result.outcome
+    assert NOT_FOLLOWING_NS / 1e6 <= result.outcome.detected_ms <= result.bound_ms
+    assert result.outcome.reacted_ms is None
 
 
 def test_drives_that_take_no_command_are_stopped_by_their_own_time_out(config):
