@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.experiments.base import Finished, Summary
+from hil.experiments.source_drift import source_drift
 from hil.experiments.summary import finite
 from hil.messages.layout import INSTRUMENTS
 from hil.messages.stages import SOURCE_STATES
@@ -32,7 +33,11 @@ def estimation_summary(run: Finished) -> Summary:
     true_motion = run.ground_truth.motion
     if true_motion is not None and len(true_motion):
         errors |= _errors(_driven(true_motion, run.ground_truth.hit_ns), run.ticks, run.config.loop.rate_hz)
-    return {"estimation": {**errors, "sources": _sources(run)}}
+    sources = _sources(run)
+    drift = source_drift(run.config.motion, run.config.wheel_radii_m, run.ticks)
+    if drift is not None:
+        sources[INSTRUMENTS[0]] |= {"drift_mps": drift.rate_mps, "drift_sd_mps": drift.sd_mps, "drifts": drift.sure}
+    return {"estimation": {**errors, "sources": sources}}
 
 
 def _driven(true_motion: NDArray[np.float64], hit_ns: int | None) -> NDArray[np.float64]:

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from hil.config import Config
 from hil.control.following import MEASURED
+from hil.experiments.source_drift import Drift, source_drift
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import quantity
 from hil.experiments.window_mean import NORMAL, window_mean
 from hil.messages.layout import INSTRUMENTS
+from hil.recording.stored_rows import Recorded
 
 # Values are means over this time, so that a window of ten minutes is no more than 60,000 of them [ns].
 _BLOCK_NS = 10_000_000
@@ -41,10 +43,12 @@ class MeasuredWindow:
     Attributes:
         rows: taken.
         unmeasured: of them, those in which its readings were not used.
+        drift: of the instrument, where the rover stood afterwards; it may have been the same in the window.
     """
 
     def __init__(self, config: Config) -> None:
-        self._radii_m = config.wheel_radii_m
+        self._motion, self._radii_m = config.motion, config.wheel_radii_m
+        self.drift: Drift | None = None
         self._source = config.layout.instruments.index(INSTRUMENTS[0])
         self._cell = config.loads.load_cell if config.loads else None
         self._ends: list[NDArray[np.void]] = []
@@ -67,6 +71,10 @@ class MeasuredWindow:
         self._means.append(values[:whole].reshape(-1, self._step, 3).mean(axis=1))
         self._left = values[whole:]
 
+    def stand(self, ticks: Recorded) -> None:
+        """Look how the instrument drifted where the rover stood at the end of the whole run."""
+        self.drift = source_drift(self._motion, self._radii_m, ticks)
+
     @property
     def speed(self) -> Interval:
         """Mean forward speed [m/s]: the way between the first and the last row."""
@@ -80,7 +88,8 @@ class MeasuredWindow:
         ahead /= np.linalg.norm(ahead)
         way = float((last["pose"][:3].astype(float) - first["pose"][:3]) @ ahead)
         each = [float(np.linalg.norm(row["pose_sd"][:3].astype(float) * ahead)) for row in (first, last)]
-        return Interval(way / span_s, NORMAL * math.hypot(*each) / span_s)
+        drift_mps = 0.0 if self.drift is None else math.hypot(self.drift.rate_mps, NORMAL * self.drift.sd_mps)
+        return Interval(way / span_s, math.hypot(NORMAL * math.hypot(*each) / span_s, drift_mps))
 
     @property
     def slip(self) -> Interval:

@@ -9,10 +9,11 @@ from hil.config.schema.traction import ThrottleConfig
 from hil.control.base import Controller
 from hil.control.build import load_controller
 from hil.experiments.base import ArmingChecks, Experiment
+from hil.experiments.source_drift import STANDS_NS
 from hil.messages.loads import LoadGoal, TractionModeName, load_goal
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
-# Time recorded after the measurement, drives cut.
+# Time recorded after the measurement, drives cut, where nothing measures the way.
 AFTER_NS = 200_000_000
 
 
@@ -52,6 +53,7 @@ class ThrottleExperiment(Experiment):
         self._next = {RAMP: SETTLE, SETTLE: MEASURE, MEASURE: STOPPING}
         wheels = len(rig.layout.wheels)
         self._zeros = rig.layout.zero_speeds
+        self._after_ns = STANDS_NS if rig.config.motion else AFTER_NS
         self._speeds = tuple(throttle.speed_mps / radius_m for radius_m in rig.config.wheel_radii_m)
         self._duty = () if throttle.duty is None else (throttle.duty,) * wheels
         controlled = rig.layout.controls_loads
@@ -71,7 +73,7 @@ class ThrottleExperiment(Experiment):
             self._enter(RAMP, t_ns)
         elif self.state in DRIVING and t_ns - self._since_ns >= self._lengths_ns[ThrottleState(self.state)]:
             self._enter(self._next[ThrottleState(self.state)], t_ns)
-        elif self.state == STOPPING and t_ns - self._since_ns >= AFTER_NS:
+        elif self.state == STOPPING and t_ns - self._since_ns >= self._after_ns:
             self._enter(DONE, t_ns)
         if self.state not in DRIVING:
             return Goal(self.state, True, speed_radps=self._zeros)

@@ -43,6 +43,8 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
         ticks.add(rows[rows["state"] == MEASURE])
         if measured is not None:
             measured.add(rows[rows["state"] == MEASURE])
+    if measured is not None:
+        measured.stand(run.ticks)
     loads = ticks.mean(field) if ticks.count else np.full(len(layout.wheels), math.nan)
     pull = float(ticks.mean("pull_N")) if layout.load_cell and ticks.count else known.pull if known else math.nan
     slip = known.slip if known else float(ticks.mean("slip")) if ticks.count else math.nan

@@ -48,7 +48,7 @@ RIPPLE = 5e-4
 SPEED_WALK = 2e-4  # of the relative speed error [1/sqrt(m)]
 PULLED_WALK = 0.3  # the same where something pulls and nobody measures how hard
 WALK = 0.05  # of curvature and crab angle, over their standard deviations [1/sqrt(m)]
-FAST_S, FOLLOW_S = 0.1, 0.1  # of the fast parts; by which the wheels of a drive follow late
+FAST_S, FOLLOW_S = 0.1, 0.1  # of the fast parts; by which measured wheel speeds are late
 UNEVEN_M = 0.3  # way on which the ground under a wheel is another
 BIAS_WALK = 1e-3  # [1/s]
 # What an impact leaves uncertain: fast speed over the speed, tilt over the speed [rad s/m], and for how long.

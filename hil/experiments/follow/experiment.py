@@ -17,6 +17,7 @@ from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.judgement import Judgement
 from hil.experiments.measured_motion import with_interval
+from hil.experiments.source_drift import STANDS_NS
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.check import Check
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from hil.recording import OpenRecord
 
-# Time recorded after the profile, drives cut.
+# Time recorded after the profile, drives cut, where nothing measures the way.
 AFTER_NS = 200_000_000
 # Least margins with which a rig is armed.
 LEAST_PHASE_DEG, LEAST_GAIN = 45.0, 2.0
@@ -70,6 +71,7 @@ class FollowExperiment(Experiment):
         self._profile = rig.config.follow.profile
         self._length_ns = round(self._profile[-1][0] * 1e9)
         self._zeros, self._next = rig.layout.zero_speeds, 1
+        self._after_ns = STANDS_NS if rig.config.motion else AFTER_NS
 
     def headline(self) -> str:
         """What is followed."""
@@ -116,7 +118,7 @@ class FollowExperiment(Experiment):
             self._enter(FOLLOW, t_ns)
         elif self.state == FOLLOW and t_ns - self._since_ns >= self._length_ns:
             self._enter(STOPPING, t_ns)
-        elif self.state == STOPPING and t_ns - self._since_ns >= AFTER_NS:
+        elif self.state == STOPPING and t_ns - self._since_ns >= self._after_ns:
             self._enter(DONE, t_ns)
         if self.state != FOLLOW:
             return Goal(self.state, True, speed_radps=self._zeros)
@@ -136,7 +138,7 @@ class FollowExperiment(Experiment):
         judgement, section = Judgement(run.config), run.config.follow
         for rows in in_blocks(run.ticks):
             judgement.add(rows[rows["state"] == FOLLOW])
-        found = judgement.summary(run.ground_truth.motion)
+        found = judgement.summary(run.ticks, run.ground_truth.motion)
         delay = judgement.delay_s
         margins = margins_at(self.rig, delay_s(run.config, delay)) if section.closes_loop else None
         reasons = self.reasons(run.cycle.safety, run.beside)
