@@ -246,7 +246,11 @@ def identity_checks(health: Health) -> list[Check]:
 
     Of two equal devices whose cables were swapped, each does the other's work: no other check sees it.
     """
-    return [Check(f"which device: {one.where}", True, *_identity(one)) for one in health.identities]
+    return [
+        Check(f"which device: {one.where}", True, found, allowed)
+        for one in health.identities
+        for found, allowed in (_identity(one),)
+    ]
 
 
 def _identity(one: DeviceIdentity) -> tuple[str, str]:
