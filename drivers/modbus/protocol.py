@@ -190,8 +190,8 @@ def write_coil(address: int, coil: int, value: int) -> ModbusRequest[None]:
 
 
 def write_register(address: int, register: int, value: int) -> ModbusRequest[None]:
-    """Write one holding register (6): a signed number of 16 bits."""
-    _within("value", value, -0x8000, 0x7FFF)
+    """Write one holding register (6): a number of 16 bits, signed or not."""
+    _within("value", value, -0x8000, 0xFFFF)
     return _echoed(_asking(address, Function.WRITE_REGISTER, register, value & 0xFFFF))
 
 
@@ -204,9 +204,10 @@ def write_coils(address: int, first: int, values: tuple[bool, ...]) -> ModbusReq
 
 
 def write_registers(address: int, first: int, values: tuple[int, ...]) -> ModbusRequest[None]:
-    """Write holding registers first, first + 1, ... (16), each a signed number of 16 bits."""
+    """Write holding registers first, first + 1, ... (16), each a number of 16 bits, signed or not."""
     _within("count", len(values), 1, MAX_REGISTERS)
-    data = _TWO.pack(first, len(values)) + bytes([2 * len(values)]) + struct.pack(f">{len(values)}h", *values)
+    words = struct.pack(f">{len(values)}H", *(value & 0xFFFF for value in values))
+    data = _TWO.pack(first, len(values)) + bytes([2 * len(values)]) + words
     return _echoed(frame(address, Function.WRITE_REGISTERS, data))
 
 
