@@ -92,13 +92,13 @@ def test_an_answer_is_awaited_to_its_last_byte_and_not_beyond_it_with_and_withou
 ):
     answer = protocol.refusal(1, request_.frame[1], protocol.Code.VALUE) if refused else answer_to(request_)
     line, got = (request_.frame if echoes else b"") + answer, b""
-    told = echoes if not request_.tells_echo else data.draw(st.just(echoes) | st.just(False))
-    while more := request_.missing(got, echoes=told):
+    known = echoes if not request_.tells_echo else data.draw(st.just(echoes) | st.just(False))
+    while more := request_.missing(got, echoes=known):
         assert len(got) + more <= len(line)
         got += line[len(got) :][: data.draw(st.integers(1, more))]
     assert got == line
     if refused:
         with pytest.raises(protocol.RefusedError):
-            request_.decode(got, echoes=told)
+            request_.decode(got, echoes=known)
     else:
-        assert request_.decode(got, echoes=told) == request_.decode(answer)
+        assert request_.decode(got, echoes=known) == request_.decode(answer)
