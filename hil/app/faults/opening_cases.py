@@ -17,7 +17,7 @@ from drivers.interfaces import DeviceError
 from drivers.sim.protocol.line import Pty
 from hil.app.faults import command_cases
 from hil.app.faults.case import LOCKSTEP, PROCESSES, VIRTUAL_TIME, Case, Expected, InjectionOutcome, preparation
-from hil.app.faults.instrument_wire_cases import endpoints_of, wire_config
+from hil.app.faults.instrument_wire_cases import MEASURED, endpoints_of, wire_config
 from hil.app.faults.judge import judge, judge_refusal
 from hil.app.faults.lockstep import LockstepRun
 from hil.app.faults.process_cases import UnattendedTrial
@@ -32,7 +32,6 @@ WRONG_DEVICE, STATE = 42, "opening"
 NEEDED, FOUND = 11, 12
 # The instruments are those of this rig. An encoder with 3600 counts, which do not divide the range of its register,
 # reads about -20 degrees at rest.
-MEASURED = "sim_motion_wire"
 UNEVEN = (
     "joints.encoders=[{joint: left_bogie, zero_deg: -20}, {joint: right_bogie}, {joint: rear_bogie}]",
     "devices.joints.encoders=[{joint: left_bogie, address: 1, register_number: 0, counts_per_turn: 3600, bits: 16}, "
@@ -44,12 +43,9 @@ TURNED = "0,1,0,-1,0,0,0,0,1"
 REFUSAL = "its identity is another"
 
 
-def opening_cases(config: Config) -> Iterator[Case]:
-    """Every case.
-
-    Args:
-        config: of the rig, in lockstep.
-    """
+def opening_cases() -> Iterator[Case]:
+    """Every case."""
+    config = protocol_config(("rig=simulated", "clock=lockstep"))
     for name in config.layout.links:
         expected = Expected(refused_with=REFUSAL)
         yield Case(WRONG_DEVICE, "another device", name, STATE, LOCKSTEP, config, run_in_lockstep, expected=expected)

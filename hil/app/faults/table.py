@@ -61,7 +61,7 @@ def all_cases(config: Config, whole: Config) -> Iterator[Case]:
     yield from protocol_cases()
     yield from servo_wire_cases()
     yield from status_cases()
-    yield from opening_cases(config)
+    yield from opening_cases()
     yield from process_cases()
     yield from instrument_wire_cases(config)
 

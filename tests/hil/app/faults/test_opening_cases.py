@@ -8,14 +8,11 @@ from hil.app.faults import opening_cases as opening
 from hil.app.faults.case import LOCKSTEP, PROCESSES, VIRTUAL_TIME, Expected
 from hil.app.faults.judge import judge_refusal
 from hil.app.faults.opening_cases import opening_cases
-from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
-from hil.config import load_config
 
 
 @pytest.fixture(scope="module")
 def cases():
-    found = opening_cases(load_config("sim_impact", [*IN_LOCKSTEP, *SHORT_TRIAL]))
-    return {(case.kind, case.device, case.level): case for case in found}
+    return {(case.kind, case.device, case.level): case for case in opening_cases()}
 
 
 def test_each_thing_that_is_found_at_opening_is_a_case_in_virtual_and_in_real_time(cases):
