@@ -11,7 +11,7 @@ from drivers.checks import repeated
 from drivers.messages import CAMERA_TRIGGER
 from drivers.modbus import protocol
 from drivers.modbus.budget import board_requests, exchange_s, least_flash_s, regulator_requests
-from drivers.modbus.section import MOST_COUNTS
+from drivers.modbus.section import MOST_COUNTS, MOST_SIGNED
 from drivers.modbus.settings import ALL_COILS, FLASH_STEP_S, ModbusValvesSettings, Pressures, Regulator
 from drivers.section import Problem
 
@@ -87,7 +87,7 @@ def _regulators(settings: ModbusValvesSettings) -> Iterator[Problem]:
     if settings.supply is not None:
         key = f"{KEY}.regulator"
         yield from _regulator(key, settings.supply)
-        most_Pa = MOST_COUNTS * settings.supply.Pa_per_count
+        most_Pa = MOST_SIGNED * settings.supply.Pa_per_count  # nothing says that it has no sign
         if not 0.0 <= settings.supply_Pa <= most_Pa:
             yield Problem(key, f"a supply of {settings.supply_Pa:g} Pa", f"0 to {most_Pa:g} Pa at this scale")
     if not settings.regulators:
@@ -103,8 +103,8 @@ def _regulators(settings: ModbusValvesSettings) -> Iterator[Problem]:
     for regulator in settings.regulators:
         yield from _regulator(key, regulator)
     yield from _within(f"{key}.baud", settings.regulator_baud, 1200, 1_000_000)
-    if settings.watchdog is not None and not 0 < settings.watchdog.counts <= MOST_COUNTS:
-        found, allowed = f"{settings.watchdog.counts} counts of its register", f"1 to {MOST_COUNTS}"
+    if settings.watchdog is not None and not 0 < settings.watchdog.counts <= MOST_SIGNED:
+        found, allowed = f"{settings.watchdog.counts} counts of its register", f"1 to {MOST_SIGNED}"
         yield Problem(f"{key}.watchdog.timeout_ms", found, allowed)
 
 

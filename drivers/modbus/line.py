@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -46,6 +48,7 @@ class RtuLine:
         self._host, self._alive, self._to_check = host, alive, to_check
         self._silence_ns = protocol.silence_ns(baud)
         self._quiet_ns = 0
+        self._echoes: bool | None = None
 
     @property
     def sent_ns(self) -> int:
@@ -55,6 +58,7 @@ class RtuLine:
     def open(self) -> None:
         """Open the port exclusively. Raises DeviceError."""
         self._link.open()
+        self._echoes = None
 
     def close(self) -> None:
         """Close the port."""
@@ -65,14 +69,33 @@ class RtuLine:
         return self._link.health(detail)
 
     def ask(self, request: protocol.ModbusRequest[T]) -> T:
-        """Send a request and decode its answer. Raises DeviceError."""
+        """Send a request and decode its answer. Raises DeviceError.
+
+        Some converters for two wires return what is sent. The answer to a write is the request itself, so without a
+        look at this, the returned request would confirm a write to a device that is not there.
+        """
+        if self._echoes is None and not request.tells_echo:
+            register = int.from_bytes(request.frame[2:4], "big")
+            with suppress(DeviceError):  # its answer is of no matter
+                self.ask(protocol.read_registers(request.frame[0], register, 1, protocol.Function.READ_HOLDING))
         self._keep_silence()
+        echoes = bool(self._echoes)
+        missing, decode = partial(self._missing, request, echoes), partial(request.decode, echoes=echoes)
         try:
-            return self._link.ask(request.frame, request.missing, request.decode)
+            return self._link.ask(request.frame, missing, decode)
         except protocol.RefusedError as error:
             raise DeviceError(f"{self.name}, address {request.frame[0]}: {error}; check {self._to_check}") from error
         finally:
             self._quiet_ns = self._host.now_ns() + self._silence_ns
+
+    def _missing(self, request: protocol.ModbusRequest[T], echoes: bool, answer: bytes) -> int:
+        """See `ModbusRequest.missing`; what comes after a read tells whether the line returns requests."""
+        if request.tells_echo and len(answer) >= len(request.frame):
+            self._echoes = answer.startswith(request.frame)
+        missing = request.missing(answer, echoes=echoes)
+        if request.tells_echo and not missing and self._echoes is None:
+            self._echoes = False  # shorter than the request
+        return missing
 
     def _keep_silence(self) -> None:
         """Wait for the silence that ends a frame."""

@@ -127,14 +127,31 @@ class ModbusRequest(NamedTuple, Generic[T]):
     length: int
     parse: Callable[[bytes], T]
 
-    def missing(self, answer: bytes) -> int:
-        """Least number of bytes still missing from an answer that begins so."""
-        refused = len(answer) < 2 or bool(answer[1] & REFUSED)
-        return max((_REFUSAL_BYTES if refused else self.length) - len(answer), 0)
+    @property
+    def tells_echo(self) -> bool:
+        """Whether its answer is never the request itself, so that a request that came back is known as one."""
+        return self.frame[1] not in (Function.WRITE_COIL, Function.WRITE_REGISTER)
 
-    def decode(self, answer: bytes) -> T:
-        """Values of an answer. Raises BadFrameError, and RefusedError when the slave refuses."""
-        address, function, data = unframe(answer)
+    def missing(self, answer: bytes, *, echoes: bool = False) -> int:
+        """Least number of bytes still missing from an answer that begins so.
+
+        Args:
+            answer: what has come so far; the request itself may stand before it, where the line returns that.
+            echoes: the line is known to return requests.
+        """
+        own = self._without_echo(answer, echoes=echoes)
+        returned = len(own) == len(answer) > 1 and self.frame.startswith(answer)
+        if returned and (echoes or not self._is_whole(answer)):  # it may be the request that comes back
+            return max(min(self.length, len(self.frame)) - len(answer), 1)
+        refused = len(own) < 2 or bool(own[1] & REFUSED)
+        return max((_REFUSAL_BYTES if refused else self.length) - len(own), 0)
+
+    def decode(self, answer: bytes, *, echoes: bool = False) -> T:
+        """Values of an answer. Raises BadFrameError, and RefusedError when the slave refuses.
+
+        Args: as `missing`.
+        """
+        address, function, data = unframe(self._without_echo(answer, echoes=echoes))
         if address != self.frame[0] or function & ~REFUSED != self.frame[1]:
             raise BadFrameError(
                 f"answer of address {address} to function {function}, asked: {self.frame[0]}, {self.frame[1]}"
@@ -144,6 +161,12 @@ class ModbusRequest(NamedTuple, Generic[T]):
                 raise BadFrameError(f"exception with {len(data)} bytes")
             raise RefusedError(self.frame[1], data[0])
         return self.parse(data)
+
+    def _without_echo(self, answer: bytes, *, echoes: bool) -> bytes:
+        return answer.removeprefix(self.frame) if echoes or self.tells_echo else answer
+
+    def _is_whole(self, answer: bytes) -> bool:
+        return len(answer) == self.length and crc16(answer[:-2]) == int.from_bytes(answer[-2:], "little")
 
 
 def read_coils(address: int, first: int, count: int) -> ModbusRequest[tuple[bool, ...]]:
@@ -167,8 +190,8 @@ def write_coil(address: int, coil: int, value: int) -> ModbusRequest[None]:
 
 
 def write_register(address: int, register: int, value: int) -> ModbusRequest[None]:
-    """Write one holding register (6): a signed number of 16 bits."""
-    _within("value", value, -0x8000, 0x7FFF)
+    """Write one holding register (6): a number of 16 bits, signed or not."""
+    _within("value", value, -0x8000, 0xFFFF)
     return _echoed(_asking(address, Function.WRITE_REGISTER, register, value & 0xFFFF))
 
 
@@ -181,9 +204,10 @@ def write_coils(address: int, first: int, values: tuple[bool, ...]) -> ModbusReq
 
 
 def write_registers(address: int, first: int, values: tuple[int, ...]) -> ModbusRequest[None]:
-    """Write holding registers first, first + 1, ... (16), each a signed number of 16 bits."""
+    """Write holding registers first, first + 1, ... (16), each a number of 16 bits, signed or not."""
     _within("count", len(values), 1, MAX_REGISTERS)
-    data = _TWO.pack(first, len(values)) + bytes([2 * len(values)]) + struct.pack(f">{len(values)}h", *values)
+    words = struct.pack(f">{len(values)}H", *(value & 0xFFFF for value in values))
+    data = _TWO.pack(first, len(values)) + bytes([2 * len(values)]) + words
     return _echoed(frame(address, Function.WRITE_REGISTERS, data))
 
 

@@ -118,7 +118,7 @@ class Regulators:
 def _set(line: RtuLine, address: int, register: int, counts: int) -> None:
     line.ask(protocol.write_register(address, register, counts))
     (reading,) = line.ask(protocol.read_registers(address, register, 1, protocol.Function.READ_HOLDING))
-    if reading != counts:
+    if reading & 0xFFFF != counts:
         raise DeviceError(
             f"{line.name}, address {address}: holding register {register} reads {reading}, set: {counts}; "
             "check the register and its range"

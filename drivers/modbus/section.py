@@ -19,7 +19,7 @@ from drivers.device_sections import (
 from drivers.section import Listed, Section
 
 # Registers are signed, of 16 bits.
-MOST_COUNTS = 0x7FFF
+MOST_COUNTS, MOST_SIGNED = 0xFFFF, 0x7FFF
 Address = Annotated[int, Field(ge=1, le=247)]
 Registers = Literal["input", "holding"]
 WordOrder = Literal["high_first", "low_first"]
@@ -79,7 +79,9 @@ class RegulatorRegisters(MovedRegulators[RegulatorPlace]):
 
     __pydantic_extra__: dict[str, RegulatorPlace] = Field(init=False)
     full_scale_kPa: float = Field(ge=1, le=1e5, description="gauge pressure at full_scale_counts")
-    full_scale_counts: int = Field(ge=1, le=MOST_COUNTS, description="register at full_scale_kPa")
+    full_scale_counts: int = Field(
+        ge=1, le=MOST_COUNTS, description="register at full_scale_kPa; above 32767: of a register without a sign"
+    )
     zero_counts: int = Field(0, ge=0, le=MOST_COUNTS, description="register at no pressure, as for 4 of 4-20 mA")
     port: Port | None = Field(None, description="serial port; null: that of the valves")
     baud: Baud | None = Field(None, description="of that port; null: that of the valves")

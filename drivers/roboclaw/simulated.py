@@ -308,14 +308,15 @@ class ControllersOnBus:
         version: their version text.
 
     Attributes:
-        kinds: of faults: `status`, the bits (`value`) that a controller (`address`, or the first one) reports.
+        kinds: of faults, of a controller (`address`, or the first one): status, the bits (`value`) that it reports;
+            identity, the mark (`value`) that is stored in it; unacknowledged: it acknowledges no setting of one byte.
         controllers: by address.
         stops: (address, time [ns] of the last byte of a duty 0 that stopped a running controller); the newest.
         starts: the same for commands that started a standing controller.
         timeouts: (address, time [ns] when a running controller stopped by its serial time-out, or by its status).
     """
 
-    kinds: tuple[str, ...] = ("status",)
+    kinds: tuple[str, ...] = ("status", "identity", "unacknowledged")
 
     def __init__(
         self,
@@ -338,9 +339,15 @@ class ControllersOnBus:
         self.timeouts: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
         self._listener = Listener()
 
-    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:  # noqa: ARG002  there is one kind
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
         """Start a fault; see `OwnFaults`."""
-        self.controllers[how.get("address", next(iter(self.controllers)))].status = how["value"]
+        controller = self.controllers[how.get("address", next(iter(self.controllers)))]
+        if kind == "status":
+            controller.status = how["value"]
+        elif kind == "identity":
+            controller.stored[protocol.MARK_PLACE] = how["value"]
+        else:
+            controller.answers_bytes = False
 
     def press(self, pressed: bool) -> None:
         """Press or release the emergency stop that all of them read."""

@@ -27,13 +27,14 @@ class SimRoboteq(ABC):
         faults: other faults that it reports; they keep the motors off.
         motor_flags: of both channels, that it reports besides those of the watchdog.
         script: a MicroBasic script runs, whose commands feed the watchdog; `!R 0` stops it.
-        kinds: of faults: `status`, the flags (`value`) that it reports of a query (`status`), FM of its first channel.
+        kinds: of faults: status, the flags (`value`) that it reports of a query (`status`), FM of its first channel;
+            script: a script runs; setting: a setting (`name`) has a `value`.
         watchdog_ms: how long it runs without a `!` command [ms]; 0: for ever.
         timed_out: the watchdog has stopped the motors.
         stops: end times of commands that stopped both channels [ns], oldest first.
     """
 
-    kinds: tuple[str, ...] = ("status",)
+    kinds: tuple[str, ...] = ("status", "script", "setting")
 
     def __init__(
         self, settings: dict[str, list[int]], queries: dict[str, Callable[[], tuple[int, ...]]], identity: str
@@ -53,10 +54,15 @@ class SimRoboteq(ABC):
             **queries,
         }
 
-    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:  # noqa: ARG002  there is one kind
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
         """Start a fault; see `OwnFaults`."""
+        if kind == "script":
+            self.script = True
+            return
         value = how["value"]
-        if how["status"] == status.MOTOR.name:
+        if kind == "setting":
+            self._settings[how["name"]] = [value]
+        elif how["status"] == status.MOTOR.name:
             self.motor_flags = (value, 0)
         elif how["status"] == status.CONTROLLER.name:
             self._flags = value

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from drivers.host import line_time_s
 from drivers.serial.bad_frame import BadFrameError
 from drivers.sim.protocol.plant_ports import Instrument
@@ -35,8 +38,11 @@ class VectorNavDevice(StreamingDevice):
         identity: register 3, its serial number.
 
     Attributes:
+        kinds: of faults: register, the `value` that a `register` has.
         registers: values by number.
     """
+
+    kinds = ("register",)
 
     def __init__(
         self, instrument: Instrument, baud: int, delay_ns: int, model: str = "VN-100T-CR", identity: str = SERIAL_NUMBER
@@ -57,6 +63,10 @@ class VectorNavDevice(StreamingDevice):
             protocol.ROTATION: ",".join(f"{value:+.6f}" for value in protocol.IDENTITY),
             **{register: ",".join(map(str, protocol.BINARY_OFF)) for register in protocol.BINARY_OUTPUTS},
         }
+
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:  # noqa: ARG002  there is one kind
+        """Start a fault; see `OwnFaults`."""
+        self.registers[how["register"]] = how["value"]
 
     def wake(self, now_ns: int) -> int:
         """See StreamingDevice."""

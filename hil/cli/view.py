@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,6 +37,15 @@ def view(
         str, typer.Option("--host", metavar="ADDRESS", help="Where viewers connect; nobody is asked who they are.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="0 takes a free one.")] = 8765,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--origin",
+            metavar="URL",
+            help="Web page that may connect, as https://HOST; repeatable. Programs and pages of this computer may.",
+            show_default=False,
+        ),
+    ] = None,
     endpoint: Annotated[
         str | None,
         typer.Option("--endpoint", metavar="tcp://ADDRESS:PORT", help="Telemetry, if not telemetry.endpoint."),
@@ -73,9 +82,9 @@ def view(
             if print_layout:
                 print(json.dumps(layout_file(config), indent=1))
             elif recorded and _is_over(Path(target)):
-                _play(Path(target), config, host, port, unverified)
+                _play(Path(target), config, host, port, unverified, origin or ())
             else:
-                _follow(config, host, port, endpoint, _keys(key, server_key))
+                _follow(config, host, port, endpoint, _keys(key, server_key), origin or ())
     except (
         MissingPackageError, UnverifiedRunError, OtherRigError, ViewServerError, KeysError, RecordError, OSError,
     ) as error:  # fmt: skip
@@ -103,7 +112,14 @@ def _is_over(run: Path) -> bool:
     return (run / SUMMARY).is_file() or not (run / FOLDER).is_dir()
 
 
-def _follow(config: Config, host: str, port: int, endpoint: str | None, keys: tuple[KeyPair, bytes] | None) -> None:
+def _follow(
+    config: Config,
+    host: str,
+    port: int,
+    endpoint: str | None,
+    keys: tuple[KeyPair, bytes] | None,
+    origins: Sequence[str],
+) -> None:
     from hil.analysis.film.solids import ShownRig
     from hil.app.view.follow import LiveView, follow, live_channels
     from hil.app.view.server import ViewServer
@@ -112,19 +128,21 @@ def _follow(config: Config, host: str, port: int, endpoint: str | None, keys: tu
     if not endpoint:
         raise typer.BadParameter("telemetry.endpoint is empty, so the rig publishes nothing: set one")
     rig = ShownRig(config)
-    with ViewServer(config.name, live_channels(config.layout), rig.solids(), host, port) as server:
+    with ViewServer(config.name, live_channels(config.layout), rig.solids(), host, port, origins) as server:
         _report(server.url, f"follows the telemetry at {endpoint}")
         follow(endpoint, LiveView(config, server, rig), _until_stopped(), keys)
 
 
-def _play(run: Path, config: Config, host: str, port: int, unverified: bool) -> None:
+def _play(run: Path, config: Config, host: str, port: int, unverified: bool, origins: Sequence[str]) -> None:
     from hil.app.view.follow import live_channels
     from hil.app.view.play_back import play_back, played
     from hil.app.view.server import ViewServer
 
     with (
         played(run, unverified=unverified) as shown,
-        ViewServer(run.resolve().name, live_channels(config.layout), shown.motion.rig.solids(), host, port) as server,
+        ViewServer(
+            run.resolve().name, live_channels(config.layout), shown.motion.rig.solids(), host, port, origins
+        ) as server,
     ):
         _report(server.url, f"plays {run} back while a viewer is connected")
         play_back(shown, server, _until_stopped())

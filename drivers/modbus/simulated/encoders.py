@@ -48,6 +48,7 @@ class SimulatedEncoder:
     Attributes:
         slipped: counts that it is off, since its coupling slipped.
         silent: it does not answer.
+        wraps: its position begins anew after each turn; false: it counts on below 0.
         quarter: counts of a quarter of a turn.
     """
 
@@ -57,6 +58,7 @@ class SimulatedEncoder:
         self._angles, self._place, self._encoder = angles, place, encoder
         self.address = encoder.address
         self.slipped, self.silent, self.quarter = 0, False, encoder.counts_per_turn // 4
+        self.wraps = not encoder.multi_turn
         self.served: Mapping[int, Serve] = {encoder.function: self._read}
 
     def wake(self, now_ns: int) -> int:  # noqa: ARG002
@@ -73,7 +75,7 @@ class SimulatedEncoder:
             raise ModbusExceptionError(Code.ADDRESS)
         turns = self._angles.at(t_ns)[self._place] / (2.0 * math.pi)
         counts = round(turns * encoder.counts_per_turn) + self.slipped
-        if not encoder.multi_turn:
+        if self.wraps:
             counts %= encoder.counts_per_turn
         held = encoder.registers(counts)[first - encoder.register :][:count]
         return registers(held)
@@ -90,10 +92,10 @@ class EncoderBus(RtuBus):
     Attributes:
         encoders: by address.
         kinds: of faults. slipped: the position of an encoder jumps by `counts`; silent: it does not answer any more;
-            answers: it answers again.
+            answers: it answers again; unwrapped: it counts on below 0.
     """
 
-    kinds = ("slipped", "silent", "answers")
+    kinds = ("slipped", "silent", "answers", "unwrapped")
 
     def __init__(self, instrument: Instrument, encoders: Sequence[Encoder], baud: int) -> None:
         angles = NewestAngles(instrument)
@@ -121,5 +123,7 @@ class EncoderBus(RtuBus):
             raise ValueError(f"address is one of {', '.join(map(str, self.encoders))}, found {how['address']!r}")
         if kind == "slipped":
             encoder.slipped += int(how.get("counts", encoder.quarter))
+        elif kind == "unwrapped":
+            encoder.wraps = False
         else:
             encoder.silent = kind == "silent"

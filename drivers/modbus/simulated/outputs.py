@@ -83,7 +83,7 @@ class AnalogOutputs:
         if len(asked) != 4:
             raise ModbusExceptionError(Code.VALUE)
         self._check(register, 1)
-        self._set(register, *struct.unpack(">h", asked[2:]))
+        self._set(register, *struct.unpack(">H", asked[2:]))
         return asked
 
     def _write_many(self, asked: bytes, t_ns: int) -> bytes:  # noqa: ARG002
@@ -91,7 +91,7 @@ class AnalogOutputs:
         if not 1 <= count <= protocol.MAX_REGISTERS or len(asked) != 5 + 2 * count or asked[4] != 2 * count:
             raise ModbusExceptionError(Code.VALUE)
         self._check(first, count)
-        for place, counts in enumerate(struct.unpack(f">{count}h", asked[5:])):
+        for place, counts in enumerate(struct.unpack(f">{count}H", asked[5:])):
             self._set(first + place, counts)
         return asked[:4]
 

@@ -29,6 +29,7 @@ class RelayBoard:
     Attributes:
         on: (count,) which coils are powered.
         stuck: valves that do not follow their coils.
+        forced: what registers of pressures hold whatever the pressure is, by number.
         switched: (time [ns], coil, on), oldest first.
     """
 
@@ -47,6 +48,7 @@ class RelayBoard:
         self._until_ns: dict[int, int] = {}
         self.on = [False] * count
         self.stuck: set[int] = set()
+        self.forced: dict[int, int] = {}
         self.switched: list[tuple[int, int, bool]] = []
         reads: dict[int, Serve] = {pressures.function if pressures else Function.READ_INPUT: self._read_pressures}
         self.served: Mapping[int, Serve] = {
@@ -120,6 +122,7 @@ class RelayBoard:
         held: dict[int, int] = {}
         for valve in range(len(pressures.registers)):
             held |= pressures.held(valve, self._cylinders.pressure_Pa(valve))
+        held |= self.forced
         return registers([held.get(register, 0) for register in wanted])
 
     def _within(self, first: int, count: int) -> None:

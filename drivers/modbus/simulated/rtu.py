@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Code
@@ -44,6 +44,17 @@ class Slave(Protocol):
         """A request to its address has arrived."""
 
 
+@runtime_checkable
+class HoldsPressures(Protocol):
+    """A slave with registers of pressures.
+
+    Attributes:
+        forced: what some of these hold whatever the pressure is, by number.
+    """
+
+    forced: dict[int, int]
+
+
 class RtuBus:
     """A `SimulatedSerialDevice`: all slaves on one line.
 
@@ -54,7 +65,12 @@ class RtuBus:
     Args:
         slaves: those on the line.
         baud: of the line; sets the silence between frames.
+
+    Attributes:
+        kinds: of faults: register, the `value` of 16 bits that a `register` of pressures holds.
     """
+
+    kinds: tuple[str, ...] = ("register",)
 
     def __init__(self, slaves: Sequence[Slave], baud: int = 9600) -> None:
         self._slaves, self._silence_ns = slaves, protocol.silence_ns(baud)
@@ -63,6 +79,12 @@ class RtuBus:
     def wake(self, now_ns: int) -> int:
         """Run the time-outs of all slaves."""
         return min((slave.wake(now_ns) for slave in self._slaves), default=NEVER_NS)
+
+    def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:  # noqa: ARG002  there is one kind
+        """Start a fault; see `OwnFaults`."""
+        for slave in self._slaves:
+            if isinstance(slave, HoldsPressures):
+                slave.forced[how["register"]] = how["value"]
 
     @property
     def switched(self) -> list[tuple[int, int, bool]]:

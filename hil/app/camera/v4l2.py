@@ -17,6 +17,8 @@ _WAIT_S = 0.2
 _BUFFERS = 4
 # A frame comes so long after its time at most; a time that lies further back, or ahead, is none of this clock [ns].
 _MOST_DELAY_NS = 1_000_000_000
+# Flags of a buffer (linux/videodev2.h): its data are damaged; its clock, and which of these is that of this computer.
+DAMAGED, _CLOCK, MONOTONIC = 0x40, 0xE000, 0x2000
 
 
 class CameraError(RuntimeError):
@@ -72,24 +74,33 @@ def frames(
     Raises:
         CameraError: there is no such camera, it gives no JPEG, or linuxpy is not installed.
     """
-    with _opened(device, rate_hz, size_px) as (camera, capture, _):
-        from linuxpy.video.device import BufferFlag
+    with _opened(device, rate_hz, size_px) as (camera, capture, _), capture:
+        began()
+        while not ending():
+            if not select.select([camera.fileno()], [], [], _WAIT_S)[0]:
+                continue
+            frame, arrived_ns = capture.buffer.raw_read(), time.monotonic_ns()
+            stamp = frame.buff.timestamp
+            stamped_ns = stamp.secs * 1_000_000_000 + stamp.usecs * 1000
+            if found := captured(frame.flags, stamped_ns, frame.frame_nb, bytes(frame.data), arrived_ns):
+                yield found
 
-        with capture:
-            began()
-            while not ending():
-                if not select.select([camera.fileno()], [], [], _WAIT_S)[0]:
-                    continue
-                frame = capture.buffer.raw_read()
-                arrived_ns = time.monotonic_ns()
-                if frame.flags & BufferFlag.ERROR or not len(frame.data):
-                    continue
-                stamp, t_ns, time_from = frame.buff.timestamp, arrived_ns, "arrival"
-                if frame.flags & BufferFlag.TIMESTAMP_MASK == BufferFlag.TIMESTAMP_MONOTONIC:
-                    stamped_ns = stamp.secs * 1_000_000_000 + stamp.usecs * 1000
-                    if 0 <= arrived_ns - stamped_ns <= _MOST_DELAY_NS:
-                        t_ns, time_from = stamped_ns, "camera"
-                yield Captured(t_ns, frame.frame_nb, bytes(frame.data), time_from)
+
+def captured(flags: int, stamped_ns: int, sequence: int, jpeg: bytes, arrived_ns: int) -> Captured | None:
+    """The frame in a buffer that the driver has filled; None: there is none.
+
+    Args:
+        flags: of the buffer.
+        stamped_ns: its time, of the clock that its flags name [ns].
+        sequence: number that the driver gave it.
+        jpeg: its bytes.
+        arrived_ns: when it was read, on the monotonic clock of this computer [ns].
+    """
+    if flags & DAMAGED or not jpeg:
+        return None
+    if flags & _CLOCK == MONOTONIC and 0 <= arrived_ns - stamped_ns <= _MOST_DELAY_NS:
+        return Captured(stamped_ns, sequence, jpeg, "camera")
+    return Captured(arrived_ns, sequence, jpeg, "arrival")
 
 
 def granted(device: str, rate_hz: float, size_px: tuple[int, int]) -> Granted:

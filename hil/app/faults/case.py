@@ -53,6 +53,7 @@ class Expected:
         refused: arming is refused, and nothing is driven.
         unchanged: the ticks are those of a run without it.
         goes_on: the run goes on, and nothing but a mark of an instrument of motion comes of it.
+        refused_with: the devices are not opened: the error has these words, and nothing is driven.
     """
 
     rows: frozenset[int] = frozenset()
@@ -65,6 +66,7 @@ class Expected:
     refused: bool = False
     unchanged: bool = False
     goes_on: bool = False
+    refused_with: str = ""
 
 
 @dataclass(frozen=True)

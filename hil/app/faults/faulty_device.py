@@ -28,7 +28,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 import msgspec
 import numpy as np
 
-from drivers.interfaces import Health
+from drivers.interfaces import DeviceError, Health
 from drivers.messages import DaqBlock, DriveSample, JointSample, Reading, ValveSample
 
 FaultKind = Literal[
@@ -73,10 +73,14 @@ class FaultyDevice(Generic[S, C]):
 
     Args:
         device: of a simulated rig.
+
+    Attributes:
+        refusal: why it is not opened; empty: it is.
     """
 
     def __init__(self, device: Any) -> None:
         self._device = device
+        self.refusal = ""
         self._fault: DeviceFault | None = None
         self._since_ns = 0
         self._t_ns = 0
@@ -99,7 +103,9 @@ class FaultyDevice(Generic[S, C]):
         return bool(self._commands)
 
     def open(self) -> None:
-        """See `drivers.interfaces.Link`."""
+        """See `drivers.interfaces.Link`. Raises DeviceError: it has a `refusal`."""
+        if self.refusal:
+            raise DeviceError(self.refusal)
         self._device.open()
 
     def close(self) -> None:

@@ -25,6 +25,8 @@ GONE_S = 0.6
 # A trial that goes on for so long after the run-up has begun.
 LONG = ("trial.start_distance_m=0.15", "trial.ramp_s=0.5")
 STATE = "run_up"
+# A rig of the protocol level that has all instruments.
+MEASURED = "sim_motion_wire"
 
 
 def instrument_wire_cases(config: Config) -> Iterator[Case]:

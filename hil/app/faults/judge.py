@@ -6,7 +6,7 @@ A runner of any level reports what it observed (`Observation`); there is one jud
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,8 @@ class Observation:
 def judge(seen: Observation, expected: Expected) -> InjectionOutcome:
     """What came of a case, and whether it is what must come of it."""
     wrong, remark, reacted_ms = list(seen.unsafe), "", None if expected.goes_on else seen.stopped_ms
+    if expected.refused_with:
+        wrong.append(f"its devices were opened, expected: {expected.refused_with}")
     if reacted_ms == math.inf:  # the stop that a controller makes by itself, at its own button, is not recorded
         wrong += ["not every controller has stopped"] if expected.react_ms is not None else []
         reacted_ms = None
@@ -87,6 +89,20 @@ def judge(seen: Observation, expected: Expected) -> InjectionOutcome:
     return InjectionOutcome(
         detected_ms, reacted_ms, tuple(wrong), "; ".join(slow) or remark, "; ".join(seen.late if slow else ())
     )
+
+
+def judge_refusal(error: str, unsafe: Sequence[str], expected: Expected) -> InjectionOutcome:
+    """What came of a case whose devices were not opened.
+
+    Args:
+        error: why they were not.
+        unsafe: what was driven all the same, in words.
+        expected: what must come of the case.
+    """
+    wrong = list(unsafe)
+    if not expected.refused_with or expected.refused_with not in error:
+        wrong.append(f"refused with: {error}, expected: {expected.refused_with or 'it is opened'}")
+    return InjectionOutcome(wrong=tuple(wrong), remark=f"refused with: {error}")
 
 
 def _unnoticed(seen: Observation, expected: Expected, in_words: str) -> tuple[list[str], str]:

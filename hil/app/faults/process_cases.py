@@ -46,6 +46,8 @@ READY_S, END_S, STOPPED_S = 120.0, 120.0, 0.3
 # From the start of the wheels to the signal [s]; they run for 2 s. Their ramp is slow: on a machine that skips ticks a
 # steep one is over the limits (fault 9).
 MOMENT_S = 0.3
+# Exit status of a command whose devices were not opened.
+USAGE = 2
 SLOW_RAMP = ("trial.ramp_s=0.5", "trial.start_distance_m=0.15")
 # Status of the wheel drives: the power stage of a motor has failed.
 DRIVER_FAULT = 0x40
@@ -157,7 +159,18 @@ class UnattendedTrial:
     def lead_to_run_up(self) -> None:
         """Start the trial, and return once its wheels turn. Raises DeviceError."""
         self._main = self._start("trial", self.run, self.run, stdout=subprocess.DEVNULL)
-        wait_for(lambda: self._main.poll() is not None or self._driven(), READY_S, 0.02)
+        wait_for(lambda: self._main.poll() is not None or self.driven(), READY_S, 0.02)
+
+    def run_to_end(self) -> str:
+        """Make the trial; why its devices were not opened, or an empty text. Raises NotInjectedError: it is endless."""
+        self._main = self._start("trial", self.run, self.run, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            said = self._main.communicate(timeout=READY_S + END_S)[1].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            self._main.kill()
+            self._main.communicate()
+            raise NotInjectedError(f"the trial did not end within {READY_S + END_S:g} s") from None
+        return said.rpartition("hil: ")[2] if self._main.returncode == USAGE else ""  # after its progress
 
     def find_processes(self) -> dict[str, int]:
         """The processes of the trial; empty: it is over."""
@@ -170,13 +183,16 @@ class UnattendedTrial:
             self._main.wait(END_S)
         wait_for(lambda: not processes_of(self.run), END_S, 0.05)
 
-    def _start(self, command: str, out: Path, folder: Path, *, stdout: int) -> subprocess.Popen[bytes]:
+    def _start(
+        self, command: str, out: Path, folder: Path, *, stdout: int, stderr: int = subprocess.DEVNULL
+    ) -> subprocess.Popen[bytes]:
         options = (str(self._config), "--endpoints", str(self._endpoints), "--out", str(out), "--json")
-        process = _started(command, *options, stdout=stdout)
+        process = _started(command, *options, stdout=stdout, stderr=stderr)
         self._stack.callback(end_processes, process, folder)
         return process
 
-    def _driven(self) -> bool:
+    def driven(self) -> bool:
+        """Whether a wheel drive has been started. Raises DeviceError."""
         return bool(self.ask("stops", device=DRIVES)["starts"])
 
 
@@ -203,7 +219,7 @@ class OperatedTrial(UnattendedTrial):
         client.ask(Arm())
         self._until(lambda status: status.get("state") == "armed")
         client.ask(Start())
-        self._until(lambda _: self._driven())
+        self._until(lambda _: self.driven())
 
     def find_processes(self) -> dict[str, int]:
         """See `UnattendedTrial`."""
@@ -294,6 +310,6 @@ def end_processes(trial: subprocess.Popen[bytes], run: Path) -> None:
     trial.wait()
 
 
-def _started(*words: str, stdout: int) -> subprocess.Popen[bytes]:
+def _started(*words: str, stdout: int, stderr: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-P", "-m", "hil.cli", *words]
-    return subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL, start_new_session=True)
+    return subprocess.Popen(command, stdout=stdout, stderr=stderr, start_new_session=True)

@@ -53,6 +53,14 @@ OF_DEAD_LINKS = ("drives: confirmed", "valves: confirmed", "servos: confirmed")
 # A disk on which a flush of the record takes so long, and for how long it is so slow [s]. The recorder has a heartbeat
 # between two of them, so it is not taken for a lost process.
 SLOW_FLUSH_S, SLOW_FOR_S = 1.5, 3.0
+# Valves with pressures of up to 1000 kPa in registers with a sign; and numbers of a register that no chamber can have:
+# of one that has no sign, which is taken for a negative one, and of one with another scale.
+REGISTER, UNSIGNED, UNSCALED = "pressure register", 32834, 20000
+PRESSURES = (
+    "devices.valves.baud=19200",
+    "devices.valves.pressure_registers={left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, "
+    "kPa_per_count: 0.1, highest_kPa: 1000}",
+)
 # Simulated controllers look at their time-outs so often [ms].
 WAKE_MS = 2.0
 # Rows of the fault table that are no faults of a record.
@@ -151,7 +159,7 @@ def _seen(run: VirtualRun) -> dict[str, Any]:
 def protocol_cases() -> Iterator[Case]:
     """Every case of a line, a device or a process, in the states of a trial in which it matters."""
     short, longer, slow = protocol_config(), protocol_config(LONGER), protocol_config(SLOW_RATE)
-    others = {"recorder process": longer, "disk": longer, SLOW_LOOP: slow}
+    others = {"recorder process": longer, "disk": longer, SLOW_LOOP: slow, REGISTER: protocol_config(PRESSURES)}
     times, devices, daq = ReactionTimes(short), short.devices, short.daq
     assert devices is not None
     assert daq is not None
@@ -192,6 +200,9 @@ def _lines(devices: DevicesConfig, block_ms: float, times: ReactionTimes) -> Ite
     dead = _expected(lost, detect_ms=asked_ms, react_ms=asked_ms + stop_ms, says="Modbus")
     yield lost, "off", "modbus", fault("modbus", "off"), dead, *EVERY_STATE
     yield lost, "unplugged", "modbus", fault("modbus", "disconnect"), dead, *EVERY_STATE
+    beyond = _expected(lost, detect_ms=asked_ms, react_ms=asked_ms + stop_ms, says="allowed: -101.5 to 1000")
+    for kind, counts in (("of no sign", UNSIGNED), ("of another scale", UNSCALED)):
+        yield lost, kind, REGISTER, fault("modbus", "register", register=0, value=counts), beyond
     for row, kind, device, act, faults, says in (
         (Fault.SAMPLES_LOST, "error -200279", "daq", fault("daq", "error", code=-200279), (), "-200279"),
         (gone, "delayed", "daq", fault("daq", "delayed", count=3, ms=80.0), (), ""),

@@ -1,23 +1,30 @@
 """Cases of what a device reports about itself: each row of each status that a simulated device can report (row 41).
 
-They come from the tables of the drivers. What is ignored is reported all at once: nothing comes of it.
+They come from the tables of the drivers. What is ignored is reported all at once: nothing comes of it. A camera says of
+each frame whether it is damaged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from drivers.registry import driver_of
 from drivers.reported import Reaction, StatusRow, StatusTable
-from hil.app.faults import servo_wire_cases
-from hil.app.faults.case import VIRTUAL_TIME, Case, Expected
+from hil.app.camera.silence import silence
+from hil.app.camera.v4l2 import DAMAGED, MONOTONIC, captured
+from hil.app.faults import command_cases, servo_wire_cases
+from hil.app.faults.case import NO_RUN, VIRTUAL_TIME, Case, Expected
 from hil.app.faults.protocol_cases import DRIVES, MOMENTS_S, SERVOS, fault, protocol_config, run_case
 from hil.config import Config, load_config
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import STOP_WRITTEN_NS
+from hil.recording.camera_frames import Frame
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 ROW = Fault.DEVICE_FAULT
+# A camera at this rate [Hz] for so many frames, and the bytes of one.
+CAMERA_HZ, FRAMES, JPEG = 10.0, 30, b"\xff\xd8\xff\xd9"
 # The rigs of these runs with controllers of the other kind.
 _WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 
@@ -53,6 +60,18 @@ def status_cases() -> Iterator[Case]:
                 steps = (fault(device, "status", status=status.name, value=value),)
                 name = f"{status.name}: {kind}"
                 yield Case(ROW, name, device, state, VIRTUAL_TIME, config, run_case, steps, at_s, expected)
+    for name, flags, jpeg in (("frames flagged as damaged", DAMAGED, JPEG), ("frames of 0 bytes", 0, b"")):
+        silent = partial(_silent, flags, jpeg)
+        yield Case(ROW, name, "camera", "-", NO_RUN, protocol_config(), command_cases.run_case, silent)
+
+
+def _silent(flags: int, jpeg: bytes) -> tuple[str, str]:
+    """A camera that gives only such frames must be as silent as one that gives none."""
+    times = [round(number * 1e9 / CAMERA_HZ) for number in range(FRAMES)]
+    found = [captured(MONOTONIC | flags, t_ns, number, jpeg, t_ns) for number, t_ns in enumerate(times)]
+    kept = [Frame(one.t_ns, one.sequence, "", one.time_from) for one in found if one is not None]
+    marks = silence(kept, (0, times[-1]), CAMERA_HZ)
+    return f"{len(kept)} of {FRAMES} frames were kept" if kept or not marks else "", "none kept, and the run is marked"
 
 
 def _walk(settings: Sequence[str]) -> Config:

@@ -14,6 +14,7 @@ from hil.app.faults.instrument_cases import instrument_cases
 from hil.app.faults.instrument_wire_cases import instrument_wire_cases
 from hil.app.faults.lockstep import state_ticks
 from hil.app.faults.lockstep_cases import LockstepCases
+from hil.app.faults.opening_cases import opening_cases
 from hil.app.faults.process_cases import process_cases
 from hil.app.faults.protocol_cases import protocol_cases
 from hil.app.faults.servo_cases import servo_cases
@@ -60,6 +61,7 @@ def all_cases(config: Config, whole: Config) -> Iterator[Case]:
     yield from protocol_cases()
     yield from servo_wire_cases()
     yield from status_cases()
+    yield from opening_cases()
     yield from process_cases()
     yield from instrument_wire_cases(config)
 

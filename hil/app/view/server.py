@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from drivers.extras import install_command
 from hil.analysis.dataset import MissingPackageError
 from hil.analysis.export.channels import SCENE, Channel, scene
 from hil.analysis.film.solids import Solid
+from hil.app.view.origin_gate import OriginGate, hidden_host
 
 # The scene is sent again so often, for who has just connected.
 SCENE_EVERY_NS = 1_000_000_000
@@ -28,6 +29,7 @@ class ViewServer:
         solids: of the scene.
         host: address on which it listens.
         port: of it; 0: a free one.
+        origins: pages whose viewers are allowed, beside those of this computer.
 
     Attributes:
         url: where viewers connect.
@@ -37,7 +39,15 @@ class ViewServer:
         ViewServerError: it cannot listen there.
     """
 
-    def __init__(self, name: str, channels: Iterable[Channel], solids: list[Solid], host: str, port: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        channels: Iterable[Channel],
+        solids: list[Solid],
+        host: str,
+        port: int,
+        origins: Sequence[str] = (),
+    ) -> None:
         if importlib.util.find_spec("foxglove") is None:
             raise MissingPackageError(
                 f"hil view --foxglove needs foxglove-sdk, which is not installed: {install_command('view')}"
@@ -55,14 +65,18 @@ class ViewServer:
             for channel in channels
         }
         self._solids, self._scene_ns = solids, -SCENE_EVERY_NS
+        self._gate: OriginGate | None = None
+        inside = hidden_host()  # the package takes any Origin, so only the gate may know where it is
+        self._server: Any = foxglove.start_server(name=name, host=inside, port=0, context=self._context)
         try:
-            self._server: Any = foxglove.start_server(name=name, host=host, port=port, context=self._context)
-        except Exception as error:  # the package has no class of its own for it
+            self._gate = OriginGate(host, port, (inside, self._server.port), origins)
+        except OSError as error:
+            self.close()
             raise ViewServerError(
                 f"hil view cannot listen on {host}:{port}: {error}; allowed: an address of this computer and a port "
                 "that no other program uses (--host, --port; port 0 takes a free one)"
             ) from None
-        self.url = f"ws://{f'[{host}]' if ':' in host else host}:{self._server.port}"
+        self.url = f"ws://{f'[{host}]' if ':' in host else host}:{self._gate.port}"
 
     @property
     def watched(self) -> bool:
@@ -88,6 +102,8 @@ class ViewServer:
 
     def close(self) -> None:
         """Disconnect all clients; may be called twice."""
+        if self._gate is not None:
+            self._gate.close()
         if self._server is not None:
             self._server.stop()
             self._server = None

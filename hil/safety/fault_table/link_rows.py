@@ -1,4 +1,4 @@
-"""Rows 13 to 17, 35, 36 and 41: answers of devices, what they report, valves and joints that do not move."""
+"""Rows 13 to 17, 35, 36, 41 and 42: answers of devices, what they are and report, what does not move."""
 
 from __future__ import annotations
 
@@ -121,5 +121,18 @@ ROWS = (
         "The text names the device, the bit and what it means. Look that up in the maker's manual; cut the power of a "
         "motor controller with a driver fault before you touch it. It latches again while the device reports it.",
         external=True,
+    ),
+    FaultRow(
+        42,
+        "wrong device",
+        "each device as it is found when it is opened: its identity, its firmware, what another user has left in it "
+        "(settings, scripts, outputs), and who else has its port open",
+        None,
+        "before a run, and by hil check",
+        "what can be set back is set back; otherwise refuse to open",
+        False,
+        NOT_ARMED,
+        "The refusal names the device, what was found and what is needed. Swapped cables: put each into its own port. "
+        "Settings: set them back with the maker's program. A port that is in use: close the program that it names.",
     ),
 )

@@ -179,7 +179,7 @@ def test_no_one_or_two_flipped_bits_get_through(bits):
         (lambda: protocol.read_coils(256, 0, 1), "address: 256, allowed: 0 to 255"),
         (lambda: protocol.read_coils(1, 0, 0), "count: 0, allowed: 1 to"),
         (lambda: protocol.read_coils(1, -1, 1), "first: -1"),
-        (lambda: protocol.write_register(1, 0, 40000), "value: 40000, allowed: -32768 to 32767"),
+        (lambda: protocol.write_register(1, 0, 65536), "value: 65536, allowed: -32768 to 65535"),
         (lambda: protocol.write_coils(1, 0, ()), "count: 0"),
         (lambda: protocol.write_coil(1, 0, 1 << 16), "value: 65536"),
     ],

@@ -100,6 +100,13 @@ def moved(until):
     return move
 
 
+@pytest.mark.parametrize("registers", [(8, 9, 10), (8, 12, 16)], ids=["written at once", "one by one"])
+def test_a_register_without_a_sign_takes_the_upper_half_of_its_range(make_rig, moved, registers):
+    rig = make_rig(tuple(Regulator(register, 2, 1e6 / 0xFFFF) for register in registers))
+    moved(rig, (400.0, 501.0, 1000.0))
+    assert rig.cylinders.set_Pa == pytest.approx([400e3, 501e3, 1000e3], abs=8.0)
+
+
 @pytest.mark.parametrize("own_line", [False, True], ids=["one line", "two lines"])
 @pytest.mark.parametrize("regulators", [NEIGHBOURS, APART], ids=["one device", "three devices"])
 def test_regulators_follow_their_commands_and_confirm_them(make_rig, moved, until, regulators, own_line):

@@ -183,7 +183,6 @@ def scripted_linuxpy(monkeypatch, buffers, pixel_format="MJPEG", fps=10):
     module = ModuleType("linuxpy.video.device")
     module.Device, module.VideoCapture = device, VideoCapture
     module.PixelFormat = SimpleNamespace(MJPEG=formats["MJPEG"], JPEG=formats["JPEG"])
-    module.BufferFlag = SimpleNamespace(TIMESTAMP_MASK=0xE000, TIMESTAMP_MONOTONIC=0x2000, ERROR=0x40)
     monkeypatch.setitem(sys.modules, "linuxpy.video.device", module)
     monkeypatch.setattr(v4l2.select, "select", lambda read, *_: (read if waiting else [], [], []))
     return lambda: not waiting

@@ -1,10 +1,13 @@
 """What devices report about themselves, as cases of the fault table: each row of each driver that can be simulated."""
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from drivers.registry import BUILT_IN
 from drivers.reported import Reaction
-from hil.app.faults.status_cases import status_cases
+from hil.app.faults.status_cases import JPEG, _silent, status_cases
 
 CASES = {(case.device, case.kind): case for case in status_cases()}
 
@@ -18,7 +21,18 @@ def test_each_row_of_each_status_is_a_case():
         if status.simulated and row.reaction in (Reaction.SAFE, Reaction.MARK)
     }
     roles = {"roboclaw": "drives", "roboteq": "drives", "roboclaw_servos": "servos", "roboteq_servos": "servos"}
-    assert {(roles[device], kind) for device, kind in CASES} >= needed
+    assert {(roles[device], kind) for device, kind in CASES if device in roles} >= needed
+
+
+@pytest.mark.parametrize("kind", ["frames flagged as damaged", "frames of 0 bytes"])
+def test_a_camera_whose_frames_are_none_is_as_silent_as_one_that_gives_none(kind):
+    result = CASES["camera", kind].result()
+    assert result.ok, result.outcome
+
+
+def test_a_camera_whose_frames_are_kept_is_a_wrong_result():
+    case = replace(CASES["camera", "frames of 0 bytes"], act=partial(_silent, 0, JPEG))
+    assert case.result().outcome.wrong == ("30 of 30 frames were kept",)
 
 
 @pytest.mark.slow

@@ -210,6 +210,23 @@ def test_a_port_in_use_is_named_with_what_to_do(config):
             ViewServer("second", live_channels(config.layout), rig.solids(), "127.0.0.1", port)
 
 
+def test_a_web_page_of_another_computer_is_refused_and_one_that_is_named_is_not(config):
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    rig, page = ShownRig(config), "https://pages.example"
+    channels = live_channels(config.layout)
+    for origins in ((), (page,)):
+        with ViewServer("tested", channels, rig.solids(), "127.0.0.1", 0, origins) as server:
+            asked = {"subprotocols": ["foxglove.sdk.v1"], "open_timeout": WAIT_S, "origin": page}
+            if origins:
+                with connect(server.url, **asked) as socket:
+                    assert json.loads(socket.recv(WAIT_S))["op"] == "serverInfo"
+            else:
+                with pytest.raises(InvalidStatus, match="403"):
+                    connect(server.url, **asked)
+
+
 def test_a_server_is_reached_from_this_computer_only_unless_another_address_is_given(config):
     with server_of(config) as (server, _):
         assert server.url.startswith("ws://127.0.0.1:")
