@@ -64,7 +64,7 @@ _CROSSING = (
     "ground.profile.start_m=0.02",
     "ground.profile.height_m=0.02",
     "crossing.past_m=0.01",
-    "crossing.timeout_s=12",
+    "crossing.timeout_s=18",
     "crossing.speed_mps=0.12",
     "crossing.settle_s=0.1",
 )
@@ -81,7 +81,7 @@ BASES: Mapping[str, tuple[str, ...]] = {
     "sim_impact": _IMPACT,
     "sim_normal_force": (_MODES,),
     "sim_slope": ("slope.ramp_s=0.2", "slope.settle_s=0.4", "slope.measure_s=0.4"),
-    "sim_drawbar": ("drawbar.ramp_s=0.2", "drawbar.settle_s=1.2", "drawbar.measure_s=0.4"),
+    "sim_drawbar": ("drawbar.ramp_s=0.2", "drawbar.settle_s=2", "drawbar.measure_s=0.4"),
 }  # fmt: skip
 # Likewise of the other shipped configs; an experiment that none of them has follows its config's name.
 OTHERS: Mapping[str, tuple[str, ...]] = {
