@@ -117,7 +117,7 @@ OTHERS: Mapping[str, tuple[str, ...]] = {
 # Simulated devices take several times as long, and read the same keys: the others are drawn so many times as often.
 ON_DEVICES = tuple(one for one in OTHERS if one.endswith("_wire") or _REHEARSED[0] in OTHERS[one])
 OFTEN = 3
-# Longest processor time of a run, its kernels being compiled [s]; the longest of good ones takes a quarter.
+# Longest processor time of a run, its kernels being compiled [s]; of 1,200 runs the longest took half, with kernels loaded.
 SECONDS = 60.0
 ALWAYS = ("clock=lockstep", "telemetry.endpoint=''")
 # Not drawn: what decides where a run goes and how long it is, and what needs files, devices or other computers.
@@ -351,6 +351,7 @@ def _wrong_of(config: Config, done: Made) -> Iterator[str]:
         if "_true" in key:
             yield from _not_as_true(config, done.summary, key, known)
     yield from _off_the_truth(config, done)
+    yield from _off_the_pull(config, done)
     if config.name in BASES and config.experiment == _reads(config.name)[0]:
         yield from _wrong(config, done.ticks)
 
@@ -383,7 +384,7 @@ def _off_the_truth(config: Config, done: Made) -> Iterator[str]:
     true = ground_truth.motion
     if true is None or not {"pose", "normal_force_N"} <= set(ticks.dtype.names or ()):
         return
-    if config.section.winch is not None:  # it pulls the rig, and its twin is told its force only
+    if config.section.winch is not None:  # it pulls the rig; its twin is told no more than its force
         return
     t_ns = np.rint(true[:, TIME] * 1e9).astype(np.int64)
     at = np.searchsorted(ticks["t_ns"], t_ns - EVERY_NS // 200)
@@ -409,6 +410,17 @@ def _off_the_truth(config: Config, done: Made) -> Iterator[str]:
         off = float(np.abs((claimed - known_N).mean(axis=0)).max())
         if off > share * known_N.mean() + scatter + 3.0 * deviation:
             yield f"loads {name} {np.round(claimed.mean(axis=0), 1)}, {np.round(known_N.mean(axis=0), 1)} by the truth"
+
+
+def _off_the_pull(config: Config, done: Made) -> Iterator[str]:
+    """Pull of the load cell of a traction, with what decision 111 allows; 0 where the run has not compared it."""
+    known = RecordedTruth(done.events).traction
+    if known is None or not config.layout.load_cell or config.experiment not in ("drawbar", "slope"):
+        return
+    values = (done.summary.get(TRUTH_CHECK) or {}).get("values", ())
+    allowed = next((one["allowed"] for one in values if one["name"] == "drawbar pull"), 0.0)
+    if abs(done.summary["pull_N"] - known.pull) > allowed:
+        yield f"pull {done.summary['pull_N']:.4g} N, {known.pull:.4g} N by the truth, {allowed:.2g} N allowed"
 
 
 def _deviation(still: np.ndarray, field: str) -> np.ndarray | float:

@@ -6,12 +6,15 @@ import importlib
 import os
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from hil.config import load_config, shipped_configs
 from hil.experiments.registry import experiment_names
+from hil.experiments.truth_events import truth_events
+from models.plant.towing import Traction
 
 # The same every time, because each kind of ground, wheel and rover compiles kernels of its own.
 SEED, SAMPLE = 1, 16
@@ -102,6 +105,26 @@ def test_a_value_of_the_summary_that_the_simulated_rig_contradicts_is_found(scri
     assert any(
         "came_true_m" in one for one in scripts("random_configs")._wrong_of(config, done._replace(summary=summary))
     )
+
+
+@pytest.mark.parametrize(("pull_N", "right"), [(354.0, True), (321.8, False)])
+def test_a_pull_that_the_simulated_rig_contradicts_is_found(scripts, pull_N, right):
+    random_configs = scripts("random_configs")
+    truth = SimpleNamespace(
+        loads=None,
+        motion=None,
+        traction=Traction(356.7, 0.2, 0.05),
+        outside=None,
+        capture=None,
+        hit_ns=None,
+        cut_ns=None,
+    )
+    said = {"pull_N": pull_N, "truth_check": {"values": [{"name": "drawbar pull", "allowed": 16.0}]}}
+    config = load_config("sim_drawbar")
+    done = random_configs.Made(0, said, np.zeros(0), np.concatenate(list(truth_events(truth, 1000))))
+    assert (list(random_configs._off_the_pull(config, done)) == []) is right
+    uncompared = done._replace(summary={"pull_N": pull_N})
+    assert "by the truth" in " ".join(random_configs._off_the_pull(config, uncompared))
 
 
 def test_a_run_that_takes_too_long_is_found_whoever_catches_the_error(scripts, monkeypatch):
