@@ -117,7 +117,7 @@ OTHERS: Mapping[str, tuple[str, ...]] = {
 # Simulated devices take several times as long, and read the same keys: the others are drawn so many times as often.
 ON_DEVICES = tuple(one for one in OTHERS if one.endswith("_wire") or _REHEARSED[0] in OTHERS[one])
 OFTEN = 3
-# Longest processor time of a run, its kernels being compiled [s]; of 1,200 runs the longest took half, with kernels loaded.
+# Longest processor time of a run, its kernels being compiled [s]; the longest of 1,200 took half of it.
 SECONDS = 60.0
 ALWAYS = ("clock=lockstep", "telemetry.endpoint=''")
 # Not drawn: what decides where a run goes and how long it is, and what needs files, devices or other computers.
