@@ -97,13 +97,13 @@ mutants: $(DEV_STAMP) ## break MUTANTS=200 random places of hil/safety, hil/cont
 limits: $(DEV_STAMP) ## break each limit of tools/broken_limits.yaml on each side, and write docs/reference/limits-tested.md; 20 min
 	$(BIN)/python tools/mutants.py limits --write --processes $(PROCESSES) $(ARGS)
 
-fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; CONFIGS=2000 configs with keys between their bounds; 1,000,000 forged commands; hostile files; lost cylinders; guided by coverage, what reads text; 25 min
+fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; CONFIGS=2000 configs with keys between their bounds, over all shipped ones; 1,000,000 forged commands; hostile files; lost cylinders; guided by coverage, what reads text; an hour and a half
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers tests/hil/config
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hil/operator/test_command_forgeries.py
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hostile
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hil/control/test_lost_cylinders.py
 	$(BIN)/python tests/soak/fuzz_coverage.py --seconds 60
-	$(BIN)/python tests/soak/random_configs.py --configs $(CONFIGS) --seed $(SEED)
+	$(BIN)/python tests/soak/random_configs.py --configs $(CONFIGS) --seed $(SEED) --all
 
 bench: $(DEV_STAMP) ## what the figures of docs/benchmarks.md come from: models, loop and rig, 10 min on a machine with nothing else to do
 	@mkdir -p build

@@ -21,7 +21,7 @@ from hil.config.rig import Rig
 from hil.experiments.base import Finished, Summary
 from hil.experiments.claim import ALONE, MEASURED, SIMULATED, TRUTH_CHECK, Claim
 from hil.experiments.summary import finite
-from hil.experiments.window_mean import window_mean
+from hil.experiments.window_mean import NORMAL, window_mean
 from hil.messages.layout import INSTRUMENTS
 from hil.recording.stored_rows import Recorded, in_blocks
 from models.plant.motion_history import BY_WHEEL, EVERY_NS, PITCH, ROLL, TIME, X, Z
@@ -105,6 +105,30 @@ def motion_claims(run: Finished, *, loads: bool = True) -> list[Claim]:
     claims = [Claim("way", "m", way_m, _way(true[:, X : Z + 1]), off_m)]
     claims += _tilts(rig, rows, true, off_m)
     return [*claims, *(_loads(rig, rows, true) if loads and not layout.leg_sensors else [])]
+
+
+def traction_claims(run: Finished, summary: Summary) -> list[Claim]:
+    """What load cell and instruments measured of a traction, beside the simulated rig's own; none of a real rig.
+
+    Allowed are three standard deviations of what each states of itself, and a hundredth. What the twin says of slip and
+    speed is not asked: where nothing measures them, they are the simulated rig's.
+    """
+    known, cell = run.ground_truth.traction, run.config.loads and run.config.loads.load_cell
+    if known is None:
+        return []
+    claims, pull_N = [], summary["pull_N"]
+    if cell and pull_N is not None:
+        stated_N = math.hypot(cell.sensitivity_u95 * pull_N, cell.zero_u95 * cell.force_N)
+        off_N = DEVIATIONS / NORMAL * stated_N + EXACT * abs(pull_N)
+        claims.append(Claim("drawbar pull", "N", pull_N, known.pull, off_N))
+    for name, unit, key, half, true in (
+        ("slip", "", "slip", "slip_u95", known.slip),
+        ("forward speed", "m/s", "speed_mps", "speed_u95_mps", known.speed),
+    ):
+        value, u95 = summary[key], summary.get(half)
+        if value is not None and u95 is not None:
+            claims.append(Claim(name, unit, value, true, DEVIATIONS / NORMAL * u95 + EXACT * abs(value)))
+    return claims
 
 
 def _driven(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 from hil.config.rig import Rig
 from hil.config.schema.traction import ThrottleConfig
 from hil.control.base import Controller
 from hil.control.build import load_controller
-from hil.experiments.base import ArmingChecks, Experiment
+from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.claim import Claim
+from hil.experiments.claims import motion_claims, traction_claims
 from hil.experiments.source_drift import STANDS_NS
 from hil.messages.loads import LoadGoal, TractionModeName, load_goal
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
@@ -58,6 +61,10 @@ class ThrottleExperiment(Experiment):
         self._duty = () if throttle.duty is None else (throttle.duty,) * wheels
         controlled = rig.layout.controls_loads
         self._loads = wanted_loads(throttle.mode, throttle.heavy_share, rig.layout.wheels) if controlled else None
+
+    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:
+        """The motion where nothing pulls, and the traction that is measured."""
+        return [*motion_claims(run), *traction_claims(run, summary)]
 
     def controller(self) -> Controller:
         """Throttle as set, and the load controller where a mode needs it."""

@@ -18,7 +18,6 @@ from scipy.spatial.transform import Rotation
 from hil.config import Config
 from models.rover.tree import Tree
 
-GRAVITY = 9.81
 _ROUNDS, _STEP = 30, 1e-6
 Array = NDArray[np.float64]
 
@@ -43,7 +42,7 @@ def tree_of(config: Config) -> Tree:
 def weight_N(config: Config) -> float:
     """Weight along the ground's normal, less what a constant drawbar lifts: it pulls straight back, so nothing."""
     cosine = math.cos(math.radians(config.ground.pitch_deg)) * math.cos(math.radians(config.ground.roll_deg))
-    return sum(body.mass for body in tree_of(config).bodies) * GRAVITY * cosine
+    return sum(body.mass for body in tree_of(config).bodies) * config.ground.gravity_mps2 * cosine
 
 
 def at_rest(config: Config) -> Standing | None:
@@ -66,7 +65,7 @@ def at_rest(config: Config) -> Standing | None:
     pose, sinkage = np.zeros(3 + len(free)), np.zeros(len(tree.wheels))
     load = sinkage
     for _ in range(_ROUNDS):
-        before, load = load, _balance(tree, free, pose)
+        before, load = load, config.ground.gravity_mps2 * _balance(tree, free, pose)
         if load.min() <= 0.0:
             return None
         sinkage = np.array(
@@ -113,25 +112,26 @@ def _wheel_heights(tree: Tree, free: list[str], pose: Array) -> Array:
     return np.array([centres[wheel.body][0][2] for wheel in tree.wheels])
 
 
-def _weights_height(tree: Tree, free: list[str], pose: Array) -> float:
-    """Potential energy of the weight [J]."""
+def _moment_of_heights(tree: Tree, free: list[str], pose: Array) -> float:
+    """Mass times height, of all bodies [kg m]: potential energy over gravity."""
     centres = _centres(tree, free, pose)
     total = 0.0
     for body in tree.bodies:
         origin, turned = centres[body.name]
-        total += body.mass * GRAVITY * float((origin + turned @ np.array(body.com))[2])
+        total += body.mass * float((origin + turned @ np.array(body.com))[2])
     return total
 
 
 def _balance(tree: Tree, free: list[str], pose: Array) -> Array:
-    """Loads whose virtual work is that of the weight, for each motion of base and joints."""
+    """Loads over gravity [kg] whose virtual work is that of the weight, for each motion of base and joints."""
     rows, right = [], []
     for motion in np.eye(len(pose)) * _STEP:
         rows.append(
             (_wheel_heights(tree, free, pose + motion) - _wheel_heights(tree, free, pose - motion)) / (2 * _STEP)
         )
         right.append(
-            (_weights_height(tree, free, pose + motion) - _weights_height(tree, free, pose - motion)) / (2 * _STEP)
+            (_moment_of_heights(tree, free, pose + motion) - _moment_of_heights(tree, free, pose - motion))
+            / (2 * _STEP)
         )
     return np.linalg.solve(np.array(rows), np.array(right))
 

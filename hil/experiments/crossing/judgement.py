@@ -37,19 +37,22 @@ def judged(config: Config, course: Course, ticks: Recorded, motion: Floats | Non
     assert profile is not None
     every = max(round(_EVERY_S * config.loop.rate_hz), 1)
     count, largest, poses, seen = dict.fromkeys(PHASES, 0), np.zeros(len(layout.wheels)), list[Any](), 0
-    slipped, turning = np.zeros(len(layout.wheels)), 0
+    slipped, turning, ended = np.zeros(len(layout.wheels)), 0, False
     for block in in_blocks(ticks):
         rows = packed(block, list(_FIELDS))
         moved = rows[np.isin(rows["state"], [*PHASES, AFTER])]
         if len(moved):
             largest = np.fmax(largest, np.nanmax(moved["normal_force_N"], axis=0))
-        rows = rows[np.isin(rows["state"], list(PHASES))]
+        after, rows = rows[rows["state"] == AFTER], rows[np.isin(rows["state"], list(PHASES))]
         for phase in PHASES:
             count[phase] += int((rows["state"] == phase).sum())
         if len(rows):
             slipped, turning = slipped + np.nan_to_num(rows["slip"]).sum(axis=0), turning + len(rows)
             poses.append(rows["pose"][-seen % every :: every])
             seen += len(rows)
+        if len(after) and not ended:  # where it was when the drive ended, whichever row that is
+            poses.append(after["pose"][:1])
+            ended = True
     path = np.concatenate(poses).astype(np.float64) if poses else np.zeros((0, 7))
     driven = sum(count.values())
     rate_hz = config.loop.rate_hz

@@ -8,17 +8,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from hil.app.run import run as run_without_files
 from hil.app.run import run_experiment
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.base import Experiment
 from hil.experiments.claim import ALONE, FALSE, MEASURED, SIMULATED, TRUTH_CHECK, Claim
-from hil.experiments.claims import motion_claims, truth_check
+from hil.experiments.claims import motion_claims, traction_claims, truth_check
 from hil.experiments.registry import BUILT_IN
 from hil.experiments.summary_table import verdict_rows
 from hil.experiments.truth_events import RecordedTruth, truth_events
 from models.plant import Plant
 from models.plant.motion_history import BY_WHEEL, EVERY_NS, PITCH, X, Z
+from models.plant.towing import Traction
 
 QUICK = ["telemetry.endpoint=''", "drive.steps=[{for_s: 1.0, speed_mps: 0.05}]"]
 WHEELS = 4
@@ -151,7 +153,7 @@ def test_a_value_that_nobody_knows_is_not_judged():
 
 def test_every_experiment_compares_or_says_that_it_claims_nothing():
     own = {kind.name for kind in BUILT_IN if kind.claims is not Experiment.claims}
-    assert own == {"impact", "jog", "normal_force", "crossing", "capture"}
+    assert own == {"impact", "jog", "normal_force", "crossing", "capture", "drawbar", "slope"}
 
 
 def test_a_truth_of_many_wheels_is_recorded_whole():
@@ -202,3 +204,42 @@ def test_a_crossing_by_the_twin_alone_is_not_accepted(tmp_path, monkeypatch):
     assert summary["crossed"]
     assert not summary["accepted"]
     assert any(reason.startswith(f"{FALSE}{SIMULATED}: wheels across 6, there 0") for reason in summary["reasons"])
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "half", "known", "allowed"),
+    [
+        # load cell of 1000 N: 3 of 1.96 parts of 2 % and of 5 N, and a hundredth
+        ("drawbar pull", "pull_N", None, 350.0, 3.0 / 1.959964 * math.hypot(0.02 * 350.0, 5.0) + 3.5),
+        ("slip", "slip", "slip_u95", 0.2, 3.0 / 1.959964 * 0.01 + 0.002),
+        ("forward speed", "speed_mps", "speed_u95_mps", 0.05, 3.0 / 1.959964 * 0.01 + 0.0005),
+    ],
+)
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_measured_traction_is_held_against_that_of_the_simulated_rig(name, key, half, known, allowed, side):
+    """What a load cell or an instrument reads may be off by three times what it states of itself, on both sides."""
+    towed = {"pull_N": 350.0, "slip": 0.2, "speed_mps": 0.05}
+    measured = {**towed, **({half: 0.01} if half else {})}
+
+    def is_so(share):
+        true = {**towed, key: known + share * side * allowed}
+        ground_truth = SimpleNamespace(traction=Traction(*true.values()))
+        run = SimpleNamespace(config=load_config("sim_drawbar"), ground_truth=ground_truth)
+        return {one.name: one.ok for one in traction_claims(run, measured)}[name]
+
+    assert is_so(0.99)
+    assert not is_so(1.01)
+
+
+def test_nothing_is_known_of_the_traction_of_a_real_rig():
+    run = SimpleNamespace(config=load_config("sim_drawbar"), ground_truth=SimpleNamespace(traction=None))
+    assert traction_claims(run, {"pull_N": 350.0, "slip": None, "speed_mps": None}) == []
+
+
+@pytest.mark.slow
+def test_a_pull_that_the_simulated_rig_contradicts_is_not_accepted():
+    """A load cell that reads a tenth too little, which nothing else in the run can tell."""
+    short = ["drawbar.ramp_s=0.2", "drawbar.settle_s=2", "drawbar.measure_s=0.4", "telemetry.endpoint=''"]
+    summary = run_without_files(load_config("sim_drawbar", [*short, "loads.errors.gain=0.2"])).summary
+    assert [FALSE in one and "drawbar pull" in one for one in summary["reasons"]] == [True]
+    assert run_without_files(load_config("sim_drawbar", short)).summary["accepted"]

@@ -19,8 +19,10 @@ from hil.experiments.crossing.course import Course
 from hil.experiments.crossing.drop_force import drop_checks, drop_force
 from hil.experiments.crossing.experiment import APPROACH, ARMED, CONTACT, CROSS, DONE, IDLE, SETTLE
 from hil.experiments.crossing.figure import plot_crossing
+from hil.experiments.crossing.judgement import judged
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.mobility import mobility
+from hil.messages.signals import tick_dtype
 from hil.recording import read_trial
 from models.kernels.bound import BoundArguments
 from models.vehicle import Scene, run_bound
@@ -101,6 +103,24 @@ def test_a_braked_rover_on_a_slope_stands_still_below_the_limit_of_friction_and_
     run_bound(scene, 10_000, 1e-4)
     way_m = float(np.abs(state.q[:3] - before[:3]).max())
     assert way_m < 1e-8 if stands else way_m > 1.0
+
+
+@pytest.mark.parametrize("speed_mps", [0.01, 0.12, 0.15, 1.0, 9.0])
+@pytest.mark.parametrize("ticks", range(100, 111))
+def test_a_drive_that_ends_because_all_axles_are_across_is_one_with_all_axles_across(speed_mps, ticks):
+    """Whatever its speed, and how many ticks it takes: poses are looked at every tenth tick, and the last one."""
+    config = load_config("sim_step")
+    course = Course(nominal_rig(config))
+    rows = np.zeros(ticks + 50, tick_dtype(config.layout))
+    rows["t_ns"] = np.arange(len(rows)) * 1_000_000
+    rows["state"] = np.where(np.arange(len(rows)) < ticks, CROSS, SETTLE)  # in that tick the twin says it is across
+    at_zero = course.axles_m((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1]
+    across_m = course.ends_m + config.crossing.past_m - at_zero
+    rows["pose"][:, 0] = across_m + (np.minimum(np.arange(len(rows)) - ticks, 0) + 1e-6) * speed_mps * 1e-3
+    rows["pose"][:, 6] = 1.0
+    assert judged(config, course, rows, None)["crossed"]
+    rows["pose"][:, 0] -= speed_mps * 1e-3 + 2e-3  # one that time ended before
+    assert not judged(config, course, rows, None)["crossed"]
 
 
 def test_axles_pass_the_profile_where_the_pose_says():
