@@ -76,12 +76,13 @@ def ply_points(content: bytes, bounded: Callable[[int], None]) -> npt.NDArray[np
 def _header(content: bytes) -> tuple[str, list[_Element], int]:
     """Order of the bytes, empty for text; the elements; and where their rows begin."""
     order, elements = None, list[_Element]()
-    lines = io.BytesIO(content[:_MOST_HEADER])
-    for line in lines:
+    begin = 0
+    for line in io.BytesIO(content[:_MOST_HEADER]):
+        begin += len(line)
         words = line.decode("ascii", errors="replace").split()
         match words:
             case ["end_header"] if order is not None:
-                return order, elements, lines.tell()
+                return order, elements, begin
             case ["format", name, "1.0"] if name in _ORDERS:
                 order = _ORDERS[name]
             case ["element", name, count] if count.isascii() and count.isdecimal() and len(count) < 19:
