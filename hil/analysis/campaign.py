@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hil.config.csv_rows import no_formula
 from hil.config.json_io import read_json
 from hil.config.model import fingerprint
 from hil.recording.run_folder import FolderError, file_in
@@ -156,8 +157,8 @@ def table_text(rows: Iterable[Mapping[str, Any]]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     columns = columns_of(rows)
     if columns:
-        writer.writerow(columns)
-    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+        writer.writerow(map(no_formula, columns))
+    writer.writerows([no_formula(_cell(row.get(column))) for column in columns] for row in rows)
     return text.getvalue()
 
 
@@ -171,7 +172,8 @@ def other_cell(text: str, rows: Iterable[Mapping[str, Any]]) -> str:
         return f"{len(lines)} rows, {JSON} has {len(rows)} trials"
     for number, (line, row) in enumerate(zip(lines, rows, strict=True), start=1):
         for column in row.keys() & line.keys():
-            if line[column] != (wanted := _cell(row[column])):
+            wanted = _cell(row[column])
+            if line[column] not in (wanted, no_formula(wanted)):  # the latter since formulas are kept from spreadsheets
                 return f"{column} {line[column]!r} in row {number}, {JSON} has {wanted!r}"
     return ""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hil.analysis.events import faults_of, schema_mismatch, wrong_channels
 from hil.analysis.placed_blocks import placed_blocks
 from hil.analysis.recovery import holes_of
-from hil.analysis.tick_checks import ranges
+from hil.analysis.tick_checks import ranges, tick_times
 from hil.config import Config, ConfigError, parse_config
 from hil.messages.fault import Fault
 from hil.messages.signals import SEQUENCE
@@ -41,6 +41,9 @@ def replayable_config(record: OpenRecord) -> Config:
         raise CannotReplayError(wrong)
     if config.daq and config.record.sensors != "all":
         raise CannotReplayError(f"record.sensors is {config.record.sensors}, and a replay needs all sensor samples")
+    times = tick_times(record.tick, config.loop.rate_hz)  # a time that jumps would be simulated all through
+    if not times.ok:
+        raise CannotReplayError(f"{times.item}: {times.found}; allowed: {times.allowed}")
     return config
 
 

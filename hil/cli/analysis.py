@@ -14,7 +14,7 @@ from rich.text import Text
 
 from hil.cli.check import show_checks
 from hil.cli.console import show
-from hil.cli.exits import FAULT, USAGE, complain, usage_errors
+from hil.cli.exits import FAULT, USAGE, complain, printable, usage_errors
 from hil.cli.options import AsJson, Unverified, progress
 from hil.cli.progress_bar import ProgressBar
 
@@ -70,9 +70,9 @@ def replay(run: Run, unverified: Unverified = False, as_json: AsJson = False) ->
 
 def _show(outcome: Replay) -> None:
     for note in outcome.notes:
-        print(f"note: {note}")
+        print(printable(f"note: {note}"))
     if outcome.recorded_version != outcome.version:
-        print(f"recorded by version {outcome.recorded_version}, replayed by {outcome.version}")
+        print(printable(f"recorded by version {outcome.recorded_version}, replayed by {outcome.version}"))
     if not outcome.differences:
         print(f"identical: {outcome.ticks} ticks, bit for bit")
         return

@@ -10,6 +10,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from hil.cli.exits import printable
+
 # Width without a terminal and without COLUMNS: a table is then as wide as its content.
 _WIDE = 10_000
 
@@ -25,6 +27,9 @@ def show(table: Table, widest: int = _WIDE) -> None:
         column.overflow, column.no_wrap = "fold", False
         if isinstance(column.header, str):
             column.header = Text(column.header)  # a unit, [deg], is no markup
+        for cell in (column.header, *column.cells):
+            if isinstance(cell, Text):
+                cell.plain = printable(cell.plain)
     console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else widest)
     _fit(console, table)
     console.print(table)

@@ -15,15 +15,17 @@ USAGE = 2
 REFUSED = 3
 
 
+def printable(text: str) -> str:
+    """A text whose control characters, which a file may have put there to command the terminal, are escapes."""
+    return "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
+
+
 def complain(text: str) -> None:
     """Print the text on stderr without markup; a line that is longer than the terminal is broken between words.
 
-    Control characters, which a file may have put there to command the terminal, are written as escapes.
+    Control characters are written as escapes.
     """
-    plain = "".join(
-        character if character.isprintable() or character == "\n" else ascii(character)[1:-1] for character in text
-    )
-    print(wrapped(f"hil: {plain}"), file=sys.stderr)
+    print(wrapped(f"hil: {printable(text)}"), file=sys.stderr)
 
 
 def wrapped(text: str) -> str:

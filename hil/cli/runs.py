@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hil.cli.console import show
-from hil.cli.exits import USAGE, complain, usage_errors
+from hil.cli.exits import USAGE, complain, printable, usage_errors
 from hil.cli.options import AsJson
 
 # Characters of a verdict: --json has all of its reasons.
@@ -50,8 +50,7 @@ def note(
     if as_json:
         print(json.dumps(found._asdict()))
         return
-    print(f"note: {found.note or 'none'}")
-    print(f"tags: {', '.join(found.tags) or 'none'}")
+    print(printable(f"note: {found.note or 'none'}\ntags: {', '.join(found.tags) or 'none'}"))
 
 
 def runs(

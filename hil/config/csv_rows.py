@@ -6,6 +6,17 @@ import csv
 import math
 
 
+def no_formula(text: str) -> str:
+    """A text as the cell of a table: with an apostrophe before what a spreadsheet would calculate or run."""
+    if len(text) < 2 or text[0] not in "=@+-\t\r":
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
+
+
 def numbered_rows(text: str) -> list[tuple[int, list[str]]]:
     """The rows of CSV text: number of the line, from 1, and its cells without spaces around them.
 

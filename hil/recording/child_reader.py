@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hil.config.limited_process import limit_process, mapped_bytes
+
 # HDF5 reads a piece whose checksum is wrong up to 100 times, and sleeps twice as long before each attempt, from 1 ns.
 # Who writes puts it right within microseconds. A reader that sleeps for so long at a stretch is at about its 29th [s].
 _DAMAGED_AFTER_S = 0.5
@@ -67,8 +69,5 @@ def _sleep_of(process: int) -> str:
 
 def _limit(size: int) -> None:
     """Work and memory of this process, to what reading so many bytes takes; a crash leaves no image of it."""
-    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    memory, work_s = mapped + _MEMORY + _MEMORY_A_BYTE * size, _WORK_S + int(_WORK_A_BYTE_S * size)
-    for what, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, work_s), (resource.RLIMIT_CORE, 0)):
-        _, most = resource.getrlimit(what)  # this process may have been limited already
-        resource.setrlimit(what, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
+    memory, work_s = mapped_bytes() + _MEMORY + _MEMORY_A_BYTE * size, _WORK_S + int(_WORK_A_BYTE_S * size)
+    limit_process({resource.RLIMIT_AS: memory, resource.RLIMIT_CPU: work_s})

@@ -12,6 +12,14 @@ from hil.config.json_io import read_json
 
 # The summary of a trial has 5 kB.
 MOST_SUMMARY_BYTES = 2**20
+# Of a summary, what readers take apart; null, and what is missing, is allowed.
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "loop": dict,
+    "digests": dict,
+    "reasons": list,
+    "accepted": bool,
+    "aborted": (bool, str),
+}
 # What to do about a folder that the command line named, or chose.
 _ANOTHER = "give another with --out"
 
@@ -81,9 +89,14 @@ def summary_of(run: Path) -> dict[str, Any] | None:
         raise FolderError(f"{place} cannot be read: {error}") from None
     if not isinstance(summary, dict):
         raise FolderError(f"{place} cannot be read: it holds no keys")
-    if not isinstance(summary.get("loop") or {}, dict):
-        raise FolderError(f"{place} is no summary of a run: loop is {str(summary['loop'])[:60]!r}")
+    wrong = [f"{key} is {str(summary[key])[:60]!r}" for key, kind in _KINDS.items() if not _is(summary.get(key), kind)]
+    if wrong:
+        raise FolderError(f"{place} is no summary of a run: {', '.join(wrong)}")
     return summary
+
+
+def _is(value: object, kind: type | tuple[type, ...]) -> bool:
+    return value is None or isinstance(value, kind)
 
 
 def file_in(folder: Path, name: str) -> Path:

@@ -20,7 +20,7 @@ from hil.analysis.export.tables import Progress, tables_of
 from hil.analysis.export.tdms_file import write_tdms
 from hil.config.whole_file import replacing
 from hil.recording import RecordError, open_trial
-from hil.recording.run_folder import FolderError
+from hil.recording.run_folder import FolderError, file_in
 
 CAMPAIGN = "campaign.csv"
 # What brings a package, where it has another name.
@@ -98,7 +98,7 @@ def export(
         named = " and ".join(_DISTRIBUTIONS.get(package, package) for package in missing)
         are = "is" if len(missing) == 1 else "are"
         raise MissingPackageError(f"--to {to} needs {named}, which {are} not installed: {install_command(made.extra)}")
-    if (source / CAMPAIGN).is_file():
+    if file_in(source, CAMPAIGN).is_file():
         return _campaign(source, to, out or source / f"export_{to}", unverified)
     path = out or source / (to if made.folder else f"trial.{to}")
     _run(source, made, path, unverified, progress)

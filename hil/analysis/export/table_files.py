@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from hil.analysis.export.tables import Table
+from hil.config.csv_rows import no_formula
 
 Facts = Mapping[str, str | float]
 # Of Parquet: fewer compress worse, more take more memory.
@@ -28,8 +29,9 @@ def write_csv(tables: Sequence[Table], facts: Facts, folder: Path) -> None:
 def _rows(path: Path, head: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(head)
-        writer.writerows(rows)  # floats by repr: they read back the same
+        writer.writerow(map(no_formula, head))
+        # floats by repr: they read back the same
+        writer.writerows([no_formula(one) if isinstance(one, str) else one for one in row] for row in rows)
 
 
 def write_parquet(tables: Sequence[Table], facts: Facts, folder: Path) -> None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from hil.config.limited_process import in_limited_process
 from hil.config.named_file import named_path
 from hil.config.problems import Problem
 from hil.config.schema.scan import ScanConfig
 from hil.config.text_file import is_file, read_bytes
+
+if TYPE_CHECKING:
+    from hil.config.scan.grid import ScanSettings
 
 KEY = "ground.scan"
 _ALLOWED = "a readable file of points: CSV, PLY, LAS, LAZ or GeoTIFF"
@@ -37,9 +42,9 @@ class ScanFile:
             given = ScanConfig.model_validate(section)
         except ValidationError:
             return []
-        from hil.config.scan.grid import ScanError, ScanSettings, grid_of
-        from hil.config.scan.map_text import digests_of, reading_digest, text_of
-        from hil.config.scan.points import MOST_BYTES, read_points
+        from hil.config.scan.grid import ScanSettings
+        from hil.config.scan.map_text import digests_of, reading_digest
+        from hil.config.scan.points import MOST_BYTES, prepare_reading
 
         settings = ScanSettings(*(getattr(given, name) for name in ScanSettings._fields))
         path = Path(str(folder / given.file))
@@ -50,14 +55,28 @@ class ScanFile:
                 content = read_bytes(path, MOST_BYTES)
                 same = hashlib.sha256(content).hexdigest() == digests_of(given.map)[0]
                 return [] if same else [_changed(given.file)]
-            points, content = read_points(path)
-            section["map"] = text_of(grid_of(points, settings), content, settings)
-        except ScanError as error:
-            return [Problem(f"{KEY}.{error.key}", error.found, error.allowed)]
+            prepare = partial(prepare_reading, path.suffix)
+            content = read_bytes(path, MOST_BYTES)
+            made, *wrong = in_limited_process(prepare, partial(_map_of, content, path.suffix, settings))
+            if wrong:
+                return [Problem(f"{KEY}.{made}", *wrong)]
+            section["map"] = made
         except (OSError, ValueError) as error:
             found, _, needed = (getattr(error, "strerror", None) or str(error)).partition("; ")
             return [Problem(f"{KEY}.file", f"{given.file}: {found}", f"{needed or _ALLOWED}; looked for {path}")]
         return []
+
+
+def _map_of(content: bytes, ending: str, settings: ScanSettings) -> list[str]:
+    """The height map as text; or the key of the section that is wrong, what was found, and what is allowed."""
+    from hil.config.scan.grid import ScanError, grid_of
+    from hil.config.scan.map_text import text_of
+    from hil.config.scan.points import points_of
+
+    try:
+        return [text_of(grid_of(points_of(content, ending, settings), settings), content, settings)]
+    except ScanError as error:
+        return [error.key, error.found, error.allowed]
 
 
 def _section(raw: Any) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001, "ft": 0.3048}
 # Level axes for each axis that points up, right-handed.
 _LEVEL = {"x": (1, 2, 0), "y": (2, 0, 1), "z": (0, 1, 2)}
-HIGHEST_M, SMALLEST_M, STEEPEST_DEG = 100.0, 1.0, 45.0
+HIGHEST_M, SMALLEST_M, LARGEST_M, STEEPEST_DEG = 100.0, 1.0, 1e5, 45.0
 MOST_NODES = 60_000
 MOST_OUTLIERS = 0.02
 _FEWEST_PAIRS = 5
@@ -33,6 +33,8 @@ class ScanSettings(NamedTuple):
     spacing_m: float
     outlier_m: float
     hole_m: float
+    height_units: str | None = None
+    classes: tuple[int, ...] | None = None
 
 
 class Grid(NamedTuple):
@@ -91,17 +93,32 @@ def grid_of(points: Floats, settings: ScanSettings) -> Grid:
 
 
 def _in_run_axes(points: Floats, settings: ScanSettings) -> Floats:
-    metres = points[:, _LEVEL[settings.up]] * METRES[settings.units]
+    height_units = settings.height_units or settings.units
+    scale = np.array([METRES[settings.units], METRES[settings.units], METRES[height_units]])
+    metres = points[:, _LEVEL[settings.up]] * scale
     span = np.ptp(metres, axis=0)
     if span[2] > HIGHEST_M:
-        found = f"{settings.units}, which gives heights over {span[2]:.4g} m"
-        raise ScanError("units", found, f"heights over at most {HIGHEST_M:g} m: the unit of the file, and its axis up")
-    if min(span[:2]) < SMALLEST_M:
+        key = "height_units" if settings.height_units else "units"
+        allowed = f"heights over at most {HIGHEST_M:g} m: the unit of the file (of heights: height_units), its axis up"
+        raise ScanError(
+            key, f"{height_units}, which gives heights over {span[2]:.4g} m{_marked(metres[:, 2])}", allowed
+        )
+    if not SMALLEST_M <= min(span[:2]) <= max(span[:2]) <= LARGEST_M:
         found = f"{settings.units}, which gives ground of {span[0]:.3g} x {span[1]:.3g} m"
-        raise ScanError("units", found, f"at least {SMALLEST_M:g} m each way: the unit of the file, and its axis up")
+        allowed = f"at least {SMALLEST_M:g} m each way, at most {LARGEST_M:g}: the unit of the file, and its axis up"
+        raise ScanError("units", found, allowed)
     c, s = math.cos(math.radians(settings.heading_deg)), math.sin(math.radians(settings.heading_deg))
     x, y = metres[:, 0] - settings.start_m[0], metres[:, 1] - settings.start_m[1]
     return np.column_stack([c * x + s * y, c * y - s * x, metres[:, 2]])
+
+
+def _marked(height: Floats) -> str:
+    """In words: one value that several points share, far from all others, as programs write it for no height."""
+    for end in (height.min(), height.max()):
+        others = height[height != end]
+        if len(height) - len(others) > 1 and others.size and np.ptp(others) < HIGHEST_M:
+            return f"; {len(height) - len(others)} points have {end:.6g} m, as if for no height: remove them"
+    return ""
 
 
 def _without_outliers(points: Floats, settings: ScanSettings) -> Floats:
@@ -122,7 +139,11 @@ def _without_outliers(points: Floats, settings: ScanSettings) -> Floats:
     share = 1.0 - good.mean()
     if share > MOST_OUTLIERS:
         found = f"{settings.outlier_m:g} m makes {share:.1%} of the points outliers"
-        allowed = f"at most {MOST_OUTLIERS:.0%}: a larger limit on rough ground, or a scan that is cleaned"
+        allowed = (
+            f"at most {MOST_OUTLIERS:.0%}: a larger limit on rough ground, a scan that is cleaned, the unit of heights"
+        )
+        if settings.classes is None:
+            allowed += " (height_units), or of a LAS file the points of the ground alone (classes: [2])"
         raise ScanError("outlier_m", found, allowed)
     return _thinned(points[good], 0.5 * settings.spacing_m)
 
@@ -213,8 +234,11 @@ def _check_place(grid: Grid, settings: ScanSettings) -> None:
     columns, rows = grid.height.shape
     low, high = (grid.x, grid.y), (grid.x + (columns - 1) * grid.spacing, grid.y + (rows - 1) * grid.spacing)
     if not (low[0] < -1e-9 and high[0] > 1e-9 and low[1] < -1e-9 and high[1] > 1e-9):
-        found = f"{list(settings.start_m)}, beside the scan"
-        ahead, across = (f"{-b:.2f} to {-a:.2f} m" for a, b in zip(low, high, strict=True))
+        c, s = math.cos(math.radians(settings.heading_deg)), math.sin(math.radians(settings.heading_deg))
+        x, y = 0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1])
+        middle = [round(settings.start_m[0] + c * x - s * y, 2), round(settings.start_m[1] + s * x + c * y, 2)]
+        ahead, across = (f"{a:+.2f} to {b:+.2f} m" for a, b in zip(low, high, strict=True))
+        found = f"{list(settings.start_m)}, beside the scan, whose middle is at {middle}"
         allowed = f"a place on it: this one moved by {ahead} along the heading and {across} to port of it"
         raise ScanError("start_m", found, allowed)
 

@@ -20,8 +20,10 @@ _MARK = "height_map_1"
 
 
 def reading_digest(settings: ScanSettings) -> str:
-    """Digest of how a file is read: 16 hex digits."""
-    return hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
+    """Digest of how a file is read: 16 hex digits. What has its default does not count, so maps of before stay."""
+    given = {name: value for name, value in settings._asdict().items() if value is not None}
+    text = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    return hashlib.sha256(f"ScanSettings({text})".encode()).hexdigest()[:16]
 
 
 def text_of(grid: Grid, content: bytes, settings: ScanSettings) -> str:

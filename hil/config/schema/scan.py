@@ -20,6 +20,12 @@ class ScanConfig(Section):
         min_length=1, max_length=500, description="CSV (x,y,z), PLY, LAS, LAZ or GeoTIFF, seen from the config's folder"
     )
     units: Literal["m", "cm", "mm", "ft"] = Field(description="unit of all coordinates in the file")
+    height_units: Literal["m", "cm", "mm", "ft"] | None = Field(
+        None, description="unit of the coordinate that points up, if it is another one; null: as units"
+    )
+    classes: Annotated[tuple[Annotated[int, Field(ge=0, le=255)], ...], Field(strict=False, min_length=1)] | None = (
+        Field(None, description="classes of the points of a LAS or LAZ file that are ground, as [2]; null: all points")
+    )
     up: Literal["x", "y", "z"] = Field(
         description="coordinate of the file that points up; the other two follow it cyclically (z up: x, y)"
     )

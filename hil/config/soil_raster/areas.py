@@ -2,7 +2,7 @@
 
 Cells of one class that touch along a side are an area. Its outline runs along the sides of its cells; then corners are
 left out that stand out by less than a cell, so that a slanted border is a line and no stairs. What lies inside an area
-is an area of its own, which lies over it: the largest come first.
+is an area of its own, which lies over it: what contains others comes first.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 from scipy import ndimage
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
 Classes = npt.NDArray[np.int64]
 Corners = npt.NDArray[np.float64]
@@ -55,6 +57,8 @@ def read_classes(content: bytes, suffix: str) -> Classes:
 
 
 def _csv(content: bytes) -> Classes:
+    if content.count(b"\n") > MOST_CELLS:
+        raise ValueError(f"a raster of over {MOST_CELLS} rows; at most {MOST_CELLS} cells in all")
     lines = [line for line in content.decode("utf-8-sig").splitlines() if line.strip() and not line.startswith("#")]
     mark = next((mark for mark in ",;\t" if mark in "".join(lines[:1])), ",")
     rows = np.loadtxt(io.StringIO("\n".join(lines)), delimiter=mark, ndmin=2)
@@ -65,8 +69,10 @@ def _csv(content: bytes) -> Classes:
 
 def _picture(content: bytes) -> Classes:
     try:
-        with Image.open(io.BytesIO(content)) as picture:
+        with Image.open(io.BytesIO(content), formats=("PNG", "TIFF")) as picture:
             mode = picture.mode
+            if picture.width * picture.height > MOST_CELLS:
+                raise ValueError(f"a raster of {picture.size} cells; at most {MOST_CELLS} in all")
             rows = np.asarray(picture)
     except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
         raise ValueError(f"no picture that can be read ({error}); a PNG or TIFF of one band") from None
@@ -76,7 +82,7 @@ def _picture(content: bytes) -> Classes:
 
 
 def areas_of(classes: Classes, known: set[int]) -> list[Area]:
-    """Areas with a class of `known`, the largest first; and areas of other classes that lie inside one of these.
+    """Areas with a class of `known`, outer ones first; and areas of other classes that lie inside one of these.
 
     Args:
         classes: (along x, along y).
@@ -85,27 +91,51 @@ def areas_of(classes: Classes, known: set[int]) -> list[Area]:
     Raises:
         ValueError: more areas, or more corners of one, than a rig can have.
     """
-    parts = []
-    for number in np.unique(classes).tolist():
-        labels, count = ndimage.label(classes == number)
-        sizes = np.bincount(labels.ravel(), minlength=count + 1)
-        parts += [(int(sizes[one]), number, labels == one) for one in range(1, count + 1)]
-        if len(parts) > 100 * MOST_AREAS:
-            break
+    label, begin, low, high = _connected(classes)
+    numbers = classes.ravel()[begin]
+    known_ones = np.isin(numbers, list(known))
+    too_many = f"more than {MOST_AREAS} areas; at most {MOST_AREAS}: a raster with fewer and larger ones"
+    if known_ones.sum() > MOST_AREAS:
+        raise ValueError(too_many)
     areas: list[Area] = []
     covered = np.zeros(classes.shape, np.bool_)
-    for _, number, mask in sorted(parts, key=lambda part: -part[0]):
-        if number not in known and not covered[mask].any():
+    # what lies inside an area has a smaller rectangle around it, however thin the area is
+    for one in np.argsort(-np.prod(high - low, axis=1), kind="stable"):
+        if not known_ones[one] and not covered.ravel()[begin[one]]:
             continue
-        covered |= ndimage.binary_fill_holes(mask)
         if len(areas) == MOST_AREAS:
-            raise ValueError(f"more than {MOST_AREAS} areas; at most {MOST_AREAS}: a raster with fewer and larger ones")
-        corners = _fewer(_outline(mask))
+            raise ValueError(too_many)
+        part = tuple(slice(*ends) for ends in zip(low[one], high[one], strict=True))
+        mask = label[part] == one
+        covered[part] |= ndimage.binary_fill_holes(mask)
+        corners = _fewer(_outline(mask)) + low[one]
         if len(corners) > MOST_CORNERS:
-            found = f"an area of class {number} with {len(corners)} corners"
+            found = f"an area of class {numbers[one]} with {len(corners)} corners"
             raise ValueError(f"{found}; at most {MOST_CORNERS}: a coarser raster, or simpler areas")
-        areas.append(Area(number, corners))
+        areas.append(Area(int(numbers[one]), corners))
     return areas
+
+
+def _connected(classes: Classes) -> tuple[Classes, Classes, Classes, Classes]:
+    """Areas of cells of one class that touch along a side.
+
+    Returns:
+        Label of each cell, in its shape; of each label its first cell, counted through; of its rectangle the first
+        cell and the one behind the last, (labels, 2) along x and y.
+    """
+    cell = np.arange(classes.size).reshape(classes.shape)
+    ahead, aside = classes[1:] == classes[:-1], classes[:, 1:] == classes[:, :-1]
+    ends = (
+        np.concatenate([cell[:-1][ahead], cell[:, :-1][aside]]),
+        np.concatenate([cell[1:][ahead], cell[:, 1:][aside]]),
+    )
+    touching = coo_matrix((np.ones(len(ends[0]), np.int8), ends), shape=(classes.size, classes.size))
+    count, label = connected_components(touching, directed=False)
+    order = np.argsort(label, kind="stable")
+    starts = np.searchsorted(label[order], np.arange(count))
+    places = np.stack(np.unravel_index(order, classes.shape), axis=1)
+    low, high = np.minimum.reduceat(places, starts), np.maximum.reduceat(places, starts) + 1
+    return label.astype(np.int64).reshape(classes.shape), order[starts], low, high
 
 
 def _outline(mask: npt.NDArray[np.bool_]) -> Corners:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from hil.config.limited_process import in_limited_process
 from hil.config.named_file import named_path
 from hil.config.problems import Problem
 from hil.config.schema.soil_region import SoilRasterConfig
@@ -40,21 +42,33 @@ class SoilRasterFile:
             return []
         if given.areas is not None:
             return []
-        from hil.config.soil_raster.areas import areas_of, read_classes
-
         path = Path(str(folder / given.file))
         try:
-            classes = read_classes(read_bytes(path, _MOST_BYTES), path.suffix)
-            areas = areas_of(classes, {one.number for one in given.soils})
+            content = read_bytes(path, _MOST_BYTES)
+            known = {one.number for one in given.soils}
+            areas = in_limited_process(_prepare, partial(_areas_of, content, path.suffix, known))
         except (OSError, ValueError) as error:
             found, _, needed = (getattr(error, "strerror", None) or str(error)).partition("; ")
             return [Problem(f"{KEY}.file", f"{given.file}: {found}", f"{needed or _ALLOWED}; looked for {path}")]
         (x, y), cell = given.corner_m, given.cell_m
         section["areas"] = [
             {
-                "number": area.number,
-                "corners_m": [[round(x + cell * i, 6), round(y + cell * j, 6)] for i, j in area.corners.tolist()],
+                "number": number,
+                "corners_m": [[round(x + cell * i, 6), round(y + cell * j, 6)] for i, j in corners],
             }
-            for area in areas
+            for number, corners in areas
         ]
         return []
+
+
+def _prepare() -> None:
+    from PIL import PngImagePlugin, TiffImagePlugin  # noqa: F401
+
+    import hil.config.soil_raster.areas  # noqa: F401
+
+
+def _areas_of(content: bytes, ending: str, known: set[int]) -> list[tuple[int, list[list[float]]]]:
+    """Number and corners of each area of a file."""
+    from hil.config.soil_raster.areas import areas_of, read_classes
+
+    return [(area.number, area.corners.tolist()) for area in areas_of(read_classes(content, ending), known)]

@@ -13,8 +13,10 @@ import pytest
 
 from drivers.extras import install_command
 from hil.analysis import open_run
+from hil.analysis.campaign import other_cell, table_text
 from hil.analysis.dataset import MissingPackageError
 from hil.analysis.export.run import FORMATS
+from hil.analysis.export.table_files import write_csv
 from hil.cli import run as hil
 from hil.recording import read_trial
 
@@ -259,3 +261,31 @@ def test_the_ten_lines_of_python_in_the_docs_run(good, tmp_path, monkeypatch, ca
     said = capsys.readouterr().out
     assert "N normal force of the ground" in said
     assert (tmp_path / "force.csv").read_text().startswith("time,force_sum_N")
+
+
+def test_the_table_of_a_campaign_behind_a_link_is_not_exported(tmp_path, capsys):
+    """A link leads to any file, as a key of its reader."""
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "campaign").mkdir()
+    (tmp_path / "campaign" / "campaign.csv").symlink_to(tmp_path / "secret")
+    assert hil(["export", str(tmp_path / "campaign"), "--to", "csv"]) == 2
+    assert "campaign.csv is a link" in capsys.readouterr().err
+    assert not (tmp_path / "campaign" / "export_csv").exists()
+
+
+@pytest.mark.parametrize("begins", "=@+-")
+def test_names_and_texts_of_an_export_are_no_formulas_of_a_spreadsheet(tmp_path, begins):
+    write_csv([], {f"{begins}key": f"{begins}cmd|'/c calc'!A0", "number": -1.5, "text": "-1.5", "none": "-"}, tmp_path)
+    with (tmp_path / "run.csv").open(newline="") as file:
+        rows = dict(csv.reader(file))
+    assert rows[f"'{begins}key"] == f"'{begins}cmd|'/c calc'!A0"
+    assert rows["number"] == rows["text"] == "-1.5"
+    assert rows["none"] == "-"
+
+
+def test_the_table_of_a_campaign_has_no_formulas_and_one_of_an_earlier_version_still_agrees():
+    rows = [{"number": 1, "=name": "@SUM(1)", "height_m": -0.5}]
+    text = table_text(rows)
+    assert text.splitlines() == ["number,'=name,height_m", "1,'@SUM(1),-0.5"]
+    for known in (text, "number,=name,height_m\n1,@SUM(1),-0.5\n"):
+        assert other_cell(known, rows) == ""

@@ -89,3 +89,26 @@ def test_a_mistake_ends_with_status_two_and_what_is_allowed(folder, monkeypatch,
     monkeypatch.chdir(folder)
     assert run(arguments) == 2
     assert why in capsys.readouterr().err
+
+
+def test_a_summary_of_other_types_is_said_and_the_other_runs_are_listed(folder, capsys):
+    for number, wrong in enumerate(
+        ({"reasons": 5}, {"reasons": "x"}, {"loop": []}, {"digests": 1}, {"accepted": "no"})
+    ):
+        run_of(folder / f"wrong_{number}", **wrong)
+    problems = []
+    assert names(listed_runs(folder, problems))[:2] == ["a", "b"]
+    assert [problem.split(" is no summary of a run: ")[1] for problem in problems] == [
+        "reasons is '5'", "reasons is 'x'", "loop is '[]'", "digests is '1'", "accepted is 'no'",
+    ]  # fmt: skip
+    assert run(["runs", str(folder)]) == 0
+
+
+def test_control_characters_of_a_run_do_not_reach_the_terminal(folder, capsys):
+    escape = "\x1b]0;owned\x07"
+    run_of(folder / "sent", accepted=False, reasons=[f"{escape}reason"], experiment=f"{escape}name")
+    assert run(["runs", str(folder)]) == 0
+    said = capsys.readouterr().out
+    assert "\x1b]" not in said
+    assert "\x07" not in said
+    assert r"\x1b]" in said

@@ -196,6 +196,10 @@ CANNOT = {
         "good", lambda edit: edit.cells("daq/blocks", "samples", 200, lambda n: n - 1), r"blocks 201\.\.201 of the",
     ),
     "a tick missing": ("good", lambda edit: edit.drop_tick(500), r"ticks 500\.\.500 are not in .* clock skipped 0"),
+    "a time that jumps": (
+        "good", lambda edit: edit.cells("tick", "t_ns", slice(400, None), lambda t: t + 31_536_000_000_000_000),
+        r"tick times: tick 401 at \d+ ns",
+    ),
     "no tick": ("good", lambda edit: edit.keep("tick", edit["tick"]["tick"] < 0), "no tick in the record"),
     "an unknown config": (
         "good", lambda edit: edit.config("threshold_N:", "threshold_lbf:"), "config is not one of version",

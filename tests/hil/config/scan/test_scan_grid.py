@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hil.config.scan.grid import ScanError, ScanSettings, grid_of
-from hil.config.scan.map_text import grid_from, text_of
+from hil.config.scan.map_text import grid_from, reading_digest, text_of
 from hil.config.scan.mound import mound_height, mound_points
 
 SETTINGS = ScanSettings("m", "z", (0.0, 0.0), 0.0, 0.1, 0.15, 0.5)
@@ -78,6 +78,38 @@ def test_a_scan_that_cannot_be_used_is_refused_with_the_key_that_mends_it(points
     with pytest.raises(ScanError, match=words) as caught:
         grid_of(points, SETTINGS._replace(**changes))
     assert caught.value.key == key
+
+
+@pytest.mark.parametrize("heading_deg", [0.0, 90.0])
+def test_a_start_beside_the_scan_is_told_how_far_to_move(heading_deg):
+    """The rover is behind the scan: it has to start farther ahead, not farther back."""
+    ahead = [0, 1] if heading_deg == 0.0 else [1, 0]
+    settings = SETTINGS._replace(start_m=tuple(np.array([-3.0, 0.2])[ahead].tolist()), heading_deg=heading_deg)
+    with pytest.raises(ScanError, match=r"moved by \+2\.\d\d to \+[67]\.\d\d m") as caught:
+        grid_of(plane_points()[:, [*ahead, 2]], settings)
+    middle = np.array([1.5, 0.0])[ahead].tolist()
+    said = caught.value.found.split("middle is at ")[1].strip("[]").split(", ")
+    assert [float(one) for one in said] == pytest.approx(middle, abs=0.1)
+
+
+def test_heights_may_have_a_unit_of_their_own():
+    points = plane_points() * (1.0 / 0.3048, 1.0 / 0.3048, 100.0)
+    grid = grid_of(points, SETTINGS._replace(units="ft", height_units="cm"))
+    x, y = nodes(grid)
+    assert grid.height == pytest.approx(0.2 * x - 0.1 * y, abs=1e-8)
+
+
+@pytest.mark.parametrize("value", [-9999.0, -3.4028234663852886e38])
+def test_a_value_that_stands_for_no_height_is_named(value):
+    points = plane_points()
+    points[:9, 2] = value
+    with pytest.raises(ScanError, match=f"9 points have {value:.6g} m, as if for no height".replace("+", r"\+")):
+        grid_of(points, SETTINGS)
+
+
+def test_a_map_that_was_read_before_there_were_more_settings_stays():
+    assert reading_digest(SETTINGS) == "1eb6c20e6f671e2e"
+    assert reading_digest(SETTINGS._replace(classes=(2,))) != reading_digest(SETTINGS)
 
 
 def test_a_small_hole_is_filled_and_a_wide_one_is_refused():

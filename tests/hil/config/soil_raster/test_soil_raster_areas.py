@@ -54,6 +54,31 @@ def test_too_many_areas_or_corners_are_refused():
         areas_of(comb, {1})
 
 
+def test_what_lies_inside_a_thin_ring_comes_after_it_though_it_is_larger():
+    ring = np.zeros((40, 40), int)
+    ring[4:36, 4:36], ring[5:35, 5:35] = 2, 3
+    assert [one.number for one in areas_of(ring, {2})] == [2, 3]
+
+
+def test_a_raster_of_noise_is_refused():
+    """Of a classified photograph each cell may be an area of its own."""
+    noise = np.random.default_rng(1).integers(0, 256, (300, 300))
+    with pytest.raises(ValueError, match="more than 64 areas"):
+        areas_of(noise, {1})
+    noise[:, 0] = noise[0] = noise[:, -1] = noise[-1] = 300  # a ring around all of it
+    with pytest.raises(ValueError, match="more than 64 areas"):
+        areas_of(noise, {300})
+
+
+def test_a_picture_is_refused_by_its_size_before_it_is_unpacked():
+    file = io.BytesIO()
+    Image.new("L", (9000, 9000)).save(file, "PNG")
+    with pytest.raises(ValueError, match=r"9000, 9000\) cells; at most 1000000"):
+        read_classes(file.getvalue(), ".png")
+    with pytest.raises(ValueError, match="no picture that can be read"):
+        read_classes(b"GIF89a" + bytes(100), ".png")
+
+
 def picture(kind):
     """As people see it: the last row of the file is the lowest one."""
     file = io.BytesIO()
