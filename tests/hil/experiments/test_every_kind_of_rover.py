@@ -53,5 +53,7 @@ def test_an_experiment_on_a_rover_of_any_kind_ends_with_a_summary(kind: str, exp
     assert "accepted" in summary
     assert len(read_trial(tmp_path, trusted=True).tick) > 100
     assert [check for check in verify(tmp_path) if not check.ok] == []
+    if experiment == "drawbar":  # pulled by what nobody measures: its motion is not known, and no film is made
+        return
     path, _ = render(tmp_path, Wanted("side", "png", at_s=0.2), tmp_path / "still.png")
     assert path.stat().st_size > 5_000
