@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hil.config.rig import Rig
-from hil.recording.stored_rows import Recorded, in_blocks
+from hil.recording.stored_rows import Recorded, in_blocks, per_part
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 
@@ -91,6 +91,7 @@ def balance_of(rig: Rig, rover: Rover, ticks: Recorded) -> Balance:
 
 def known(rows: NDArray[Any]) -> NDArray[Any]:
     """Where loads and motion of the twin are known, and no wheel touches the obstacle."""
-    finite = [np.isfinite(rows[name]).all(axis=1) for name in ("normal_force_N", "pose", "joint_angle_rad")]
+    motion = rows["normal_force_N"], rows["pose"], per_part(rows, "joint_angle_rad")
+    finite = [np.isfinite(values).all(axis=1) for values in motion]
     out: NDArray[Any] = np.all(finite, axis=0) & ~(rows["gap_m"] <= 0.0)  # NaN: there is no obstacle
     return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,13 +35,14 @@ def decimated(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def over_time(
-    ticks: Recorded, scales: Mapping[str, float | FloatArray]
+    ticks: Recorded, scales: Mapping[str, float | FloatArray], may_lack: Collection[str] = ()
 ) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
     """Lines of fields of ticks over time, decimated block by block, as `decimated` does it with all at once.
 
     Args:
         ticks: rows of `/tick`.
         scales: factor of each field that is wanted, or of each of its elements.
+        may_lack: those of them that have no lines where the rows lack them.
 
     Returns:
         Of each field: times [s] and values of each of its elements, as many as can be shown.
@@ -51,7 +52,7 @@ def over_time(
     rest: list[NDArray[Any]] = []
     left = len(ticks)
     for block in in_blocks(ticks):
-        rest.append(packed(block, ["t_ns", *scales]))
+        rest.append(packed(block, ["t_ns", *scales], may_lack))
         left -= len(block)
         rows = np.concatenate(rest)
         whole = len(rows) // size * size if left else len(rows)  # stretches do not end where blocks do

@@ -16,7 +16,7 @@ from hil.config.rig import Rig
 from hil.experiments.balance import NEAR_NS, Balance, balance_of, known
 from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import finite
-from hil.recording.stored_rows import Recorded, between, in_blocks
+from hil.recording.stored_rows import Recorded, between, in_blocks, per_part
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 from models.statics import least_friction, stability_margin, stand
@@ -141,7 +141,7 @@ def _at(
     tree_q = np.zeros(1 + rover.chain.speed_parent.size)
     tree_q[:7] = row["pose"]
     tree_q[3:7] /= np.linalg.norm(tree_q[3:7])
-    for name, angle in zip(layout.turning, row["joint_angle_rad"], strict=True):
+    for name, angle in zip(layout.turning, per_part(row, "joint_angle_rad"), strict=True):
         tree_q[7 + rover.tree_joint_names.index(name)] = angle
     q = rover.own_configuration(tree_q)
     normals = _normals(nominal.ground.terrain, rover, q) if profile is None else _face_normals(profile, rover, q)

@@ -148,6 +148,20 @@ def packed(rows: NDArray[Any], names: list[str], may_lack: Collection[str] = ())
     return made
 
 
+def per_part(rows: NDArray[Any] | np.void, name: str) -> NDArray[Any]:
+    """A field with a number for each part of one kind, as joints are: none of a row where the rover has no such part.
+
+    A record lacks the field then. Rows of an earlier version may lack it too: who has to tell these looks first.
+
+    Args:
+        rows: of a table, or one of them.
+        name: of the field.
+    """
+    there = name in (rows.dtype.names or ())
+    found: NDArray[Any] = rows[name] if there else np.zeros((*rows.shape, 0))
+    return found
+
+
 def block_rows(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
     """How many rows a block has."""
     a_row = max(dtype.itemsize * int(np.prod(shape[1:], dtype=np.int64)), 1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from models.rover.link_places import carriers, place_links
-from models.rover.links import EQUIVALENT, FIXED, SLIDING, LinkedRover, LinkJoint, Shape
+from models.rover.links import EQUIVALENT, FIXED, SLIDING, Link, LinkedRover, LinkJoint, Shape
 from models.rover.loop_choice import following
 from models.rover.ties import Coupling, LoopClosure, Vector
 from models.rover.tree import Body, Joint, Tree
@@ -83,6 +83,8 @@ class _Import:
             self.groups.setdefault(self.head[name], []).append(name)
         self._check_units()
         self.body_of = {name: self._body_of(name) for name in self.order}
+        for members in self.groups.values():
+            self._join_unsound([name for name in members if self._heavy(name)])
 
     def rover(self, wheels: Sequence[str] | None, radius: float | None, width: float | None) -> ImportedRover:
         found = find_wheels(self, wheels, radius, width)
@@ -106,10 +108,13 @@ class _Import:
                 bodies.append(self._merged(heavy, at[head], raised))
             else:
                 based = head == self.order[0]
-                for name in heavy[1:]:
+                own = [name for name in heavy if self.body_of[name] == name]
+                for name in own[1:]:
                     origin[name] = self.placed[name].origin + raised
-                bodies += [self._body(name, origin[name], raised, based) for name in heavy]
-                joints += [self._lock(name, origin) for name in heavy[1:]]
+                for name in own:
+                    parts = [part for part in heavy if self.body_of[part] == name]
+                    bodies.append(self._body(parts, origin[name], raised, based))
+                joints += [self._lock(name, origin) for name in own[1:]]
             if head in self.carrier:
                 joints.append(self._turning(self.carrier[head], heavy[0], origin, wheel_of.get(head)))
         massless = [name for name in self.order if not self._heavy(name)]
@@ -122,6 +127,10 @@ class _Import:
             self.notes.append(
                 f"axles that point to starboard in the file, turned to port: {', '.join(sorted(flipped))}"
             )
+        askew = [(one.askew, self.carrier[one.head].name) for one in found if one.askew > 1e-6]
+        if askew:
+            names = ", ".join(name for _, name in askew)
+            self.notes.append(f"axles up to {math.degrees(max(askew)[0]):.2g} degrees off y, set along y: {names}")
         mounted = tuple(mount for mount, _ in mounts)
         tree = Tree(self.linked.name, tuple(bodies), tuple(joints), mounted, tuple(self._couplings(flipped)))
         if self.linked.balls:
@@ -162,24 +171,40 @@ class _Import:
             name = self.carrier[name].parent
         return name
 
+    def _join_unsound(self, heavy: Sequence[str]) -> None:
+        """Make links one body with the first of their group where their own inertia is none of a body.
+
+        Only the sum has to be sound: rods, and plates whose moments are rounded, are common in files.
+        """
+        unsound = [name for name in heavy if not _sound(self.link[name])]
+        joined = heavy[1:] if heavy[0] in unsound else unsound
+        for name, body in self.body_of.items():
+            if body in joined:
+                self.body_of[name] = heavy[0]
+        if joined:
+            self.notes.append(
+                f"links whose inertia alone is none of a body, joined with {heavy[0]}: {', '.join(unsound)}"
+            )
+
     def _mass_properties(self, name: str) -> tuple[float, FloatArray, FloatArray]:
         """Mass, centre of mass relative to the link's origin, inertia about it, in base axes."""
         link, axes = self.link[name], self.placed[name].axes
         return float(link.mass or 0.0), axes @ link.com, axes @ link.inertia @ axes.T
 
-    def _body(self, name: str, origin: FloatArray, raised: FloatArray, based: bool) -> Body:
-        mass, com, inertia = self._mass_properties(name)
-        com = com + (self.placed[name].origin + raised - origin)
-        size = self._outer_box(name, com + origin - raised) if based else None
-        return _body(name, mass, com, inertia, size)
+    def _body(self, names: Sequence[str], origin: FloatArray, raised: FloatArray, based: bool) -> Body:
+        """A body of the first link, with those that are joined with it."""
+        body = self._merged(names, origin, raised)
+        size = self._outer_box(names[0], np.array(body.com) + origin - raised) if based else None
+        return replace(body, size=size)
 
     def _merged(self, names: Sequence[str], origin: FloatArray, raised: FloatArray) -> Body:
-        """A wheel with all that is fixed to it, as one body."""
+        """Links that are fixed to each other, as a wheel with all that is on it, as one body."""
         parts = [(*self._mass_properties(name), self.placed[name].origin + raised - origin) for name in names]
+        if len(parts) == 1:
+            mass, com, inertia, place = parts[0]
+            return _body(names[0], mass, com + place, inertia, None)
         mass = math.fsum(part[0] for part in parts)
         com = sum((m * (c + place) for m, c, _, place in parts), np.zeros(3)) / mass
-        if len(parts) == 1:
-            return _body(names[0], mass, com, parts[0][2], None)
         inertia = np.zeros((3, 3))
         for m, c, own, place in parts:
             arm = c + place - com
@@ -216,7 +241,23 @@ class _Import:
         parent = self.body_of[joint.parent]
         axis = (0.0, 1.0, 0.0) if wheel is not None else self.axis(joint)
         place, slides = _vector(origin[child] - origin[parent]), joint.kind == SLIDING
-        return Joint(joint.name, parent, child, place, axis, stops=_stops(joint), slides=slides)
+        return Joint(joint.name, parent, child, place, axis, stops=self._stops(joint), slides=slides)
+
+    def _stops(self, joint: LinkJoint) -> tuple[float, float] | None:
+        if joint.stops is None:
+            return None
+        low, high = joint.stops
+        unit, zero = ("m", "way") if joint.kind == SLIDING else ("rad", "angle")
+        said = f"joint {joint.name}: limits {low:g} to {high:g} {unit}"
+        if not low < high:
+            allowed = f'the lower one first; of a joint that does not move, type="{FIXED}"'
+            raise ValueError(f"{said}, allowed: {allowed}")
+        if low <= 0.0 <= high:
+            return low, high
+        self.notes.append(
+            f"{said}, left out: {zero} 0, at which the rover is described and begins, is not between them"
+        )
+        return None
 
     def axis(self, joint: LinkJoint) -> Vector:
         """Axis of a joint in base axes, of length 1."""
@@ -277,15 +318,13 @@ class _Import:
         return body, _vector(at.origin + at.axes @ place + raised - origin[body])
 
 
-def _stops(joint: LinkJoint) -> tuple[float, float] | None:
-    if joint.stops is None:
-        return None
-    low, high = joint.stops
-    if not low < high or not low <= 0.0 <= high:
-        unit, zero = ("m", "way") if joint.kind == SLIDING else ("rad", "angle")
-        allowed = f"the lower one first, with {zero} 0 between them, at which the rover is described"
-        raise ValueError(f"joint {joint.name}: limits {low:g} to {high:g} {unit}, allowed: {allowed}")
-    return low, high
+def _sound(link: Link) -> bool:
+    """Whether a rigid body can have its inertia; whether it can have its mass is said elsewhere."""
+    try:
+        _body(link.name, abs(link.mass or 1.0), link.com, link.inertia, None)
+    except ValueError:
+        return False
+    return True
 
 
 def _body(name: str, mass: float, com: FloatArray, inertia: FloatArray, size: Vector | None) -> Body:

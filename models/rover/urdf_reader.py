@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 200_000
 _MOST_ELEMENTS, _DEEPEST = 20_000, 20
 _ZERO = "0 0 0"
+# How far the length of a quaternion may be from 1, as of one that is rounded to four digits.
+_UNIT = 1e-3
 _SHAPES = {"box": ("size", 3), "cylinder": ("radius length", 2), "sphere": ("radius", 1)}
+
+
+_Read = TypeVar("_Read")
 
 
 class _Limited:
@@ -70,8 +75,49 @@ def read_urdf(text: str) -> LinkedRover:
     if len(links) > MOST_LINKS:
         raise ValueError(f"{len(links)} links, allowed: up to {MOST_LINKS}")
     name = robot.get("name") or "rover"
-    balls = tuple(map(_ball, robot.findall("loop")))
-    return LinkedRover(name, tuple(map(_link, links)), tuple(map(_joint, joints)), balls=balls)
+    problems: list[str] = []
+    read_links = _each(_link, links, problems)
+    read_joints = _each(_joint, joints, problems)
+    balls = _each(_ball, robot.findall("loop"), problems)
+    if problems:
+        raise ValueError("; ".join(problems))
+    return LinkedRover(name, read_links, read_joints, tuple(_left_out(robot)), balls)
+
+
+def _each(
+    read: Callable[[ElementTree.Element], _Read], elements: Iterable[ElementTree.Element], problems: list[str]
+) -> tuple[_Read, ...]:
+    """What elements say; what is wrong is added to the problems."""
+    found = []
+    for element in elements:
+        try:
+            found.append(read(element))
+        except ValueError as error:
+            problems.append(str(error))
+    return tuple(found)
+
+
+def _left_out(robot: ElementTree.Element) -> Iterator[str]:
+    """What of the file is not used, a sentence each."""
+    if robot.find("mujoco") is not None:
+        yield "settings for MuJoCo (<mujoco>), left out: masses and inertias are used as they are"
+    joints = robot.findall("joint")
+    for key in ("damping", "friction"):
+        named = [
+            one.get("name") or ""
+            for one in joints
+            if (dynamics := one.find("dynamics")) is not None and dynamics.get(key, "0").strip("0.") != ""
+        ]
+        if named:
+            yield f"{key} of joints (<dynamics>), left out: {', '.join(named)}"
+    for one in joints:
+        limit = one.find("limit")
+        if limit is not None and one.get("type") in ("revolute", SLIDING) and not _bounded(limit):
+            yield f"joint {one.get('name')}: a limit without lower and upper, taken as no stop"
+
+
+def _bounded(limit: ElementTree.Element) -> bool:
+    return "lower" in limit.attrib or "upper" in limit.attrib
 
 
 def read_xml(text: str, deepest: int = _DEEPEST) -> ElementTree.Element:
@@ -126,6 +172,8 @@ def _shapes(element: ElementTree.Element, role: str, what: str) -> Iterator[Shap
         for form in () if geometry is None else geometry:
             attributes, count = _SHAPES.get(form.tag, ("", 0))
             size = tuple(number for key in attributes.split() for number in _numbers(form, key, what))
+            if role == "visual" and len(size) == count and not any(size):  # a point that marks a frame
+                continue
             if len(size) != count or not all(number > 0.0 for number in size):
                 raise ValueError(f"{what}: {role} {form.tag} of size {size}, allowed: {count} numbers above 0 [m]")
             yield Shape(form.tag, size, place, turn, shape.get("name") or "")
@@ -141,7 +189,7 @@ def _joint(element: ElementTree.Element) -> LinkJoint:
     if len(along) != 3:
         raise ValueError(f"{what}: axis of {len(along)} numbers, allowed: 3")
     stops = None
-    if kind in ("revolute", SLIDING) and limit is not None:
+    if kind in ("revolute", SLIDING) and limit is not None and _bounded(limit):
         stops = _number(limit, "lower", what, "0"), _number(limit, "upper", what, "0")
         if kind == SLIDING and stops[0] <= -ENDLESS and stops[1] >= ENDLESS:
             stops = None
@@ -186,9 +234,25 @@ def _origin(element: ElementTree.Element, what: str) -> tuple[FloatArray, FloatA
     if origin is None:
         return np.zeros(3), np.eye(3)
     place, angles = (_numbers(origin, key, what, _ZERO) for key in ("xyz", "rpy"))
-    if len(place) != 3 or len(angles) != 3:
-        raise ValueError(f"{what}: origin {dict(origin.attrib)}, allowed: xyz and rpy of 3 numbers each")
-    return np.array(place), rotation_of(*angles)
+    turn = _numbers(origin, "quat_xyzw", what, "0 0 0 1")
+    if len(place) != 3 or len(angles) != 3 or len(turn) != 4:
+        allowed = "xyz and rpy of 3 numbers each, or xyz and quat_xyzw of 3 and 4"
+        raise ValueError(f"{what}: origin {dict(origin.attrib)}, allowed: {allowed}")
+    if "quat_xyzw" not in origin.attrib:
+        return np.array(place), rotation_of(*angles)
+    if "rpy" in origin.attrib or abs(math.hypot(*turn) - 1.0) > _UNIT:
+        allowed = f"a quaternion of length 1 within {_UNIT:g}, and no rpy besides"
+        raise ValueError(f"{what}: origin {dict(origin.attrib)}, allowed: {allowed}")
+    return np.array(place), _rotation_of_quaternion(np.array(turn) / math.hypot(*turn))
+
+
+def _rotation_of_quaternion(quaternion: FloatArray) -> FloatArray:
+    """Rotation matrix (3, 3) of a quaternion x y z w of length 1 (URDF 1.1)."""
+    vector, w = quaternion[:3], float(quaternion[3])
+    x, y, z = vector
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    turn: FloatArray = np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross
+    return turn
 
 
 def _name(element: ElementTree.Element, what: str) -> str:

@@ -31,6 +31,7 @@ class FoundWheel(NamedTuple):
         radius: [m].
         width: [m].
         flipped: whether its axis points to starboard in the file.
+        askew: angle of its axle to y in the file [rad].
     """
 
     head: str
@@ -39,6 +40,7 @@ class FoundWheel(NamedTuple):
     radius: float
     width: float
     flipped: bool
+    askew: float
 
 
 class _Placed(Protocol):
@@ -163,6 +165,7 @@ def _wheel(links: Links, head: str, radius: float | None, width: float | None) -
         raise ValueError(f"{what}: its axle is along ({along}), allowed: along y of the base ({_FRAME})")
     if any(links.head[other.parent] == head for other in links.carrier.values() if other.kind != FIXED):
         raise ValueError(f"{what} carries joints that turn, allowed: a wheel at the end of its chain")
+    askew = math.atan2(math.hypot(axis[0], axis[2]), abs(axis[1]))
     origin = links.placed[head].origin
     centre = origin.copy()
     if round_one is not None:
@@ -185,4 +188,4 @@ def _wheel(links: Links, head: str, radius: float | None, width: float | None) -
         )
     if not (_LEAST_M <= radius <= _MOST_M and _LEAST_M <= width <= _MOST_M):
         raise ValueError(f"{what}: radius {radius:g} m, width {width:g} m, allowed: {_LEAST_M:g} to {_MOST_M:g} m")
-    return FoundWheel(head, links.body_of[head], centre, radius, width, bool(axis[1] < 0.0))
+    return FoundWheel(head, links.body_of[head], centre, radius, width, bool(axis[1] < 0.0), askew)

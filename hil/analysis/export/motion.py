@@ -10,6 +10,7 @@ import numpy as np
 from hil.analysis.film.moments import AFTER_S, BEFORE_S, config_of
 from hil.analysis.film.solids import Frames, ShownRig, Turning
 from hil.recording import OpenRecord, RecordError, in_blocks
+from hil.recording.stored_rows import per_part
 
 # Between two shown ticks; around the impact every tick is shown.
 EVERY_NS = 10_000_000
@@ -40,8 +41,7 @@ class RecordedMotion:
         turning, shown_ns, last = Turning(len(self.rig.skeleton.wheels)), -EVERY_NS, None
         fields = ("t_ns", "pose", "joint_angle_rad", "wheel_speed_radps")
         for block in in_blocks(self._record.tick):
-            there = set(block.dtype.names or ())
-            columns = [block[name] if name in there else np.zeros((len(block), 0)) for name in fields]
+            columns = [per_part(block, name) for name in fields]
             for t_ns, pose, joints, speeds in zip(*columns, strict=True):
                 turned, last = turning.add(int(t_ns), speeds), None
                 if not np.isfinite(pose).all():
@@ -67,8 +67,7 @@ class RecordedMotion:
             known = np.flatnonzero(np.isfinite(block["gap_m"]) & np.isfinite(block["pose"]).all(axis=1))
             if known.size:
                 row = block[known[-1]]
-                joints = row["joint_angle_rad"] if "joint_angle_rad" in (block.dtype.names or ()) else ()
-                found = self.rig.foot_m(row["pose"], joints, float(row["gap_m"]))
+                found = self.rig.foot_m(row["pose"], per_part(row, "joint_angle_rad"), float(row["gap_m"]))
         return self._config.trial.start_distance_m if found is None else found
 
 

@@ -78,6 +78,15 @@ class _Model:
         offsets = {self._body(i): joint[1] for i, joint in zip(kept, joints, strict=True)}
         if model.dof_armature.any():
             self._left_out.append("armature of joints, left out: a rotor's inertia has no place in a URDF")
+        for what, values in (
+            ("springs", model.jnt_stiffness), ("damping", model.dof_damping), ("dry friction", model.dof_frictionloss)
+        ):  # fmt: skip
+            if values.any():
+                self._left_out.append(f"{what} of joints, left out")
+        if model.body_gravcomp.any():
+            self._left_out.append(
+                "gravity compensation of bodies (gravcomp), left out: they weigh what their mass says"
+            )
         follows = dict(self._couplings())
         made = []
         for (joint, _), i in zip(joints, kept, strict=True):

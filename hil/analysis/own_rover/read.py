@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 from hil.config.text_file import read_text
 from models.rover.from_links import ImportedRover, rover_of
@@ -33,7 +35,7 @@ def read_rover(
     """
     try:
         text = read_text(path, MOST_CHARACTERS)
-        if "<mujoco" in text:
+        if _first_element(text) == "mujoco":
             from hil.analysis.own_rover.mjcf import read_mjcf  # imports MuJoCo
 
             linked = read_mjcf(text, path)
@@ -42,3 +44,11 @@ def read_rover(
         return rover_of(linked, wheels, wheel_radius_m, wheel_width_m)
     except (OSError, ValueError) as error:
         raise RoverFileError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _first_element(text: str) -> str:
+    """Its name; "" of what is no XML, which the reader of URDF names. A URDF may have <mujoco> inside."""
+    try:
+        return str(next(element.tag for _, element in ElementTree.iterparse(io.StringIO(text), ("start",))))
+    except (ElementTree.ParseError, StopIteration):
+        return ""

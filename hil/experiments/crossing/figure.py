@@ -43,13 +43,13 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], form: FigureFo
     side, height, loads, slip, speeds, pitch = grid
     fields = {"state": 1.0, "pose": 1.0, "joint_angle_rad": 1.0}
     fields |= {"normal_force_N": 1.0, "slip": 1.0, "wheel_speed_radps": 1.0}
-    lines = over_time(record.tick, fields)
+    lines = over_time(record.tick, fields, ("joint_angle_rad",))
     # a line may be decimated by other rows than the next one: all on one grid of times
     begin_s, end_s = (float(lines["pose"][0][0][end]) for end in (0, -1))
     t_s = np.linspace(begin_s, end_s, 700)
     poses = np.stack([np.interp(t_s, *line) for line in lines["pose"]], axis=1)
     poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1)[:, None]
-    angles = np.stack([np.interp(t_s, *line) for line in lines["joint_angle_rad"]], axis=1)
+    angles = np.array([np.interp(t_s, *line) for line in lines["joint_angle_rad"]]).reshape(-1, len(t_s)).T
     _draw_side(side, form, Course(nominal), layout, poses, angles)
     plot_line(height, form, t_s, poses[:, 2] - poses[0, 2], color="black")
     plot_line(pitch, form, t_s, _pitch_deg(poses), color="black")

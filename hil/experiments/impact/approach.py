@@ -13,6 +13,7 @@ from hil.config.schema.hold_line import PLACES
 from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import finite
 from hil.messages.stages import SOURCE_STATES
+from hil.recording.stored_rows import per_part
 from hil.signals.impact import UncertainValue
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
@@ -103,7 +104,7 @@ def _place(rover: Rover, turning: Sequence[str], row: np.void, angle: float) -> 
     straight = float(rover.wheel_positions(neutral)[wheel, 1])
     joints = [7 + rover.tree_joint_names.index(name) for name in turning]
     radius = rover.tree.wheels[wheel].radius
-    pose, angles = np.array(row["pose"], float), np.atleast_1d(row["joint_angle_rad"]).astype(float)
+    pose, angles = np.array(row["pose"], float), per_part(row, "joint_angle_rad").astype(float)
     pose[3:] /= np.linalg.norm(pose[3:])  # it is recorded in single precision
 
     def found(off: FloatArray) -> FloatArray:
@@ -117,7 +118,7 @@ def _place(rover: Rover, turning: Sequence[str], row: np.void, angle: float) -> 
             [math.atan2(forward[1], forward[0]), centre[1] - straight, centre[2] - radius * math.cos(angle)]
         )
 
-    sd = np.concatenate([np.array(row["pose_sd"], float), np.atleast_1d(row["joint_angle_sd_rad"]).astype(float)])
+    sd = np.concatenate([np.array(row["pose_sd"], float), per_part(row, "joint_angle_sd_rad").astype(float)])
     values, spread = found(np.zeros(sd.size)), np.sqrt(_variance(found, sd))
     names = "angle", "across", "height"
     return {name: UncertainValue(*pair) for name, *pair in zip(names, values.tolist(), spread.tolist(), strict=True)}

@@ -21,6 +21,7 @@ from hil.control.motions.rolling import headings
 from hil.control.motions.timeline import STEP_S, Timeline
 from hil.experiments.base import Summary
 from hil.experiments.summary import finite
+from hil.recording.stored_rows import per_part
 from models.plant.motion_history import PITCH, ROLL, TIME, YAW, X, Z
 
 # Shorter wanted ways [m] and turns [rad] are no measure of an advance.
@@ -63,8 +64,7 @@ def measured_from(ticks: Sequence[NDArray[Any]], rate_hz: float) -> Measured:
     turned = np.cumsum(rows["wheel_speed_radps"] * steps[:, None], axis=0)
     every = max(round(STEP_S * rate_hz), 1)
     wheels = turned.shape[1]
-    names = rows.dtype.names or ()
-    angles = rows["servo_angle_rad"].reshape(len(rows), -1) if "servo_angle_rad" in names else np.zeros((len(rows), 0))
+    angles = per_part(rows, "servo_angle_rad")
     return Measured(
         t_s[::every], rows["pose"][::every].astype(np.float64), angles[::every], turned[::every].reshape(-1, wheels)
     )

@@ -14,6 +14,7 @@ from hil.experiments.balance import balance_of
 from hil.experiments.mobility import mobility, mobility_summary
 from hil.experiments.summary_table import mobility_rows
 from hil.messages.signals import tick_dtype
+from tests.rover_files import cart
 
 
 def rows_of(rig, count=3):
@@ -46,6 +47,19 @@ def test_on_a_slope_the_friction_is_its_tangent_and_the_margin_less_by_its_angle
     found, flat = mobility(rig, rows), mobility(level, rows_of(level))
     assert found.friction_needed == pytest.approx([math.tan(-angle)] * 3, abs=1e-6)
     assert (found.stability_deg < flat.stability_deg - 5.0).all()
+
+
+def test_a_rover_with_no_joint_but_those_of_its_wheels_has_the_metrics_of_one_whose_joints_are_at_zero():
+    """The record of a rover none of whose joints turns has no field of joint angles."""
+    changes = {"rover.imported.wheels": None}
+    rig, free = (
+        Rig(load_config("sim_imported", {**changes, "rover.imported.urdf": cart(sides=sides)}))
+        for sides in ("fixed", "revolute")
+    )
+    found, same = mobility(rig, rows_of(rig)), mobility(free, rows_of(free))
+    assert "joint_angle_rad" not in tick_dtype(rig.layout).names
+    assert found.load_share == pytest.approx(same.load_share)
+    assert found.stability_deg == pytest.approx(same.stability_deg)
 
 
 def on_profile(overrides, place, pitch=0.0):

@@ -84,7 +84,7 @@ REFUSED = {
     "a joint to nothing": (changed('<child link="mast"/>', '<child link="tower"/>'), "mast_joint: no link tower"),
     "a joint without an end": (changed('<child link="mast"/>', ""), "joint mast_joint: no child"),
     "a link twice": (changed('<link name="camera_frame"/>', '<link name="mast"/>'), "link named twice: mast"),
-    "limits without zero": (changed('lower="-0.5"', 'lower="0.1"'), "left_rocker_joint: limits 0.1 to 0.5 rad"),
+    "limits of one number": (changed('lower="-0.5"', 'lower="0.5"'), 'limits 0.5 to 0.5 rad, allowed: .*type="fixed"'),
     "an axis of no length": (changed('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>'), "axis is .*, allowed: a direction"),
     "a follower of nothing": (changed('mimic joint="left_rocker_joint"', 'mimic joint="x"'), "follows x, allowed"),
     "wheels of meshes": (

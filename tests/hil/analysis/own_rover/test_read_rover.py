@@ -11,6 +11,7 @@ import hil
 from hil.analysis.own_rover.read import RoverFileError, read_rover
 from models.rover.mjcf import to_mjcf
 from models.rover.reduction import reduce
+from tests.rover_files import cart
 
 pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
 
@@ -151,3 +152,20 @@ def test_a_slide_of_an_mjcf_is_the_prismatic_joint_of_a_urdf(tmp_path: Path) -> 
     assert ours == theirs
     assert ours.slides
     assert ours.stops == (-0.01, 0.15)
+
+
+def test_a_urdf_with_settings_for_mujoco_inside_is_read_as_a_urdf(tmp_path: Path) -> None:
+    path = tmp_path / "cart.urdf"
+    path.write_text(cart(more='<mujoco><compiler meshdir="m"/></mujoco>'), encoding="utf-8")
+    found = read_rover(path)
+    assert len(found.tree.wheels) == 4
+    assert any("settings for MuJoCo" in note for note in found.notes)
+
+
+def test_springs_damping_and_friction_of_an_mjcf_are_told(tmp_path: Path) -> None:
+    hinge = 'range="-30 30" stiffness="5" damping="2" frictionloss="1"'
+    path = tmp_path / "rover.xml"
+    path.write_text(MODEL.replace('range="-30 30"', hinge), encoding="utf-8")
+    told = "; ".join(read_rover(path).notes)
+    for what in ("springs", "damping", "dry friction"):
+        assert f"{what} of joints, left out" in told
