@@ -110,7 +110,7 @@ def test_a_value_of_the_summary_that_the_simulated_rig_contradicts_is_found(scri
 @pytest.mark.parametrize(("pull_N", "right"), [(354.0, True), (321.8, False)])
 def test_a_pull_that_the_simulated_rig_contradicts_is_found(scripts, pull_N, right):
     random_configs = scripts("random_configs")
-    truth = SimpleNamespace(
+    ground_truth = SimpleNamespace(
         loads=None,
         motion=None,
         traction=Traction(356.7, 0.2, 0.05),
@@ -121,7 +121,7 @@ def test_a_pull_that_the_simulated_rig_contradicts_is_found(scripts, pull_N, rig
     )
     said = {"pull_N": pull_N, "truth_check": {"values": [{"name": "drawbar pull", "allowed": 16.0}]}}
     config = load_config("sim_drawbar")
-    done = random_configs.Made(0, said, np.zeros(0), np.concatenate(list(truth_events(truth, 1000))))
+    done = random_configs.Made(0, said, np.zeros(0), np.concatenate(list(truth_events(ground_truth, 1000))))
     assert (list(random_configs._off_the_pull(config, done)) == []) is right
     uncompared = done._replace(summary={"pull_N": pull_N})
     assert "by the truth" in " ".join(random_configs._off_the_pull(config, uncompared))

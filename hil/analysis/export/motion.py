@@ -67,7 +67,7 @@ class RecordedMotion:
             known = np.flatnonzero(np.isfinite(block["gap_m"]) & np.isfinite(block["pose"]).all(axis=1))
             if known.size:
                 row = block[known[-1]]
-                found = self.rig.foot_m(row["pose"], per_part(row, "joint_angle_rad"), float(row["gap_m"]))
+                found = self.rig.foot_m(row["pose"], list(per_part(row, "joint_angle_rad")), float(row["gap_m"]))
         return self._config.trial.start_distance_m if found is None else found
 
 

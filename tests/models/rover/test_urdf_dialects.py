@@ -72,7 +72,7 @@ def test_a_link_that_moves_alone_has_to_be_sound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "said"),
     [
         (rock(more='<limit effort="1" velocity="1"/>'), "pivot: a limit without lower and upper, taken as no stop"),
         (rock(more=LIMIT.replace('"-1"', '"0.2"')), "limits 0.2 to 1 rad, left out: angle 0"),
@@ -85,9 +85,9 @@ def test_a_link_that_moves_alone_has_to_be_sound() -> None:
         ),
     ],
 )
-def test_what_is_left_out_or_changed_is_told(text: str, told: str) -> None:
+def test_what_is_left_out_or_changed_is_told(text: str, said: str) -> None:
     rover = read(text)
-    assert re.search(told, "; ".join(rover.notes)), rover.notes
+    assert re.search(said, "; ".join(rover.notes)), rover.notes
     assert len(rover.tree.wheels) == 4
 
 

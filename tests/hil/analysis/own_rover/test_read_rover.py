@@ -166,6 +166,6 @@ def test_springs_damping_and_friction_of_an_mjcf_are_told(tmp_path: Path) -> Non
     hinge = 'range="-30 30" stiffness="5" damping="2" frictionloss="1"'
     path = tmp_path / "rover.xml"
     path.write_text(MODEL.replace('range="-30 30"', hinge), encoding="utf-8")
-    told = "; ".join(read_rover(path).notes)
+    said = "; ".join(read_rover(path).notes)
     for what in ("springs", "damping", "dry friction"):
-        assert f"{what} of joints, left out" in told
+        assert f"{what} of joints, left out" in said
