@@ -85,6 +85,8 @@ def motion_claims(run: Finished, *, loads: bool = True) -> list[Claim]:
     rig, layout = run.rig, run.rig.layout
     if not layout.motion or not layout.wheels or run.config.section.winch is not None:
         return []
+    if "pose" not in (run.ticks[:0].dtype.names or ()):  # of an earlier version
+        return []
     hit_ns = run.ground_truth.hit_ns
     true_motion = run.ground_truth.motion
     rows = _driven(run.ticks, None if true_motion is None else true_motion[:, TIME], hit_ns, rig.rate_hz)

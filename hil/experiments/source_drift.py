@@ -20,9 +20,9 @@ from hil.signals.innovation import innovation_bound
 
 # So long the drives are cut after a drive whose way is measured, so that a drift shows itself.
 STANDS_NS = 3_000_000_000
-# A rover stands so long after the last rim was faster than this [m/s]; then it has settled on its ground, within the
-# way [m] that it still creeps.
-_RIM_MPS, _SETTLES_NS, _CREEPS_M = 0.005, 300_000_000, 1e-4
+# A rover has settled on its ground so long after the last rim was faster than this [m/s], within the distance [m] that
+# it still creeps. Soil that was sheared by a pull goes on giving way once the pull has ended.
+_RIM_MPS, _SETTLES_NS, _SETTLES_PULLED_NS, _CREEPS_M = 0.005, 300_000_000, 1_000_000_000, 1e-4
 # Shorter than this [s], or with fewer readings, a rest says nothing.
 _LEAST_S, _LEAST_READINGS = 0.5, 8
 
@@ -46,18 +46,22 @@ class Drift(NamedTuple):
         return self.rate_mps**2 > self.channels * innovation_bound(self.channels) * self.sd_mps**2
 
 
-def source_drift(motion: MotionConfig | None, radii_m: Sequence[float], ticks: Recorded) -> Drift | None:
+def source_drift(
+    motion: MotionConfig | None, radii_m: Sequence[float], ticks: Recorded, *, pulled: bool
+) -> Drift | None:
     """The drift of `motion` at the end of a run; None: not known, as where the rover did not stand there.
 
     Args:
         motion: the instrument; None: there is none.
         radii_m: of the wheels; none: nothing says whether the rover stands.
         ticks: rows of the record.
+        pulled: a winch holds the rover back while it drives.
     """
     if motion is None or not radii_m:
         return None
     count = 1 if motion.measures == "distance" else 3
-    found, newest, moved_ns = [np.zeros((0, 1 + count))], -1, -_SETTLES_NS
+    settles_ns = _SETTLES_PULLED_NS if pulled else _SETTLES_NS
+    found, newest, moved_ns = [np.zeros((0, 1 + count))], -1, -settles_ns
     for rows in in_blocks(ticks):
         if not len(rows):
             continue
@@ -69,7 +73,7 @@ def source_drift(motion: MotionConfig | None, radii_m: Sequence[float], ticks: R
         newest = int(read_ns[-1])
         read: NDArray[Any] = rows[f"{INSTRUMENTS[0]}_reading"][:, :count]
         kept = np.concatenate([*found, np.column_stack([read_ns * 1e-9, read])[fresh]])
-        found = [kept[kept[:, 0] > (moved_ns + _SETTLES_NS) * 1e-9]]
+        found = [kept[kept[:, 0] > (moved_ns + settles_ns) * 1e-9]]
     (at,) = found
     at = at[np.isfinite(at).all(axis=1)]
     if len(at) < _LEAST_READINGS or np.ptp(at[:, 0]) < _LEAST_S:

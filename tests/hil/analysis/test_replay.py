@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-import hil as program
 from hil.analysis.replay import IN_SAFE, replay
 from hil.analysis.replayable import CannotReplayError
 from hil.app.run import run_experiment
@@ -22,6 +21,7 @@ from hil.messages.signals import tick_dtype
 from hil.recording import read_trial
 from hil.recording.run_folder import FolderError
 from hil.safety.limiter import Limiter
+from hil.version import running_version
 from models.rover.assembly import WHEELS
 
 LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
@@ -232,7 +232,7 @@ def test_exit_status_and_json_say_what_was_found(recorded, edited, tmp_path, cap
     assert hil(["replay", str(folder), "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
     assert result["identical"] is False
-    assert (result["ticks"], result["version"], result["notes"]) == (ticks, program.__version__, [])
+    assert (result["ticks"], result["version"], result["notes"]) == (ticks, running_version(), [])
     assert result["differences"] == [
         {
             "field": "load_point_m", "first_tick": 100, "element": [0],
@@ -248,7 +248,7 @@ def test_exit_status_and_json_say_what_was_found(recorded, edited, tmp_path, cap
 
 def test_another_version_is_named_beside_todays(recorded, capsys, monkeypatch):
     run = recorded("good")  # before the version is another: other tests share this run
-    monkeypatch.setattr(program, "__version__", "99.0")
+    monkeypatch.setattr("hil.analysis.replay.running_version", lambda: "99.0")
     assert hil(["replay", str(run)]) == 0
     assert (
         f"recorded by version {read_trial(run, trusted=True).meta['version']}, replayed by 99.0"

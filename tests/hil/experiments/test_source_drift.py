@@ -34,8 +34,8 @@ def rows_of(config, *, drift_mps=0.0, rest_s=3.0, seed=1):
     return rows
 
 
-def drift_of(config, rows):
-    return source_drift(config.motion, config.wheel_radii_m, rows)
+def drift_of(config, rows, *, pulled=False):
+    return source_drift(config.motion, config.wheel_radii_m, rows, pulled=pulled)
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,14 @@ def test_none_of_100_sources_without_a_drift_is_taken_for_one(config):
 
 def test_a_rest_that_is_too_short_says_nothing_of_a_drift(config):
     assert drift_of(config, rows_of(config, drift_mps=DRIFT_MPS, rest_s=0.7)) is None
+
+
+def test_soil_that_gives_way_after_a_pull_is_no_drift(config):
+    rows = rows_of(config)
+    settling = 0.02 * np.exp(-np.maximum(rows["motion_t_ns"] * 1e-9 - 5.0, 0.0) / 0.2)
+    rows["motion_reading"][:, 0] -= settling
+    assert drift_of(config, rows).sure
+    assert not drift_of(config, rows, pulled=True).sure
 
 
 @pytest.mark.slow
