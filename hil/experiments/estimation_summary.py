@@ -34,8 +34,8 @@ def estimation_summary(run: Finished) -> Summary:
     if true_motion is not None and len(true_motion):
         errors |= _errors(_driven(true_motion, run.ground_truth.hit_ns), run.ticks, run.config.loop.rate_hz)
     sources = _sources(run)
-    pulled = run.config.section.winch is not None
-    drift = source_drift(run.config.motion, run.config.wheel_radii_m, run.ticks, pulled=pulled)
+    pulled, moved = run.config.section.winch is not None, run.config.layout.controls_loads
+    drift = source_drift(run.config.motion, run.config.wheel_radii_m, run.ticks, pulled=pulled, moved=moved)
     if drift is not None:
         sources[INSTRUMENTS[0]] |= {"drift_mps": drift.rate_mps, "drift_sd_mps": drift.sd_mps, "drifts": drift.sure}
     return {"estimation": {**errors, "sources": sources}}

@@ -47,7 +47,7 @@ class Drift(NamedTuple):
 
 
 def source_drift(
-    motion: MotionConfig | None, radii_m: Sequence[float], ticks: Recorded, *, pulled: bool
+    motion: MotionConfig | None, radii_m: Sequence[float], ticks: Recorded, *, pulled: bool, moved: bool
 ) -> Drift | None:
     """The drift of `motion` at the end of a run; None: not known, as where the rover did not stand there.
 
@@ -56,8 +56,9 @@ def source_drift(
         radii_m: of the wheels; none: nothing says whether the rover stands.
         ticks: rows of the record.
         pulled: a winch holds the rover back while it drives.
+        moved: its cylinders distribute the wheels' loads. They give way after the cut, and move the body.
     """
-    if motion is None or not radii_m:
+    if motion is None or not radii_m or moved:
         return None
     count = 1 if motion.measures == "distance" else 3
     settles_ns = _SETTLES_PULLED_NS if pulled else _SETTLES_NS

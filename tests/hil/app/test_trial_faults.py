@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import h5py
 import msgspec
@@ -197,8 +198,9 @@ def test_any_kind_of_exception_is_recorded_by_its_name(run, error):
 
 def test_a_recorder_that_cannot_note_the_fault_does_not_keep_the_rig_from_stopping(run):
     def tamper(run):
-        run.breaks("recorder.tick", ImpactState.RUN_UP, OSError(28, "No space left on device"), always=True)
-        run.recorder.event = run.recorder.tick
+        full = OSError(28, "No space left on device")
+        run.breaks("recorder.tick", ImpactState.RUN_UP, full, always=True)
+        run.recorder.event = Mock(side_effect=full)
 
     done = run(tamper)
     assert_stopped(done)

@@ -34,8 +34,8 @@ def rows_of(config, *, drift_mps=0.0, rest_s=3.0, seed=1):
     return rows
 
 
-def drift_of(config, rows, *, pulled=False):
-    return source_drift(config.motion, config.wheel_radii_m, rows, pulled=pulled)
+def drift_of(config, rows, *, pulled=False, moved=False):
+    return source_drift(config.motion, config.wheel_radii_m, rows, pulled=pulled, moved=moved)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +69,10 @@ def test_soil_that_gives_way_after_a_pull_is_no_drift(config):
     rows["motion_reading"][:, 0] -= settling
     assert drift_of(config, rows).sure
     assert not drift_of(config, rows, pulled=True).sure
+
+
+def test_nothing_is_said_of_a_rover_whose_cylinders_give_way_after_the_cut(config):
+    assert drift_of(config, rows_of(config, drift_mps=DRIFT_MPS), moved=True) is None
 
 
 @pytest.mark.slow
