@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from hil.config.schema.instruments import MotionConfig
 from hil.messages.layout import INSTRUMENTS
-from hil.recording.stored_rows import Recorded, in_blocks
+from hil.recording.stored_rows import Recorded, in_blocks, per_part
 from hil.signals.innovation import innovation_bound
 
 # So long the drives are cut after a drive whose way is measured, so that a drift shows itself.
@@ -62,7 +63,7 @@ def source_drift(
         return None
     count = 1 if motion.measures == "distance" else 3
     settles_ns = _SETTLES_PULLED_NS if pulled else _SETTLES_NS
-    found, newest, moved_ns = [np.zeros((0, 1 + count))], -1, -settles_ns
+    found, newest, moved_ns = [np.zeros((0, 1 + count + 4))], -1, -settles_ns
     for rows in in_blocks(ticks):
         if not len(rows):
             continue
@@ -73,19 +74,30 @@ def source_drift(
         fresh = np.diff(read_ns, prepend=newest) != 0
         newest = int(read_ns[-1])
         read: NDArray[Any] = rows[f"{INSTRUMENTS[0]}_reading"][:, :count]
-        kept = np.concatenate([*found, np.column_stack([read_ns * 1e-9, read])[fresh]])
+        kept = np.concatenate([*found, np.column_stack([read_ns * 1e-9, read, per_part(rows, "pose")[:, 3:]])[fresh]])
         found = [kept[kept[:, 0] > (moved_ns + settles_ns) * 1e-9]]
     (at,) = found
     at = at[np.isfinite(at).all(axis=1)]
     if len(at) < _LEAST_READINGS or np.ptp(at[:, 0]) < _LEAST_S:
         return None
     t_s = at[:, 0] - at[:, 0].mean()
-    centred = at[:, 1:] - at[:, 1:].mean(axis=0)
+    places = at[:, 1 : 1 + count] - _turned(motion, at[:, 1 + count :])  # a body that settles moves the point
+    centred = places - places.mean(axis=0)
     rates = t_s @ centred / (t_s @ t_s)
     left = centred - np.outer(t_s, rates)
     scatter = math.sqrt(float((left**2).sum()) / (count * (len(at) - 2)))
     sd = math.hypot(max(scatter, motion.noise_m) / math.sqrt(float(t_s @ t_s)), _CREEPS_M / float(np.ptp(t_s)))
     return Drift(float(np.linalg.norm(rates)), sd, count)
+
+
+def _turned(motion: MotionConfig, attitudes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the body's turns (n, 4) alone move a reading by (n, 1 or 3) [m], from some place."""
+    moved = Rotation.from_quat(attitudes).apply(motion.point_m)
+    if motion.measures == "distance":
+        along: NDArray[np.float64] = moved @ (np.array(motion.direction) / math.hypot(*motion.direction))
+        return along[:, None]
+    found: NDArray[np.float64] = Rotation.from_euler("xyz", motion.turn_deg, degrees=True).inv().apply(moved)
+    return found
 
 
 def drift_reasons(summary: Mapping[str, Any]) -> list[str]:

@@ -62,6 +62,8 @@ class SoilRasterFile:
 
 
 def _prepare() -> None:
+    import encodings.utf_8_sig  # noqa: F401
+
     from PIL import PngImagePlugin, TiffImagePlugin  # noqa: F401
 
     import hil.config.soil_raster.areas  # noqa: F401

@@ -254,7 +254,10 @@ class ImpactExperiment(Experiment):
         }
 
     def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:
-        """The motion until the hit, the hit itself, its speed and its energy."""
+        """The motion until the hit, the hit itself, its speed, and its energy by wheels without grousers.
+
+        A grouser touches above or below the point that T_c is of, and nobody knows which one hits.
+        """
         found, ground_truth = motion_claims(run, loads=False), run.ground_truth
         if not found or ground_truth.motion is None or self.impact_tick_ns is None:  # real, or its truth was not noted
             return found
@@ -265,13 +268,12 @@ class ImpactExperiment(Experiment):
             return found
         # a share of the way is one of a mean speed, and twice of its square
         off = found[0].allowed / found[0].claimed if found[0].claimed > 0.0 else math.inf
-        known_J = ground_truth.effective_kinetic_energy_when_hit()
-        of_mass = DEVIATIONS * run.config.plant.spread.mass
-        return [
-            *found,
-            Claim("speed at the impact", "m/s", speed, ground_truth.hit_speed, off * speed),
-            Claim("energy of the impact", "J", energy, known_J, (2.0 * off + of_mass) * energy),
-        ]
+        found.append(Claim("speed at the impact", "m/s", speed, ground_truth.hit_speed, off * speed))
+        if not any(wheel.grousers for wheel in run.config.wheels.values()):
+            known_J = ground_truth.effective_kinetic_energy_when_hit()
+            of_mass = DEVIATIONS * run.config.plant.spread.mass
+            found.append(Claim("energy of the impact", "J", energy, known_J, (2.0 * off + of_mass) * energy))
+        return found
 
     @classmethod
     def table(cls, summary: Summary) -> Table:

@@ -21,9 +21,10 @@ def rows_of(config, *, drift_mps=0.0, rest_s=3.0, seed=1):
     rows = np.zeros(
         len(t_ns),
         [("t_ns", np.int64), ("cut", np.uint8), ("wheel_speed_radps", float, (wheels,)), ("motion_t_ns", np.int64),
-         ("motion_reading", float, (3,))],
+         ("motion_reading", float, (3,)), ("pose", np.float32, (7,))],
     )  # fmt: skip
     rows["t_ns"], rows["motion_t_ns"] = t_ns, t_ns // period_ns * period_ns
+    rows["pose"][:, 6] = 1.0
     drives = t_ns < 5_000_000_000
     rows["cut"] = ~drives
     rows["wheel_speed_radps"] = 0.3 * drives[:, None]
@@ -69,6 +70,17 @@ def test_soil_that_gives_way_after_a_pull_is_no_drift(config):
     rows["motion_reading"][:, 0] -= settling
     assert drift_of(config, rows).sure
     assert not drift_of(config, rows, pulled=True).sure
+
+
+def test_a_body_that_still_settles_moves_the_measured_point_and_that_is_no_drift():
+    config = load_config("sim_follow", [BARE, "motion.turn_deg=[0, 0, 0]", "motion.point_m=[0, 0, 0.4]"])
+    rows = rows_of(config)
+    moved = (rows["t_ns"] > 5_000_000_000) * np.exp(-np.maximum(rows["motion_t_ns"] * 1e-9 - 5.0, 0.0))
+    rows["pose"][:, 4] = 0.01 * moved  # pitch of 20 mrad
+    rows["motion_reading"][:, 0] += 0.02 * config.motion.point_m[2] * moved
+    assert not drift_of(config, rows).sure
+    rows["pose"][:, 4] = 0.0
+    assert drift_of(config, rows).sure
 
 
 def test_nothing_is_said_of_a_rover_whose_cylinders_give_way_after_the_cut(config):
