@@ -34,10 +34,10 @@ def estimation_summary(run: Finished) -> Summary:
     if true_motion is not None and len(true_motion):
         errors |= _errors(_driven(true_motion, run.ground_truth.hit_ns), run.ticks, run.config.loop.rate_hz)
     sources = _sources(run)
-    pulled, moved = run.config.section.winch is not None, run.config.layout.controls_loads
-    drift = source_drift(run.config.motion, run.config.wheel_radii_m, run.ticks, pulled=pulled, moved=moved)
+    moved = run.config.layout.controls_loads
+    drift = source_drift(run.config.motion, run.config.wheel_radii_m, run.ticks, moved=moved)
     if drift is not None:
-        sources[INSTRUMENTS[0]] |= {"drift_mps": drift.rate_mps, "drift_sd_mps": drift.sd_mps, "drifts": drift.sure}
+        sources[INSTRUMENTS[0]] |= {"drift_mps": drift.rate_mps, "drift_sd_mps": drift.sd_mps}
     return {"estimation": {**errors, "sources": sources}}
 
 

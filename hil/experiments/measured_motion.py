@@ -48,7 +48,7 @@ class MeasuredWindow:
 
     def __init__(self, config: Config) -> None:
         self._motion, self._radii_m = config.motion, config.wheel_radii_m
-        self._pulled, self._moved = config.section.winch is not None, config.layout.controls_loads
+        self._moved = config.layout.controls_loads
         self.drift: Drift | None = None
         self._source = config.layout.instruments.index(INSTRUMENTS[0])
         self._cell = config.loads.load_cell if config.loads else None
@@ -74,7 +74,7 @@ class MeasuredWindow:
 
     def stand(self, ticks: Recorded) -> None:
         """Look how the instrument drifted where the rover stood at the end of the whole run."""
-        self.drift = source_drift(self._motion, self._radii_m, ticks, pulled=self._pulled, moved=self._moved)
+        self.drift = source_drift(self._motion, self._radii_m, ticks, moved=self._moved)
 
     @property
     def speed(self) -> Interval:

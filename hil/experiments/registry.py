@@ -25,7 +25,6 @@ from hil.experiments.normal_force.experiment import NormalForceExperiment
 from hil.experiments.sinkage.experiment import SinkageExperiment
 from hil.experiments.slope.experiment import SlopeExperiment
 from hil.experiments.soil_estimate_summary import soil_estimate_summary
-from hil.experiments.source_drift import drift_reasons
 from hil.experiments.stimulus.experiment import StimulusExperiment
 from hil.experiments.summary import run_summary, truth_reasons
 from hil.experiments.walk.experiment import WalkExperiment
@@ -100,7 +99,7 @@ def summarise(run: Finished) -> Summary:
         **run_summary(run),
     }
     residuals, found = residual_summary(RunEvidence(run.config, run.ticks, summary))
-    more = [*truth_reasons(run.ground_truth), *false, *drift_reasons(summary), *(one.sentence() for one in found)]
+    more = [*truth_reasons(run.ground_truth), *false, *(one.sentence() for one in found)]
     reasons = [*summary["reasons"], *more]
     return {**summary, "accepted": summary["accepted"] and not more, "reasons": reasons, "residuals": residuals}
 
