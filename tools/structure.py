@@ -31,7 +31,6 @@ ROLES = {"drives", "valves", "servos", "motion", "imu", "joints"}
 MANY_ROLES = 4
 GENERATED = Path("docs/reference")
 ENTRY_WORDS = 40
-SUBJECT_LETTERS = 72
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 DEFINITIONS = ast.Module | ast.ClassDef | FUNCTIONS
 NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
@@ -157,9 +156,6 @@ def measure(root: Path) -> dict[str, int]:
         len(entry.split()) > ENTRY_WORDS
         for entry in re.split(r"^- ", (root / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     )
-    command = ["git", "log", "--format=%s", "--no-merges"]
-    subjects = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
-    found["subjects of commits over 72 letters"] = sum(len(subject) > SUBJECT_LETTERS for subject in subjects)
     return found
 
 
