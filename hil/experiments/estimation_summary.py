@@ -33,9 +33,8 @@ def estimation_summary(run: Finished) -> Summary:
     true_motion = run.ground_truth.motion
     if true_motion is not None and len(true_motion):
         errors |= _errors(_driven(true_motion, run.ground_truth.hit_ns), run.ticks, run.config.loop.rate_hz)
-    sources = _sources(run)
-    moved = run.config.layout.controls_loads
-    drift = source_drift(run.config.motion, run.config.wheel_radii_m, run.ticks, moved=moved)
+    sources, config = _sources(run), run.config
+    drift = source_drift(config.motion, config.wheel_radii_m, run.ticks, moved=config.layout.controls_loads)
     if drift is not None:
         sources[INSTRUMENTS[0]] |= {"drift_mps": drift.rate_mps, "drift_sd_mps": drift.sd_mps}
     return {"estimation": {**errors, "sources": sources}}

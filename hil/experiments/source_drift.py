@@ -17,8 +17,8 @@ from hil.config.schema.instruments import MotionConfig
 from hil.messages.layout import INSTRUMENTS
 from hil.recording.stored_rows import Recorded, in_blocks
 
-# So long the drives are cut after a drive whose way is measured, so that a drift shows itself.
-STANDS_NS = 3_000_000_000
+# Time recorded after a drive, drives cut; where the way is measured it is long enough for a drift to show itself.
+_AFTER_NS, _STANDS_NS = 200_000_000, 3_000_000_000
 # A rover has settled on its ground so long after the last rim was faster than this [m/s], within the distance [m] that
 # it still creeps. Soil that was sheared by a pull or a stop goes on giving way for a moment.
 _RIM_MPS, _SETTLES_NS, _CREEPS_M = 0.005, 1_000_000_000, 1e-4
@@ -36,6 +36,11 @@ class Drift(NamedTuple):
 
     rate_mps: float
     sd_mps: float
+
+
+def rest_ns(motion: MotionConfig | None) -> int:
+    """How long the drives are cut at the end of a run in which the rover may be measured by `motion`."""
+    return _AFTER_NS if motion is None else _STANDS_NS
 
 
 def source_drift(

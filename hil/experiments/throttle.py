@@ -12,12 +12,9 @@ from hil.control.build import load_controller
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.claim import Claim
 from hil.experiments.claims import motion_claims, traction_claims
-from hil.experiments.source_drift import STANDS_NS
+from hil.experiments.source_drift import rest_ns
 from hil.messages.loads import LoadGoal, TractionModeName, load_goal
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
-
-# Time recorded after the measurement, drives cut, where nothing measures the way.
-AFTER_NS = 200_000_000
 
 
 class ThrottleState(IntEnum):
@@ -56,7 +53,7 @@ class ThrottleExperiment(Experiment):
         self._next = {RAMP: SETTLE, SETTLE: MEASURE, MEASURE: STOPPING}
         wheels = len(rig.layout.wheels)
         self._zeros = rig.layout.zero_speeds
-        self._after_ns = STANDS_NS if rig.config.motion else AFTER_NS
+        self._after_ns = rest_ns(rig.config.motion)
         self._speeds = tuple(throttle.speed_mps / radius_m for radius_m in rig.config.wheel_radii_m)
         self._duty = () if throttle.duty is None else (throttle.duty,) * wheels
         controlled = rig.layout.controls_loads

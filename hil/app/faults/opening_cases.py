@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from hil.app.faults.lockstep import LockstepRun
 from hil.app.faults.process_cases import UnattendedTrial
 from hil.app.faults.protocol_cases import DRIVES, fault, observed, protocol_config
 from hil.app.faults.status_cases import OTHER_DRIVES
-from hil.app.faults.virtual_run import VirtualRun
+from hil.app.faults.virtual_run import temporary_run
 from hil.app.rig_lock import RigLock
 from hil.config import Config, load_config
 
@@ -72,20 +72,16 @@ def run_in_lockstep(case: Case) -> InjectionOutcome:
 
 def run_case(case: Case) -> InjectionOutcome:
     """Make a run in virtual time after the steps of a case, and judge it."""
-    with tempfile.TemporaryDirectory(prefix="hil-faults-") as place:
-        folder, scratch = Path(place) / "run", Path(place) / "rig"
-        folder.mkdir()
-        scratch.mkdir()
-        with closing(VirtualRun(case.config, folder, scratch)) as run:
-            for step in case.act:
-                step(run)
-            acted_ns = run.time.now_ns
-            try:
-                run.finish()
-            except DeviceError as error:
-                driven = ["a wheel was driven"] * any(run.simulated_rig.driven_radps())
-                return judge_refusal(str(error), driven, case.expected)
-            return judge(observed(run, case, folder, acted_ns), case.expected)
+    with temporary_run(case) as (run, folder):
+        for step in case.act:
+            step(run)
+        acted_ns = run.time.now_ns
+        try:
+            run.finish()
+        except DeviceError as error:
+            driven = ["a wheel was driven"] * any(run.simulated_rig.driven_radps())
+            return judge_refusal(str(error), driven, case.expected)
+        return judge(observed(run, case, folder, acted_ns), case.expected)
 
 
 def run_in_real_time(case: Case) -> InjectionOutcome:

@@ -6,9 +6,7 @@ What the simulated controllers saw is the proof that everything stopped.
 from __future__ import annotations
 
 import signal
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from typing import Any
 from hil.analysis.verify import verify
 from hil.app.faults.case import VIRTUAL_TIME, Case, Expected, InjectionOutcome
 from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, latched, lost_ticks, started_again, stopped_ms
-from hil.app.faults.virtual_run import VirtualRun
+from hil.app.faults.virtual_run import VirtualRun, temporary_run
 from hil.config import Config, load_config
 from hil.config.schema.devices import DevicesConfig
 from hil.messages.fault import Fault
@@ -100,18 +98,14 @@ def protocol_config(settings: Sequence[str] = ()) -> Config:
 
 def run_case(case: Case) -> InjectionOutcome:
     """Make the run of a case in virtual time, whose `act` is a sequence of `Step`, and judge it."""
-    with tempfile.TemporaryDirectory(prefix="hil-faults-") as place:
-        folder, scratch = Path(place) / "run", Path(place) / "rig"
-        folder.mkdir()
-        scratch.mkdir()
-        with closing(VirtualRun(case.config, folder, scratch)) as run:
-            if not run.until(case.at_s):
-                return InjectionOutcome(wrong=("the run ended before the fault could be injected",))
-            acted_ns = run.time.now_ns
-            for step in case.act:
-                step(run)
-            run.finish()
-            return judge(observed(run, case, folder, acted_ns), case.expected)
+    with temporary_run(case) as (run, folder):
+        if not run.until(case.at_s):
+            return InjectionOutcome(wrong=("the run ended before the fault could be injected",))
+        acted_ns = run.time.now_ns
+        for step in case.act:
+            step(run)
+        run.finish()
+        return judge(observed(run, case, folder, acted_ns), case.expected)
 
 
 def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observation:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from drivers.sim.virtual.schedule import Actor
 from hil.app.backends import RealtimeBackend
+from hil.app.faults.case import Case
 from hil.app.resident import Resident
 from hil.app.run_loop import Signals, run_loop
 from hil.app.virtual.computer import VirtualComputer
@@ -154,3 +156,13 @@ class VirtualRun:
     def _ended(self) -> None:
         self.over = True
         self.time.wake(self._main)
+
+
+@contextmanager
+def temporary_run(case: Case) -> Iterator[tuple[VirtualRun, Path]]:
+    """The run of a case and its folder; both are gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="hil-faults-") as place:
+        (folder := Path(place) / "run").mkdir()
+        (scratch := Path(place) / "rig").mkdir()
+        with closing(VirtualRun(case.config, folder, scratch)) as run:
+            yield run, folder

@@ -17,7 +17,7 @@ from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.judgement import Judgement
 from hil.experiments.measured_motion import with_interval
-from hil.experiments.source_drift import STANDS_NS
+from hil.experiments.source_drift import rest_ns
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.check import Check
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from hil.recording import OpenRecord
 
-# Time recorded after the profile, drives cut, where nothing measures the way.
-AFTER_NS = 200_000_000
 # Least margins with which a rig is armed.
 LEAST_PHASE_DEG, LEAST_GAIN = 45.0, 2.0
 
@@ -70,8 +68,7 @@ class FollowExperiment(Experiment):
         super().__init__(rig, checks, attended=attended)
         self._profile = rig.config.follow.profile
         self._length_ns = round(self._profile[-1][0] * 1e9)
-        self._zeros, self._next = rig.layout.zero_speeds, 1
-        self._after_ns = STANDS_NS if rig.config.motion else AFTER_NS
+        self._zeros, self._next, self._after_ns = rig.layout.zero_speeds, 1, rest_ns(rig.config.motion)
 
     def headline(self) -> str:
         """What is followed."""
