@@ -63,10 +63,17 @@ def test_the_work_can_start_no_process_unless_it_is_the_superusers():
     ],
 )
 def test_work_without_bounds_or_that_crashes_ends_in_a_sentence(monkeypatch, work):
+    children = []
+
+    def fork(start=os.fork):
+        children.append(start())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", fork)
     monkeypatch.setattr(limited_process, "MOST_MEMORY", 2**27)
     monkeypatch.setattr(limited_process, "MOST_WORK_S", 1)
     monkeypatch.setattr(limited_process, "_MOST_S", 3)
     with pytest.raises(LimitError, match=r"more than 1 s of processor time or 0\.125 GiB of memory, or crashed"):
         in_limited_process(nothing, work)
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(children[0], os.WNOHANG)
