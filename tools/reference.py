@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +20,8 @@ import numpy as np
 from drivers.registry import BUILT_IN
 from drivers.reported import StatusTable
 from hil.config import load_config
-from hil.config.error_messages import KINDS, allowed, resolved, tag, whole_schema
+from hil.config.error_messages import KINDS, allowed, resolved, whole_schema
+from hil.config.key_descriptions import default_of, is_section, keys_of, kinds_of
 from hil.config.units import unit_of
 from hil.messages.layout import Layout
 from hil.messages.signals import PLAIN, ROWS, Signal
@@ -93,12 +93,12 @@ def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = 
         when: the driver that it belongs to.
         note: text of its key, where it may be null.
     """
-    given = _keys(schema)
+    given = keys_of(schema)
     properties = {key: resolved(value) for key, value in given.items()}
     described = {key: value | given[key] for key, value in properties.items()}
     named = given.keys() - schema["properties"].keys() if schema.get("needed", True) else ()
     needed = (*schema.get("required", ()), *named)
-    rows = [_key_row(key, described[key], key in needed) for key in properties if not _is_section(properties[key])]
+    rows = [_key_row(key, described[key], key in needed) for key in properties if not is_section(properties[key])]
     title = ", ".join(f"`{name}`" for name in path.split(", ")) if path else "At the top"
     words = " ".join(dict.fromkeys((_sentence(schema["description"]), *([_sentence(note)] if note else []))))
     head = ("key", "type", "unit", "default", "allowed", "what it is")
@@ -107,36 +107,11 @@ def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = 
     alike: dict[str, list[str]] = {}
     for key, value in properties.items():
         note = str(given[key].get("description", "")) if value.get("nullable") else ""
-        for suffix, driver, kind in _kinds(value):
+        for suffix, driver, kind in kinds_of(value):
             alike.setdefault(kind["title"], []).append(f"{path}.{key}{suffix}".lstrip("."))
             inner[kind["title"]] = (kind, driver or when, "" if driver or suffix else note)
     for name, (kind, driver, text) in inner.items():
         yield from _sections(", ".join(alike[name]), kind, driver, text if len(alike[name]) == 1 else "")
-
-
-def _keys(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Schemas of a section's keys, and of those that have the name of a part of the rig."""
-    named = {f"EACH {schema['each'].upper()}": schema["additionalProperties"]} if "each" in schema else {}
-    return {**schema["properties"], **named}
-
-
-def _is_section(schema: Mapping[str, Any]) -> bool:
-    return "properties" in schema or "discriminator" in schema
-
-
-def _kinds(schema: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The sections that a key holds: none, one, one for each driver, or those of a list; suffix, driver, schema."""
-    if "discriminator" in schema:
-        key = tag(dict(schema))
-        for name, reference in schema["discriminator"]["mapping"].items():
-            yield "", f" with `{key}: {name}`", resolved({"$ref": reference})
-    elif schema.get("type") == "array":
-        for _, driver, kind in _kinds(resolved(schema.get("items") or {})):  # a tuple has none: it is of numbers
-            yield "[]", driver, kind
-    elif "properties" in schema:
-        yield "", "", dict(schema)
-    elif (each := resolved(schema.get("additionalProperties") or {})).get("properties"):
-        yield ".NAME", "", dict(each)
 
 
 def _key_row(key: str, schema: dict[str, Any], needed: bool) -> Sequence[str]:
@@ -149,28 +124,7 @@ def _key_row(key: str, schema: dict[str, Any], needed: bool) -> Sequence[str]:
     if kind != "choice" and schema.get("type") in ("number", "integer"):
         unit = unit_of(key, description)
         description = description.replace(f" [{unit}]", "")
-    return f"`{key}`", kind, unit, _default(schema, needed), takes, description
-
-
-def _default(schema: Mapping[str, Any], needed: bool) -> str:
-    if needed:
-        return "needed"
-    if "default" not in schema:
-        return "see below" if schema.get("type") == "array" else "none"
-    return f"`{_shown(schema['default'])}`"
-
-
-def _shown(value: Any) -> str:
-    """A value in YAML."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_shown(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_shown, value)) + "]"
-    if isinstance(value, str) and "\n" in value:
-        return json.dumps(value)
-    return f"{value:.10g}" if isinstance(value, float | int) else value or '""'
+    return f"`{key}`", kind, unit, default_of(schema, needed), takes, description
 
 
 def _sentence(text: str) -> str:

@@ -60,5 +60,5 @@ def _run_in(folder: Path, config: Config, progress: Progress) -> tuple[dict[str,
             warm_up(Rig(config), report)
             outcome = run_in_virtual_time(config, folder, report, figure=False)
         else:
-            outcome = run_experiment(config, folder, report, figure=config.rig == "real", notifies=False)
+            outcome = run_experiment(config, folder, report, figure=config.rig == "real")
     return outcome.summary, outcome.exit_code

@@ -14,7 +14,6 @@ from hil.app.campaign_runs import CampaignRuns
 from hil.app.changes import Changes, CommandRefusedError, Show, show_nothing
 from hil.app.console import Console
 from hil.app.latched_faults import LatchedFaults
-from hil.app.notification import notify, notify_end
 from hil.app.resident import Resident, RunOutcome
 from hil.app.run import begin_again, open_backend, summarise_what_there_is
 from hil.app.run_loop import Signals
@@ -216,10 +215,8 @@ class ResidentProcess:
             self._console.finished(self.last.summary)
             self._console.show("idle")
             self._progress(f"{folder.name} is over: {_verdict(self.last.summary)}")
-            notify_end(config.notify, config.name, folder, self.last.exit_code, self.last.summary, self._progress)
         except (DeviceError, NotArmedError, RecordError, OSError) as error:
             self._fail(folder, error)
-            notify(config.notify, config.name, folder, "failed", str(error), self._progress)
         except KeyboardInterrupt as error:
             self._close()
             summarise_what_there_is(folder, error, self._report)
@@ -241,8 +238,6 @@ class ResidentProcess:
         if self._resident is not None and (lost := self._resident.lost):
             self._close()
             self._show_closed(f"{lost}, between two runs")
-            now = self._settings.config
-            notify(now.notify, now.name, self._out, "failed", f"{lost}, between two runs", self._progress)
 
     def _show_closed(self, why: str) -> None:
         self._console.show("closed")

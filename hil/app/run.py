@@ -20,7 +20,6 @@ from hil.app.backends import RealtimeBackend, SimulatedRigLateError
 from hil.app.build import simulated_rig_io
 from hil.app.console import Console
 from hil.app.lockstep_backend import LockstepBackend
-from hil.app.notification import notify, notify_end
 from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.resident import Resident, RunOutcome, exit_code
 from hil.app.run_loop import Signals
@@ -135,7 +134,6 @@ def run_experiment(
     *,
     figure: bool = True,
     console: Console | None = None,
-    notifies: bool = True,
 ) -> RunOutcome:
     """Run the experiment that the config names; leave trial.h5, summary.json and its figure in `folder`.
 
@@ -144,16 +142,13 @@ def run_experiment(
 
     Args: as `open_backend`, and
         figure: whether one is drawn.
-        notifies: whether `notify.command` is told how it ended.
 
     Raises:
         ConfigError: there is no experiment of that name.
         DeviceError: a device could not be opened, or a worker could not begin.
         NotArmedError: without real-time rights, this machine does not hold the loop's rate.
     """
-    return run_repeatedly(
-        config, 1, lambda _: folder, progress, endpoints, figure=figure, console=console, notifies=notifies
-    )
+    return run_repeatedly(config, 1, lambda _: folder, progress, endpoints, figure=figure, console=console)
 
 
 def run_in_virtual_time(
@@ -189,7 +184,6 @@ def run_repeatedly(
     *,
     figure: bool = True,
     console: Console | None = None,
-    notifies: bool = True,
 ) -> RunOutcome:
     """Run the experiment so many times on a rig that is opened once (`Resident`).
 
@@ -201,7 +195,6 @@ def run_repeatedly(
         folder_of: makes the folder of a run, counted from 0, when it is needed.
         go_on: called with how a run ended before another; whether that shall be made. The rig is held meanwhile.
         figure: whether one is drawn of each run.
-        notifies: whether `notify.command` is told how each run ended.
 
     Returns:
         How the last run ended.
@@ -211,9 +204,7 @@ def run_repeatedly(
     begun, done = [folder_of(0)], list[RunOutcome]()
 
     def make(resident: Resident) -> None:
-        done.append(outcome := resident.run(begun[-1], figure=figure))
-        if notifies:
-            notify_end(config.notify, config.name, outcome.folder, outcome.exit_code, outcome.summary, progress)
+        done.append(resident.run(begun[-1], figure=figure))
 
     def begin() -> None:
         (begun[0] / FILE_NAME).unlink(missing_ok=True)  # a record of nothing, of the start before
@@ -234,8 +225,6 @@ def run_repeatedly(
         begin_again(begin, progress, lambda: not done)
     except BaseException as error:
         summarise_what_there_is(begun[-1], error, progress)
-        if notifies and len(done) < len(begun):
-            notify(config.notify, config.name, begun[-1], "failed", str(error) or type(error).__name__, progress)
         raise
     return done[-1]
 
@@ -295,7 +284,7 @@ def run(config: Config, *, timed: bool = True) -> RunResult:
     if config.clock == "realtime" or config.rig != "simulated":
         quiet = config.replace({"telemetry.endpoint": ""})
         with tempfile.TemporaryDirectory(prefix="hil-run-") as folder:
-            outcome = run_experiment(quiet, Path(folder), progress=lambda _: None, figure=False, notifies=False)
+            outcome = run_experiment(quiet, Path(folder), progress=lambda _: None, figure=False)
             record = read_trial(Path(folder), trusted=True)
         kept = (record.daq_t_ns, record.raw) if config.record.sensors == "all" else None
         return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events, kept)

@@ -114,7 +114,7 @@ def _run_in(config: Config, folder: Path, figure: bool) -> dict[str, Any]:
 
     if config.clock == "lockstep":
         return run_in_virtual_time(config, folder, figure=figure).summary
-    return run_experiment(config, folder, lambda _: None, figure=figure, notifies=False).summary
+    return run_experiment(config, folder, lambda _: None, figure=figure).summary
 
 
 def warm(configs: tuple[str, ...]) -> None:

@@ -38,7 +38,6 @@ from hil.cli.recover import recover
 from hil.cli.render import render
 from hil.cli.rover import rover
 from hil.cli.runs import note, runs
-from hil.cli.selftest import selftest
 from hil.cli.serve import serve
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
@@ -98,7 +97,6 @@ for _command in (
     explain,
     configs,
     computer,
-    selftest,
 ):
     app.command()(_command)
 app.add_typer(bench, name="bench")

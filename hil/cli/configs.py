@@ -26,8 +26,15 @@ def configs(
     copy: Annotated[
         str | None, typer.Option("--copy", metavar="NAME", help="Copy one into the current folder.", show_default=False)
     ] = None,
+    keys: Annotated[
+        str | None,
+        typer.Option("--keys", metavar="SECTION", help="Print the keys of a section as YAML.", show_default=False),
+    ] = None,
 ) -> None:
-    """List the shipped configs and plans of campaigns, or copy a config to edit."""
+    """List the shipped configs and plans of campaigns, copy a config to edit, or print the keys of a section."""
+    if keys is not None:
+        _print_keys(keys)
+        return
     from hil.app.extensions import broken_extensions
     from hil.campaign.plan import shipped_plans
     from hil.config import shipped_configs
@@ -66,6 +73,16 @@ def configs(
     print(f"copied to {config}: edit it, then for example `hil {_first_command(shipped[name], name)} {config}`")
     for target in others:
         print(f"it reads {target}, which is copied too")
+
+
+def _print_keys(section: str) -> None:
+    from hil.config.key_descriptions import section_yaml
+
+    try:
+        print(section_yaml(section))
+    except ValueError as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
 
 
 def _first_sentence(text: str) -> str:

@@ -8,11 +8,10 @@ from functools import cache
 from typing import Any
 
 from hil.config.model import UncheckedConfig, fingerprint
-from hil.config.schema.experiment_section import ExperimentSection
 
 # Of no influence on a good run: who and where, what is recorded and published, what ends it, and how it is judged.
 _IGNORED = (
-    "name", "seed", "realtime", "quality", "limits", "record", "telemetry", "operator", "notify", "devices",
+    "name", "seed", "realtime", "quality", "limits", "record", "telemetry", "operator", "devices",
     "residuals",
 )  # fmt: skip
 # How a simulated rig differs from its model: a real rig does so too, and nobody knows how.
@@ -77,14 +76,7 @@ def _settings(config: UncheckedConfig) -> dict[str, Any]:
 
     A key that comes with a later version, and stays at its default, makes no difference.
     """
-    # of an experiment that does not run nothing matters, but for the controller of the loads where there is one
-    runs = [config.section, *([config.normal_force] if config.section.controls_loads else ())]
-    other = {
-        name
-        for name, section in config
-        if isinstance(section, ExperimentSection) and not any(section is one for one in runs)
-    }
-    raw = config.model_dump(mode="json", exclude_defaults=True, exclude={*_IGNORED, *other})
+    raw = config.model_dump(mode="json", exclude_defaults=True, exclude=set(_IGNORED))
     values = {
         key: value
         for key, value in _leaves(raw)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hil.config.checked import Config
 from hil.config.problems import Problem
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig
-from hil.config.schema.soil_region import OtherSoil
+from hil.config.schema.soil_region import SoilRegionConfig
 from hil.config.schema.trial import TrialConfig
 from models.validity import (
     bekker_stiffness,
@@ -99,18 +99,16 @@ def contacts_of(config: Config) -> list[Contact]:
     return contacts
 
 
-def _soils(soil: SoilConfig) -> Iterator[tuple[str, SoilConfig | OtherSoil]]:
+def _soils(soil: SoilConfig) -> Iterator[tuple[str, SoilConfig | SoilRegionConfig]]:
     """Every soil that a wheel can come onto, with the place of its numbers in the config."""
     yield "soil", soil
     for number, region in enumerate(soil.regions):
         yield f"soil.regions.{number}", region
-    for number, of_class in enumerate(soil.raster.soils if soil.raster else ()):
-        yield f"soil.raster.soils.{number}", of_class
 
 
 def _soil(
     place: str,
-    soil: SoilConfig | OtherSoil,
+    soil: SoilConfig | SoilRegionConfig,
     damping_spm: float,
     wheel_radius_m: float,
     wheel_kg: float,

@@ -14,7 +14,7 @@ from hil.config import Config
 
 def kernel_kind(config: Config) -> str:
     """A text that is equal for configs that need the same kernels."""
-    return repr(_shape(config.model_dump(exclude={"seed", "name", "telemetry", "record", "notify"})))
+    return repr(_shape(config.model_dump(exclude={"seed", "name", "telemetry", "record"})))
 
 
 def one_of_each_kind(configs: Sequence[Config]) -> list[Config]:

@@ -19,14 +19,15 @@ from hil.config.other_rovers import leave_out_replaced, other_rovers_problems, r
 from hil.config.overrides import SEED_ON_RIG, changes_of, put
 from hil.config.problems import ConfigError, Problem
 from hil.config.profile_file import PROFILE, TABLE
+from hil.config.retired_keys import retired_key_problems
 from hil.config.rover_file import URDF
 from hil.config.scan.file import ScanFile
-from hil.config.soil_raster.file import SoilRasterFile
 from hil.config.text_file import is_file, read_text
+from hil.config.unused_sections import leave_out_unused, unused_section_problems
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
 # Whatever a config may name by a path, in the order in which it is read.
-FILES: tuple[NamedFile, ...] = (*CALIBRATIONS, PROFILE, TABLE, URDF, ScanFile(), SoilRasterFile())
+FILES: tuple[NamedFile, ...] = (*CALIBRATIONS, PROFILE, TABLE, URDF, ScanFile())
 Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
 
 
@@ -129,7 +130,7 @@ def _checked_values(
     folder: Traversable | None,
 ) -> Config:
     """The same of the values of a config, which are changed; `problems`: of its text."""
-    rover = rover_type(raw)
+    rover, experiment = rover_type(raw), raw.get("experiment", "impact")
     changes, wrong = changes_of(overrides)
     problems += wrong
     for change in changes:
@@ -139,8 +140,12 @@ def _checked_values(
     chosen = "--seed" if seed is not None else "seed" if isinstance(overrides, Mapping) and "seed" in overrides else ""
     if chosen and raw.get("rig") == "real":
         problems.append(Problem(chosen, str(raw["seed"]), SEED_ON_RIG))
+    given = [key for change in changes for key in change.keys_set()]
+    if folder is None or raw.get("experiment", "impact") != experiment:
+        leave_out_unused(raw, given)
+    problems += [*retired_key_problems(raw), *unused_section_problems(raw)]
     if folder is not None:  # the effective config of a run may be older than this check
-        leave_out_replaced(raw, [key for change in changes for key in change.keys_set()], rover)
+        leave_out_replaced(raw, given, rover)
         problems += other_rovers_problems(raw)
         for file in FILES:
             problems += file.put(raw, folder)

@@ -10,17 +10,21 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from msgspec.structs import replace
-from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator
+from pydantic import (
+    Field,
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+)
 
 from drivers.device_sections import LoadReading
 from hil.config.power import watched_supplies
 from hil.config.schema.base import Section
 from hil.config.schema.camera import CameraConfig
-from hil.config.schema.capture import CaptureConfig
-from hil.config.schema.crossing import CrossingConfig
 from hil.config.schema.cylinders import CylindersConfig
 from hil.config.schema.devices import DevicesConfig
-from hil.config.schema.drive import DriveConfig, JogConfig
 from hil.config.schema.driven_joints import DrivenJoint, driven_joints, servo_keys
 from hil.config.schema.equipment import (
     DrivesConfig,
@@ -32,36 +36,26 @@ from hil.config.schema.equipment import (
 )
 from hil.config.schema.estimation import EstimationConfig
 from hil.config.schema.experiment_section import ExperimentSection
+from hil.config.schema.experiments import ExperimentSections, section_key, unused_sections
 from hil.config.schema.extensions import extension_section, installed_section
-from hil.config.schema.follow import FollowConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig
 from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.loop import LoopConfig, RealtimeConfig
-from hil.config.schema.normal_force import NormalForceConfig
-from hil.config.schema.notify import NotifyConfig
 from hil.config.schema.operator import OperatorConfig
 from hil.config.schema.residuals import ResidualsConfig
 from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import NO_DROOP_S, DaqConfig, DetectorConfig
 from hil.config.schema.servos import ServosConfig
-from hil.config.schema.sinkage import SinkageConfig
 from hil.config.schema.soil_estimation import SoilEstimationConfig
-from hil.config.schema.stimulus import StimulusConfig
-from hil.config.schema.traction import DrawbarConfig, SlopeConfig
-from hil.config.schema.trial import QualityConfig, TrialConfig
-from hil.config.schema.walk import WalkConfig
 from hil.config.schema.wheel import OneWheel, WheelConfig, each_wheel
 from hil.config.yaml_io import write_yaml
 from hil.messages.layout import SAMPLED, SOIL_PARAMETERS, Layout, layout_of
 from models.rover.own_wheels import OwnWheel, with_own_wheels
 from models.rover.parameters import Parameters
 
-# Key of an experiment's section where that is not its name.
-_SECTIONS = {"impact": "trial"}
 
-
-class UncheckedConfig(Section):
+class UncheckedConfig(ExperimentSections):
     """Sections of a config, each allowed by itself; `hil.config.Config` holds them against each other."""
 
     between_runs: ClassVar[tuple[str, ...]] = ("seed",)
@@ -89,19 +83,6 @@ class UncheckedConfig(Section):
     )
     loop: LoopConfig = Field(default_factory=LoopConfig)
     realtime: RealtimeConfig = Field(default_factory=RealtimeConfig)
-    trial: TrialConfig = Field(default_factory=TrialConfig)
-    quality: QualityConfig = Field(default_factory=QualityConfig)
-    jog: JogConfig = Field(default_factory=JogConfig)
-    drive: DriveConfig = Field(default_factory=DriveConfig)
-    follow: FollowConfig = Field(default_factory=FollowConfig)
-    stimulus: StimulusConfig = Field(default_factory=StimulusConfig)
-    normal_force: NormalForceConfig = Field(default_factory=NormalForceConfig)
-    drawbar: DrawbarConfig = Field(default_factory=DrawbarConfig)
-    slope: SlopeConfig = Field(default_factory=SlopeConfig)
-    walk: WalkConfig = Field(default_factory=WalkConfig)
-    sinkage: SinkageConfig = Field(default_factory=SinkageConfig)
-    crossing: CrossingConfig = Field(default_factory=CrossingConfig)
-    capture: CaptureConfig = Field(default_factory=CaptureConfig)
     rover: SerializeAsAny[RoverConfig] = Field(default_factory=RoverConfig)
     ground: GroundConfig = Field(default_factory=GroundConfig)
     soil: SoilConfig = Field(default_factory=SoilConfig)
@@ -128,7 +109,6 @@ class UncheckedConfig(Section):
     record: RecordConfig = Field(default_factory=RecordConfig)
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     operator: OperatorConfig = Field(default_factory=OperatorConfig)
-    notify: NotifyConfig = Field(default_factory=NotifyConfig)
     extensions: dict[str, SerializeAsAny[Section]] = Field(
         default_factory=dict, max_length=100, description="sections of experiments from installed packages"
     )
@@ -143,6 +123,12 @@ class UncheckedConfig(Section):
             return check(values)
         check(dict.fromkeys(values, Section()))  # checks their number and their names
         return {name: extension_section(name, section) for name, section in values.items()}
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """All sections but those of other experiments, which make no difference to a run."""
+        unused = unused_sections(self.experiment)
+        return {key: value for key, value in write(self).items() if key not in unused}
 
     @cached_property
     def layout(self) -> Layout:
@@ -253,7 +239,7 @@ class UncheckedConfig(Section):
     def section(self) -> ExperimentSection:
         """Section of the experiment that runs, which says what it needs of the rig."""
         # not kept: a copy would have the old one
-        section = getattr(self, _SECTIONS.get(self.experiment, self.experiment), None)
+        section = getattr(self, section_key(self.experiment), None)
         if not isinstance(section, ExperimentSection):
             section = self.extensions.get(self.experiment)
         return section if isinstance(section, ExperimentSection) else installed_section(self.experiment)
@@ -261,7 +247,7 @@ class UncheckedConfig(Section):
     @property
     def section_path(self) -> str:
         """Path of that section in the config."""
-        name = _SECTIONS.get(self.experiment, self.experiment)
+        name = section_key(self.experiment)
         return name if isinstance(getattr(self, name, None), ExperimentSection) else f"extensions.{self.experiment}"
 
     @property

@@ -260,7 +260,7 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, OneWhee
                 one.border_m,
                 one.under_m,
             )
-            for one in soil.all_regions
+            for one in soil.regions
         ),
         gravity=ground.gravity_mps2,
         profile=profile_of(ground),

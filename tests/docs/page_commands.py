@@ -38,7 +38,7 @@ PLACEHOLDER = re.compile(r"^[A-Z]+$|[A-Z]{3,}=|^\[|^[^=]*\]$|\||\.\.\.|^runs/")
 DOORS = (
     "hil.app.channel_calibration:read_teds",
     "hil.app.check:check_rig", "hil.app.command_server:CommandServer", "hil.app.discovery:find_devices",
-    "hil.app.faults.table:inject_all", "hil.app.run:run_repeatedly", "hil.app.selftest:selftest",
+    "hil.app.faults.table:inject_all", "hil.app.run:run_repeatedly",
     "hil.app.view.server:ViewServer",
     "hil.app.warm_up:warm_up", "hil.analysis.energy:energy_curve",
     "hil.analysis.identification.sources:read_sources", "hil.bench.bench_loop:bench_loop",

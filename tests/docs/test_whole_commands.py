@@ -68,7 +68,6 @@ NOT_RUN = {
     r"hil check sim_normal_force_wire": "in real time: tests/protocol/test_protocol_normal_force.py",
     r"hil run sim_juno_wire": "in real time: tests/protocol/test_protocol_drive.py",
     r"hil run sim_walk_wire.*": "kernels of its own, some 60 s: tests/protocol/test_protocol_servos.py",
-    r"hil selftest --json": "the other form of what hil selftest, run here, does: tests/hil/app/test_selftest.py",
     r"hil trial sim_impact --clock realtime": "in real time: tests/hil/realtime/test_realtime_trial.py",
     r"make (trial|install|install-dev|test|test-all|lint|docs|site)( ARGS=.*)?": "what installs and tests it: .ci/run",
     r"make (lock|format|figures|mutants|limits)( ARGS=.*)?": "changes this tree: tests/tools",

@@ -304,7 +304,7 @@ def _made(config: Config) -> Made:
         done = run(config, timed=False)
         return Made(done.exit_code, dict(done.summary), done.ticks, done.events)
     with tempfile.TemporaryDirectory(prefix="random-configs-") as place:
-        outcome = run_experiment(config, Path(place), progress=lambda _: None, figure=False, notifies=False)
+        outcome = run_experiment(config, Path(place), progress=lambda _: None, figure=False)
         record = read_trial(Path(place), trusted=True)
         return Made(outcome.exit_code, dict(outcome.summary), record.tick, record.events)
 

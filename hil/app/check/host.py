@@ -6,8 +6,6 @@ from pathlib import Path
 
 from hil.app.build import rights_wanted
 from hil.app.computer import computer_checks
-from hil.app.notification import programs_folder
-from hil.app.notification_process import program_problem
 from hil.config import Config
 from hil.config.schema.operator import OperatorConfig
 from hil.messages.check import Check
@@ -21,7 +19,6 @@ def check_host(config: Config) -> list[Check]:
     """All checks of the computer, and of Safe on a slope."""
     slope = Check("Safe on a slope", True, config.drives.holds_on_slope, "stated in drives.holds_on_slope")
     checks = [disk_check(Path.cwd()), slope, _telemetry(config), _command_socket(config.operator)]
-    checks += _notification(config)
     with rights(rights_wanted(config)) as granted:
         checks += [Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (optional)") for item in granted]
     return [*checks, *computer_checks(config)]
@@ -50,13 +47,3 @@ def _command_socket(operator: OperatorConfig) -> Check:
             found, ok = str(error), False
     allowed = "a token, or keys that are in order (operator.keys)"
     return Check("command socket", ok, found, allowed, "make the keys again, where it says so: hil keys new")
-
-
-def _notification(config: Config) -> list[Check]:
-    """The program that is notified of the end of a run, if the config names one. A run goes on without it."""
-    if not config.notify.command:
-        return []
-    program = programs_folder() / config.notify.command[0]
-    problem = program_problem(program)
-    to_do = "put the program there, or leave notify.command empty"
-    return [Check("notification", not problem, problem or str(program), "a program of this user alone", to_do)]

@@ -26,11 +26,11 @@ def _problems(config: UncheckedConfig) -> Iterator[Problem]:
     for variant in others[:1]:
         allowed = f"{_NEEDED} wheel.variant exact, whose forces it computes"
         yield Problem(_KEY, f"a section, with wheel.variant {variant}", allowed, ("wheel.variant",))
-    regions = len(soil.all_regions)
+    regions = len(soil.regions)
     if soil.rut != "fresh" or regions:
-        found = "soil.rut remembered" if soil.rut != "fresh" else f"{regions} soil.regions or areas of soil.raster"
-        allowed = f"{_NEEDED} one soil under all wheels: soil.rut fresh, soil.regions [] and soil.raster null"
-        yield Problem(_KEY, f"a section, with {found}", allowed, ("soil.rut", "soil.regions", "soil.raster"))
+        found = "soil.rut remembered" if soil.rut != "fresh" else f"{regions} soil.regions"
+        allowed = f"{_NEEDED} one soil under all wheels: soil.rut fresh and soil.regions []"
+        yield Problem(_KEY, f"a section, with {found}", allowed, ("soil.rut", "soil.regions"))
     if config.motion is None:
         allowed = f"{_NEEDED} a measured slip, so the instrument motion; that of the twin follows from the soil"
         yield Problem(_KEY, "a section, with motion null", allowed, ("motion",))

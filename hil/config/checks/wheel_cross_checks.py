@@ -7,7 +7,6 @@ from contextlib import suppress
 
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
-from hil.config.schema.soil_region import OtherSoil
 from hil.config.schema.wheel import axle_of
 from models.rover.imported import IMPORTED
 
@@ -52,24 +51,17 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
             at_most = f"at most {largest:.4g} = 2/(soil.exponent + 1)"
             allowed = f"{at_most} with {keys[variant]} {variant}, or soil pushes the wheel"
             yield Problem("soil.rebound", f"{soil.rebound:g}", allowed, ("soil.exponent", keys[variant]))
-    others: list[tuple[str, OtherSoil, str]] = [
-        (f"soil.regions.{number}", one, "region") for number, one in enumerate(soil.regions)
-    ]
-    if soil.raster:
-        others += [(f"soil.raster.soils.{number}", one, "soil") for number, one in enumerate(soil.raster.soils)]
-    for place, other, kind_of in others:
+    for number, other in enumerate(soil.regions):
         most = 2.0 / (other.exponent + 1.0)
         if clamped and clamped[0] != "flexible" and other.rebound > most:
-            allowed = f"at most {most:.4g} = 2/(exponent + 1) of this {kind_of}"
-            yield Problem(f"{place}.rebound", f"{other.rebound:g}", allowed, (keys[clamped[0]],))
+            allowed = f"at most {most:.4g} = 2/(exponent + 1) of this region"
+            yield Problem(f"soil.regions.{number}.rebound", f"{other.rebound:g}", allowed, (keys[clamped[0]],))
     depends_on = ("wheel.variant", "soil.rut", "ground.kind")
     mixed = bool({"flexible", "xu"} & seen.keys())
     if mixed or soil.rut == "remembered" or not config.ground.on_soil:
         allowed = "with wheel.variant flexible or xu, soil.rut remembered or a ground.kind without soil"
         if soil.regions:
             yield Problem("soil.regions", f"{len(soil.regions)} regions", f"none {allowed}", depends_on)
-        if soil.raster:
-            yield Problem("soil.raster", "a raster", f"null {allowed}", depends_on)
     without_ruts = [variant for variant in seen if variant not in ("exact", "tire_3")]
     if soil.rut == "remembered" and without_ruts:
         key = keys[without_ruts[0]]

@@ -102,10 +102,17 @@ class ExperimentSection(Section):
         obstacle: the obstacle stands in front of the rover (`obstacle`, `trial.angle_deg`, `trial.start_distance_m`).
             Then the ground is level.
         impact: it is an impact trial, whose force sensors and twin say what came of the hit.
+        uses: keys of the sections of other experiments that it uses, besides those that follow from the two above.
     """
 
     obstacle: ClassVar[bool] = False
     impact: ClassVar[bool] = False
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def used_sections(cls) -> frozenset[str]:
+        """Keys of the sections of other experiments that it uses."""
+        return frozenset((*cls.uses, *(("trial",) if cls.obstacle else ()), *(("quality",) if cls.impact else ())))
 
     @property
     def controls_loads(self) -> bool:

@@ -13,7 +13,7 @@ from pydantic import Field
 from hil.config.schema.base import Section
 from hil.config.schema.profile import ProfileConfig
 from hil.config.schema.scan import ScanConfig
-from hil.config.schema.soil_region import OtherSoil, SoilRasterConfig, SoilRegionConfig
+from hil.config.schema.soil_region import SoilRegionConfig
 
 
 class SoilConfig(Section):
@@ -57,26 +57,8 @@ class SoilConfig(Section):
     regions: Annotated[tuple[SoilRegionConfig, ...], Field(strict=False, max_length=16)] = Field(
         (), description="regions of another soil, or of rock below the soil; empty: it is the same everywhere"
     )
-    raster: SoilRasterConfig | None = Field(
-        None, description="other soils by a raster of classes, below the regions; null: none"
-    )
     peak_slope: float = Field(0.15, ge=0, le=1, description="c_2 of that angle: how it grows with slip, variant xu")
     lateral_rate: float = Field(3.0, ge=0, le=1000, description="B of the lateral force, variant xu [1/rad]")
-
-    @property
-    def all_regions(self) -> tuple[SoilRegionConfig, ...]:
-        """Areas of the raster, and the regions, which lie over them."""
-        if self.raster is None:
-            return self.regions
-        soils: dict[int, Section] = {one.number: one for one in self.raster.soils}
-        areas = []
-        for area in self.raster.areas or ():
-            soil = soils.get(area.number, self)
-            numbers = {name: getattr(soil, name) for name in OtherSoil.model_fields}
-            areas.append(
-                SoilRegionConfig(corners_m=area.corners_m, border_m=self.raster.border_m, under_m=0.0, **numbers)
-            )
-        return (*areas, *self.regions)
 
     @property
     def residual(self) -> float | None:

@@ -31,6 +31,7 @@ class ThrottleConfig(ExperimentSection):
         "settle_s",
         "measure_s",
     )
+    uses: ClassVar[tuple[str, ...]] = ("normal_force",)
 
     name: ClassVar[str]
 

@@ -234,6 +234,13 @@ def test_a_copied_config_is_named_with_the_command_that_takes_it(
     assert f"for example `hil {first} {name}.yaml`" in capsys.readouterr().out
 
 
+def test_configs_prints_the_keys_of_a_section(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["configs", "--keys", "sinkage"]) == 0
+    assert "settle_s: 1 # from the start" in capsys.readouterr().out
+    assert run(["configs", "--keys", "no_such"]) == 2
+    assert "no_such: no section" in capsys.readouterr().err
+
+
 def test_configs_says_a_whole_sentence_of_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["configs"]) == 0
     lines = capsys.readouterr().out.splitlines()

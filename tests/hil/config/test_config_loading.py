@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from hil.config import Config, load_config, shipped_configs
 from hil.config.model_parameters import nominal_rig
 from hil.config.schema.ground_and_obstacle import SoilConfig
-from hil.config.yaml_io import read_yaml
 from models.rover import (
     ROVERS,
     ExomarsLikeParameters,
@@ -61,20 +60,8 @@ def test_the_shipped_config_is_the_defaults_but_for_the_added_weights() -> None:
     assert shipped == default
 
 
-def test_the_shipped_config_holds_every_key_but_those_of_other_rovers() -> None:
-    raw, problems = read_yaml(shipped_configs()["sim_impact"], "sim_impact")
-    assert not problems
-
-    def keys(node: Any) -> Any:
-        if isinstance(node, dict):
-            return {key: keys(value) for key, value in node.items()}
-        return [keys(value) for value in node] if isinstance(node, list) else None
-
-    effective = load_config("sim_impact").model_dump(mode="json")
-    effective["residuals"]["calibration"] = raw["residuals"]["calibration"]  # a path there, and its content here
-    for other in {*VEHICLES, "imported"} & effective["rover"].keys():
-        del effective["rover"][other]
-    assert keys(raw) == keys(effective)
+def test_a_copied_config_is_short() -> None:
+    assert len(shipped_configs()["sim_impact"].splitlines()) <= 280
 
 
 def test_every_key_says_what_it_is() -> None:
