@@ -109,8 +109,6 @@ app.add_typer(rover, name="rover")
 def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"hil {running_version()}")
-        if running_version().startswith("0.0+g"):
-            complain("a clone without tags names only its commit: `git fetch --tags` (shallow: --unshallow)")
         raise typer.Exit
 
 

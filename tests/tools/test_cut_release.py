@@ -47,8 +47,3 @@ def test_every_action_of_the_workflows_is_pinned_by_commit_and_says_which_releas
     used = [line for line in used if "uses:" in line]
     assert used
     assert [line for line in used if not re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line)] == []
-
-
-def test_the_repository_has_one_address(root):
-    text = (root / "pyproject.toml").read_text() + (root / "CITATION.cff").read_text()
-    assert len(set(re.findall(r"https://github\.com/[\w-]+/[\w-]+", text))) == 1

@@ -103,16 +103,6 @@ def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"hil {hil.__version__}\n"
 
 
-def test_the_version_of_a_clone_without_tags_is_printed_with_what_brings_them(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hil.cli.running_version", lambda: "0.0+g1a2b3c4d5")
-    assert run(["--version"]) == 0
-    printed = capsys.readouterr()
-    assert printed.out == "hil 0.0+g1a2b3c4d5\n"
-    assert "git fetch --tags" in printed.err
-
-
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_version_and_help_import_nothing_heavy(option: str) -> None:
     code = (
