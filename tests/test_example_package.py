@@ -13,7 +13,7 @@ import pytest
 
 SOURCE = Path(__file__).parent / "example_package"
 DRIVES = "devices.drives={driver: textline, rate_hz: 100}"
-SPIN = ("experiment=spin", "extensions={spin: {seconds: 0.5, speed_radps: 0.3}}")
+SPIN = ("experiment=spin", "spin={seconds: 0.5, speed_radps: 0.3}")
 # In virtual time: the loop, its workers, and the package's driver against its own simulated device.
 PROTOCOL_RUN = """
 import sys
@@ -56,7 +56,7 @@ def installed(tmp_path_factory):
 
 @pytest.mark.slow
 def test_its_driver_drives_a_wheel_and_cuts_it_at_the_end_of_its_experiment(installed, tmp_path):
-    quiet = ("telemetry.endpoint=''", "trial.start_distance_m=0.5")
+    quiet = ("telemetry.endpoint=''",)
     done = installed("-c", PROTOCOL_RUN, str(tmp_path), DRIVES, *SPIN, *quiet)
     assert done.stdout.split(maxsplit=3) == ["0.3", "0.0", "True", "[]\n"]
 

@@ -35,7 +35,7 @@ def trials(delay_ms: float, phases: int) -> np.ndarray:
 
 
 def delay_table(delays: Sequence[float], bands: np.ndarray) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the README's table: a column for each delay, from p5, median and p95 of the peak [N]."""
+    """Head and rows of the page's table: a column for each delay, from p5, median and p95 of the peak [N]."""
     seeds = f"phases of {len(SEEDS)} seeds"
     medians = [f"peak force on both wheels, median over {seeds} [N]", *(f"{middle:.0f}" for _, middle, _ in bands)]
     ranges = ["p5 to p95 [N]", *(f"{low:.0f}-{high:.0f}" for low, _, high in bands)]
@@ -53,7 +53,7 @@ def main() -> None:
     print(f"latency over {phases} phases: min {latency.min():.2f}, p1 {p1:.2f}, p50 {p50:.2f}, p99 {p99:.2f}, ", end="")
     print(f"max {latency.max():.2f} ms; peaks p5 to p95: {np.percentile(peak, (5, 50, 95)).round(1)} N")
     bands = np.array([np.percentile(rows[:, 1], (5, 50, 95)) for rows in found.values()])
-    out.table("README.md", "cut delay", *delay_table(delays, bands))
+    out.table("docs/benchmarks/cut.md", "cut delay", *delay_table(delays, bands))
     slope = np.polyfit(delays[:5], bands[:5, 1], 1)[0]
     print(f"slope up to {delays[:5][-1]} ms: {slope:.2f} N/ms")
 

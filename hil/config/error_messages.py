@@ -156,7 +156,7 @@ def _place(location: Sequence[int | str], whole: Schema | None = None) -> tuple[
             node = whole = kind.settings.model_json_schema()  # of a driver from an installed package
             continue
         if keys == ["extensions"]:
-            keys.append(str(step))
+            keys = [str(step)]
             node = whole = section_class(str(step)).model_json_schema()
             continue
         if keys == ["rover"] and step not in node["properties"] and (section := rover_section(str(step))):

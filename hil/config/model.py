@@ -17,9 +17,12 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     field_validator,
     model_serializer,
+    model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 
 from drivers.device_sections import LoadReading
+from drivers.extensions import EXPERIMENTS, installed_names
 from hil.config.power import watched_supplies
 from hil.config.schema.base import Section
 from hil.config.schema.camera import CameraConfig
@@ -109,12 +112,26 @@ class UncheckedConfig(ExperimentSections):
     record: RecordConfig = Field(default_factory=RecordConfig)
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     operator: OperatorConfig = Field(default_factory=OperatorConfig)
-    extensions: dict[str, SerializeAsAny[Section]] = Field(
-        default_factory=dict, max_length=100, description="sections of experiments from installed packages"
+    extensions: SkipJsonSchema[dict[str, SerializeAsAny[Section]]] = Field(
+        default_factory=dict,
+        max_length=100,
+        description="sections of installed experiments",
     )
     devices: DevicesConfig | None = Field(
         None, description="which device is at which port; needed unless the rig is simulated"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_extensions(cls, values: Any) -> Any:
+        """The section of an installed experiment stands at the top, as those of the others do."""
+        names = [] if not isinstance(values, dict) else [name for name in values if name not in cls.model_fields]
+        found = set(names) & set(installed_names(EXPERIMENTS)) if names else set()
+        if not found:
+            return values
+        given = {name: values[name] for name in found}
+        rest = {name: value for name, value in values.items() if name not in found}
+        return {**rest, "extensions": {**rest.get("extensions", {}), **given}}
 
     @field_validator("extensions", mode="wrap")
     @classmethod
@@ -128,7 +145,8 @@ class UncheckedConfig(ExperimentSections):
     def _without_unused(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """All sections but those of other experiments, which make no difference to a run."""
         unused = unused_sections(self.experiment)
-        return {key: value for key, value in write(self).items() if key not in unused}
+        written = write(self)
+        return {key: value for key, value in (written | written.pop("extensions", {})).items() if key not in unused}
 
     @cached_property
     def layout(self) -> Layout:
@@ -247,8 +265,7 @@ class UncheckedConfig(ExperimentSections):
     @property
     def section_path(self) -> str:
         """Path of that section in the config."""
-        name = section_key(self.experiment)
-        return name if isinstance(getattr(self, name, None), ExperimentSection) else f"extensions.{self.experiment}"
+        return section_key(self.experiment)
 
     @property
     def pull_unknown(self) -> bool:

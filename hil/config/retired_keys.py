@@ -21,6 +21,8 @@ def retired_key_problems(raw: dict[str, Any]) -> Iterator[Problem]:
     Args:
         raw: the config after its overrides; changed.
     """
+    if isinstance(raw.get("extensions"), dict):  # sections of installed experiments, which now stand at the top
+        raw |= raw.pop("extensions")
     for key, instead in _INSTEAD.items():
         *sections, last = key.split(".")
         node: Any = raw

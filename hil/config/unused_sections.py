@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from drivers.extensions import EXPERIMENTS, installed_names
+from hil.config.checked import Config
 from hil.config.problems import Problem
 from hil.config.schema.experiments import unused_sections, users_of
 
@@ -17,15 +19,23 @@ def leave_out_unused(raw: dict[str, Any], changed: Sequence[str]) -> None:
         changed: keys of the overrides, whose sections stay.
     """
     kept = {key.partition(".")[0] for key in changed}
-    for name in unused_sections(raw.get("experiment", "impact")) - kept:
-        raw.pop(name, None)
+    for name in _unused(raw):
+        if name not in kept:
+            del raw[name]
 
 
 def unused_section_problems(raw: dict[str, Any]) -> Iterator[Problem]:
     """A problem for each section that the experiment does not use."""
     experiment = raw.get("experiment", "impact")
-    unused = unused_sections(experiment)
-    for name in (name for name in raw if name in unused):
-        users = " or ".join(users_of(name))
+    for name in _unused(raw):
+        users = " or ".join(users_of(name)) or name
         allowed = f"no such section with experiment: {experiment}. Delete it, or set experiment to {users}"
         yield Problem(name, f"a section of experiment {users}", allowed, ("experiment",))
+
+
+def _unused(raw: dict[str, Any]) -> list[str]:
+    experiment = raw.get("experiment", "impact")
+    unused: set[str] = set(unused_sections(experiment))
+    if others := raw.keys() - Config.model_fields.keys() - {experiment}:
+        unused |= others & set(installed_names(EXPERIMENTS))
+    return [name for name in raw if name in unused]

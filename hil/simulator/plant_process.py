@@ -166,7 +166,8 @@ class RealtimePlant:
 
         def build() -> Plant:
             with _ordinary():
-                return build_plant(Rig(self._config.replace({"trial.angle_deg": angle, "seed": int(seed)})))
+                turned = {"trial.angle_deg": angle} if self._config.section.obstacle else {}
+                return build_plant(Rig(self._config.replace({"seed": int(seed), **turned})))
 
         return self._aside(build)
 

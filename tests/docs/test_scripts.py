@@ -37,7 +37,7 @@ TABLES = {
     "architecture": {"docs/explanation/architecture.md": ("memory",)},
     "contact_ground": {"docs/explanation/contact.md": ("T_c on grounds",)},
     "contact_restitution": {"docs/explanation/contact.md": ("restitution",)},
-    "cut_delay": {"README.md": ("cut delay",)},
+    "cut_delay": {"docs/benchmarks/cut.md": ("cut delay",)},
     "detector_rates": {"docs/explanation/sensing.md": ("detector rates",)},
     "energy_balance": {"docs/explanation/contact.md": ("energy balance",)},
     "impact_scaling": {"docs/explanation/contact.md": ("impact scaling", "peak over restitution")},

@@ -94,7 +94,7 @@ def test_a_package_that_brings_no_experiment_where_it_says_one_is_named(install)
     assert said in str(caught.value)
     assert said in list(broken_experiments())
     with pytest.raises(ConfigError, match="an experiment with an ExperimentSection; experiment formed: "):
-        load_config("sim_impact", ["extensions={formed: {seconds: 1}}"])
+        load_config("sim_impact", ["experiment=formed", "formed.seconds=1"])
 
 
 def test_a_rover_that_is_none_is_named_and_the_others_go_on(install):

@@ -1,5 +1,7 @@
 """The entry point `crawl`: straight ahead, on a slope too, with the weight shared evenly by the cylinders."""
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from hil.config.schema.experiment_section import ExperimentSection
@@ -10,7 +12,9 @@ from rover_hil_example.timed import TimedExperiment, TimedState
 
 
 class CrawlSection(ExperimentSection):
-    """`extensions.crawl` of a config; `normal_force` has the settings of the controller."""
+    """`crawl` of a config; `normal_force` has the settings of the controller."""
+
+    uses: ClassVar[tuple[str, ...]] = ("normal_force",)
 
     seconds: float = Field(4.0, ge=0.1, le=60, description="how long it drives")
     speed_mps: float = Field(0.05, gt=0, le=1, description="of the rims")

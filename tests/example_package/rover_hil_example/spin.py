@@ -8,7 +8,7 @@ from rover_hil_example.timed import TimedExperiment
 
 
 class SpinSection(ExperimentSection):
-    """`extensions.spin` of a config."""
+    """`spin` of a config."""
 
     seconds: float = Field(1.0, ge=0.1, le=60, description="how long the wheels turn")
     speed_radps: float = Field(0.2, ge=-10, le=10, description="of every wheel")

@@ -10,7 +10,7 @@ from rover_hil_example.timed import TimedExperiment, TimedState
 
 
 class TouchSection(ExperimentSection):
-    """`extensions.touch` of a config."""
+    """`touch` of a config."""
 
     obstacle: ClassVar[bool] = True
 
