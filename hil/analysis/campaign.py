@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hil.config.csv_rows import no_formula
+from hil.config.csv_rows import no_formula, write_rows
 from hil.config.json_io import read_json
 from hil.config.model import fingerprint
 from hil.recording.run_folder import FolderError, file_in
@@ -152,13 +152,9 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def table_text(rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows as CSV: a header, floats so that they read back to the same bits, nothing for null."""
-    rows = list(rows)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    rows, text = list(rows), io.StringIO(newline="")
     columns = columns_of(rows)
-    if columns:
-        writer.writerow(map(no_formula, columns))
-    writer.writerows([no_formula(_cell(row.get(column))) for column in columns] for row in rows)
+    write_rows(text, [*([columns] if columns else []), *([_cell(row.get(one)) for one in columns] for row in rows)])
     return text.getvalue()
 
 

@@ -6,7 +6,6 @@ of both front wheels at once can spend.
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 from rich.table import Table
 from scipy.optimize import minimize_scalar
 
+from hil.config.csv_rows import write_rows
 from hil.config.whole_file import replacing, write_whole
 from models.impact import effective_kinetic_energy
 from models.rover import Parameters
@@ -112,9 +112,8 @@ def save_energy(
     write_whole(folder / "energy.json", json.dumps(whole, indent=2) + "\n")
     table = folder / "energy_masses.csv"
     with replacing(table) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["masses", "total_kg", "peak_angle_deg", "peak_energy_J"])
-        writer.writerows([row.masses, f"{row.total_kg:.6g}", row.peak_angle_deg, row.peak_energy_J] for row in masses)
+        rows = [(row.masses, f"{row.total_kg:.6g}", row.peak_angle_deg, row.peak_energy_J) for row in masses]
+        write_rows(file, [("masses", "total_kg", "peak_angle_deg", "peak_energy_J"), *rows])
     draw_energy(curve, title, folder / "energy.png")
 
 

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from hil.analysis.events import faults_of, schema_mismatch, wrong_channels
 from hil.analysis.placed_blocks import placed_blocks
 from hil.analysis.recovery import holes_of
-from hil.analysis.tick_checks import ranges, tick_times
+from hil.analysis.sample_checks import times_within
+from hil.analysis.tick_checks import ranges, tick_order, tick_times
 from hil.config import Config, ConfigError, parse_config
 from hil.messages.fault import Fault
+from hil.messages.layout import SAMPLED
 from hil.messages.signals import SEQUENCE
 from hil.recording import OpenRecord
 from hil.recording.content import SampleSet
@@ -21,6 +23,7 @@ from hil.recording.stored_rows import Recorded, first_rows, in_blocks
 from hil.version import running_version
 
 NEVER = 2**62
+_LATER_NS = 60_000_000_000  # samples may still come so long after the last tick
 # The faults after which a tick may have no row: they come of an exception.
 _RAISED = (Fault.EXCEPTION, Fault.DISK_FULL, Fault.RECORD_RING_FULL)
 
@@ -41,9 +44,18 @@ def replayable_config(record: OpenRecord) -> Config:
         raise CannotReplayError(wrong)
     if config.daq and config.record.sensors != "all":
         raise CannotReplayError(f"record.sensors is {config.record.sensors}, and a replay needs all sensor samples")
-    times = tick_times(record.tick, config.loop.rate_hz)  # a time that jumps would be simulated all through
-    if not times.ok:
-        raise CannotReplayError(f"{times.item}: {times.found}; allowed: {times.allowed}")
+    end_ns = int(record.tick[-1]["t_ns"]) + _LATER_NS if len(record.tick) else 0
+    for check in (
+        tick_order(record.tick),
+        tick_times(record.tick, config.loop.rate_hz),  # a time that jumps would be simulated all through
+        *(
+            times_within(record.samples(group), end_ns, "load " * (group == "loads"))
+            for group in SAMPLED
+            if end_ns and config.layout.of_group(group)
+        ),
+    ):
+        if not check.ok:
+            raise CannotReplayError(f"{check.item}: {check.found}; allowed: {check.allowed}")
     return config
 
 

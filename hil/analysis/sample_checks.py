@@ -101,6 +101,26 @@ class _Steps:
         self._last = times[-1:]
 
 
+def times_within(record: SampleSet, end_ns: int, name: str) -> Check:
+    """Times of samples and blocks do not fall, and end with the record: else what a tick took in is not found by them.
+
+    Args:
+        record: of the group.
+        end_ns: after which there can be none [ns].
+        name: of the channels, before the item; empty for the force sensors.
+    """
+    found = ""
+    for parts in (in_blocks(record.t_ns), (heads["t_ns"] for heads in in_blocks(record.blocks))):
+        last = np.zeros(0, np.int64)
+        for t_ns in parts:
+            times = np.append(last, t_ns)
+            wrong = np.flatnonzero((times[1:] < times[:-1]) | (times[1:] > end_ns))
+            if wrong.size and not found:
+                found = f"{times[wrong[0] + 1]} ns after {times[wrong[0]]} ns"
+            last = times[-1:]
+    return Check(f"{name}sample times", not found, found or "rising", f"rising, none after {end_ns} ns")
+
+
 def sample_times(record: SampleSet, rate_hz: int, samples: int, name: str) -> Check:
     """Samples and blocks of them are evenly spaced: the sample clock never steps. Missing blocks are no step of it."""
     steps = {"samples": _Steps(1e9 / rate_hz), "blocks": _Steps(1e9 * samples / rate_hz)}

@@ -31,6 +31,7 @@ from hil.cli.faults import faults
 from hil.cli.identify import identify
 from hil.cli.jog import jog, valve
 from hil.cli.keys import keys
+from hil.cli.open import open_foreign
 from hil.cli.operate import operate
 from hil.cli.output import OutputError, guard_streams
 from hil.cli.path import path
@@ -63,6 +64,7 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
+app.command("open")(open_foreign)
 for _command in (
     trial,
     campaign,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from typing import Annotated, Any
 
@@ -23,6 +22,7 @@ def activity(
 ) -> None:
     """Energy by activity, power over time and state of charge of a plan of drives and stays, on the config's ground."""
     from hil.campaign.activity.plan import load_activity_plan
+    from hil.config.csv_rows import write_rows
     from hil.config.whole_file import replacing, write_whole
     from hil.recording.run_folder import run_folder
 
@@ -51,9 +51,7 @@ def activity(
     }
     write_whole(folder / "activity.json", json.dumps(summary, allow_nan=False, indent=1))
     with replacing(folder / "activity.csv") as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["t_s", "drawn_W", "supplied_W", "state_of_charge"])
-        writer.writerows(result.rows.tolist())
+        write_rows(file, [["t_s", "drawn_W", "supplied_W", "state_of_charge"], *result.rows.tolist()])
     write_figure(draw(activities, result), folder / "activity.png", "activities", {"config": config.name}, 100)
     if as_json:
         print(json.dumps(summary, allow_nan=False))

@@ -1,14 +1,24 @@
-"""Rows and numbers of CSV text that people write: numbered as a text editor does, with empty lines and comments."""
+"""Rows of CSV text: those that people write, with empty lines and comments, and those that are written for them."""
 
 from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterable
+from typing import TextIO
+
+
+def write_rows(file: TextIO, rows: Iterable[Iterable[object]]) -> None:
+    """Write rows as CSV, texts by `no_formula`, floats so that they read back to the same bits, nothing for None."""
+    csv.writer(file, lineterminator="\n").writerows(
+        [no_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+    )
 
 
 def no_formula(text: str) -> str:
     """A text as the cell of a table: with an apostrophe before what a spreadsheet would calculate or run."""
-    if len(text) < 2 or text[0] not in "=@+-\t\r":
+    text = text.replace("\r", "\n")  # csv quotes \n only; after a bare \r a spreadsheet would begin a row
+    if len(text) < 2 or text[0] not in "=@+-\t\n":
         return text
     try:
         float(text)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from hil.config.csv_rows import write_rows
 from hil.config.text_file import read_text
 from hil.config.whole_file import replacing
 from hil.recording.run_folder import FolderError, file_in
@@ -65,8 +66,6 @@ def write_frames(run: Path, frames: Iterable[Frame]) -> None:
     """Write the table of a run's frames, whose files are there. Raises OSError."""
     place = run / FOLDER / TABLE
     with replacing(place) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEAD)
-        writer.writerows(frames)
+        write_rows(file, [HEAD, *frames])
         file.flush()
         os.fsync(file.fileno())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,9 @@ FORMAT = "/meta/format"
 # What differs from run to run though the run is the same, how it is stored, and the digest itself.
 NOT_CONTENT = frozenset({"/timing", "/meta/wall_time", FORMAT, CONTENT})
 _BYTES = 2**20  # read at a time
+# A file takes at least this part of its size on the disk.
+_LEAST_STORED = 1 / 32
+SLACK = 2**20  # bytes: rows of a killed writer that have a place but no content
 _DEEPEST = 8  # a record has groups in groups of two; a damaged one may go round in circles
 
 
@@ -38,9 +44,16 @@ def content_sha256(file: h5py.File) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes. Raises OSError."""
-    with open(path, "rb") as file:
+    """SHA-256 of a file's bytes. Raises OSError: also of a pipe, which has no end, and of a file of holes."""
+    with open(path, "rb", opener=lambda place, flags: os.open(place, flags | os.O_NONBLOCK)) as file:
+        if not stat.S_ISREG((status := os.fstat(file.fileno())).st_mode) or is_hollow(status):
+            raise OSError(errno.EINVAL, "no regular file, or nearly all of it is holes")
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_hollow(status: os.stat_result) -> bool:
+    """Whether nearly all of a file is holes, which take no room on the disk, and for ever to read."""
+    return status.st_blocks * 512 < (status.st_size - SLACK) * _LEAST_STORED
 
 
 def _take_group(found: Any, group: h5py.Group, path: str, depth: int) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import h5py
 
+from hil.recording.digests import SLACK, is_hollow
+
 # A record has about 60 objects, two levels of groups, and 6 attributes at an object.
 MOST_OBJECTS = 1000
 DEEPEST = 8
@@ -17,9 +19,6 @@ SHUFFLE_GZIP = (h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE)
 # Compressed data is at most so many times the size of its file: 6 in a trial, 23 in the emptiest one tried, a rover at
 # rest with 100,000 samples a second without noise.
 MOST_EXPANDED = 64
-# A file takes at least this part of its size on the disk; less is a file of holes.
-_LEAST_STORED = 1 / 32
-_SLACK = 2**20  # bytes: rows of a killed writer that have a place but no content
 
 
 class StructureError(ValueError):
@@ -44,7 +43,7 @@ def check_structure(file: h5py.File) -> int:
         OSError, RuntimeError: it is damaged.
     """
     status = os.stat(file.filename)
-    if status.st_blocks * 512 < (status.st_size - _SLACK) * _LEAST_STORED:
+    if is_hollow(status):
         raise StructureError(f"{status.st_size} bytes long, but nearly all of it is holes")
     walk = _Walk(status.st_size)
     walk.group(file, "", 0)
@@ -62,7 +61,7 @@ class _Walk:
     """
 
     def __init__(self, size: int) -> None:
-        self._most = {False: size + _SLACK, True: MOST_EXPANDED * size}  # by whether it is compressed
+        self._most = {False: size + SLACK, True: MOST_EXPANDED * size}  # by whether it is compressed
         self._declared = {False: 0, True: 0}
         self._seen: set[int] = set()
 

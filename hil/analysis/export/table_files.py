@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 
 from hil.analysis.export.tables import Table
-from hil.config.csv_rows import no_formula
+from hil.config.csv_rows import write_rows
 
 Facts = Mapping[str, str | float]
 # Of Parquet: fewer compress worse, more take more memory.
@@ -28,10 +28,7 @@ def write_csv(tables: Sequence[Table], facts: Facts, folder: Path) -> None:
 
 def _rows(path: Path, head: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(map(no_formula, head))
-        # floats by repr: they read back the same
-        writer.writerows([no_formula(one) if isinstance(one, str) else one for one in row] for row in rows)
+        write_rows(file, chain([head], rows))
 
 
 def write_parquet(tables: Sequence[Table], facts: Facts, folder: Path) -> None:

@@ -25,25 +25,30 @@ _SD, _SINKAGE_SD_M = 0.02, 5e-4
 # Experiments that are proposed, at most, and the share of the worst direction that one has to take away.
 _MOST, _WORTH = 3, 0.9
 _STEP = 1e-4
+# Of a combination that moves all measured values by less than this share of their standard deviations, none depends on
+# it: that is what the search for a sinkage leaves. An interval of a wider log says nothing as a factor.
+_NOTHING, _MOST_SD = 1e-6, 10.0
 _DRIVE = "drive once more, at a slip of"
 
 
 def in_words(found: Identification) -> list[str]:
     """A sentence for each direction that is not determined, and one where all are."""
-    texts = [_undetermined(one) for one in found.directions if not one.determined]
+    texts = [_undetermined(one, found.widened) for one in found.directions if not one.determined]
     if not texts:
         names = ", ".join(one.name for one in found.parameters)
         return [f"The data tell all of {names}, each combination within a factor of {DETERMINED_FACTOR:g}."]
     return texts
 
 
-def _undetermined(direction: Direction) -> str:
+def _undetermined(direction: Direction, widened: float) -> str:
     parts = {name: weight for name, weight in direction.weights.items() if abs(weight) >= _PART}
-    width = (
-        "nothing that was measured depends on it"
-        if math.isinf(direction.sd) or direction.sd > 10.0
-        else f"its 95 % interval is a factor of {math.exp(1.96 * direction.sd):.3g} either way"
-    )
+    if direction.moves < _NOTHING:
+        width = "nothing that was measured depends on it"
+    elif direction.sd > _MOST_SD:
+        width = f"twice or half of it changes what was measured by {direction.moves:.2g} standard deviations at most"
+        width += f", and the data deviate by {widened:.2g} of them" if widened > 1.0 else ""
+    else:
+        width = f"its 95 % interval is a factor of {math.exp(1.96 * direction.sd):.3g} either way"
     if len(parts) == 1:
         return f"{next(iter(parts))} cannot be determined: {width}."
     names = [*parts]

@@ -64,13 +64,15 @@ class Direction:
 
     Attributes:
         weights: of the log of each parameter, unit length.
-        sd: standard deviation of the combination's log; infinity: nothing measured depends on it.
+        sd: standard deviation of the combination's log; infinity: it has no slope.
         determined: its 95 % interval reaches no further than a factor of two.
+        moves: how much twice or half of it changes a measured value, at most, in standard deviations of that value.
     """
 
     weights: Mapping[str, float]
     sd: float
     determined: bool
+    moves: float
 
 
 @dataclass(frozen=True)
@@ -262,6 +264,10 @@ def _described(fit: _Fit, x: FloatArray, given: Mapping[str, float]) -> Identifi
     covariance = (vectors.T * finite**2) @ vectors
     each = np.sqrt(np.diag(covariance))
     total = np.sqrt(np.diag(forward.covariance(soil_of(fit.values(x)))))
+    twice = math.log(2.0) * vectors
+    moves = [
+        max(float((np.abs(fit.predict(x + step) - predicted) / total).max()) for step in (one, -one)) for one in twice
+    ]
     low, high = np.exp(np.maximum(x - NORMAL * each, fit.low)), np.exp(np.minimum(x + NORMAL * each, fit.high))
     on_bound = (x - fit.low < _ON_BOUND) | (fit.high - x < _ON_BOUND)
     return Identification(
@@ -273,8 +279,8 @@ def _described(fit: _Fit, x: FloatArray, given: Mapping[str, float]) -> Identifi
         ),
         given=dict(given),
         directions=tuple(
-            Direction(dict(zip(names, vector.tolist(), strict=True)), float(one), bool(one <= _DETERMINED_SD))
-            for one, vector in zip(sd, vectors, strict=True)
+            Direction(dict(zip(names, vector.tolist(), strict=True)), float(one), bool(one <= _DETERMINED_SD), move)
+            for one, vector, move in zip(sd, vectors, moves, strict=True)
         ),
         residuals=tuple(
             Residual(forward.windows[place].name, quantity, *map(float, numbers))

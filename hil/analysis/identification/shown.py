@@ -27,7 +27,8 @@ def warnings_of(found: Identification) -> list[str]:
         texts.append(
             f"The wheel model does not describe these data within their uncertainties: the deviations are "
             f"{found.widened:.2g} times as large as expected, and the intervals are widened by that. See the figure: "
-            "a run that is off, loads or a torque constant that are wrong, or a soil that is not the same everywhere."
+            "a run that is off, loads or a torque constant that are wrong, a soil that is not the same everywhere, or "
+            "what the model leaves out: a wheel that slips sinks further (slip sinkage), and ruts."
         )
     slips = [float(np.mean(window.slip)) for window in found.windows if window.slip is not None]
     if slips and max(slips) - min(slips) < _ONE_SLIP:

@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from hil.analysis.identification.windows import IdentificationError, Measured, WheelSize, Window
+from hil.analysis.identification.windows import IdentificationError, Measured, WheelSize, Window, in_millimetres
 from hil.config.csv_rows import number_in, numbered_rows
 from hil.config.text_file import read_text
 
 _MOST_BYTES = 2**20
+_MOST_LISTED = 10  # lines that are wrong
 _VALUES = ("pull_N", "torque_Nm", "sinkage_m")
 COLUMNS = (
     "load_N",
@@ -48,7 +49,17 @@ def windows_of_table(path: Path, wheel: WheelSize | None = None) -> tuple[Window
         )
     if len(rows) < 2:
         raise IdentificationError(f"{path} has no rows of numbers")
-    return tuple(_window(f"{path.name}, line {number}", cells, columns, wheel) for number, cells in rows[1:])
+    found, wrong = list[Window](), list[str]()
+    for number, cells in rows[1:]:
+        line = f"{path.name}, line {number}"
+        try:
+            found.append(_window(line, cells, columns, wheel))
+        except IdentificationError as error:
+            wrong.append(str(error) if str(error).startswith(line) else f"{line}: {error}")
+    if wrong:
+        more = [f"{len(wrong) - _MOST_LISTED} more lines are wrong"] if len(wrong) > _MOST_LISTED else []
+        raise IdentificationError("\n".join([*wrong[:_MOST_LISTED], *more]))
+    return tuple(found)
 
 
 def _window(name: str, cells: list[str], columns: list[str], wheel: WheelSize | None) -> Window:
@@ -58,9 +69,13 @@ def _window(name: str, cells: list[str], columns: list[str], wheel: WheelSize | 
     if "load_N" not in row:
         raise IdentificationError(f"{name}: load_N is empty; it is needed")
     if "radius_m" in row and "width_m" in row:
-        wheel = WheelSize(_above(name, "radius_m", row), _above(name, "width_m", row))
+        wheel = WheelSize(row["radius_m"], row["width_m"])
     if wheel is None:
         raise IdentificationError(f"{name}: radius_m and width_m of the wheel are needed without runs")
+    for column in ("sinkage_m", "sinkage_m_sd"):
+        if not abs(length := row.get(column, 0.0)) < wheel.radius_m + wheel.grouser_height_m:
+            allowed = f"below the radius of the wheel, {wheel.radius_m + wheel.grouser_height_m:g} m"
+            raise IdentificationError(f"{name}: {column} is {length:g}, allowed: {allowed}{in_millimetres(length)}")
     slip = row.get("slip")
     return Window(
         name=name,

@@ -14,6 +14,15 @@ class IdentificationError(ValueError):
     """Runs or tables that no soil can be identified from; the message says why and what to do."""
 
 
+def in_millimetres(value: float) -> str:
+    """What a length that is too large for metres would be in millimetres, in words; nothing of one below 0."""
+    return f"; if it is in mm, write {value / 1000.0:g}" if value > 0.0 else ""
+
+
+# Longer than any wheel of a rover [m].
+_LONGEST_M = 5.0
+
+
 @dataclass(frozen=True)
 class WheelSize:
     """A wheel, as `models.wheel.RigidWheel` takes it.
@@ -33,6 +42,13 @@ class WheelSize:
     variant: str = "exact"
     shear: str = SHEAR_LAWS[0]
     shear_residual: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("radius_m", "width_m"):
+            if not 0.0 < (value := getattr(self, name)) <= _LONGEST_M:
+                raise IdentificationError(
+                    f"{name} is {value:g}, allowed: above 0 and up to {_LONGEST_M:g} m{in_millimetres(value)}"
+                )
 
     def on(self, soil: Soil) -> RigidWheel:
         """The wheel on a soil."""

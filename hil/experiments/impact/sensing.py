@@ -10,7 +10,7 @@ import numpy as np
 from hil.config import Config
 from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import finite
-from hil.recording.stored_rows import between
+from hil.recording.stored_rows import Recorded, between
 from hil.signals.channels import SensorChannels
 from hil.signals.impact import MeasuredImpact, UncertainValue, measure_impact
 from hil.signals.traces import span_ns
@@ -50,9 +50,13 @@ def measured_impact(run: Finished) -> MeasuredImpact | None:
     impact_ns = run.cycle.tick_logger.impact_ns
     if run.samples is None or impact_ns is None or run.config.daq is None:
         return None
-    t_ns, volts = run.samples
+    return impact_in(sensor_channels(run.config), *run.samples, impact_ns)
+
+
+def impact_in(sensors: SensorChannels, t_ns: Recorded, volts: Recorded, impact_ns: int) -> MeasuredImpact | None:
+    """The impact at that time in samples (n,) [ns], (n, channels) [V] of these sensors; see `measure_impact`."""
     near = between(t_ns, *span_ns(impact_ns))
-    return measure_impact(t_ns[near], volts[near], impact_ns, sensor_channels(run.config))
+    return measure_impact(t_ns[near], volts[near], impact_ns, sensors)
 
 
 def measured_speed_mps(run: Finished) -> float | None:

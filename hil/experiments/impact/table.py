@@ -58,3 +58,20 @@ def impact_table(summary: Mapping[str, Any]) -> Table:
     rows = [(name, quantity(summary.get(key), unit, digits, scale)) for name, key, unit, digits, scale in quantities]
     rows += [("judged without", words) for words in summary.get("judged_without") or ()]
     return summary_table("Impact trial", [*verdict_rows(summary), *rows, *loop_rows(summary)])
+
+
+def foreign_table(summary: Mapping[str, Any]) -> Table:
+    """The same of an impact that another program recorded: only what its samples say, and each rule."""
+    quantities = (
+        *_QUANTITIES,
+        ("T_c of the config's rover at its speed", "effective_kinetic_energy_nominal_J", "J", 4, 1.0),
+        ("from the impact to the tick that cuts", "cut_tick_ms", "ms", 2, 1.0),
+    )
+    rows = [(name, quantity(summary[key], unit, digits, scale)) for name, key, unit, digits, scale in quantities
+            if key in summary]  # fmt: skip
+    verdicts = {True: "kept", False: "broken", None: "not judged"}
+    for rule in summary["quality"]:
+        found, limit = quantity(rule["value"], "", 3), quantity(rule["limit"], "", 3)
+        rows.append((f"rule {rule['rule']}", f"{verdicts[rule['ok']]}: {found}, limit {limit}"))
+    rows += [("note", text) for text in summary["notes"]]
+    return summary_table("Impact of another program's record", [*verdict_rows(summary), *rows])

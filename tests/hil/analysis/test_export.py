@@ -273,7 +273,7 @@ def test_the_table_of_a_campaign_behind_a_link_is_not_exported(tmp_path, capsys)
     assert not (tmp_path / "campaign" / "export_csv").exists()
 
 
-@pytest.mark.parametrize("begins", "=@+-")
+@pytest.mark.parametrize("begins", "=@+-\t")
 def test_names_and_texts_of_an_export_are_no_formulas_of_a_spreadsheet(tmp_path, begins):
     write_csv([], {f"{begins}key": f"{begins}cmd|'/c calc'!A0", "number": -1.5, "text": "-1.5", "none": "-"}, tmp_path)
     with (tmp_path / "run.csv").open(newline="") as file:

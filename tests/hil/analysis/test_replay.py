@@ -189,6 +189,13 @@ def test_a_record_that_ends_with_its_fault_is_the_same(edited):
     assert replay(folder).differences == []
 
 
+def jump(edit, ticks):
+    """From tick 401 on, as if the clock had skipped so many."""
+    for name in ("tick", "timing"):
+        edit.cells(name, "tick", slice(400, None), lambda number: number + ticks)
+    edit.cells("tick", "t_ns", slice(400, None), lambda t: t + ticks * 1_000_000)
+
+
 CANNOT = {
     "a burst": ("burst", lambda _: None, "record.sensors is burst, and a replay needs all sensor samples"),
     "blocks missing": ("good", lambda edit: edit.drop_blocks(201, 203), r"blocks 201\.\.203 of the sensor samples"),
@@ -199,6 +206,18 @@ CANNOT = {
     "a time that jumps": (
         "good", lambda edit: edit.cells("tick", "t_ns", slice(400, None), lambda t: t + 31_536_000_000_000_000),
         r"tick times: tick 401 at \d+ ns",
+    ),
+    "a hundred days that the clock has skipped": (
+        "good", lambda edit: jump(edit, 8_640_000_000), "tick times: all on the grid; the last tick is 8640001182",
+    ),
+    "half of the samples in another age": (
+        "good", lambda edit: edit["daq/t_ns"].__setitem__(slice(17_000, None), 2**62), "sample times: 4611686018427",
+    ),
+    "every other sample in another age": (
+        "good", lambda edit: edit["daq/t_ns"].__setitem__(slice(1, None, 2), 2**62), "sample times: 4611686018427",
+    ),
+    "blocks in another age": (
+        "good", lambda edit: edit.cells("daq/blocks", "t_ns", slice(300, None), lambda t: t + 2**62), "sample times: 4",
     ),
     "no tick": ("good", lambda edit: edit.keep("tick", edit["tick"]["tick"] < 0), "no tick in the record"),
     "an unknown config": (

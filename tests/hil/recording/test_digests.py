@@ -14,6 +14,7 @@ from drivers.messages import DaqBlock
 from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import event_row
 from hil.recording import RecordError, RecordWriter, digests, read_trial, reader
+from hil.recording.digests import file_sha256
 from hil.recording.reader import hold, is_held, read_digests
 
 LAYOUT = Layout(("left", "right"), (), SENSORS["triangle"])
@@ -131,3 +132,15 @@ def test_readers_may_look_on_while_it_is_held(record):
     with h5py.File(record / "trial.h5", "r"):
         pass
     os.close(held)
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a file of holes"])
+def test_what_would_take_for_ever_to_read_has_no_digest(tmp_path, kind):
+    place = tmp_path / "trial.h5"
+    if kind == "a pipe":
+        os.mkfifo(place)
+    else:
+        place.touch()
+        os.truncate(place, 2**40)
+    with pytest.raises(OSError, match="nearly all of it is holes"):
+        file_sha256(place)

@@ -12,7 +12,7 @@ from hil.analysis.identification.directions import in_words, proposals
 from hil.analysis.identification.fit import identify, spread_along
 from hil.analysis.identification.forward import Forward, wheel_state
 from hil.analysis.identification.parameters import USUAL, soil_of
-from hil.analysis.identification.shown import yaml_section
+from hil.analysis.identification.shown import warnings_of, yaml_section
 from hil.analysis.identification.windows import Bench, IdentificationError, Measured, WheelSize, Window
 
 TRUTH = {
@@ -137,6 +137,21 @@ def test_the_proposed_experiments_tell_what_was_not_told():
     assert after.determined
     assert proposals(after) == []
     assert in_words(after)[0].startswith("The data tell all of stiffness")
+
+
+def test_nothing_depends_on_a_parameter_only_where_twice_of_it_changes_nothing():
+    """Whatever the uncertainties and the misfit are: both widen the interval, and change no slope."""
+    vague = [replace(one, sinkage_m=Measured(1.0, 0.25)) for one in pressed(200.0, 800.0)]
+    off = [replace(w, sinkage_m=Measured(0.02 * (1 + 9 * (i % 2)), 1e-5)) for i, w in enumerate(pressed(*[300.0] * 4))]
+    for windows in (with_values(vague), off):
+        found = identify(windows, TRUTH, ["stiffness", "rebound"], starts=())
+        for one, text in zip([d for d in found.directions if not d.determined], in_words(found), strict=True):
+            (name,) = (key for key, weight in one.weights.items() if abs(weight) > 0.9)
+            doubled = {**found.values, name: 2.0 * found.values[name]}
+            moved = Forward(windows).predict(soil_of(doubled)) - Forward(windows).predict(soil_of(found.values))
+            assert text.startswith(f"{name} cannot be determined: ")
+            assert ("nothing that was measured depends on it" in text) == (not moved.any()) == (name == "rebound")
+    assert "slip sinkage" in " ".join(warnings_of(found))
 
 
 def test_what_is_not_told_stays_near_the_start():

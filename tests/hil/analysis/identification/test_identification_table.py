@@ -48,6 +48,17 @@ def test_a_wheel_of_its_own_is_that_of_the_row(read):
         ("load_N,sinkage_m\n1,0.1\n", "without sinkage_m_sd"),
         ("load_N,sinkage_m,sinkage_m_sd\n1,0.1,0\n", "sinkage_m_sd is 0"),
         ("load_N,sinkage_m,sinkage_m_sd\n,0.1,0.1\n", "load_N is empty"),
+        (
+            "load_N,sinkage_m,sinkage_m_sd\n1,7.1,0.1\n",
+            r"line 2: sinkage_m is 7.1, allowed: below .* in mm, write 0.0071",
+        ),
+        (
+            "load_N,sinkage_m,sinkage_m_sd\n1,0.01,0.5\n",
+            r"sinkage_m_sd is 0.5, allowed: .* if it is in mm, write 0.0005",
+        ),
+        ("load_N,sinkage_m,sinkage_m_sd\n1,7,0.1\n1,0.1,0.1\n1,9,0.1\n", r"line 2: [^\n]*\n.*line 4: sinkage_m is 9,"),
+        ("radius_m,width_m,load_N,slip\n280,0.2,100,0.1\n", r"radius_m is 280, allowed: .* if it is in mm, write 0.28"),
+        ("radius_m,width_m,load_N,slip\n0.2,0,100,0.1\n", r"width_m is 0, allowed: above 0 and up to 5 m$"),
         ("load_N,slip\n100,0.1\n", "one of them is needed"),
         ("load_N,pull_N,pull_N_sd\n100,5,1\n", "without a slip"),
     ],
