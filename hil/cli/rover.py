@@ -95,7 +95,7 @@ def import_rover(
         complain(
             f"warning: it does not stand on the config's ground: {look.why}; lock joints that do not turn: rover.locks"
         )
-    tips = ", ".join(f"{way} {angle:.1f}" for way, angle in look.tips_deg.items())
+    tips = ", ".join(f"{way} {angle:.1f}" for way, angle in look.tips_deg.items()) or "none, its wheels span no area"
     print(f"tips over, its joints held, at slopes of [deg]: {tips}")
     print(f"effective kinetic energy at {config.trial.speed_mps:g} m/s, no ground")
     show(energy_table(look.energy))

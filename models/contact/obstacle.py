@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.checks import Range, problem, refuse
-from models.contact.contact_points import ARM, COLUMNS, DEPTH, LEAN, ONSET_RATE, POINTS, RATE, SHARE
+from models.contact.contact_points import ARM, COLUMNS, COSINE, DEPTH, LEAN, ONSET_RATE, POINTS, RATE, SHARE, SINE
 from models.contact.grousers import grouser_tip
 from models.contact.laws import HUNT_CROSSLEY, Law, law_force, law_problems
 from models.contact.legs import leg_deflection, relaxed
@@ -17,7 +17,7 @@ from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, add_sliding
-from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, project
+from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, project, vector
 from models.rover.reduction import Chain
 from models.terrain.stand import Stand, into, out_of, seen_from
 
@@ -95,11 +95,12 @@ class ObstacleContact(NamedTuple):
     """State and readings of the wheels that can hit the obstacle, arrays (hitting wheels, ...).
 
     Attributes:
-        force: normal force on the wheel [N].
+        force: on the wheel across the plate [N]; at an edge also what its friction has across it.
         point: contact point on the plane [m]: across (to port), up the plane from its foot. Of grousers the load's
             centre, and while apart the nearest tip.
         gap: distance of the nearest point to the plane [m], negative in contact.
-        drag: friction of the wheel on the plate, up along it [N], at the start of the step.
+        drag: of the wheel on the plate, up along it [N], at the start of the step: its friction, and at an edge what
+            the push has along the plate.
         wrench: (hitting wheels, 6) force [N] on the wheel as the step applies it, with friction at its start, and
             moment about the wheel's centre [N m], world axes.
         deflection: of each leg along the plate's normal [m].
@@ -301,7 +302,10 @@ def _push_points(
     if contact.force[wheel] > 0.0:
         contact.point[wheel, 0] = across / contact.force[wheel]
         contact.point[wheel, 1] = along / contact.force[wheel]
-    seen_by_sensors(obstacle.plate, wheel, normal, (sine, cosine), middle, contact.force, contact.point)
+    push = into(obstacle.stand, wheel, vector(contact.wrench[wheel], 0))
+    seen_by_sensors(
+        obstacle.plate, wheel, normal, (sine, cosine), middle, push, contact.force, contact.drag, contact.point
+    )
 
 
 @kernel
@@ -338,6 +342,7 @@ def _place_points(
             contact_points[SHARE], depth = 0.0, -np.inf
         arm = (arm[0], arm[1] - off, arm[2])
         contact_points[DEPTH], contact_points[LEAN] = depth, lean
+        contact_points[SINE], contact_points[COSINE] = sine, cosine
         contact_points[ARM], contact_points[ARM + 1], contact_points[ARM + 2] = arm
         if depth > deepest:
             deepest = depth

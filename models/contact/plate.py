@@ -136,10 +136,12 @@ def seen_by_sensors(
     normal: tuple[float, float],
     edge: tuple[float, float],
     middle: tuple[float, float],
+    push: tuple[float, float, float],
     force: FloatArray,
+    drag: FloatArray,
     point: FloatArray,
 ) -> None:
-    """Of a wheel on an edge, keep the force across the plate [N], and where on the plate it acts [m].
+    """Of a wheel on an edge, keep its whole force across and along the plate [N], and where on the plate it acts [m].
 
     Args:
         plate: or None.
@@ -147,12 +149,15 @@ def seen_by_sensors(
         normal: sine and cosine of the plate's inclination.
         edge: of the plane that the wheel meets.
         middle: x and z of the wheel's centre from the plane's foot [m].
+        push: force on the wheel with friction [N], axes of the obstacle's stand.
         force: (wheels,) changed.
+        drag: (wheels,) of the wheel on the plate, up along it, changed.
         point: (wheels, 2) changed.
     """
     if plate is None:
         return
     if edge != normal:
-        force[wheel] *= max(normal[0] * edge[0] + normal[1] * edge[1], 0.0)
+        force[wheel] = max(normal[1] * push[2] - normal[0] * push[0], 0.0)
+        drag[wheel] = -normal[1] * push[0] - normal[0] * push[2]
         along = normal[1] * middle[0] + normal[0] * middle[1]
         point[wheel, 1] = min(max(along, plate.bottom), plate.top)

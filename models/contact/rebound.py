@@ -7,7 +7,9 @@ its restitution e. One factor s of all contacts is left to the law:
 - Newton: s = 1, the speeds are e times those before. Energy may be made where friction turns the sliding round.
 - Poisson: the normal impulses of the second phase are e times those of the first, summed.
 - Stronge: the work of the normal impulses of the second phase is e^2 times that of the first, summed, and the second
-  phase never gives more than the first has taken. Of one contact, that is his energetic coefficient.
+  phase never gives more than the first has taken. The works are those along straight lines. His energetic coefficient
+  takes those along the path, which bends where a sliding ends: of random impacts of one contact in a plane 25 to 44 %
+  come to the same, and the others to speeds that differ by up to half of that before.
 
 A contact also holds the forces of its step, as a weight, and what it bears of these is never given back. With Poisson's
 and Stronge's law the impact therefore has a problem of its own, from the velocities before the step. A second problem
@@ -29,7 +31,7 @@ from models.kernels.compiled import FloatArray, address_of, kernel
 
 NEWTON, POISSON, STRONGE = range(3)
 LAWS = ("newton", "poisson", "stronge")
-WIDEST = 16.0  # largest s: a contact that parts faster is no impact of these laws
+WIDEST = 16.0  # largest s: a contact that would part faster parts at this, by less impulse than the law says
 TURNS = 40
 NEAR = 1e-9  # of what is aimed at, and of s
 
@@ -178,24 +180,28 @@ def rebound(cones: Cones, count: int, law: Rebound, tolerance: float) -> float:
 
 @kernel
 def _search(cones: Cones, count: int, law: Rebound, aim: float, taken: float, tolerance: float) -> float:
-    """Find s by secants that are kept within the bracket, and leave its impulses."""
+    """Find s by secants within a bracket, and leave its impulses; where there is no such s, those that give less.
+
+    An end of the bracket that stands for a second turn counts half: where friction jams, the excess bends so sharply
+    that plain secants hardly move the other end (Dowell and Jarratt, 1971).
+    """
     low, high, s = 0.0, WIDEST, 1.0
-    below, above, residual = -aim, 0.0, 0.0
+    below, above, last = -aim, 0.0, 0.0
     for _ in range(TURNS):
         residual = _part(cones, count, s, law, tolerance)
         over = _excess(cones, count, s, law, aim, taken)
-        if abs(over) <= NEAR * aim or high - low <= NEAR or s >= WIDEST:
-            break
+        if abs(over) <= NEAR * aim or (s >= WIDEST and over < 0.0):
+            return residual
+        stands = 0.5 if over * last > 0.0 else 1.0
         if over > 0.0:
-            high, above = s, over
+            high, above, below = s, over, stands * below
         else:
-            low, below = s, over
-        if above <= 0.0:
-            s = min(2.0 * s, WIDEST)
-            continue
-        width = high - low
-        s = min(max(low - below * width / (above - below), low + 0.05 * width), high - 0.05 * width)
-    return residual
+            low, below, above = s, over, stands * above
+        if high - low <= NEAR * high:
+            break
+        last = over
+        s = min(2.0 * s, WIDEST) if above <= 0.0 else low - below * (high - low) / (above - below)
+    return _part(cones, count, low, law, tolerance)
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
 from models.kernels.compiled import FloatArray
@@ -27,15 +28,36 @@ def stability_margin(standing: Standing) -> float:
     Raises:
         ValueError: fewer contacts, or all of them in one line.
     """
-    corners = _outermost(standing.point, standing.down)
-    edges = np.roll(corners, -1, axis=0) - corners
-    along = edges / np.linalg.norm(edges, axis=1, keepdims=True)
-    reach = corners - standing.centre
+    reach, along = _edges(standing)
     across = reach - (reach * along).sum(axis=1, keepdims=True) * along
     pull = standing.down - (along @ standing.down)[:, None] * along
     # counter-clockwise seen from above: a centre inside lies to the left of each edge
     sines, cosines = (np.cross(across, pull) * along).sum(axis=1), (pull * across).sum(axis=1)
     return float(np.arctan2(sines, cosines).min())
+
+
+def tipping_slope(standing: Standing, towards: npt.ArrayLike) -> float:
+    """Angle [rad] by which gravity may lean in one direction before the rover, its joints held, tips over an edge.
+
+    Over the edges of `stability_margin`: the first about which the weight no longer holds. Below 0: it tips now.
+
+    Args:
+        standing: of three contacts or more.
+        towards: (3,) where gravity leans to, world, a unit vector across `standing.down`.
+
+    Raises:
+        ValueError: fewer contacts, or all of them in one line.
+    """
+    reach, along = _edges(standing)
+    holds, turns = ((np.cross(reach, one) * along).sum(axis=1) for one in (standing.down, np.asarray(towards)))
+    return float(np.arctan2(holds, -turns).min())
+
+
+def _edges(standing: Standing) -> tuple[FloatArray, FloatArray]:
+    """Of the support polygon, counter-clockwise: from the centre of mass to each edge [m], and its direction (n, 3)."""
+    corners = _outermost(standing.point, standing.down)
+    edges = np.roll(corners, -1, axis=0) - corners
+    return corners - standing.centre, edges / np.linalg.norm(edges, axis=1, keepdims=True)
 
 
 def _outermost(points: FloatArray, down: FloatArray) -> FloatArray:

@@ -17,9 +17,10 @@ import numpy as np
 
 from models.actuators.drive import Drive, gear_damping
 from models.actuators.servo import JointServos, ServoState, servo_friction
-from models.contact.contact_points import ARM, DEPTH, SHARE
+from models.contact.contact_points import ARM, COSINE, DEPTH, SHARE, SINE
 from models.contact.laws import Law
 from models.contact.obstacle import Obstacle, ObstacleContact
+from models.contact.plate import has_plate
 from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work, fill_mass_matrix, place_bodies
@@ -223,7 +224,7 @@ def _note_plate(
         for wheel in range(contact.force.size):
             body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
             compliance = obstacle.leg_compliance[wheel]
-            at_points = obstacle.grousers > 0 or compliance > 0.0
+            at_points = obstacle.grousers > 0 or compliance > 0.0 or has_plate(obstacle.plate)
             # of the end of the step: it gives, then the point moves
             given = contact.deflection[wheel] - ledger.deflection[wheel]
             for i in range(2 if obstacle.grousers > 0 else 1):
@@ -233,7 +234,7 @@ def _note_plate(
                 _, arm = rim_contact(chain.crown, wheel, radius, normal, into(obstacle.stand, wheel, axle(work, body)))
                 if at_points:
                     depth, arm = point[DEPTH], (point[ARM], point[ARM + 1], point[ARM + 2])
-                    force = point[SHARE] if contact.force[wheel] > 0.0 else 0.0
+                    force, normal = point[SHARE], (-point[SINE], 0.0, point[COSINE])
                 none, stand = (0.0, 0.0, 0.0), obstacle.stand
                 out, arm = out_of(stand, wheel, normal), out_of(stand, wheel, arm)
                 project(chain, work, body, out, none, arm, work.row)

@@ -6,15 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 from rich.table import Table
 
 from hil.analysis.energy import EnergyCurve, energy_curve
 from hil.config.checked import Config
 from hil.config.rig import Rig
 from models.rover.rover import Rover
-from models.statics import NoSteadyStateError
+from models.statics import NoSteadyStateError, Standing, stand, tipping_slope
 
+# To where gravity leans, as seen by the rover.
+_LEANS = {"nose up": (-1, 0, 0), "nose down": (1, 0, 0), "to port": (0, 1, 0), "to starboard": (0, -1, 0)}
 ANGLES_DEG = tuple(float(angle) for angle in range(10, 91, 10))
 
 
@@ -47,30 +48,17 @@ def look_at(config: Config) -> Look:
         loads = rig.resting_loads_N
     except (NoSteadyStateError, ValueError) as error:
         why = str(error)
-    com = centre_of_mass(rover)
-    return Look(rover, com, energy_curve(rig, ANGLES_DEG), loads, why, tips_deg(rover, com))
+    standing = stand(rover, rover.neutral())
+    x, y, z = (float(place) for place in standing.centre)
+    return Look(rover, (x, y, z), energy_curve(rig, ANGLES_DEG), loads, why, tips_deg(standing))
 
 
-def centre_of_mass(rover: Rover) -> tuple[float, float, float]:
-    """Of the rover with all joints at zero, in the base frame [m]."""
-    weight = rover.bias(rover.neutral(), np.zeros(rover.nv), (0.0, 0.0, -1.0))
-    across = rover.bias(rover.neutral(), np.zeros(rover.nv), (1.0, 0.0, 0.0))
-    mass = float(weight[2])
-    # moments of a unit of gravity about the base frame's origin
-    return float(-weight[4]) / mass, float(weight[3]) / mass, float(-across[4]) / mass
-
-
-def tips_deg(rover: Rover, com: Sequence[float]) -> dict[str, float]:
-    """Slope [deg] at which the weight passes over the outermost wheels, by direction; joints and axles are held."""
-    wheels = rover.wheel_positions(rover.neutral())
-    height = com[2] - float((wheels[:, 2] - [wheel.radius for wheel in rover.tree.wheels]).min())
-    reaches = {
-        "nose up": com[0] - wheels[:, 0].min(),
-        "nose down": wheels[:, 0].max() - com[0],
-        "to port": wheels[:, 1].max() - com[1],
-        "to starboard": com[1] - wheels[:, 1].min(),
-    }
-    return {way: math.degrees(math.atan2(float(reach), height)) for way, reach in reaches.items()}
+def tips_deg(standing: Standing) -> dict[str, float]:
+    """Slope [deg] at which a rover that stands level tips over its wheels, by direction; none: they span no area."""
+    try:
+        return {way: math.degrees(tipping_slope(standing, towards)) for way, towards in _LEANS.items()}
+    except ValueError:
+        return {}
 
 
 def joints_in_words(rover: Rover) -> str:

@@ -12,6 +12,7 @@ from models.contact.obstacle import Obstacle, check_obstacle, make_contact, push
 from models.contact.plate import make_plate
 from models.rover import rcp
 from models.rover.dynamics import fill_bias, make_work, place_bodies
+from models.vehicle.ledger import _note_plate, make_ledger
 
 ROVER = rcp()
 GROUSED = ROVER.with_grousers(0.01)
@@ -34,10 +35,9 @@ def obstacle(angle_deg: float, depth: float, *, bottom: float = 0.0, top: float 
     return Obstacle(angle, foot, STIFFNESS, 1.0, 1.0, 0.0, 0.005, plate=made, **given)
 
 
-def push(given: Obstacle, contact=None, rover=ROVER):
+def push(given: Obstacle, contact=None, rover=ROVER, work=None):
     """Contact and generalised force after one step at rest."""
-    contact = contact or make_contact(2)
-    work = make_work(rover.chain)
+    contact, work = contact or make_contact(2), work or make_work(rover.chain)
     place_bodies(rover.chain, rover.neutral(), work)
     fill_bias(rover.chain, np.zeros(15), np.zeros(3), work)
     work.rhs[:] = 0.0
@@ -84,6 +84,19 @@ def test_a_smooth_wheel_beyond_an_edge_rests_on_it(angle_deg, beyond, edge):
     away = (-sine * (RADIUS - 2e-3) + cosine * up_plane, cosine * (RADIUS - 2e-3) + sine * up_plane)
     expected = [2.0 * pressed * one / distance for one in away]
     assert [force[0], force[2]] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    # without friction too, the wheel presses the plate along itself
+    assert found.drag == pytest.approx([-pressed * up_plane / distance] * 2, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("limits", [{}, {"bottom": 0.01}, {"top": -0.01}], ids=["face", "lower edge", "upper edge"])
+def test_the_ledger_has_the_work_of_the_force_that_the_step_applies_on_face_and_edges(limits):
+    touched = on_plane(obstacle(40.0, 2e-3))
+    given = obstacle(40.0, 2e-3, **{name: touched + beyond for name, beyond in limits.items()})
+    work = make_work(ROVER.chain)
+    contact, force = push(given, work=work)
+    ledger, v = make_ledger(make_work(ROVER.chain), 2, force.size), np.random.default_rng(1).normal(size=force.size)
+    ledger.mean[:] = v
+    assert _note_plate(ledger, ROVER.chain, given, contact, v, 1e-4, work) == pytest.approx(1e-4 * force @ v, rel=1e-9)
 
 
 def test_the_force_is_zero_once_the_edge_is_out_of_the_wheels_reach():

@@ -7,8 +7,8 @@ import pytest
 
 from models.contact.cone_solver import solve_cones
 from models.contact.cones import make_cones
-from models.contact.rebound import LAWS, make_rebound, rebound
-from references.impact_path import poisson_path
+from models.contact.rebound import LAWS, WIDEST, make_rebound, rebound
+from references.impact_path import impact_path
 
 TOLERANCE = 1e-12
 
@@ -69,23 +69,37 @@ def test_poissons_law_gives_e_times_the_normal_impulse():
         assert (frame @ whole)[0] == pytest.approx(1.5 * (frame @ plastic)[0], rel=1e-6)
 
 
-def test_poissons_law_in_a_plane_is_that_along_the_path_unless_the_sliding_turns_round():
-    """Also where the wheel parts faster than it came: friction that presses it in has ended when it is given back."""
-    rng, ratios = np.random.default_rng(3), []
-    while len(ratios) < 200:
+def along_and_hit(law, e, count, seed=3):
+    """Speeds in the plane before, after along the path, and after: random impacts whose sliding does not turn round."""
+    rng, found = np.random.default_rng(seed), []
+    while len(found) < count:
         rows, v = coupled(rng)
         rows[2] = 0.0  # no sliding to the side
         mu, met = rng.uniform(0.1, 1.0), rows[:2] @ v
         try:
-            along = poisson_path(rows[:2] @ rows[:2].T, met, mu, 0.8)
+            along = impact_path(rows[:2] @ rows[:2].T, met, mu, e, law)
         except ValueError:
             continue
-        jams = mu * abs(rows[0] @ rows[1]) > rows[0] @ rows[0]  # then the bound of the search, WIDEST, may be met
-        if jams or along[1] * met[1] < 0.0:
-            continue
-        assert rows[:2] @ hit("poisson", 0.8, rows, v, mu) == pytest.approx(along, abs=1e-7 * abs(met).max())
-        ratios.append(-along[0] / met[0])
-    assert max(ratios) > 1.2
+        if along[1] * met[1] >= 0.0:
+            found.append((met, along, rows[:2] @ hit(law, e, rows, v, mu)))
+    return np.array(found).swapaxes(0, 1)
+
+
+def test_poissons_law_in_a_plane_is_that_along_the_path_also_where_friction_jams_unless_the_sliding_turns_round():
+    """Also where the wheel parts faster than it came: friction that presses it in has ended when it is given back."""
+    met, along, after = along_and_hit("poisson", 0.8, 400)
+    within = along[:, 0] < -0.8 * WIDEST * met[:, 0]  # what parts faster is no impact of these laws
+    assert (np.abs(after - along).max(axis=1) <= 1e-7 * np.abs(met).max(axis=1))[within].all()
+    assert (after[~within, 0] <= -0.8 * WIDEST * met[~within, 0] * (1.0 + 1e-9)).all()
+    assert (-along[:, 0] / met[:, 0])[within].max() > 5.0
+
+
+def test_stronges_law_in_a_plane_is_that_along_the_path_in_some_impacts_only_and_never_far_from_it():
+    """Its works are those of straight lines, and the path bends where the sliding ends."""
+    met, along, after = along_and_hit("stronge", 0.8, 100)
+    off = np.abs(after - along).max(axis=1) / np.abs(met).max(axis=1)
+    assert 20 < (off < 1e-6).sum() < 50
+    assert off.max() < 0.25
 
 
 def test_a_law_that_does_not_exist_is_refused_with_those_that_do():

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from models.gravity import EARTH_GRAVITY
 from models.rover import RcpParameters, juno, rcp
-from models.statics import least_friction, stability_margin, stand
+from models.statics import least_friction, stability_margin, stand, tipping_slope
 
 
 def tilted(angle, about):
@@ -78,6 +78,22 @@ def test_a_middle_wheel_on_the_ground_is_a_corner_beside_a_front_wheel_on_the_ob
     over = brentq(moment, 0.0, 1.5)
     assert math.degrees(over) == pytest.approx(36.75, abs=0.01)
     assert stability_margin(standing) == pytest.approx(over, abs=1e-9)
+
+
+@pytest.mark.parametrize("way", range(12))
+@pytest.mark.parametrize("narrow", [1.0, 0.4])
+def test_a_slope_in_any_direction_tips_the_rover_where_its_margin_ends(narrow, way):
+    """Also where the front wheels are closer together: the edge then lies within the box around the wheels."""
+    rover = juno()
+    level = stand(rover, rover.neutral())
+    level.point[:2, 1] *= narrow
+    ahead, left = math.cos(way * math.pi / 6.0), math.sin(way * math.pi / 6.0)
+
+    def margin(tilt):
+        return stability_margin(level._replace(down=np.array(tilted(tilt, (-left, ahead, 0.0))) / -EARTH_GRAVITY[2]))
+
+    towards = tilted(0.5 * math.pi, (-left, ahead, 0.0)) / -EARTH_GRAVITY[2]
+    assert tipping_slope(level, towards) == pytest.approx(brentq(margin, 0.0, 1.5), abs=1e-9)
 
 
 @pytest.mark.parametrize(("count", "words"), [(2, "3 or more"), (3, "one line")])

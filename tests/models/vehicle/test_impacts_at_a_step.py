@@ -18,7 +18,7 @@ from models.terrain.profile import NORMAL_Z, make_profile
 from models.vehicle import VehicleModel, make_vehicle_state
 from models.vehicle.ledger import motion_energy
 from models.vehicle.step import Scene, run_bound
-from references.impact_path import poisson_path
+from references.impact_path import impact_path
 
 GRAVITY, DT, FRICTION, RESTITUTION, STEP_M = 9.81, 1e-4, 0.8, 0.8, 0.1
 DRIVE = Drive(
@@ -69,7 +69,7 @@ def test_wheels_part_from_the_edge_as_poissons_law_says_along_the_path_and_faste
         # left and right wheel hit at once and alike: one contact in the plane
         W = rover.hard.cones.half[:6] @ rover.hard.cones.half[:6].T
         met = (rover.hard.row[:6] @ before)[:2]
-        after = poisson_path(W[:2, :2] + W[:2, 3:5], met, FRICTION, RESTITUTION)
+        after = impact_path(W[:2, :2] + W[:2, 3:5], met, FRICTION, RESTITUTION)
         assert rover.hard.rebound.parted[:2] == pytest.approx(after, abs=3e-4 * -met[0])  # contacts give, 1e-6 of W
         ratios[bool(place[0] < 0.99)].append(-after[0] / met[0])
     assert rover.hard.residual[1] == 0.0
