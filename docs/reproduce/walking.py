@@ -149,7 +149,7 @@ def go(way: str, soil: str, slope_deg: float, shear_m: float, *, low: bool = Fal
     config = config_of(way, soil, slope_deg, shear_m, low=low)
     line = walk_timeline(config, config.walk)
     plant = Plant(Rig(config).nominal, np.random.default_rng(0))
-    state = plant.parts.value[1]
+    state = plant.scene.value.state
     motor, servos = config.drives.motor, config.driven_joints
     spin = 5 + plant.rover.chain.wheel_body
     turn = np.array([6 + plant.rover.tree_joint_names.index(one.name) for one in servos])

@@ -32,7 +32,7 @@ class CaptureTwin(RoverTwin):
         super().__init__(nominal, **settings)
         if nominal.capture is None:
             raise ValueError("CaptureTwin: parameters have no capture, needed: one")
-        self.grapple = Grapple(self._rover, self._twin.vehicle, self._state, nominal.capture)
+        self.grapple = Grapple(self._rover, self._vehicle, self._state, nominal.capture)
         self._drive = self._driven.index(GRAPPLE)
         self._ticks, self._gap, self._energy_J = 0, nominal.capture.gap, 0.0
 

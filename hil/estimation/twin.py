@@ -13,19 +13,18 @@ from numba import float64, int64, typeof
 
 from hil.messages.stages import ByServo, ByWheel, Estimate, Prediction, Samples
 from models.actuators.drive import Drive
-from models.actuators.pneumatic import CylinderMounts
 from models.actuators.servo import JointServos
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.obstacle import Obstacle
 from models.impact import pair_energy_on
-from models.kernels.bound import BoundArguments, call_at, unpack
+from models.kernels.bound import BoundApart, BoundArguments, call_at, unpack
 from models.kernels.compiled import FloatArray, IntArray, compile_for, kernel
 from models.plant import RigParameters
 from models.rover.locks import held_rover
 from models.rover.reduction import Chain
-from models.terrain.stand import level_configuration
+from models.terrain.stand import Stand, level_configuration
 from models.validity import TILT, VALIDITIES
-from models.vehicle import VehicleModel, VehicleState, address_of_run
+from models.vehicle import Scene, VehicleState, address_of_run
 from models.vehicle.invariants import Invariants, check_invariants, make_invariants
 
 # The longest integration step of the twin; its fastest oscillation, a leg on the obstacle, is about 30 times slower.
@@ -49,19 +48,31 @@ FOLLOW_ROLLING = FOLLOW._replace(gain=5000.0, integral_gain=1e5)
 FOLLOW_ANGLE, FOLLOW_GAIN = 100.0, 2e6
 
 
+class _Ahead(NamedTuple):
+    """What T_c and the time to an impact are calculated from: the rover, the obstacle's plane, and scratch (2, nv)."""
+
+    chain: Chain
+    angle: float
+    stand: Stand
+    servos: JointServos | None
+    rows: FloatArray
+
+
 class _Twin(NamedTuple):
-    """The parts of a Scene, scratch for Jacobian rows (2, nv), what the models hold for, and the results.
+    """What is stepped, by its address, its state without that of servos, what the models hold for, and the results.
+
+    Rovers on all kinds of ground have the same types here, so that they share one kernel.
 
     The results: [T_c, time to impact, speed, 0 if all is finite, code of the range that was left, its value and limit],
     then normal force, sinkage and slip of each wheel; then the motion: way, gap, pose (7), and angle of each joint;
     where loads are controlled also gravity's direction (3), and torque and angle of each cylinder.
     """
 
-    vehicle: VehicleModel
+    scene: BoundApart[Scene]
     state: VehicleState
-    ledger: None
-    rows: FloatArray
+    ahead: _Ahead | None
     invariants: Invariants
+    cylinders: IntArray  # speeds of the joints on which cylinders push
     joints: IntArray  # places in q of the joints whose angles are results
     out: FloatArray
 
@@ -128,29 +139,32 @@ class RoverTwin:
         self._nothing = (math.nan,) * self._places[-1]
         passable = None if self._obstacle is None else self._obstacle._replace(stiffness=0.0, damping=0.0)
         rolling = vehicle.rigid is not None and vehicle.rigid.per_wheel > 1
-        invariants = make_invariants(self._rover, vehicle, tilt_deg)
+        invariants = make_invariants(self._rover, vehicle, self._state, tilt_deg)
         self.weight_N = invariants.weight
+        self._vehicle = vehicle._replace(
+            drive=FOLLOW_ROLLING if rolling else FOLLOW, obstacle=passable, servos=_following(vehicle.servos)
+        )
+        rows, servos = np.zeros((2, self._state.v.size)), self._vehicle.servos
         self._twin = _Twin(
-            vehicle._replace(
-                drive=FOLLOW_ROLLING if rolling else FOLLOW, obstacle=passable, servos=_following(vehicle.servos)
-            ),
-            self._state,
-            None,
-            np.zeros((2, self._state.v.size)),
+            BoundApart(Scene(self._vehicle, self._state)),
+            self._state._replace(servos=None),
+            passable and _Ahead(vehicle.chain, passable.angle, passable.stand, servos, rows),
             invariants,
+            vehicle.cylinders.speed,
             np.array([7 + self._rover.tree_joint_names.index(joint) for joint in joints], dtype=np.int64),
             np.zeros(self._places[-1] + (3 + 2 * len(self._state.cylinders.torque)) * controls_loads),
         )
         self._bound = BoundArguments(self._twin)
         if self._obstacle is not None:
             # the same with the obstacle, made before the run: at the impact only its position is set
-            self._touching, other = (BoundArguments(self._before(self._obstacle, foot)) for foot in (0.0, 1.0))
-            self._foot = self._touching.slot(other)
+            self._placed, other = (BoundApart(self._before(self._obstacle, foot)) for foot in (0.0, 1.0))
+            self._foot = self._placed.slot(other)
+            self._touching = BoundArguments(self._twin._replace(scene=self._placed))
         self._t_ns = 0
 
     @cached_property
     def _run(self) -> int:
-        return address_of_run(*self._twin[:3])
+        return address_of_run(self._vehicle, self._state)
 
     def compile(self) -> None:
         """Compile what a prediction runs, without the steps of the vehicle."""
@@ -165,7 +179,7 @@ class RoverTwin:
         """`_predict` for the types of its arguments, which never change: to look at them in each tick takes 2 us."""
         kernel: Any = _predict
         type_of: Any = typeof
-        if self._obstacle is not None and type_of(self._touching) != type_of(self._bound):
+        if self._obstacle is not None and type_of(self._placed.value) != type_of(self._twin.scene.value):
             raise TypeError("the twin with and without its obstacle are of two types for numba")
         made: Callable[[BoundArguments[_Twin], int, int, float], None]
         made = kernel.compile((type_of(self._bound), int64, int64, float64))
@@ -265,12 +279,12 @@ class RoverTwin:
         self._q_at_impact[:], self._v_at_impact[:] = self._state.q, self._state.v
         gap = float(self._state.obstacle.gap.min())
         foot = self._obstacle.foot - gap / math.sin(self._obstacle.angle)
-        self._touching.set_number(self._foot, foot)
+        self._placed.set_number(self._foot, foot)
         self._bound = self._touching
 
-    def _before(self, obstacle: Obstacle, foot: float) -> _Twin:
+    def _before(self, obstacle: Obstacle, foot: float) -> Scene:
         """The twin in front of this obstacle, whose foot is at this position [m]."""
-        return self._twin._replace(vehicle=self._twin.vehicle._replace(obstacle=obstacle._replace(foot=foot)))
+        return Scene(self._vehicle._replace(obstacle=obstacle._replace(foot=foot)), self._state)
 
 
 def _following(servos: JointServos | None) -> JointServos | None:
@@ -289,19 +303,19 @@ def _following(servos: JointServos | None) -> JointServos | None:
 
 @kernel
 def _predict(twin: BoundArguments[_Twin], run: int, steps: int, dt: float) -> None:
-    vehicle, state, _, rows, invariants, joints, out = unpack(twin)
-    call_at(run, twin, steps, dt)
+    scene, state, ahead, invariants, cylinders, joints, out = unpack(twin)
+    call_at(run, scene, steps, dt)
     ground, wheels = state.ground, state.ground.vertical.size
     motion = _BY_WHEEL + 3 * wheels
     out[motion + _WAY] += 0.5 * (out[_SPEED] + state.v[0]) * steps * dt
-    out[motion + _GAP] = np.nan if vehicle.obstacle is None else min(state.obstacle.gap[0], state.obstacle.gap[1])
+    out[motion + _GAP] = np.nan if ahead is None else min(state.obstacle.gap[0], state.obstacle.gap[1])
     for i in range(7):
         out[motion + _POSE + i] = state.q[i]
     for i in range(joints.size):
         out[motion + _JOINTS + i] = state.q[joints[i]]
-    out[_T_C], out[_TIME_LEFT] = _impact_ahead(vehicle.obstacle, vehicle.servos, vehicle.chain, state, rows)
+    out[_T_C], out[_TIME_LEFT] = _impact_ahead(ahead, state)
     out[_SPEED] = state.v[0]
-    check_invariants(invariants, vehicle, state, steps * dt)
+    check_invariants(invariants, steps * dt)
     for i in range(invariants.found.size):
         out[_OUTSIDE + i] = invariants.found[i]
     for wheel in range(wheels):
@@ -309,36 +323,35 @@ def _predict(twin: BoundArguments[_Twin], run: int, steps: int, dt: float) -> No
         out[_BY_WHEEL + wheels + wheel] = ground.sinkage[wheel]
         out[_BY_WHEEL + 2 * wheels + wheel] = ground.slip[wheel]
     if out.size > motion + _JOINTS + joints.size:
-        _load_state(vehicle.cylinders, state, out, motion + _JOINTS + joints.size)
+        _load_state(cylinders, state, out, motion + _JOINTS + joints.size)
     out[_SPOILT] = 0.0 * out[_SPEED]  # becomes NaN if any value is not finite
     for i in range(state.q.size):
         out[_SPOILT] += 0.0 * state.q[i]
     for wheel in range(wheels):
         out[_SPOILT] += 0.0 * ground.vertical[wheel]
-    if vehicle.obstacle is not None:
+    if ahead is not None:
         out[_SPOILT] += 0.0 * out[_T_C]
 
 
 @kernel
-def _load_state(mounts: CylinderMounts, state: VehicleState, out: FloatArray, first: int) -> None:
+def _load_state(cylinders: IntArray, state: VehicleState, out: FloatArray, first: int) -> None:
     """Direction of gravity in the base frame, then torque [N m] and joint angle [rad] of each cylinder."""
     x, y, z, w = state.q[3], state.q[4], state.q[5], state.q[6]
     out[first] = 2.0 * (y * w - x * z)
     out[first + 1] = -2.0 * (y * z + x * w)
     out[first + 2] = 2.0 * (x * x + y * y) - 1.0
-    for which in range(mounts.speed.size):
+    for which in range(cylinders.size):
         out[first + 3 + 2 * which] = state.cylinders.torque[which]
-        out[first + 4 + 2 * which] = state.q[mounts.speed[which] + 1]
+        out[first + 4 + 2 * which] = state.q[cylinders[which] + 1]
 
 
 @kernel
-def _impact_ahead(
-    obstacle: Obstacle | None, servos: JointServos | None, chain: Chain, state: VehicleState, rows: FloatArray
-) -> tuple[float, float]:
+def _impact_ahead(ahead: _Ahead | None, state: VehicleState) -> tuple[float, float]:
     """T_c [J] and the time to impact [s]."""
-    if obstacle is None:
+    if ahead is None:
         return np.nan, np.inf
-    energy = pair_energy_on(chain, state.q, state.v, obstacle.angle, obstacle.stand, rows, state.work, servos)
+    chain, angle, stand, servos, rows = ahead
+    energy = pair_energy_on(chain, state.q, state.v, angle, stand, rows, state.work, servos)
     time_left = np.inf
     for wheel in range(2):
         approach = 0.0

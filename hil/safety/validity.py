@@ -30,8 +30,8 @@ _AT_REST = 0.05
 @kept_statics
 def validity_checks(rig: Rig) -> Sequence[Check]:
     """Sinkage of the wheel with the largest load; none without weight. Raises ValueError with what is out of range."""
-    rover, vehicle, _ = rig.nominal.assemble()
-    weight_N = make_invariants(rover, vehicle).weight
+    rover, vehicle, state = rig.nominal.assemble()
+    weight_N = make_invariants(rover, vehicle, state).weight
     if weight_N <= 0.0:
         return ()
     radii_m = rig.config.wheel_radii_m

@@ -56,7 +56,7 @@ class BoundArguments(Generic[T]):
     def __init__(self, value: T) -> None:
         self.value = value
         content = typeof(value)
-        self._numba_type_ = BoundType(content)
+        self._numba_type_: types.Type = BoundType(content)
         self._buffer = np.frombuffer(b"".join(_words(value, content)), np.float64).copy()
         native = cpu_target.target_context.get_value_type(content)
         if self._buffer.nbytes != cpu_target.target_context.get_abi_sizeof(native):
@@ -85,11 +85,27 @@ class BoundArguments(Generic[T]):
 
     def __reduce__(self) -> tuple[type[BoundArguments[T]], tuple[T]]:
         """A copy is bound to its own copy of the arrays."""
-        return BoundArguments, (self.value,)
+        return type(self), (self.value,)
+
+
+class BoundApart(BoundArguments[T]):
+    """Bound arguments that others hold by their address: a number to numba, whatever they are made of.
+
+    So a kernel that only passes them on (`call_at`) is compiled once for all kinds of them.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, value: T) -> None:
+        super().__init__(value)
+        self._numba_type_ = types.int64
+
+    def __index__(self) -> int:
+        return self.address
 
 
 @typeof_impl.register(BoundArguments)
-def _typeof_bound(value: BoundArguments[Any], _: Any) -> BoundType:
+def _typeof_bound(value: BoundArguments[Any], _: Any) -> types.Type:
     return value._numba_type_
 
 
@@ -125,7 +141,7 @@ unpack = cast(_Unpack, intrinsic(_unpack))
 class _CallAt(Protocol):
     """Call the kernel at an address with bound arguments and numbers; for kernels only, and one that returns nothing.
 
-    Its bound arguments may be the first parts of these: both then have the same address.
+    Its bound arguments may be the first parts of these: both then have the same address. Or they are a BoundApart.
     """
 
     def __call__(self, address: int, bound: BoundArguments[Any], steps: int, dt: float, /) -> None:

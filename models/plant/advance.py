@@ -7,16 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.compressible import Gas, fill_with_gas
-from models.actuators.pneumatic import Cylinder, CylinderMounts, fill_cylinders
-from models.kernels.bound import BoundArguments, call_at, unpack
+from models.actuators.pneumatic import NO_CYLINDERS, Cylinder, CylinderMounts, fill_cylinders
+from models.kernels.bound import BoundApart, BoundArguments, call_at, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.plant.plate_truth import make_plate_truth, note_plate
-from models.rover.reduction import Chain
 from models.sensors.disturbance import SensorDisturbances, disturb
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_links, sample_pair
 from models.sensors.snap_back import SnapBack, snapped
-from models.vehicle import VehicleModel, VehicleState
-from models.vehicle.ledger import Ledger
+from models.vehicle import Scene, VehicleState
 
 RING = 1 << 14  # samples kept, half a second at 30 kHz
 PORT, STARBOARD = 0, 1  # rows of the front wheels in the obstacle's readings
@@ -70,37 +68,49 @@ class Log(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Parts of the plant: first those of a Scene, then cylinders and valves, sensors if any, log, and gas, if any.
+    """Parts of the plant: what is stepped, by its address, then what fills cylinders and takes samples.
 
-    Without gas, the chambers fill and vent as `cylinder` has it.
+    Of the vehicle they have only what that reads, so that vehicles on all kinds of ground share one kernel. Without
+    gas, the chambers fill and vent as `cylinder` has it.
+
+    Attributes:
+        scene: what is stepped.
+        state: of it, without that of servos.
+        wheel_body: (wheels,) as models.rover.reduction.Chain has it.
+        cylinder: and its valve.
+        sensing: sensors, or None.
+        log: samples and results.
+        gas: compressible gas in the chambers, or None.
+        mounts: of the cylinders; used with gas.
     """
 
-    vehicle: VehicleModel
+    scene: BoundApart[Scene]
     state: VehicleState
-    ledger: Ledger | None
+    wheel_body: IntArray
     cylinder: Cylinder
     sensing: Sensing | None
     log: Log
     gas: Gas | None = None
+    mounts: CylinderMounts = NO_CYLINDERS
 
 
 @kernel
 def advance(parts: BoundArguments[Parts], run: int, from_ns: int, to_ns: int, steps: int) -> None:
     """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between.
 
-    `run` is what address_of_run gives for these parts.
+    `run` is what address_of_run gives for their scene.
     """
-    vehicle, state, _, cylinder, sensing, log, gas = unpack(parts)
+    scene, state, wheel_body, cylinder, sensing, log, gas, mounts = unpack(parts)
     dt = (to_ns - from_ns) * 1e-9 / steps
     last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
     for i in range(steps):
         begin = from_ns + (to_ns - from_ns) * i // steps
         end = from_ns + (to_ns - from_ns) * (i + 1) // steps
-        _fill(gas, cylinder, vehicle.cylinders, state, dt)
-        call_at(run, parts, 1, dt)
+        _fill(gas, cylinder, mounts, state, dt)
+        call_at(run, scene, 1, dt)
         _note_contact(state, log, end)
         _note_plate(sensing, state, log, last_left, last_right, end, dt)
-        _take_samples(sensing, vehicle.chain, state, log, last_left, last_right, begin, end)
+        _take_samples(sensing, wheel_body, state, log, last_left, last_right, begin, end)
         last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
 
 
@@ -115,7 +125,7 @@ def _fill(gas: Gas | None, cylinder: Cylinder, mounts: CylinderMounts, state: Ve
 @kernel
 def _take_samples(
     sensing: Sensing | None,
-    chain: Chain,
+    wheel_body: IntArray,
     state: VehicleState,
     log: Log,
     last_left: float,
@@ -132,7 +142,7 @@ def _take_samples(
         while taken_at <= end:
             row = log.counts[SAMPLES] % RING
             noise, volts, since = sensing.noise[row], log.volts[row], 1.0 / sensing.rate_hz
-            _disturb(sensing.disturbance, chain, state, log, taken_at, since, noise)
+            _disturb(sensing.disturbance, wheel_body, state, log, taken_at, since, noise)
             force = last_right + (right - last_right) * (taken_at - begin) / (end - begin)
             force = snapped(sensing.snap_back, STARBOARD, force, taken_at * 1e-9, since)
             if volts.size == TRIANGLE:
@@ -153,7 +163,7 @@ def _take_samples(
 @kernel
 def _disturb(
     disturbance: SensorDisturbances | None,
-    chain: Chain,
+    wheel_body: IntArray,
     state: VehicleState,
     log: Log,
     taken_at: int,
@@ -163,9 +173,9 @@ def _disturb(
     """Disturb the sample that is about to be taken."""
     if disturbance is not None:
         total = 0.0
-        for body in chain.wheel_body:
+        for body in wheel_body:
             total += state.v[5 + body]
-        speed, touched = total / chain.wheel_body.size, log.counts[HIT] == 1
+        speed, touched = total / wheel_body.size, log.counts[HIT] == 1
         disturb(disturbance, taken_at * 1e-9, dt, speed, touched, noise[disturbance.force.size :])
 
 

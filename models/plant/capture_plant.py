@@ -28,7 +28,7 @@ class CapturePlant(Plant):
         super().__init__(*args, **settings)
         if self.parameters.capture is None:
             raise ValueError("CapturePlant: parameters have no capture, needed: one")
-        vehicle = self.parts.value.vehicle
+        vehicle = self.scene.value.vehicle
         self.grapple = Grapple(self.rover, vehicle, self._state, self.parameters.capture)
         self._drive = 7 + self.rover.tree_joint_names.index(GRAPPLE)
 

@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from models.actuators.pneumatic import NO_CYLINDERS
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.impact import effective_kinetic_energy
-from models.kernels.bound import BoundArguments
+from models.kernels.bound import BoundApart, BoundArguments
 from models.kernels.compiled import FloatArray, compile_for
 from models.plant.advance import (
     HIT,
@@ -41,7 +42,7 @@ from models.rover.locks import held_rover
 from models.terrain import GivenContacts, ground_from_outside
 from models.terrain.stand import level_configuration
 from models.validity import TILT, VALIDITIES
-from models.vehicle import address_of_run
+from models.vehicle import Scene, address_of_run
 from models.vehicle.energy import Energies, EnergyMeter
 
 
@@ -63,7 +64,7 @@ class Plant:
         full_scale: of the channels, either sign [V]; infinity without sensors.
         load_sampling: the slow load channels; None: there are none.
         instruments: of motion, by role.
-        parts: what it steps, in the form of kernels.
+        scene: what it steps, in the form of kernels.
         cut_ns: when all drives were first cut after a wheel had touched the obstacle [ns], or None.
     """
 
@@ -102,8 +103,12 @@ class Plant:
         self._meter = EnergyMeter(self.rover, vehicle, self._state) if accounts else None
         ledger = self._meter.ledger if self._meter else None
         gas = parameters.make_gas(vehicle, self._state)
-        parts = Parts(vehicle, self._state, ledger, parameters.cylinder, self._sensing, self._log, gas)
-        self.parts = BoundArguments(parts)
+        self.scene = BoundApart(Scene(vehicle, self._state, ledger))
+        filled = self._mounts if gas else NO_CYLINDERS
+        seen, cylinder = self._state._replace(servos=None), parameters.cylinder
+        self._parts = BoundArguments(
+            Parts(self.scene, seen, self.rover.chain.wheel_body, cylinder, self._sensing, self._log, gas, filled)
+        )
         self._stand = None if vehicle.obstacle is None else vehicle.obstacle.stand
         self._watch = ValidityWatch(self.rover, vehicle, self._state, tilt_deg)
         self.load_sampling = parameters.loads and LoadSampling(
@@ -131,11 +136,11 @@ class Plant:
 
     @cached_property
     def _run(self) -> int:
-        return address_of_run(*self.parts.value[:3])
+        return address_of_run(*self.scene.value)
 
     def compile(self) -> None:
         """Compile what an advance runs, without the steps of the vehicle and without moving."""
-        compile_for(advance, self.parts, 0, 0, 0, 0, inlined=False)
+        compile_for(advance, self._parts, 0, 0, 0, 0, inlined=False)
 
     def _move(self, t_ns: int) -> None:
         span = t_ns - self.t_ns
@@ -147,7 +152,7 @@ class Plant:
         due = -(-(t_ns + 1) * self.rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
             raise ValueError(f"plant asked to leap {span * 1e-9:.3f} s; the sample ring holds half of {RING} samples")
-        advance(self.parts, self._run, self.t_ns, t_ns, -(-span // self.parameters.substep_ns))
+        advance(self._parts, self._run, self.t_ns, t_ns, -(-span // self.parameters.substep_ns))
         if self.load_sampling:
             self.load_sampling.take(self.t_ns, t_ns)
         self.t_ns = t_ns

@@ -31,14 +31,6 @@ class Outside(NamedTuple):
     words: str
 
 
-class _Watched(NamedTuple):
-    """What is looked at."""
-
-    invariants: Invariants
-    vehicle: VehicleModel
-    state: VehicleState
-
-
 class ValidityWatch:
     """Looks at a vehicle while it moves, until it has left a range.
 
@@ -54,8 +46,8 @@ class ValidityWatch:
 
     def __init__(self, rover: Rover, vehicle: VehicleModel, state: VehicleState, tilt_deg: float) -> None:
         self._wheel_names = rover.wheel_names
-        self._invariants = make_invariants(rover, vehicle, tilt_deg)
-        self._watched = BoundArguments(_Watched(self._invariants, vehicle, state))
+        self._invariants = make_invariants(rover, vehicle, state, tilt_deg)
+        self._watched = BoundArguments(self._invariants)
         self._looked_ns = 0
         self.outside: Outside | None = None
 
@@ -79,7 +71,7 @@ class ValidityWatch:
 
 
 @kernel
-def _look(watched: BoundArguments[_Watched], span: float) -> float:
-    invariants, vehicle, state = unpack(watched)
-    check_invariants(invariants, vehicle, state, span)
+def _look(watched: BoundArguments[Invariants], span: float) -> float:
+    invariants = unpack(watched)
+    check_invariants(invariants, span)
     return float(invariants.found[0])

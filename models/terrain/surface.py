@@ -157,11 +157,12 @@ def beyond_edge(terrain: Terrain, x: float, y: float) -> float:
     """How far [m] a place lies outside a height map; 0 on it, and on ground without an edge."""
     if terrain is None:
         return 0.0
-    return _beyond(terrain.relief, x, y)
+    return beyond(terrain.relief, x, y)
 
 
 @kernel
-def _beyond(relief: HeightMap | None, x: float, y: float) -> float:
+def beyond(relief: HeightMap | None, x: float, y: float) -> float:
+    """`beyond_edge` of a height map; None: ground without an edge."""
     if relief is None:
         return 0.0
     columns, rows = relief.height.shape

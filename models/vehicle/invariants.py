@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.actuators.servo import JointServos
 from models.actuators.stops import JointStops
-from models.kernels.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.points import body_position
-from models.rover.reduction import Chain
 from models.rover.rover import Rover
-from models.terrain.surface import Terrain, beyond_edge
+from models.terrain.height_map import HeightMap
+from models.terrain.surface import beyond
 from models.validity import (
     CODES,
     DEPTH,
@@ -41,7 +40,7 @@ MOVED, DEVIATION = 0, 1
 
 
 class Invariants(NamedTuple):
-    """What a vehicle is checked with in each tick.
+    """What a vehicle is checked with in each tick: of it only what is looked at, so that all kinds share one kernel.
 
     Attributes:
         limit: (CODES,) of each range.
@@ -52,6 +51,13 @@ class Invariants(NamedTuple):
         weight: of the rover along it [N]; 0: no weight or no ground, and loads mean nothing.
         state: slots MOVED and DEVIATION.
         found: (3,) code of the range that was left, the value and its limit; WITHIN: none.
+        deep: range of the wheels' sinkage: SINKAGE on soil, else DEPTH.
+        wheel_radius: (wheels,) [m].
+        wheel_body: (wheels,) as models.rover.reduction.Chain has it.
+        stops: of the suspension joints.
+        driven: (servos,) speeds of the driven joints.
+        relief: the height map on which it stands, or None.
+        vehicle: its state, without that of servos.
     """
 
     limit: FloatArray
@@ -62,10 +68,19 @@ class Invariants(NamedTuple):
     weight: float
     state: FloatArray
     found: FloatArray
+    deep: int
+    wheel_radius: FloatArray
+    wheel_body: IntArray
+    stops: JointStops
+    driven: IntArray
+    relief: HeightMap | None
+    vehicle: VehicleState
 
 
-def make_invariants(rover: Rover, vehicle: VehicleModel, tilt_deg: float = VALIDITIES[TILT].limit) -> Invariants:
-    """Those of a vehicle that stands; its main body may tilt by so much."""
+def make_invariants(
+    rover: Rover, vehicle: VehicleModel, state: VehicleState, tilt_deg: float = VALIDITIES[TILT].limit
+) -> Invariants:
+    """Those of a vehicle that stands, whose state the caller changes; its main body may tilt by so much."""
     limit, for_s = np.full(CODES, np.inf), np.zeros(CODES)
     for code, validity in VALIDITIES.items():
         limit[code], for_s[code] = validity.limit, validity.for_s
@@ -77,57 +92,60 @@ def make_invariants(rover: Rover, vehicle: VehicleModel, tilt_deg: float = VALID
     grounded = vehicle.ground is not None or vehicle.compliant is not None or not vehicle.yields
     weight = -mass * float(vehicle.gravity @ normal) if grounded else 0.0
     return Invariants(
-        limit, for_s, np.zeros(CODES), np.zeros(len(rover.wheel_names)), normal, weight, np.zeros(2), np.zeros(3)
-    )
+        limit, for_s, np.zeros(CODES), np.zeros(len(rover.wheel_names)), normal, weight, np.zeros(2), np.zeros(3),
+        SINKAGE if vehicle.ground is not None else DEPTH, vehicle.chain.wheel_radius, vehicle.chain.wheel_body,
+        vehicle.stops, np.zeros(0, np.int64) if vehicle.servos is None else vehicle.servos.speed,
+        None if vehicle.terrain is None else vehicle.terrain.relief, state._replace(servos=None),
+    )  # fmt: skip
 
 
 @kernel
-def check_invariants(invariants: Invariants, vehicle: VehicleModel, state: VehicleState, span: float) -> None:
+def check_invariants(invariants: Invariants, span: float) -> None:
     """Look at a vehicle after it has moved for `span` [s]; the result is in `invariants.found`.
 
     Nothing counts before the rover has moved for the first time: how it stands is judged before it is armed.
     """
+    state = invariants.vehicle
     ground, wheels = state.ground, state.ground.vertical.size
     if invariants.state[MOVED] == 0.0:
-        invariants.state[MOVED] = _moves(vehicle, state)
+        invariants.state[MOVED] = _moves(invariants, state)
         return
     invariants.found[0] = WITHIN
     deepest, rim = 0.0, 0.0
     for wheel in range(wheels):
-        radius = vehicle.chain.wheel_radius[wheel]
+        radius = invariants.wheel_radius[wheel]
         deepest = max(deepest, ground.sinkage[wheel] / radius)
-        rim += radius * state.v[5 + vehicle.chain.wheel_body[wheel]] / wheels
+        rim += radius * state.v[5 + invariants.wheel_body[wheel]] / wheels
     touched = 0.0
     for force in state.obstacle.force:
         touched += force
-    _note(invariants, SINKAGE if vehicle.ground is not None else DEPTH, deepest, span)
+    _note(invariants, invariants.deep, deepest, span)
     if invariants.weight > 0.0:
         _note_loads(invariants, state, span)
         x, y = state.q[3], state.q[4]
         _note(invariants, TILT, math.degrees(math.acos(min(max(1.0 - 2.0 * (x * x + y * y), -1.0), 1.0))), span)
-    _note_edge(invariants, vehicle.terrain, vehicle.chain, state, span)
-    _note(invariants, STOPPED, math.degrees(_beyond_stops(vehicle.stops, state.q, 0)), span)
-    _note(invariants, SLID, 1e3 * _beyond_stops(vehicle.stops, state.q, 1), span)
-    driven = touched == 0.0 and abs(rim) > SLOWEST_RIM_MPS and not _turned_by_servos(vehicle.servos, state.v)
+    _note_edge(invariants, invariants.relief, state, span)
+    _note(invariants, STOPPED, math.degrees(_beyond_stops(invariants.stops, state.q, 0)), span)
+    _note(invariants, SLID, 1e3 * _beyond_stops(invariants.stops, state.q, 1), span)
+    driven = touched == 0.0 and abs(rim) > SLOWEST_RIM_MPS and not _turned_by_servos(invariants.driven, state.v)
     _note(invariants, TRAVEL, 1.0 - state.v[0] / rim if driven else 0.0, span)
     _note(invariants, SPEED, _length(state.v, 0), span)
     _note(invariants, ROTATION, _length(state.v, 3), span)
 
 
 @kernel
-def _turned_by_servos(servos: JointServos | None, v: FloatArray) -> bool:
+def _turned_by_servos(driven: IntArray, v: FloatArray) -> bool:
     """Whether a driven joint turns: legs then move the body beside the wheels, and its slip says nothing."""
     turned = False
-    if servos is not None:
-        for speed in servos.speed:
-            turned = turned or abs(v[speed]) > STANDS_RADPS
+    for speed in driven:
+        turned = turned or abs(v[speed]) > STANDS_RADPS
     return turned
 
 
 @kernel
-def _moves(vehicle: VehicleModel, state: VehicleState) -> float:
+def _moves(invariants: Invariants, state: VehicleState) -> float:
     moved = 1.0 if abs(state.v[0]) > STANDS_MPS else 0.0
-    for body in vehicle.chain.wheel_body:
+    for body in invariants.wheel_body:
         if abs(state.v[5 + body]) > STANDS_RADPS:
             moved = 1.0
     return moved
@@ -160,14 +178,14 @@ def _note_loads(invariants: Invariants, state: VehicleState, span: float) -> Non
 
 
 @kernel
-def _note_edge(invariants: Invariants, terrain: Terrain, chain: Chain, state: VehicleState, span: float) -> None:
+def _note_edge(invariants: Invariants, relief: HeightMap | None, state: VehicleState, span: float) -> None:
     """The wheel that is farthest outside a height map; nothing on ground without one."""
-    if terrain is None:
+    if relief is None:
         return
     farthest = 0.0
-    for body in chain.wheel_body:
+    for body in invariants.wheel_body:
         x, y, _ = body_position(state.q, state.work, body)
-        farthest = max(farthest, beyond_edge(terrain, x, y))
+        farthest = max(farthest, beyond(relief, x, y))
     _note(invariants, EDGE, farthest, span)
 
 

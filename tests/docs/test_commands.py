@@ -34,6 +34,7 @@ def test_every_command_of_the_pages_is_one_that_the_program_takes(found):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
 def test_every_command_of_the_pages_that_needs_no_reader_comes_to_its_work(doors, found):
     whole = [words for words in found if words[0] == "hil" and complete(list(words))]
     assert len(whole) > 80

@@ -81,6 +81,28 @@ NOT_RUN = {
     r"(bash|dask|export|kill|pre-commit) .*": "other programs: tests/hil/campaign/test_cluster.py starts dask",
 }
 
+# Commands that differ from another of the pages, run here, in settings of which the experiment's own tests have whole
+# runs, or in the form of what they write: `make soak PART=faults` runs them. That they begin shows test_commands.py.
+VARIANTS = tuple(map(re.compile, (
+    r"hil trial .* --repeat \d+",
+    r"hil trial sim_impact (--seed 3 --json|--set .*)",
+    r"hil trial sim_motion --set .*",
+    r"hil run sim_impact --set .*",
+    r"hil run sim_(motion|normal_force|drawbar|juno|slope) --set .*",
+    r"hil run sim_(follow|step_nonsmooth|flexible_wheel|wheel_bed)( .*)?",
+    r"hil render made/run --.*",
+    r"hil export made/run --to (?!mat$).*",
+    r"hil operate (sim_impact|short\.yaml)( --page( --plan thesis)?)?",
+)))  # fmt: skip
+
+
+def given(found):
+    """Parameters of a test for each of these commands."""
+    return [
+        pytest.param(one, marks=pytest.mark.soak if any(row.fullmatch(one) for row in VARIANTS) else ())
+        for one in sorted(found)
+    ]
+
 
 def excused(text):
     """The row of NOT_RUN that a command falls under, if any."""
@@ -120,13 +142,13 @@ def folder(tmp_path_factory):
     return place
 
 
-@pytest.mark.parametrize("command", sorted(RUN_HERE.keys() - set(OPERATED)))
+@pytest.mark.parametrize("command", given(RUN_HERE.keys() - set(OPERATED)))
 def test_a_command_of_the_pages_is_done(folder, monkeypatch, command):
     monkeypatch.chdir(folder)
     assert done(RUN_HERE[command]) == 0
 
 
-@pytest.mark.parametrize("command", sorted(OPERATED))
+@pytest.mark.parametrize("command", given(OPERATED))
 def test_a_rig_of_the_pages_is_opened_and_named_until_it_is_ended(folder, tmp_path, command):
     """The first command of the tutorial of the page is one of them, word for word."""
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
@@ -148,6 +170,12 @@ def test_every_command_that_can_be_given_is_run_here_or_stands_in_the_table_with
     assert set(WHOLE) == set(RUN_HERE) | {text for text in WHOLE if excused(text)}
     assert len(RUN_HERE) > 75
     assert "hil operate sim_impact --page --set trial.start_distance_m=1.5" in OPERATED
+
+
+def test_every_row_of_the_variants_is_of_a_command_of_the_pages_and_every_command_is_run_in_one_form():
+    assert all(any(row.fullmatch(text) for text in RUN_HERE) for row in VARIANTS)
+    run_at_once = {words[1] for text, words in RUN_HERE.items() if not any(row.fullmatch(text) for row in VARIANTS)}
+    assert run_at_once == {words[1] for words in RUN_HERE.values()}
 
 
 def test_every_row_of_the_table_is_of_a_command_of_the_pages_and_names_what_there_is():

@@ -26,6 +26,7 @@ def test_a_stopped_loop_is_cut_by_the_dead_man_and_does_not_drive_when_it_goes_o
     assert "loop_silent" in read_trial(done.folder).events["name"].astype(str)
 
 
+@pytest.mark.slow
 def test_a_loop_that_hangs_for_a_second_is_killed_by_the_watchdog(injected):
     done = injected("loop", "hangs for ever")
     assert done.run.loop.killed

@@ -145,6 +145,7 @@ def test_a_run_that_takes_too_long_is_found_whoever_catches_the_error(scripts, m
     assert "not ended" in found.wrong
 
 
+@pytest.mark.slow
 def test_a_process_that_a_config_ends_is_found_and_the_next_one_is_made(scripts, monkeypatch):
     random_configs = scripts("random_configs")
     monkeypatch.setattr(random_configs, "make", partial(_ending, ended=1))
@@ -161,9 +162,16 @@ def _ending(number, seed, everything, *, ended):
 
 
 @pytest.mark.slow
-def test_every_base_goes_through_and_is_right(scripts):
+@pytest.mark.parametrize(
+    "every", [False, pytest.param(True, marks=pytest.mark.soak)], ids=["of each experiment", "every"]
+)
+def test_a_base_goes_through_and_is_right(scripts, every):
     random_configs = scripts("random_configs")
+    seen = set()
     for base in (*random_configs.BASES, *random_configs.OTHERS):
         config = load_config(random_configs.name_of(base), random_configs.given_of(base))
+        if config.experiment in seen and not every:
+            continue
+        seen.add(config.experiment)
         done = random_configs._made(config)
         assert (base, done.summary["reasons"], list(random_configs._wrong_of(config, done))) == (base, [], [])

@@ -103,7 +103,7 @@ class _Drive:
         chain = self._plant.rover.chain
         self._radius, self._motors = chain.wheel_radius, chain.motor_wheel
         self._to_port = np.sign(self._plant.rover.wheel_positions(self._plant.rover.neutral())[:, 1])
-        self.state = self._plant.parts.value[1]
+        self.state = self._plant.scene.value.state
         self.stop()
 
     def stop(self) -> None:

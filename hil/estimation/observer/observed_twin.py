@@ -93,7 +93,7 @@ class ObservedTwin(RoverTwin):
             rover.chain,
             state,
             make_work(rover.chain),
-            self._twin.vehicle.servos,
+            self._vehicle.servos,
         )
         self._bound_outputs = BoundArguments(self._outputs)
         self._roles = tuple((role, INSTRUMENTS.index(role)) for role in layout.instruments)

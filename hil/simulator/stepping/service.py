@@ -81,7 +81,7 @@ class StepService:
         wheels = len(self._rig.layout.wheels)
         given = make_given_contacts(wheels) if self._outside else None
         self._plant: Plant = build_plant(self._rig, accounts=True, contacts=given)
-        self._vehicle, self._state = self._plant.parts.value[:2]
+        self._vehicle, self._state = self._plant.scene.value[:2]
         rover = self._plant.rover
         self._work = make_work(rover.chain)
         self._centre, self._axle = np.zeros((2, wheels, 3))

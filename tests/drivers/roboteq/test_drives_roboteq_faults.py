@@ -111,6 +111,7 @@ def test_an_emergency_stop_is_reported_and_its_release_lets_nothing_run(rig, run
     step_until(drives, lambda: not drives.health().e_stop)
 
 
+@pytest.mark.slow
 def test_stopped_controllers_say_when_an_emergency_stop_is_released_and_stay_stopped(rig, running, step_until):
     """Nobody starts a rig that says that its emergency stop is pressed: it has to say when it is not."""
     drives = rig.drives()

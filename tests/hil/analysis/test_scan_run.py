@@ -36,14 +36,14 @@ def test_a_run_over_a_scan_is_verified_and_replayed_without_its_file(tmp_path):
 @pytest.mark.slow
 def test_a_rover_beyond_the_edge_of_the_scan_is_outside_what_is_known():
     rover, vehicle, state = nominal_rig(load_config("sim_scan", SHORT)).build()
-    invariants = make_invariants(rover, vehicle)
+    invariants = make_invariants(rover, vehicle, state)
     state.v[0] = 0.1
-    check_invariants(invariants, vehicle, state, 1e-3)  # it moves
-    check_invariants(invariants, vehicle, state, 1e-3)
+    check_invariants(invariants, 1e-3)  # it moves
+    check_invariants(invariants, 1e-3)
     assert invariants.found[0] != EDGE
     state.q[0] += 6.0
     run_bound(BoundArguments(Scene(vehicle, state)), 1, 1e-5)
-    check_invariants(invariants, vehicle, state, 1e-3)
+    check_invariants(invariants, 1e-3)
     assert invariants.found[0] == EDGE
     assert invariants.found[1] == pytest.approx(
         6.0 + 0.425 - vehicle.terrain.relief.extent[1], abs=0.02

@@ -6,16 +6,20 @@ import gc
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from numba import typeof
 
 from hil.app import warm_up as warm_up_module
 from hil.app.warm_up import warm_up
 from hil.config import load_config
 from hil.config.rig import Rig
+from hil.estimation.twin import RoverTwin
 from models.kernels import compiled
-from models.plant import parameters
+from models.plant import Plant, parameters
 
 # One process, so that neither share can overtake the other: number of all, and names of those that neither share has.
 COUNT = """
@@ -108,6 +112,27 @@ def test_the_second_process_takes_no_step_before_the_step_is_compiled(monkeypatc
 
     monkeypatch.setattr(parameters, "settle", settle)
     warm_up_module._compile_others(Rig(load_config("sim_impact")))
+
+
+@pytest.mark.parametrize(
+    "configs",
+    [
+        ("sim_impact", "sim_impact ground.kind=firm", "sim_impact ground.kind=rigid"),
+        ("sim_juno", "sim_drop", "sim_step_nonsmooth", "sim_lift", "sim_sinkage"),
+    ],
+    ids=["with an obstacle", "without"],
+)
+def test_rovers_on_all_kinds_of_ground_compile_nothing_but_their_step(configs):
+    """A kind of step takes seconds to compile; what reads its results is compiled once for all of them."""
+    steps, others = set(), set()
+    for words in configs:
+        name, *overrides = words.split()
+        nominal = replace(Rig(load_config(name, overrides)).nominal, settles=False)
+        plant, twin = Plant(nominal, np.random.default_rng()), RoverTwin(nominal)
+        steps |= {str(typeof(plant.scene.value)), str(typeof(twin._twin.scene.value))}
+        others.add((str(typeof(plant._parts)), str(typeof(plant._watch._watched)), str(typeof(twin._bound))))
+    assert len(steps) >= len(configs)
+    assert len(others) == 1
 
 
 @pytest.mark.slow

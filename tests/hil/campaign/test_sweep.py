@@ -85,6 +85,7 @@ def test_a_sweep_of_a_real_rig_is_refused() -> None:
         expand_sweep("mars_dome", ["trial.angle_deg=50,60"], (), None)
 
 
+@pytest.mark.slow
 def test_a_stopped_sweep_has_the_rows_that_are_done_and_reports_each(pretend, here, tmp_path) -> None:
     stop, report = NeverStop(), Lines()
 
@@ -150,6 +151,7 @@ def stopped_after(count, pretend, here, path):
     return jobs
 
 
+@pytest.mark.slow
 def test_a_resumed_sweep_makes_the_rest_and_its_table_is_that_of_one_that_ran_through(pretend, here, tmp_path) -> None:
     for name in ("whole", "parts"):
         (tmp_path / name).mkdir()

@@ -65,6 +65,7 @@ def test_a_bogie_that_turns_moves_the_height_of_the_hit_and_nothing_else():
     assert 0.005 < abs(apart[2]) < 0.02
 
 
+@pytest.mark.slow
 def test_the_standard_deviations_are_those_of_drawn_errors():
     known = finished(turns=(0.01, 0.02, 0.05))
     stated, chance, drawn = measured_approach(known), np.random.default_rng(1), []

@@ -194,6 +194,7 @@ def test_an_operator_changes_the_goal_and_the_run_is_replayed_bit_for_bit(tmp_pa
     assert recompute(record, config, outcome.summary).summary["load_steps"] == outcome.summary["load_steps"]
 
 
+@pytest.mark.slow
 def test_an_operator_who_wants_most_traction_on_firm_ground_changes_nothing(monkeypatch):
     steps = "normal_force.steps=[{for_s: 0.5, mode: passive}, {for_s: 1, mode: uniform}]"
     config = load_config("sim_normal_force", [*QUIET, steps, "ground.kind=firm", "rover.drawbar.pull_N=200"])

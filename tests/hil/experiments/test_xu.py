@@ -30,6 +30,7 @@ def test_an_arc_over_rough_ground_is_recorded_verified_and_replayed(tmp_path):
     assert read_trial(tmp_path, trusted=True).tick["slip"][-1].shape == (6,)
 
 
+@pytest.mark.slow
 def test_gravity_is_that_of_the_config_in_the_twin():
     rig = Rig(load_config("sim_xu"))
     rover, vehicle, state = rig.nominal.build()

@@ -65,6 +65,7 @@ def test_a_rover_dropped_on_its_back_rests_on_its_body_with_its_weight(config, o
     assert over.max() < math.radians(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dt", [1e-4, 5e-4])
 def test_energy_only_falls_while_a_rover_turns_over_and_lands(dt):
     rover, vehicle, state, _ = turned_over("sim_normal_force", ["ground.kind=firm", "ground.friction=0.6"], 115.0, 0.3)

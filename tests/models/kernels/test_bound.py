@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba import typeof
 from numba.core.errors import TypingError
 
-from models.kernels.bound import BoundArguments, call_at, unpack
+from models.kernels.bound import BoundApart, BoundArguments, call_at, unpack
 from models.kernels.compiled import kernel
 from models.vehicle import Scene, address_of_run, run, run_bound
 
@@ -132,6 +133,33 @@ def _run_from(parts, address, steps, dt):
     _, _, _, calls = unpack(parts)
     call_at(address, parts, steps, dt)
     calls[0] += 1.0
+
+
+class Holding(NamedTuple):
+    """Holds a scene by its address."""
+
+    scene: BoundApart
+    calls: np.ndarray
+
+
+@kernel
+def _run_held(parts, address, steps, dt):
+    scene, calls = unpack(parts)
+    call_at(address, scene, steps, dt)
+    calls[0] += 1.0
+
+
+def test_what_holds_a_scene_by_its_address_steps_it_and_a_copy_steps_its_own(pair):
+    where, plain, motion = pair
+    holding = BoundArguments(Holding(BoundApart(Scene(where, motion)), np.zeros(1)))
+    other = copy.deepcopy(holding)
+    before = motion.q.tobytes()
+    _run_held(other, address_of_run(where, motion), 100, 1e-4)
+    assert motion.q.tobytes() == before
+    _run_held(holding, address_of_run(where, motion), 100, 1e-4)
+    run(where, plain, 100, 1e-4)
+    assert plain.q.tobytes() == motion.q.tobytes() == other.value.scene.value.state.q.tobytes()
+    assert typeof(holding) == typeof(BoundArguments(Holding(BoundApart((1.0, 2)), np.zeros(1))))
 
 
 def test_a_kernel_that_is_called_at_its_address_does_what_it_does_when_python_calls_it(pair):

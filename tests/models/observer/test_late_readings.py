@@ -91,6 +91,7 @@ def test_a_reading_older_than_the_filter_remembers_is_dropped_and_counted():
     np.testing.assert_array_equal(tested.observer.now.x, before)
 
 
+@pytest.mark.slow
 def test_nothing_drifts_while_the_twin_stands():
     o, standing = observer(), row_at(0.0, speed=0.0, slip=0.0)
     begin(o, 0, standing)

@@ -71,6 +71,7 @@ def test_the_balance_of_energies_closes(rig):
     assert abs(end.residue(begin)) < 0.01 * (abs(end.cylinders) + end.drives)
 
 
+@pytest.mark.slow
 def test_without_friction_the_work_of_the_cylinders_is_force_times_the_way_of_each_piston(rig):
     plant = make(replace(rig, linkage=rig.linkage._replace(static=0.0, coulomb=0.0, viscous=0.0)))
     places = [7 + plant.rover.tree_joint_names.index(joint) for joint in rig.cylinder_joints]

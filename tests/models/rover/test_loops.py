@@ -120,6 +120,7 @@ def energy(rover: Rover, q, v) -> float:
     return sum(motion_energy(rover.chain, GRAVITY, *state, make_work(rover.chain)))
 
 
+@pytest.mark.slow
 def test_in_free_flight_the_equations_of_motion_keep_the_energy(rover):
     q, v = tumbling(rover)
 
@@ -140,6 +141,7 @@ def test_in_free_flight_the_equations_of_motion_keep_the_energy(rover):
     assert kept == pytest.approx(begun, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_the_step_keeps_the_loops_closed_and_its_energy_error_vanishes_with_the_step(rover):
     free = VehicleModel(rover.chain, None, Drive(0.0, 0.0, math.inf, 0.0, 0.02, 0.0, 0.0, 0.0), None, GRAVITY)
     lost = []
@@ -155,6 +157,7 @@ def test_the_step_keeps_the_loops_closed_and_its_energy_error_vanishes_with_the_
     assert lost[1] / lost[0] == pytest.approx(0.5, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [0.0, 0.3])
 def test_the_gradient_of_t_c_has_the_rate_of_the_loops(rover, angle):
     q, v, step = bent(rover, angle), np.random.default_rng(2).normal(size=rover.nv), 1e-5

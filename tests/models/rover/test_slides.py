@@ -95,6 +95,7 @@ def test_what_cannot_slide_is_refused_in_words(rover):
     assert Joint("lift", "a", "b", (0, 0, 0), (0.6, 0, 0.8), locked_at=0.1, slides=True).unit == "m"
 
 
+@pytest.mark.slow
 def test_a_loop_with_a_slide_in_it_is_kept_closed(rover):
     tree = rover.tree
     free = replace(tree, couplings=())

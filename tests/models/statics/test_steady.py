@@ -98,6 +98,7 @@ def test_the_pull_at_which_a_wheel_lifts_in_a_drive_is_the_predicted_one_within_
     assert not stands(1.01 * pull)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("roll_deg", [0, 3, 6, 12])
 @pytest.mark.parametrize("rim", [0.0, RIM])
 def test_pulls_with_a_steady_state_end_at_one_number(roll_deg, rim):

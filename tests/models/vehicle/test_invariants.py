@@ -34,14 +34,14 @@ class Moving:
 
     def __init__(self, *overrides: str, config: str = "sim_juno") -> None:
         self.rover, self.vehicle, self.state = nominal_rig(load_config(config, overrides)).build()
-        self.invariants = make_invariants(self.rover, self.vehicle)
+        self.invariants = make_invariants(self.rover, self.vehicle, self.state)
         self.state.v[0] = 0.05
         self.state.v[5 + self.rover.chain.wheel_body] = 0.05 / self.rover.chain.wheel_radius
         self.look()
 
     def look(self, seconds: float = TICK_S) -> int:
         for _ in range(round(seconds / TICK_S)):
-            check_invariants(self.invariants, self.vehicle, self.state, TICK_S)
+            check_invariants(self.invariants, TICK_S)
         return int(self.invariants.found[0])
 
 
@@ -170,6 +170,7 @@ def test_before_the_first_motion_nothing_counts(juno):
     left_for(juno, SINKAGE)
 
 
+@pytest.mark.slow
 def test_without_weight_loads_mean_nothing():
     free = Moving("ground.kind=none")
     assert free.invariants.weight == 0.0

@@ -54,7 +54,7 @@ def built_in(rig, steps, speed=0.5):
     plant.set_drives((speed,) * len(plant.rover.wheel_names), cut=False)
     for k in range(steps):
         plant.advance((k + 1) * STEP_NS)
-    return plant.parts.value[1]
+    return plant.scene.value.state
 
 
 def same(now, state):
