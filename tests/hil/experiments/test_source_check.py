@@ -60,6 +60,7 @@ def test_a_drift_of_2_mm_a_second_is_found_by_the_readings_of_a_standing_rover(c
     assert drift.sd_mps < 0.2 * DRIFT_MPS
 
 
+@pytest.mark.slow
 def test_of_100_sources_without_a_drift_the_rates_scatter_as_their_standard_deviation_says(config):
     found = [drift_of(config, rows_of(config, seed=seed)) for seed in range(100)]
     assert 0.7 < np.mean([one.rate_mps**2 / (3.0 * one.sd_mps**2) for one in found]) < 1.2
@@ -90,6 +91,7 @@ def test_readings_that_are_late_or_early_by_50_ms_are_found_and_only_their_run_i
     assert [word in reason for word, reason in zip(words, reasons, strict=True)] == [True] * len(words)
 
 
+@pytest.mark.slow
 def test_of_100_right_sources_no_run_is_refused_and_95_intervals_of_the_delay_hold_it(config):
     rig = Rig(config)
     found = [source_check(rig, rows_of(config, seed=seed)) for seed in range(100)]
