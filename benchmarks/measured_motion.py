@@ -4,6 +4,8 @@
 `python benchmarks/measured_motion.py impact [--seeds 20]`: errors of impact speed, angle of approach and T_c.
 `python benchmarks/measured_motion.py loads [--seeds 10]`: control of the wheel loads on ground that is tilted otherwise
 than the controller was told.
+`python benchmarks/measured_motion.py sources [--seeds 100]`: intervals of place, speed and slip of a followed speed, by
+an instrument that is wrong in a way that no reading shows, or that the observer has to leave out.
 
 The simulated rig deviates from the twin at random, by its seed: 5 % in each mass, 10 % in the soil, 20 % in the drives.
 """
@@ -22,6 +24,8 @@ import numpy as np
 from hil.app.run import run
 from hil.config import load_config
 from hil.experiments.truth_events import RecordedTruth
+from hil.experiments.window_mean import NORMAL
+from models.plant.motion_history import TIME, X
 
 OFF = ("plant.spread.mass=0.05", "plant.spread.soil=0.1", "plant.spread.drives=0.2", "telemetry.endpoint=''")
 POSE, POSITION, DISTANCE = (f"motion={{measures: {what}}}" for what in ("pose", "position", "distance"))
@@ -42,6 +46,21 @@ LOADS: dict[str, tuple[str, ...]] = {
     "none": (), "joints": (JOINTS,), "imu": (IMU,), "imu, joints": (IMU, JOINTS),
     "pose, imu, joints": (POSE, IMU, JOINTS),
 }  # fmt: skip
+SHORT = (
+    "follow.profile=[[0, 0], [1, 0.08], [7, 0.08]]", "follow.window_from_s=3", "follow.window_s=3.5",
+    "loop.rate_hz=500",
+)  # fmt: skip
+SOURCES: dict[str, tuple[str, ...]] = {
+    "right": (),
+    "late by 50 ms": ("motion.errors.late_ms=50",),
+    "late by 20 ms": ("motion.errors.late_ms=20",),
+    **{
+        f"{fault}, {size:g}": (f"motion.errors.fault={fault}", f"motion.errors.fault_size={size}")
+        for fault, size in (("biased", 0.001), ("biased", 0.002), ("biased", 0.01), ("jump", 0.005))
+    },
+    "frozen": ("motion.errors.fault=frozen",),
+    "swapped": ("motion.errors.fault=swapped",),
+}
 TILT_DEG = 1.5
 _NAN = float("nan")
 
@@ -162,6 +181,48 @@ def _controlled(job: tuple[int, Sequence[str]]) -> list[float]:
     return [_NAN if value is None else float(value) for value in values] + [rms(np.array(errors))]
 
 
+def sources(seeds: int, settings: Sequence[str]) -> None:
+    """Print of each source how many runs are accepted, and in how many of these each interval holds the truth."""
+    print("source           accepted   place   speed    slip held   drift [mm/s]   late [ms]    place: half-width [mm]")
+    for name, fault in SOURCES.items():
+        found = np.array(list(spread(_followed, [(seed, (*fault, *settings)) for seed in range(1, seeds + 1)])))
+        counted = found[found[:, 0] > 0.0]
+        held = " ".join(f"{int(one):7}" for one in counted[:, 1:4].sum(axis=0))
+        spreads = " ".join(
+            f"{np.nanmean(one):7.2f} ({np.nanstd(one):.2f})" if np.isfinite(one).any() else "      -"
+            for one in found.T[4:6]
+        )
+        widest = f"{1e3 * counted[:, 6].max():.1f}" if len(counted) else "-"
+        print(f"{name:16} {len(counted):3} of {seeds} {held}        {spreads}   {widest}", flush=True)
+
+
+def _followed(job: tuple[int, Sequence[str]]) -> list[float]:
+    """Accepted; place, speed and slip within their intervals; drift [mm/s] and delay [ms]; half-width of the place [m].
+
+    The place is that at the last time of the true motion before the cut. Its interval is as the observer's page says.
+    """
+    seed, settings = job
+    result = run(load_config("sim_follow", [*OFF, *SHORT, *settings], seed=seed))
+    summary, source = result.summary, result.summary["estimation"]["sources"]["motion"]
+    true = RecordedTruth(result.events).motion
+    driven = result.ticks[result.ticks["cut"] == 0]
+    assert true is not None
+    last = true[true[:, TIME] * 1e9 < driven["t_ns"][-1]][-1]
+    row = driven[np.argmin(np.abs(driven["t_ns"] - last[TIME] * 1e9))]
+    late_s, late_sd_s = (1e-3 * source.get(key, math.nan) for key in ("late_ms", "late_sd_ms"))
+    drift_mps, drift_sd_mps = source.get("drift_mps", math.nan), source.get("drift_sd_mps", math.nan)
+    half_m = math.hypot(
+        NORMAL * row["pose_sd"][0],
+        math.hypot(late_s, NORMAL * late_sd_s) * row["speed_mps"],
+        math.hypot(drift_mps, NORMAL * drift_sd_mps) * last[TIME],
+    )
+    held = [abs(row["pose"][0] - last[X]) <= half_m]
+    for key in ("speed_mps", "slip"):
+        half = summary["speed_u95_mps" if key == "speed_mps" else "slip_u95"]
+        held.append(half is not None and abs(summary[key] - summary[f"true_{key}"]) <= half)
+    return [summary["accepted"], *held, 1e3 * drift_mps, 1e3 * late_s, half_m]
+
+
 def rms(values: np.ndarray) -> float:
     """Root mean square."""
     return float(np.sqrt(np.mean(values**2)))
@@ -175,14 +236,16 @@ def spread(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
 
 def main() -> None:
     """Run one of the tables."""
-    tables: dict[str, Callable[[int, Sequence[str]], None]] = {"line": line, "impact": impact, "loads": loads}
+    tables: dict[str, Callable[[int, Sequence[str]], None]] = {
+        "line": line, "impact": impact, "loads": loads, "sources": sources,
+    }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", choices=tables)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", action="append", default=[], help="name of a row; by default all")
     parser.add_argument("--set", action="append", default=[], help="another setting of the config")
     asked = parser.parse_args()
-    for rows in (SETS, LINES, LOADS):
+    for rows in (SETS, LINES, LOADS, SOURCES):
         for name in [name for name in rows if asked.only and name not in asked.only]:
             del rows[name]
     tables[asked.table](asked.seeds, asked.set)

@@ -22,6 +22,7 @@ from hil.signals.alignment import (
     levelled,
     noise_of,
     relative_turn,
+    sheared,
     standing,
     standing_attitude,
     straight_drive,
@@ -149,14 +150,11 @@ def _distance(drive: Drive, along: Floats, result: Alignment) -> None:
 
 
 def _delay(drive: Drive, wheels: Way, section: MotionConfig, config: Config, result: Alignment) -> None:
-    """The soil is sheared before the rover follows its wheels, which looks like a late reading.
-
-    By how much is not known: by nothing up to the shear displacement, each as likely.
-    """
+    """The soil is sheared before the rover follows its wheels, which looks like a late reading."""
     fastest = float(np.abs(wheels.speed_mps).max())
     most_s = config.soil.shear_displacement_m / fastest if config.ground.on_soil else 0.0
-    late_s = drive.late_s.value - 0.5 * most_s
-    found = Found(section.delay_ms + 1e3 * late_s, 1e3 * math.hypot(drive.late_s.sd, most_s / math.sqrt(12.0)))
+    late_s = sheared(drive.late_s, 0.0, most_s)
+    found = Found(section.delay_ms + 1e3 * late_s.value, 1e3 * late_s.sd)
     result.found["delay_ms [ms]"] = found
     if abs(found.value - section.delay_ms) < 2.0 * found.sd:
         result.notes.append(f"delay_ms stays {section.delay_ms:g}: what was found does not differ from it by 2 sd")

@@ -17,6 +17,7 @@ from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.base import Controller, DirectSetPoints
 from hil.experiments.claim import Claim
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.source_check import SourceCheck, source_check
 from hil.experiments.summary_table import loop_rows, summary_table, verdict_rows
 from hil.messages.check import Check
 from hil.messages.fault import Fault
@@ -317,6 +318,11 @@ class Finished:
         experiment = self.cycle.experiment
         assert isinstance(experiment, Experiment)
         return experiment
+
+    @cached_property
+    def source(self) -> SourceCheck:
+        """What the run says of its instrument outside; the record is read once for it."""
+        return source_check(self.rig, self.ticks)
 
     def beside(self, t_ns: int) -> str:
         """What disturbed the run when a fault was noticed [ns], in words to follow the fault's own."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.experiments.base import Finished, Summary
-from hil.experiments.source_drift import source_drift
+from hil.experiments.source_check import SourceCheck
 from hil.experiments.summary import finite
 from hil.messages.layout import INSTRUMENTS
 from hil.messages.stages import SOURCE_STATES
@@ -33,11 +33,20 @@ def estimation_summary(run: Finished) -> Summary:
     true_motion = run.ground_truth.motion
     if true_motion is not None and len(true_motion):
         errors |= _errors(_driven(true_motion, run.ground_truth.hit_ns), run.ticks, run.config.loop.rate_hz)
-    sources, config = _sources(run), run.config
-    drift = source_drift(config.motion, config.wheel_radii_m, run.ticks, moved=config.layout.controls_loads)
-    if drift is not None:
-        sources[INSTRUMENTS[0]] |= {"drift_mps": drift.rate_mps, "drift_sd_mps": drift.sd_mps}
+    sources = _sources(run)
+    if run.config.motion is not None:
+        sources[INSTRUMENTS[0]] |= _checked(run.source)
     return {"estimation": {**errors, "sources": sources}}
+
+
+def _checked(found: SourceCheck) -> Summary:
+    """Drift and delay of the instrument outside, as far as they are known."""
+    drift, late_s, values = found.drift, found.late_s, Summary()
+    if drift is not None:
+        values |= {"drift_mps": drift.rate_mps, "drift_sd_mps": drift.sd_mps}
+    if late_s is None:
+        return values | {"late_unseen": found.unseen}
+    return values | {"late_ms": 1e3 * late_s.value, "late_sd_ms": 1e3 * late_s.sd}
 
 
 def _driven(true_motion: NDArray[np.float64], hit_ns: int | None) -> NDArray[np.float64]:

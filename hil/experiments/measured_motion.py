@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from hil.config import Config
 from hil.control.following import MEASURED
-from hil.experiments.source_drift import Drift, source_drift
+from hil.experiments.source_check import Drift
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import quantity
 from hil.experiments.window_mean import NORMAL, window_mean
 from hil.messages.layout import INSTRUMENTS
-from hil.recording.stored_rows import Recorded
 
 # Values are means over this time, so that a window of ten minutes is no more than 60,000 of them [ns].
 _BLOCK_NS = 10_000_000
@@ -39,17 +38,15 @@ class MeasuredWindow:
 
     Args:
         config: of a rig with an instrument that measures the rover's way.
+        drift: of the instrument, where the rover stood afterwards; it may have been the same in the window.
 
     Attributes:
         rows: taken.
         unmeasured: of them, those in which its readings were not used.
-        drift: of the instrument, where the rover stood afterwards; it may have been the same in the window.
     """
 
-    def __init__(self, config: Config) -> None:
-        self._motion, self._radii_m = config.motion, config.wheel_radii_m
-        self._moved = config.layout.controls_loads
-        self.drift: Drift | None = None
+    def __init__(self, config: Config, drift: Drift | None = None) -> None:
+        self._radii_m, self.drift = config.wheel_radii_m, drift
         self._source = config.layout.instruments.index(INSTRUMENTS[0])
         self._cell = config.loads.load_cell if config.loads else None
         self._ends: list[NDArray[np.void]] = []
@@ -71,10 +68,6 @@ class MeasuredWindow:
         whole = len(values) // self._step * self._step
         self._means.append(values[:whole].reshape(-1, self._step, 3).mean(axis=1))
         self._left = values[whole:]
-
-    def stand(self, ticks: Recorded) -> None:
-        """Look how the instrument drifted where the rover stood at the end of the whole run."""
-        self.drift = source_drift(self._motion, self._radii_m, ticks, moved=self._moved)
 
     @property
     def speed(self) -> Interval:

@@ -99,6 +99,7 @@ def summarise(run: Finished) -> Summary:
         **run_summary(run),
     }
     residuals, found = residual_summary(RunEvidence(run.config, run.ticks, summary))
+    false += run.source.reasons() if run.experiment.done else []
     more = [*truth_reasons(run.ground_truth), *false, *(one.sentence() for one in found)]
     reasons = [*summary["reasons"], *more]
     return {**summary, "accepted": summary["accepted"] and not more, "reasons": reasons, "residuals": residuals}

@@ -12,7 +12,7 @@ from hil.control.build import load_controller
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.claim import Claim
 from hil.experiments.claims import motion_claims, traction_claims
-from hil.experiments.source_drift import rest_ns
+from hil.experiments.source_check import rest_ns
 from hil.messages.loads import LoadGoal, TractionModeName, load_goal
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 

@@ -38,13 +38,11 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
         {field: 0, "slip": None, "speed_mps": None, "wheel_speed_radps": None}
         | ({"pull_N": None} if layout.load_cell else {})
     )
-    measured = MeasuredWindow(config) if layout.motion_channels else None
+    measured = MeasuredWindow(config, run.source.drift) if layout.motion_channels else None
     for rows in in_blocks(run.ticks):
         ticks.add(rows[rows["state"] == MEASURE])
         if measured is not None:
             measured.add(rows[rows["state"] == MEASURE])
-    if measured is not None:
-        measured.stand(run.ticks)
     loads = ticks.mean(field) if ticks.count else np.full(len(layout.wheels), math.nan)
     pull = float(ticks.mean("pull_N")) if layout.load_cell and ticks.count else known.pull if known else math.nan
     slip = known.slip if known else float(ticks.mean("slip")) if ticks.count else math.nan

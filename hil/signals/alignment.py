@@ -167,6 +167,15 @@ def straight_drive(readings: Readings, wheels: Way) -> Drive:
     )
 
 
+def sheared(late_s: Found, least_s: float, most_s: float) -> Found:
+    """A delay without that by which the soil is sheared before the rover follows its wheels.
+
+    By how much is not known: by anything from `least_s` to `most_s`, each as likely.
+    """
+    shear_sd = (most_s - least_s) / math.sqrt(12.0)
+    return Found(late_s.value - 0.5 * (least_s + most_s), math.hypot(late_s.sd, shear_sd))
+
+
 def _alike(left: Floats) -> float:
     """By how much fewer residuals (n, channels) are independent than there are."""
     centred = left - left.mean(axis=0)

@@ -17,7 +17,7 @@ from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.judgement import Judgement
 from hil.experiments.measured_motion import with_interval
-from hil.experiments.source_drift import rest_ns
+from hil.experiments.source_check import rest_ns
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.check import Check
@@ -132,10 +132,10 @@ class FollowExperiment(Experiment):
 
     def summarise(self, run: Finished) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
-        judgement, section = Judgement(run.config), run.config.follow
+        judgement, section = Judgement(run.config, run.source.drift), run.config.follow
         for rows in in_blocks(run.ticks):
             judgement.add(rows[rows["state"] == FOLLOW])
-        found = judgement.summary(run.ticks, run.ground_truth.motion)
+        found = judgement.summary(run.ground_truth.motion)
         delay = judgement.delay_s
         margins = margins_at(self.rig, delay_s(run.config, delay)) if section.closes_loop else None
         reasons = self.reasons(run.cycle.safety, run.beside)

@@ -13,8 +13,8 @@ from hil.config.rig import Rig
 from hil.control.following import Following, full_duties_mps
 from hil.experiments.base import Summary
 from hil.experiments.measured_motion import MeasuredWindow, measurement_reasons
+from hil.experiments.source_check import Drift
 from hil.experiments.summary import finite
-from hil.recording.stored_rows import Recorded
 from models.plant.motion_history import TIME, X, Y, Z
 
 # A set speed within this share of a limit is at it.
@@ -26,14 +26,15 @@ class Judgement:
 
     Args:
         config: of the run.
+        drift: of the instrument outside, if it is known.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, drift: Drift | None = None) -> None:
         self._config, self._section = config, config.follow
         self._times, self._speeds = np.array(config.follow.profile).T
         self._kept = 1.0 - config.follow.slip if config.follow.quantity == "slip" else 1.0
         self._following = Following(Rig(config))
-        self._motion = MeasuredWindow(config) if config.motion else None
+        self._motion = MeasuredWindow(config, drift) if config.motion else None
         self._began_ns = self._ended_ns = -1
         self._sum = self._largest = self._rims = self._turned = self._torque_Nm = 0.0
         self._count = self._at_limit = 0
@@ -100,17 +101,15 @@ class Judgement:
         delays = np.concatenate(self._delays) if self._delays else np.zeros(0)
         return float(np.median(delays)) * 1e-9 if delays.size else None
 
-    def summary(self, ticks: Recorded, motion: NDArray[np.float64] | None) -> Summary:
+    def summary(self, motion: NDArray[np.float64] | None) -> Summary:
         """Keys as docs/reference/summary.md lists them.
 
         Args:
-            ticks: of the whole run.
             motion: true one of a simulated rig (`models.plant.motion_history.MotionHistory.rows`), or None.
         """
         section, count = self._section, self._count
         found: Summary = {"measured": False, "slip": None, "slip_u95": None, "speed_mps": None, "speed_u95_mps": None}
         if self._motion is not None:
-            self._motion.stand(ticks)
             found = self._motion.summary()
         known = count > 0 and math.isfinite(self._sum) and section.quantity != "throttle"
         speed, rims = math.nan, self._rims / count if count else math.nan
