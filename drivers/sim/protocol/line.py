@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from drivers.host import line_time_ns
+from drivers.host import Characters, line_time_ns
 from drivers.sim.protocol.plant_ports import NEVER_NS, TakesTimes
 
 Kind = Literal[
@@ -74,12 +74,14 @@ class SimulatedPort(NamedTuple):
     Attributes:
         network: the line is a UDP port of this computer instead of a terminal: each message is a datagram, and `baud`
             counts for nothing.
+        characters: of the line.
     """
 
     device: SimulatedSerialDevice
     baud: int
     turnaround_ns: int
     network: bool = False
+    characters: Characters = "8n1"
 
 
 class LineFault(msgspec.Struct, frozen=True):
@@ -110,6 +112,10 @@ class Terminal(Protocol):
     """The host's end of a line, which the host opens as a port."""
 
     @property
+    def characters(self) -> Characters | None:
+        """As the host has set the port; None: that cannot be told, since a pseudo-terminal has no parity."""
+
+    @property
     def endpoint(self) -> str:
         """What the host opens: the path of a port, or HOST:PORT."""
 
@@ -138,6 +144,8 @@ class Pty:
     Attributes:
         endpoint: the same.
     """
+
+    characters = None
 
     def __init__(self, path: Path) -> None:
         self.path, self.endpoint = path, str(path)
@@ -184,7 +192,9 @@ class Pty:
 class Line:
     """A line with a device at its end.
 
-    On a network a message is a datagram: it has no line time, is never divided, and nothing is added to it.
+    On a network a message is a datagram: it has no line time, is never divided, and nothing is added to it. Where the
+    host has set another parity than the device, each loses the characters in which the bit after the data is not what
+    it expects.
 
     Args:
         path: of the port; of a pty, a symbolic link is made there.
@@ -194,6 +204,7 @@ class Line:
         terminal: creates the host's end at a path.
         answered: called with the due time and the actual time of each answer.
         network: it is one, and not a serial line.
+        characters: of the device.
     """
 
     def __init__(
@@ -206,9 +217,11 @@ class Line:
         answered: TakesTimes = lambda _due_ns, _done_ns: None,
         *,
         network: bool = False,
+        characters: Characters = "8n1",
     ) -> None:
         self.path, self.device, self._answered, self._network = path, device, answered, network
-        self._byte_ns = 0 if network else line_time_ns(1, baud)
+        self._characters = characters
+        self._byte_ns = 0 if network else line_time_ns(1, baud, characters)
         self._turnaround_ns = turnaround_ns
         self._inbound: deque[tuple[int, int, bytes]] = deque()  # began, ended, bytes
         self._outbound: deque[tuple[int, bytes]] = deque()  # due, bytes
@@ -265,7 +278,7 @@ class Line:
             due_ns, data = self._outbound.popleft()
             self._answered(due_ns, now_ns)
             if not self._dead:
-                self._terminal.write(data)
+                self._terminal.write(self._received(data))
         dues = [queue[0] for queue in (self._inbound, self._outbound) if queue]
         return min([wake_ns, *(due[1] if len(due) == 3 else due[0] for due in dues)])
 
@@ -281,9 +294,16 @@ class Line:
             began_ns = max(now_ns, self._in_free_ns)
             for due_ns, part in self._spoiled(data, began_ns, requests=True):
                 self._in_free_ns = due_ns + len(part) * self._byte_ns
-                self._inbound.append((due_ns, self._in_free_ns, part))
+                self._inbound.append((due_ns, self._in_free_ns, self._received(part)))
             if not self._network:  # bytes that come meanwhile are taken in the next round, at their time
                 return
+
+    def _received(self, data: bytes) -> bytes:
+        """The characters that pass, by the parity of both ends."""
+        host = self._terminal.characters
+        if host is None or host[1] == self._characters[1]:
+            return data
+        return bytes(byte for byte in data if _after_data(byte, host) == _after_data(byte, self._characters))
 
     def _send(self, answer: bytes, from_ns: int) -> None:
         began_ns = max(from_ns, self._out_free_ns)
@@ -318,6 +338,11 @@ class Line:
             "truncated": [(at_ns, data[:half])],
         }
         return [(due, part) for due, part in spoiled[how.kind] if part]
+
+
+def _after_data(byte: int, characters: Characters) -> int:
+    """The bit behind the data bits of a character: its parity, or without one its stop bit."""
+    return {"n": 1, "e": byte.bit_count() % 2, "o": 1 - byte.bit_count() % 2}[characters[1]]
 
 
 # The longest wait for bytes [s]: then it is looked whether to go on, and whether this thread was let run.
