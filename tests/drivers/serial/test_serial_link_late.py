@@ -67,7 +67,7 @@ def script():
 def test_silence_is_waited_for_twice_and_then_the_link_is_lost(script):
     link = script()
     port = link._serial
-    with pytest.raises(LinkLostError, match="no answer within 30 ms, twice; check cable.*parity"):
+    with pytest.raises(LinkLostError, match=r"no answer within 30 ms, twice; check cable.*parity"):
         link.ask(b"what", missing, decode)
     assert port.written == [b"what", b"what"]
     assert link.errors == 2
