@@ -19,11 +19,14 @@ from drivers.host import Characters, line_time_ns
 from drivers.sim.protocol.plant_ports import NEVER_NS, TakesTimes
 
 Kind = Literal[
-    "delayed", "intermittent", "garbage", "slow", "duplicate", "noise", "truncated", "off", "disconnect", "reconnect"
+    "delayed", "intermittent", "garbage", "slow", "duplicate", "noise", "truncated", "off", "streaming", "disconnect",
+    "reconnect",
 ]  # fmt: skip
 READ_CHUNK = 4096
 # What a disturbed line adds before a message.
 NOISE = b"\x00\xff\x55\xfe\x00\xaa"
+# What another device sends without end, which is on the port in place of ours.
+STREAM = b"$VNYMR,+000.000,+000.000,+000.000*4F\r\n"
 
 
 class SimulatedSerialDevice(Protocol):
@@ -85,10 +88,11 @@ class SimulatedPort(NamedTuple):
 
 
 class LineFault(msgspec.Struct, frozen=True):
-    """A fault of a line or of the device at its end. Kinds as of devices in one process, and five more.
+    """A fault of a line or of the device at its end. Kinds as of devices in one process, and six more.
 
     Attributes:
-        kind: off: the device neither receives nor answers from now on; disconnect: the port is removed; reconnect ends
+        kind: off: the device neither receives nor answers from now on; streaming: the same, and from the next request
+            on another device sends without end; disconnect: the port is removed; reconnect ends
             all faults. The others change the next `count` answers (or requests): delayed: they arrive later;
             intermittent: they are lost; garbage: a bit is flipped; slow: their second half arrives later (a datagram
             as a whole); duplicate: they arrive twice; noise: after other bytes; truncated: without their second half.
@@ -228,7 +232,7 @@ class Line:
         self._in_free_ns = self._out_free_ns = 0
         self._faults: list[LineFault] = []
         self._passed = 0  # all messages, counted for faults with `every`
-        self._dead = False
+        self._dead = self._streams = False
         self._lock = RLock()  # faults may be injected from another thread than the one that serves
         self._terminal = terminal(path)
         self._terminal.reconnect()
@@ -245,14 +249,14 @@ class Line:
     def inject_fault(self, how: LineFault) -> None:
         """Start a fault: from now on, or for the next `count` answers."""
         with self._lock:
-            if how.kind in ("off", "reconnect"):
-                self._dead = how.kind == "off"
+            if how.kind in ("off", "streaming", "reconnect"):
+                self._dead, self._streams = how.kind == "off", how.kind == "streaming"
                 self._faults.clear()
             if how.kind == "disconnect":
                 self.close()
             elif how.kind == "reconnect":
                 self._terminal.reconnect()
-            elif how.kind != "off":
+            elif how.kind not in ("off", "streaming"):
                 self._faults.append(how)
 
     def serve(self, now_ns: int) -> int:
@@ -264,11 +268,13 @@ class Line:
         self._take_in(now_ns)
         while self._inbound and self._inbound[0][1] <= now_ns:
             began_ns, ended_ns, data = self._inbound.popleft()
-            if self._dead:
+            if self._dead or self._streams:
                 continue
             self.device.wake(ended_ns)
             if answer := self.device.receive(data, began_ns, ended_ns):
                 self._send(answer, ended_ns + self._turnaround_ns)
+        if self._streams and not self._outbound:
+            self._send(STREAM, now_ns)
         wake_ns = self.device.wake(now_ns)
         if isinstance(self.device, Streaming):
             for began_ns, data in self.device.unasked(now_ns):
