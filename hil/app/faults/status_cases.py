@@ -81,7 +81,7 @@ def status_cases() -> Iterator[Case]:
         yield Case(ROW, name, "camera", "running", LOCKSTEP, filmed, run_filmed, (flags, jpeg))
 
 
-class DamagedCamera:
+class _DamagedCamera:
     """The process of a camera which gives only such frames, over the whole of a run.
 
     Args:
@@ -129,7 +129,7 @@ def run_filmed(case: Case) -> InjectionOutcome:
         assert config.camera is not None
         rig = open_backend(config, folder, lambda _: None, stack)
         resident = Resident(config, rig, Signals(), lambda _: None)
-        camera = Capture(folder, config.camera, DamagedCamera(flags, jpeg, FILMED_NS))
+        camera = Capture(folder, config.camera, _DamagedCamera(flags, jpeg, FILMED_NS))
         wall_s = run_loop(rig, Signals(), lambda _: None, wanted=RightsWanted())
         resident.conclude(folder, wall_s, figure=False, filmed=(camera, kept := camera.end(0)))
         events = read_trial(folder, trusted=True).events
