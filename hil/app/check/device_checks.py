@@ -71,9 +71,8 @@ def couplings(rig: Rig, blocks: Sequence[DaqBlock]) -> list[Check]:
     volts, daq = np.concatenate([block.values for block in blocks]), rig.config.daq
     assert daq is not None
     each = zip(rig.layout.channels, volts.T, rig.config.droops_s, strict=True)
-    return [
-        Check(f"coupling of {name}", *fading(column, daq.rate_hz, droop_s), COUPLING) for name, column, droop_s in each
-    ]
+    seen = [(name, *fading(column, daq.rate_hz, droop_s)) for name, column, droop_s in each]
+    return [Check(f"coupling of {name}", ok, found, allowed, COUPLING) for name, ok, found, allowed in seen]
 
 
 def check_drives(rig: Rig, access: Access) -> list[Check]:
