@@ -10,12 +10,13 @@ import time
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 # A read of a port returns after so long without a byte, and a wait for a device server is divided into such pieces
 # [s], so that the waiting process can report in between that it is alive.
 SLICE_S = 0.004
-_BITS_PER_BYTE = 10  # 8N1: a start bit, 8 data bits, a stop bit
+# Data bits, parity (none, even, odd) and stop bits of a character; a start bit comes before them.
+Characters = Literal["8n1", "8e1", "8o1", "8n2"]
 # A device calls it every few ms while it waits: its process is alive.
 Alive = Callable[[], None]
 # Between two looks at a serial port whose bytes are awaited [s].
@@ -24,28 +25,34 @@ LOOK_S = 0.0003
 WRITE_S = 1.0
 
 
-def line_time_s(count: float, baud: int) -> float:
-    """How long bytes are on a serial line, one right after the other, 8N1 [s].
+def line_time_s(count: float, baud: int, characters: Characters = "8n1") -> float:
+    """How long bytes are on a serial line, one right after the other [s].
 
     Args:
         count: of bytes; or bytes a second, then it is the share of its time that the line carries them.
         baud: of the line.
+        characters: of the line.
 
     Example:
-        >>> line_time_s(96, 9600)
-        0.1
+        >>> line_time_s(96, 9600), line_time_s(96, 9600, "8e1")
+        (0.1, 0.11)
     """
-    return count * _BITS_PER_BYTE / baud
+    return count * _bits(characters) / baud
 
 
-def line_time_ns(count: int, baud: int) -> int:
+def line_time_ns(count: int, baud: int, characters: Characters = "8n1") -> int:
     """The same in whole ns, rounded down.
 
     Example:
         >>> line_time_ns(1, 115200)
         86805
     """
-    return count * _BITS_PER_BYTE * 1_000_000_000 // baud
+    return count * _bits(characters) * 1_000_000_000 // baud
+
+
+def _bits(characters: Characters) -> int:
+    """Of a character on the line, with its start bit."""
+    return 10 if characters == "8n1" else 11
 
 
 class SerialPort(Protocol):
@@ -127,10 +134,10 @@ class Host(Protocol):
     def rest(self, seconds: float) -> None:
         """Wait for so long, or until a new command for this process cannot wait: its device has it on return."""
 
-    def open_serial(self, port: str, baud: int) -> SerialPort:
+    def open_serial(self, port: str, baud: int, characters: Characters = "8n1") -> SerialPort:
         """Open a serial port exclusively. Raises OSError or serial.SerialException."""
 
-    def open_shared(self, port: str, baud: int | None) -> SharedPort:
+    def open_shared(self, port: str, baud: int | None, characters: Characters = "8n1") -> SharedPort:
         """Open a port that others may have open, with its present settings or ours. Raises as `open_serial`."""
 
     def open_datagrams(self, address: str) -> DatagramPort:
@@ -239,19 +246,21 @@ class Computer:
         """See `Host`: here nobody writes commands from another process."""
         self.sleep(max(seconds, 0.0))
 
-    def open_serial(self, port: str, baud: int) -> SerialPort:
+    def open_serial(self, port: str, baud: int, characters: Characters = "8n1") -> SerialPort:
         """See `Host`."""
         import serial  # not every process that reads the clock has ports
 
-        return PatientPort(serial.Serial(port, baud, timeout=0, write_timeout=0, exclusive=True))
+        form = _form(port, characters)
+        return PatientPort(serial.Serial(port, baud, **form, timeout=0, write_timeout=0, exclusive=True))
 
-    def open_shared(self, port: str, baud: int | None) -> SharedPort:
+    def open_shared(self, port: str, baud: int | None, characters: Characters = "8n1") -> SharedPort:
         """See `Host`."""
         if baud is None:
             return Descriptor(os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC))
         import serial
 
-        opened = serial.Serial(port, baud, timeout=SLICE_S, write_timeout=1.0, exclusive=False)
+        form = _form(port, characters)
+        opened = serial.Serial(port, baud, **form, timeout=SLICE_S, write_timeout=1.0, exclusive=False)
         try:
             return Descriptor(os.dup(opened.fileno()))
         finally:
@@ -268,6 +277,12 @@ class Computer:
         from drivers.rpc.channel import Channel  # not every process has a device server
 
         return Channel(server, alive, SLICE_S)
+
+
+def _form(port: str, characters: Characters) -> dict[str, Any]:
+    """Characters as pyserial has them. A pseudo-terminal carries whole bytes, and the kernel refuses a parity there."""
+    parity = "N" if os.path.realpath(port).startswith("/dev/pts/") else characters[1].upper()
+    return {"parity": parity, "stopbits": int(characters[2])}
 
 
 COMPUTER = Computer()

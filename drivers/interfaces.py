@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from drivers.host import Characters
 from drivers.messages import (
     DaqBlock,
     DriveCommand,
@@ -181,6 +182,7 @@ class StopFrames(msgspec.Struct, frozen=True):
         baud: its speed.
         frames: sent one after the other, answered or not.
         pause_s: silence between two frames.
+        characters: of the port.
     """
 
     device: str
@@ -188,6 +190,7 @@ class StopFrames(msgspec.Struct, frozen=True):
     baud: int
     frames: tuple[bytes, ...]
     pause_s: float = 0.0
+    characters: Characters = "8n1"
 
 
 class DriveLink(Source[DriveSample], Sink[DriveCommand], Protocol):

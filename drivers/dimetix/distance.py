@@ -74,7 +74,8 @@ class DimetixDistance(StreamedInstrument):
         )
         super().__init__(link)
         self._firmware = self._serial_number = ""
-        self.failed = self._error = self._now_error = 0  # the newest error, and that of the newest measurement
+        self.failed = self._error = 0  # the newest error
+        self._errors, self._ask_anew = set[int](), False  # of the measurements since the health was asked for
 
     def open(self) -> None:
         """Open the port, stop what the sensor does, and let it measure. Raises DeviceError."""
@@ -89,7 +90,7 @@ class DimetixDistance(StreamedInstrument):
         except DeviceError:
             self._link.close()
             raise
-        self._reading, self.failed, self._error, self._now_error = None, 0, 0, 0
+        self._reading, self.failed, self._error, self._errors = None, 0, 0, set()
         self._link.begin()
 
     def close(self) -> None:
@@ -104,7 +105,8 @@ class DimetixDistance(StreamedInstrument):
             f"; {self.failed} measurements failed, newest {protocol.error_words(self._error)}" if self.failed else ""
         )
         health = self._link.health(f"serial number {self._serial_number}, firmware {self._firmware}{failed}")
-        reports = ERRORS.reports(self._now_error, self._settings.port)
+        reports = tuple(one for error in sorted(self._errors) for one in ERRORS.reports(error, self._settings.port))
+        self._ask_anew = True
         return msgspec.structs.replace(health, reports=reports, identities=(self._which,))
 
     @property
@@ -118,7 +120,9 @@ class DimetixDistance(StreamedInstrument):
             return False  # of another sensor, a late answer, or what it says when it is switched on
         if reply.error in protocol.COMMAND_ERRORS:
             raise self._refusal(protocol.TRACK, reply)
-        self._now_error = reply.error
+        if self._ask_anew:
+            self._errors, self._ask_anew = set(), False
+        self._errors.add(reply.error)
         if reply.error:
             self.failed += 1
             self._error = reply.error

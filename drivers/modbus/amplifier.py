@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from drivers.host import COMPUTER, SLICE_S, Alive, Host, line_time_s
+from drivers.host import COMPUTER, SLICE_S, Alive, Characters, Host, line_time_s
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import DaqBlock
 from drivers.modbus import protocol
@@ -32,7 +33,8 @@ class AmplifierSettings(msgspec.Struct, frozen=True):
         port: path.
         registers: first input register of each channel, in the order of a block's columns.
         rate_hz: how often all of them are read.
-        baud: of the port, 8N1.
+        baud: of the port.
+        characters: of the port.
         address: of the amplifier.
         function: that reads them.
         signed: a reading is a signed number.
@@ -47,6 +49,7 @@ class AmplifierSettings(msgspec.Struct, frozen=True):
     registers: tuple[int, ...]
     rate_hz: float
     baud: int = 115200
+    characters: Characters = "8n1"
     address: int = 1
     function: protocol.Function = protocol.Function.READ_INPUT
     signed: bool = True
@@ -76,7 +79,7 @@ class AmplifierSettings(msgspec.Struct, frozen=True):
         """Line time of reading all channels once, with the silences after each frame [s]."""
         bytes_ = sum(len(request.frame) + request.length for request in self.requests())
         silences = 2 * len(self.spans()) * protocol.silence_ns(self.baud) * 1e-9
-        return line_time_s(bytes_, self.baud) + silences
+        return line_time_s(bytes_, self.baud, self.characters) + silences
 
 
 def check(settings: AmplifierSettings) -> None:
@@ -124,7 +127,8 @@ class ModbusAmplifier:
         check(settings)
         self._settings, self._host, self._alive = settings, host, alive
         timeout_s = settings.answer_timeout_ms * 1e-3
-        self._link = SerialLink(NAME, settings.port, settings.baud, timeout_s=timeout_s, host=host, alive=alive)
+        form: Any = {"timeout_s": timeout_s, "characters": settings.characters}
+        self._link = SerialLink(NAME, settings.port, settings.baud, host=host, alive=alive, **form)
         self._plan = list(zip(settings.spans(), settings.requests(), strict=True))
         self._period_ns, self._quiet_ns = round(1e9 / settings.rate_hz), 0
         self._found: dict[int, int] = {}  # register to its 16 bits, of the sample that is being read

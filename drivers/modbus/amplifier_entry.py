@@ -87,7 +87,9 @@ class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
             gaps=given.gaps,
             V_per_count=given.V_per_count,
         )
-        return {"amplifier": SimulatedPort(device, given.baud, protocol.silence_ns(given.baud))}
+        return {
+            "amplifier": SimulatedPort(device, given.baud, protocol.silence_ns(given.baud), characters=given.characters)
+        }
 
     def driver_settings(self, section: ModbusLoadsSection, rig: RigSetup) -> AmplifierSettings:
         """The same in the driver's units."""
@@ -101,6 +103,7 @@ class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
             registers=tuple(places[name] for name in rig.loads.channels),
             rate_hz=rig.loads.rate_hz,
             baud=section.baud,
+            characters=section.characters,
             address=section.address,
             function=FUNCTIONS[section.registers],
             signed=section.signed,
@@ -114,7 +117,7 @@ class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
     def _load(settings: AmplifierSettings) -> LineLoad:
         """Share of its time that the line carries bytes."""
         bytes_ = sum(len(request.frame) + request.length for request in settings.requests())
-        return LineLoad(settings.port, line_time_s(bytes_ * settings.rate_hz, settings.baud))
+        return LineLoad(settings.port, line_time_s(bytes_ * settings.rate_hz, settings.baud, settings.characters))
 
 
 MODBUS_LOADS = ModbusLoadsType()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from drivers.host import line_time_s
+from drivers.host import Characters, line_time_s
 from drivers.modbus import protocol
 from drivers.modbus.settings import REFRESH_AT, ModbusValvesSettings, runs
 
@@ -21,15 +21,15 @@ class Load(NamedTuple):
     regulators: float | None
 
 
-def exchange_s(request: protocol.ModbusRequest[Any], baud: int) -> float:
+def exchange_s(request: protocol.ModbusRequest[Any], baud: int, characters: Characters = "8n1") -> float:
     """Line time of a request, its answer and the silences after both [s]."""
-    return line_time_s(len(request.frame) + request.length, baud) + 2e-9 * protocol.silence_ns(baud)
+    return line_time_s(len(request.frame) + request.length, baud, characters) + 2e-9 * protocol.silence_ns(baud)
 
 
 def load(settings: ModbusValvesSettings) -> Load:
     """See Load."""
     read: list[protocol.ModbusRequest[Any]] = [settings.read_coils(), *settings.read_pressures()]
-    period_s = sum(exchange_s(request, settings.baud) for request in read)
+    period_s = sum(exchange_s(request, *settings.line) for request in read)
     valves = period_s * settings.rate_hz
     if settings.flash_on:
         valves += _flashes_s(settings) / (REFRESH_AT * settings.flash_s)
@@ -44,8 +44,8 @@ def actuation_s(settings: ModbusValvesSettings) -> tuple[float, float]:
         When one valve switches, and when every cylinder changes direction and every regulator its pressure: after a
         transaction in flight. A regulator that is moved waits for its turn of `rate_hz` besides.
     """
-    in_flight_s = max(exchange_s(request, settings.baud) for request in board_requests(settings))
-    one_s = exchange_s(settings.switch(range(settings.coils[0], settings.coils[0] + 1), False), settings.baud)
+    in_flight_s = max(exchange_s(request, *settings.line) for request in board_requests(settings))
+    one_s = exchange_s(settings.switch(range(settings.coils[0], settings.coils[0] + 1), False), *settings.line)
     # a cylinder with one way switches once
     every_s = len(settings.valves.outputs) * one_s + _regulators_s(settings)
     return in_flight_s + one_s, in_flight_s + every_s
@@ -53,7 +53,7 @@ def actuation_s(settings: ModbusValvesSettings) -> tuple[float, float]:
 
 def least_flash_s(settings: ModbusValvesSettings) -> float:
     """Least flash_s: all refreshes and one other request must fit into what is left when a refresh is due."""
-    slowest_s = max(exchange_s(request, settings.baud) for request in board_requests(settings))
+    slowest_s = max(exchange_s(request, *settings.line) for request in board_requests(settings))
     slowest_s = max(slowest_s, _regulators_s(settings))
     return (_flashes_s(settings) + slowest_s) / (1.0 - REFRESH_AT)
 
@@ -71,8 +71,8 @@ def regulator_requests(settings: ModbusValvesSettings) -> list[protocol.ModbusRe
 
 
 def _regulators_s(settings: ModbusValvesSettings) -> float:
-    return sum(exchange_s(request, settings.regulator_baud) for request in regulator_requests(settings))
+    return sum(exchange_s(request, *settings.regulator_line) for request in regulator_requests(settings))
 
 
 def _flashes_s(settings: ModbusValvesSettings) -> float:
-    return sum(exchange_s(settings.flash(coil), settings.baud) for coil in settings.coils)
+    return sum(exchange_s(settings.flash(coil), *settings.line) for coil in settings.coils)

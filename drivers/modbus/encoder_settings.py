@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from drivers.host import line_time_s
+from drivers.host import Characters, line_time_s
 from drivers.modbus import protocol
 from drivers.modbus.budget import exchange_s
 from drivers.modbus.protocol import Function
@@ -79,8 +79,9 @@ class EncodersSettings(msgspec.Struct, frozen=True):
         port: path.
         encoders: in the order of the values of a reading.
         rate_hz: how often all of them are read.
-        baud: of the port, 8N1.
+        baud: of the port.
         answer_timeout_ms: how long an answer may take, line time included.
+        characters: of the port.
     """
 
     port: str
@@ -88,18 +89,19 @@ class EncodersSettings(msgspec.Struct, frozen=True):
     rate_hz: float
     baud: int = 115200
     answer_timeout_ms: float = 50.0
+    characters: Characters = "8n1"
 
     def poll_s(self) -> float:
         """Line time of reading all encoders once, with the silences after each frame [s]."""
-        return sum(exchange_s(encoder.request(), self.baud) for encoder in self.encoders)
+        return sum(exchange_s(encoder.request(), self.baud, self.characters) for encoder in self.encoders)
 
     def bytes_s(self) -> float:
         """Line time of the bytes of that alone [s]."""
         requests = [encoder.request() for encoder in self.encoders]
-        return line_time_s(sum(len(request.frame) + request.length for request in requests), self.baud)
+        return line_time_s(sum(len(request.frame) + request.length for request in requests), self.baud, self.characters)
 
     def longest_answer_s(self) -> float:
         """Line time of a request and its answer, of the encoder with the longest [s]."""
         requests = [encoder.request() for encoder in self.encoders]
         longest = max((len(request.frame) + request.length for request in requests), default=0)
-        return line_time_s(longest, self.baud)
+        return line_time_s(longest, self.baud, self.characters)

@@ -37,7 +37,7 @@ class ModbusEncoders:
         self._settings, self._host, self._alive = settings, host, alive
         timeout_s = settings.answer_timeout_ms * 1e-3
         to_check = "address, registers and register_number in devices.joints.encoders"
-        self._line = RtuLine(NAME, settings.port, settings.baud, timeout_s, host, alive, to_check)
+        self._line = RtuLine(NAME, settings.port, settings.baud, timeout_s, host, alive, to_check, settings.characters)
         self._plan = [(encoder, encoder.request()) for encoder in settings.encoders]
         self._period_ns = round(1e9 / settings.rate_hz)
         self._silent_ns: dict[Encoder, int] = {}  # since when
@@ -120,7 +120,7 @@ class ModbusEncoders:
             addresses = ", ".join(str(encoder.address) for encoder, _ in self._plan)
             raise LinkLostError(
                 f"{self._line.name}: no encoder answers (addresses {addresses}); check cable, power, termination, "
-                f"addresses and baud rate ({self._settings.baud}, 8N1)"
+                f"addresses and baud rate ({self._settings.baud}, {self._settings.characters})"
             )
         now_ns = self._host.now_ns()
         self._sequence += 1

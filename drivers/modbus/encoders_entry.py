@@ -88,7 +88,7 @@ class ModbusJointsType(InstrumentType[ModbusJointsSection]):
 
         given = self.driver_settings(section or _typical(setup.channels), rig)
         bus = EncoderBus(instrument, given.encoders, given.baud)
-        return {_ENDPOINT: SimulatedPort(bus, given.baud, protocol.silence_ns(given.baud))}
+        return {_ENDPOINT: SimulatedPort(bus, given.baud, protocol.silence_ns(given.baud), characters=given.characters)}
 
     def driver_settings(self, section: ModbusJointsSection, rig: RigSetup) -> EncodersSettings:
         """The same in the driver's units."""
@@ -110,7 +110,10 @@ class ModbusJointsType(InstrumentType[ModbusJointsSection]):
             )
             for given in (by_joint[name] for name in setup.channels)
         ]
-        return EncodersSettings(section.port, tuple(encoders), setup.rate_hz, section.baud, section.answer_timeout_ms)
+        timeout_ms = section.answer_timeout_ms
+        return EncodersSettings(
+            section.port, tuple(encoders), setup.rate_hz, section.baud, timeout_ms, section.characters
+        )
 
     def _rate_problems(self, section: ModbusJointsSection, rig: RigSetup) -> Iterator[Problem]:
         """Whether all encoders can be read at the rate of the config."""

@@ -118,6 +118,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
             coils=section.coils.in_order(rig.valves.valves) + _trigger(section, rig),
             valves=rig.valves,
             baud=section.baud,
+            characters=section.characters,
             address=section.address,
             flash_on=section.flash_on,
             flash_s=section.flash_s,
@@ -129,6 +130,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
             regulators=_moved(section, moved, rig) if moved else (),
             regulators_port=moved.port if moved else None,
             regulators_baud=(moved.baud or 0) if moved else 0,
+            regulators_characters=moved.characters if moved else None,
             watchdog=OutputWatchdog(watchdog.holding_register, watchdog.timeout_ms * 1e-3, watchdog.ms_per_count * 1e-3)
             if watchdog
             else None,
@@ -140,7 +142,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
         board, *other = self.line_loads(section, rig)
         yield from load_problems("valves", section.baud, [board], needs)
         for load in other:
-            baud = self.driver_settings(section, rig).regulator_baud
+            baud = self.driver_settings(section, rig).regulator_line[0]
             yield from load_problems("valves", baud, [load], needs, "regulators.baud")
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from drivers.checks import repeated
+from drivers.host import Characters
 from drivers.messages import CAMERA_TRIGGER
 from drivers.modbus import protocol
 from drivers.modbus.budget import board_requests, exchange_s, least_flash_s, regulator_requests
@@ -102,7 +103,7 @@ def _regulators(settings: ModbusValvesSettings) -> Iterator[Problem]:
         yield Problem(key, found, "a different register for each regulator")
     for regulator in settings.regulators:
         yield from _regulator(key, regulator)
-    yield from _within(f"{key}.baud", settings.regulator_baud, 1200, 1_000_000)
+    yield from _within(f"{key}.baud", settings.regulator_line[0], 1200, 1_000_000)
     if settings.watchdog is not None and not 0 < settings.watchdog.counts <= MOST_SIGNED:
         found, allowed = f"{settings.watchdog.counts} counts of its register", f"1 to {MOST_SIGNED}"
         yield Problem(f"{key}.watchdog.timeout_ms", found, allowed)
@@ -118,9 +119,9 @@ def _regulator(key: str, regulator: Regulator) -> Iterator[Problem]:
 def _times(settings: ModbusValvesSettings) -> Iterator[Problem]:
     if not 0.0 < settings.rate_hz <= 1000.0:
         yield Problem(f"{KEY}.rate_hz", f"{settings.rate_hz:g}", "above 0, and 1000 at most")
-    yield from _answers(f"{KEY}.baud", board_requests(settings), settings.baud, settings.answer_timeout_ms)
+    yield from _answers(f"{KEY}.baud", board_requests(settings), settings.line, settings.answer_timeout_ms)
     key = f"{KEY}.baud" if settings.regulators_port is None else f"{KEY}.regulators.baud"
-    yield from _answers(key, regulator_requests(settings), settings.regulator_baud, settings.answer_timeout_ms)
+    yield from _answers(key, regulator_requests(settings), settings.regulator_line, settings.answer_timeout_ms)
     if settings.flash_on:
         key, steps = f"{KEY}.flash_s", settings.flash_s / FLASH_STEP_S
         if not (math.isfinite(steps) and abs(steps - round(steps)) < 1e-6 and round(steps) in FLASH_STEPS):
@@ -132,12 +133,12 @@ def _times(settings: ModbusValvesSettings) -> Iterator[Problem]:
 
 
 def _answers(
-    key: str, requests: Sequence[protocol.ModbusRequest[Any]], baud: int, timeout_ms: float
+    key: str, requests: Sequence[protocol.ModbusRequest[Any]], line: tuple[int, Characters], timeout_ms: float
 ) -> Iterator[Problem]:
     """Check that each answer comes before it is no longer awaited."""
-    longest_ms = max((exchange_s(request, baud) * 1e3 for request in requests), default=0.0)
+    longest_ms = max((exchange_s(request, *line) * 1e3 for request in requests), default=0.0)
     if not longest_ms < timeout_ms <= 1000.0:
-        found = f"{baud}, with a longest exchange of {longest_ms:.1f} ms"
+        found = f"{line[0]}, with a longest exchange of {longest_ms:.1f} ms"
         yield Problem(key, found, f"an exchange of less than {timeout_ms:g} ms, and of 1000 ms at most")
 
 

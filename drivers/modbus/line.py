@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from drivers.host import SLICE_S, Alive, Host
+from drivers.host import SLICE_S, Alive, Characters, Host
 from drivers.interfaces import DeviceError, Health
 from drivers.modbus import protocol
 from drivers.serial.link import SerialLink
@@ -27,6 +27,7 @@ class RtuLine:
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
         to_check: what to check when a device refuses a request.
+        characters: of the port.
 
     Attributes:
         device: name for messages.
@@ -42,8 +43,9 @@ class RtuLine:
         host: Host,
         alive: Alive,
         to_check: str = "coils, registers, and whether the board supports flash-on",
+        characters: Characters = "8n1",
     ) -> None:
-        self._link = SerialLink(device, port, baud, timeout_s=timeout_s, host=host, alive=alive)
+        self._link = SerialLink(device, port, baud, timeout_s=timeout_s, host=host, alive=alive, characters=characters)
         self.device, self.name = device, f"{device} on {port}"
         self._host, self._alive, self._to_check = host, alive, to_check
         self._silence_ns = protocol.silence_ns(baud)

@@ -16,12 +16,14 @@ from drivers.device_sections import (
     Port,
     ValvesSection,
 )
+from drivers.host import Characters
 from drivers.section import Listed, Section
 
 # Registers are signed, of 16 bits.
 MOST_COUNTS, MOST_SIGNED = 0xFFFF, 0x7FFF
 Address = Annotated[int, Field(ge=1, le=247)]
 Registers = Literal["input", "holding"]
+_CHARACTERS = "as set in the devices on the line: data bits, parity (none, even, odd) and stop bits"
 WordOrder = Literal["high_first", "low_first"]
 
 
@@ -85,6 +87,7 @@ class RegulatorRegisters(MovedRegulators[RegulatorPlace]):
     zero_counts: int = Field(0, ge=0, le=MOST_COUNTS, description="register at no pressure, as for 4 of 4-20 mA")
     port: Port | None = Field(None, description="serial port; null: that of the valves")
     baud: Baud | None = Field(None, description="of that port; null: that of the valves")
+    characters: Characters | None = Field(None, description="of that port; null: those of the valves")
     watchdog: OutputWatchdogSection | None = Field(None, description="dead-man of the regulators; null: none")
 
     @property
@@ -99,6 +102,7 @@ class ModbusValvesSection(ValvesSection):
     driver: Literal["modbus"] = Field(description="which driver")
     port: Port = Field("", description="serial port")
     baud: Baud = Field(9600, description="of the port")
+    characters: Characters = Field("8n1", description=_CHARACTERS)
     address: Address = Field(1, description="of the board")
     rate_hz: float = Field(10.0, ge=1, le=200, description="coils and pressures read, and regulators written, a second")
     coils: Coils = Field(default_factory=Coils, description="coil of each valve")
@@ -151,6 +155,7 @@ class ModbusLoadsSection(LoadsSection):
     driver: Literal["modbus"] = Field(description="which driver")
     port: Port = Field("", description="serial port")
     baud: Baud = Field(115200, description="of the port")
+    characters: Characters = Field("8n1", description=_CHARACTERS)
     address: int = Field(1, ge=1, le=247, description="of the amplifier")
     registers: Registers = Field("input", description="kind of the registers of readings")
     signed: bool = Field(True, description="a reading is a signed number; false: 0 to 2^32 - 1")
@@ -186,7 +191,8 @@ class ModbusJointsSection(JointsSection):
     """Absolute encoders of joints, Modbus RTU, on one line; all are read joints.rate_hz times a second."""
 
     driver: Literal["modbus"] = Field(description="which driver")
-    port: Port = Field("", description="serial port, 8N1")
+    port: Port = Field("", description="serial port")
     baud: Baud = Field(115200, description="of the port")
+    characters: Characters = Field("8n1", description=_CHARACTERS)
     answer_timeout_ms: float = Field(50.0, ge=5, le=1000, description="an encoder answers within this time")
     encoders: Listed[EncoderRegister] = Field((), max_length=64, description="one a joint")

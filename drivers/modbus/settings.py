@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from drivers.host import Characters
 from drivers.modbus import protocol
 from drivers.modbus.section import MOST_COUNTS
 from drivers.valve_layout import ValveLayout
@@ -124,7 +125,8 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
         port: path.
         coils: of each valve, and of the camera's trigger line, in the order of `valves.outputs`.
         valves: which valves and moved regulators there are, and whether there is a trigger line.
-        baud: speed of the port, 8N1.
+        baud: speed of the port.
+        characters: of the port.
         address: of the board, 1 to 255.
         flash_on: power a coil for flash_s only and power it again in time: otherwise the board switches it off by
             itself. Without, the coils of a plain board stay as they are when its host dies.
@@ -135,6 +137,7 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
         regulators: those that are moved during a run, in the order of `valves.regulators`.
         regulators_port: path of their port; None: that of the coils.
         regulators_baud: its speed; 0: that of the coils.
+        regulators_characters: its characters; None: those of the coils.
         watchdog: of each device with regulators; None: there is none.
         rate_hz: how often coils and pressures are read, and regulators written.
         answer_timeout_ms: how long an answer may take, line time included.
@@ -144,6 +147,7 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
     coils: tuple[int, ...]
     valves: ValveLayout = ValveLayout()
     baud: int = 9600
+    characters: Characters = "8n1"
     address: int = 1
     flash_on: bool = True
     flash_s: float = 0.5
@@ -153,14 +157,20 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
     regulators: tuple[Regulator, ...] = ()
     regulators_port: str | None = None
     regulators_baud: int = 0
+    regulators_characters: Characters | None = None
     watchdog: OutputWatchdog | None = None
     rate_hz: float = 5.0
     answer_timeout_ms: float = 60.0
 
     @property
-    def regulator_baud(self) -> int:
-        """Speed of the line of the regulators."""
-        return self.regulators_baud or self.baud
+    def line(self) -> tuple[int, Characters]:
+        """Speed and characters of the line of the coils."""
+        return self.baud, self.characters
+
+    @property
+    def regulator_line(self) -> tuple[int, Characters]:
+        """Speed and characters of the line of the regulators."""
+        return self.regulators_baud or self.baud, self.regulators_characters or self.characters
 
     @property
     def regulator_addresses(self) -> tuple[int, ...]:

@@ -47,9 +47,11 @@ class ModbusValves:
         check(settings)
         self.settings, self._host = settings, host
         timeout_s = settings.answer_timeout_ms * 1e-3
-        self._line = regulated = RtuLine(NAME, settings.port, settings.baud, timeout_s, host, alive)
+        baud, characters = settings.line
+        self._line = regulated = RtuLine(NAME, settings.port, baud, timeout_s, host, alive, characters=characters)
         if (port := settings.regulators_port) is not None:
-            regulated = RtuLine(regulators.NAME, port, settings.regulator_baud, timeout_s, host, alive)
+            baud, characters = settings.regulator_line
+            regulated = RtuLine(regulators.NAME, port, baud, timeout_s, host, alive, characters=characters)
         self._regulated = regulated
         self._regulators = Regulators(settings, regulated, host)
         self._names, self._all = settings.valves.outputs, range(len(settings.coils))
@@ -114,20 +116,21 @@ class ModbusValves:
         """All valves off and all moved regulators closed; sent twice: what was cut short before may spoil the first."""
         off = [self.settings.switch(run, False) for run in runs(list(self.settings.coils))]
         closed = regulator_requests(self.settings)
-        lines = [(self._line, self.settings.port, self.settings.baud, off)]
+        lines = [(self._line, self.settings.port, self.settings.line, off)]
         if self._regulated is self._line:
             off += closed
         else:
-            lines.append((self._regulated, self.settings.regulators_port or "", self.settings.regulator_baud, closed))
+            lines.append((self._regulated, self.settings.regulators_port or "", self.settings.regulator_line, closed))
         return tuple(
             StopFrames(
                 line.device,
                 port,
                 baud,
                 tuple(request.frame for request in requests) * 2,
-                max(exchange_s(request, baud) for request in requests),
+                max(exchange_s(request, baud, characters) for request in requests),
+                characters,
             )
-            for line, port, baud, requests in lines
+            for line, port, (baud, characters), requests in lines
         )
 
     def write(self, command: ValveCommand) -> None:

@@ -199,22 +199,25 @@ class NatNetMotion:
         """Use a message. Raises BadFrameError, DeviceError."""
         kind, content = messages.unpack(data)
         if kind == Kind.SERVER_INFO:
-            self._greeted(messages.read_server_info(content))
+            self._greeted(messages.read_server_info(content), arrived_ns)
         elif kind == Kind.RESPONSE:
-            if messages.chosen_version(content) == NEWEST:
+            if self._version is None and messages.chosen_version(content) == NEWEST:
                 self._version = NEWEST
         elif kind == Kind.FRAME and self._version is not None:
             self._framed(read_frame(content, self._version), arrived_ns)
 
-    def _greeted(self, server: ServerInfo) -> None:
+    def _greeted(self, server: ServerInfo, arrived_ns: int) -> None:
         """Raises DeviceError: a version that is not supported."""
+        if server == self.server:
+            return  # it answers that we asked again
+        if self._clock is not None and arrived_ns - self._heard_ns < ASK_AGAIN_NS:
+            self.refused += 1  # another program there: the server that streams is another one
+            return
         known = f"this driver reads {', '.join(map(in_words, VERSIONS))}"
         if server.natnet < VERSIONS[0]:
             raise DeviceError(f"{self._name}: {server.words}; {known}: update Motive to 2.0 or newer")
         if not server.clock_hz:
             raise DeviceError(f"{self._name}: {server.words} does not tell the rate of its clock; {known}")
-        if server == self.server:
-            return  # it answers that we asked again
         self.server = server
         self._version = server.natnet if server.natnet in VERSIONS else None
         self._asked_ns -= ASK_AGAIN_NS  # a newer one is asked for NEWEST at once

@@ -11,7 +11,7 @@ from typing import TypeVar
 import serial
 
 from drivers.damage import DamageCount
-from drivers.host import COMPUTER, SLICE_S, Alive, Host, SerialPort, line_time_ns
+from drivers.host import COMPUTER, SLICE_S, Alive, Characters, Host, SerialPort, line_time_ns
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
 from drivers.serial.bad_frame import BadFrameError
 
@@ -46,6 +46,7 @@ class SerialLink:
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
         overtaken: a new command may be taken while an answer is awaited, and posts a request then.
+        characters: of the port.
 
     Attributes:
         awaits: the answer to a request is awaited.
@@ -65,8 +66,9 @@ class SerialLink:
         host: Host = COMPUTER,
         alive: Alive = lambda: None,
         overtaken: bool = False,
+        characters: Characters = "8n1",
     ) -> None:
-        self.device, self.port, self.baud = device, port, baud
+        self.device, self.port, self.baud, self._characters = device, port, baud, characters
         self._timeout_ns, self._host, self._alive = round(timeout_s * 1e9), host, alive
         self._serial: SerialPort | None = None
         self._damage = DamageCount(f"{device} on {port}", "answers")
@@ -81,7 +83,7 @@ class SerialLink:
     def open(self) -> None:
         """Open the port exclusively. Raises DeviceError."""
         self.close()
-        self._serial = open_port(self._host, self.device, self.port, self.baud)
+        self._serial = open_port(self._host, self.device, self.port, self.baud, self._characters)
         self._damage.forget()
         self._posted = b""
         self._answered_ns = self._host.now_ns()
@@ -100,7 +102,7 @@ class SerialLink:
 
     def line_ns(self, count: int) -> int:
         """Line time of so many bytes [ns]."""
-        return line_time_ns(count, self.baud)
+        return line_time_ns(count, self.baud, self._characters)
 
     def post(self, request: bytes) -> None:
         """Write a request now, unless it is posted already; the next `ask` with the same bytes only awaits its answer.
@@ -157,7 +159,8 @@ class SerialLink:
                 self._settle()
                 self._posted = b""  # as above
                 raise OvertakenError(f"{self.device} on {self.port}: {found}")
-        raise trouble(f"{self.device} on {self.port}: {found}, twice; check cable, power, address and baud rate")
+        check = f"check cable, power, address and baud rate, and parity ({self.baud}, {self._characters})"
+        raise trouble(f"{self.device} on {self.port}: {found}, twice; {check}")
 
     def _exchange(self, request: bytes, missing: Callable[[bytes], int]) -> bytes:
         """Raises TimeoutError and LinkLostError."""
@@ -229,10 +232,10 @@ class SerialLink:
         return gone_error(self.device, self.port, error)
 
 
-def open_port(host: Host, device: str, port: str, baud: int) -> SerialPort:
+def open_port(host: Host, device: str, port: str, baud: int, characters: Characters = "8n1") -> SerialPort:
     """Open a port exclusively. Raises LinkLostError with advice."""
     try:
-        return host.open_serial(port, baud)
+        return host.open_serial(port, baud, characters)
     except GONE as error:
         raise port_error(device, port, error) from error
 

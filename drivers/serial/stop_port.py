@@ -73,7 +73,7 @@ class StopPort:
         if written < len(self._frames[0]):
             self._frames[0] = self._frames[0][written:]
             return False
-        on_line_ns = line_time_ns(len(self._frames.popleft()), self.stop.baud)
+        on_line_ns = line_time_ns(len(self._frames.popleft()), self.stop.baud, self.stop.characters)
         self.due_ns = now_ns + on_line_ns + round(self.stop.pause_s * 1e9)
         return True
 
@@ -96,6 +96,6 @@ class StopPort:
     def _opened_again(self) -> SharedPort:
         """Open the port with our settings, because no other process may have it open. Raises DeviceError."""
         try:
-            return self._host.open_shared(self.stop.port, self.stop.baud)
+            return self._host.open_shared(self.stop.port, self.stop.baud, self.stop.characters)
         except GONE as error:
             raise port_error(self.stop.device, self.stop.port, error) from error

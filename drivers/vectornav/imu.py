@@ -75,7 +75,7 @@ class VectorNavImu(StreamedInstrument):
         self._model, self._firmware = "", ""
         self._which: tuple[DeviceIdentity, ...] = ()
         self._long_sums = self._refused = False
-        self._error = 0  # that it has sent by itself since it was opened, the newest
+        self._errors = set[int]()  # that it has sent by itself since it was opened
 
     def open(self) -> None:
         """Open the port, check which device it is, and let it send. Raises DeviceError."""
@@ -102,7 +102,7 @@ class VectorNavImu(StreamedInstrument):
         except DeviceError:
             self._link.close()
             raise
-        self._reading, self._error = None, 0
+        self._reading, self._errors = None, set()
         self._link.begin()
 
     def close(self) -> None:
@@ -112,14 +112,14 @@ class VectorNavImu(StreamedInstrument):
     def health(self) -> Health:
         """State of the link; the rate is that of good messages."""
         health = self._link.health(f"{self._model}, firmware {self._firmware}" if self._model else "not opened yet")
-        reports = ERRORS.reports(self._error, self._settings.port)
+        reports = tuple(one for error in sorted(self._errors) for one in ERRORS.reports(error, self._settings.port))
         return msgspec.structs.replace(health, reports=reports, identities=self._which)
 
     def _take(self, message: Message) -> bool:
         """See ListeningLink. Raises BadFrameError."""
         fields = protocol.unframe(message.data)
         if fields[0] == protocol.ERROR:
-            self._error = max(protocol.error_number(fields[1]), 0) if len(fields) > 1 else 0
+            self._errors.add(max(protocol.error_number(fields[1]), 0) if len(fields) > 1 else 0)
         if fields[0] != protocol.IMU:
             return False  # what it is set to when it starts, or a late answer
         measured = protocol.inertia(fields)

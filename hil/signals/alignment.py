@@ -14,8 +14,9 @@ from scipy.spatial.transform import Rotation
 from hil.signals.calibration import CalibrationError
 from hil.signals.instrument_readings import Floats, Readings, Triple, rotation, turns_of
 
-# Wheels stand below this speed [rad/s]; a stretch begins and ends so long after and before they moved [s].
-STANDS_RADPS, SETTLES_S = 0.005, 0.3
+# Wheels stand below this speed [rad/s] and so many standard deviations of an encoder's noise; a stretch begins and ends
+# so long after and before they moved [s].
+STANDS_RADPS, STANDS_NOISES, SETTLES_S = 0.005, 5.0, 0.3
 LEAST_STANDING_S, LEAST_READINGS = 1.0, 20
 # The way that a straight drive needs [m], and the largest delay that is looked for, either way [s].
 LEAST_WAY_M, LARGEST_DELAY_S = 0.2, 0.3
@@ -58,7 +59,11 @@ def standing(t_s: Floats, wheel_speed_radps: Floats) -> list[Stretch]:
         t_s: (n,) rising [s].
         wheel_speed_radps: (n, wheels) measured.
     """
-    stands = (np.abs(wheel_speed_radps) < STANDS_RADPS).all(axis=1)
+    # A speed is read less often than there are ticks. The second differences leave out what a ramp changes.
+    read = wheel_speed_radps[(np.diff(wheel_speed_radps, axis=0, prepend=np.nan) != 0.0).any(axis=1)]
+    bends = np.abs(np.diff(read, n=2, axis=0))
+    noise = np.nanmedian(bends, axis=0) / (0.6745 * math.sqrt(6.0)) if len(bends) else 0.0
+    stands = (np.abs(wheel_speed_radps) < STANDS_RADPS + STANDS_NOISES * noise).all(axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], stands, [False]]).astype(int)))
     found = []
     for first, end in zip(edges[::2], edges[1::2], strict=True):

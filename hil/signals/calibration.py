@@ -1,4 +1,4 @@
-"""Calibration of force sensors from a record: offset, time constant of the AC coupling, sensitivity."""
+"""Calibration of force sensors from a record: offset, AC or DC coupling and its time constant, sensitivity."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ UNLOADED_S = 0.2
 MEAN_S = 0.02
 # A load counts from this share of the largest on; it acts for this time at least [s].
 LOADED_SHARE, LEAST_LOADED_S = 0.3, 0.1
+# A step of the force has changes from this share of the largest on.
+STEP_SHARE = 0.1
+# A held load is as the config says if it fades by this share more or less of what that says, and by this much [1/s]:
+# weights settle, and bridges creep.
+FADES_OFF_SHARE, FADES_OFF = 0.5, 0.02
+
+
+# What to do about a load that fades otherwise.
+COUPLING = "correct the input's kind (coupled AC or DC), or droop_s (hil calibrate droop)"
 
 
 class CalibrationError(ValueError):
@@ -79,6 +88,50 @@ def fit_droop(volts: Floats, rate_hz: float) -> Fitted:
     return Fitted(1.0 / rate, spread * float(student.ppf(0.975, freedom)) / rate**2)
 
 
+def fit_fading(volts: Floats, rate_hz: float) -> Fitted | None:
+    """How fast the reading (n,) of a held load fades [1/s]: 1 / the time constant of an AC coupling, 0 of a DC one.
+
+    From one step of the force to the next, the reading and its own integral times this rate add up to a constant.
+
+    Returns:
+        None: no force was put on and held, after `UNLOADED_S` without one.
+    """
+    start = round(UNLOADED_S * rate_hz)
+    if start >= len(volts):
+        return None
+    reading = _means(volts - volts[:start].mean(), rate_hz)
+    change = np.abs(np.diff(reading))
+    noise = float(volts[:start].std()) / np.sqrt(MEAN_S * rate_hz)
+    if not len(change) or change.max() < 50.0 * max(noise, 1e-9):
+        return None
+    steps = np.flatnonzero(change > STEP_SHARE * change.max())
+    ends = [*steps[1:], len(reading)]
+    held = [slice(a + 2, b - 1) for a, b in zip(steps, ends, strict=True) if (b - a - 3) * MEAN_S >= LEAST_LOADED_S]
+    if not held:
+        return None
+    integral = (np.cumsum(reading) - 0.5 * reading) * MEAN_S
+    faded, passed = (
+        np.concatenate([values[one] - values[one].mean() for one in held]) for values in (reading, integral)
+    )
+    if (weight := float(passed @ passed)) <= 0.0:
+        return None
+    rate = -float(faded @ passed) / weight
+    left = faded + rate * passed
+    freedom = max(len(left) - len(held) - 1, 1)
+    return Fitted(rate, float(np.sqrt(left @ left / freedom / weight) * student.ppf(0.975, freedom)))
+
+
+def fading(volts: Floats, rate_hz: float, droop_s: float) -> tuple[bool, str, str]:
+    """Whether held loads of a record (n,) fade as a time constant [s] says, how they do, and how they should."""
+    expected = 1.0 / droop_s
+    slack = FADES_OFF_SHARE * expected + FADES_OFF
+    allowed = f"{max(expected - slack, 0.0):.2g} to {expected + slack:.2g} a second"
+    allowed += f" at a droop_s of {droop_s:g}" if expected > FADES_OFF else ", since its input is coupled DC"
+    if (found := fit_fading(volts, rate_hz)) is None:
+        return True, "not seen: no force was put on and held", allowed
+    return abs(found.value - expected) <= slack + found.u95, f"a held load fades by {found.value:.2g} a second", allowed
+
+
 def fit_sensitivity(
     volts: Floats, rate_hz: float, droop_s: float, droop_u95: float, weights_N: Sequence[float]
 ) -> Fitted:
@@ -92,8 +145,11 @@ def fit_sensitivity(
         weights_N: of the weights [N].
 
     Raises:
-        CalibrationError: another number of loads in the record.
+        CalibrationError: another number of loads in the record, or they fade otherwise than the time constant says.
     """
+    fades, found, allowed = fading(volts, rate_hz, droop_s)
+    if not fades:
+        raise CalibrationError(f"{found}, allowed: {allowed}; {COUPLING}")
     reading = volts - volts[: round(UNLOADED_S * rate_hz)].mean()
     drooped = removed_by_coupling(reading[:, None], rate_hz, np.array([droop_s]))[:, 0]
     force, drooped = _means(reading + drooped, rate_hz), _means(drooped, rate_hz)

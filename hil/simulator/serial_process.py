@@ -73,6 +73,7 @@ class SerialLines:
                 network if peer.network else terminal,
                 notes.of(name),
                 network=peer.network,
+                characters=peer.characters,
             )
             for name, peer in peers.items()
         }

@@ -55,7 +55,7 @@ class Computer:
         if port.network:
             line = Line(folder / name, port.device, port.baud, port.turnaround_ns, UdpTerminal, network=True)
         else:
-            line = Line(folder / name, port.device, port.baud, port.turnaround_ns)
+            line = Line(folder / name, port.device, port.baud, port.turnaround_ns, characters=port.characters)
         going = threading.Event()
         serves = threading.Thread(
             target=serve_lines, args=([line], time.monotonic_ns, lambda: not going.is_set()), name=name, daemon=True
@@ -102,7 +102,8 @@ class VirtualBench:
 
         terminal: Any = self.host.network_terminal if port.network else self.host.terminal
         path = Path(f"/virtual/{name}{next(self._numbers)}")
-        line = Line(path, port.device, port.baud, port.turnaround_ns, terminal, network=port.network)
+        form: Any = {"network": port.network, "characters": port.characters}
+        line = Line(path, port.device, port.baud, port.turnaround_ns, terminal, **form)
         stack.callback(line.close)
         VirtualLines(self._time, {name: line}, self.host.ports)
         return line

@@ -135,7 +135,7 @@ def line_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[LineTime]:
     port = partial(port_type(line_time), timeout=SLICE_S, write_timeout=1.0, exclusive=True)
     monkeypatch.setattr(COMPUTER, "now_ns", line_time.monotonic_ns)
     monkeypatch.setattr(COMPUTER, "sleep", line_time.sleep)
-    monkeypatch.setattr(COMPUTER, "open_serial", port)
+    monkeypatch.setattr(COMPUTER, "open_serial", lambda path, baud, characters="8n1": port(path, baud))
     yield line_time
     for line in line_time.lines:
         line.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drivers.host import Characters
 from drivers.modbus import protocol
 from drivers.modbus.settings import ModbusValvesSettings
 from drivers.modbus.simulated.outputs import AnalogOutputs
@@ -39,9 +40,9 @@ def simulated_ports(settings: ModbusValvesSettings, cylinders: Cylinders) -> lis
         for address in settings.regulator_addresses
     ]
     if settings.regulators_port is None:
-        return [_port([*first, *modules], settings.baud)]
-    return [_port(first, settings.baud), _port(modules, settings.regulator_baud)]
+        return [_port([*first, *modules], *settings.line)]
+    return [_port(first, *settings.line), _port(modules, *settings.regulator_line)]
 
 
-def _port(slaves: list[Slave], baud: int) -> SimulatedPort:
-    return SimulatedPort(RtuBus(slaves, baud), baud, protocol.silence_ns(baud))
+def _port(slaves: list[Slave], baud: int, characters: Characters) -> SimulatedPort:
+    return SimulatedPort(RtuBus(slaves, baud), baud, protocol.silence_ns(baud), characters=characters)

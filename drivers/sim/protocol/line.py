@@ -15,15 +15,18 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from drivers.host import line_time_ns
+from drivers.host import Characters, line_time_ns
 from drivers.sim.protocol.plant_ports import NEVER_NS, TakesTimes
 
 Kind = Literal[
-    "delayed", "intermittent", "garbage", "slow", "duplicate", "noise", "truncated", "off", "disconnect", "reconnect"
+    "delayed", "intermittent", "garbage", "slow", "duplicate", "noise", "truncated", "off", "streaming", "disconnect",
+    "reconnect",
 ]  # fmt: skip
 READ_CHUNK = 4096
 # What a disturbed line adds before a message.
 NOISE = b"\x00\xff\x55\xfe\x00\xaa"
+# What another device sends without end, which is on the port in place of ours.
+STREAM = b"$VNYMR,+000.000,+000.000,+000.000*4F\r\n"
 
 
 class SimulatedSerialDevice(Protocol):
@@ -74,19 +77,22 @@ class SimulatedPort(NamedTuple):
     Attributes:
         network: the line is a UDP port of this computer instead of a terminal: each message is a datagram, and `baud`
             counts for nothing.
+        characters: of the line.
     """
 
     device: SimulatedSerialDevice
     baud: int
     turnaround_ns: int
     network: bool = False
+    characters: Characters = "8n1"
 
 
 class LineFault(msgspec.Struct, frozen=True):
-    """A fault of a line or of the device at its end. Kinds as of devices in one process, and five more.
+    """A fault of a line or of the device at its end. Kinds as of devices in one process, and six more.
 
     Attributes:
-        kind: off: the device neither receives nor answers from now on; disconnect: the port is removed; reconnect ends
+        kind: off: the device neither receives nor answers from now on; streaming: the same, and from the next request
+            on another device sends without end; disconnect: the port is removed; reconnect ends
             all faults. The others change the next `count` answers (or requests): delayed: they arrive later;
             intermittent: they are lost; garbage: a bit is flipped; slow: their second half arrives later (a datagram
             as a whole); duplicate: they arrive twice; noise: after other bytes; truncated: without their second half.
@@ -108,6 +114,10 @@ class LineFault(msgspec.Struct, frozen=True):
 
 class Terminal(Protocol):
     """The host's end of a line, which the host opens as a port."""
+
+    @property
+    def characters(self) -> Characters | None:
+        """As the host has set the port; None: that cannot be told, since a pseudo-terminal has no parity."""
 
     @property
     def endpoint(self) -> str:
@@ -138,6 +148,8 @@ class Pty:
     Attributes:
         endpoint: the same.
     """
+
+    characters = None
 
     def __init__(self, path: Path) -> None:
         self.path, self.endpoint = path, str(path)
@@ -184,7 +196,9 @@ class Pty:
 class Line:
     """A line with a device at its end.
 
-    On a network a message is a datagram: it has no line time, is never divided, and nothing is added to it.
+    On a network a message is a datagram: it has no line time, is never divided, and nothing is added to it. Where the
+    host has set another parity than the device, each loses the characters in which the bit after the data is not what
+    it expects.
 
     Args:
         path: of the port; of a pty, a symbolic link is made there.
@@ -194,6 +208,7 @@ class Line:
         terminal: creates the host's end at a path.
         answered: called with the due time and the actual time of each answer.
         network: it is one, and not a serial line.
+        characters: of the device.
     """
 
     def __init__(
@@ -206,16 +221,18 @@ class Line:
         answered: TakesTimes = lambda _due_ns, _done_ns: None,
         *,
         network: bool = False,
+        characters: Characters = "8n1",
     ) -> None:
         self.path, self.device, self._answered, self._network = path, device, answered, network
-        self._byte_ns = 0 if network else line_time_ns(1, baud)
+        self._characters = characters
+        self._byte_ns = 0 if network else line_time_ns(1, baud, characters)
         self._turnaround_ns = turnaround_ns
         self._inbound: deque[tuple[int, int, bytes]] = deque()  # began, ended, bytes
         self._outbound: deque[tuple[int, bytes]] = deque()  # due, bytes
         self._in_free_ns = self._out_free_ns = 0
         self._faults: list[LineFault] = []
         self._passed = 0  # all messages, counted for faults with `every`
-        self._dead = False
+        self._dead = self._streams = False
         self._lock = RLock()  # faults may be injected from another thread than the one that serves
         self._terminal = terminal(path)
         self._terminal.reconnect()
@@ -232,14 +249,14 @@ class Line:
     def inject_fault(self, how: LineFault) -> None:
         """Start a fault: from now on, or for the next `count` answers."""
         with self._lock:
-            if how.kind in ("off", "reconnect"):
-                self._dead = how.kind == "off"
+            if how.kind in ("off", "streaming", "reconnect"):
+                self._dead, self._streams = how.kind == "off", how.kind == "streaming"
                 self._faults.clear()
             if how.kind == "disconnect":
                 self.close()
             elif how.kind == "reconnect":
                 self._terminal.reconnect()
-            elif how.kind != "off":
+            elif how.kind not in ("off", "streaming"):
                 self._faults.append(how)
 
     def serve(self, now_ns: int) -> int:
@@ -251,11 +268,13 @@ class Line:
         self._take_in(now_ns)
         while self._inbound and self._inbound[0][1] <= now_ns:
             began_ns, ended_ns, data = self._inbound.popleft()
-            if self._dead:
+            if self._dead or self._streams:
                 continue
             self.device.wake(ended_ns)
             if answer := self.device.receive(data, began_ns, ended_ns):
                 self._send(answer, ended_ns + self._turnaround_ns)
+        if self._streams and not self._outbound:
+            self._send(STREAM, now_ns)
         wake_ns = self.device.wake(now_ns)
         if isinstance(self.device, Streaming):
             for began_ns, data in self.device.unasked(now_ns):
@@ -265,7 +284,7 @@ class Line:
             due_ns, data = self._outbound.popleft()
             self._answered(due_ns, now_ns)
             if not self._dead:
-                self._terminal.write(data)
+                self._terminal.write(self._received(data))
         dues = [queue[0] for queue in (self._inbound, self._outbound) if queue]
         return min([wake_ns, *(due[1] if len(due) == 3 else due[0] for due in dues)])
 
@@ -281,9 +300,16 @@ class Line:
             began_ns = max(now_ns, self._in_free_ns)
             for due_ns, part in self._spoiled(data, began_ns, requests=True):
                 self._in_free_ns = due_ns + len(part) * self._byte_ns
-                self._inbound.append((due_ns, self._in_free_ns, part))
+                self._inbound.append((due_ns, self._in_free_ns, self._received(part)))
             if not self._network:  # bytes that come meanwhile are taken in the next round, at their time
                 return
+
+    def _received(self, data: bytes) -> bytes:
+        """The characters that pass, by the parity of both ends."""
+        host = self._terminal.characters
+        if host is None or host[1] == self._characters[1]:
+            return data
+        return bytes(byte for byte in data if _after_data(byte, host) == _after_data(byte, self._characters))
 
     def _send(self, answer: bytes, from_ns: int) -> None:
         began_ns = max(from_ns, self._out_free_ns)
@@ -318,6 +344,11 @@ class Line:
             "truncated": [(at_ns, data[:half])],
         }
         return [(due, part) for due, part in spoiled[how.kind] if part]
+
+
+def _after_data(byte: int, characters: Characters) -> int:
+    """The bit behind the data bits of a character: its parity, or without one its stop bit."""
+    return {"n": 1, "e": byte.bit_count() % 2, "o": 1 - byte.bit_count() % 2}[characters[1]]
 
 
 # The longest wait for bytes [s]: then it is looked whether to go on, and whether this thread was let run.

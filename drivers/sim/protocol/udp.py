@@ -26,6 +26,8 @@ class UdpTerminal:
         endpoint: HOST:PORT that a driver opens.
     """
 
+    characters = None
+
     def __init__(self, path: Path) -> None:  # noqa: ARG002
         self.endpoint = ""
         self._port = 0

@@ -84,6 +84,8 @@ class VirtualDatagrams:
         serve_now: requests a round of the line.
     """
 
+    characters = None
+
     def __init__(self, terminals: MutableMapping[str, Any]) -> None:
         self._terminals = terminals
         used = sum(isinstance(terminal, VirtualDatagrams) for terminal in terminals.values())

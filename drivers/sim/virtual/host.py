@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drivers.host import SerialPort
+from drivers.host import Characters, SerialPort
 from drivers.sim.virtual.datagrams import VirtualDatagramPort, VirtualDatagrams
 from drivers.sim.virtual.schedule import SHORTEST_NS, Actor, VirtualTime
 from drivers.sim.virtual.serial import VirtualSharedPort, VirtualTerminal
@@ -61,11 +61,16 @@ class VirtualHost:
         """Create the device's end of a line on the network."""
         return VirtualDatagrams(self.ports)
 
-    def open_serial(self, port: str, baud: int) -> SerialPort:  # noqa: ARG002  the line keeps its own
+    def open_serial(self, port: str, baud: int, characters: Characters = "8n1") -> SerialPort:  # noqa: ARG002  the line keeps its own baud rate
         """See `drivers.host.Host`."""
-        return self._terminal(port).open()
+        return self._terminal(port).open(characters)
 
-    def open_shared(self, port: str, baud: int | None) -> VirtualSharedPort:  # noqa: ARG002  the line keeps its own
+    def open_shared(
+        self,
+        port: str,
+        baud: int | None,  # noqa: ARG002  as above
+        characters: Characters = "8n1",  # noqa: ARG002  as the driver has set them
+    ) -> VirtualSharedPort:
         """See `drivers.host.Host`."""
         return VirtualSharedPort(self._terminal(port))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from drivers.host import SLICE_S
+from drivers.host import SLICE_S, Characters
 from drivers.sim.protocol.line import Line, Streaming
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
 
@@ -111,6 +111,7 @@ class VirtualTerminal:
         reader: the actor that waits for bytes.
         plugged: counts connections and disconnections.
         serve_now: requests a round of the line.
+        characters: of the newest opening.
     """
 
     def __init__(self, time: VirtualTime, path: Path, ports: MutableMapping[str, Any]) -> None:
@@ -120,6 +121,7 @@ class VirtualTerminal:
         self.reader: Actor | None = None
         self.serve_now: Callable[[], None] = lambda: None
         self.plugged = 0
+        self.characters: Characters | None = None
 
     def reconnect(self) -> None:
         """See `drivers.sim.protocol.line.Terminal`."""
@@ -151,11 +153,12 @@ class VirtualTerminal:
             self.to_host += data[: MOST_UNREAD - len(self.to_host)]
             self._wake_reader()
 
-    def open(self) -> VirtualPort:
+    def open(self, characters: Characters = "8n1") -> VirtualPort:
         """Open it. Raises OSError: another actor has it."""
         if self.port is not None:
             raise OSError(errno.EBUSY, "Device or resource busy")
         self.to_host.clear()
+        self.characters = characters
         self.port = VirtualPort(self._time, self)
         return self.port
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import NamedTuple
 
+import numpy as np
+
 from drivers.calibration import SENSITIVITY
 from drivers.device_sections import DaqSection, ValvesSection
 from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, Health, Source
@@ -53,12 +55,24 @@ def check_daq(rig: Rig, access: Access) -> list[Check]:
     checks = [opened(health), age_check(rig.limits, age_ms), *sensor_checks(rig.limits, rig.layout.channels, estimate)]
     if rig.config.daq is not None:
         checks += rate_checks("sample rate", blocks, rig.config.daq.rate_hz, "daq.rate_hz", 0)
+        checks += couplings(rig, blocks)
         if rig.config.rig != "simulated" and rig.config.clock == "realtime":
             checks.append(block_check(rig.config.daq, rig.limits, cost_us))
     if rig.config.devices and rig.config.devices.daq:
         checks += _sheets(rig.config.sensitivities_mVpN, rig.layout, rig.config.devices.daq)
         checks.append(_e_stop(rig.config.devices.daq, health))
     return checks
+
+
+def couplings(rig: Rig, blocks: Sequence[DaqBlock]) -> list[Check]:
+    """Whether a force that is put on meanwhile fades as the config says."""
+    from hil.signals.calibration import COUPLING, fading  # no other check needs scipy
+
+    volts, daq = np.concatenate([block.values for block in blocks]), rig.config.daq
+    assert daq is not None
+    each = zip(rig.layout.channels, volts.T, rig.config.droops_s, strict=True)
+    seen = [(name, *fading(column, daq.rate_hz, droop_s)) for name, column, droop_s in each]
+    return [Check(f"coupling of {name}", ok, found, allowed, COUPLING) for name, ok, found, allowed in seen]
 
 
 def check_drives(rig: Rig, access: Access) -> list[Check]:

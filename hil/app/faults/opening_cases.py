@@ -128,6 +128,9 @@ def _found() -> Iterator[tuple[Any, ...]]:
     yield "another device", DRIVES, marked, f"its identity is {FOUND}", other
     yield "settings of one byte unanswered", DRIVES, protocol_config(), "", fault(DRIVES, "unacknowledged")
     scripted = protocol_config((OTHER_DRIVES,))
+    streams = "check cable, power, address and baud rate"
+    for line, config in ((DRIVES, protocol_config()), ("modbus", protocol_config()), ("roboteq", scripted)):
+        yield "another device that streams", line, config, streams, fault(line, "streaming")
     yield "script running", "roboteq", scripted, "", fault("roboteq", "script")
     at_power_up = fault("roboteq", "setting", name="BRUN", value=1)
     yield "script at power-up", "roboteq", scripted, "script at power-up (BRUN)", at_power_up

@@ -6,25 +6,41 @@ each frame whether it is damaged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
 
 from drivers.registry import driver_of
 from drivers.reported import Reaction, StatusRow, StatusTable
-from hil.app.camera.silence import silence
-from hil.app.camera.v4l2 import DAMAGED, MONOTONIC, captured
-from hil.app.faults import command_cases, servo_wire_cases
-from hil.app.faults.case import NO_RUN, VIRTUAL_TIME, Case, Expected
+from hil.app.camera.capture import Capture
+from hil.app.camera.process import capture
+from hil.app.camera.silence import EVENT as SILENT
+from hil.app.camera.v4l2 import DAMAGED, MONOTONIC, Captured, captured
+from hil.app.faults import servo_wire_cases
+from hil.app.faults.case import LOCKSTEP, VIRTUAL_TIME, Case, Expected, InjectionOutcome
 from hil.app.faults.protocol_cases import DRIVES, MOMENTS_S, SERVOS, fault, protocol_config, run_case
+from hil.app.resident import Resident
+from hil.app.run import open_backend
+from hil.app.run_loop import Signals, run_loop
 from hil.config import Config, load_config
+from hil.config.schema.camera import CameraConfig
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import STOP_WRITTEN_NS
-from hil.recording.camera_frames import Frame
+from hil.realtime import RightsWanted
+from hil.recording import read_trial
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 ROW = Fault.DEVICE_FAULT
-# A camera at this rate [Hz] for so many frames, and the bytes of one.
-CAMERA_HZ, FRAMES, JPEG = 10.0, 30, b"\xff\xd8\xff\xd9"
+# A run that a camera films, how long that gives frames [ns], and the bytes of one.
+FILMED, FILMED_NS, JPEG = "sim_impact", 2_000_000_000, b"\xff\xd8\xff\xd9"
+FILMED_SETTINGS = (
+    "experiment=jog",
+    "jog.seconds=1.0",
+    "telemetry.endpoint=''",
+    "camera={device: none, rate_hz: 10, trigger: {when: armed}}",
+)
 # The rigs of these runs with controllers of the other kind.
 _WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 
@@ -60,18 +76,66 @@ def status_cases() -> Iterator[Case]:
                 steps = (fault(device, "status", status=status.name, value=value),)
                 name = f"{status.name}: {kind}"
                 yield Case(ROW, name, device, state, VIRTUAL_TIME, config, run_case, steps, at_s, expected)
+    filmed = load_config(FILMED, FILMED_SETTINGS)
     for name, flags, jpeg in (("frames flagged as damaged", DAMAGED, JPEG), ("frames of 0 bytes", 0, b"")):
-        silent = partial(_silent, flags, jpeg)
-        yield Case(ROW, name, "camera", "-", NO_RUN, protocol_config(), command_cases.run_case, silent)
+        yield Case(ROW, name, "camera", "running", LOCKSTEP, filmed, run_filmed, (flags, jpeg))
 
 
-def _silent(flags: int, jpeg: bytes) -> tuple[str, str]:
-    """A camera that gives only such frames must be as silent as one that gives none."""
-    times = [round(number * 1e9 / CAMERA_HZ) for number in range(FRAMES)]
-    found = [captured(MONOTONIC | flags, t_ns, number, jpeg, t_ns) for number, t_ns in enumerate(times)]
-    kept = [Frame(one.t_ns, one.sequence, "", one.time_from) for one in found if one is not None]
-    marks = silence(kept, (0, times[-1]), CAMERA_HZ)
-    return f"{len(kept)} of {FRAMES} frames were kept" if kept or not marks else "", "none kept, and the run is marked"
+class _DamagedCamera:
+    """The process of a camera which gives only such frames, over the whole of a run.
+
+    Args:
+        flags: of each buffer.
+        jpeg: its bytes.
+        span_ns: how long it gives frames [ns].
+    """
+
+    ending = orphaned = False
+
+    def __init__(self, flags: int, jpeg: bytes, span_ns: int) -> None:
+        self._flags, self._jpeg, self._span_ns = flags, jpeg, span_ns
+
+    def __call__(self, folder: Path, camera: CameraConfig) -> Any:
+        """Write the frames that are some into a folder."""
+
+        def source(_ending: Any, began: Callable[[], None]) -> Iterator[Captured]:
+            began()
+            for number, t_ns in enumerate(range(0, self._span_ns, round(1e9 / camera.rate_hz))):
+                if found := captured(MONOTONIC | self._flags, t_ns, number, self._jpeg, t_ns):
+                    yield found
+
+        capture(folder, self, source)
+        return self
+
+    def receive(self, _within_s: float) -> dict[str, Any]:
+        """Say that frames may come."""
+        return {"ready": True}
+
+    def end(self, _within_s: float) -> bool:
+        """End in order."""
+        return True
+
+    def ready(self, *_: Any, **__: Any) -> None:
+        """Nobody waits for it."""
+
+    def report(self, **_: Any) -> None:
+        """It has nothing to say."""
+
+
+def run_filmed(case: Case) -> InjectionOutcome:
+    """Make a run in lockstep that such a camera films: it must be marked as one without a single frame."""
+    with tempfile.TemporaryDirectory(prefix="hil-faults-") as place, ExitStack() as stack:
+        folder, config, (flags, jpeg) = Path(place), case.config, case.act
+        assert config.camera is not None
+        rig = open_backend(config, folder, lambda _: None, stack)
+        resident = Resident(config, rig, Signals(), lambda _: None)
+        camera = Capture(folder, config.camera, _DamagedCamera(flags, jpeg, FILMED_NS))
+        wall_s = run_loop(rig, Signals(), lambda _: None, wanted=RightsWanted())
+        resident.conclude(folder, wall_s, figure=False, filmed=(camera, kept := camera.end(0)))
+        events = read_trial(folder, trusted=True).events
+    said = [bytes(one["detail"]).decode() for one in events[events["name"] == SILENT.encode()]]
+    wrong = [f"{len(kept)} frames were kept"] * bool(kept) + ["the run is not marked"] * (not said)
+    return InjectionOutcome(wrong=tuple(wrong), remark="; ".join(said))
 
 
 def _walk(settings: Sequence[str]) -> Config:

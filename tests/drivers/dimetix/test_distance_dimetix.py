@@ -110,6 +110,14 @@ def test_an_error_of_the_sensor_is_reported_as_its_row_says_while_it_lasts(rig, 
     rig.device._message = real
     rig.streams.readings(driver, 0.2)
     assert driver.health().reports == ()
+    rig.device._message = lambda values: rig.device._error(row.value)
+    rig.streams.readings(driver, 0.1)
+    rig.device._message = real
+    rig.streams.readings(driver, 0.1)
+    newest = [(report.safe, report.words) for report in driver.health().reports]
+    assert newest == said  # what was over before anybody asked is told all the same, once
+    rig.streams.readings(driver, 0.1)
+    assert driver.health().reports == ()
 
 
 def test_one_failed_measurement_is_counted_and_a_newer_distance_takes_its_place(rig):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
-from drivers.natnet.messages import NEWEST, Kind
+from drivers.natnet.messages import NEWEST, Kind, server_info
 from drivers.natnet.motion import NatNetMotion, NatNetSettings
 from drivers.natnet.simulated.frame_bytes import frame_message
 from drivers.natnet.simulated.server import ServerOptions
@@ -244,6 +244,18 @@ def test_frames_of_another_program_on_the_server_are_none_of_the_server_s(rig):
         found = rig.step_for(0.01)
         assert all(reading.value == pytest.approx(PLACED, abs=1e-6) for reading in found)
     assert rig.driver.refused == 20
+
+
+@pytest.mark.parametrize("forged", [{"natnet": (2, 9)}, {"natnet": (4, 9), "name": "other"}, {"clock_hz": 0}])
+def test_what_another_program_says_of_itself_stops_no_stream(rig, forged):
+    rig.driver.open()
+    rig.step_for(0.1)
+    expected = len(rig.step_for(0.5))
+    for message in (server_info(rig.driver.server._replace(**forged)), frame_message(rig.driver.frame, NEWEST)):
+        rig.driver._port.deliver(message, 9)
+    assert len(rig.step_for(0.5)) >= expected - 1
+    assert rig.driver.refused
+    assert rig.driver.server.name != "other"
 
 
 def test_a_server_that_sends_from_another_port_after_a_silence_is_heard_again(rig):

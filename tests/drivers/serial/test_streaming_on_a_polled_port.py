@@ -45,7 +45,7 @@ class Flood:
     def sleep(self, seconds):
         self.t_ns += round(seconds * 1e9)
 
-    def open_serial(self, port, baud):
+    def open_serial(self, port, baud, characters):
         return self
 
     def write(self, data):

@@ -331,8 +331,8 @@ def test_an_error_that_it_sends_by_itself_is_reported_as_its_row_says(rig, row):
     driver = rig.driver()
     driver.open()
     real = rig.device._message
-    error = protocol.frame(protocol.ERROR, f"{row.value:02X}")
-    rig.device._message = lambda values: real(values) + error
+    error, newest = (protocol.frame(protocol.ERROR, f"{value:02X}") for value in (row.value, 8))
+    rig.device._message = lambda values: real(values) + error + newest  # one that is ignored hides none before it
     rig.streams.readings(driver, 0.02)
     rig.device._message = real
     rig.streams.readings(driver, 0.1)

@@ -1,6 +1,7 @@
 """Checks by `hil check` of devices whose answers are set by the test."""
 
 import math
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -10,7 +11,15 @@ import hil.app.check.access
 from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, Health, LinkLostError, SamplesLostError
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.app.check import check_rig
-from hil.app.check.device_checks import block_check, check_daq, check_drives, check_valves, sample_rate_hz
+from hil.app.check.device_checks import (
+    block_check,
+    check_daq,
+    check_drives,
+    check_valves,
+    couplings,
+    sample_rate_hz,
+    seen_blocks,
+)
 from hil.config import load_config
 from hil.config.rig import Rig
 
@@ -30,6 +39,7 @@ class Daq:
     def __init__(self):
         self.rate_hz, self.bias_V, self.noise_V, self.pressed, self.silent = 30000.0, (0.0,) * 3, 0.0005, False, False
         self.taken, self.opened, self.closed = 0, 0, 0
+        self.fades_s = None
         self.chance = np.random.default_rng(1)
 
     def open(self):
@@ -48,6 +58,9 @@ class Daq:
         self.taken += 1
         volts = self.chance.normal(self.bias_V, self.noise_V, (BLOCK, 3))
         times = arrives_ns - np.arange(BLOCK, dtype=np.int64)[::-1] * 33_333
+        if self.fades_s is not None:  # one newton stands on the first from 0.5 s on
+            passed_s = times * 1e-9 - 0.5
+            volts[:, 0] += np.where(passed_s > 0.0, np.exp(-passed_s / self.fades_s), 0.0)
         return DaqBlock(self.taken, times, volts, (False,) * 3, arrives_ns + int(self.chance.integers(0, MS)))
 
 
@@ -148,6 +161,17 @@ def test_an_open_or_noisy_sensor_is_named(devices):
     noisy = Devices()
     noisy._daq.noise_V = 0.02
     assert failed(check_daq(RIG, noisy)) == [f"sensor {name} noise" for name in ("top", "lower_left", "lower_right")]
+
+
+@pytest.mark.parametrize(("true_s", "said_s"), [(a, b) for a in (0.5, 1e9) for b in (0.5, 1e12)])
+def test_a_force_that_is_put_on_during_the_check_shows_the_coupling_of_its_sensor(devices, true_s, said_s):
+    devices._daq.fades_s = true_s
+    blocks, *_ = seen_blocks(devices, devices.daq())
+    config = SimpleNamespace(daq=CONFIG.daq, droops_s=(said_s,) * 3)
+    top, *others = couplings(SimpleNamespace(config=config, layout=RIG.layout), blocks)
+    assert top.ok is ((true_s < 1e3) == (said_s < 1e3))
+    assert top.found.startswith("a held load fades by")
+    assert all(check.ok and check.found.startswith("not seen") for check in others)
 
 
 @pytest.mark.parametrize(("rate_hz", "ok"), [(30000.0, True), (29700.0, True), (25600.0, False), (51200.0, False)])

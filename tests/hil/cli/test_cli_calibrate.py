@@ -67,12 +67,16 @@ def test_config_takes_time_constant_and_uncertainties_from_the_sheet():
     assert config.sensitivities_u95 == (0.03, 0.01, 0.01)
 
 
+def with_inputs(kind):
+    """A setting with inputs of one kind."""
+    sensors = ("top", "lower_left", "lower_right")
+    inputs = ", ".join(f"{{sensor: {name}, channel: Dev1/ai{at}, kind: {kind}}}" for at, name in enumerate(sensors))
+    return f"devices.daq={{driver: ni, inputs: [{inputs}]}}"
+
+
 def test_an_input_that_is_coupled_dc_has_no_time_constant_to_calibrate(monkeypatch, capsys):
     monkeypatch.setattr(live_samples, "live_samples", lambda *_: np.zeros((30_000, 3)))
-    sensors = ("top", "lower_left", "lower_right")
-    inputs = ", ".join(f"{{sensor: {name}, channel: Dev1/ai{at}, kind: voltage}}" for at, name in enumerate(sensors))
-    daq = f"devices.daq={{driver: ni, inputs: [{inputs}]}}"
-    assert run(["calibrate", "droop", "sim_wire", "--sensor", "top", "--set", daq]) == 2
+    assert run(["calibrate", "droop", "sim_wire", "--sensor", "top", "--set", with_inputs("voltage")]) == 2
     assert "top: its input is voltage, which is coupled DC: it has no droop to fit" in capsys.readouterr().err
 
 
@@ -102,10 +106,10 @@ def test_folder_without_a_record_is_refused(tmp_path, capsys):
 
 
 class LiveDaq:
-    """A data acquisition whose sensors bear forces over time (s -> N); blocks of 2 ms through couplings of 0.4 s."""
+    """A data acquisition whose sensors bear forces over time (s -> N); blocks of 2 ms, coupled with `droop_s`."""
 
-    def __init__(self, force, lost=None):
-        self.force, self.lost = force, lost
+    def __init__(self, force, lost=None, droop_s=0.4):
+        self.force, self.lost, self.droop_s = force, lost, droop_s
         self.t_ns = self.taken = 0
         self.drooped = 0.0
 
@@ -132,16 +136,16 @@ class LiveDaq:
         volts = np.random.default_rng(self.taken).normal(0.003, 0.0005, (60, 3))
         for row, t in zip(volts, times * 1e-9, strict=True):
             given = 11.3e-3 * self.force(t)
-            self.drooped += (given - self.drooped) * (1.0 - math.exp(-1.0 / (30000 * 0.4)))
+            self.drooped += (given - self.drooped) * (1.0 - math.exp(-1.0 / (30000 * self.droop_s)))
             row[0] += given - self.drooped
         self.taken += 1
         return DaqBlock(self.taken + (self.taken > (self.lost or math.inf)), times, volts, (False,) * 3, t_ns)
 
 
-def calibrated_live(what, force, monkeypatch, capsys, lost=None):
+def calibrated_live(what, force, monkeypatch, capsys, *more, **true):
     """Exit status and output of a live calibration of the sensor `top`."""
-    monkeypatch.setattr(live_samples, "open_access", lambda config, *_: (LiveDaq(force, lost), config))
-    status = run(["calibrate", *what, "sim_wire", "--sensor", "top", "--set", "daq.droop_s=0.4", "--json"])
+    monkeypatch.setattr(live_samples, "open_access", lambda config, *_: (LiveDaq(force, **true), config))
+    status = run(["calibrate", *what, "sim_wire", "--sensor", "top", "--set", "daq.droop_s=0.4", "--json", *more])
     return status, capsys.readouterr()
 
 
@@ -160,10 +164,23 @@ def test_live_time_constant_is_that_of_a_press_after_the_operator_was_asked_for_
     assert said.err.index("nothing may touch") < said.err.index("now press")
 
 
-def test_live_sensitivity_is_that_of_the_weights(monkeypatch, capsys):
-    def weights(t):
-        return 40.0 if 1.1 < t < 1.9 else 80.0 if 2.4 < t < 3.2 else 0.0
+def weights(t):
+    return 40.0 if 1.1 < t < 1.9 else 80.0 if 2.4 < t < 3.2 else 0.0
 
+
+@pytest.mark.parametrize(("kind", "true_s"), [("iepe_force", 1e9), ("bridge", 0.4), ("voltage", 0.4)])
+def test_an_input_whose_coupling_is_not_that_of_the_config_is_found_by_the_weights(
+    kind, true_s, monkeypatch, capsys, tmp_path
+):
+    sheet = tmp_path / "sheet.yaml"
+    what = ["force", "--for", "4", "--weight", "40", "--weight", "80", "--sheet", str(sheet)]
+    status, said = calibrated_live(what, weights, monkeypatch, capsys, "--set", with_inputs(kind), droop_s=true_s)
+    assert status == 2
+    assert "a held load fades by" in said.err
+    assert not sheet.exists()
+
+
+def test_live_sensitivity_is_that_of_the_weights(monkeypatch, capsys):
     what = ["force", "--for", "4", "--weight", "40", "--weight", "80"]
     status, said = calibrated_live(what, weights, monkeypatch, capsys)
     assert status == 0

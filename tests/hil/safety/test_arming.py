@@ -16,7 +16,7 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.check import Check
 from hil.messages.stages import Estimate, Samples
-from hil.safety.arming import DISK_NEEDED, STANDING_RADPS, arming_checks, disk_check
+from hil.safety.arming import DISK_NEEDED, STANDING_RADPS, arming_checks, disk_check, standing_check
 
 PACKAGE = Path(hil.__file__).parent
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
@@ -114,6 +114,13 @@ def test_a_wheel_that_turns_or_that_nobody_knows_of_is_refused(tmp_path, wheel, 
     assert check.item == "wheel speed before the start"
     assert check.found == f"{abs(speed):.4g} rad/s"
     assert check.allowed.startswith("at most 0.01 rad/s")
+
+
+@pytest.mark.parametrize(("noise", "allowed"), [(0.0, 0.01), (0.002, 0.012), (0.01, 0.06)])
+def test_the_noise_that_simulated_encoders_are_said_to_read_is_no_turning_wheel(noise, allowed):
+    rig = SimpleNamespace(config=load_config("sim_impact", [f"plant.noise.speed_radps={noise}"]))
+    assert standing_check(rig, (0.0, -0.999 * allowed)).ok
+    assert not standing_check(rig, (0.0, 1.001 * allowed)).ok
 
 
 def test_old_samples_are_refused(tmp_path):

@@ -106,9 +106,12 @@ def test_wheels_that_never_change_their_speed_give_no_yaw():
         yaw_from_drive(readings, np.ones(3), (0.0, 0.0, 0.0), still)
 
 
-def test_stretches_of_standing_end_before_the_wheels_move():
-    drive = wheels()
-    found = standing(drive.t_s, np.column_stack([drive.speed_mps / 0.175] * 2))
+@pytest.mark.parametrize("noise_radps", [0.0, 0.002, 0.02])
+def test_stretches_of_standing_end_before_the_wheels_move_whatever_noise_the_encoders_read(noise_radps):
+    drive, each = wheels(), 4  # ticks to a reading of the encoders
+    read = (drive.speed_mps / 0.175)[::each, None]
+    read = read + noise_radps * np.random.default_rng(2).standard_normal((len(read), 2))
+    found = standing(drive.t_s, read.repeat(each, axis=0)[: len(drive.t_s)])
     assert len(found) == 3
     assert found[0].begin_s == 0.0
     assert all(abs(np.interp([one.begin_s, one.end_s], drive.t_s, drive.speed_mps)).max() == 0.0 for one in found)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.signals.calibration import CalibrationError, fit_droop, fit_offset, fit_sensitivity
+from hil.config.schema.sensors import NO_DROOP_S
+from hil.signals.calibration import CalibrationError, fading, fit_droop, fit_offset, fit_sensitivity
 
 RATE = 3000.0
 NOISE_V = 0.0005
@@ -68,6 +69,28 @@ def test_sensitivity_follows_from_known_weights(weights):
     found = fit_sensitivity(weighed(weights), RATE, 2.0, 0.0, weights)
     assert found.value == pytest.approx(0.011, rel=0.003)
     assert found.u95 < 0.02 * 0.011
+
+
+@pytest.mark.parametrize("true_s", [0.2, 0.5, 2.0, 10.0, NO_DROOP_S])
+@pytest.mark.parametrize("said_s", [0.2, 0.5, 2.0, 10.0, NO_DROOP_S])
+def test_a_sensor_whose_held_load_fades_otherwise_than_the_config_says_is_not_calibrated(true_s, said_s):
+    weights = [20.0, 50.0]
+    volts = weighed(weights, droop_s=true_s)
+    if true_s == said_s:
+        assert fading(volts, RATE, said_s)[0]
+        assert fit_sensitivity(volts, RATE, said_s, 0.0, weights).value == pytest.approx(0.011, rel=0.003)
+        return
+    with pytest.raises(
+        CalibrationError, match=r"a held load fades by .* a second, allowed: .*; correct the input's kind"
+    ):
+        fit_sensitivity(volts, RATE, said_s, 0.0, weights)
+
+
+@pytest.mark.parametrize("said_s", [0.5, NO_DROOP_S])
+@pytest.mark.parametrize("count", [10, 4500])
+def test_where_no_force_was_held_nothing_is_said_of_the_coupling(said_s, count):
+    ok, found, _ = fading(np.random.default_rng(1).normal(0.02, NOISE_V, count), RATE, said_s)
+    assert (ok, found) == (True, "not seen: no force was put on and held")
 
 
 def test_uncertain_time_constant_makes_the_sensitivity_uncertain():

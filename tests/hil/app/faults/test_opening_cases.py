@@ -23,6 +23,7 @@ def test_each_thing_that_is_found_at_opening_is_a_case_in_virtual_and_in_real_ti
     assert found[PROCESSES] == found[VIRTUAL_TIME] | {("second program", "port")}
     assert found[VIRTUAL_TIME] == {
         ("another device", "roboclaw"),
+        *(("another device that streams", line) for line in ("roboclaw", "modbus", "roboteq")),
         ("settings of one byte unanswered", "roboclaw"),
         ("script running", "roboteq"),
         ("script at power-up", "roboteq"),
@@ -56,6 +57,7 @@ def test_a_refusal_in_other_words_or_of_what_can_be_set_back_or_with_a_wheel_dri
     "which",
     [
         ("another device", "roboclaw"),
+        *(("another device that streams", line) for line in ("roboclaw", "modbus", "roboteq")),
         ("settings of one byte unanswered", "roboclaw"),
         ("script running", "roboteq"),
         ("script at power-up", "roboteq"),

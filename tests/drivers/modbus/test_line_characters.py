@@ -1,0 +1,101 @@
+"""The characters of a line: with the parity of the device every driver works, with another it says what to check."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from contextlib import ExitStack
+
+import pytest
+
+from drivers.host import COMPUTER
+from drivers.interfaces import DeviceError
+from drivers.modbus.amplifier import AmplifierSettings, ModbusAmplifier
+from drivers.modbus.encoder_settings import Encoder, EncodersSettings
+from drivers.modbus.encoders import ModbusEncoders
+from drivers.modbus.settings import ModbusValvesSettings
+from drivers.modbus.simulated.amplifier import Amplifier
+from drivers.modbus.simulated.encoders import EncoderBus
+from drivers.modbus.simulated.rig_part import simulated_ports
+from drivers.modbus.valves import ModbusValves
+from drivers.sim.protocol.line import SimulatedPort
+from hil.testing.bench import VirtualBench
+from tests.drivers.modbus.conftest import InstantCylinders
+
+BAUD = 19200
+ALL = ("8n1", "8e1", "8o1", "8n2")
+ENCODERS = (Encoder("left_bogie", 3, 1),)
+COILS = {"coils": (0, 1, 2, 3), "baud": BAUD, "answer_timeout_ms": 100.0}
+
+
+class Still:
+    """Readings that do not change."""
+
+    channels, rate_hz = ("left_bogie",), 50.0
+
+    def volts(self, channel):
+        return 0.5
+
+    def since(self, sequence):
+        return [(1, 0, (0.3,))][sequence:]
+
+
+def valves(characters):
+    settings = ModbusValvesSettings("", **COILS, characters=characters)
+    (port,) = simulated_ports(settings, InstantCylinders())
+    return port, lambda path, host, **form: ModbusValves(ModbusValvesSettings(path, **COILS, **form), host)
+
+
+def loads(characters):
+    device = Amplifier(Still(), (0, 2), baud=BAUD)
+    plain = {"registers": (0, 2), "rate_hz": 10.0, "baud": BAUD}
+    port = SimulatedPort(device, BAUD, 2_000_000, characters=characters)
+    return port, lambda path, host, **form: ModbusAmplifier(AmplifierSettings(path, **plain, **form), host)
+
+
+def joints(characters):
+    plain = {"encoders": ENCODERS, "rate_hz": 10.0, "baud": BAUD}
+    port = SimulatedPort(EncoderBus(Still(), ENCODERS, BAUD), BAUD, 2_000_000, characters=characters)
+    return port, lambda path, host, **form: ModbusEncoders(EncodersSettings(path, **plain, **form), host)
+
+
+@pytest.mark.parametrize("make", [valves, loads, joints])
+@pytest.mark.parametrize(("device", "host"), [*itertools.product(ALL, ALL)])
+def test_a_device_answers_at_its_own_parity_only_and_the_error_names_the_parity(make, device, host):
+    with VirtualBench() as bench, ExitStack() as stack:
+        port, driver = make(device)
+        line = bench.connect("modbus", port, stack)
+        opened = driver(line.endpoint, bench.host, characters=host)
+        if device[1] == host[1]:
+            opened.open()
+            return
+        with pytest.raises(DeviceError, match=rf"no (encoder )?answer.*{BAUD}.*{host}"):
+            opened.open()
+
+
+def test_a_character_with_a_parity_takes_longer_and_its_stop_is_written_with_it():
+    with VirtualBench() as bench, ExitStack() as stack:
+        spent_ns = {}
+        for characters in ALL:
+            port, driver = valves(characters)
+            line = bench.connect("modbus", port, stack)
+            opened = driver(line.endpoint, bench.host, characters=characters)
+            began_ns = bench.now_ns()
+            opened.open()
+            spent_ns[characters] = bench.now_ns() - began_ns
+            assert [stop.characters for stop in opened.stop_frames()] == [characters]
+            opened.close()
+    assert spent_ns["8e1"] == spent_ns["8o1"] == spent_ns["8n2"] > spent_ns["8n1"]
+
+
+@pytest.mark.parametrize("characters", ALL)
+def test_a_pseudo_terminal_is_opened_without_the_parity_that_it_cannot_carry(characters):
+    handles = os.openpty()
+    port = COMPUTER.open_serial(os.ttyname(handles[1]), BAUD, characters)
+    shared = COMPUTER.open_shared(os.ttyname(handles[1]), None)
+    port.write(b"whole")
+    assert os.read(handles[0], 5) == b"whole"
+    shared.close()
+    port.close()
+    for handle in handles:
+        os.close(handle)
