@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.markup import escape
 
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
@@ -87,7 +86,7 @@ def import_rover(
     com = ", ".join(f"{place:.3f}" for place in look.com)
     print(f"{files.name}: {look.rover.mass:.6g} kg, {len(look.rover.wheel_names)} wheels, {look.rover.nv} speeds")
     print(f"centre of mass: {com} m (x forward, y to port, z over the ground)")
-    print(f"joints: {escape(joints_in_words(look.rover))}")
+    print(f"joints: {joints_in_words(look.rover)}")
     for note in found.notes:
         print(f"note: {note}")
     show(wheels_table(look, found.wheel_links))

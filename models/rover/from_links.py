@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from models.rover.link_places import carriers, place_links
-from models.rover.links import EQUIVALENT, FIXED, SLIDING, Link, LinkedRover, LinkJoint, Shape
+from models.rover.links import EQUIVALENT, FIXED, SLIDING, Link, LinkedRover, LinkJoint, Shape, with_safe_names
 from models.rover.loop_choice import following
 from models.rover.ties import Coupling, LoopClosure, Vector
 from models.rover.tree import Body, Joint, Tree
@@ -59,7 +59,9 @@ def rover_of(
     Raises:
         ValueError: it cannot be a rover of this package; the message names the link or joint, and what is allowed.
     """
-    return _Import(linked).rover(wheels, wheel_radius, wheel_width)
+    linked, renamed = with_safe_names(linked)
+    named = None if wheels is None else [renamed.get(name, name) for name in wheels]
+    return _Import(linked).rover(named, wheel_radius, wheel_width)
 
 
 class _Import:
