@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -114,6 +115,21 @@ class LinkedRover(NamedTuple):
     joints: tuple[LinkJoint, ...]
     left_out: tuple[str, ...] = ()
     balls: tuple[LinkBall, ...] = ()
+
+
+@contextmanager
+def added_to(problems: list[str]) -> Iterator[None]:
+    """What is wrong inside is added to the problems, so that all of them are told at once."""
+    try:
+        yield
+    except ValueError as error:
+        problems += [one for one in [str(error)] if one not in problems]
+
+
+def refuse(problems: Iterable[str]) -> None:
+    """Raise ValueError with all problems, if there are any."""
+    if problems:
+        raise ValueError("; ".join(problems))
 
 
 def rotation_of(roll: float, pitch: float, yaw: float) -> FloatArray:
