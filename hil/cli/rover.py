@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.markup import escape
 
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
@@ -56,7 +55,7 @@ def import_rover(
             files = RoverFiles(out, name or name_of(file, out))
             found = read_rover(file, named, wheel_radius_m, wheel_width_m)
             with files.making() as unfinished:
-                unfinished.write(found, file.name)
+                notes = [*found.notes, *unfinished.write(found, file.name)]
                 try:
                     config = load_config(unfinished.config)
                 except ConfigError as error:  # of the rover on this rig: a light wheel on stiff soil, for example
@@ -78,7 +77,7 @@ def import_rover(
                 {
                     "config": str(files.config), "urdf": str(files.urdf), "sketch": str(files.sketch),
                     "mass_kg": look.rover.mass, "com_m": look.com, "wheels": look.rover.wheel_names,
-                    "loads_N": look.loads_N, "tips_deg": look.tips_deg, "notes": found.notes, **look.energy,
+                    "loads_N": look.loads_N, "tips_deg": look.tips_deg, "notes": notes, **look.energy,
                 },
                 allow_nan=False,
             )
@@ -87,8 +86,8 @@ def import_rover(
     com = ", ".join(f"{place:.3f}" for place in look.com)
     print(f"{files.name}: {look.rover.mass:.6g} kg, {len(look.rover.wheel_names)} wheels, {look.rover.nv} speeds")
     print(f"centre of mass: {com} m (x forward, y to port, z over the ground)")
-    print(f"joints: {escape(joints_in_words(look.rover))}")
-    for note in found.notes:
+    print(f"joints: {joints_in_words(look.rover)}")
+    for note in notes:
         print(f"note: {note}")
     show(wheels_table(look, found.wheel_links))
     if look.loads_N is None:

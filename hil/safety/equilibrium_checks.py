@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hil.config.schema.ground_and_obstacle import GroundConfig
-from hil.config.schema.rover import RoverConfig
+from hil.config.schema.rover import tree_on_rig
 from hil.messages.check import Check
 from hil.safety.kept_statics import kept_statics
+from models.rover.locks import hanging
 
 if TYPE_CHECKING:
     from hil.config.rig import Rig
@@ -58,7 +58,7 @@ def equilibrium_checks(rig: Rig, speeds_mps: Sequence[float] = (), *, steady: bo
     states = _predicted(rig, tuple(speeds_mps), steady=steady)
     if not states:
         return []
-    to_do = _to_do(rig.config.rover, rig.config.ground)
+    to_do = _to_do(rig)
     missing = [f"none {state.words}: {state.why_not}" for state in states if state.why_not]
     found = [state for state in states if not state.why_not]
     least = min(found, key=lambda state: state.load, default=states[0])
@@ -140,8 +140,11 @@ def _stop_of(joint: str) -> str:
     return f"{joint.rsplit('_', 1)[-1]}_stop"
 
 
-def _to_do(rover: RoverConfig, ground: GroundConfig) -> str:
-    """The keys that load the rover from the side or the back, as far as they do."""
+def _to_do(rig: Rig) -> str:
+    """What holds the rover: locks of joints that hang, or the keys that load it from the side or the back."""
+    rover, ground = rig.config.rover, rig.config.ground
+    if hung := hanging(tree_on_rig(rig.config.rover_parameters())).keys() - set(rig.config.driven):
+        return f"lock {', '.join(sorted(hung))} (rover.locks): nothing holds them"
     lowered = [
         f"{key} ({value:g})"
         for key, value in (

@@ -67,7 +67,8 @@ class Limiter:
         self._row = self._row + 1 if clamped else 0
         self.clamped += clamped
         if self._row > CLAMPS_ALLOWED:
-            detail = f"limiter: {self._row} commands in a row out of limit"
+            cause = f" ({self._safety.hanging})" if self._safety.hanging else ""
+            detail = f"limiter: {self._row} commands in a row out of limit{cause}"
             self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, self._row, CLAMPS_ALLOWED, detail)
         if not math.isfinite(sum(speeds) + sum(asked.duty)):
             detail = f"limiter: wheel speeds {asked.speed_radps}{asked.duty or ''} are not finite"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hil.config.load_channels import full_scales, noises
 from hil.config.schema.equipment import LimitsConfig
+from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import DaqConfig
 from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
@@ -23,6 +24,7 @@ from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.servo_monitor import ServoMonitor
 from hil.safety.speed_monitor import SpeedMonitor
 from hil.safety.valve_monitor import ValveMonitor
+from models.rover.locks import hanging
 from models.validity import VALIDITIES
 
 if TYPE_CHECKING:
@@ -45,12 +47,15 @@ class SafetyMonitor:
         warnings: faults that are only recorded.
         instruments: watches those of motion.
         cleared: faults that an operator has cleared.
+        hanging: key and names of joints that nothing holds, a likely cause of what the rover does; "": there are none.
     """
 
     def __init__(
         self, rig: Rig, announce: Callable[[Event], None] = lambda _: None, latched: Sequence[Event] = ()
     ) -> None:
         config, limits, layout = rig.config, rig.limits, rig.layout
+        free = [name for name in hanging(tree_on_rig(config.rover_parameters())) if name not in config.driven]
+        self.hanging = f"rover.locks: nothing holds {', '.join(free)}" if free else ""
         self._daq = BlockMonitor(
             "DAQ",
             limits.daq_age_ms,
@@ -167,7 +172,8 @@ class SafetyMonitor:
         if prediction.outside:
             validity = VALIDITIES[int(prediction.outside)]
             value, limit = prediction.outside_value, prediction.outside_limit
-            detail = f"rover twin: {validity.words(value, limit)} ({', '.join(validity.keys)})"
+            keys = self.hanging or ", ".join(validity.keys)
+            detail = f"rover twin: {validity.words(value, limit)} ({keys})"
             self.latch(Fault.OUTSIDE_MODEL, tick, t_ns, value, limit, detail)
         if self.instruments.watched:
             latch, mark = (partial(report, tick, t_ns) for report in (self._latch_now, self._mark))

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from models.rover.link_places import carriers, place_links
-from models.rover.links import EQUIVALENT, FIXED, SLIDING, Link, LinkedRover, LinkJoint, Shape
+from models.rover.links import (
+    EQUIVALENT,
+    FIXED,
+    SLIDING,
+    Link,
+    LinkedRover,
+    LinkJoint,
+    Shape,
+    added_to,
+    refuse,
+    with_safe_names,
+)  # fmt: skip
 from models.rover.loop_choice import following
 from models.rover.ties import Coupling, LoopClosure, Vector
 from models.rover.tree import Body, Joint, Tree
@@ -23,6 +34,8 @@ if TYPE_CHECKING:
 _MOST_KG, _MOST_M = 10_000.0, 100.0
 # How far the middle of a box may be from the centre of mass that it is drawn around [m].
 _BESIDE_M = 1e-3
+# Of a link without mass between two joints: its share of the rover's mass, and its radius of gyration [m].
+_NEGLIGIBLE, _CROSS_M = 1e-9, 0.1
 
 
 class ImportedRover(NamedTuple):
@@ -59,7 +72,9 @@ def rover_of(
     Raises:
         ValueError: it cannot be a rover of this package; the message names the link or joint, and what is allowed.
     """
-    return _Import(linked).rover(wheels, wheel_radius, wheel_width)
+    linked, renamed = with_safe_names(linked)
+    named = None if wheels is None else [renamed.get(name, name) for name in wheels]
+    return _Import(linked).rover(named, wheel_radius, wheel_width)
 
 
 class _Import:
@@ -82,7 +97,13 @@ class _Import:
             self.head[name] = self.head[joint.parent] if joint is not None and fixed else name
             self.groups.setdefault(self.head[name], []).append(name)
         self._check_units()
-        self.body_of = {name: self._body_of(name) for name in self.order}
+        self._weigh_massless()
+        self.body_of: dict[str, str] = {}
+        problems: list[str] = []
+        for name in self.order:
+            with added_to(problems):
+                self.body_of[name] = self._body_of(name)
+        refuse(problems)
         for members in self.groups.values():
             self._join_unsound([name for name in members if self._heavy(name)])
 
@@ -101,11 +122,13 @@ class _Import:
         bodies: list[Body] = []
         joints: list[Joint] = []
         origin: dict[str, FloatArray] = {}
+        problems: list[str] = []
         for head, members in self.groups.items():
             heavy = [name for name in members if self._heavy(name)]
             origin[heavy[0]] = at[head]
             if head in wheel_of:
-                bodies.append(self._merged(heavy, at[head], raised))
+                with added_to(problems):
+                    bodies.append(self._merged(heavy, at[head], raised))
             else:
                 based = head == self.order[0]
                 own = [name for name in heavy if self.body_of[name] == name]
@@ -113,16 +136,20 @@ class _Import:
                     origin[name] = self.placed[name].origin + raised
                 for name in own:
                     parts = [part for part in heavy if self.body_of[part] == name]
-                    bodies.append(self._body(parts, origin[name], raised, based))
+                    with added_to(problems):
+                        bodies.append(self._body(parts, origin[name], raised, based))
                 joints += [self._lock(name, origin) for name in own[1:]]
             if head in self.carrier:
-                joints.append(self._turning(self.carrier[head], heavy[0], origin, wheel_of.get(head)))
+                with added_to(problems):
+                    joints.append(self._turning(self.carrier[head], heavy[0], origin, wheel_of.get(head)))
+        flipped = {self.carrier[one.head].name for one in found if one.flipped}
+        couplings = list(self._couplings(flipped, problems))
+        refuse(problems)
         massless = [name for name in self.order if not self._heavy(name)]
         if massless:
             self.notes.append(f"links without mass, left out: {', '.join(massless)}")
         order = {body.name: number for number, body in enumerate(bodies)}
         joints.sort(key=lambda joint: order[joint.child])
-        flipped = {self.carrier[one.head].name for one in found if one.flipped}
         if flipped:
             self.notes.append(
                 f"axles that point to starboard in the file, turned to port: {', '.join(sorted(flipped))}"
@@ -132,7 +159,7 @@ class _Import:
             names = ", ".join(name for _, name in askew)
             self.notes.append(f"axles up to {math.degrees(max(askew)[0]):.2g} degrees off y, set along y: {names}")
         mounted = tuple(mount for mount, _ in mounts)
-        tree = Tree(self.linked.name, tuple(bodies), tuple(joints), mounted, tuple(self._couplings(flipped)))
+        tree = Tree(self.linked.name, tuple(bodies), tuple(joints), mounted, tuple(couplings))
         if self.linked.balls:
             tree = replace(tree, closures=tuple(self._closures(tree, origin, raised)))
         return ImportedRover(tree, tuple(one.link for _, one in mounts), tuple(self.notes))
@@ -158,6 +185,19 @@ class _Import:
     def _heavy(self, name: str) -> bool:
         link = self.link[name]
         return link.mass is not None and not (link.mass == 0.0 and not link.inertia.any())
+
+    def _weigh_massless(self) -> None:
+        """Links without mass between joints, as the cross of a universal joint, get one that does not count."""
+        mass = _NEGLIGIBLE * math.fsum(link.mass or 0.0 for link in self.link.values())
+        bearing: set[str] = set()
+        for name in reversed(self.order):
+            if name in self.carrier and (name in bearing or self._heavy(name)):
+                bearing.add(self.carrier[name].parent)
+        for head in [head for head in self.groups if head in self.carrier]:
+            members = self.groups[head]
+            if bearing & {*members} and not any(map(self._heavy, members)):
+                self.link[head] = self.link[head]._replace(mass=mass, inertia=mass * _CROSS_M**2 * np.eye(3))
+                self.notes.append(f"link {head}: no mass, between joints; computed with {_NEGLIGIBLE:g} of the rover's")
 
     def _body_of(self, name: str) -> str:
         """The body that a link is, or that carries it rigidly."""
@@ -272,7 +312,7 @@ class _Import:
         """The round shape of a group of links, and the link that has it; None: it has none."""
         return shape_of([self.link[name] for name in self.groups[head]])
 
-    def _couplings(self, flipped: set[str]) -> Iterator[Coupling]:
+    def _couplings(self, flipped: set[str], problems: list[str]) -> Iterator[Coupling]:
         by_name = {joint.name: joint for joint in self.linked.joints}
         for joint in self.linked.joints:
             if joint.follows is None or joint.kind == FIXED:
@@ -283,9 +323,10 @@ class _Import:
                 seen.add(source)
                 source, ratio, offset = further[0], ratio * further[1], offset + ratio * further[2]
             if source not in by_name or by_name[source].kind == FIXED or source in seen:
-                raise ValueError(
+                problems.append(
                     f"joint {joint.name}: follows {source or 'nothing'}, allowed: another joint that turns or slides"
                 )
+                continue
             own, other = (-1.0 if name in flipped else 1.0 for name in (joint.name, source))
             yield Coupling(joint.name, ((source, own * other * ratio),), own * offset)
 

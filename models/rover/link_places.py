@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from models.rover.links import FIXED, SLIDING, TURNING, LinkedRover, LinkJoint
+from models.rover.links import FIXED, SLIDING, TURNING, LinkedRover, LinkJoint, refuse
 
 if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
@@ -27,21 +27,23 @@ def carriers(linked: LinkedRover) -> dict[str, LinkJoint]:
         if twice:
             raise ValueError(f"{kind} named twice: {', '.join(twice[:5])}")
     carrier: dict[str, LinkJoint] = {}
+    problems = []
     for joint in linked.joints:
         if joint.kind not in (FIXED, SLIDING, *TURNING):
-            raise ValueError(
+            problems.append(
                 f"joint {joint.name} is {joint.kind or 'of no type'}, allowed: revolute, continuous, prismatic or "
                 "fixed; rovers have no other joints here: make it fixed where it stands"
             )
         strangers = sorted({joint.parent, joint.child} - set(links))
         if strangers:
-            raise ValueError(f"joint {joint.name}: no link {', '.join(strangers)}, allowed: links of the file")
+            problems.append(f"joint {joint.name}: no link {', '.join(strangers)}, allowed: links of the file")
         if joint.child in carrier:
-            raise ValueError(
+            problems.append(
                 f"link {joint.child}: carried by {carrier[joint.child].name} and by {joint.name}, which closes a loop; "
                 "allowed: one joint; cut the loop, and tell it by <loop> (docs/how-to/bring-your-own-rover.md)"
             )
         carrier[joint.child] = joint
+    refuse(problems)
     return carrier
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +20,9 @@ FIXED, TURNING, SLIDING = "fixed", ("continuous", "revolute"), "prismatic"
 ENDLESS = 1e9
 # What the links of a rover can be at most.
 MOST_LINKS = 500
+# Of a name: a MAT file takes 63 with that of the field before it (set_servo_angle_rad).
+_MOST_LETTERS = 40
+_NAME_RULE = f"up to {_MOST_LETTERS} ASCII letters, digits, space and _ . : + - /, letters and digits that differ"
 
 
 class Shape(NamedTuple):
@@ -110,6 +117,21 @@ class LinkedRover(NamedTuple):
     balls: tuple[LinkBall, ...] = ()
 
 
+@contextmanager
+def added_to(problems: list[str]) -> Iterator[None]:
+    """What is wrong inside is added to the problems, so that all of them are told at once."""
+    try:
+        yield
+    except ValueError as error:
+        problems += [one for one in [str(error)] if one not in problems]
+
+
+def refuse(problems: Iterable[str]) -> None:
+    """Raise ValueError with all problems, if there are any."""
+    if problems:
+        raise ValueError("; ".join(problems))
+
+
 def rotation_of(roll: float, pitch: float, yaw: float) -> FloatArray:
     """Rotation matrix (3, 3) of URDF's angles [rad]: about x, then y, then z of the parent's axes.
 
@@ -131,3 +153,75 @@ def _turn(angle: float) -> tuple[float, float]:
     if quarters and abs(angle - quarters * 0.5 * np.pi) < 2e-5:
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]
     return float(np.cos(angle)), float(np.sin(angle))
+
+
+def with_safe_names(linked: LinkedRover) -> tuple[LinkedRover, dict[str, str]]:
+    """The same rover, its names such that columns, files and terminals take them, and the new ones by the old ones.
+
+    A name stays if it follows the rule. Names are columns of a record and of its exports, where all but letters and
+    digits is `_`, so no two may be the same in that form.
+
+    Example:
+        >>> with_safe_names(LinkedRover("cart", (), ()))[1]
+        {}
+    """
+    links = _renamed([link.name for link in linked.links])
+    joints = _renamed([joint.name for joint in linked.joints])
+    balls = _renamed([ball.name for ball in linked.balls])
+    changed = {**links, **joints, **balls}
+    name = _renamed([linked.name]).get(linked.name, linked.name)
+    if not changed:
+        return linked._replace(name=name), {}
+
+    def link(old: str) -> str:
+        return links.get(old, old)
+
+    def joint(old: str) -> str:
+        return joints.get(old, old)
+
+    told = ", ".join(f"{old[:_MOST_LETTERS]!a} is {new}" for old, new in changed.items())
+    renamed = LinkedRover(
+        name,
+        tuple(one._replace(name=link(one.name)) for one in linked.links),
+        tuple(
+            one._replace(
+                name=joint(one.name),
+                parent=link(one.parent),
+                child=link(one.child),
+                follows=one.follows and (joint(one.follows[0]), *one.follows[1:]),
+            )
+            for one in linked.joints
+        ),
+        (*linked.left_out, f"names that were changed ({_NAME_RULE}): {told}"),
+        tuple(
+            one._replace(
+                name=balls.get(one.name, one.name),
+                link=link(one.link),
+                other=link(one.other),
+                dependent=tuple(map(joint, one.dependent)),
+            )
+            for one in linked.balls
+        ),
+    )
+    return renamed, changed
+
+
+def _renamed(names: Iterable[str]) -> dict[str, str]:
+    """The names of one kind that do not follow the rule, and what they are here. Those that do keep theirs."""
+    names = list(dict.fromkeys(names))
+    taken: set[str] = set()
+    wrong = []
+    for name in names:
+        form = re.sub("[^0-9A-Za-z]", "_", name)
+        if re.fullmatch(rf"[0-9A-Za-z_/.][0-9A-Za-z_ .:+/-]{{0,{_MOST_LETTERS - 1}}}", name) and form not in taken:
+            taken.add(form)
+        else:
+            wrong.append(name)
+    changed = {}
+    for name in wrong:
+        plain = unicodedata.normalize("NFKD", name.replace("\u00df", "ss")).encode("ascii", "ignore").decode()
+        form = re.sub("[^0-9A-Za-z]+", "_", plain).strip("_")[: _MOST_LETTERS - 4] or "name"
+        forms = (form, *(f"{form}_{number}" for number in range(2, 2 * MOST_LINKS)))
+        changed[name] = next(new for new in forms if new not in taken)
+        taken.add(changed[name])
+    return changed

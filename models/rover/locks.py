@@ -3,17 +3,94 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from models.rover.parameters import STEERING, Parameters
-from models.rover.tree import Tree
+from models.rover.tie_checks import path_to, place_at_zero
+from models.rover.tree import Joint, Tree
 
 if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
     from models.rover.rover import Rover  # imports kernels, which a config does without
+
+# Up to this angle to the vertical [rad] an axis over a wheel steers it; a lever below [m] is none.
+_UPRIGHT, _NO_LEVER_M = math.radians(30.0), 1e-3
+_NOWHERE = (0.0, 0.0, 0.0)
+
+
+def hanging(tree: Tree) -> dict[str, str]:
+    """Free joints that nothing holds, by name, and what they do, in words: without a drive they are to be locked.
+
+    Wheels on both sides of a joint's axis hold it, as a rocker, and so does a stop against which the ground pushes it.
+    Joints that close loops, or have springs, are not judged.
+    """
+    carrier = {joint.child: joint for joint in tree.joints}
+    by_name = {joint.name: joint for joint in tree.joints}
+    paths = {mount: path_to(carrier, mount.body)[1:] for mount in tree.wheels}
+    moved = {name: [(name, 1.0)] for name in by_name}
+    for coupling in tree.couplings:
+        for source, ratio in coupling.sources:
+            moved[source].append((coupling.joint, ratio))
+    axles = {mount.body for mount in tree.wheels}
+    tied = {coupling.joint for coupling in tree.couplings} | {n for one in tree.closures for n in one.dependent}
+    found = {}
+    for joint in tree.joints:
+        if joint.locked_at is not None or joint.child in axles or joint.name in tied or joint.stiffness:
+            continue
+        levers = [
+            ratio * _lever(by_name[name], carrier, place_at_zero(carrier, mount.body, (0.0, 0.0, -mount.radius)))
+            for name, ratio in moved[joint.name]
+            for mount, path in paths.items()
+            if by_name[name] in path
+        ]
+        low, high = min(levers, default=0.0), max(levers, default=0.0)
+        if not levers:
+            found[joint.name] = "carries no wheel"
+        elif tree.closures:
+            continue
+        elif not joint.slides and abs(joint.axis[2]) > math.cos(_UPRIGHT) and any(joint in p for p in paths.values()):
+            found[joint.name] = "steers"
+        elif max(-low, high) <= _NO_LEVER_M:
+            found[joint.name] = "is pushed neither way by the ground"
+        elif joint.stops is None and (low >= -_NO_LEVER_M or high <= _NO_LEVER_M):
+            found[joint.name] = "gives way under its wheels"
+    if not tree.closures:
+        found |= dict.fromkeys(_line_of_body(tree, carrier, paths.values()), "lets the body turn over")
+    return found
+
+
+def _lever(joint: Joint, carrier: dict[str, Joint], contact: FloatArray) -> float:
+    """Upward speed of a contact for a unit of the joint's speed [m, 1]."""
+    if joint.slides:
+        return joint.axis[2]
+    x, y, _ = contact - place_at_zero(carrier, joint.child, _NOWHERE)
+    return float(joint.axis[0] * y - joint.axis[1] * x)
+
+
+def _line_of_body(tree: Tree, carrier: dict[str, Joint], paths: Iterable[list[Joint]]) -> Iterator[str]:
+    """Names of the joints between body and wheels, if all lie on one line about which the body is free."""
+    firsts: list[Joint] = []
+    for path in paths:
+        free = [joint for joint in path if joint.locked_at is None]
+        if not free:
+            return
+        firsts.append(free[-1])
+    if not firsts:
+        return
+    tied = {name for one in tree.couplings for name in (one.joint, *(source for source, _ in one.sources))}
+    axis, place = np.array(firsts[0].axis), place_at_zero(carrier, firsts[0].child, _NOWHERE)
+    for joint in firsts:
+        beside = np.cross(place_at_zero(carrier, joint.child, _NOWHERE) - place, axis)
+        askew = np.cross(joint.axis, axis)
+        if joint.slides or joint.stops or joint.stiffness or joint.name in tied:
+            return
+        if np.abs(beside).max() > _NO_LEVER_M or np.abs(askew).max() > 1e-6:
+            return
+    yield from dict.fromkeys(joint.name for joint in firsts)
 
 
 @functools.lru_cache(maxsize=64)

@@ -87,7 +87,7 @@ class Joint:
         parent: name of the carrying body.
         child: name of the carried body.
         origin: [m] in the parent's frame.
-        axis: unit vector in the parent's frame; along one of the frame's axes if it is locked and does not slide.
+        axis: unit vector in the parent's frame; along one of the frame's axes if it is locked at an angle.
         locked_at: coordinate [rad, m] of a locked joint, or None for a free one.
         stops: coordinates [rad, m] at which it meets its lower and its upper stop, or None: it moves without end.
         slides: it is prismatic.
@@ -123,7 +123,9 @@ class Joint:
             return
         if not np.isfinite(self.locked_at):
             raise ValueError(f"joint {self.name}: locked_at is {self.locked_at} {self.unit}, allowed: finite, or None")
-        if not self.slides and np.count_nonzero(self.axis) != 1:  # URDF's angles cannot express other axes here
+        if (
+            self.locked_at and not self.slides and np.count_nonzero(self.axis) != 1
+        ):  # URDF's angles cannot express other axes here
             raise ValueError(f"joint {self.name}: axis of a lock is {self.axis}, allowed: along x, y or z")
 
     @property

@@ -9,7 +9,19 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from models.rover.links import ENDLESS, MOST_LINKS, SLIDING, Link, LinkBall, LinkedRover, LinkJoint, Shape, rotation_of
+from models.rover.links import (
+    ENDLESS,
+    MOST_LINKS,
+    SLIDING,
+    Link,
+    LinkBall,
+    LinkedRover,
+    LinkJoint,
+    Shape,
+    added_to,
+    refuse,
+    rotation_of,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
@@ -79,8 +91,7 @@ def read_urdf(text: str) -> LinkedRover:
     read_links = _each(_link, links, problems)
     read_joints = _each(_joint, joints, problems)
     balls = _each(_ball, robot.findall("loop"), problems)
-    if problems:
-        raise ValueError("; ".join(problems))
+    refuse(problems)
     return LinkedRover(name, read_links, read_joints, tuple(_left_out(robot)), balls)
 
 
@@ -90,10 +101,8 @@ def _each(
     """What elements say; what is wrong is added to the problems."""
     found = []
     for element in elements:
-        try:
+        with added_to(problems):
             found.append(read(element))
-        except ValueError as error:
-            problems.append(str(error))
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from models.rover.links import FIXED, TURNING, Link, LinkJoint, Shape
+from models.rover.links import FIXED, TURNING, Link, LinkJoint, Shape, added_to, refuse
 from models.rover.ties import Vector
 from models.rover.tree import WheelMount
 
@@ -85,7 +85,12 @@ def find_wheels(
             "no wheel recognised: no link with a cylinder or a sphere turns without end about y and carries nothing "
             f"that turns ({_FRAME}); allowed: name the wheels' links, --wheels a,b,..."
         )
-    return [_wheel(links, head, radius, width) for head in heads]
+    found, problems = [], list[str]()
+    for head in heads:
+        with added_to(problems):
+            found.append(_wheel(links, head, radius, width))
+    refuse(problems)
+    return found
 
 
 def in_order(found: Sequence[FoundWheel], base: FloatArray) -> list[tuple[WheelMount, FoundWheel]]:

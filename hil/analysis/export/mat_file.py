@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ _HEADER_BYTES = 116
 
 
 def write_mat(tables: Sequence[Table], facts: Mapping[str, str | float], path: Path) -> None:
-    """Write one file; a field of elements is `field_element`, since MATLAB's names have no dots.
+    """Write one file; all but letters and digits of a name is `_`, as in `field_element`.
 
     This format takes each dataset as a whole, so that a long record needs several times its size of memory.
     """
@@ -34,4 +35,4 @@ def write_mat(tables: Sequence[Table], facts: Mapping[str, str | float], path: P
 
 
 def _name(column: Column) -> str:
-    return column.name.replace(".", "_")
+    return re.sub("[^0-9A-Za-z]", "_", column.name)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from hil.analysis.own_rover.read import RoverFileError
 from hil.config.checked import Config
 from hil.config.rig import Rig
+from hil.config.schema.rover import tree_on_rig
 from hil.config.whole_file import replacing
 from hil.config.yaml_io import write_yaml
 from models.rover.from_links import ImportedRover
+from models.rover.imported import imported
+from models.rover.locks import hanging
 from models.rover.mjcf import to_mjcf
+from models.rover.tree import Tree
 from models.rover.urdf import to_urdf
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -71,34 +76,78 @@ class RoverFiles:
         except OSError as error:
             raise RoverFileError(f"{self.config.parent}: {error.strerror}") from None
 
-    def write(self, rover: ImportedRover, source: str) -> None:
+    def write(self, rover: ImportedRover, source: str) -> list[str]:
         """Write the URDF and the config.
 
         Args:
             rover: as read.
             source: name of the file that it was read from.
 
+        Returns:
+            What was assumed, a sentence each.
+
         Raises:
             RoverFileError: a file cannot be written.
         """
-        values = {
-            "name": self.name,
-            "rig": "simulated",
-            "rover": {
-                "type": "imported",
-                "imported": {"urdf": self.urdf.name, "wheels": [wheel.body for wheel in rover.tree.wheels]},
-            },
+        (tree, locks, told), sizes = _held(rover.tree), _by_size(rover.tree)
+        of_rover: dict[str, Any] = {
+            "type": "imported",
+            "imported": {"urdf": self.urdf.name, "wheels": [wheel.body for wheel in tree.wheels]},
         }
+        values = {"name": self.name, "rig": "simulated", "rover": {**of_rover, "locks": locks}, **sizes}
         head = (
             f"# The rover of {source}, imported by `hil rover import`, on a simulated rig: an impact trial.\n"
-            "# Joints that should not turn: rover.locks, by name, in degrees. Every other key has its default.\n"
+            "# rover.locks: joints that should not turn, by name, in degrees. Others follow from the rover's size,\n"
+            "# as those of the RCP from its own: change them to your rig. What is not here has its default.\n"
         )
         try:
-            for path, text in ((self.urdf, to_urdf(rover.tree, whole=True)), (self.config, head + write_yaml(values))):
+            for path, text in ((self.urdf, to_urdf(tree, whole=True)), (self.config, head + write_yaml(values))):
                 with path.open("x", encoding="utf-8") as file:
                     file.write(text + "\n" * (not text.endswith("\n")))
         except (OSError, ValueError) as error:
             raise RoverFileError(f"{self.urdf.parent}: {getattr(error, 'strerror', None) or error}") from None
+        keys = [f"{section}.{key} {value:g}" for section, each in sizes.items() for key, value in each.items()]
+        return [*told, f"assumed by the size of wheels and rover: {', '.join(keys)}"]
+
+
+def _held(tree: Tree) -> tuple[Tree, dict[str, float], list[str]]:
+    """The rover as it is written, locks of joints that nothing holds, and what was done about these, in words.
+
+    What a lock cannot hold, as a joint that others follow, is fixed in the URDF.
+    """
+    rover = imported(to_urdf(tree, whole=True), tuple(wheel.body for wheel in tree.wheels))
+    free = hanging(tree_on_rig(rover()))
+    kinds = {joint.kind for joint in tree.joints if joint.name not in free}
+    locks = [name for name in free if name in rover.lockable() and name not in kinds]
+    fixed = {name: 0.0 for name in free if name not in locks}
+    told = [f"joint {name} {free[name]}: locked (rover.locks); to drive it instead: servos.joints" for name in locks]
+    told += [f"joint {name} {free[name]}: fixed in the URDF, with those that follow it" for name in fixed]
+    led = [one for one in tree.couplings if any(source in fixed for source, _ in one.sources)]
+    at = {**fixed, **{one.joint: one.offset for one in led}}
+    joints = tuple(replace(joint, locked_at=at.get(joint.name, joint.locked_at)) for joint in tree.joints)
+    kept = tuple(one for one in tree.couplings if one not in led)
+    return replace(tree, joints=joints, couplings=kept), dict.fromkeys(locks, 0.0), told
+
+
+def _by_size(tree: Tree) -> dict[str, dict[str, float]]:
+    """Keys of a config by the rover's size, as those of the RCP follow from its own: 0.175 m, 120 kg.
+
+    Wheels turn as fast as those of the RCP. A heavy rover is slower, for the force of the impact, which grows as its
+    speed and the root of its mass, is at most twice that of the RCP: the sensors take no more. A smaller force is
+    detected from a lower threshold on.
+    """
+    radius_m = min(wheel.radius for wheel in tree.wheels)
+    heavier = math.sqrt(sum(body.mass for body in tree.bodies) / 120.0)
+    speed_mps = _two_digits(min(0.4 * radius_m, 0.14 / heavier), 0.005, 2.0)
+    return {
+        "trial": {"speed_mps": speed_mps, "start_distance_m": _two_digits(1.7 * radius_m, 0.01, 5.0)},
+        "limits": {"impact_speed_mps": _two_digits(speed_mps / 0.7, 0.005, 2.0)},
+        "detector": {"threshold_N": _two_digits(10.0 * heavier * speed_mps / 0.07, 0.5, 10.0)},
+    }
+
+
+def _two_digits(value: float, least: float, most: float) -> float:
+    return float(f"{min(most, max(least, value)):.2g}")
 
 
 def name_of(path: Path, folder: Path) -> str:

@@ -108,7 +108,7 @@ class LimitsConfig(Section):
     impact_speed_mps: float = Field(
         0.1,
         ge=0.005,
-        le=0.2,
+        le=2,
         description="largest trial.speed_mps at arming: planetary rovers are slower (MacMahon 2016, 2.1)",
     )
     sensor_force_N: float | None = Field(

@@ -50,7 +50,7 @@ class TrialConfig(ExperimentSection):
         "take before",
     )
     angle_deg: float = Field(60.0, ge=10, le=90, description="inclination of the obstacle to the ground")
-    speed_mps: float = Field(0.07, ge=0.005, le=0.2, description="set forward speed at impact")
+    speed_mps: float = Field(0.07, ge=0.005, le=2, description="set forward speed at impact")
     start_distance_m: float = Field(
         0.3, ge=0.01, le=5, description="distance from the front wheels to the obstacle at the start"
     )

@@ -15,7 +15,7 @@ from hil.analysis.verify import verify
 from hil.app.run import run_experiment
 from hil.config import load_config
 from hil.recording import read_trial
-from tests.rover_files import cart
+from tests.rover_files import CORPUS, cart
 
 SHORT = {
     "telemetry.endpoint": "",
@@ -31,6 +31,13 @@ KINDS = {
     "rigid with eight wheels": cart(4),
     "rockers": cart(sides="revolute"),
     "sliding": cart(sides="prismatic"),
+    # the bodies that move are those of the rigid one, so nothing is compiled for them
+    "all locked": cart(sides="revolute"),
+    "steered": CORPUS["four steered"],
+}
+LOCKS = {
+    "all locked": {"left_beam_joint": 0, "right_beam_joint": 0},
+    "steered": {f"steer_{side}_{row}": 0 for side in ("left", "right") for row in (0, 1)},
 }
 EXPERIMENTS = {
     "impact": {},
@@ -47,7 +54,7 @@ CASES = [("rigid", experiment) for experiment in EXPERIMENTS] + [(kind, "impact"
 @pytest.mark.parametrize(("kind", "experiment"), CASES)
 def test_an_experiment_on_a_rover_of_any_kind_ends_with_a_summary(kind: str, experiment: str, tmp_path: Path) -> None:
     settings = {**SHORT, **EXPERIMENTS[experiment], "experiment": experiment}
-    settings |= {"rover.imported.urdf": KINDS[kind], "rover.imported.wheels": None}
+    settings |= {"rover.imported.urdf": KINDS[kind], "rover.imported.wheels": None, "rover.locks": LOCKS.get(kind, {})}
     config = load_config("sim_imported", settings)
     summary = run_experiment(config, tmp_path, lambda _: None).summary
     assert "accepted" in summary

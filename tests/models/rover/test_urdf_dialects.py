@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 from models.rover.from_links import ImportedRover, rover_of
+from models.rover.locks import hanging
+from models.rover.parameters import Parameters
 from models.rover.reduction import Chain, reduce
+from models.rover.registry import VEHICLES
+from models.rover.rover import Rover
 from models.rover.urdf_reader import read_urdf
-from tests.rover_files import RADIUS_M, cart, joint, link
+from tests.rover_files import CORPUS, RADIUS_M, REFUSED, cart, joint, link
 
 ROCK = link("rock", 3.0, (0.1, 0.2, 0.25))
 LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
@@ -109,3 +113,67 @@ def test_all_links_and_joints_that_cannot_be_read_are_named_at_once() -> None:
         read(text.replace('xyz="0.1 0 0.3"', 'xyz="0.1 0"'))
     for what in ("link right_1:", "link rock:", "joint pivot:"):
         assert what in str(refused.value)
+
+
+STEERS = tuple(f"steer_{side}_{{}}" for side in ("left", "right"))
+HANGING = {
+    "universal joints": {"left_rocker_tip", "right_rocker_tip"},
+    "rockers, no differential": {"left_rocker_joint", "right_rocker_joint"},
+    "rocker-bogie, bar": {name.format(row) for name in STEERS for row in (0, 2)},
+    "rocker-bogie, all steered": {name.format(row) for name in STEERS for row in (0, 1, 2)},
+    "rocker-bogie, large": {name.format(row) for name in STEERS for row in (0, 2)},
+    "four steered": {name.format(row) for name in STEERS for row in (0, 1)},
+    "four steered, rockers": {name.format(row) for name in STEERS for row in (0, 1)},
+    "front steered, as a car": {name.format(0) for name in STEERS},
+    "steered, named steering": {f"{side}_{row}_steering" for side in ("left", "right") for row in (0, 1)},
+    "arms without stops": {f"{side}_{row}_beam_arm" for side in ("left", "right") for row in (0, 1)},
+    "mast": {"mast_joint", "head_joint"},
+    "arm": {"upper_joint", "lower_joint"},
+    "lift": {"deck_joint"},
+    "light links": {"lid_joint"},
+    "articulated": {"waist"},
+}
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_joints_that_nothing_holds_are_found_by_what_they_do(name: str) -> None:
+    tree = read(CORPUS[name]).tree
+    free = hanging(tree)
+    assert set(free) == HANGING.get(name, set())
+    if not tree.couplings:
+        assert not hanging(tree.with_locks(dict.fromkeys(free, 0.0)))  # a lock along any axis, as of a tilted pin
+
+
+@pytest.mark.parametrize("kind", [kind for name, kind in VEHICLES.items() if name != "space_arm"])
+def test_no_joint_of_a_rover_that_a_rig_has_hangs(kind: type[Parameters]) -> None:
+    assert not hanging(kind().tree().with_locks(dict.fromkeys(kind.rig_locks(), 0.0)))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_all_that_is_wrong_with_a_file_is_named_at_once(name: str) -> None:
+    text, said = REFUSED[name]
+    with pytest.raises(ValueError, match="allowed: ") as refused:
+        read(text)
+    assert [words for words in said if words not in str(refused.value)] == []
+
+
+def test_a_massless_link_between_two_joints_counts_nothing() -> None:
+    inertial = '<inertial><mass value="0"/><inertia ixx="0" iyy="0" izz="0"/></inertial>'
+
+    def rocking(cross: str) -> ImportedRover:
+        whole = f'<link name="cross">{cross}</link>' + joint("roll", "continuous", "body", "cross", axis="1 0 0")
+        return read(cart(more=whole + ROCK + joint("pitch", "continuous", "cross", "rock", "0 0 0.3")))
+
+    rover, same = (Rover(rocking(cross).tree) for cross in ("", inertial))
+    light = Rover(rocking(inertial.replace('"0"', '"1e-4"')).tree)
+    assert any("link cross: no mass, between joints" in note for note in rocking("").notes)
+    q = rover.neutral()
+    assert np.array_equal(rover.mass_matrix(q), same.mass_matrix(q))
+    assert np.linalg.cond(rover.mass_matrix(q)) < 1.01 * np.linalg.cond(light.mass_matrix(q))
+    assert np.allclose(rover.mass_matrix(q), light.mass_matrix(q), rtol=1e-2, atol=2e-4)
+
+
+def test_a_massless_link_that_carries_nothing_is_refused_with_every_other() -> None:
+    lost = "".join(f'<link name="{name}"/>' + joint(f"{name}_turn", "continuous", "body", name) for name in "ab")
+    with pytest.raises(ValueError, match=r"link a: no mass, .*link b: no mass, "):
+        read(cart(more=lost))

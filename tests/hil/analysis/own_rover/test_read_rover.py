@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import hil
 from hil.analysis.own_rover.read import RoverFileError, read_rover
 from models.rover.mjcf import to_mjcf
 from models.rover.reduction import reduce
+from models.rover.urdf import to_urdf
 from tests.rover_files import cart
 
 pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
@@ -169,3 +171,24 @@ def test_springs_damping_and_friction_of_an_mjcf_are_told(tmp_path: Path) -> Non
     said = "; ".join(read_rover(path).notes)
     for what in ("springs", "damping", "dry friction"):
         assert f"{what} of joints, left out" in said
+
+
+ODD = ("side.rocker", "side_rocker", "gauche é", "x" * 64, "a,b", "wheel[/x]", "=SUM(A1)", "Ω", "кол", "straße")
+
+
+@pytest.mark.parametrize("name", [name for name in ODD if name != "side.rocker"])
+def test_names_that_a_column_or_a_terminal_cannot_have_are_changed_and_told(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "rover.xml"
+    path.write_text(
+        cart(sides="revolute").replace("left_beam_joint", "side.rocker").replace("right_beam_joint", name), "utf-8"
+    )
+    found = read_rover(path)
+    names = [joint.name for joint in found.tree.joints]
+    assert "side.rocker" in names  # what follows the rule keeps its name
+    assert name not in names
+    assert len({re.sub("[^0-9A-Za-z]", "_", one) for one in names}) == len(names)
+    assert all(re.fullmatch("[0-9A-Za-z_.]{1,40}", one) for one in names)
+    assert any("names that were changed" in note and ascii(name[:40]) in note for note in found.notes)
+    path.write_text(to_urdf(found.tree, whole=True), "utf-8")
+    again = read_rover(path)
+    assert (again.tree.joints, again.notes) == (found.tree.joints, ())
