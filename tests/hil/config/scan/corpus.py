@@ -9,15 +9,20 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
+
+from hil.config.scan.points import prepare_reading
 
 Values = np.ndarray[Any, np.dtype[Any]]
 Faces = list[list[int]]
 FOOT = 0.3048
+_PACKAGES = {"laspy": (".las", ".laz"), "rasterio": (".tif", ".tiff", ".asc")}
 LOW, HIGH = (-1.5, -1.6), (3.5, 1.6)  # of the ground [m]
 
 
@@ -241,3 +246,20 @@ SCANS = {
     "an STL of text": _stl("a.stl", SURFACE, text=True),
     "an STL of a body": _stl("a.stl", np.concatenate([BELOW, SURFACE])),
 }  # fmt: skip
+
+
+def written(kind: str, folder: Path) -> str:
+    """Write a scan into a folder, if the package is there that its format needs; the file's name."""
+    scan = SCANS[kind]
+    for package, endings in _PACKAGES.items():
+        if scan.name.endswith(endings):
+            pytest.importorskip(package)
+    scan.write(folder / scan.name)
+    return scan.name
+
+
+def prepare_all() -> None:
+    """Import what reads each format, once: else each process that reads a scan does it again."""
+    for package, (ending, *_) in _PACKAGES.items():
+        if find_spec(package):
+            prepare_reading(ending)

@@ -9,25 +9,20 @@ import pytest
 
 from hil.config.scan.file import ScanFile
 from hil.config.scan.map_text import grid_from
-from hil.config.scan.points import prepare_reading
-from tests.hil.config.scan.corpus import SCANS, height
+from tests.hil.config.scan.corpus import SCANS, height, prepare_all, written
 
 MOST_M = 5e-4  # what heights in a file that are rounded, and flat triangles, leave out
 
 
 @pytest.fixture(scope="module", autouse=True)
 def prepared() -> None:
-    """Once for all: each of the processes that read would do it again."""
-    for needed, ending in (("laspy", ".las"), ("rasterio", ".tif")):
-        pytest.importorskip(needed)
-        prepare_reading(ending)
+    prepare_all()
 
 
 @pytest.mark.parametrize("kind", SCANS)
 def test_of_a_scan_in_any_dialect_the_ground_comes_out_that_it_has(tmp_path: Path, kind: str) -> None:
-    scan = SCANS[kind]
-    scan.write(tmp_path / scan.name)
-    section = {"file": scan.name, "units": "m", "up": "z", "start_m": [0, 0], "spacing_m": 0.2, **scan.settings}
+    name = written(kind, tmp_path)
+    section = {"file": name, "units": "m", "up": "z", "start_m": [0, 0], "spacing_m": 0.2, **SCANS[kind].settings}
     assert ScanFile().put({"ground": {"scan": section}}, tmp_path) == []
     grid = grid_from(section["map"])
     x, y = (
