@@ -138,6 +138,15 @@ ROVERS: dict[str, bytes] = {
         "a texture of terabytes": "<mujoco><asset><texture builtin='flat' type='2d' width='999999' height='999999'/>"
         "</asset></mujoco>",
         "memory without end": "<mujoco><size memory='900G'/></mujoco>",
+        "nested bodies without end": "<mujoco><worldbody>"
+        + "<replicate count='99'>" * 9
+        + "<body/>"
+        + "</replicate>" * 9
+        + "</worldbody></mujoco>",
+        "bodies without end in a namespace": "<mujoco><worldbody><replicate xmlns='x' count='1000000000'><body/>"
+        "</replicate></worldbody></mujoco>",
+        "another file in a namespace": "<mujoco><include xmlns='x' file='/etc/passwd'/></mujoco>",
+        "all in a namespace": "<mujoco xmlns='x'><include file='/etc/passwd'/></mujoco>",
         "another file": "<mujoco><include file='/etc/passwd'/></mujoco>",
         "deep bodies": "<mujoco><worldbody>" + "<body>" * 5_000 + "</body>" * 5_000 + "</worldbody></mujoco>",
         "no model": "<mujoco><worldbody/></mujoco>",

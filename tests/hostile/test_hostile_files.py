@@ -197,6 +197,18 @@ def test_a_config_with_a_hostile_rover_ends_in_a_sentence(tmp_path: Path, kind: 
     refused(command(tmp_path, "sim", "config.yaml"), 2)
 
 
+@pytest.mark.parametrize("asset", ["mesh", "texture type='2d'", "hfield size='1 1 1 1'"])
+@pytest.mark.parametrize("folder", ["", "parts"])
+def test_a_rover_whose_shapes_are_pipes_ends_in_a_sentence(tmp_path: Path, asset: str, folder: str) -> None:
+    (tmp_path / "parts").mkdir()
+    os.mkfifo(tmp_path / folder / "shape.png")
+    text = f"<mujoco><compiler assetdir='{folder}'/><asset><{asset} name='a' file='shape.png'/></asset></mujoco>"
+    (tmp_path / "rover.xml").write_text(text)
+    ended = command(tmp_path, "rover", "import", "rover.xml", "--json")
+    refused(ended, 2)
+    assert "a regular file" in ended.said
+
+
 def test_there_are_more_than_three_hundred_hostile_files() -> None:
     texts = 2 * len(YAML) + 3 * len(JSON) + len(CALIBRATIONS) + len(ROVERS)
     assert len(RECORDS) + texts > 300

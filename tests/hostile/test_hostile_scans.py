@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import socket
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+from hil.config import limited_process
+from hil.config.limited_process import MOST_MEMORY, limit_process
+from hil.config.problems import Problem
 from hil.config.scan.file import ScanFile
+from tests.hil.config.scan.corpus import prepare_all, written
 
-# Of the process that reads, twice what it gets: a child's time is counted in steps.
-CPU_S = 20.0
+# Of the process that reads, a little more than it gets, for what it imports before.
+CPU_S = 15.0
+REPOSITORY = str(Path(__file__).parents[2])
 VRT = """<VRTDataset rasterXSize="50" rasterYSize="50"><VRTRasterBand dataType="Byte" band="1"><SimpleSource>
 <SourceFilename relativeToVRT="0">{}</SourceFilename></SimpleSource></VRTRasterBand></VRTDataset>"""
 PLY = "ply\nformat {} 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty float z\nend_header\n"
@@ -42,6 +49,10 @@ def tiff(width: int, height: int, bits: int = 64, **tags: int) -> bytes:
     content = struct.pack("<2sHIH", b"II", 42, 8, len(entries))
     content += b"".join(struct.pack("<HHII", *entry) for entry in sorted(entries)) + bytes(4)
     return content.ljust(1000, b"\0") + struct.pack("<3d", 0.1, 0.1, 0.0).ljust(100, b"\0") + bytes(48)
+
+
+def esri(columns: int, lines: int) -> bytes:
+    return f"ncols {columns}\nnrows {lines}\nxllcorner 0\nyllcorner 0\ncellsize 0.1\n".encode()
 
 
 def rows(count: int) -> bytes:
@@ -96,6 +107,37 @@ SCANS: dict[str, tuple[str, bytes]] = {
     "a PLY without an end of its header": (".ply", b"ply\nformat ascii 1.0\n" + b"comment x\n" * 100_000),
     "a PLY of a negative number": (".ply", PLY.format("ascii", -5).encode()),
     "a PLY of types of nobody": (".ply", PLY.format("ascii", 20).replace("float", "object").encode()),
+    "a PLY of billions of faces": (
+        ".ply",
+        PLY.format("binary_little_endian", 20)
+        .replace("end_", f"element face {10**12}\nproperty list uint int vertex_index\nend_")
+        .encode()
+        + rows(20)
+        + b"\xff" * 1000,
+    ),
+    "a PLY with faces of no points": (
+        ".ply",
+        PLY.format("ascii", 20).replace("end_", "element face 1\nproperty list uchar int vertex_index\nend_").encode()
+        + b"1 2 3\n" * 20
+        + b"3 0 1 99\n",
+    ),
+    "an OBJ with faces of no points": (".obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 -4\n"),
+    "an OBJ of one face": (".obj", b"v 0 0 0\n" * 20 + b"f" + b" 1" * 3_000_000),
+    "an OBJ of faces over each other": (
+        ".obj",
+        b"v -6 -6 0\nv 6 -6 0\nv 0 6 0\n" + b"f 1 2 3\n" * 400_000,
+    ),
+    "an OBJ of words": (".obj", b"v 1 2 three\n" * 20),
+    "an OBJ of files": (".obj", b"mtllib /etc/passwd\ncall /etc/passwd\n"),
+    "an STL of billions of facets": (".stl", bytes(80) + b"\xff\xff\xff\xff" + bytes(500)),
+    "an STL that is cut off": (".stl", bytes(80) + struct.pack("<I", 10) + bytes(499)),
+    "an STL of text that is cut off": (".stl", b"solid a\n" + b"vertex 1 2 3\n" * 20),
+    "an STL of one place": (".stl", bytes(80) + struct.pack("<I", 20) + bytes(1000)),
+    "an STL of no numbers": (".stl", bytes(80) + struct.pack("<I", 20) + b"\xff" * 1000),
+    "an ESRI grid of trillions of cells": (".asc", esri(10**6, 10**6) + b"1 2 3\n"),
+    "an ESRI grid that is cut off": (".asc", esri(100, 100) + b"1 2 3\n"),
+    "an ESRI grid of fewer than no cells": (".asc", esri(-5, 2**40) + b"1 2 3\n"),
+    "an ESRI grid of one number": (".asc", esri(50, 50) + b"9" * 5_000_000),
     "a text of one line": (".csv", b"1" * 5_000_000),
     "a text of one row": (".csv", b"1," * 2_000_000),
     "a text of zeros": (".csv", bytes(100_000)),
@@ -107,15 +149,83 @@ SCANS: dict[str, tuple[str, bytes]] = {
 }
 
 
-def refused(name: str, folder: Path) -> str:
-    """The sentence with which a scan is refused, read as a config reads it."""
-    before = os.times()
-    section = {"file": name, "units": "m", "up": "z", "start_m": [0, 0]}
-    problems = ScanFile().put({"ground": {"scan": section}}, folder)
-    after = os.times()
-    assert "map" not in section
-    assert after.children_user + after.children_system - before.children_user - before.children_system < CPU_S
-    (problem,) = problems
+FORBIDDEN = ("open", "socket.", "subprocess.", "os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.system")
+OPENED: list[str] = []
+DOING: list[int] = []
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    """Files that are opened here; and of the process that reads, once its work begins, whatever it tries."""
+    if event == "open" and not isinstance(arguments[0], int):
+        OPENED.append(str(arguments[0]))
+    if DOING and event.startswith(FORBIDDEN):
+        os.write(DOING[0], f"{event} {arguments}\n"[:400].encode())
+
+
+sys.addaudithook(_watch)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def prepared() -> None:
+    prepare_all()
+
+
+class Watched(NamedTuple):
+    """What the reading of a scan came to, and did.
+
+    Attributes:
+        section: of the config, with its map.
+        problems: that were found.
+    """
+
+    section: dict[str, Any]
+    problems: list[Problem]
+
+
+def watched(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
+    """Read a scan as a config reads it; it takes its time and memory, one file, one process and no socket."""
+    trying, tried = os.pipe()
+    used: list[resource.struct_rusage] = []
+    before, children = _resident(), _children()
+
+    def limit(limits: Mapping[int, int], do: Callable[[Mapping[int, int]], None] = limit_process) -> None:
+        do(limits)
+        DOING.append(tried)  # the work begins
+
+    def wait(child: int, options: int) -> None:
+        used.append(os.wait4(child, options)[2])
+
+    OPENED.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(limited_process, "limit_process", limit)
+        patch.setattr(os, "waitpid", wait)
+        section = {"file": name, "units": "m", "up": "z", "start_m": [0, 0]}
+        problems = ScanFile().put({"ground": {"scan": section}}, folder)
+    os.close(tried)
+    with open(trying, "rb") as said:
+        assert said.read() == b""
+    assert {one for one in OPENED if not one.startswith((sys.prefix, sys.base_prefix, "/proc", REPOSITORY))} <= {
+        str(folder / name)
+    }
+    assert _children() == children
+    for one in used:
+        assert one.ru_utime + one.ru_stime < CPU_S
+        assert 1024 * one.ru_maxrss - before < 1.1 * MOST_MEMORY
+    assert bool(problems) == ("map" not in section)
+    return Watched(section, problems)
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def _children() -> str:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+
+
+def refused(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The sentence with which a scan is refused."""
+    (problem,) = watched(name, folder, monkeypatch).problems
     assert problem.key.startswith("ground.scan.")
     assert "Traceback" not in str(problem)
     return f"{problem.found}; {problem.allowed}"
@@ -124,13 +234,13 @@ def refused(name: str, folder: Path) -> str:
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=pytest.mark.slow) if at % 3 else kind for at, kind in enumerate(SCANS)]
 )
-def test_a_hostile_scan_is_refused_with_a_sentence(tmp_path: Path, kind: str) -> None:
+def test_a_hostile_scan_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     ending, content = SCANS[kind]
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.0)
         place = tmp_path / f"scan{ending}"
         place.write_bytes(content.replace(b"{port}", str(server.getsockname()[1]).encode()))
-        assert refused(place.name, tmp_path)
+        assert refused(place.name, tmp_path, monkeypatch)
         with pytest.raises(BlockingIOError):  # nobody has connected
             server.accept()
     assert sorted(path.name for path in tmp_path.iterdir()) == [place.name]
@@ -162,65 +272,33 @@ def test_what_is_no_regular_file_is_not_read(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # the name of a socket is short
     PLACES[kind](Path(f"scan{ending}"))
-    assert f"looked for {tmp_path}" in refused(f"scan{ending}", tmp_path)
+    assert f"looked for {tmp_path}" in refused(f"scan{ending}", tmp_path, monkeypatch)
 
 
-OPENED: list[str] = []
-sys.addaudithook(lambda event, arguments: OPENED.append(str(arguments[0])) if event == "open" else None)
-
-
-def test_of_all_files_only_the_named_one_is_read(tmp_path: Path) -> None:
-    """Files that libraries would look for beside a raster are not touched."""
-    rasterio = pytest.importorskip("rasterio")
-    height = np.ones((60, 60), "f4")
-    with rasterio.open(
-        tmp_path / "scan.tif", "w", driver="GTiff", height=60, width=60, count=1, dtype="float32",
-        crs="EPSG:32633", transform=rasterio.Affine(0.1, 0.0, -3.0, 0.0, -0.1, 3.0),
-    ) as file:  # fmt: skip
-        file.write(height, 1)
-    beside = ("scan.tif.aux.xml", "scan.tif.ovr", "scan.tif.msk", "scan.tfw")
-    for name in beside:
-        os.mkfifo(tmp_path / name)
-    OPENED.clear()
-    section = {"file": "scan.tif", "units": "m", "up": "z", "start_m": [0, 0]}
-    assert ScanFile().put({"ground": {"scan": section}}, tmp_path) == []
-    assert "map" in section
-    assert {name for name in OPENED if str(tmp_path) in name} == {str(tmp_path / "scan.tif")}
+@pytest.mark.parametrize("kind", ["a GeoTIFF", "an ESRI grid", "an OBJ with textures", "a LAS"])
+def test_of_all_files_only_the_named_one_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Files that libraries would look for beside a scan are not touched: of a pipe, opening would not end."""
+    name = written(kind, tmp_path)
+    for beside in (f"{name}.aux.xml", f"{name}.ovr", f"{name}.msk", "a.tfw", "a.prj", "a.mtl", "none.mtl"):
+        os.mkfifo(tmp_path / beside)
+    assert watched(name, tmp_path, monkeypatch).problems == []
 
 
 # `make fuzz` takes more of them.
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", [".csv", ".ply", ".las", ".laz", ".tif"])
-def test_a_damaged_scan_is_read_or_refused(tmp_path: Path, ending: str) -> None:
-    chance = random.Random(ending)
-    good = _good(ending, tmp_path)
+@pytest.mark.parametrize(
+    "kind",
+    ["a text", "a mesh of PLY", "a PLY of text", "a LAS", "a LAZ with plants", "a GeoTIFF", "an ESRI grid",
+     "an OBJ with textures", "an STL", "an STL of text"],
+)  # fmt: skip
+def test_a_damaged_scan_is_read_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    chance, name = random.Random(kind), written(kind, tmp_path)
+    good = (tmp_path / name).read_bytes()
     for number in range(60 if os.environ.get("HIL_FUZZ") else 6):
         content = bytearray(good)
         if number % 2:
             del content[chance.randrange(len(content)) :]
         for _ in range(chance.randrange(1, 30)):  # numbers of the header are more often worth it
             content[chance.randrange(min(len(content), 1000))] = chance.randrange(256)
-        (tmp_path / f"scan{ending}").write_bytes(content)
-        section = {"file": f"scan{ending}", "units": "m", "up": "z", "start_m": [0, 0]}
-        problems = ScanFile().put({"ground": {"scan": section}}, tmp_path)
-        assert bool(problems) == ("map" not in section)
-
-
-def _good(ending: str, folder: Path) -> bytes:
-    points = np.random.default_rng(1).uniform(-2.0, 2.0, (2000, 3)) * (1.0, 1.0, 0.01)
-    if ending == ".csv":
-        return "".join(f"{x:.3f},{y:.3f},{z:.3f}\n" for x, y, z in points.tolist()).encode()
-    if ending == ".ply":
-        return PLY.format("binary_little_endian", 2000).encode() + points.astype("<f4").tobytes()
-    place = folder / f"good{ending}"
-    if ending == ".tif":
-        rasterio = pytest.importorskip("rasterio")
-        options = {"driver": "GTiff", "height": 50, "width": 50, "count": 1, "dtype": "float32", "compress": "deflate"}
-        with rasterio.open(place, "w", transform=rasterio.Affine(0.1, 0.0, -2.5, 0.0, -0.1, 2.5), **options) as file:
-            file.write(np.ones((50, 50), "f4"), 1)
-    else:
-        laspy = pytest.importorskip("laspy")
-        data = laspy.LasData(laspy.LasHeader(point_format=0, version="1.2"))
-        data.x, data.y, data.z = points.T
-        data.write(str(place))
-    return place.read_bytes()
+        (tmp_path / name).write_bytes(content)
+        watched(name, tmp_path, monkeypatch)

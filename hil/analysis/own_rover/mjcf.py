@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from models.rover.urdf_reader import read_xml
 # A chain of bodies is nested; a model that makes bodies by number, or takes other files, is not bounded by its text.
 _DEEPEST = 60
 _REFUSED = ("include", "replicate", "composite", "flexcomp", "flex", "plugin", "model", "attach")
+_MOST_BYTES, _FOLDERS = 100_000_000, ("meshdir", "texturedir", "assetdir")  # of meshes and pictures
 _MOST_NUMBER = 4096  # pixels of a texture, points of a height field
 _COUNTS = ("width", "height", "nrow", "ncol", "memory", "njmax", "nconmax", "nstack", "nuserdata", "nkey")
 
@@ -30,7 +31,7 @@ def read_mjcf(text: str, path: Path) -> LinkedRover:
     Raises:
         ValueError: MuJoCo is not installed or does not take it, or it has what no rover of ours can have.
     """
-    _check_bounds(text)
+    _check_bounds(text, path.parent)
     try:
         import mujoco
     except ImportError:
@@ -44,8 +45,13 @@ def read_mjcf(text: str, path: Path) -> LinkedRover:
     return _Model(mujoco, model).linked()
 
 
-def _check_bounds(text: str) -> None:
-    for element in read_xml(text, _DEEPEST).iter():
+def _check_bounds(text: str, folder: Path) -> None:
+    root = read_xml(text, _DEEPEST)
+    compilers = [one for one in root.iter() if one.tag == "compiler"]
+    folders = {folder / one.get(key, "") for one in (root, *compilers) for key in _FOLDERS}
+    for element in root.iter():
+        if "}" in element.tag:  # MuJoCo does not know of namespaces: to it that is a plain element
+            raise ValueError(f"{element.tag[:40]} of a namespace in it, allowed: elements without xmlns")
         if element.tag in _REFUSED:
             allowed = "bodies, joints and geoms one by one; MuJoCo writes them so (mj_saveLastXML)"
             raise ValueError(f"<{element.tag}> in it, allowed: {allowed}")
@@ -53,6 +59,16 @@ def _check_bounds(text: str) -> None:
             for word in (element.get(key) or "").split():
                 if not word.isdigit() or int(word) > _MOST_NUMBER:
                     raise ValueError(f"{key} of <{element.tag}> is {word[:40]}, allowed: up to {_MOST_NUMBER}")
+        for key, name in element.items():
+            if key.startswith("file"):
+                _check_file(element.tag, name, [one / name for one in folders])
+
+
+def _check_file(tag: str, name: str, places: Sequence[Path]) -> None:
+    """A pipe or a device is never read to its end."""
+    for place in places:
+        if place.exists() and not (place.is_file() and place.stat().st_size <= _MOST_BYTES):
+            raise ValueError(f"file {name[:100]} of <{tag}>, allowed: a regular file of up to {_MOST_BYTES} bytes")
 
 
 class _Model:

@@ -1,1 +1,1 @@
-"""Uneven ground from a scan: points from a file, a height map from points, and the map as text in a config."""
+"""Uneven ground from a scan: what its file holds, a height map of it, and the map as text in a config."""

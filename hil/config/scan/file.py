@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hil.config.scan.grid import ScanSettings
 
 KEY = "ground.scan"
-_ALLOWED = "a readable file of points: CSV, PLY, LAS, LAZ or GeoTIFF"
+_ALLOWED = "a readable file of points, triangles or cells: CSV, PLY, OBJ, STL, LAS, LAZ, ASC or GeoTIFF"
 
 
 class ScanFile:
@@ -74,7 +74,8 @@ def _map_of(content: bytes, ending: str, settings: ScanSettings) -> list[str]:
     from hil.config.scan.points import points_of
 
     try:
-        return [text_of(grid_of(points_of(content, ending, settings), settings), content, settings)]
+        points, triangles = points_of(content, ending, settings)
+        return [text_of(grid_of(points, settings, triangles), content, settings)]
     except ScanError as error:
         return [error.key, error.found, error.allowed]
 

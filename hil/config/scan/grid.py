@@ -9,7 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hil.config.scan.triangles import top_of
+
 Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
 METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001, "ft": 0.3048}
 # Level axes for each axis that points up, right-handed.
 _LEVEL = {"x": (1, 2, 0), "y": (2, 0, 1), "z": (0, 1, 2)}
@@ -59,8 +62,10 @@ class ScanError(ValueError):
         self.key, self.found, self.allowed = key, found, allowed
 
 
-def grid_of(points: Floats, settings: ScanSettings) -> Grid:
+def grid_of(points: Floats, settings: ScanSettings, triangles: Numbers | None = None) -> Grid:
     """The grid of a scan, in the axes of a run: x ahead, y to port, from where the rover starts.
+
+    Of a surface of triangles the points are those of its top at half the spacing, whatever lies below it.
 
     A point is an outlier if it lies more than `outlier_m` from the ground around it: the median, over opposite pairs of
     the cells around, of the pair's mean, which a plane has exactly. The height of a node is that of a quadratic
@@ -70,12 +75,20 @@ def grid_of(points: Floats, settings: ScanSettings) -> Grid:
     Args:
         points: (points, 3) as in the file.
         settings: what they mean.
+        triangles: (triangles, 3) numbers of points; None: points alone.
 
     Raises:
         ScanError: it has other units than it is said to have, a hole, too many outliers, or does not hold the start.
     """
     moved = _in_run_axes(points, settings)
     spacing = settings.spacing_m
+    low, high = (np.rint(end(moved[:, :2], axis=0) / spacing) for end in (np.min, np.max))
+    columns, rows = (int(n) + 1 for n in high - low)
+    if columns * rows > 4 * MOST_NODES:
+        allowed = f"at most about {MOST_NODES} nodes: a larger spacing, or a smaller part of the scan"
+        raise ScanError("spacing_m", f"{spacing:g} m gives {columns} x {rows} nodes", allowed)
+    if triangles is not None:
+        moved = top_of(moved, triangles, 0.5 * spacing)
     means = _without_outliers(moved, settings)
     low, high = means[:, :2].min(axis=0), means[:, :2].max(axis=0)
     first = np.ceil(low / spacing - 1e-6).astype(int)
@@ -126,9 +139,6 @@ def _without_outliers(points: Floats, settings: ScanSettings) -> Floats:
     cell = np.rint(points[:, :2] / settings.spacing_m).astype(int)
     cell -= cell.min(axis=0)
     columns, rows = (int(n) + 1 for n in cell.max(axis=0))
-    if columns * rows > 4 * MOST_NODES:
-        allowed = f"at most about {MOST_NODES} nodes: a larger spacing, or a smaller part of the scan"
-        raise ScanError("spacing_m", f"{settings.spacing_m:g} m gives {columns} x {rows} nodes", allowed)
     place = cell[:, 0] * rows + cell[:, 1]
     order = np.lexsort((points[:, 2], place))
     used, begin, number = np.unique(place[order], return_index=True, return_counts=True)

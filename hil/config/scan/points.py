@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from drivers.extras import install_command
 from hil.config.scan.grid import METRES, ScanError, ScanSettings
 from hil.config.scan.las_header import check_las
-from hil.config.scan.ply import ply_points
+from hil.config.scan.ply import ply_shape
 from hil.config.scan.table import table_points
+from hil.config.scan.triangles import Scanned, obj_shape, stl_shape, usable
 
-Points = npt.NDArray[np.float64]
 MOST_BYTES = 300_000_000
 MOST_POINTS = 5_000_000  # reading so many and making a height map of them fits into the limits of the process
 _FEWEST = 16
@@ -57,8 +57,8 @@ def _open_projections() -> None:
         file.open(driver="GTiff").close()
 
 
-def points_of(content: bytes, ending: str, settings: ScanSettings) -> Points:
-    """Points (points, 3) of a file in its own units and axes; points without a finite coordinate are left out.
+def points_of(content: bytes, ending: str, settings: ScanSettings) -> Scanned:
+    """Points or triangles of a file in its own units and axes; what has no finite coordinates is left out.
 
     Args:
         content: of the file.
@@ -81,15 +81,15 @@ def points_of(content: bytes, ending: str, settings: ScanSettings) -> Points:
     if settings.classes is not None and kind.package != "laspy":
         raise ScanError("classes", f"classes, for a {ending} file", "null: only LAS and LAZ have classes of points")
     try:
-        points = kind.read(content, settings)
+        scanned = usable(kind.read(content, settings))
     except (ValueError, MemoryError):
         raise
     except BaseException as error:  # whatever a library raises about damage; of laspy's Rust a panic
         raise ValueError(f"a damaged file ({str(error) or type(error).__name__}); a whole one") from None
-    points = points[np.isfinite(points).all(axis=1)]
-    if len(points) < _FEWEST:
-        raise ValueError(f"{len(points)} points with finite coordinates; {_FEWEST} or more, each with x, y and z")
-    return points
+    if scanned.triangles is None and len(scanned.points) < _FEWEST:
+        found = f"{len(scanned.points)} points with finite coordinates"
+        raise ValueError(f"{found}; {_FEWEST} or more, each with x, y and z")
+    return scanned
 
 
 def _bounded(count: int, what: str = "points") -> None:
@@ -99,17 +99,19 @@ def _bounded(count: int, what: str = "points") -> None:
         )
 
 
-def _csv(content: bytes, settings: ScanSettings) -> Points:
+def _csv(content: bytes, settings: ScanSettings) -> Scanned:
     points = table_points(content, settings, MOST_POINTS + 1)
     _bounded(len(points))
-    return points
+    return Scanned(points)
 
 
-def _ply(content: bytes, _: ScanSettings) -> Points:
-    return ply_points(content, _bounded)
+def _bounded_by(
+    read: Callable[[bytes, Callable[[int], None]], Scanned],
+) -> Callable[[bytes, ScanSettings], Scanned]:
+    return lambda content, _: read(content, _bounded)
 
 
-def _las(content: bytes, settings: ScanSettings) -> Points:
+def _las(content: bytes, settings: ScanSettings) -> Scanned:
     import laspy
 
     _bounded(check_las(content))
@@ -128,16 +130,16 @@ def _las(content: bytes, settings: ScanSettings) -> Points:
         raise ScanError(
             "classes", f"{len(found)} points of {list(settings.classes)}", f"classes of the file: {sorted(seen)}"
         )
-    return found
+    return Scanned(found)
 
 
-def _geotiff(content: bytes, settings: ScanSettings) -> Points:
+def _raster(driver: str, content: bytes, settings: ScanSettings) -> Scanned:
     import rasterio
 
     with (
         rasterio.Env(**_ALONE),
         rasterio.MemoryFile(content) as file,
-        file.open(driver="GTiff", sharing=False) as raster,
+        file.open(driver=driver, sharing=False) as raster,
     ):
         _check_raster(raster, settings)
         band = raster.read(1, masked=True)
@@ -147,7 +149,7 @@ def _geotiff(content: bytes, settings: ScanSettings) -> Points:
     height = band.data[known].astype(np.float64) * scale + offset
     i, j = columns + 0.5, rows + 0.5
     x, y = place.c + place.a * i + place.b * j, place.f + place.d * i + place.e * j
-    return np.column_stack([x, y, height])
+    return Scanned(np.column_stack([x, y, height]))
 
 
 def _check_raster(raster: Any, settings: ScanSettings) -> None:
@@ -178,16 +180,19 @@ class _Format(NamedTuple):
     """How the content of a format begins, what reads it, and the package and extra that this needs."""
 
     begins: tuple[bytes, ...]
-    read: Callable[[bytes, ScanSettings], Points]
+    read: Callable[[bytes, ScanSettings], Scanned]
     package: str | None = None
     extra: str = ""
 
 
 _TABLE, _LAS = _Format((b"",), _csv), _Format((b"LASF",), _las, "laspy", "scan")
-_TIFF = _Format((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), _geotiff, "rasterio", "geotiff")
+_TIFF = _Format((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), partial(_raster, "GTiff"), "rasterio", "geotiff")
 _FORMATS = {
     **dict.fromkeys((".csv", ".txt", ".xyz"), _TABLE),
-    ".ply": _Format((b"ply\n", b"ply\r"), _ply),
+    ".ply": _Format((b"ply\n", b"ply\r"), _bounded_by(ply_shape)),
+    ".obj": _Format((b"",), _bounded_by(obj_shape)),
+    ".stl": _Format((b"",), _bounded_by(stl_shape)),
     **dict.fromkeys((".las", ".laz"), _LAS),
     **dict.fromkeys((".tif", ".tiff"), _TIFF),
+    ".asc": _Format((b"ncols", b"NCOLS"), partial(_raster, "AAIGrid"), "rasterio", "geotiff"),
 }

@@ -12,12 +12,14 @@ Place = Annotated[tuple[float, float], Field(strict=False)]
 
 
 class ScanConfig(Section):
-    """A file of scattered points, read once when the config is loaded; `map` then has the ground that came of it."""
+    """A file of points or triangles, read once when the config is loaded; `map` then has the ground that came of it."""
 
     between_runs: ClassVar[tuple[str, ...]] = ()
 
     file: str = Field(
-        min_length=1, max_length=500, description="CSV (x,y,z), PLY, LAS, LAZ or GeoTIFF, seen from the config's folder"
+        min_length=1,
+        max_length=500,
+        description="CSV (x,y,z), PLY, OBJ, STL, LAS, LAZ, ASC or GeoTIFF, seen from the config's folder",
     )
     units: Literal["m", "cm", "mm", "ft"] = Field(description="unit of all coordinates in the file")
     height_units: Literal["m", "cm", "mm", "ft"] | None = Field(

@@ -61,7 +61,7 @@ def las(path, **fields):
 
 def read(path, **settings):
     prepare_reading(path.suffix)
-    return points_of(path.read_bytes(), path.suffix, SETTINGS._replace(**settings))
+    return points_of(path.read_bytes(), path.suffix, SETTINGS._replace(**settings)).points
 
 
 WRITERS = {
