@@ -179,7 +179,7 @@ class Descriptor:
             os.close(self._handle)
 
 
-class PatientPort:
+class _PatientPort:
     """A `SerialPort` that waits by looking at how many bytes have come, and by writing again.
 
     A poll or a read of an empty terminal waits, whatever the signal, until ordinary threads of the kernel have moved
@@ -243,7 +243,7 @@ class Computer:
         """See `Host`."""
         import serial  # not every process that reads the clock has ports
 
-        return PatientPort(serial.Serial(port, baud, timeout=0, write_timeout=0, exclusive=True))
+        return _PatientPort(serial.Serial(port, baud, timeout=0, write_timeout=0, exclusive=True))
 
     def open_shared(self, port: str, baud: int | None) -> SharedPort:
         """See `Host`."""

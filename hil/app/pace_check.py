@@ -133,7 +133,7 @@ def _in_words(times_us: Mapping[str, float]) -> str:
 
 def _costs(rig: Rig) -> Histogram:
     """The work of ticks of a trial, measured in virtual time."""
-    costs = TickCosts()
+    costs = _TickCosts()
     simulated_rig = build_simulated_rig(rig)
     devices = simulated_rig_io(rig.layout, simulated_rig)
     cycle = build_cycle(rig, devices, costs, folder=None)
@@ -147,7 +147,7 @@ def _costs(rig: Rig) -> Histogram:
     return costs.times
 
 
-class TickCosts:
+class _TickCosts:
     """A record sink that keeps only the work of ticks (`hil.recording.sinks.RecordSink`)."""
 
     def __init__(self) -> None:

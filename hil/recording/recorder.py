@@ -111,7 +111,7 @@ def main(run: Path, parent: int) -> None:
     shared = RunMemory(run)
     priority = shared.config.realtime.fifo_priority
     with rights(RightsWanted(fifo_priority=max(priority - BELOW_LOOP, 1) if priority else 0)) as granted:
-        serve(shared, lifecycle, StandardInput(), granted=granted)
+        serve(shared, lifecycle, _StandardInput(), granted=granted)
 
 
 def serve(
@@ -218,7 +218,7 @@ def _report_disk_full(shared: RunMemory, error: OSError) -> None:
     shared.fault_mailboxes[RECORDER][Fault.DISK_FULL].write(message)
 
 
-class StandardInput:
+class _StandardInput:
     """What comes on standard input (`Inbox`)."""
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ class Found(NamedTuple):
     sd: float
 
 
-class Stretch(NamedTuple):
+class _Stretch(NamedTuple):
     """A time in which all wheels stood [s]."""
 
     begin_s: float
@@ -51,7 +51,7 @@ class Way(NamedTuple):
     speed_mps: Floats
 
 
-def standing(t_s: Floats, wheel_speed_radps: Floats) -> list[Stretch]:
+def standing(t_s: Floats, wheel_speed_radps: Floats) -> list[_Stretch]:
     """The times in which all wheels stood for `LEAST_STANDING_S`, without `SETTLES_S` at their ends.
 
     Args:
@@ -65,11 +65,11 @@ def standing(t_s: Floats, wheel_speed_radps: Floats) -> list[Stretch]:
         begin_s = t_s[first] + (SETTLES_S if first else 0.0)
         end_s = t_s[end - 1] - (SETTLES_S if end < len(t_s) else 0.0)
         if end_s - begin_s >= LEAST_STANDING_S:
-            found.append(Stretch(float(begin_s), float(end_s)))
+            found.append(_Stretch(float(begin_s), float(end_s)))
     return found
 
 
-def at_rest(readings: Readings, stretches: Sequence[Stretch], what: str) -> Floats:
+def at_rest(readings: Readings, stretches: Sequence[_Stretch], what: str) -> Floats:
     """The readings while the rover stood at first.
 
     Raises:

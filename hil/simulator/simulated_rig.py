@@ -178,7 +178,7 @@ class _Runs:
         self._lifecycle.report(held=self.version)
 
 
-class Counters(Protocol):
+class _Counters(Protocol):
     """Counts of a clock: ticks, those that were late, and periods skipped."""
 
     ticks: int
@@ -210,7 +210,7 @@ class GroundTruthPublisher:
         mailbox.write(self._row)  # of a run before this one nothing is true any more
         self._publish_histories()
 
-    def publish(self, clock: Counters, cost_ns: int) -> None:
+    def publish(self, clock: _Counters, cost_ns: int) -> None:
         """Called in each tick of the rig: publish the current values and the duration of the tick."""
         plant, row = self._plant, self._row
         self._costs.add(cost_ns)

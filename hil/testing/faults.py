@@ -56,7 +56,7 @@ class Measured(Protocol):
     reading_error: float
 
 
-class Misread:
+class _Misread:
     """A `SimulatedSerialDevice` whose readings can be wrong, in frames that are right.
 
     Args:
@@ -95,7 +95,7 @@ class Misread:
             self._measured.reading_error = 0.0
 
 
-class MisreadStream(Misread):
+class _MisreadStream(_Misread):
     """The same of a device that also sends without being asked."""
 
     _device: Any
@@ -112,6 +112,6 @@ class MisreadStream(Misread):
         return messages
 
 
-def misread(device: SimulatedSerialDevice, measured: Measured) -> Misread:
+def misread(device: SimulatedSerialDevice, measured: Measured) -> _Misread:
     """The device, with readings that can be wrong."""
-    return (MisreadStream if isinstance(device, Streaming) else Misread)(device, measured)
+    return (_MisreadStream if isinstance(device, Streaming) else _Misread)(device, measured)

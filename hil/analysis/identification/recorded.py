@@ -44,7 +44,7 @@ _STEADY = 0.1
 
 
 @dataclass(frozen=True)
-class RecordedWindows:
+class _RecordedWindows:
     """Windows of runs on one soil, with one rover of each type.
 
     Attributes:
@@ -67,7 +67,7 @@ def windows_of(
     *,
     unverified: bool = False,
     spread: Executor | None = None,
-) -> RecordedWindows:
+) -> _RecordedWindows:
     """The steady window of each run.
 
     Args:
@@ -89,7 +89,7 @@ def windows_of(
     first = check_alike([(run, config) for run, config, _ in read])
     window = partial(_window_of, uncertainty=uncertainty, torque_per_A_Nm=torque_per_A_Nm)
     windows = tuple(each(window, read))
-    return RecordedWindows(windows, soil_section(first.soil), first.name, first.rig == "simulated")
+    return _RecordedWindows(windows, soil_section(first.soil), first.name, first.rig == "simulated")
 
 
 def _window_of(

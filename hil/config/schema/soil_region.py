@@ -37,13 +37,13 @@ class SoilRegionConfig(OtherSoil):
     )
 
 
-class RasterSoil(OtherSoil):
+class _RasterSoil(OtherSoil):
     """The soil of a class of the raster."""
 
     number: Class = Field(description="of the class, in the raster")
 
 
-class RasterArea(Section):
+class _RasterArea(Section):
     """An area of the raster, outlined."""
 
     number: Class = Field(description="of its class; one without a soil of its own has the soil around")
@@ -65,9 +65,9 @@ class SoilRasterConfig(Section):
         description="corner of the lowest and leftmost cell, x ahead of the rover's start and y to port of it"
     )
     border_m: float = Field(0.2, ge=0.02, le=5, description="width over which the soils change, about each edge")
-    soils: Annotated[tuple[RasterSoil, ...], Field(strict=False, min_length=1, max_length=16)] = Field(
+    soils: Annotated[tuple[_RasterSoil, ...], Field(strict=False, min_length=1, max_length=16)] = Field(
         description="soils of classes; all other classes are the soil around"
     )
-    areas: Annotated[tuple[RasterArea, ...], Field(strict=False, max_length=64)] | None = Field(
+    areas: Annotated[tuple[_RasterArea, ...], Field(strict=False, max_length=64)] | None = Field(
         None, description="outlines of its areas; written by the program when it reads the file; null: it is read again"
     )

@@ -24,7 +24,7 @@ MOST_CELLS, MOST_AREAS, MOST_CORNERS = 1_000_000, 64, 64
 _STAIR = 0.5 + 1e-9
 
 
-class Area(NamedTuple):
+class _Area(NamedTuple):
     """An area of one class.
 
     Attributes:
@@ -81,7 +81,7 @@ def _picture(content: bytes) -> Classes:
     return rows.astype(np.int64)
 
 
-def areas_of(classes: Classes, known: set[int]) -> list[Area]:
+def areas_of(classes: Classes, known: set[int]) -> list[_Area]:
     """Areas with a class of `known`, outer ones first; and areas of other classes that lie inside one of these.
 
     Args:
@@ -97,7 +97,7 @@ def areas_of(classes: Classes, known: set[int]) -> list[Area]:
     too_many = f"more than {MOST_AREAS} areas; at most {MOST_AREAS}: a raster with fewer and larger ones"
     if known_ones.sum() > MOST_AREAS:
         raise ValueError(too_many)
-    areas: list[Area] = []
+    areas: list[_Area] = []
     covered = np.zeros(classes.shape, np.bool_)
     # what lies inside an area has a smaller rectangle around it, however thin the area is
     for one in np.argsort(-np.prod(high - low, axis=1), kind="stable"):
@@ -112,7 +112,7 @@ def areas_of(classes: Classes, known: set[int]) -> list[Area]:
         if len(corners) > MOST_CORNERS:
             found = f"an area of class {numbers[one]} with {len(corners)} corners"
             raise ValueError(f"{found}; at most {MOST_CORNERS}: a coarser raster, or simpler areas")
-        areas.append(Area(int(numbers[one]), corners))
+        areas.append(_Area(int(numbers[one]), corners))
     return areas
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 AFTER_NS = 500_000_000
 
 
-class WalkState(IntEnum):
+class _WalkState(IntEnum):
     """State of a walk; numbers as for the states of an impact trial where they are alike."""
 
     IDLE = 0
@@ -53,7 +53,7 @@ class WalkState(IntEnum):
     ABORTED = 6
 
 
-IDLE, ARMED, WALK, SETTLE, DONE, ABORTED = WalkState  # faster in a tick, see hil.experiments.base
+IDLE, ARMED, WALK, SETTLE, DONE, ABORTED = _WalkState  # faster in a tick, see hil.experiments.base
 
 
 class WalkExperiment(Experiment):
@@ -64,7 +64,7 @@ class WalkExperiment(Experiment):
 
     name = "walk"
     section = WalkConfig
-    states = WalkState
+    states = _WalkState
     figure = "walk.png"
     main_numbers = (("advance_m", "advance", "m", 3), ("slide_m", "largest slide", "m", 4))
 
