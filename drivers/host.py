@@ -229,7 +229,7 @@ class _PatientPort:
         return sent
 
 
-class Computer:
+class HostComputer:
     """The computer that this process runs on."""
 
     now_ns = staticmethod(time.monotonic_ns)
@@ -270,4 +270,4 @@ class Computer:
         return Channel(server, alive, SLICE_S)
 
 
-COMPUTER = Computer()
+COMPUTER = HostComputer()

@@ -61,7 +61,7 @@ class _NetworkFound(NamedTuple):
     rate_hz: float = math.nan
 
 
-class Found(NamedTuple):
+class DiscoveredDevices(NamedTuple):
     """Everything that was found; device servers by the name of the driver that asked them."""
 
     serial: tuple[SerialPortInfo, ...]
@@ -70,7 +70,7 @@ class Found(NamedTuple):
     keys: tuple[Key, ...]
 
 
-def find_devices(config: Config | None = None, server: str | None = None) -> Found:
+def find_devices(config: Config | None = None, server: str | None = None) -> DiscoveredDevices:
     """List serial ports, and devices behind device servers.
 
     Args:
@@ -84,7 +84,7 @@ def find_devices(config: Config | None = None, server: str | None = None) -> Fou
     }
     network = tuple(_network(config)) if config else ()
     keys = tuple(_keys(config.devices, servers, server, network)) if config else ()
-    return Found(serial_ports(), servers, network, keys)
+    return DiscoveredDevices(serial_ports(), servers, network, keys)
 
 
 def _servers(devices: DevicesConfig | None) -> dict[DriverType[Any], list[str]]:

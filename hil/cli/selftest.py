@@ -10,7 +10,7 @@ from hil.cli.exits import FAULT, complain
 from hil.cli.options import AsJson, progress
 
 if TYPE_CHECKING:
-    from hil.app.selftest import Report
+    from hil.app.selftest import SelfTestReport
 
 
 def selftest(as_json: AsJson = False) -> None:
@@ -33,7 +33,7 @@ def selftest(as_json: AsJson = False) -> None:
         raise typer.Exit(FAULT)
 
 
-def _show(report: Report) -> None:
+def _show(report: SelfTestReport) -> None:
     """A line for each part, which is still one after it was pasted elsewhere."""
     print(f"hil selftest, version {report.version}")
     for part in report.parts:

@@ -25,7 +25,7 @@ WINDOW_S = 0.1
 EVEN_M = 0.001
 
 
-class Found(NamedTuple):
+class Number(NamedTuple):
     """A number and its standard deviation."""
 
     value: float
@@ -43,7 +43,7 @@ class _Stretch(NamedTuple):
         return (t_s >= self.begin_s) & (t_s <= self.end_s)
 
 
-class Way(NamedTuple):
+class Travel(NamedTuple):
     """What the wheels drove: t_s (n,) [s], way_m (n,) [m], speed_mps (n,) [m/s], at the rim."""
 
     t_s: Floats
@@ -98,7 +98,7 @@ def noise_of(values: Floats) -> Floats:
     return np.asarray(np.diff(values, axis=0).std(axis=0) / math.sqrt(2.0))
 
 
-class Drive(NamedTuple):
+class StraightDrive(NamedTuple):
     """A straight drive as an instrument saw it.
 
     Attributes:
@@ -109,12 +109,12 @@ class Drive(NamedTuple):
     """
 
     direction: Floats
-    scale: Found
-    late_s: Found
+    scale: Number
+    late_s: Number
     cross_sd: float
 
 
-def straight_drive(readings: Readings, wheels: Way) -> Drive:
+def straight_drive(readings: Readings, wheels: Travel) -> StraightDrive:
     """Direction, scale and delay of the places (n, channels) of a straight drive, against the wheels' way.
 
     The places are fitted by A + d w(t - late) + c w(t - late)^2, where w is the way of the wheels: d is the tangent at
@@ -159,10 +159,10 @@ def straight_drive(readings: Readings, wheels: Way) -> Drive:
     rate = np.interp(t - late_s, wheels.t_s, wheels.speed_mps) * scale
     jacobian = np.column_stack([columns, -rate])
     covariance = np.linalg.pinv(jacobian.T @ jacobian) * spread**2
-    return Drive(
+    return StraightDrive(
         direction,
-        Found(scale, math.sqrt(covariance[1, 1])),
-        Found(late_s, math.sqrt(covariance[3, 3])),
+        Number(scale, math.sqrt(covariance[1, 1])),
+        Number(late_s, math.sqrt(covariance[3, 3])),
         math.sqrt(covariance[1, 1]) / scale,
     )
 
@@ -209,7 +209,7 @@ def levelled(force: Floats, up: Floats, yaw_deg: float) -> Triple:
     return math.degrees(roll), math.degrees(pitch), yaw_deg
 
 
-def yaw_from_drive(readings: Readings, mean_force: Floats, level: Triple, wheels: Way) -> Found:
+def yaw_from_drive(readings: Readings, mean_force: Floats, level: Triple, wheels: Travel) -> Number:
     """Yaw of a unit's axes [deg] from the accelerations of a straight drive, against those of the wheels.
 
     Args:
@@ -239,7 +239,7 @@ def yaw_from_drive(readings: Readings, mean_force: Floats, level: Triple, wheels
     left = means - np.outer(wanted, [along, across])
     size = math.hypot(along, across)
     sd = math.sqrt(float((left**2).mean()) / power) / max(size, 1e-9)
-    return Found(math.degrees(math.atan2(-across, along)), math.degrees(sd))
+    return Number(math.degrees(math.atan2(-across, along)), math.degrees(sd))
 
 
 def standing_attitude(quaternions: Floats) -> tuple[Rotation, float]:

@@ -61,7 +61,7 @@ def main(run: Path, parent: int) -> None:
             lifecycle.report(placed=True)
 
 
-def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns: int) -> None:
+def _move(simulated_rig: _BuiltRig, shared: RunMemory, runs: _Runs, start_ns: int) -> None:
     """One run, with t_ns = 0 at `start_ns` [ns of CLOCK_MONOTONIC]."""
     feeds: dict[str, Feed] = {
         "daq": BlockFeed(shared, simulated_rig.daq),
@@ -103,7 +103,7 @@ def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns:
     truth_publisher.publish_final()
 
 
-class SimulatedRig(Protocol):
+class _BuiltRig(Protocol):
     """The result of `hil.simulator.build.build_simulated_rig`."""
 
     @property

@@ -50,7 +50,7 @@ def check_fault(device: str, kind: str, kinds: Sequence[str], answers: int | Non
         raise ValueError(f"{device}: fault {kind}: {seconds:g} seconds found; allowed: more than 0")
 
 
-class Measured(Protocol):
+class ReportedValue(Protocol):
     """What a device reports, with an error that can be added."""
 
     reading_error: float
@@ -64,7 +64,7 @@ class _Misread:
         measured: what it reports.
     """
 
-    def __init__(self, device: SimulatedSerialDevice, measured: Measured) -> None:
+    def __init__(self, device: SimulatedSerialDevice, measured: ReportedValue) -> None:
         self._device, self._measured = device, measured
         self._by, self._answers, self._until_ns = 0.0, 0, 0
 
@@ -112,6 +112,6 @@ class _MisreadStream(_Misread):
         return messages
 
 
-def misread(device: SimulatedSerialDevice, measured: Measured) -> _Misread:
+def misread(device: SimulatedSerialDevice, measured: ReportedValue) -> _Misread:
     """The device, with readings that can be wrong."""
     return (_MisreadStream if isinstance(device, Streaming) else _Misread)(device, measured)

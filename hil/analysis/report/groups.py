@@ -11,7 +11,7 @@ import numpy as np
 
 from hil.analysis import statistics
 from hil.analysis.campaign import RecordedCampaign
-from hil.analysis.outliers import Deviation, outliers
+from hil.analysis.outliers import TrialDeviation, outliers
 from hil.analysis.report.trials import Trial
 from hil.analysis.statistics import Fit, RankCorrelation, SampleSpread
 from hil.analysis.trend import Exponent, exponent_over_angles
@@ -105,7 +105,7 @@ class Group:
         return exponent_over_angles(*(list(zip(*rows, strict=True)) or [(), (), ()]))
 
     @cached_property
-    def outliers(self) -> list[tuple[Trial, Deviation]]:
+    def outliers(self) -> list[tuple[Trial, TrialDeviation]]:
         """Trials whose force outlies, or else the one farthest from the others of its angle; none of too few."""
         rows = [
             (trial, angle, force)

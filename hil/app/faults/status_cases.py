@@ -19,7 +19,7 @@ from hil.app.faults.protocol_cases import DRIVES, MOMENTS_S, SERVOS, fault, prot
 from hil.config import Config, load_config
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import STOP_WRITTEN_NS
-from hil.recording.camera_frames import Frame
+from hil.recording.camera_frames import RunFrame
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 ROW = Fault.DEVICE_FAULT
@@ -69,7 +69,7 @@ def _silent(flags: int, jpeg: bytes) -> tuple[str, str]:
     """A camera that gives only such frames must be as silent as one that gives none."""
     times = [round(number * 1e9 / CAMERA_HZ) for number in range(FRAMES)]
     found = [captured(MONOTONIC | flags, t_ns, number, jpeg, t_ns) for number, t_ns in enumerate(times)]
-    kept = [Frame(one.t_ns, one.sequence, "", one.time_from) for one in found if one is not None]
+    kept = [RunFrame(one.t_ns, one.sequence, "", one.time_from) for one in found if one is not None]
     marks = silence(kept, (0, times[-1]), CAMERA_HZ)
     return f"{len(kept)} of {FRAMES} frames were kept" if kept or not marks else "", "none kept, and the run is marked"
 

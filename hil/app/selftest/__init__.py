@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 
 from hil.app.selftest import computer, program
-from hil.app.selftest.finding import Bench, Finding, Progress
+from hil.app.selftest.finding import Bench, Outcome, Progress
 from hil.version import running_version
 
 # Whether every use needs a part; the others are needed by real time, real devices or an extra.
-PARTS: tuple[tuple[str, bool, Callable[[Bench], Finding]], ...] = (
+PARTS: tuple[tuple[str, bool, Callable[[Bench], Outcome]], ...] = (
     ("version", True, program.version),
     ("Python", True, program.python),
     ("packages", True, program.packages),
@@ -54,7 +54,7 @@ class Part(msgspec.Struct, frozen=True):
     took_s: float
 
 
-class Report(msgspec.Struct, frozen=True):
+class SelfTestReport(msgspec.Struct, frozen=True):
     """All parts, as `hil selftest --json` prints them.
 
     Attributes:
@@ -68,7 +68,7 @@ class Report(msgspec.Struct, frozen=True):
     parts: tuple[Part, ...]
 
 
-def selftest(progress: Progress = lambda _: None, parts: Sequence[str] = ()) -> Report:
+def selftest(progress: Progress = lambda _: None, parts: Sequence[str] = ()) -> SelfTestReport:
     """Try each part of the installation, in about a minute; nothing raises, for that is a finding too.
 
     Args:
@@ -78,15 +78,15 @@ def selftest(progress: Progress = lambda _: None, parts: Sequence[str] = ()) -> 
     with tempfile.TemporaryDirectory(prefix="hil-selftest-") as folder:
         bench = Bench(Path(folder), Path.cwd(), progress)
         tried = tuple(_tried(*part, bench) for part in PARTS if not parts or part[0] in parts)
-    return Report(running_version(), all(part.works for part in tried if part.needed), tried)
+    return SelfTestReport(running_version(), all(part.works for part in tried if part.needed), tried)
 
 
-def _tried(name: str, needed: bool, test: Callable[[Bench], Finding], bench: Bench) -> Part:
+def _tried(name: str, needed: bool, test: Callable[[Bench], Outcome], bench: Bench) -> Part:
     bench.progress(f"trying: {name}")
     began = time.monotonic()
     try:
         found = test(bench)
     except Exception as error:
-        found = Finding(False, f"{type(error).__name__}: {error}", "put this line into a report of a fault")
+        found = Outcome(False, f"{type(error).__name__}: {error}", "put this line into a report of a fault")
     to_do = "" if found.works else found.to_do
     return Part(name, found.works, needed, found.found, to_do, round(time.monotonic() - began, 2))

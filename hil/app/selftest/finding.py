@@ -28,7 +28,7 @@ class Bench(NamedTuple):
         return self.folder / "run"
 
 
-class Finding(NamedTuple):
+class Outcome(NamedTuple):
     """Whether a part works, what was seen, and how it would work."""
 
     works: bool

@@ -11,7 +11,7 @@ import urllib.request
 from importlib import metadata, util
 from pathlib import Path
 
-from hil.app.selftest.finding import Bench, Finding
+from hil.app.selftest.finding import Bench, Outcome
 from hil.version import running_version
 
 CONFIG = "sim_impact"
@@ -19,25 +19,25 @@ CONFIG = "sim_impact"
 LOG_IN = 401
 
 
-def version(_: Bench) -> Finding:
+def version(_: Bench) -> Outcome:
     """Version, and the folder that the program comes from."""
     root = Path(__file__).resolve().parents[3]
     kind = "a clone" if (root / ".git").exists() else "installed"
     known = not running_version().endswith("+unknown")
-    return Finding(known, f"{running_version()}, {kind} in {root}", "install git, so that records name their commit")
+    return Outcome(known, f"{running_version()}, {kind} in {root}", "install git, so that records name their commit")
 
 
-def python(_: Bench) -> Finding:
+def python(_: Bench) -> Outcome:
     """Which Python runs it."""
-    return Finding(True, f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}")
+    return Outcome(True, f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}")
 
 
-def packages(_: Bench) -> Finding:
+def packages(_: Bench) -> Outcome:
     """Versions of the packages that every use needs."""
     try:
         required = metadata.requires("rover-hil") or []
     except metadata.PackageNotFoundError:
-        return Finding(False, "rover-hil is not installed; it runs from its source", "install it: make install")
+        return Outcome(False, "rover-hil is not installed; it runs from its source", "install it: make install")
     names = [re.split(r"[^\w.-]", item)[0] for item in required if "extra ==" not in item]
     found, missing = [], []
     for name in sorted(names, key=str.lower):
@@ -46,10 +46,10 @@ def packages(_: Bench) -> Finding:
         except metadata.PackageNotFoundError:
             missing.append(name)
     words = ", ".join(found) + (f"; not there: {', '.join(missing)}" if missing else "")
-    return Finding(not missing, words, f"install {', '.join(missing)}")
+    return Outcome(not missing, words, f"install {', '.join(missing)}")
 
 
-def kernels(bench: Bench) -> Finding:
+def kernels(bench: Bench) -> Outcome:
     """Compile the kernels of a trial, or load them."""
     from hil.app.warm_up import warm_up
     from hil.config import load_config
@@ -60,10 +60,10 @@ def kernels(bench: Bench) -> Finding:
     began = time.monotonic()
     warm_up(Rig(load_config(CONFIG)), bench.progress)
     took = f"ready after {time.monotonic() - began:.1f} s"
-    return Finding(True, f"{took}, {'from the cache' if before else 'compiled'}, cache in {CACHE_FOLDER}")
+    return Outcome(True, f"{took}, {'from the cache' if before else 'compiled'}, cache in {CACHE_FOLDER}")
 
 
-def trial(bench: Bench) -> Finding:
+def trial(bench: Bench) -> Outcome:
     """One impact trial in virtual time, with its record and figure."""
     from hil.app.run import run_in_virtual_time
     from hil.config import load_config
@@ -73,18 +73,18 @@ def trial(bench: Bench) -> Finding:
     summary = outcome.summary
     verdict = "accepted" if summary["accepted"] else f"not accepted: {'; '.join(summary['reasons'])}"
     found = f"exit status {outcome.exit_code}, peak force of the sensors {summary['peak_force_N']:.1f} N, {verdict}"
-    return Finding(outcome.exit_code == 0 and summary["accepted"], found, f"run it: hil trial {CONFIG}")
+    return Outcome(outcome.exit_code == 0 and summary["accepted"], found, f"run it: hil trial {CONFIG}")
 
 
-def figure(bench: Bench) -> Finding:
+def figure(bench: Bench) -> Outcome:
     """The figure of the trial."""
     file = bench.run / "trial.png"
     there = file.is_file()
     found = f"{file.stat().st_size / 1e3:.0f} kB, PNG" if there else "the trial left none"
-    return Finding(there, found, "look at what the part trial says")
+    return Outcome(there, found, "look at what the part trial says")
 
 
-def exports(bench: Bench) -> Finding:
+def exports(bench: Bench) -> Outcome:
     """The record in each format whose package is installed."""
     from hil.analysis.export.run import FORMATS, export
 
@@ -96,17 +96,17 @@ def exports(bench: Bench) -> Finding:
         export(bench.run, name, bench.folder / f"export_{name}")
         made.append(name)
     without = f"; not installed: {', '.join(missing)}" if missing else ""
-    return Finding(not missing, f"{', '.join(made)}{without}", f"for the others install {', '.join(missing)}")
+    return Outcome(not missing, f"{', '.join(made)}{without}", f"for the others install {', '.join(missing)}")
 
 
-def page(bench: Bench) -> Finding:
+def page(bench: Bench) -> Outcome:
     """The operator's page, served by its processes and asked over HTTP."""
     from hil.app.command_server import CommandServer
     from hil.app.page.server import PageServer, missing_parts
     from hil.config import load_config
 
     if problem := missing_parts():
-        return Finding(False, "not installed", problem)
+        return Outcome(False, "not installed", problem)
     config = load_config(CONFIG)
     with CommandServer(config) as server, PageServer(config, server.endpoint, server.token_file, bench.folder) as page:
         address = page.url.partition("#")[0]
@@ -115,4 +115,4 @@ def page(bench: Bench) -> Finding:
                 status = answer.status
         except urllib.error.HTTPError as error:
             status = error.code
-    return Finding(status == LOG_IN, f"{address} answers {status}", f"it should answer {LOG_IN}, and ask for the token")
+    return Outcome(status == LOG_IN, f"{address} answers {status}", f"it should answer {LOG_IN}, and ask for the token")

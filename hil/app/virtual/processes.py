@@ -14,7 +14,7 @@ from hil.app import link_process
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.stop_frames import read_stops
 from hil.processes import watchdog
-from hil.realtime import Granted
+from hil.realtime import Right
 from hil.recording import recorder
 
 KILLED = -9
@@ -34,7 +34,7 @@ class _VirtualLifecycle:
         self.messages: deque[dict[str, Any]] = deque()
         self._notify = notify
 
-    def ready(self, granted: Sequence[Granted] = (), **more: Any) -> None:
+    def ready(self, granted: Sequence[Right] = (), **more: Any) -> None:
         """Report that work can begin."""
         self.report(ready=True, granted=[asdict(item) for item in granted], **more)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.estimation.soil.soil_model import Wheels, drive, set_soil
+from hil.estimation.soil.soil_model import SoilWheels, drive, set_soil
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, kernel
 from models.wheel.packed import BOTH, EXPONENT, LINEAR, REBOUND, N
@@ -53,7 +53,7 @@ class _SoilFilter(NamedTuple):
         gain: (STATES, 2) scratch.
     """
 
-    wheels: Wheels
+    wheels: SoilWheels
     prior: FloatArray
     spread: FloatArray
     memory_m: float
@@ -233,7 +233,7 @@ def _correct(f: _SoilFilter, a: float, b: float, d: float, left_pull: float, lef
 
 
 def make_filter(
-    wheels: Wheels,
+    wheels: SoilWheels,
     prior: FloatArray,
     spread: FloatArray,
     radius_m: float,
@@ -270,7 +270,7 @@ def make_filter(
     )
 
 
-def make_wheels(packed: FloatArray, wheels: int, slip_speed_mps: float) -> Wheels:
+def make_wheels(packed: FloatArray, wheels: int, slip_speed_mps: float) -> SoilWheels:
     """Wheels on soil.
 
     Args:
@@ -281,4 +281,4 @@ def make_wheels(packed: FloatArray, wheels: int, slip_speed_mps: float) -> Wheel
     rebound = packed[REBOUND] ** (np.arange(N) + 0.5)
     front = packed[BOTH : BOTH + N] - packed[LINEAR : LINEAR + N] * rebound
     load, slip, depth = np.zeros((3, wheels))
-    return Wheels(packed.copy(), front, slip_speed_mps, load, slip, depth, np.zeros(2))
+    return SoilWheels(packed.copy(), front, slip_speed_mps, load, slip, depth, np.zeros(2))

@@ -19,7 +19,7 @@ from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.experiments.walk.judgement import (
     LEAST_WAY_M,
-    Places,
+    BodyPoses,
     joint_torques,
     measured_from,
     parts_summary,
@@ -130,7 +130,7 @@ class WalkExperiment(Experiment):
         config, geometry = self.config, geometry_of(self.config)
         began_s = float(next(block["t_ns"][0] for block in blocks if len(block))) * 1e-9
         measured = measured_from(blocks, config.loop.rate_hz)
-        each: dict[str, Places] = {"twin": twin_places(measured)}
+        each: dict[str, BodyPoses] = {"twin": twin_places(measured)}
         if motion is not None and len(motion) > 1:
             each["true"] = true_places(measured, motion, began_s)
         parts = parts_summary(geometry, line, [step.motion for step in config.walk.steps], measured, each)

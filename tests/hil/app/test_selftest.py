@@ -8,8 +8,8 @@ import pytest
 
 import hil
 from hil.app import selftest as of
-from hil.app.selftest import PARTS, Part, Report, selftest
-from hil.app.selftest.finding import Bench, Finding
+from hil.app.selftest import PARTS, Part, SelfTestReport, selftest
+from hil.app.selftest.finding import Bench, Outcome
 from hil.cli import run
 
 # Those that take no second and start no process.
@@ -21,10 +21,10 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
 
 
-def _parts(monkeypatch: pytest.MonkeyPatch, **tests: Finding | Exception) -> None:
+def _parts(monkeypatch: pytest.MonkeyPatch, **tests: Outcome | Exception) -> None:
     """Only these parts, needed if their name says so."""
 
-    def test(found: Finding | Exception) -> Finding:
+    def test(found: Outcome | Exception) -> Outcome:
         if isinstance(found, Exception):
             raise found
         return found
@@ -59,11 +59,11 @@ def test_trial_figure_exports_and_page_of_this_installation_work(monkeypatch: py
 def test_an_error_is_a_finding_and_a_missing_extra_does_not_fail_the_rest(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _parts(monkeypatch, needed_one=Finding(True, "there"), other=Finding(False, "not installed", "install it"))
+    _parts(monkeypatch, needed_one=Outcome(True, "there"), other=Outcome(False, "not installed", "install it"))
     assert run(["selftest"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:3] == ["yes  needed_one    there", "no   other         not installed -> install it"]
-    _parts(monkeypatch, needed_one=OSError("no room"), other=Finding(True, "there"))
+    _parts(monkeypatch, needed_one=OSError("no room"), other=Outcome(True, "there"))
     assert run(["selftest"]) == 1
     printed = capsys.readouterr()
     assert "NO   needed_one    OSError: no room" in printed.out
@@ -71,10 +71,10 @@ def test_an_error_is_a_finding_and_a_missing_extra_does_not_fail_the_rest(
 
 
 def test_json_holds_the_same(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    _parts(monkeypatch, other=Finding(False, "not installed", "install it"))
+    _parts(monkeypatch, other=Outcome(False, "not installed", "install it"))
     assert run(["selftest", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report.keys() == set(Report.__struct_fields__)
+    assert report.keys() == set(SelfTestReport.__struct_fields__)
     (part,) = report["parts"]
     assert part.keys() == set(Part.__struct_fields__)
     assert (report["works"], part["works"], part["to_do"]) == (True, False, "install it")
