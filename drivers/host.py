@@ -186,7 +186,7 @@ class Descriptor:
             os.close(self._handle)
 
 
-class PatientPort:
+class _PatientPort:
     """A `SerialPort` that waits by looking at how many bytes have come, and by writing again.
 
     A poll or a read of an empty terminal waits, whatever the signal, until ordinary threads of the kernel have moved
@@ -236,7 +236,7 @@ class PatientPort:
         return sent
 
 
-class Computer:
+class HostComputer:
     """The computer that this process runs on."""
 
     now_ns = staticmethod(time.monotonic_ns)
@@ -251,7 +251,7 @@ class Computer:
         import serial  # not every process that reads the clock has ports
 
         form = _form(port, characters)
-        return PatientPort(serial.Serial(port, baud, **form, timeout=0, write_timeout=0, exclusive=True))
+        return _PatientPort(serial.Serial(port, baud, **form, timeout=0, write_timeout=0, exclusive=True))
 
     def open_shared(self, port: str, baud: int | None, characters: Characters = "8n1") -> SharedPort:
         """See `Host`."""
@@ -285,4 +285,4 @@ def _form(port: str, characters: Characters) -> dict[str, Any]:
     return {"parity": parity, "stopbits": int(characters[2])}
 
 
-COMPUTER = Computer()
+COMPUTER = HostComputer()

@@ -20,7 +20,7 @@ Gear = Annotated[float, Field(ge=0.01, le=1e5)]
 _KEY = "devices.servos"
 
 
-class ServoJointSection(Section):
+class _ServoJointSection(Section):
     """What is different at one joint, or at all of a kind."""
 
     counts_per_turn: CountsPerTurn | None = Field(None, description="as devices.servos.counts_per_turn; null: that")
@@ -42,7 +42,7 @@ class CountedServosSection(ServosSection):
         "incremental", description="incremental: it has lost its count after its power was off; absolute: it has not"
     )
     reversed: Listed[Joint] = Field((), max_length=100, description="joints whose encoder counts down as they turn up")
-    joints: dict[str, ServoJointSection] = Field(
+    joints: dict[str, _ServoJointSection] = Field(
         default_factory=dict,
         max_length=100,
         description="what is different at some joints, by name or kind (steering, walking)",
@@ -79,8 +79,8 @@ class CountedServosSection(ServosSection):
             slides=joint.slides,
         )
 
-    def _one(self, name: str) -> ServoJointSection:
-        return self.joints.get(name) or self.joints.get(_kind(name)) or ServoJointSection()
+    def _one(self, name: str) -> _ServoJointSection:
+        return self.joints.get(name) or self.joints.get(_kind(name)) or _ServoJointSection()
 
     def joint_problems(self, connected: Sequence[str], key: str, rig: RigSetup) -> Iterator[Problem]:
         """Check that every driven joint is on exactly one channel, and that its scale and zero can be.

@@ -24,7 +24,7 @@ from models.rover.rover import Rover
 from models.statics import SteadyRover, best_torques, spread_of, traction_loss, unevenness
 from models.terrain import slope_of
 from models.vehicle import VehicleModel
-from models.vehicle.loads import Drawbar, Payload
+from models.vehicle.loads import CubePayload, Drawbar
 from models.wheel import PRESETS, RigidWheel, Soil
 from references.wheel_under_load import wheel_under_load
 
@@ -101,7 +101,7 @@ def limits(cylinders: int, most: float) -> tuple[FloatArray, FloatArray]:
 def best_of_rover(out: Outputs) -> None:
     """Spread and pull of the whole rover, with payload, drawbar and slopes."""
     rows = []
-    payload = Payload(20.0, (0.0, 0.1, 0.9))
+    payload = CubePayload(20.0, (0.0, 0.1, 0.9))
     sand = SOILS["dry sand"]
     cases = [
         ("level, drawbar at the ground", 0.0, 0.0, 0.0, False),

@@ -13,7 +13,7 @@ from trials import STUDY, Row, Section, impact, new_figure, parameters, span
 from hil.app.run import run
 from hil.campaign.expand import expand
 from hil.campaign.plan import load_plan
-from hil.campaign.trial import Job, Result
+from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import process_pool, run_jobs, this_process
 from hil.config import Config, load_config
 from hil.config.kernel_kinds import one_of_each_kind
@@ -30,7 +30,7 @@ def summaries(named: Mapping[str, Config]) -> list[Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     jobs = ((name, Job(config.model_dump_json(), "summary")) for name, config in named.items())
 
-    def take(name: str, result: Result) -> None:
+    def take(name: str, result: TrialResult) -> None:
         found[name] = result.summary
 
     kinds = one_of_each_kind(configs)

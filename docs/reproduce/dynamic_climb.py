@@ -25,7 +25,7 @@ from models.rover import ParametricParameters
 from models.terrain.profile import make_profile
 from models.terrain.shapes import ended, faces_from
 from models.vehicle import address_of_run, settle
-from models.vehicle.loads import Payload
+from models.vehicle.loads import CubePayload
 from models.vehicle.step import Scene
 
 # More than any climb asks for, so that friction decides and not the drives [N m].
@@ -124,7 +124,7 @@ class Climber:
             nominal,
             rover=ParametricParameters(walking_angle=posture.walking_rad),
             grouser_heights=(0.0,) * len(nominal.grouser_heights),
-            payload=Payload(LOAD_KG, (posture.load_x_m, 0.0, LOAD_HEIGHT_M)),
+            payload=CubePayload(LOAD_KG, (posture.load_x_m, 0.0, LOAD_HEIGHT_M)),
             ground=replace(nominal.ground, profile=make_profile(ended(corners, "plateau"), 1.0, 0.0)),
             drive=nominal.drive._replace(torque_limit=TORQUE_LIMIT_NM),
             start_distance=START_M,

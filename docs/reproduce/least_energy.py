@@ -19,7 +19,7 @@ from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
 from models.kernels.bound import BoundArguments
 from models.terrain import HeightMap, make_height_map
-from models.terrain.least_cost import Way, least_cost, way_along
+from models.terrain.least_cost import MapRoute, least_cost, way_along
 from models.vehicle import Scene, run_bound
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
@@ -43,7 +43,7 @@ def mound() -> HeightMap:
     return make_height_map(HEIGHT_M * np.exp(-0.5 * away), -1.6, -4.0, 0.1)
 
 
-def driven(way: Way) -> tuple[float, float, float]:
+def driven(way: MapRoute) -> tuple[float, float, float]:
     """Of a simulated drive: energy of the motors [J], way [m], and largest distance from the planned way [m]."""
     nominal = nominal_rig(load_config("sim_scan"))
     rover, vehicle, state = replace(nominal, ground=replace(nominal.ground, relief=mound())).build()
@@ -76,7 +76,7 @@ def driven(way: Way) -> tuple[float, float, float]:
     raise RuntimeError(f"the rover has not come to the goal in {LONGEST_S:g} s, it is at {state.q[:2]}")
 
 
-def _fine(way: Way) -> np.ndarray:
+def _fine(way: MapRoute) -> np.ndarray:
     """Places of the way, 2 cm apart."""
     ends = way.places
     lengths = np.concatenate([[0.0], np.hypot(*np.diff(ends, axis=0).T).cumsum()])
@@ -84,7 +84,7 @@ def _fine(way: Way) -> np.ndarray:
     return np.column_stack([np.interp(at, lengths, ends[:, axis]) for axis in range(2)])
 
 
-def ways() -> dict[str, Way]:
+def ways() -> dict[str, MapRoute]:
     """Straight, and of least energy."""
     relief, rover = mound(), traverse_of(Rig(load_config("sim_scan")))
     free = least_cost(relief, rover._replace(turn=0.0), START_M, GOAL_M)

@@ -23,7 +23,7 @@ from written_page import write_or_compare
 from hil.analysis.identification.fit import identify
 from hil.analysis.identification.forward import Forward, wheel_state
 from hil.analysis.identification.parameters import USUAL, soil_of
-from hil.analysis.identification.windows import Bench, Measured, WheelSize, Window
+from hil.analysis.identification.windows import MeasuredMean, SharedErrors, WheelSize, Window
 
 FloatArray = NDArray[np.float64]
 PAGE = Path(__file__).with_suffix(".md")
@@ -114,9 +114,9 @@ def fan(count: int) -> list[tuple[dict[str, float], float]]:
 # ---- the ladder of 7.2 -------------------------------------------------------------------------------------------
 
 # Standard deviations: of a mean in a window, and of what the windows of a bench share. Assumptions.
-ROVER = Bench("rover", pull_gain=0.01, pull_zero_N=2.5, torque_gain=0.025, load_gain=0.01)
-CARRIAGE = Bench("carriage", pull_gain=0.005, pull_zero_N=1.0, torque_gain=0.01, load_gain=0.005)
-PRESS = Bench("press", load_gain=0.005)
+ROVER = SharedErrors("rover", pull_gain=0.01, pull_zero_N=2.5, torque_gain=0.025, load_gain=0.01)
+CARRIAGE = SharedErrors("carriage", pull_gain=0.005, pull_zero_N=1.0, torque_gain=0.01, load_gain=0.005)
+PRESS = SharedErrors("press", load_gain=0.005)
 SD = {"pull_N": 2.0, "torque_Nm": 1.0, "sinkage_m": 5e-4}
 SLIPS = (0.1, 0.2, 0.3, 0.4, 0.6, 0.8)
 
@@ -140,9 +140,11 @@ def sinkage_test() -> list[Window]:
     return [_window("press", (load,), None, ["sinkage_m"], PRESS) for load in (200.0, 400.0, 800.0, 1600.0)]
 
 
-def _window(name: str, loads: tuple[float, ...], slip: float | None, measured: Sequence[str], bench: Bench) -> Window:
+def _window(
+    name: str, loads: tuple[float, ...], slip: float | None, measured: Sequence[str], bench: SharedErrors
+) -> Window:
     slips = None if slip is None else (slip,) * len(loads)
-    values = {quantity: Measured(1.0, SD[quantity]) for quantity in measured}
+    values = {quantity: MeasuredMean(1.0, SD[quantity]) for quantity in measured}
     pull, torque, sinkage = (values.get(quantity) for quantity in SD)
     spread = () if slip is None else (0.004,) * len(loads)
     return Window(f"{name} {loads[0]:g} N {slip}", WHEEL, loads, slips, spread, pull, torque, sinkage, bench=bench)
@@ -171,9 +173,9 @@ def synthetic(windows: Sequence[Window], ground_truth: Mapping[str, float], seed
     if seed is not None:
         factor = np.linalg.cholesky(forward.covariance(soil))
         values = values + factor @ np.random.default_rng(seed).standard_normal(len(values))
-    found: list[dict[str, Measured]] = [{} for _ in windows]
+    found: list[dict[str, MeasuredMean]] = [{} for _ in windows]
     for (place, name), value, sd in zip(forward.names, values.tolist(), forward.sd.tolist(), strict=True):
-        found[place][name] = Measured(value, sd)
+        found[place][name] = MeasuredMean(value, sd)
     return [window.measuring(one) for window, one in zip(windows, found, strict=True)]
 
 

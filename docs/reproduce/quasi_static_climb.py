@@ -18,7 +18,7 @@ from models.impact import effective_kinetic_energy
 from models.kernels.compiled import FloatArray
 from models.rover import ParametricParameters, Rover
 from models.statics import Standing, least_friction, stability_margin, stand
-from models.vehicle.loads import Payload
+from models.vehicle.loads import CubePayload
 
 ROWS, BOGIES = ("front", "middle", "rear"), ("left_bogie", "right_bogie")
 SPEED_MPS = 0.07
@@ -43,7 +43,7 @@ class Posture(NamedTuple):
 
     def rover(self) -> Rover:
         """The parametric rover of the thesis in this posture."""
-        load = Payload(LOAD_KG, (self.load_x_m, 0.0, LOAD_HEIGHT_M))
+        load = CubePayload(LOAD_KG, (self.load_x_m, 0.0, LOAD_HEIGHT_M))
         return load.on(ParametricParameters(walking_angle=self.walking_rad).build())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from drivers.dimetix import protocol
-from drivers.dimetix.protocol import Reply
+from drivers.dimetix.protocol import DistanceReply
 from drivers.dimetix.status import ERRORS
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, DeviceIdentity, Health
@@ -130,10 +130,10 @@ class DimetixDistance(StreamedInstrument):
         self._reading = Reading(message.number, began_ns, (reply.distance_m,), message.arrived_ns)
         return True
 
-    def _ask(self, letters: str, number: int | None = None) -> Reply:
+    def _ask(self, letters: str, number: int | None = None) -> DistanceReply:
         """Raises DeviceError."""
 
-        def decode(message: bytes) -> Reply | None:
+        def decode(message: bytes) -> DistanceReply | None:
             reply = protocol.decode(self._from_line(message))
             if reply.sensor != self._settings.sensor:
                 return None
@@ -147,7 +147,7 @@ class DimetixDistance(StreamedInstrument):
     def _command(self, letters: str, number: int | None = None) -> bytes:
         return self._to_line(protocol.command(self._settings.sensor, letters, number))
 
-    def _refusal(self, letters: str, reply: Reply) -> DeviceError:
+    def _refusal(self, letters: str, reply: DistanceReply) -> DeviceError:
         return DeviceError(
             f"{self._where}: it answers to s{reply.sensor}{letters} with {protocol.error_words(reply.error)}; "
             "check motion.rate_hz, devices.motion.baud and devices.motion.characters against its settings"

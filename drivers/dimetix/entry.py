@@ -27,7 +27,7 @@ CHANNELS = ("distance_m",)
 TURNAROUND_NS = 1_000_000
 
 
-class DimetixType(InstrumentType[DimetixSection]):
+class _DimetixType(InstrumentType[DimetixSection]):
     """Laser distance sensors of Dimetix."""
 
     name = "dimetix"
@@ -105,4 +105,4 @@ def _period_ms(motion: InstrumentSetup) -> float:
     return 1e3 / motion.rate_hz
 
 
-DIMETIX = DimetixType()
+DIMETIX = _DimetixType()

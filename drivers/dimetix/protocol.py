@@ -35,7 +35,7 @@ TOO_WEAK = 255
 _REPLY = re.compile(r"g([0-9]{1,2})(?:@E([0-9]{3})|\?|([a-z]{1,3})(?:([+-][0-9]{1,9})|\?))\r\n")
 
 
-class Reply(NamedTuple):
+class DistanceReply(NamedTuple):
     """A reply.
 
     Attributes:
@@ -98,7 +98,7 @@ def error_message(sensor: int, error: int) -> bytes:
     return f"g{sensor}@E{error:03d}".encode() + END
 
 
-def decode(message: bytes) -> Reply:
+def decode(message: bytes) -> DistanceReply:
     r"""Parts of a reply.
 
     Raises:
@@ -112,7 +112,7 @@ def decode(message: bytes) -> Reply:
     if found is None:
         raise BadFrameError(f"{message!r} is no reply of a sensor; is it set to other characters (7E1, 8N1)?")
     sensor, error, letters, number = found.groups(default="")
-    return Reply(int(sensor), letters, number, int(error or 0))
+    return DistanceReply(int(sensor), letters, number, int(error or 0))
 
 
 def error_words(error: int) -> str:

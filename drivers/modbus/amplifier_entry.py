@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from drivers.sim.protocol.plant_ports import PlantPorts
 
 
-class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
+class _ModbusLoadsType(LoadsType[ModbusLoadsSection]):
     """Leg sensors and load cell on a polled amplifier."""
 
     name = "modbus"
@@ -120,4 +120,4 @@ class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
         return LineLoad(settings.port, line_time_s(bytes_ * settings.rate_hz, settings.baud, settings.characters))
 
 
-MODBUS_LOADS = ModbusLoadsType()
+MODBUS_LOADS = _ModbusLoadsType()

@@ -23,7 +23,7 @@ _ENDPOINT = "encoders"
 _ANSWERS_WITHIN_MS = 4.0
 
 
-class ModbusJointsType(InstrumentType[ModbusJointsSection]):
+class _ModbusJointsType(InstrumentType[ModbusJointsSection]):
     """Absolute encoders of joints on one line."""
 
     name = "modbus"
@@ -139,4 +139,4 @@ def _typical(joints: Sequence[str]) -> ModbusJointsSection:
     return ModbusJointsSection(driver="modbus", encoders=encoders)
 
 
-MODBUS_JOINTS = ModbusJointsType()
+MODBUS_JOINTS = _ModbusJointsType()

@@ -54,21 +54,21 @@ class PressureRegisters(EachValve[int]):
     highest_kPa: float = Field(1e5, ge=-1e5, le=1e5, description="a higher one is an error of the register")
 
 
-class RegulatorRegister(Section):
+class _RegulatorRegister(Section):
     """Holding register that sets a proportional regulator to cylinders.supply_kPa when the link is opened."""
 
     holding_register: int = Field(ge=0, le=65535, description="counted from 0")
     kPa_per_count: float = Field(ge=1e-6, le=1e3, description="of gauge pressure")
 
 
-class RegulatorPlace(Section):
+class _RegulatorPlace(Section):
     """Where a regulator's set-point is."""
 
     holding_register: int = Field(ge=0, le=65535, description="of its set-point, counted from 0")
     address: Address | None = Field(None, description="of its device; null: that of the board")
 
 
-class OutputWatchdogSection(Section):
+class _OutputWatchdogSection(Section):
     """A time-out of the regulators' device: it closes them when nothing has addressed it for so long."""
 
     holding_register: int = Field(ge=0, le=65535, description="of the time-out, counted from 0")
@@ -76,10 +76,10 @@ class OutputWatchdogSection(Section):
     ms_per_count: float = Field(1.0, ge=1e-3, le=1e4, description="of that register")
 
 
-class RegulatorRegisters(MovedRegulators[RegulatorPlace]):
+class RegulatorRegisters(MovedRegulators[_RegulatorPlace]):
     """Regulators that are moved during a run, behind holding registers."""
 
-    __pydantic_extra__: dict[str, RegulatorPlace] = Field(init=False)
+    __pydantic_extra__: dict[str, _RegulatorPlace] = Field(init=False)
     full_scale_kPa: float = Field(ge=1, le=1e5, description="gauge pressure at full_scale_counts")
     full_scale_counts: int = Field(
         ge=1, le=MOST_COUNTS, description="register at full_scale_kPa; above 32767: of a register without a sign"
@@ -88,7 +88,7 @@ class RegulatorRegisters(MovedRegulators[RegulatorPlace]):
     port: Port | None = Field(None, description="serial port; null: that of the valves")
     baud: Baud | None = Field(None, description="of that port; null: that of the valves")
     characters: Characters | None = Field(None, description="of that port; null: those of the valves")
-    watchdog: OutputWatchdogSection | None = Field(None, description="dead-man of the regulators; null: none")
+    watchdog: _OutputWatchdogSection | None = Field(None, description="dead-man of the regulators; null: none")
 
     @property
     def highest_kPa(self) -> float:
@@ -111,7 +111,7 @@ class ModbusValvesSection(ValvesSection):
     )
     flash_s: float = Field(0.5, ge=0.1, le=10, description="after so long")
     pressure_registers: PressureRegisters | None = Field(None, description="of the chambers; null: not measured")
-    regulator: RegulatorRegister | None = Field(None, description="proportional regulator; null: set by hand")
+    regulator: _RegulatorRegister | None = Field(None, description="proportional regulator; null: set by hand")
     regulators: RegulatorRegisters | None = Field(
         None, description="those that are moved during a run (cylinders.regulators); null: none"
     )
@@ -135,7 +135,7 @@ class ModbusValvesSection(ValvesSection):
         return self.camera_trigger is not None
 
 
-class AmplifierInput(Section):
+class _AmplifierInput(Section):
     """Where an amplifier holds the reading of a load channel."""
 
     channel: str = Field(
@@ -164,7 +164,7 @@ class ModbusLoadsSection(LoadsSection):
         True, description="up to four registers between readings may be read; false: the device refuses that"
     )
     V_per_count: float = Field(1e-6, ge=1e-12, le=1, description="of a reading at the amplifier's input")
-    inputs: Listed[AmplifierInput] = Field((), max_length=400, description="one a load channel")
+    inputs: Listed[_AmplifierInput] = Field((), max_length=400, description="one a load channel")
 
 
 class EncoderRegister(Section):

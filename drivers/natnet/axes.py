@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from drivers.natnet.frame import Body
+from drivers.natnet.frame import RigidBody
 
 UpAxis = Literal["y", "z"]
 
 
-def z_up(body: Body, up_axis: UpAxis) -> tuple[float, ...]:
+def z_up(body: RigidBody, up_axis: UpAxis) -> tuple[float, ...]:
     """Position [m] and orientation (x, y, z, w) of a body in axes with z up.
 
     With y up the axes of room and body are both turned by 90 deg about x: (x, y, z) becomes (x, -z, y), for positions

@@ -20,7 +20,7 @@ _KEY = "devices.motion"
 _VALUES = (3, 7)
 
 
-class NatNetType(InstrumentType[NatNetSection]):
+class _NatNetType(InstrumentType[NatNetSection]):
     """A rigid body of a motion-capture system."""
 
     name = "natnet"
@@ -79,4 +79,4 @@ class NatNetType(InstrumentType[NatNetSection]):
         )
 
 
-NATNET = NatNetType()
+NATNET = _NatNetType()

@@ -39,7 +39,7 @@ SIZES_FROM: Version = (4, 1)
 _NORM_OFF = 1e-2
 
 
-class Body(NamedTuple):
+class RigidBody(NamedTuple):
     """A rigid body in a frame, in the axes of the stream.
 
     Attributes:
@@ -68,7 +68,7 @@ class Frame(NamedTuple):
     """
 
     number: int
-    bodies: dict[int, Body]
+    bodies: dict[int, RigidBody]
     exposed: int
     transmitted: int
     live: bool = True
@@ -154,10 +154,10 @@ class _Reader:
             raise BadFrameError("a name in a frame does not end")
         self._at = end + 1
 
-    def body(self) -> tuple[int, Body]:
+    def body(self) -> tuple[int, RigidBody]:
         number, x, y, z, qx, qy, qz, qw, error, flags = self._next(BODY)
         tracked = bool(flags & TRACKED)
-        body = Body((x, y, z), (qx, qy, qz, qw), error, tracked)
+        body = RigidBody((x, y, z), (qx, qy, qz, qw), error, tracked)
         if tracked and not (
             all(map(math.isfinite, body.position)) and abs(math.hypot(*body.orientation) - 1.0) <= _NORM_OFF
         ):

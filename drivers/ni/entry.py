@@ -82,7 +82,7 @@ class NiDaqType(NiCalibratedType, DaqType[NiDaqSection]):
         )
 
 
-class NiValvesType(ValvesType[NiValvesSection]):
+class _NiValvesType(ValvesType[NiValvesSection]):
     """Valves on digital lines of NI devices."""
 
     name = "ni"
@@ -187,4 +187,4 @@ def list_devices(server: str) -> tuple[IoDevice, ...]:
 
 
 NI_DAQ = NiDaqType()
-NI_VALVES = NiValvesType()
+NI_VALVES = _NiValvesType()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from drivers.ni.daq import NiDaq
 
 
-class NiLoadsType(NiCalibratedType, LoadsType[NiLoadsSection]):
+class _NiLoadsType(NiCalibratedType, LoadsType[NiLoadsSection]):
     """Leg sensors and load cell on NI devices."""
 
     name = "ni"
@@ -73,4 +73,4 @@ class NiLoadsType(NiCalibratedType, LoadsType[NiLoadsSection]):
         )
 
 
-NI_LOADS = NiLoadsType()
+NI_LOADS = _NiLoadsType()

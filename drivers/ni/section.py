@@ -30,27 +30,27 @@ NiServer = Annotated[
 ]
 
 
-class ValveLines(EachValve[str]):
+class _ValveLines(EachValve[str]):
     """Digital output line of each valve."""
 
     __pydantic_extra__: dict[str, Annotated[NiChannel, Field(description="its line")]] = Field(init=False)
 
 
-class PressureInputs(EachValve[str]):
+class _PressureInputs(EachValve[str]):
     """Analog input of the pressure in each chamber that has a valve."""
 
     __pydantic_extra__: dict[str, Annotated[NiChannel, Field(description="its input")]] = Field(init=False)
     kPa_per_V: float = Field(ge=1e-3, le=1e5, description="of gauge pressure")
 
 
-class RegulatorOutput(Section):
+class _RegulatorOutput(Section):
     """Analog output that sets a proportional regulator to cylinders.supply_kPa when the device is opened."""
 
     channel: NiChannel = Field(description="physical channel")
     kPa_per_V: float = Field(ge=1e-3, le=1e5, description="of gauge pressure")
 
 
-class RegulatorOutputs(MovedRegulators[str]):
+class _RegulatorOutputs(MovedRegulators[str]):
     """Regulators that are moved during a run, behind analog outputs of 0 to 10 V."""
 
     __pydantic_extra__: dict[str, Annotated[NiChannel, Field(description="its output")]] = Field(init=False)
@@ -68,14 +68,14 @@ class NiValvesSection(ValvesSection):
 
     driver: Literal["ni"] = Field(description="which driver")
     server: NiServer = Field("", description="where the device is")
-    lines: ValveLines = Field(description="line of each valve")
+    lines: _ValveLines = Field(description="line of each valve")
     rate_hz: float = Field(100.0, ge=1, le=1000, description="pressures read, and regulators written, a second")
     watchdog_ms: int | None = Field(
         None, ge=10, le=30000, description="NI's watchdog task switches the valves off after so long; null: none"
     )
-    pressure_channels: PressureInputs | None = Field(None, description="of the chambers; null: not measured")
-    regulator: RegulatorOutput | None = Field(None, description="proportional regulator; null: set by hand")
-    regulators: RegulatorOutputs | None = Field(
+    pressure_channels: _PressureInputs | None = Field(None, description="of the chambers; null: not measured")
+    regulator: _RegulatorOutput | None = Field(None, description="proportional regulator; null: set by hand")
+    regulators: _RegulatorOutputs | None = Field(
         None, description="those that are moved during a run (cylinders.regulators); null: none"
     )
     camera_trigger: NiChannel | None = Field(
@@ -98,7 +98,7 @@ class NiValvesSection(ValvesSection):
         return self.camera_trigger is not None
 
 
-class NiSensorInput(SensorInput):
+class _NiSensorInput(SensorInput):
     """Where a force sensor is connected."""
 
     channel: NiChannel = Field(description="physical channel")
@@ -109,14 +109,14 @@ class NiDaqSection(DaqSection):
 
     driver: Literal["ni"] = Field(description="which driver")
     server: NiServer = Field("", description="where the device is")
-    inputs: Listed[NiSensorInput] = Field((), max_length=3, description="one a sensor")
+    inputs: Listed[_NiSensorInput] = Field((), max_length=3, description="one a sensor")
     excitation_mA: float = Field(4.0, ge=0.1, le=20, description="of IEPE sensors")
     e_stop: NiChannel | None = Field(
         None, description="digital input that is low while the emergency stop is pressed; null: not read back"
     )
 
 
-class NiLoadInput(Section):
+class _NiLoadInput(Section):
     """Where a load channel is connected."""
 
     channel: str = Field(
@@ -134,7 +134,7 @@ class NiLoadsSection(LoadsSection):
 
     driver: Literal["ni"] = Field(description="which driver")
     server: NiServer = Field("", description="where the device is")
-    inputs: Listed[NiLoadInput] = Field((), max_length=400, description="one a load channel")
+    inputs: Listed[_NiLoadInput] = Field((), max_length=400, description="one a load channel")
     excitation_V: float = Field(5.0, ge=0.1, le=20, description="of bridges")
 
 

@@ -31,7 +31,7 @@ Ports = Annotated[Listed[Port], Field(max_length=CONTROLLERS)]
 TimeoutMs = Annotated[int, Field(ge=100, le=1000, multiple_of=100)]
 
 
-class RoboClawControllerSection(Section):
+class _RoboClawControllerSection(Section):
     """One dual motor controller on a RoboClaw bus."""
 
     bus: OnBus = Field(0, description="which of the ports, counted from 0")
@@ -53,7 +53,7 @@ class RoboClawDrivesSection(DrivesSection):
     acceleration_radps2: float = Field(
         0.0, ge=0, le=1000, description="ramp of the controller; 0: it follows set-points at once"
     )
-    controllers: Listed[RoboClawControllerSection] = Field((), max_length=CONTROLLERS, description="all of them")
+    controllers: Listed[_RoboClawControllerSection] = Field((), max_length=CONTROLLERS, description="all of them")
     reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
 
     def bus_loads(self, power_hz: float = 1.0) -> list[float]:
@@ -66,7 +66,7 @@ class RoboClawDrivesSection(DrivesSection):
         return _bus_loads(self, speeds + 2 * _ENCODER_SPEED, power_hz)
 
 
-class RoboClawServoControllerSection(Section):
+class _RoboClawServoControllerSection(Section):
     """One dual motor controller on a RoboClaw bus, for one joint or two."""
 
     bus: OnBus = Field(0, description="which of the ports, counted from 0")
@@ -84,7 +84,7 @@ class RoboClawServosSection(CountedServosSection):
     baud: Baud = Field(115200, description="of every bus")
     rate_hz: float = Field(50.0, ge=1, le=500, description="angles commanded and read a second")
     timeout_ms: TimeoutMs = Field(100, description="without a packet for so long a controller stops by itself")
-    controllers: Listed[RoboClawServoControllerSection] = Field(
+    controllers: Listed[_RoboClawServoControllerSection] = Field(
         (), max_length=CONTROLLERS, description="all of them; at duty 0 they do what servos.on_cut says"
     )
 
@@ -95,7 +95,7 @@ class RoboClawServosSection(CountedServosSection):
 
 def _bus_loads(section: RoboClawDrivesSection | RoboClawServosSection, each: int, power_hz: float) -> list[float]:
     """Share of its time that each bus carries bytes: so many a period and controller, and its slow readings."""
-    controllers: Sequence[RoboClawControllerSection | RoboClawServoControllerSection] = section.controllers
+    controllers: Sequence[_RoboClawControllerSection | _RoboClawServoControllerSection] = section.controllers
     controller_s = line_time_s(each * section.rate_hz + _STATUS + power_hz * _POWER, section.baud)
     return [
         sum(controller.bus == bus for controller in controllers) * controller_s for bus in range(len(section.ports))

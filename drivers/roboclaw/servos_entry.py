@@ -24,7 +24,7 @@ _KEY = "devices.servos"
 _ENDPOINT = "roboclaw_servos"
 
 
-class RoboclawServosType(ServosType[RoboClawServosSection]):
+class _RoboclawServosType(ServosType[RoboClawServosSection]):
     """Servos on RoboClaw controllers in position mode."""
 
     name = "roboclaw"
@@ -126,4 +126,4 @@ class RoboclawServosType(ServosType[RoboClawServosSection]):
         )
 
 
-ROBOCLAW_SERVOS = RoboclawServosType()
+ROBOCLAW_SERVOS = _RoboclawServosType()

@@ -20,7 +20,7 @@ from drivers.roboclaw.protocol import (
     StatusForm,
 )
 from drivers.roboclaw.settings import RoboClawControllerSettings
-from drivers.sim.protocol.plant_ports import NEVER_NS, Wheels
+from drivers.sim.protocol.plant_ports import NEVER_NS, AxlePorts
 
 VERSION = "USB Roboclaw 2x15a v4.2.8\n"
 # Command 79 counts over so many parts of a second.
@@ -69,7 +69,7 @@ class SimMotor:
 
     encoder_mode = 0
 
-    def __init__(self, wheels: Wheels, wheel: int, counts_per_rad: float, no_load_radps: float) -> None:
+    def __init__(self, wheels: AxlePorts, wheel: int, counts_per_rad: float, no_load_radps: float) -> None:
         self._wheels, self._wheel, self._counts_per_rad = wheels, wheel, counts_per_rad
         self._no_load_radps = no_load_radps
         self._set_qpps = self._target_qpps = 0.0
@@ -391,7 +391,7 @@ class RoboClawBus(ControllersOnBus):
 
     def __init__(
         self,
-        wheels: Wheels,
+        wheels: AxlePorts,
         controllers: Sequence[RoboClawControllerSettings],
         counts_per_rev: float,
         *,

@@ -21,7 +21,7 @@ SUPPLY_V = 24.0
 TUNED = PositionPid(204_800, 0, 0, 0, 2, -(2**31), 2**31 - 1)
 
 
-class SimServo(SimMotor):
+class _SimServo(SimMotor):
     """One channel in position mode: its set-point follows the controller's profile, the plant's joint the set-point.
 
     An incremental encoder counts from 0 at power-up. A duty or a speed moves the set-point of the position at that
@@ -146,8 +146,8 @@ class RoboClawServoBus(ControllersOnBus):
         own = [joint for controller in controllers for joint in controller.motors]
         faulty = self._faulty = FaultyServos(servos, {joints[joint].name: joint for joint in own})
 
-        def motor(joint: int | None) -> SimServo:
-            return SimServo(faulty, joint, None if joint is None else joints[joint])
+        def motor(joint: int | None) -> _SimServo:
+            return _SimServo(faulty, joint, None if joint is None else joints[joint])
 
         pairs = {controller: (motor(controller.m1), motor(controller.m2)) for controller in controllers}
         super().__init__(pairs, **options)

@@ -14,7 +14,7 @@ from drivers.roboclaw.unit import Unit
 from drivers.serial.link import SerialLink
 
 
-class StopTransaction(NamedTuple):
+class _StopTransaction(NamedTuple):
     """Duty 0 for controllers of a bus, in one write."""
 
     units: Sequence[Unit]
@@ -43,11 +43,11 @@ class StopSequence:
         self._links = links
         self._on = [[unit for unit in units if unit.link is link] for link in links]
         self._all = [
-            StopTransaction(group, link, protocol.together([_request(unit) for unit in group]))
+            _StopTransaction(group, link, protocol.together([_request(unit) for unit in group]))
             for link, on in zip(links, self._on, strict=True)
             for group in ([on] if together else [[unit] for unit in on])
         ]
-        self._pending: deque[StopTransaction] = deque()
+        self._pending: deque[_StopTransaction] = deque()
         self._together = together
 
     def frames(self, device: str) -> tuple[StopFrames, ...]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TURNAROUND_NS = 300_000
 
 
-class RoboteqType(DrivesType[RoboteqDrivesSection]):
+class _RoboteqType(DrivesType[RoboteqDrivesSection]):
     """Wheel drives on Roboteq controllers."""
 
     name = "roboteq"
@@ -143,4 +143,4 @@ class RoboteqType(DrivesType[RoboteqDrivesSection]):
         return RoboteqSettings(controllers, max_rpm=3000, gear_ratio=100.0, sign=(1,) * wheels, open_loop=rig.open_loop)
 
 
-ROBOTEQ = RoboteqType()
+ROBOTEQ = _RoboteqType()

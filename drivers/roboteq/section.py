@@ -20,7 +20,7 @@ _COUNTS = 3 + 23  # `?C` and `C=-10000000:-10000000`
 _SLOW = (3 + 14) + (4 + 7) + 2 * (6 + 7)  # ?A, ?FF, ?FM of each channel: once a second
 
 
-class RoboteqControllerSection(Section):
+class _RoboteqControllerSection(Section):
     """One dual motor controller on its serial port."""
 
     port: Port = Field(description="its serial port")
@@ -40,7 +40,7 @@ class RoboteqDrivesSection(DrivesSection):
     )
     max_rpm: float = Field(ge=1, le=1e5, description="motor speed at command 1000, as set in the controller")
     gear_ratio: float = Field(ge=0.01, le=1e4, description="turns of the motor in a turn of the axle")
-    controllers: Listed[RoboteqControllerSection] = Field((), max_length=CONTROLLERS, description="all of them")
+    controllers: Listed[_RoboteqControllerSection] = Field((), max_length=CONTROLLERS, description="all of them")
     reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
 
     def port_load(self) -> float:
@@ -48,7 +48,7 @@ class RoboteqDrivesSection(DrivesSection):
         return line_time_s(2 * (_GO + _SPEED) * self.rate_hz + _SLOW, self.baud)
 
 
-class RoboteqServoControllerSection(Section):
+class _RoboteqServoControllerSection(Section):
     """One dual motor controller on its serial port, for one joint or two."""
 
     port: Port = Field(description="its serial port, which is none of the wheel drives'")
@@ -69,7 +69,7 @@ class RoboteqServosSection(CountedServosSection):
         le=1000,
         description="written to the controller; in position mode it stops nothing: the newest angle is held",
     )
-    controllers: Listed[RoboteqServoControllerSection] = Field(
+    controllers: Listed[_RoboteqServoControllerSection] = Field(
         (), max_length=CONTROLLERS, description="all of them; with their output off they do what servos.on_cut says"
     )
 

@@ -24,7 +24,7 @@ _ENDPOINT = "roboteq_servos"
 _EDGES = 4
 
 
-class RoboteqServosType(ServosType[RoboteqServosSection]):
+class _RoboteqServosType(ServosType[RoboteqServosSection]):
     """Servos on Roboteq controllers in count position mode."""
 
     name = "roboteq"
@@ -128,4 +128,4 @@ class RoboteqServosType(ServosType[RoboteqServosSection]):
         )
 
 
-ROBOTEQ_SERVOS = RoboteqServosType()
+ROBOTEQ_SERVOS = _RoboteqServosType()

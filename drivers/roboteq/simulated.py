@@ -9,7 +9,7 @@ from typing import Any
 from drivers.roboteq import protocol, status
 from drivers.roboteq.protocol import FaultFlag, MotorFlag, RoboteqCommand
 from drivers.roboteq.settings import RPM
-from drivers.sim.protocol.plant_ports import NEVER_NS, Wheels
+from drivers.sim.protocol.plant_ports import NEVER_NS, AxlePorts
 
 PROCESSOR = "300-1089-4194303-3758096384-12"
 
@@ -208,7 +208,7 @@ class RoboteqDevice(SimRoboteq):
 
     def __init__(
         self,
-        wheels: Wheels,
+        wheels: AxlePorts,
         channels: Sequence[int],
         *,
         max_rpm: int,

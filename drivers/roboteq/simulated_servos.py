@@ -22,7 +22,7 @@ _PROFILE = ("S", "AC", "DC")
 _SUPPLY_TENTHS_V = 240
 
 
-class SimRoboteqServo:
+class _SimRoboteqServo:
     """One channel with its joint: the set-point follows the controller's profile, the plant's joint the set-point.
 
     Args:
@@ -131,7 +131,7 @@ class RoboteqServoDevice(SimRoboteq):
     ) -> None:
         own = [joint for joint in channels if joint is not None]
         faulty = self._faulty = FaultyServos(servos, {joints[joint].name: joint for joint in own})
-        one, two = (SimRoboteqServo(faulty, joint, None if joint is None else joints[joint]) for joint in channels)
+        one, two = (_SimRoboteqServo(faulty, joint, None if joint is None else joints[joint]) for joint in channels)
         self.motors = one, two
         self._now_ns = 0
         configuration = {"MMOD": [protocol.COUNT_POSITION] * 2, "EPPR": [one.pulses, two.pulses]}

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import grpc
 
-from drivers.rpc.connection import Connection, ProtocolError, Stream
+from drivers.rpc.connection import ProtocolError, RpcConnection, Stream
 from drivers.rpc.headers import HTTP, POST, fields
 from drivers.rpc.status import CallError, unavailable
 
@@ -40,7 +40,7 @@ class Channel:
     def __init__(self, server: str, alive: Callable[[], None], slice_s: float) -> None:
         self._server, self._alive, self._slice_s = server, alive, slice_s
         self._socket: socket.socket | None = None
-        self._connection = Connection(client=True)
+        self._connection = RpcConnection(client=True)
 
     def connect(self, within_s: float) -> bool:
         """Connect, and await the server's settings; whether it has answered within `within_s` [s]."""
@@ -133,7 +133,7 @@ class Channel:
                 error = found
                 continue
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._socket, self._connection = made, Connection(client=True)
+            self._socket, self._connection = made, RpcConnection(client=True)
             return
         raise error
 

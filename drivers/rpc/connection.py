@@ -96,7 +96,7 @@ class _Waiting:
     ends: bool  # the data end the stream
 
 
-class Connection:
+class RpcConnection:
     """One end of a connection.
 
     Args:

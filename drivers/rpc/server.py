@@ -11,7 +11,7 @@ from urllib.parse import quote
 import grpc
 
 from drivers.rpc.channel import READ_BYTES
-from drivers.rpc.connection import Connection, ProtocolError, Stream
+from drivers.rpc.connection import ProtocolError, RpcConnection, Stream
 from drivers.rpc.headers import OK, field, fields
 from drivers.rpc.status import CallError
 
@@ -73,7 +73,7 @@ class Server:
             thread.start()
 
     def _serve(self, connected: socket.socket, host: str, port: int) -> None:
-        connection, admitted = Connection(client=False), self._admits(host, port)
+        connection, admitted = RpcConnection(client=False), self._admits(host, port)
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connected.sendall(connection.output())
@@ -89,7 +89,7 @@ class Server:
             with self._lock:
                 self._open.pop(threading.current_thread(), None)
 
-    def _answer(self, connection: Connection, stream: Stream, admitted: bool) -> None:
+    def _answer(self, connection: RpcConnection, stream: Stream, admitted: bool) -> None:
         name = stream.headers[0].get(":path", "").rpartition("/")[2]
         try:
             if not admitted:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from drivers.host import Host
-from drivers.sim.protocol.plant_ports import Analog, Cylinders, TakesTimes
+from drivers.sim.protocol.plant_ports import Analog, CylinderPorts, TakesTimes
 
 if TYPE_CHECKING:
     from drivers.device_sections import DeviceSection, Role
@@ -30,7 +30,7 @@ class ServerSetup(NamedTuple):
     """
 
     analog: Analog
-    cylinders: Cylinders | None
+    cylinders: CylinderPorts | None
     range_V: float
     delivered: TakesTimes
     host: Host

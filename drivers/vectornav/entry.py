@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TURNAROUND_NS = 500_000
 
 
-class VectorNavType(InstrumentType[VectorNavSection]):
+class _VectorNavType(InstrumentType[VectorNavSection]):
     """Inertial measurement units of VectorNav."""
 
     name = "vectornav"
@@ -89,4 +89,4 @@ class VectorNavType(InstrumentType[VectorNavSection]):
         return {"vectornav": SimulatedPort(device, section.baud, TURNAROUND_NS)}
 
 
-VECTORNAV = VectorNavType()
+VECTORNAV = _VectorNavType()

@@ -25,7 +25,7 @@ Place = tuple[str, float]  # ground, or "" where grounds are not told apart; ang
 
 
 @dataclass(frozen=True)
-class ComparisonRow:
+class _ComparisonRow:
     """Both campaigns at one angle.
 
     Attributes:
@@ -58,7 +58,7 @@ class Comparison:
 
     names: tuple[str, str]
     quantity: str
-    rows: tuple[ComparisonRow, ...]
+    rows: tuple[_ComparisonRow, ...]
     overall: MeanDifference | None
     wrong: tuple[str, ...]
     digests: tuple[str, str]
@@ -151,9 +151,9 @@ def _values(trials: Sequence[Trial], quantity: str, *, apart: bool) -> dict[Plac
     return values
 
 
-def _row(place: Place, first: list[float] | None, second: list[float] | None) -> ComparisonRow:
+def _row(place: Place, first: list[float] | None, second: list[float] | None) -> _ComparisonRow:
     first_spread, second_spread = (statistics.spread_of(values) if values else None for values in (first, second))
-    return ComparisonRow(
+    return _ComparisonRow(
         *place, first_spread, second_spread, statistics.welch(first, second) if first and second else None
     )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hil.config.rig import Rig
 
 
-class StandingCurve(TypedDict):
+class _StandingCurve(TypedDict):
     """At each angle; the front wheels touch only the obstacle, the others level ground, the joints are at their start.
 
     Attributes:
@@ -36,7 +36,7 @@ class StandingCurve(TypedDict):
     stability_deg: list[float | None]
 
 
-def standing_curve(rig: Rig, angles_deg: Sequence[float]) -> StandingCurve:
+def standing_curve(rig: Rig, angles_deg: Sequence[float]) -> _StandingCurve:
     """How the rover stands, over the obstacle's angle.
 
     Args:
@@ -62,7 +62,7 @@ def standing_curve(rig: Rig, angles_deg: Sequence[float]) -> StandingCurve:
     return {"friction_needed": friction, "load_share": share, "stability_deg": margin}
 
 
-def standing_table(standing: StandingCurve, curve: EnergyCurve) -> Table:
+def standing_table(standing: _StandingCurve, curve: EnergyCurve) -> Table:
     """How the rover stands over the angle, beside T_c, as a table."""
     table = Table()
     shares = standing["load_share"]
@@ -76,7 +76,7 @@ def standing_table(standing: StandingCurve, curve: EnergyCurve) -> Table:
     return table
 
 
-def draw_standing(friction: Axes, share: Axes, standing: StandingCurve, curve: EnergyCurve) -> None:
+def draw_standing(friction: Axes, share: Axes, standing: _StandingCurve, curve: EnergyCurve) -> None:
     """Draw the friction needed over the angle with T_c on an axis of its own, and the shares of the weight."""
     angles = curve["angles_deg"]
     friction.plot(angles, _gaps(standing["friction_needed"]), marker="o", markersize=3.5)

@@ -31,7 +31,7 @@ Rows = NDArray[np.void]
 
 
 @dataclass(frozen=True)
-class Window:
+class FaultWindow:
     """The ticks on one side of a fault.
 
     Attributes:
@@ -48,7 +48,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Change:
+class _Change:
     """A quantity that changed within the window.
 
     Attributes:
@@ -96,10 +96,10 @@ class FaultReport:
     bound_ms: float | None
     safe_tick: int | None
     empty_ms: float | None
-    before: Window
-    after: Window
+    before: FaultWindow
+    after: FaultWindow
     shown: tuple[int, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[_Change, ...]
     unchanged: tuple[str, ...]
     beside: tuple[str, ...]
     events: tuple[tuple[float, str], ...]
@@ -176,14 +176,14 @@ def _report(
     )
 
 
-def _window(numbers: NDArray[np.int64], first: int, last: int) -> Window:
+def _window(numbers: NDArray[np.int64], first: int, last: int) -> FaultWindow:
     recorded = int(((numbers >= first) & (numbers <= last)).sum())
-    return Window(first, last, recorded, max(last - first + 1, 0) - recorded)
+    return FaultWindow(first, last, recorded, max(last - first + 1, 0) - recorded)
 
 
 def _changes(
     ticks: Rows, tick: int, offsets: Sequence[int], shown: Sequence[Quantity]
-) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+) -> tuple[tuple[_Change, ...], tuple[str, ...]]:
     """What changed within these ticks, and what did not. Of a tick that is missing the one before it counts."""
     if not len(ticks):
         return (), ()
@@ -193,7 +193,7 @@ def _changes(
     for quantity in shown:
         texts = tuple(map(quantity.text, at))
         if len(set(texts)) > 1:
-            changes.append(Change(quantity.name, texts))
+            changes.append(_Change(quantity.name, texts))
         else:
             unchanged.append(quantity.name)
     return tuple(changes), tuple(unchanged)

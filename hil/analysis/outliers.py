@@ -18,7 +18,7 @@ LEAST_FREEDOM = 4
 
 
 @dataclass(frozen=True)
-class Deviation:
+class TrialDeviation:
     """How far a trial lies from the others of its angle.
 
     Attributes:
@@ -35,7 +35,7 @@ class Deviation:
     outlying: bool = False
 
 
-def outliers(angles_deg: Sequence[float], force_N: Sequence[float]) -> list[Deviation]:
+def outliers(angles_deg: Sequence[float], force_N: Sequence[float]) -> list[TrialDeviation]:
     """The trials that outlie, farthest first; or else the one that lies farthest. Empty: there are too few to judge.
 
     Of each trial the logarithm of its force is held against the mean of the others at its angle, by the scatter of all
@@ -47,7 +47,7 @@ def outliers(angles_deg: Sequence[float], force_N: Sequence[float]) -> list[Devi
         angles_deg: of the trials (trials,) [deg].
         force_N: their peaks (trials,) [N], positive.
     """
-    left, found = list(range(len(force_N))), list[Deviation]()
+    left, found = list(range(len(force_N))), list[TrialDeviation]()
     while len(found) < max(1, len(force_N) // 5) and (farthest := _farthest(left, angles_deg, force_N)):
         found.append(farthest)
         left.remove(farthest.place)
@@ -55,7 +55,7 @@ def outliers(angles_deg: Sequence[float], force_N: Sequence[float]) -> list[Devi
     return [replace(one, outlying=True) for one in found[:last]] or found[:1]
 
 
-def _farthest(places: Sequence[int], angles_deg: Sequence[float], force_N: Sequence[float]) -> Deviation | None:
+def _farthest(places: Sequence[int], angles_deg: Sequence[float], force_N: Sequence[float]) -> TrialDeviation | None:
     angle, log_F = np.array([angles_deg[place] for place in places]), np.log([force_N[place] for place in places])
     _, at, counts = np.unique(angle, return_inverse=True, return_counts=True)
     freedom = len(places) - len(counts) - 1
@@ -72,4 +72,4 @@ def _farthest(places: Sequence[int], angles_deg: Sequence[float], force_N: Seque
         return None
     first = int(t.argmax())
     p = min(1.0, 2.0 * float(stats.t.sf(t[first], freedom)) * int(judged.sum()))
-    return Deviation(places[first], float(np.expm1(residual[first] / free[first])), p)
+    return TrialDeviation(places[first], float(np.expm1(residual[first] / free[first])), p)

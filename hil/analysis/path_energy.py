@@ -23,7 +23,7 @@ from scipy.optimize import brentq
 from hil.config.needs import ground_of, refuse_unfit
 from models.kernels.bound import BoundArguments
 from models.rover.rover import Rover
-from models.terrain.least_cost import Traverse, Way, least_cost, way_along
+from models.terrain.least_cost import MapRoute, Traverse, least_cost, way_along
 from models.vehicle import Scene, run_bound
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ _GRADES, _SLIPS = np.radians(np.arange(-30.0, 30.5, 1.0)), (-0.95, 0.95)
 class Planned(NamedTuple):
     """The way of least energy, and the straight one beside it; energies in J, infinite: it cannot be driven."""
 
-    least: Way
-    straight: Way
+    least: MapRoute
+    straight: MapRoute
 
 
 def energy_per_metre(rig: Rig) -> FloatArray:

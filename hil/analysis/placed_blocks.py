@@ -17,7 +17,7 @@ from hil.recording.stored_rows import in_blocks
 _TOGETHER = 16384
 
 
-class PlacedBlocks(NamedTuple):
+class _PlacedBlocks(NamedTuple):
     """Some blocks and their samples.
 
     Attributes:
@@ -37,7 +37,7 @@ class PlacedBlocks(NamedTuple):
     whole: NDArray[np.bool_]
 
 
-def placed_blocks(record: SampleSet) -> Iterator[PlacedBlocks]:
+def placed_blocks(record: SampleSet) -> Iterator[_PlacedBlocks]:
     """All blocks of a record in order, some at a time."""
     some = (
         rows[first : first + _TOGETHER] for rows in in_blocks(record.blocks) for first in range(0, len(rows), _TOGETHER)
@@ -50,4 +50,4 @@ def placed_blocks(record: SampleSet) -> Iterator[PlacedBlocks]:
         starts = np.searchsorted(t_ns, heads["t_ns"])
         ends = np.append(starts, len(t_ns))[1:]
         whole = (ends - starts == heads["samples"]) & (np.append(t_ns, -1)[starts] == heads["t_ns"])
-        yield PlacedBlocks(heads, t_ns, first, starts, ends, whole)
+        yield _PlacedBlocks(heads, t_ns, first, starts, ends, whole)

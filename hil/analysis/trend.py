@@ -25,7 +25,7 @@ LEAST_ANGLES = 3
 _ROUNDING = 1e-9  # means that lie exactly on a law have no interval
 
 
-class Verdict(StrEnum):
+class TrendVerdict(StrEnum):
     """What the interval of b allows to be said of the trend."""
 
     FOLLOWS = "follows T_c"  # holds 1/2, and not 0
@@ -58,18 +58,18 @@ class Exponent:
     farthest_share: float
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> TrendVerdict:
         """What can be said."""
         if self.low is None or self.high is None:
-            return Verdict.TOO_FEW
+            return TrendVerdict.TOO_FEW
         if not self.low - _ROUNDING <= SPRING <= self.high + _ROUNDING:
-            return Verdict.DIFFERS
-        return Verdict.FOLLOWS if self.low > 0.0 else Verdict.NOT_SHOWN
+            return TrendVerdict.DIFFERS
+        return TrendVerdict.FOLLOWS if self.low > 0.0 else TrendVerdict.NOT_SHOWN
 
     @property
     def how(self) -> str:
         """In which way the trend differs; empty where it does not."""
-        if self.verdict != Verdict.DIFFERS or self.low is None or self.high is None:
+        if self.verdict != TrendVerdict.DIFFERS or self.low is None or self.high is None:
             return ""
         if self.high < 0.0:
             return "the force falls where T_c rises"

@@ -13,7 +13,7 @@ from hil.api.reporting import Progress, lines_to
 from hil.api.shown import html_table
 from hil.campaign.sweep import SweepRun, expand, sweep_row
 from hil.campaign.trial import Job
-from hil.campaign.trial import Result as RunOfMany
+from hil.campaign.trial import TrialResult as RunOfMany
 from hil.campaign.workers import process_pool, run_jobs, this_process
 from hil.config import Config, ConfigError, Problem
 from hil.config.kernel_kinds import one_of_each_kind

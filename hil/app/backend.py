@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from hil.config import Config
 from hil.messages.fault import Event
-from hil.realtime import Granted
+from hil.realtime import Right
 from hil.runtime.cycle import Cycle
 from hil.runtime.loop import Loop
 from hil.runtime.rig_io import RigIO
@@ -26,7 +26,7 @@ class Backend(Protocol):
     def ground_truth(self) -> GroundTruth:
         """What only a simulated rig can tell."""
 
-    def granted(self) -> Sequence[Granted]:
+    def granted(self) -> Sequence[Right]:
         """Rights of processes beside the loop's."""
 
     def plant_loop(self) -> dict[str, Any] | None:

@@ -36,7 +36,7 @@ from hil.messages.fault import Event
 from hil.messages.layout import INSTRUMENTS
 from hil.processes.disturbances import late_event, late_words, long_tick_event, stall_event
 from hil.processes.supervisor import WorkerSupervisor
-from hil.realtime import Granted
+from hil.realtime import Right
 from hil.realtime.suspension import SuspensionMonitor
 from hil.recording.reader import FILE_NAME
 from hil.recording.ring_sink import RingSink
@@ -195,7 +195,7 @@ class RealtimeBackend:
         """Of a simulated rig; nothing of a real one."""
         return self._ground_truth
 
-    def granted(self) -> Sequence[Granted]:
+    def granted(self) -> Sequence[Right]:
         """Rights of the workers."""
         return self._supervisor.granted()
 

@@ -21,7 +21,7 @@ from hil.config.schema.devices import DevicesConfig
 LOOK_NS = 1_000_000_000
 
 
-class ServerFound(NamedTuple):
+class _ServerFound(NamedTuple):
     """Devices of a computer, as a manufacturer's library lists them, or why there are none.
 
     Attributes:
@@ -43,7 +43,7 @@ class Key(NamedTuple):
     found: bool | None
 
 
-class NetworkFound(NamedTuple):
+class _NetworkFound(NamedTuple):
     """A device on the network that the config names.
 
     Attributes:
@@ -61,16 +61,16 @@ class NetworkFound(NamedTuple):
     rate_hz: float = math.nan
 
 
-class Found(NamedTuple):
+class DiscoveredDevices(NamedTuple):
     """Everything that was found; device servers by the name of the driver that asked them."""
 
     serial: tuple[SerialPortInfo, ...]
-    servers: dict[str, tuple[ServerFound, ...]]
-    network: tuple[NetworkFound, ...]
+    servers: dict[str, tuple[_ServerFound, ...]]
+    network: tuple[_NetworkFound, ...]
     keys: tuple[Key, ...]
 
 
-def find_devices(config: Config | None = None, server: str | None = None) -> Found:
+def find_devices(config: Config | None = None, server: str | None = None) -> DiscoveredDevices:
     """List serial ports, and devices behind device servers.
 
     Args:
@@ -84,7 +84,7 @@ def find_devices(config: Config | None = None, server: str | None = None) -> Fou
     }
     network = tuple(_network(config)) if config else ()
     keys = tuple(_keys(config.devices, servers, server, network)) if config else ()
-    return Found(serial_ports(), servers, network, keys)
+    return DiscoveredDevices(serial_ports(), servers, network, keys)
 
 
 def _servers(devices: DevicesConfig | None) -> dict[DriverType[Any], list[str]]:
@@ -101,14 +101,14 @@ def _servers(devices: DevicesConfig | None) -> dict[DriverType[Any], list[str]]:
     return dict(servers.values())
 
 
-def _of(kind: DriverType[Any], server: str) -> ServerFound:
+def _of(kind: DriverType[Any], server: str) -> _ServerFound:
     try:
-        return ServerFound(server, kind.list_devices(server), "")
+        return _ServerFound(server, kind.list_devices(server), "")
     except DeviceError as error:
-        return ServerFound(server, (), str(error))
+        return _ServerFound(server, (), str(error))
 
 
-def _network(config: Config) -> Iterator[NetworkFound]:
+def _network(config: Config) -> Iterator[_NetworkFound]:
     """Ask each instrument on the network, and look at what it sends for LOOK_NS."""
     for section in config.devices.sections() if config.devices else ():
         kind = driver_of(section)
@@ -117,7 +117,7 @@ def _network(config: Config) -> Iterator[NetworkFound]:
                 yield _asked(connection.name, section.driver, kind.make(section, rig_setup(config)))
 
 
-def _asked(address: str, driver: str, device: PolledDevice) -> NetworkFound:
+def _asked(address: str, driver: str, device: PolledDevice) -> _NetworkFound:
     with closing(device):
         try:
             device.open()
@@ -125,16 +125,16 @@ def _asked(address: str, driver: str, device: PolledDevice) -> NetworkFound:
             while time.monotonic_ns() < until_ns:
                 device.step()
         except DeviceError as error:
-            return NetworkFound(address, driver, False, str(error))
+            return _NetworkFound(address, driver, False, str(error))
         health = device.health()
-        return NetworkFound(address, driver, True, health.detail, health.rate_hz)
+        return _NetworkFound(address, driver, True, health.detail, health.rate_hz)
 
 
 def _keys(
     devices: DevicesConfig | None,
-    servers: Mapping[str, Sequence[ServerFound]],
+    servers: Mapping[str, Sequence[_ServerFound]],
     only: str | None,
-    network: Sequence[NetworkFound],
+    network: Sequence[_NetworkFound],
 ) -> Iterator[Key]:
     answers = {found.address: found.answers for found in network}
     for section in devices.sections() if devices else ():

@@ -15,9 +15,9 @@ from hil.config import Config
 from hil.config.schema.instruments import MotionConfig
 from hil.signals.alignment import (
     EVEN_M,
-    Drive,
-    Found,
-    Way,
+    Number,
+    StraightDrive,
+    Travel,
     at_rest,
     levelled,
     noise_of,
@@ -59,14 +59,14 @@ class Alignment:
         notes: what the data do not say, in sentences.
     """
 
-    found: dict[str, Found] = field(default_factory=dict)
+    found: dict[str, Number] = field(default_factory=dict)
     sheet: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def turns(self, key: str, turns_deg: Sequence[float], sds_deg: Sequence[float]) -> None:
         """Note roll, pitch and yaw of a key."""
         for name, value, sd in zip(("roll", "pitch", "yaw"), turns_deg, sds_deg, strict=True):
-            self.found[f"{key} {name} [deg]"] = Found(value, sd)
+            self.found[f"{key} {name} [deg]"] = Number(value, sd)
         self.sheet[key] = [round(value, 4) for value in turns_deg]
 
 
@@ -97,24 +97,24 @@ def calibrate_motion(record: Recorded, config: Config) -> Alignment:
         along = unit(section.direction)
         _distance(drive, along, result)
         origin = origin + ((start + point - origin) @ along - mean[0]) * along
-        origin_sd = Found(mean_sd, 0.0)
+        origin_sd = Number(mean_sd, 0.0)
     else:
         turn, turn_sd = _turn(drive, section, result)
         if section.measures == "pose":
             _body(rest, turn, turn_sd, result)
         origin = start + point - turn.apply(mean)
-        origin_sd = Found(math.hypot(mean_sd, math.radians(turn_sd) * float(np.linalg.norm(mean))), 0.0)
+        origin_sd = Number(math.hypot(mean_sd, math.radians(turn_sd) * float(np.linalg.norm(mean))), 0.0)
     for axis, value in zip("xyz", origin, strict=True):
-        result.found[f"origin_m {axis} [m]"] = Found(float(value), math.hypot(origin_sd.value, EVEN_M))
+        result.found[f"origin_m {axis} [m]"] = Number(float(value), math.hypot(origin_sd.value, EVEN_M))
     result.sheet["origin_m"] = [round(float(value), 6) for value in origin]
     _delay(drive, wheels, section, config, result)
-    result.found["noise_m [m]"] = Found(float(noise.mean()), float(noise.mean()) / math.sqrt(2 * len(rest)))
+    result.found["noise_m [m]"] = Number(float(noise.mean()), float(noise.mean()) / math.sqrt(2 * len(rest)))
     result.sheet["noise_m"] = max(float(f"{noise.mean():.3g}"), 1e-6)
     result.found["scale against the wheels [1]"] = drive.scale
     return result
 
 
-def _turn(drive: Drive, section: MotionConfig, result: Alignment) -> tuple[Rotation, float]:
+def _turn(drive: StraightDrive, section: MotionConfig, result: Alignment) -> tuple[Rotation, float]:
     turns_deg, sd_deg = turn_from_drive(drive.direction, section.turn_deg[0]), math.degrees(drive.cross_sd)
     if sd_deg > MOST_YAW_SD_DEG:
         raise CalibrationError(
@@ -132,11 +132,11 @@ def _body(rest: Floats, turn: Rotation, turn_sd: float, result: Alignment) -> No
     attitude, noise_deg = standing_attitude(rest[:, 3:7])
     sd = math.sqrt(noise_deg**2 / len(rest) + turn_sd**2 + _uneven_deg() ** 2)
     result.turns("body_turn_deg", relative_turn(turn, attitude), (sd, sd, sd))
-    result.found["noise_deg [deg]"] = Found(noise_deg, noise_deg / math.sqrt(6 * len(rest)))
+    result.found["noise_deg [deg]"] = Number(noise_deg, noise_deg / math.sqrt(6 * len(rest)))
     result.sheet["noise_deg"] = max(float(f"{noise_deg:.3g}"), 1e-3)
 
 
-def _distance(drive: Drive, along: Floats, result: Alignment) -> None:
+def _distance(drive: StraightDrive, along: Floats, result: Alignment) -> None:
     sign = float(drive.direction[0])
     if sign * along[0] < 0.0:
         raise CalibrationError(
@@ -149,12 +149,12 @@ def _distance(drive: Drive, along: Floats, result: Alignment) -> None:
     )
 
 
-def _delay(drive: Drive, wheels: Way, section: MotionConfig, config: Config, result: Alignment) -> None:
+def _delay(drive: StraightDrive, wheels: Travel, section: MotionConfig, config: Config, result: Alignment) -> None:
     """The soil is sheared before the rover follows its wheels, which looks like a late reading."""
     fastest = float(np.abs(wheels.speed_mps).max())
     most_s = config.soil.shear_displacement_m / fastest if config.ground.on_soil else 0.0
     late_s = sheared(drive.late_s, 0.0, most_s)
-    found = Found(section.delay_ms + 1e3 * late_s.value, 1e3 * late_s.sd)
+    found = Number(section.delay_ms + 1e3 * late_s.value, 1e3 * late_s.sd)
     result.found["delay_ms [ms]"] = found
     if abs(found.value - section.delay_ms) < 2.0 * found.sd:
         result.notes.append(f"delay_ms stays {section.delay_ms:g}: what was found does not differ from it by 2 sd")
@@ -202,11 +202,11 @@ def calibrate_imu(record: Recorded, config: Config) -> Alignment:
         result.notes.append(f"turn_deg yaw is that of the config, {yaw:g}: {error}")
     result.turns("turn_deg", levelled(force, up, yaw), (level_sd, level_sd, yaw_sd))
     bias_sd = float(noise[:3].mean()) / math.sqrt(len(rest))
-    result.found["gravity measured [m/s^2]"] = Found(size, math.hypot(bias_sd, section.bias_mps2))
+    result.found["gravity measured [m/s^2]"] = Number(size, math.hypot(bias_sd, section.bias_mps2))
     for axis, value, one in zip("xyz", mean[3:], noise[3:], strict=True):
-        result.found[f"rate at rest {axis} [rad/s]"] = Found(float(value), float(one) / math.sqrt(len(rest)))
+        result.found[f"rate at rest {axis} [rad/s]"] = Number(float(value), float(one) / math.sqrt(len(rest)))
     for key, one in (("noise_mps2", float(noise[:3].mean())), ("noise_radps", float(noise[3:].mean()))):
-        result.found[f"{key} [{'m/s^2' if key == 'noise_mps2' else 'rad/s'}]"] = Found(
+        result.found[f"{key} [{'m/s^2' if key == 'noise_mps2' else 'rad/s'}]"] = Number(
             one, one / math.sqrt(6 * len(rest))
         )
         result.sheet[key] = float(f"{one:.3g}")
@@ -240,10 +240,10 @@ def calibrate_joints(
             reversed_[name] = _falls(name, angle, float((with_angle - zeros)[names.index(name)]))
     result = Alignment()
     for name, zero, one in zip(names, zeros, noise, strict=True):
-        result.found[f"{name} zero_deg [deg]"] = Found(
+        result.found[f"{name} zero_deg [deg]"] = Number(
             float(zero), math.hypot(float(one) / math.sqrt(len(rest)), _uneven_deg(), config.joints.bias_deg)
         )
-    result.found["noise_deg [deg]"] = Found(float(noise.mean()), float(noise.mean()) / math.sqrt(2 * len(rest)))
+    result.found["noise_deg [deg]"] = Number(float(noise.mean()), float(noise.mean()) / math.sqrt(2 * len(rest)))
     result.sheet["noise_deg"] = max(float(f"{noise.mean():.3g}"), 1e-4)
     result.sheet["encoders"] = [
         {"joint": name, "zero_deg": round(float(zero), 3), "reversed": reversed_[name]}
@@ -283,10 +283,10 @@ def _sinkage_m(record: Recorded) -> float:
     return float(np.nan_to_num(record.tick["sinkage_m"][0]).mean())
 
 
-def _wheels(record: Recorded, config: Config) -> Way:
+def _wheels(record: Recorded, config: Config) -> Travel:
     """The way of the rims: mean of all wheels."""
     t_ns, first = np.unique(record.tick["drives_t_ns"], return_index=True)
     speed = (record.tick["wheel_speed_radps"][first] * config.wheel_radii_m).mean(axis=1)
     t_s = t_ns * 1e-9
     way = np.concatenate([[0.0], np.cumsum(0.5 * (speed[1:] + speed[:-1]) * np.diff(t_s))])
-    return Way(t_s, way, speed)
+    return Travel(t_s, way, speed)

@@ -17,7 +17,7 @@ from hil.experiments.build_cycle import build_cycle
 from hil.experiments.truth_events import truth_events
 from hil.messages.fault import Event
 from hil.operator.telemetry import open_publisher
-from hil.realtime import Granted
+from hil.realtime import Right
 from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
 from hil.runtime.clock import LockstepClock, PacedClock
@@ -124,7 +124,7 @@ class LockstepBackend:
         """The ground truth of the simulated rig."""
         return self.simulated_rig.plant
 
-    def granted(self) -> Sequence[Granted]:
+    def granted(self) -> Sequence[Right]:
         """None: there are no other processes."""
         return ()
 

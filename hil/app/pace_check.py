@@ -15,7 +15,7 @@ from hil.experiments.build_cycle import build_cycle
 from hil.messages.check import Check
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.stages import Tick
-from hil.realtime import Granted, rights
+from hil.realtime import Right, rights
 from hil.realtime.histogram import Histogram
 from hil.realtime.wake_up_test import WakeUpTest, measure_wake_ups
 from hil.recording.sinks import Rows
@@ -69,7 +69,7 @@ def _virtual_time(holds: bool) -> Check:
     return Check("virtual time", True, found, "runs with --clock lockstep hold on any machine, on this rig")
 
 
-def refuse_without_pace(config: Config, granted: Sequence[Granted], progress: Progress) -> None:
+def refuse_without_pace(config: Config, granted: Sequence[Right], progress: Progress) -> None:
     """Measure before the run whether this machine holds the loop's rate, if the loop has no real-time priority.
 
     With priority, only a stall of the machine can delay the loop, and a second of measurement says nothing about those.
@@ -110,7 +110,7 @@ def _verdict(pace: WakeUpTest) -> str:
     return f"this machine {can} hold {pace.rate_hz} Hz: {wake}, {pace.skipped} of {pace.ticks + pace.skipped} skipped"
 
 
-def _advice(pace: WakeUpTest, granted: Iterable[Granted], rig: str) -> str:
+def _advice(pace: WakeUpTest, granted: Iterable[Right], rig: str) -> str:
     """Remedies."""
     if pace.proposed_hz:
         parts = [f"run with --set loop.rate_hz={pace.proposed_hz}"]
@@ -133,7 +133,7 @@ def _in_words(times_us: Mapping[str, float]) -> str:
 
 def _costs(rig: Rig) -> Histogram:
     """The work of ticks of a trial, measured in virtual time."""
-    costs = TickCosts()
+    costs = _TickCosts()
     simulated_rig = build_simulated_rig(rig)
     devices = simulated_rig_io(rig.layout, simulated_rig)
     cycle = build_cycle(rig, devices, costs, folder=None)
@@ -147,7 +147,7 @@ def _costs(rig: Rig) -> Histogram:
     return costs.times
 
 
-class TickCosts:
+class _TickCosts:
     """A record sink that keeps only the work of ticks (`hil.recording.sinks.RecordSink`)."""
 
     def __init__(self) -> None:

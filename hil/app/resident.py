@@ -23,7 +23,7 @@ from hil.experiments.registry import draw, experiment_type, summarise
 from hil.experiments.summary import with_digests, write_summary
 from hil.messages.fault import Event
 from hil.recording import RecordError, open_trial
-from hil.recording.camera_frames import Frame
+from hil.recording.camera_frames import RunFrame
 from hil.recording.writer import add_events
 from hil.residuals.judgement import mark_events
 
@@ -126,7 +126,7 @@ class Resident:
         return self.conclude(folder, wall_s, figure=figure, filmed=(camera, frames) if camera else None)
 
     def conclude(
-        self, folder: Path, wall_s: float, *, figure: bool = True, filmed: tuple[Capture, list[Frame]] | None = None
+        self, folder: Path, wall_s: float, *, figure: bool = True, filmed: tuple[Capture, list[RunFrame]] | None = None
     ) -> RunOutcome:
         """Write the summary of a run whose loop has ended, publish it, draw the figure.
 

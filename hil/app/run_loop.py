@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, Self
 
 from hil.app.backend import Backend
-from hil.realtime import Granted, RightsWanted, rights
+from hil.realtime import Right, RightsWanted, rights
 from hil.runtime.loop import Loop
 
 Progress = Callable[[str], None]
@@ -22,7 +22,7 @@ def run_loop(
     what: str = "",
     *,
     wanted: RightsWanted,
-    refuse: Callable[[Sequence[Granted], Progress], None] = lambda *_: None,
+    refuse: Callable[[Sequence[Right], Progress], None] = lambda *_: None,
 ) -> float:
     """Run the loop until its trial is over; then the devices are stopped and the record is closed, whatever happens.
 
@@ -60,7 +60,7 @@ def run_loop(
     return wall_s
 
 
-def _note_rights(granted: Sequence[Granted], backend: Backend, progress: Progress) -> None:
+def _note_rights(granted: Sequence[Right], backend: Backend, progress: Progress) -> None:
     """Record each right; report a refusal with a remedy."""
     for item in granted:
         outcome = "granted" if item.granted else "refused"

@@ -14,7 +14,7 @@ from hil.app.server_supervisor import SERVERS, STARTS_S
 from hil.operator.runtime_folder import RuntimeFolder, RuntimeFolderError
 from hil.processes.process import Process
 from hil.processes.served import Served
-from hil.realtime.rights import Granted
+from hil.realtime.rights import Right
 
 # How long the process above the server may take to end [s].
 _ENDS_S = 5.0
@@ -33,7 +33,7 @@ class ServerProcess(Served, ABC):
     def __init__(self) -> None:
         super().__init__()
         self._process: Process | None = None
-        self.granted: tuple[Granted, ...] = ()
+        self.granted: tuple[Right, ...] = ()
 
     def _begin(self, stack: ExitStack) -> None:
         """Start the process for the first time; `close` ends it, and what is on the stack so far.
@@ -65,7 +65,7 @@ class ServerProcess(Served, ABC):
         if "address" not in answer:
             problem = answer.get("error") or f"not started (exit status {self._process.status()})"
             raise DeviceError(f"{self.what}: {problem}")
-        self.granted = tuple(Granted(**item) for item in answer["granted"])
+        self.granted = tuple(Right(**item) for item in answer["granted"])
         return str(answer["address"])
 
     @property

@@ -26,7 +26,7 @@ STARTS_S, _ENDS_S = 60.0, 3.0
 _LOOK_S, _AGAIN_S = 0.2, 1.0
 
 
-class ServerSupervisor:
+class _ServerSupervisor:
     """Starts a server, and starts it again where it listened before.
 
     Args:
@@ -99,7 +99,7 @@ def main(folder: str, parent: int, server: str, address: str, *more: str) -> Non
         more: further arguments of the server.
     """
     lifecycle = WorkerLifecycle(parent)
-    supervisor = ServerSupervisor(lifecycle, server, folder, *more)
+    supervisor = _ServerSupervisor(lifecycle, server, folder, *more)
     with rights(RightsWanted(nice=NICE)) as granted:  # the server inherits it
         try:
             answer = supervisor.start(address)

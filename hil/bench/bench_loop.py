@@ -12,7 +12,7 @@ from hil.bench.left_out import FailedMeasurements
 from hil.bench.load import busy_processors
 from hil.bench.machine import machine
 from hil.config.rig import Rig
-from hil.realtime import Granted, RightsWanted, rights
+from hil.realtime import Right, RightsWanted, rights
 from hil.realtime.clock import RealtimeClock
 from hil.realtime.histogram import Histogram
 from hil.safety.arming import NotArmedError
@@ -62,7 +62,7 @@ def bench_loop(
     return {"machine": about, "peers": {"cyclictest": version}, "rows": rows, "left_out": left_out.items}
 
 
-def _peer(version: str | None, seconds: float, wanted: RightsWanted, granted: Sequence[Granted]) -> Counts | None:
+def _peer(version: str | None, seconds: float, wanted: RightsWanted, granted: Sequence[Right]) -> Counts | None:
     """Run cyclictest with the rights that the loop has."""
     if version is None:
         return None

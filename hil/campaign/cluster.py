@@ -19,7 +19,7 @@ _CONNECT_S, AWAY_S = 5, 120
 _AHEAD, _AHEAD_AT_LEAST = 2, 64
 
 
-class AwayError(WorkersError):
+class _AwayError(WorkersError):
     """There is no scheduler, or it has no workers; it may yet come."""
 
 
@@ -87,7 +87,7 @@ def _connected(address: str, progress: Callable[[str], None], patience_s: float)
         try:
             client = _client(address)
             break
-        except AwayError as error:
+        except _AwayError as error:
             if time.monotonic() >= until:
                 raise
             if not said:
@@ -102,7 +102,7 @@ def _client(address: str) -> Any:
     """See `_connected`.
 
     Raises:
-        AwayError: there is no scheduler, or it has no workers.
+        _AwayError: there is no scheduler, or it has no workers.
         WorkersError: no address, or dask is not installed.
     """
     try:
@@ -117,11 +117,11 @@ def _client(address: str) -> Any:
         client = connect(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         found = f"found no Dask scheduler ({_first_line(error)})"
-        kind = AwayError if isinstance(error, OSError) else WorkersError
+        kind = _AwayError if isinstance(error, OSError) else WorkersError
         raise kind(f"--cluster {address}: {found}; allowed: {allowed}") from None
     if not client.nthreads():
         client.close()
-        raise AwayError(f"--cluster {address}: the scheduler has no workers: start some with `dask worker`")
+        raise _AwayError(f"--cluster {address}: the scheduler has no workers: start some with `dask worker`")
     return client
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from hil.campaign.expand import PlannedTrial
 from hil.campaign.folder import VERDICT, Trial
 from hil.campaign.operator import NoAnswerError, Operator, Question
-from hil.campaign.run import CampaignStop, Progressing, ProgressReporter, Wanted, begin, interrupted
+from hil.campaign.run import CampaignOrder, CampaignStop, Progressing, ProgressReporter, begin, interrupted
 from hil.config import Config
 from hil.config.whole_file import replacing
 from hil.experiments.impact.experiment import ImpactExperiment
@@ -29,7 +29,7 @@ Run = Callable[[Config, Path], dict[str, Any]]
 
 
 def run_guided(
-    wanted: Wanted,
+    wanted: CampaignOrder,
     folder: Path,
     operator: Operator,
     run: Run,

@@ -37,7 +37,7 @@ Repeats = Annotated[
 ]
 
 
-class PlannedSoil(Section):
+class _PlannedSoil(Section):
     """A ground that trials are made on."""
 
     set: dict[str, Any] = Field(default_factory=dict, description="keys of the config and their values on this ground")
@@ -83,7 +83,7 @@ class Plan(Section):
     repeats: Repeats = Field(
         (1,), validate_default=False, description="trials of each combination: a number, or one for each angle"
     )
-    soils: dict[str, PlannedSoil] = Field(
+    soils: dict[str, _PlannedSoil] = Field(
         default_factory=dict, max_length=100, description="grounds by name; empty: the one of the config"
     )
     rovers: Listed[PlannedRover] = Field(
@@ -110,7 +110,7 @@ class Plan(Section):
 
     @field_validator("soils")
     @classmethod
-    def _plain_names(cls, soils: dict[str, PlannedSoil]) -> dict[str, PlannedSoil]:
+    def _plain_names(cls, soils: dict[str, _PlannedSoil]) -> dict[str, _PlannedSoil]:
         for name in soils:
             if not name.replace("_", "").replace("-", "").isalnum() or len(name) > 64:
                 raise ValueError(f"names of grounds made of {_NAMED}")

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hil.campaign.plan import Plan, shipped_plans
-from hil.campaign.run import Wanted
+from hil.campaign.run import CampaignOrder
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
 # Makes the campaign of a plan: its source or the plan as it was read, overrides of the config, and a seed (None: that
 # of the command line).
 # Raises ConfigError.
-MakeCampaign: TypeAlias = Callable[[str | Plan, Sequence[str], Any], Wanted]
+MakeCampaign: TypeAlias = Callable[[str | Plan, Sequence[str], Any], CampaignOrder]
 # Files of a folder that are looked at, at most.
 _MOST_FILES = 200
 
@@ -36,7 +36,7 @@ class PlanChoice:
 
     def __init__(self, make: MakeCampaign, offered: Mapping[str, str], name: str | None = None) -> None:
         self._make, self.offered, self._name = make, offered, name
-        self.wanted: Wanted | None = None
+        self.wanted: CampaignOrder | None = None
         if name is not None:
             self.choose(name, (), None)
 

@@ -24,7 +24,7 @@ from hil.campaign.folder import (
 )
 from hil.campaign.plan import Plan
 from hil.campaign.resume import refuse_other_head
-from hil.campaign.trial import Job, Result
+from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config
 from hil.config.model import fingerprint
@@ -48,7 +48,7 @@ class ProgressReporter(Protocol):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CampaignOrder:
     """A campaign to make.
 
     Attributes:
@@ -126,7 +126,7 @@ class Progressing:
         report: receives the progress.
     """
 
-    def __init__(self, wanted: Wanted, ledger: CampaignFolder, report: ProgressReporter) -> None:
+    def __init__(self, wanted: CampaignOrder, ledger: CampaignFolder, report: ProgressReporter) -> None:
         self.wanted, self.ledger, self._report = wanted, ledger, report
         self._done = 0
 
@@ -198,7 +198,7 @@ class Progressing:
         return None
 
 
-def refuse_other(wanted: Wanted, folder: Path) -> list[str]:
+def refuse_other(wanted: CampaignOrder, folder: Path) -> list[str]:
     """Check that the campaign in a folder is the wanted one. Returns the processors it ran on so far.
 
     Raises:
@@ -211,7 +211,7 @@ def refuse_other(wanted: Wanted, folder: Path) -> list[str]:
 
 
 def begin(
-    wanted: Wanted, folder: Path, report: ProgressReporter, resume: bool
+    wanted: CampaignOrder, folder: Path, report: ProgressReporter, resume: bool
 ) -> tuple[Progressing, list[tuple[PlannedTrial, int]]]:
     """A campaign in its folder, and the trials that are left with their next attempts; raises as `run_campaign`."""
     ledger = CampaignFolder(folder, wanted.head(), refuse_other(wanted, folder) if resume else ())
@@ -220,7 +220,7 @@ def begin(
 
 
 def run_campaign(
-    wanted: Wanted,
+    wanted: CampaignOrder,
     folder: Path,
     workers: Callable[[], AbstractContextManager[Workers]],
     report: ProgressReporter,
@@ -272,7 +272,7 @@ def _run(
         text = trial.attempt(attempt)[1].model_dump_json()
         return Job(text, "folder" if wanted.folders else "summary", str(place.resolve()), wanted.figures)
 
-    def take(name: tuple[PlannedTrial, int], result: Result) -> tuple[tuple[PlannedTrial, int], Job] | None:
+    def take(name: tuple[PlannedTrial, int], result: TrialResult) -> tuple[tuple[PlannedTrial, int], Job] | None:
         trial, attempt = name
         place = ledger.place(trial.number, attempt)
         if result.files:

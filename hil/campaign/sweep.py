@@ -16,7 +16,7 @@ from drivers.extras import install_command
 from hil.analysis.campaign import columns_of, numbers_of, table_text
 from hil.campaign.run import ProgressReporter
 from hil.campaign.sweep_rows import SweepRows
-from hil.campaign.trial import Job, Result
+from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import Workers, WorkersError, run_jobs
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.error_messages import shown
@@ -176,7 +176,7 @@ def run_sweep(
         if resume:
             report.text(f"{len(rows)} of {len(runs)} runs are there already")
 
-        def take(run: SweepRun, result: Result) -> None:
+        def take(run: SweepRun, result: TrialResult) -> None:
             rows.add(sweep_row(run, result.summary))
             report.done(len(rows), len(runs))
 

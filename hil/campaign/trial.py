@@ -50,7 +50,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Result:
+class TrialResult:
     """What a trial came to: its summary, the processor it ran on, and its files where they are wanted."""
 
     summary: dict[str, Any]
@@ -58,7 +58,7 @@ class Result:
     files: dict[str, bytes] = field(default_factory=dict)
 
 
-def run_trial(job: Job) -> Result:
+def run_trial(job: Job) -> TrialResult:
     """Run a trial in virtual time, or on a simulated rig in real time.
 
     Raises:
@@ -76,7 +76,7 @@ def run_trial(job: Job) -> Result:
         raise ValueError("run_trial: found rig: real; allowed: a simulated rig; a real one has an operator")
     with _ONE_AT_A_TIME, _collecting_at_the_end():
         if job.keep == "summary":
-            return Result(run(config, timed=False).summary, processor_name())
+            return TrialResult(run(config, timed=False).summary, processor_name())
         if job.keep == "folder":
             place = Path(job.folder)
             unfinished = place.with_name(f"{place.name}.unfinished")
@@ -85,12 +85,12 @@ def run_trial(job: Job) -> Result:
             summary = _run_in(config, unfinished, job.figure)
             shutil.rmtree(place, ignore_errors=True)  # of one that was killed before it could say so
             unfinished.rename(place)
-            return Result(summary, processor_name())
+            return TrialResult(summary, processor_name())
         with tempfile.TemporaryDirectory(prefix="hil-trial-") as temporary:
             folder = Path(temporary)
             summary = _run_in(config, folder, job.figure)
             files = {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
-            return Result(summary, processor_name(), files)
+            return TrialResult(summary, processor_name(), files)
 
 
 @contextmanager

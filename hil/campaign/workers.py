@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from drivers.interfaces import DeviceError
-from hil.campaign.trial import Job, Result, run_trial
+from hil.campaign.trial import Job, TrialResult, run_trial
 from hil.config import Config
 from hil.config.rig import Rig
 
@@ -133,7 +133,7 @@ def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Ite
 def run_jobs(
     workers: Callable[[], Any],
     jobs: Iterator[tuple[Any, Job]],
-    take: Callable[[Any, Result], tuple[Any, Job] | None],
+    take: Callable[[Any, TrialResult], tuple[Any, Job] | None],
     stopped: Callable[[], bool],
 ) -> None:
     """Run jobs wherever there is room; what is lost with a process, or with a scheduler, is run again.
@@ -152,7 +152,7 @@ def run_jobs(
     again: list[tuple[Any, Job]] = []
     over = False
     while not over:
-        running: dict[Future[Result], tuple[Any, Job]] = {}
+        running: dict[Future[TrialResult], tuple[Any, Job]] = {}
         try:
             with workers() as where:
                 over = _run_on(where, jobs, again, running, take, stopped)
@@ -170,8 +170,8 @@ def _run_on(
     where: Workers,
     jobs: Iterator[tuple[Any, Job]],
     again: list[tuple[Any, Job]],
-    running: dict[Future[Result], tuple[Any, Job]],
-    take: Callable[[Any, Result], tuple[Any, Job] | None],
+    running: dict[Future[TrialResult], tuple[Any, Job]],
+    take: Callable[[Any, TrialResult], tuple[Any, Job] | None],
     stopped: Callable[[], bool],
 ) -> bool:
     """True once all jobs are done, or those that ran when it was stopped."""
@@ -202,7 +202,7 @@ def _run_on(
                 again.append(follows)
 
 
-def _in_vain(done: Future[Result]) -> bool:
+def _in_vain(done: Future[TrialResult]) -> bool:
     return done.cancelled() or done.exception() is not None
 
 

@@ -16,7 +16,7 @@ from hil.cli.json_file import JsonFile, writable, write
 from hil.cli.options import progress
 
 
-class Clock(StrEnum):
+class _Clock(StrEnum):
     """As the key `clock` of a config."""
 
     realtime = "realtime"
@@ -98,8 +98,8 @@ def models(
 def rig(
     events: Annotated[int, typer.Option("--events", min=1, max=1000, help="Injected impacts for each variant.")] = 200,
     clock: Annotated[
-        Clock, typer.Option("--clock", help="lockstep: cuts in virtual time, where only bytes and periods take time.")
-    ] = Clock.realtime,
+        _Clock, typer.Option("--clock", help="lockstep: cuts in virtual time, where only bytes and periods take time.")
+    ] = _Clock.realtime,
     json_file: JsonFile = None,
 ) -> None:
     """Time of a cut through real drivers and devices simulated at the protocol level, and resources of a trial."""
@@ -107,7 +107,7 @@ def rig(
     from hil.bench.bench_rig import bench_rig, bench_virtual_cuts
 
     with usage_errors():
-        result = (bench_rig if clock is Clock.realtime else bench_virtual_cuts)(events, progress=progress)
+        result = (bench_rig if clock is _Clock.realtime else bench_virtual_cuts)(events, progress=progress)
     write(json_file, result)
     table = Table(title="rig at the protocol level", padding=0)
     for column in ("name", "unit", "p50", "p99", "max", "skipped"):

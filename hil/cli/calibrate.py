@@ -52,7 +52,7 @@ class Sensor:
     as_json: AsJson = False
 
 
-class SensorReadings(NamedTuple):
+class _SensorReadings(NamedTuple):
     """Of one sensor: readings (n,) [V], config of the rig, and the sensor's place among the channels."""
 
     volts: Floats
@@ -77,7 +77,7 @@ def droop(sensor: Sensor) -> None:
     """Time constant of a sensor's AC coupling: 0.2 s without force, press, release, wait for two seconds."""
     from hil.signals.calibration import CalibrationError, fit_droop
 
-    def fit(one: SensorReadings) -> Fitted:
+    def fit(one: _SensorReadings) -> Fitted:
         device = one.config.devices.daq if one.config.devices else None
         if device is not None and not device.droops(sensor.name):
             kind = device.kind(sensor.name)
@@ -99,7 +99,7 @@ def force(
     """Sensitivity from known weights: 0.2 s without force, then each weight put on for a second and taken off."""
     from hil.signals.calibration import fit_sensitivity
 
-    def fit(one: SensorReadings) -> Fitted:
+    def fit(one: _SensorReadings) -> Fitted:
         droop_s, droop_u95 = one.config.droops_s[one.column], one.config.droops_u95[one.column]
         return fit_sensitivity(one.volts, one.rate_hz, droop_s, droop_u95, weight)
 
@@ -151,7 +151,7 @@ def zero(sensor: Sensor) -> None:
         _finish_all(offsets, sensor.sheet, "loads", as_json=sensor.as_json)
         return
 
-    def fit(one: SensorReadings) -> Fitted:
+    def fit(one: _SensorReadings) -> Fitted:
         live = not Path(sensor.source).is_dir()
         return fit_offset(one.volts if live else one.volts[: round(UNLOADED_S * one.rate_hz)], one.rate_hz)
 
@@ -162,7 +162,7 @@ for command in (residuals, motion, imu, joints, shunt, teds):
     calibrate.command()(command)
 
 
-def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[SensorReadings], Fitted]) -> Fitted:
+def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[_SensorReadings], Fitted]) -> Fitted:
     """What a fit to a sensor's samples gives."""
     samples = _recorded(sensor) if Path(sensor.source).is_dir() else _live(sensor, what_to_do)
     return _fitted(sensor.source, lambda: fit(samples))
@@ -204,7 +204,7 @@ def _hanging(name: str, record: TrialRecord, config: Config) -> float:
         raise CalibrationError(f"{name}: {error}; lift the rover, and wait until its legs hang still") from None
 
 
-def _live(sensor: Sensor, what_to_do: str) -> SensorReadings:
+def _live(sensor: Sensor, what_to_do: str) -> _SensorReadings:
     """The sensor's reading from now on."""
     with usage_errors():
         config = config_from(sensor.source, sensor.overrides, None, None)
@@ -214,17 +214,17 @@ def _live(sensor: Sensor, what_to_do: str) -> SensorReadings:
 
     with usage_errors():
         volts = live_samples(config, sensor.seconds, what_to_do, progress, sensor.endpoints)
-    return SensorReadings(volts[:, column], config, column)
+    return _SensorReadings(volts[:, column], config, column)
 
 
-def _recorded(sensor: Sensor) -> SensorReadings:
+def _recorded(sensor: Sensor) -> _SensorReadings:
     """The sensor's reading in the record of a run."""
     record, config = record_of(Path(sensor.source))
     if config.record.sensors != "all":
         complain(f"{sensor.source}: record.sensors is {config.record.sensors}; a calibration needs all samples")
         raise typer.Exit(USAGE)
     column = _column(sensor, config.layout)
-    return SensorReadings(record.raw[:, column], config, column)
+    return _SensorReadings(record.raw[:, column], config, column)
 
 
 def _column(sensor: Sensor, layout: Layout) -> int:

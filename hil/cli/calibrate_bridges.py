@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rig:
+class _BridgeCalibration:
     """The rig, and where the numbers go."""
 
     config: Annotated[str, typer.Argument(metavar="CONFIG", help="Config of the rig.")]
@@ -34,7 +34,7 @@ class Rig:
 
 @with_groups
 def shunt(
-    rig: Rig,
+    rig: _BridgeCalibration,
     sensor: Annotated[str, typer.Option("--sensor", metavar="NAME", help="A channel; or `loads`: all load channels.")],
     resistor: Annotated[
         float, typer.Option("--resistor", metavar="OHM", min=1.0, help="Shunt resistor of the device.")
@@ -60,7 +60,7 @@ def shunt(
 
 
 @with_groups
-def teds(rig: Rig) -> None:
+def teds(rig: _BridgeCalibration) -> None:
     """What sensors with a data sheet inside (TEDS, IEEE 1451.4) say of themselves; --sheet takes the serial numbers.
 
     With --sheet it is the file of the force sensors, or of the load channels of a rig without force sensors.
@@ -85,7 +85,7 @@ def teds(rig: Rig) -> None:
         _write(rig, serials, group)
 
 
-def _channels(rig: Rig, config: Config, name: str) -> tuple[str, tuple[str, ...]]:
+def _channels(rig: _BridgeCalibration, config: Config, name: str) -> tuple[str, tuple[str, ...]]:
     """The group of a channel, and the channels that a name means."""
     layout = config.layout
     if name == "loads" and layout.loads:
@@ -98,7 +98,7 @@ def _channels(rig: Rig, config: Config, name: str) -> tuple[str, tuple[str, ...]
     raise typer.Exit(USAGE)
 
 
-def _finish(rig: Rig, found: dict[str, dict[str, float]], group: str) -> None:
+def _finish(rig: _BridgeCalibration, found: dict[str, dict[str, float]], group: str) -> None:
     if rig.sheet is not None:
         _write(rig, found, group)
     for name, numbers in found.items():
@@ -106,7 +106,7 @@ def _finish(rig: Rig, found: dict[str, dict[str, float]], group: str) -> None:
             print(json.dumps({"sensor": name, key: value}) if rig.as_json else f"{name}: {key}: {value:g}")
 
 
-def _write(rig: Rig, found: dict[str, dict[str, Any]], group: str) -> None:
+def _write(rig: _BridgeCalibration, found: dict[str, dict[str, Any]], group: str) -> None:
     from hil.config.calibration import SheetError, update_sheets
 
     assert rig.sheet is not None

@@ -25,7 +25,7 @@ STAND_S = 2.5
 
 
 @dataclass(frozen=True)
-class Source:
+class _RunSource:
     """A rig that makes the run now, or a run that is there; and where the numbers go."""
 
     source: Annotated[
@@ -61,7 +61,7 @@ class Straight:
 
 
 @with_groups
-def motion(source: Source, drive: Straight) -> None:
+def motion(source: _RunSource, drive: Straight) -> None:
     """Axes, origin and delay of the instrument outside the rover: the rover stands, and drives ahead and back."""
     from hil.app.instrument_calibration import calibrate_motion
 
@@ -69,7 +69,7 @@ def motion(source: Source, drive: Straight) -> None:
 
 
 @with_groups
-def imu(source: Source, drive: Straight) -> None:
+def imu(source: _RunSource, drive: Straight) -> None:
     """Turn of the inertial unit on the rover: standing gives roll and pitch, the accelerations of a drive its yaw."""
     from hil.app.instrument_calibration import calibrate_imu
 
@@ -78,7 +78,7 @@ def imu(source: Source, drive: Straight) -> None:
 
 @with_groups
 def joints(
-    source: Source,
+    source: _RunSource,
     turned: Annotated[
         Path | None,
         typer.Option(
@@ -122,7 +122,7 @@ def _angles(asked: list[str] | None, config: Config) -> dict[str, float]:
 
 def _align(
     role: str,
-    source: Source,
+    source: _RunSource,
     steps: list[dict[str, float]],
     fit: Callable[[TrialRecord, Config], Alignment],
 ) -> None:
@@ -170,7 +170,7 @@ def _show(role: str, result: Alignment) -> None:
         print(f"  {key}: {json.dumps(value)}")
 
 
-def _made(role: str, source: Source, steps: list[dict[str, float]]) -> Path:
+def _made(role: str, source: _RunSource, steps: list[dict[str, float]]) -> Path:
     """Folder of a run with these steps, made now."""
     from hil.experiments.registry import experiment_type
     from hil.recording.run_folder import run_folder

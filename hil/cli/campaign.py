@@ -19,7 +19,7 @@ from hil.cli.options import with_groups
 
 if TYPE_CHECKING:
     from hil.campaign.plan import Plan
-    from hil.campaign.run import Wanted
+    from hil.campaign.run import CampaignOrder
     from hil.cli.progress_bar import ProgressBar
     from hil.config import Config
 
@@ -86,7 +86,7 @@ def campaign_of(
     folders: bool = True,
     figures: bool = False,
     many_at_once: bool = False,
-) -> Wanted:
+) -> CampaignOrder:
     """The campaign of a plan on a rig.
 
     Args:
@@ -102,7 +102,7 @@ def campaign_of(
         ConfigError: problems of the config or of the trials.
     """
     from hil.campaign.expand import campaign_seed, expand
-    from hil.campaign.run import Wanted
+    from hil.campaign.run import CampaignOrder
     from hil.config import load_config
 
     overrides = [*overrides, "experiment=impact"]
@@ -112,10 +112,10 @@ def campaign_of(
         base = load_config(source, overrides, seed)
     trials = expand(plan, source, overrides, seed)
     first = None if base.rig == "real" else campaign_seed(plan, base.seed, seed)
-    return Wanted(plan, base, trials, first, folders, figures)
+    return CampaignOrder(plan, base, trials, first, folders, figures)
 
 
-def _refuse(wanted: Wanted, guided: bool, cluster: str | None) -> None:
+def _refuse(wanted: CampaignOrder, guided: bool, cluster: str | None) -> None:
     """Options that do not go together. Raises ConfigError."""
     from hil.config import ConfigError, Problem
 
@@ -132,7 +132,7 @@ def _refuse(wanted: Wanted, guided: bool, cluster: str | None) -> None:
         raise ConfigError(wanted.base.name, problems)
 
 
-def _run(wanted: Wanted, folder: Path, guided: bool, options: BatchOptions) -> tuple[list[dict[str, Any]], bool]:
+def _run(wanted: CampaignOrder, folder: Path, guided: bool, options: BatchOptions) -> tuple[list[dict[str, Any]], bool]:
     from hil.campaign.guided import run_guided
     from hil.campaign.operator import TerminalOperator
     from hil.campaign.run import run_campaign
@@ -153,7 +153,7 @@ def _run_one(config: Config, folder: Path, *, report: ProgressBar, figure: bool)
     return run_experiment(config, folder, report.text, figure=figure).summary
 
 
-def _table(wanted: Wanted, last: list[dict[str, Any]]) -> Table:
+def _table(wanted: CampaignOrder, last: list[dict[str, Any]]) -> Table:
     """How many trials there are at each angle, by ground and verdict."""
     table = Table(title=f"Campaign {wanted.plan.name}", title_justify="left")
     for column in ("ground", "angle", "planned", "kept", "dropped", "faulted"):

@@ -17,7 +17,7 @@ from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Endpoints, Overrides, config_from
 
 if TYPE_CHECKING:
-    from hil.app.discovery import Found
+    from hil.app.discovery import DiscoveredDevices
 
 
 def devices(
@@ -55,7 +55,7 @@ def devices(
         _show(attached)
 
 
-def _plain(found: Found) -> dict[str, Any]:
+def _plain(found: DiscoveredDevices) -> dict[str, Any]:
     def fields(struct: Any) -> dict[str, Any]:
         return {name: getattr(struct, name) for name in struct.__struct_fields__}
 
@@ -75,7 +75,7 @@ def _plain(found: Found) -> dict[str, Any]:
     }
 
 
-def _show(found: Found) -> None:
+def _show(found: DiscoveredDevices) -> None:
     if found.serial:
         table = Table("port", "USB", "maker", "product", "serial number", "by id, for the config", title="Serial ports")
         for port in found.serial:

@@ -15,7 +15,7 @@ from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from hil.analysis.fault_report import FaultReport, Window
+    from hil.analysis.fault_report import FaultReport, FaultWindow
     from hil.safety.fault_table import FaultRow
 
 
@@ -118,6 +118,6 @@ def _show_report(report: FaultReport) -> None:
         print(f"not changed: {', '.join(report.unchanged)}")
 
 
-def _in_words(window: Window) -> str:
+def _in_words(window: FaultWindow) -> str:
     missing = f", {window.missing} missing" if window.missing else ""
     return f"{window.found} ({window.first} to {window.last}{missing})" if window.found else "none"

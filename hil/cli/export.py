@@ -13,7 +13,7 @@ from hil.cli.options import Unverified
 from hil.cli.progress_bar import ProgressBar
 
 
-class ExportFormat(StrEnum):
+class _ExportFormat(StrEnum):
     """Formats of `hil export`."""
 
     tdms = "tdms"
@@ -26,7 +26,7 @@ class ExportFormat(StrEnum):
 
 def export(
     source: Annotated[Path, typer.Argument(metavar="RUN|CAMPAIGN", help="Folder of a run or a campaign.")],
-    to: Annotated[ExportFormat, typer.Option("--to", help="Format.")],
+    to: Annotated[_ExportFormat, typer.Option("--to", help="Format.")],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="File or folder to make.", show_default=False)
     ] = None,

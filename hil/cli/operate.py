@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hil.app.console import Console
     from hil.app.page.server import PageServer
     from hil.campaign.plan import Plan
-    from hil.campaign.run import Wanted
+    from hil.campaign.run import CampaignOrder
     from hil.config.text_file import OpenedFiles
 
 
@@ -90,7 +90,7 @@ def operate(
 
 def _campaign(
     options: RunOptions, opened: OpenedFiles, plan: str | Plan, more: Sequence[str], seed: int | None
-) -> Wanted:
+) -> CampaignOrder:
     """The campaign of a plan, on the config as it was opened with further overrides. Raises ConfigError."""
     from hil.campaign.plan import load_plan
 

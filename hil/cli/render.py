@@ -57,7 +57,7 @@ def render(
     """Film a run: the rover with its legs and wheels, the plate, the loads, as the record has them."""
     from hil.analysis.dataset import UnverifiedRunError
     from hil.analysis.film.files import FilmError
-    from hil.analysis.film.make import Wanted, trials_in
+    from hil.analysis.film.make import FilmRequest, trials_in
     from hil.analysis.film.make import render as render_run
     from hil.app.page.film import solid_pictures
     from hil.recording import RecordError
@@ -66,7 +66,7 @@ def render(
         raise typer.BadParameter("--at makes one picture: allowed with --to png")
     if (many := is_campaign(run)) and out is not None:
         raise typer.BadParameter("--out is one file, a campaign has one in each trial's folder: leave --out away")
-    wanted, failed = Wanted(view, to, speed, fps, from_s, to_s, at_s, unverified, camera), False
+    wanted, failed = FilmRequest(view, to, speed, fps, from_s, to_s, at_s, unverified, camera), False
     for folder in trials_in(run) if many else [run]:
         with usage_errors():
             try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hil.config import Config
 
 
-class FigureFormat(StrEnum):
+class _FigureFormat(StrEnum):
     """Formats of a figure."""
 
     png = "png"
@@ -29,7 +29,7 @@ class FigureFormat(StrEnum):
     svg = "svg"
 
 
-class FigureWidth(StrEnum):
+class _FigureWidth(StrEnum):
     """Widths of a figure."""
 
     screen = "screen"
@@ -101,10 +101,10 @@ def run_and_show(config: Config, options: RunOptions, repeat: int = 1) -> None:
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of a campaign.")],
-    to: Annotated[FigureFormat, typer.Option("--to", help="Format of the figure.")] = FigureFormat.png,
+    to: Annotated[_FigureFormat, typer.Option("--to", help="Format of the figure.")] = _FigureFormat.png,
     width: Annotated[
-        FigureWidth, typer.Option("--width", help="screen, or 85 or 180 mm: a journal's single or double column.")
-    ] = FigureWidth.screen,
+        _FigureWidth, typer.Option("--width", help="screen, or 85 or 180 mm: a journal's single or double column.")
+    ] = _FigureWidth.screen,
     unverified: Unverified = False,
     as_json: AsJson = False,
 ) -> None:

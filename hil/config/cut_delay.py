@@ -12,7 +12,7 @@ from hil.config.rig_setup import rig_setup
 DELIVERY_MS = 0.5
 
 
-class DelayPart(NamedTuple):
+class _DelayPart(NamedTuple):
     """A part of the delay: its name, how long it takes at worst [ms], and where that comes from."""
 
     name: str
@@ -20,7 +20,7 @@ class DelayPart(NamedTuple):
     source: str
 
 
-def cut_delay(config: UncheckedConfig, filter_delay_ms: float = 0.0) -> list[DelayPart] | None:
+def cut_delay(config: UncheckedConfig, filter_delay_ms: float = 0.0) -> list[_DelayPart] | None:
     """All parts of the delay of a cut by the detector.
 
     Args:
@@ -37,23 +37,23 @@ def cut_delay(config: UncheckedConfig, filter_delay_ms: float = 0.0) -> list[Del
     if daq is None:
         raise ValueError("daq is null: without force sensors nothing detects an impact")
     detected = [
-        DelayPart("converter's filter", filter_delay_ms, "as reported by the device"),
-        DelayPart("samples in a row", (config.detector.consecutive - 1) / daq.rate_hz * 1e3, "detector.consecutive"),
-        DelayPart("block", daq.block_ms, "daq.block_ms"),
+        _DelayPart("converter's filter", filter_delay_ms, "as reported by the device"),
+        _DelayPart("samples in a row", (config.detector.consecutive - 1) / daq.rate_hz * 1e3, "detector.consecutive"),
+        _DelayPart("block", daq.block_ms, "daq.block_ms"),
     ]
-    tick = DelayPart("tick", 1e3 / config.loop.rate_hz, "loop.rate_hz")
+    tick = _DelayPart("tick", 1e3 / config.loop.rate_hz, "loop.rate_hz")
     drives = config.devices.drives if config.devices else None
     if config.rig == "simulated" or drives is None:
-        delivery = DelayPart("delivery", config.links.daq_delay_ms, "links.daq_delay_ms")
-        return [*detected, delivery, tick, DelayPart("stop", config.links.drives_delay_ms, "links.drives_delay_ms")]
+        delivery = _DelayPart("delivery", config.links.daq_delay_ms, "links.daq_delay_ms")
+        return [*detected, delivery, tick, _DelayPart("stop", config.links.drives_delay_ms, "links.drives_delay_ms")]
     times_s = drives_driver(drives).stop_times_s(drives, rig_setup(config))
     if times_s is None:
         return None
     in_flight_s, cut_s = times_s
     return [
         *detected,
-        DelayPart("delivery", DELIVERY_MS, "assumed: a request to the device server or to the driver"),
+        _DelayPart("delivery", DELIVERY_MS, "assumed: a request to the device server or to the driver"),
         tick,
-        DelayPart("transaction in flight", in_flight_s * 1e3, "devices.drives.baud"),
-        DelayPart("stop frames", cut_s * 1e3, "devices.drives.baud, and controllers on a bus"),
+        _DelayPart("transaction in flight", in_flight_s * 1e3, "devices.drives.baud"),
+        _DelayPart("stop frames", cut_s * 1e3, "devices.drives.baud, and controllers on a bus"),
     ]

@@ -24,7 +24,7 @@ _OVER_ITS_SHARE = 2.0
 _SMALLEST, _HALVINGS = 1e-12, 60
 
 
-class Contact(NamedTuple):
+class _Contact(NamedTuple):
     """What a wheel presses on.
 
     Attributes:
@@ -53,12 +53,12 @@ class Contact(NamedTuple):
         return low * self.values[key] if low > _SMALLEST else 0.0
 
 
-def longest_step_s(contacts: Sequence[Contact]) -> float:
+def longest_step_s(contacts: Sequence[_Contact]) -> float:
     """Longest step of all contacts of the rover [s]; infinity: it has none to integrate."""
     return min((contact.longest_s() for contact in contacts), default=math.inf)
 
 
-def step_problems(contacts: Sequence[Contact], substep_us: float) -> list[Problem]:
+def step_problems(contacts: Sequence[_Contact], substep_us: float) -> list[Problem]:
     """Contacts that are too stiff, or too much damped, for the sub-step with which rovers settle and the plant runs."""
     problems, step_s = [], substep_us * 1e-6
     for contact in contacts:
@@ -74,7 +74,7 @@ def step_problems(contacts: Sequence[Contact], substep_us: float) -> list[Proble
     return list({problem.key: problem for problem in reversed(problems)}.values())[::-1]
 
 
-def contacts_of(config: Config) -> list[Contact]:
+def contacts_of(config: Config) -> list[_Contact]:
     """All contacts of the rover as the config describes it; none without wheels."""
     tree = config.rover_parameters().tree()
     if not tree.wheels:
@@ -91,7 +91,7 @@ def contacts_of(config: Config) -> list[Contact]:
         )
         for place, soil in _soils(config.soil):
             on_soil = [_soil(place, soil, config.soil.damping_spm, *size, _OVER_ITS_SHARE * share_N) for size in each]
-            contacts.append(min(on_soil, key=Contact.longest_s))
+            contacts.append(min(on_soil, key=_Contact.longest_s))
     if config.ground.kind == "firm":
         contacts.append(_firm(config.ground, share_N))
     if config.section.obstacle:
@@ -114,7 +114,7 @@ def _soil(
     wheel_kg: float,
     width_m: float,
     load_N: float,
-) -> Contact:
+) -> _Contact:
     """A wheel on a soil: its normal force and the damping of it, which all soils share, are explicit."""
     power = soil.exponent + 0.5
     form = bekker_stiffness(wheel_radius_m, width_m, soil.exponent, soil.rebound)
@@ -125,20 +125,20 @@ def _soil(
 
     values = {f"{place}.stiffness": soil.stiffness, "soil.damping_spm": damping_spm}
     what = f"soil under a wheel of {wheel_kg:g} kg with a load of {load_N:.0f} N"
-    return Contact(what, values, step, (f"{place}.exponent", "rover"))
+    return _Contact(what, values, step, (f"{place}.exponent", "rover"))
 
 
-def _firm(ground: GroundConfig, load_N: float) -> Contact:
+def _firm(ground: GroundConfig, load_N: float) -> _Contact:
     """A wheel on firm ground, whose spring and damper are implicit."""
 
     def step(stiffness: float) -> float:
         return longest_implicit_step(load_N, power_law_slope(stiffness, ground.exponent, load_N), ground.gravity_mps2)
 
     what = f"firm ground under a wheel with a load of {load_N:.0f} N"
-    return Contact(what, {"ground.stiffness": ground.stiffness}, step, ("ground.exponent", "rover"))
+    return _Contact(what, {"ground.stiffness": ground.stiffness}, step, ("ground.exponent", "rover"))
 
 
-def _obstacle(obstacle: ObstacleConfig, trial: TrialConfig, wheel_kg: float, rover_kg: float) -> Contact:
+def _obstacle(obstacle: ObstacleConfig, trial: TrialConfig, wheel_kg: float, rover_kg: float) -> _Contact:
     """A front wheel on the plate, as deep as the rover's whole kinetic energy can press it in; all is explicit."""
     each = obstacle.legs == "each"
     exponent = 1.0 if each else obstacle.exponent
@@ -159,7 +159,7 @@ def _obstacle(obstacle: ObstacleConfig, trial: TrialConfig, wheel_kg: float, rov
     elif obstacle.law == "kelvin_voigt":
         values["obstacle.damping_Nspm"] = obstacle.damping_Nspm
     what = f"the plate under a wheel of {wheel_kg:g} kg at {trial.speed_mps:g} m/s"
-    return Contact(what, values, step, ("obstacle.exponent", "obstacle.restitution", "trial.speed_mps"))
+    return _Contact(what, values, step, ("obstacle.exponent", "obstacle.restitution", "trial.speed_mps"))
 
 
 def _factor(law: str, restitution: float) -> float:

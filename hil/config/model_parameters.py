@@ -45,7 +45,7 @@ from models.terrain import HeightMap, make_height_map, shapes
 from models.terrain.profile import Profile, make_profile
 from models.terrain.shapes import Corners
 from models.vehicle import HITTING_WHEELS
-from models.vehicle.loads import Drawbar, Payload
+from models.vehicle.loads import CubePayload, Drawbar
 from models.wheel import Ring, Soil
 
 # Of a carriage's drive: its gain over the mass that it moves [1/s], which is less than a rover's, and its integral time
@@ -92,7 +92,7 @@ def nominal_rig(config: Config) -> RigParameters:
         sample_rate_hz=config.daq.rate_hz if config.daq else 0,
         alignment=(0.0, 0.0),
         substep_ns=round(config.plant.substep_us * 1e3),
-        payload=Payload(payload.mass_kg, (payload.x_m, payload.y_m, payload.z_m), payload.edge_m),
+        payload=CubePayload(payload.mass_kg, (payload.x_m, payload.y_m, payload.z_m), payload.edge_m),
         drawbar=Drawbar((-drawbar.pull_N, 0.0, 0.0), (drawbar.x_m, drawbar.y_m, drawbar.z_m)),
         disturbance=disturbance_of(config.daq, config.plant, config.trial.speed_mps / config.wheel_radius_m)
         if config.daq

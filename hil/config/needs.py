@@ -10,7 +10,7 @@ from hil.config.problems import ConfigError, Problem
 from models.vehicle import HITTING_WHEELS
 
 
-class Need(NamedTuple):
+class _Need(NamedTuple):
     """Something that a config may have or not.
 
     Attributes:
@@ -34,40 +34,40 @@ def _ground(config: Config) -> str:
     return config.ground.kind
 
 
-WHEELS = Need("rover.type", "a rover with wheels", _rover, lambda config: bool(config.layout.wheels))
-FRONT_PAIR = Need(
+WHEELS = _Need("rover.type", "a rover with wheels", _rover, lambda config: bool(config.layout.wheels))
+FRONT_PAIR = _Need(
     "rover.type",
     "a rover with two front wheels, which hit an obstacle",
     _rover,
     lambda config: len(config.layout.wheels) >= HITTING_WHEELS,
 )
-NO_RAILS = Need(
+NO_RAILS = _Need(
     "rover.type",
     "a rover that stands on its wheels alone: rails are level",
     _rover,
     lambda config: not config.rover.kind.guided(),
 )
-OPEN_GROUND = Need(
+OPEN_GROUND = _Need(
     "experiment",
     "one without an obstacle, as drive",
     lambda config: config.experiment,
     lambda config: not config.section.obstacle,
 )
-TRACTION = Need(
+TRACTION = _Need(
     "ground.kind",
     "soil, scan, firm or nonsmooth with ground.friction above 0, or rigid with ground.rolling",
     _ground,
     lambda config: not config.ground.glides,
 )
-SIMULATED = Need("rig", "simulated or simulated_wire", lambda config: config.rig, lambda config: config.rig != "real")
+SIMULATED = _Need("rig", "simulated or simulated_wire", lambda config: config.rig, lambda config: config.rig != "real")
 
 
-def ground_of(*kinds: str) -> Need:
+def ground_of(*kinds: str) -> _Need:
     """Ground of one of these kinds."""
-    return Need("ground.kind", " or ".join(kinds), _ground, lambda config: config.ground.kind in kinds)
+    return _Need("ground.kind", " or ".join(kinds), _ground, lambda config: config.ground.kind in kinds)
 
 
-def refuse_unfit(config: Config, command: str, *needs: Need) -> None:
+def refuse_unfit(config: Config, command: str, *needs: _Need) -> None:
     """Refuse a config that a command has no use for.
 
     Args:

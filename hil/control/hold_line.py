@@ -37,7 +37,7 @@ OF_LIMITS = 0.95
 _STRAIGHT = 1e-9
 
 
-class LineLimits(NamedTuple):
+class _LineLimits(NamedTuple):
     """What the wheels of a rig may do.
 
     Attributes:
@@ -71,7 +71,7 @@ class HoldLine:
         settings: HoldLineConfig,
         sides: tuple[float, ...],
         turning_pm: float,
-        limits: LineLimits,
+        limits: _LineLimits,
         radii_m: Sequence[float],
         period_s: float,
     ) -> None:
@@ -147,7 +147,7 @@ def hold_line(rig: Rig, drive: Controller, settings: HoldLineConfig | None) -> C
         return drive
     rover = rig.nominal.make_rover()
     places = rover.wheel_positions(rover.neutral())
-    limits = LineLimits(
+    limits = _LineLimits(
         OF_LIMITS * rig.limits.wheel_speed_radps, OF_LIMITS * rig.limits.wheel_acceleration_radps2 / rig.rate_hz
     )
     sides = tuple((-np.sign(places[:, 1])).tolist())

@@ -30,7 +30,7 @@ SOFTNESS = 1e-6
 _MISSED = 0.01
 
 
-class LimitBits(NamedTuple):
+class _LimitBits(NamedTuple):
     """The bits of hil.messages.load_limits; as arguments, because cached code would keep the values of constants."""
 
     equilibrium: int = load_limits.EQUILIBRIUM
@@ -43,7 +43,7 @@ class LimitBits(NamedTuple):
     solver: int = load_limits.SOLVER
 
 
-class Program(NamedTuple):
+class _Program(NamedTuple):
     """Arrays of the program (n: cylinders, w: wheels), written by the tick or by the functions below.
 
     Attributes:
@@ -75,7 +75,7 @@ class Program(NamedTuple):
 
     balance: Balance
     forces: CylinderForces
-    bits: LimitBits
+    bits: _LimitBits
     most_torque: float
     step: float
     tree_q: FloatArray
@@ -112,7 +112,7 @@ def make_program(
     limits: load_limits.LoadLimits,
     step: float,
     traction: FloatArray,
-) -> Program:
+) -> _Program:
     """Allocate the program of a rover; `column` says which of its suspension joints have cylinders."""
     n, w, joints = len(column), balance.matrix.shape[0], balance.joint.size
     tree_q = np.zeros(balance.chain.speed_parent.size + 1)
@@ -121,8 +121,8 @@ def make_program(
     state, result = np.zeros(w + 2 * n + 3), np.zeros(w + 3 * n)
     load, torque, angle, gravity = np.split(state, np.cumsum((w, n, n)))
     gravity[2] = -1.0
-    return Program(
-        balance, forces, LimitBits(), limits.torque_Nm, step, tree_q,
+    return _Program(
+        balance, forces, _LimitBits(), limits.torque_Nm, step, tree_q,
         np.array(column, dtype=np.int64), np.array(others, dtype=np.int64), ground,
         traction, state, load, torque, angle, gravity, np.full(w, 1.0 / w), np.zeros(w), np.ones(w),
         make_quadratic_program(n, w, SOFTNESS),
@@ -132,7 +132,7 @@ def make_program(
 
 
 @kernel
-def find_torques(bound: BoundArguments[Program], passive: bool, hold: bool, named: bool) -> int:
+def find_torques(bound: BoundArguments[_Program], passive: bool, hold: bool, named: bool) -> int:
     """Fill the results; the limits that bind, a bit each, or only that of the solver if there is no solution.
 
     Args:
@@ -152,7 +152,7 @@ def find_torques(bound: BoundArguments[Program], passive: bool, hold: bool, name
 
 
 @kernel
-def _fill(p: Program, hold: bool) -> None:
+def _fill(p: _Program, hold: bool) -> None:
     """Influence, passive loads, cost and bounds, from the present state."""
     qp = p.qp
     fill_present_influence(p.balance, p.tree_q, p.column, p.open_joint, p.angle, p.gravity, p.ground)
@@ -193,7 +193,7 @@ def _fill(p: Program, hold: bool) -> None:
 
 
 @kernel
-def _read(p: Program, named: bool) -> int:
+def _read(p: _Program, named: bool) -> int:
     """Loads of the solution, the torques and pressures on the way there, and the limits that bind, a bit each."""
     qp, bits, binding = p.qp, p.bits, 0
     n, w = p.column.size, p.load.size
@@ -223,7 +223,7 @@ def _read(p: Program, named: bool) -> int:
 
 
 @kernel
-def _step_towards(p: Program, x: FloatArray) -> bool:
+def _step_towards(p: _Program, x: FloatArray) -> bool:
     """Wanted torques as far towards x as no part moves more than a step; whether that is short of x.
 
     The way is straight: between two distributions within the limits, all are.
@@ -239,7 +239,7 @@ def _step_towards(p: Program, x: FloatArray) -> bool:
 
 
 @kernel
-def _missed(p: Program) -> tuple[float, float]:
+def _missed(p: _Program) -> tuple[float, float]:
     """Largest deviation from the target [N] by equilibrium, and by joints without a cylinder.
 
     The target less the passive loads has a part that the cylinders reach, one that all joints would, and the rest.

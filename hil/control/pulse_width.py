@@ -13,7 +13,7 @@ _POINTS = 64
 _OLDEST_S = 0.5
 
 
-class PressurePredictor:
+class _PressurePredictor:
     """Smith predictor: a chamber's pressure as it will be once the commands under way have had their effect.
 
     A model of the chamber follows the commands without delay. A reading shows the effect of the commands up to a time
@@ -99,7 +99,7 @@ class PulseWidth:
         self._vent_s, self._cycle_s, self._ends = settings.vent_s, settings.cycle_ns * 1e-9, ends
         self._least_s = settings.least_pulse_s
         self._least_area = settings.dead_band_Pa * self._cycle_s
-        self._predictor = PressurePredictor(settings)
+        self._predictor = _PressurePredictor(settings)
         self._begin_ns = -settings.cycle_ns
         self._vented_for, self._vented_Pas = (0.0, 0.0), 0.0
         self.reset()

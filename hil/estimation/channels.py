@@ -9,7 +9,7 @@ import numpy as np
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
 
-# slots of ChannelState.whole
+# slots of _ChannelState.whole
 RUN, RUN_NS, IMPACT_NS, PEAK_NS, RELEASE_NS, BELOW, BELOW_NS, SATURATED, COUNT, BAD, FALLEN, LATER_NS = range(12)
 NEVER = -1
 # The impact is over once the sum has fallen to this share of its largest value: the wheel is pushed back by then. On a
@@ -42,7 +42,7 @@ class ChannelParameters(NamedTuple):
     zero_samples: int
 
 
-class ChannelState(NamedTuple):
+class _ChannelState(NamedTuple):
     """The state kept between blocks.
 
     Attributes:
@@ -69,13 +69,13 @@ class ChannelState(NamedTuple):
     still: IntArray
 
 
-def make_channel_state(channels: int) -> ChannelState:
+def make_channel_state(channels: int) -> _ChannelState:
     """Allocate the state before the first sample."""
     whole = np.zeros(12, np.int64)
     whole[[IMPACT_NS, PEAK_NS, RELEASE_NS, LATER_NS]] = NEVER
     bias, square, drooped, force = np.zeros((4, channels))
     last, still = np.full(channels, np.nan), np.zeros(channels, np.int64)
-    return ChannelState(
+    return _ChannelState(
         bias, square, drooped, force, np.zeros(channels + 4), np.full((2, 2), np.nan), whole, last, still
     )
 
@@ -84,7 +84,7 @@ class Channels(NamedTuple):
     """The channels, and where to put the load point of the newest sample (2,) [m]."""
 
     parameters: ChannelParameters
-    state: ChannelState
+    state: _ChannelState
     point: FloatArray
 
 
@@ -135,7 +135,7 @@ def digest(channels: BoundArguments[Channels], t_ns: IntArray, volts: FloatArray
 
 
 @kernel
-def _note_still(p: ChannelParameters, s: ChannelState, volts: FloatArray) -> None:
+def _note_still(p: ChannelParameters, s: _ChannelState, volts: FloatArray) -> None:
     """Count the newest samples in which each channel has not changed; the search goes back from the newest sample.
 
     A sample at full scale does not count: it is saturated, not frozen.
@@ -159,7 +159,7 @@ def _note_still(p: ChannelParameters, s: ChannelState, volts: FloatArray) -> Non
 
 
 @kernel
-def _detect(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, total: float) -> None:
+def _detect(p: ChannelParameters, s: _ChannelState, t_ns: int, level: float, total: float) -> None:
     if level < p.threshold:
         s.whole[RUN] = 0
         return
@@ -172,7 +172,7 @@ def _detect(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, tota
 
 
 @kernel
-def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, total: float) -> None:
+def _note_peak(p: ChannelParameters, s: _ChannelState, t_ns: int, level: float, total: float) -> None:
     the_sum = s.force.size
     if s.whole[IMPACT_NS] == NEVER:
         return
@@ -198,7 +198,7 @@ def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, t
 
 
 @kernel
-def _note_phases(p: ChannelParameters, s: ChannelState, t_ns: int, total: float) -> None:
+def _note_phases(p: ChannelParameters, s: _ChannelState, t_ns: int, total: float) -> None:
     """Keep the peak of the impact itself separate from the peak later in the same contact.
 
     The impact is over when the sum stays under a share of its largest value, for as many samples as the end of a
@@ -220,7 +220,7 @@ def _note_phases(p: ChannelParameters, s: ChannelState, t_ns: int, total: float)
 
 
 @kernel
-def _load_point(p: ChannelParameters, s: ChannelState, total: float, out: FloatArray) -> None:
+def _load_point(p: ChannelParameters, s: _ChannelState, total: float, out: FloatArray) -> None:
     """Force-weighted position of the sensors, from their centroid; NaN for bumpers, which have no position."""
     for axis in range(2):
         weighted, centroid = 0.0, 0.0

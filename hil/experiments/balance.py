@@ -25,7 +25,7 @@ UNBALANCED = 0.2
 NEAR_NS = 50_000_000
 
 
-class Balance(NamedTuple):
+class LoadBalance(NamedTuple):
     """What the wheels together have to bear, and when they did not.
 
     Attributes:
@@ -73,7 +73,7 @@ class Balance(NamedTuple):
         return out
 
 
-def balance_of(rig: Rig, rover: Rover, ticks: Recorded) -> Balance:
+def balance_of(rig: Rig, rover: Rover, ticks: Recorded) -> LoadBalance:
     """The balance of a run.
 
     Args:
@@ -85,7 +85,7 @@ def balance_of(rig: Rig, rover: Rover, ticks: Recorded) -> Balance:
     terrain = nominal.ground.terrain
     normal = np.array((0.0, 0.0, 1.0) if terrain is None else terrain.normal)
     weight_N = rover.mass * nominal.ground.gravity * float(normal[2])
-    found = Balance(weight_N, normal, nominal.drawbar.wrench()[:3], np.zeros(0, np.int64))
+    found = LoadBalance(weight_N, normal, nominal.drawbar.wrench()[:3], np.zeros(0, np.int64))
     return found._replace(lost_ns=np.concatenate([found.lost(block) for block in in_blocks(ticks)]))
 
 

@@ -26,7 +26,7 @@ from hil.messages.layout import INSTRUMENTS
 _BLOCK_NS = 10_000_000
 
 
-class Interval(NamedTuple):
+class _Interval(NamedTuple):
     """A value, and the half-width of its 95 % interval."""
 
     value: float
@@ -70,40 +70,40 @@ class MeasuredWindow:
         self._left = values[whole:]
 
     @property
-    def speed(self) -> Interval:
+    def speed(self) -> _Interval:
         """Mean forward speed [m/s]: the way between the first and the last row."""
         if len(self._ends) < 2:
-            return Interval(math.nan, math.nan)
+            return _Interval(math.nan, math.nan)
         first, last = self._ends
         span_s = float(last["t_ns"] - first["t_ns"]) * 1e-9
         if span_s <= 0.0:
-            return Interval(math.nan, math.nan)
+            return _Interval(math.nan, math.nan)
         ahead = _ahead(first["pose"][3:]) + _ahead(last["pose"][3:])
         ahead /= np.linalg.norm(ahead)
         way = float((last["pose"][:3].astype(float) - first["pose"][:3]) @ ahead)
         each = [float(np.linalg.norm(row["pose_sd"][:3].astype(float) * ahead)) for row in (first, last)]
         drift_mps = 0.0 if self.drift is None else math.hypot(self.drift.rate_mps, NORMAL * self.drift.sd_mps)
-        return Interval(way / span_s, math.hypot(NORMAL * math.hypot(*each) / span_s, drift_mps))
+        return _Interval(way / span_s, math.hypot(NORMAL * math.hypot(*each) / span_s, drift_mps))
 
     @property
-    def slip(self) -> Interval:
+    def slip(self) -> _Interval:
         """Slip of the rims: measurement, and scatter of the slip within the window."""
         speed, values = self.speed, np.concatenate([*self._means, np.zeros((0, 3))])
         rims = float(values[:, 1].mean()) if len(values) else math.nan
         if not rims > 0.0:
-            return Interval(math.nan, math.nan)
+            return _Interval(math.nan, math.nan)
         kept = speed.value / rims
         scatter = window_mean(values[:, 0] - kept * values[:, 1]).u95
-        return Interval(1.0 - kept, math.hypot(speed.u95, scatter) / rims)
+        return _Interval(1.0 - kept, math.hypot(speed.u95, scatter) / rims)
 
     @property
-    def pull(self) -> Interval | None:
+    def pull(self) -> _Interval | None:
         """Drawbar pull by the load cell [N]: scatter, sensitivity and zero; None: there is no load cell."""
         if self._cell is None:
             return None
         found = window_mean(np.concatenate([*self._means, np.zeros((0, 3))])[:, 2])
         sensitivity_N, zero_N = self._cell.sensitivity_u95 * found.mean, self._cell.zero_u95 * self._cell.force_N
-        return Interval(found.mean, math.hypot(found.u95, sensitivity_N, zero_N))
+        return _Interval(found.mean, math.hypot(found.u95, sensitivity_N, zero_N))
 
     def summary(self) -> dict[str, Any]:
         """Keys as docs/reference/summary.md lists them."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config.rig import Rig
-from hil.experiments.balance import NEAR_NS, Balance, balance_of, known
+from hil.experiments.balance import NEAR_NS, LoadBalance, balance_of, known
 from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import finite
 from hil.recording.stored_rows import Recorded, between, in_blocks, per_part
@@ -107,7 +107,7 @@ def _standing_rover(rig: Rig, ticks: Recorded) -> Rover | None:
     return None if rover.tree.guided else rover
 
 
-def _metrics(rig: Rig, rover: Rover, balance: Balance, ticks: Recorded, most: int) -> Mobility:
+def _metrics(rig: Rig, rover: Rover, balance: LoadBalance, ticks: Recorded, most: int) -> Mobility:
     there = np.unique(np.linspace(0, len(ticks) - 1, min(most, len(ticks))).round().astype(np.int64))
     rows = np.array([ticks[int(one)] for one in there])
     rows = rows[balance.kept(rows)]
@@ -191,7 +191,7 @@ def _face_normals(profile: Profile, rover: Rover, q: FloatArray) -> FloatArray |
     return normals
 
 
-def _extreme_shares(balance: Balance, ticks: Recorded) -> tuple[NDArray[Any], NDArray[Any], int]:
+def _extreme_shares(balance: LoadBalance, ticks: Recorded) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Least and largest share (wheels,) of each wheel over all ticks that are kept, and how many others are known."""
     low, high, left_out = [], [], 0
     for rows in in_blocks(ticks):

@@ -25,7 +25,7 @@ _TITLES = {"motion": "outside", "imu": "inertial unit", "joints": "joints"}
 _MEASURED, _LEFT_OUT = "#ee7733", ("rejected", "left_out", "stale")
 
 
-class Measured(NamedTuple):
+class _MeasuredDrive(NamedTuple):
     """What the instrument outside the rover saw.
 
     Attributes:
@@ -45,7 +45,7 @@ def instruments_of(record: OpenRecord) -> tuple[str, ...]:
     return Layout.from_json(str(layout)).instruments if layout else ()
 
 
-def measured_motion(record: OpenRecord, rows: NDArray[np.void]) -> Measured | None:
+def measured_motion(record: OpenRecord, rows: NDArray[np.void]) -> _MeasuredDrive | None:
     """Way and speed ahead by the instrument outside the rover; None: there is none, or the config cannot be read."""
     if "motion" not in instruments_of(record):
         return None
@@ -58,7 +58,7 @@ def measured_motion(record: OpenRecord, rows: NDArray[np.void]) -> Measured | No
     readings: Readings = new_readings(rows, "motion")
     ahead = place_in_rig(readings, section)[:, 0]
     span_s = max(_SLOPE_S, (_SLOPE_READINGS - 1) / section.rate_hz)
-    return Measured(readings.t_s, ahead, speed_of(readings.t_s, ahead, span_s))
+    return _MeasuredDrive(readings.t_s, ahead, speed_of(readings.t_s, ahead, span_s))
 
 
 def speed_panel(axes: Axes, form: FigureForm, record: OpenRecord, origin_s: float = 0.0) -> None:

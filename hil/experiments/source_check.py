@@ -21,7 +21,7 @@ from hil.config.rig import Rig
 from hil.config.schema.instruments import MotionConfig
 from hil.messages.layout import INSTRUMENTS
 from hil.recording.stored_rows import Recorded, in_blocks
-from hil.signals.alignment import SETTLES_S, Found, Way, sheared, straight_drive
+from hil.signals.alignment import SETTLES_S, Number, Travel, sheared, straight_drive
 from hil.signals.calibration import CalibrationError
 from hil.signals.instrument_readings import Floats, Readings, rotation, unit
 
@@ -61,7 +61,7 @@ class SourceCheck(NamedTuple):
     """
 
     drift: Drift | None = None
-    late_s: Found | None = None
+    late_s: Number | None = None
     unseen: str = ""
 
     def reasons(self) -> list[str]:
@@ -135,7 +135,7 @@ def _drift(t_s: Floats, values: Floats, noise_m: float) -> Drift | None:
     return Drift(float(np.linalg.norm(rates)), sd)
 
 
-def _late_s(rig: Rig, motion: MotionConfig, read: Floats, rims: Floats) -> Found:
+def _late_s(rig: Rig, motion: MotionConfig, read: Floats, rims: Floats) -> Number:
     """The weighted mean of start and stop; as uncertain as they contradict each other (Birge 1932).
 
     Args:
@@ -172,7 +172,7 @@ def _late_s(rig: Rig, motion: MotionConfig, read: Floats, rims: Floats) -> Found
     weights = sds**-2.0
     mean, sd = float(values @ weights / weights.sum()), float(weights.sum() ** -0.5)
     contradiction = math.sqrt(float(((values - mean) ** 2 @ weights) / max(len(found) - 1, 1)))
-    return Found(mean, sd * max(contradiction, 1.0))
+    return Number(mean, sd * max(contradiction, 1.0))
 
 
 def _ends(rig: Rig, t_s: Floats, rims: Floats) -> Iterator[tuple[float, float, bool]]:
@@ -193,7 +193,7 @@ def _ends(rig: Rig, t_s: Floats, rims: Floats) -> Iterator[tuple[float, float, b
         yield rims[np.searchsorted(way_m, way_m[moves[-1]] - _BESIDE_M), 0], settled_s, False
 
 
-def _beside(rig: Rig, motion: MotionConfig, readings: Readings, arms: Floats, rims: Floats, *, starts: bool) -> Found:
+def _beside(rig: Rig, motion: MotionConfig, readings: Readings, arms: Floats, rims: Floats, *, starts: bool) -> Number:
     """How late the readings beside a start or a stop are.
 
     What the fit does not know is in the standard deviation: how far the soil is sheared, one way before the start, both
@@ -206,7 +206,7 @@ def _beside(rig: Rig, motion: MotionConfig, readings: Readings, arms: Floats, ri
     t_s = np.concatenate([[turned_s[0] - apart_s], turned_s, [turned_s[-1] + apart_s]])
     speed = np.concatenate([[0.0], speed, [0.0]])
     way_m = np.concatenate([[0.0], np.cumsum(0.5 * (speed[1:] + speed[:-1]) * np.diff(t_s))])
-    drive = straight_drive(readings, Way(t_s, way_m, speed))
+    drive = straight_drive(readings, Travel(t_s, way_m, speed))
     inside = (t_s >= readings.t_s[0]) & (t_s <= readings.t_s[-1])
     way_m, speed = way_m[inside], np.abs(speed[inside])
     (fast,) = np.nonzero(speed >= _RAMP * speed.max())

@@ -17,7 +17,7 @@ from hil.messages.loads import LoadGoal, TractionModeName, load_goal
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
 
-class ThrottleState(IntEnum):
+class _ThrottleState(IntEnum):
     """State of a traction experiment; numbers as for the states of an impact trial where they are alike."""
 
     IDLE = 0
@@ -31,7 +31,7 @@ class ThrottleState(IntEnum):
 
 
 # faster in a tick, see hil.experiments.base
-IDLE, ARMED, RAMP, STOPPING, DONE, ABORTED, SETTLE, MEASURE = ThrottleState
+IDLE, ARMED, RAMP, STOPPING, DONE, ABORTED, SETTLE, MEASURE = _ThrottleState
 DRIVING = (RAMP, SETTLE, MEASURE)
 
 
@@ -41,7 +41,7 @@ class ThrottleExperiment(Experiment):
     Args: as `Experiment`; the section of the config is a `ThrottleConfig`.
     """
 
-    states = ThrottleState
+    states = _ThrottleState
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
@@ -75,8 +75,8 @@ class ThrottleExperiment(Experiment):
             pass
         elif self.state == ARMED and self._may_start(samples):
             self._enter(RAMP, t_ns)
-        elif self.state in DRIVING and t_ns - self._since_ns >= self._lengths_ns[ThrottleState(self.state)]:
-            self._enter(self._next[ThrottleState(self.state)], t_ns)
+        elif self.state in DRIVING and t_ns - self._since_ns >= self._lengths_ns[_ThrottleState(self.state)]:
+            self._enter(self._next[_ThrottleState(self.state)], t_ns)
         elif self.state == STOPPING and t_ns - self._since_ns >= self._after_ns:
             self._enter(DONE, t_ns)
         if self.state not in DRIVING:

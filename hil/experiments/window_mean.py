@@ -20,7 +20,7 @@ _STUDENT = (
 NORMAL = 1.959964
 
 
-class WindowMean(NamedTuple):
+class _WindowMean(NamedTuple):
     """Mean, half-width of its 95 % interval, and the number of independent values that the series is worth."""
 
     mean: float
@@ -28,7 +28,7 @@ class WindowMean(NamedTuple):
     independent: float
 
 
-def window_mean(values: NDArray[np.float64]) -> WindowMean:
+def window_mean(values: NDArray[np.float64]) -> _WindowMean:
     """Mean of equally spaced values; its interval takes their autocorrelation into account.
 
     A series of n values with the correlation time tau = 1 + 2 sum rho_k is worth n / tau independent ones. The mean of
@@ -47,20 +47,20 @@ def window_mean(values: NDArray[np.float64]) -> WindowMean:
     """
     count = values.size
     if count == 0:
-        return WindowMean(math.nan, math.nan, math.nan)
+        return _WindowMean(math.nan, math.nan, math.nan)
     mean = float(values.mean())
     rest = values - mean
     variance = float(rest @ rest) / count
     if variance <= 1e-24 * max(mean * mean, 1e-300):
-        return WindowMean(mean, 0.0 if count > 1 else math.inf, float(count))
+        return _WindowMean(mean, 0.0 if count > 1 else math.inf, float(count))
     time, terms = _correlation_time(rest, variance)
     time = min(time, float(count))
     time = time / max(1.0 - time / count, 1e-9)
     independent = count / time
     if independent < 2.0:
-        return WindowMean(mean, math.inf, independent)
+        return _WindowMean(mean, math.inf, independent)
     deviation = math.sqrt(variance * independent / (independent - 1.0) / independent)
-    return WindowMean(mean, student(min(count / (2.0 * terms + 1.0), independent - 1.0)) * deviation, independent)
+    return _WindowMean(mean, student(min(count / (2.0 * terms + 1.0), independent - 1.0)) * deviation, independent)
 
 
 def student(freedom: float) -> float:

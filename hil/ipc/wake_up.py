@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from drivers.host import Computer, Host
+from drivers.host import Host, HostComputer
 
 _DRAIN_BYTES = 4096
 
@@ -48,7 +48,7 @@ class WakeUp:
             self._handle = -1
 
 
-class WokenComputer(Computer):
+class WokenComputer(HostComputer):
     """This computer, for a process whose rests a wake-up ends.
 
     Args:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from hil.realtime.libc import signal_when_parent_dies
-from hil.realtime.rights import Granted
+from hil.realtime.rights import Right
 
 
 class Reporter(Protocol):
@@ -22,7 +22,7 @@ class Reporter(Protocol):
     def orphaned(self) -> bool:
         """The process that started this one is gone."""
 
-    def ready(self, granted: Sequence[Granted] = (), **more: Any) -> None:
+    def ready(self, granted: Sequence[Right] = (), **more: Any) -> None:
         """Report to the loop process that the worker is ready, and its rights."""
 
     def report(self, **message: Any) -> None:
@@ -60,7 +60,7 @@ class WorkerLifecycle:
         """The process that started this one is gone."""
         return os.getppid() != self._parent
 
-    def ready(self, granted: Sequence[Granted] = (), **more: Any) -> None:
+    def ready(self, granted: Sequence[Right] = (), **more: Any) -> None:
         """Report to the loop process that the worker is ready, and its rights."""
         self.report(ready=True, granted=[asdict(item) for item in granted], **more)
 

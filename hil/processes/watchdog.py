@@ -31,7 +31,7 @@ from hil.messages.fault_bounds import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILEN
 from hil.messages.schema import event_row
 from hil.processes.disturbances import stall_event
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
-from hil.realtime import Granted, RightsWanted, rights
+from hil.realtime import Right, RightsWanted, rights
 from hil.realtime.stalls import STALL_NS, Stall, StallMonitor, measured_wakeups
 
 # Between two looks at most, and while a stop is being written [ns]. Silence is looked for when it is due.
@@ -222,7 +222,7 @@ def watch(
     watchdog: Watchdog,
     shared: RunMemory,
     lifecycle: Reporter,
-    granted: Sequence[Granted] = (),
+    granted: Sequence[Right] = (),
     host: Host = COMPUTER,
     monitor: StallMonitor | None = None,
 ) -> None:

@@ -18,7 +18,7 @@ HEAD = ("t_ns", "sequence", "file", "time_from")
 _MOST_BYTES = 2**26
 
 
-class Frame(NamedTuple):
+class RunFrame(NamedTuple):
     """A frame of a run.
 
     Attributes:
@@ -39,7 +39,7 @@ def frame_name(number: int) -> str:
     return f"{number:06d}.jpg"
 
 
-def frames_of(run: Path) -> list[Frame]:
+def frames_of(run: Path) -> list[RunFrame]:
     """The frames of a run, in order of time; none if it was not filmed.
 
     Args:
@@ -55,14 +55,14 @@ def frames_of(run: Path) -> list[Frame]:
     place = file_in(file_in(run, FOLDER), TABLE)
     try:
         rows = list(csv.DictReader(read_text(place, _MOST_BYTES).splitlines()))
-        return [Frame(int(row["t_ns"]), int(row["sequence"]), row["file"], row["time_from"]) for row in rows]
+        return [RunFrame(int(row["t_ns"]), int(row["sequence"]), row["file"], row["time_from"]) for row in rows]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise FolderError(f"{place} cannot be read: {error}") from None
 
 
-def write_frames(run: Path, frames: Iterable[Frame]) -> None:
+def write_frames(run: Path, frames: Iterable[RunFrame]) -> None:
     """Write the table of a run's frames, whose files are there. Raises OSError."""
     place = run / FOLDER / TABLE
     with replacing(place) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as file:

@@ -23,7 +23,7 @@ from hil.messages.fault import Fault
 from hil.messages.schema import event_row
 from hil.operator.telemetry import Publisher, open_publisher
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
-from hil.realtime import Granted, RightsWanted, rights
+from hil.realtime import Right, RightsWanted, rights
 from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
 
@@ -111,7 +111,7 @@ def main(run: Path, parent: int) -> None:
     shared = RunMemory(run)
     priority = shared.config.realtime.fifo_priority
     with rights(RightsWanted(fifo_priority=max(priority - BELOW_LOOP, 1) if priority else 0)) as granted:
-        serve(shared, lifecycle, StandardInput(), granted=granted)
+        serve(shared, lifecycle, _StandardInput(), granted=granted)
 
 
 def serve(
@@ -119,7 +119,7 @@ def serve(
     lifecycle: Reporter,
     inbox: Inbox,
     host: Host = COMPUTER,
-    granted: Sequence[Granted] = (),
+    granted: Sequence[Right] = (),
     after_flush: Callable[[], None] = lambda: None,
 ) -> None:
     """Record a run and publish its summary, then the next, until asked to end.
@@ -218,7 +218,7 @@ def _report_disk_full(shared: RunMemory, error: OSError) -> None:
     shared.fault_mailboxes[RECORDER][Fault.DISK_FULL].write(message)
 
 
-class StandardInput:
+class _StandardInput:
     """What comes on standard input (`Inbox`)."""
 
     def __init__(self) -> None:

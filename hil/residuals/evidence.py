@@ -15,7 +15,7 @@ from hil.messages.fault_bounds import RESIDUAL_WINDOW_S, STOOD_RADPS, STOOD_S
 Floats = NDArray[np.float64]
 
 
-class Columns(Protocol):
+class _Columns(Protocol):
     """Rows by field: an array, or rows that stay in their file."""
 
     @property
@@ -36,7 +36,7 @@ class RunEvidence:
         summary: of the experiment; of an impact, keys of `hil.experiments.impact.sensing`.
     """
 
-    def __init__(self, config: Config, ticks: Columns, summary: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config, ticks: _Columns, summary: Mapping[str, Any]) -> None:
         self.config, self.ticks, self.summary = config, ticks, summary
 
     @cached_property

@@ -13,7 +13,7 @@ from hil.messages.stages import Tick
 CATCH_UP_NS = 50_000_000
 
 
-class SteppedRig(Protocol):
+class _SteppedRig(Protocol):
     """A simulated rig that the clock advances."""
 
     def advance(self, t_ns: int) -> None:
@@ -54,7 +54,7 @@ class LockstepClock:
 
     name = "lockstep"
 
-    def __init__(self, simulated_rig: SteppedRig, rate_hz: int) -> None:
+    def __init__(self, simulated_rig: _SteppedRig, rate_hz: int) -> None:
         self._simulated_rig, self._rate_hz = simulated_rig, rate_hz
         self._number = 0
         # virtual time waits for the loop
@@ -87,7 +87,7 @@ class PacedClock(LockstepClock):
         host: whose clock is used.
     """
 
-    def __init__(self, simulated_rig: SteppedRig, rate_hz: int, host: Host) -> None:
+    def __init__(self, simulated_rig: _SteppedRig, rate_hz: int, host: Host) -> None:
         super().__init__(simulated_rig, rate_hz)
         self._pace = Pace(host, rate_hz)
 

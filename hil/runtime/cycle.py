@@ -18,7 +18,7 @@ from hil.safety.limiter import Limiter
 from hil.safety.monitor import SafetyMonitor
 
 
-class DecideStage(Protocol):
+class _DecideStage(Protocol):
     """The part of an experiment that a tick uses (`hil.experiments.base.Experiment`)."""
 
     @property
@@ -37,7 +37,7 @@ class Cycle:
     estimator: Estimator
     twin: RoverTwin
     safety: SafetyMonitor
-    experiment: DecideStage
+    experiment: _DecideStage
     controller: Controller
     limiter: Limiter
     tick_logger: TickLogger

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from models.statics import SteadyRover
 
 
-class Predicted(NamedTuple):
+class _Predicted(NamedTuple):
     """One state of the nominal rover, in the models' units.
 
     Attributes:
@@ -89,7 +89,7 @@ def equilibrium_checks(rig: Rig, speeds_mps: Sequence[float] = (), *, steady: bo
 
 
 @kept_statics
-def _predicted(rig: Rig, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequence[Predicted]:
+def _predicted(rig: Rig, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequence[_Predicted]:
     """The states at rest and at these speeds, with the drawbar; those without traction only where it must suffice."""
     if rig.config.ground.kind == "none":
         return ()
@@ -109,11 +109,11 @@ def _predicted(rig: Rig, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequ
         except NoSteadyStateError as error:
             # rolling without slip leaves the tractions undetermined, so that not finding a drive there says nothing
             if (steady and vehicle.yields) or error.lifted or speed_mps == 0.0:
-                states.append(Predicted(words, error.why))
+                states.append(_Predicted(words, error.why))
     return tuple(states)
 
 
-def _judged(standing: SteadyRover, words: str) -> Predicted:
+def _judged(standing: SteadyRover, words: str) -> _Predicted:
     from models.statics import tilt_of
 
     found = standing.at()
@@ -122,7 +122,7 @@ def _judged(standing: SteadyRover, words: str) -> Predicted:
     angle = rover.tree_configuration(q)[stops.speed + 1]
     over = np.maximum(angle - stops.high, stops.low - angle)
     joint = int(over.argmax()) if over.size else -1
-    return Predicted(
+    return _Predicted(
         words,
         "",
         standing.wheel_names[wheel],

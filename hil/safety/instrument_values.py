@@ -48,7 +48,7 @@ class AtRest(NamedTuple):
     spread: Value
 
 
-class InstrumentValues(Protocol):
+class _InstrumentValues(Protocol):
     """The values of one kind of instrument; all of them are finite."""
 
     def outside(self, value: Value) -> Finding | None:
@@ -61,19 +61,19 @@ class InstrumentValues(Protocol):
         """For arming: the newest reading, and those at rest."""
 
 
-def values_of(role: str, config: UncheckedConfig) -> InstrumentValues:
+def values_of(role: str, config: UncheckedConfig) -> _InstrumentValues:
     """The values of an instrument that a config has."""
     section = config.instruments[role]
     if isinstance(section, MotionConfig):
-        return MotionValues(section)
+        return _MotionValues(section)
     if isinstance(section, ImuConfig):
-        return ImuValues(section)
+        return _ImuValues(section)
     tree = tree_on_rig(config.rover_parameters())
     stops = {joint.name: joint.stops for joint in tree.joints}
-    return JointValues(section, config.encoders, [stops.get(encoder.joint) for encoder in config.encoders])
+    return _JointValues(section, config.encoders, [stops.get(encoder.joint) for encoder in config.encoders])
 
 
-class MotionValues:
+class _MotionValues:
     """Place of a point of the rover, as pose, position or distance.
 
     Args:
@@ -150,7 +150,7 @@ class MotionValues:
         )
 
 
-class ImuValues:
+class _ImuValues:
     """Specific force and rates of turn: an impact may shake them by any amount within the range of the unit.
 
     Args:
@@ -189,7 +189,7 @@ class ImuValues:
         ]
 
 
-class JointValues:
+class _JointValues:
     """Angles of joints.
 
     Args:

@@ -38,7 +38,7 @@ class Limiter:
         self._limit = limits.wheel_speed_radps
         self._step = limits.wheel_acceleration_radps2 / rig.rate_hz
         self._zero_speeds, self._valves_off = layout.zero_speeds, layout.valves_off
-        self._valves = ValveLimiter(layout.valves_off, limits)
+        self._valves = _ValveLimiter(layout.valves_off, limits)
         self._highest_Pa, self._no_pressure = rig.config.cylinders.supply_kPa * 1e3, layout.regulators_closed
         self._duty_zero = layout.zero_speeds if layout.open_loop else ()
         self._last, self._number = self._zero_speeds, 0
@@ -112,7 +112,7 @@ def _clamped(value: float, lowest: float, highest: float) -> float:
     return highest if value > highest else value
 
 
-class ValveLimiter:
+class _ValveLimiter:
     """Holds a valve on for its shortest time, and off if it was switched on too often within a second.
 
     This only delays a command; it is not a command out of limit. A controller need not know the valves' limits.

@@ -18,7 +18,7 @@ from hil.messages.stages import Samples
 Latch = Callable[[Fault, float, float, str], None]
 
 
-class Reading(NamedTuple):
+class _Reading(NamedTuple):
     """A measured value: of what, in which unit, by which key of the config it is limited."""
 
     name: str
@@ -68,23 +68,23 @@ class MeasuredMonitor:
         """The same of the pressures alone."""
         return _checks(self._pressure_readings(valves))
 
-    def _power_readings(self, power: PowerSample | None) -> Iterator[Reading]:
+    def _power_readings(self, power: PowerSample | None) -> Iterator[_Reading]:
         layout = self._layout
         if power is not None and self._current is not None:
             for wheel, current_A in zip(layout.wheels, power.current_A, strict=True):
-                yield Reading(f"motor current {wheel}", abs(current_A), "A", "limits.motor_current_A", self._current)
+                yield _Reading(f"motor current {wheel}", abs(current_A), "A", "limits.motor_current_A", self._current)
         if power is not None and self._supply is not None:
             for name, voltage_V in zip(layout.supplies, power.supply_V, strict=True):
-                yield Reading(f"supply voltage {name}", voltage_V, "V", "limits.supply_V", self._supply)
+                yield _Reading(f"supply voltage {name}", voltage_V, "V", "limits.supply_V", self._supply)
 
-    def _pressure_readings(self, valves: ValveSample) -> Iterator[Reading]:
+    def _pressure_readings(self, valves: ValveSample) -> Iterator[_Reading]:
         if self._pressure is not None:
             layout = self._layout
             for valve, pressure_Pa in zip(layout.valves, layout.by_valve(valves.pressure_Pa), strict=True):
-                yield Reading(f"pressure {valve}", 1e-3 * pressure_Pa, "kPa", "limits.pressure_kPa", self._pressure)
+                yield _Reading(f"pressure {valve}", 1e-3 * pressure_Pa, "kPa", "limits.pressure_kPa", self._pressure)
 
 
-def _checks(readings: Iterator[Reading]) -> list[Check]:
+def _checks(readings: Iterator[_Reading]) -> list[Check]:
     checks = []
     for reading in readings:
         limits = reading.limits
@@ -106,7 +106,7 @@ def _beyond(value: float, least: float | None, most: float | None) -> float | No
     return most if most is not None and value > most else None
 
 
-def _words(reading: Reading, limit: float) -> str:
+def _words(reading: _Reading, limit: float) -> str:
     side = "at least" if reading.value < limit else "at most"
     name, value, unit, key, _ = reading
     return f"{name}: {value:.4g} {unit}, allowed: {side} {limit:g} {unit} ({key})"

@@ -26,14 +26,14 @@ WINDOW_S = 0.1
 EVEN_M = 0.001
 
 
-class Found(NamedTuple):
+class Number(NamedTuple):
     """A number and its standard deviation."""
 
     value: float
     sd: float
 
 
-class Stretch(NamedTuple):
+class _Stretch(NamedTuple):
     """A time in which all wheels stood [s]."""
 
     begin_s: float
@@ -44,7 +44,7 @@ class Stretch(NamedTuple):
         return (t_s >= self.begin_s) & (t_s <= self.end_s)
 
 
-class Way(NamedTuple):
+class Travel(NamedTuple):
     """What the wheels drove: t_s (n,) [s], way_m (n,) [m], speed_mps (n,) [m/s], at the rim."""
 
     t_s: Floats
@@ -52,7 +52,7 @@ class Way(NamedTuple):
     speed_mps: Floats
 
 
-def standing(t_s: Floats, wheel_speed_radps: Floats) -> list[Stretch]:
+def standing(t_s: Floats, wheel_speed_radps: Floats) -> list[_Stretch]:
     """The times in which all wheels stood for `LEAST_STANDING_S`, without `SETTLES_S` at their ends.
 
     Args:
@@ -70,11 +70,11 @@ def standing(t_s: Floats, wheel_speed_radps: Floats) -> list[Stretch]:
         begin_s = t_s[first] + (SETTLES_S if first else 0.0)
         end_s = t_s[end - 1] - (SETTLES_S if end < len(t_s) else 0.0)
         if end_s - begin_s >= LEAST_STANDING_S:
-            found.append(Stretch(float(begin_s), float(end_s)))
+            found.append(_Stretch(float(begin_s), float(end_s)))
     return found
 
 
-def at_rest(readings: Readings, stretches: Sequence[Stretch], what: str) -> Floats:
+def at_rest(readings: Readings, stretches: Sequence[_Stretch], what: str) -> Floats:
     """The readings while the rover stood at first.
 
     Raises:
@@ -103,7 +103,7 @@ def noise_of(values: Floats) -> Floats:
     return np.asarray(np.diff(values, axis=0).std(axis=0) / math.sqrt(2.0))
 
 
-class Drive(NamedTuple):
+class StraightDrive(NamedTuple):
     """A straight drive as an instrument saw it.
 
     Attributes:
@@ -114,12 +114,12 @@ class Drive(NamedTuple):
     """
 
     direction: Floats
-    scale: Found
-    late_s: Found
+    scale: Number
+    late_s: Number
     cross_sd: float
 
 
-def straight_drive(readings: Readings, wheels: Way) -> Drive:
+def straight_drive(readings: Readings, wheels: Travel) -> StraightDrive:
     """Direction, scale and delay of the places (n, channels) of a straight drive, against the wheels' way.
 
     The places are fitted by A + d w(t - late) + c w(t - late)^2, where w is the way of the wheels: d is the tangent at
@@ -164,21 +164,21 @@ def straight_drive(readings: Readings, wheels: Way) -> Drive:
     rate = np.interp(t - late_s, wheels.t_s, wheels.speed_mps) * scale
     jacobian = np.column_stack([columns, -rate])
     covariance = np.linalg.pinv(jacobian.T @ jacobian) * spread**2
-    return Drive(
+    return StraightDrive(
         direction,
-        Found(scale, math.sqrt(covariance[1, 1])),
-        Found(late_s, math.sqrt(covariance[3, 3])),
+        Number(scale, math.sqrt(covariance[1, 1])),
+        Number(late_s, math.sqrt(covariance[3, 3])),
         math.sqrt(covariance[1, 1]) / scale,
     )
 
 
-def sheared(late_s: Found, least_s: float, most_s: float) -> Found:
+def sheared(late_s: Number, least_s: float, most_s: float) -> Number:
     """A delay without that by which the soil is sheared before the rover follows its wheels.
 
     By how much is not known: by anything from `least_s` to `most_s`, each as likely.
     """
     shear_sd = (most_s - least_s) / math.sqrt(12.0)
-    return Found(late_s.value - 0.5 * (least_s + most_s), math.hypot(late_s.sd, shear_sd))
+    return Number(late_s.value - 0.5 * (least_s + most_s), math.hypot(late_s.sd, shear_sd))
 
 
 def _alike(left: Floats) -> float:
@@ -223,7 +223,7 @@ def levelled(force: Floats, up: Floats, yaw_deg: float) -> Triple:
     return math.degrees(roll), math.degrees(pitch), yaw_deg
 
 
-def yaw_from_drive(readings: Readings, mean_force: Floats, level: Triple, wheels: Way) -> Found:
+def yaw_from_drive(readings: Readings, mean_force: Floats, level: Triple, wheels: Travel) -> Number:
     """Yaw of a unit's axes [deg] from the accelerations of a straight drive, against those of the wheels.
 
     Args:
@@ -253,7 +253,7 @@ def yaw_from_drive(readings: Readings, mean_force: Floats, level: Triple, wheels
     left = means - np.outer(wanted, [along, across])
     size = math.hypot(along, across)
     sd = math.sqrt(float((left**2).mean()) / power) / max(size, 1e-9)
-    return Found(math.degrees(math.atan2(-across, along)), math.degrees(sd))
+    return Number(math.degrees(math.atan2(-across, along)), math.degrees(sd))
 
 
 def standing_attitude(quaternions: Floats) -> tuple[Rotation, float]:

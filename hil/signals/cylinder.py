@@ -37,7 +37,7 @@ class Step(NamedTuple):
     pressure_Pa: float
 
 
-class CylinderFit(NamedTuple):
+class _CylinderFit(NamedTuple):
     """A straight line through the steps.
 
     Attributes:
@@ -70,7 +70,7 @@ def pressure_steps(pressure_Pa: Floats, rate_hz: float) -> list[Step]:
     return steps
 
 
-def fit_steps(steps: Sequence[Step], loads: Sequence[float]) -> CylinderFit:
+def fit_steps(steps: Sequence[Step], loads: Sequence[float]) -> _CylinderFit:
     """The line through the loads of the steps [N or N m].
 
     MacMahon 2016, 6.1: "a linear relationship between pressure and force could be expected".
@@ -96,7 +96,7 @@ def fit_steps(steps: Sequence[Step], loads: Sequence[float]) -> CylinderFit:
         raise CalibrationError(
             f"a slope with a 95 % interval of {share:.0%} from {len(steps)} steps, allowed: {WIDEST:.0%}; record more"
         )
-    return CylinderFit(Fitted(float(slope), u95), float(offset), len(steps), float(np.abs(left).max()))
+    return _CylinderFit(Fitted(float(slope), u95), float(offset), len(steps), float(np.abs(left).max()))
 
 
 def joint_torques_Nm(steps: Sequence[Step], wheel_load_N: Floats, rise_mprad: Floats) -> list[float]:

@@ -33,7 +33,7 @@ REDUCED_HZ, PEAK_ROWS = 3000, 20
 OVER_SHARE, OVER_S = 0.05, 0.02
 
 
-class Shield(NamedTuple):
+class _Shield(NamedTuple):
     """What rang between plate and sensors, and whether the samples show it or only the config states it.
 
     None, where the tail contradicts the config: without the stated ring the force would pull on the plate.
@@ -70,7 +70,7 @@ class Traces:
     corrected: Floats
     filtered: Floats
     tones: tuple[Tone, ...]
-    shields: tuple[Shield, ...]
+    shields: tuple[_Shield, ...]
     drooped: Floats
     quiet: int
     noise: Floats
@@ -162,10 +162,10 @@ def contact_end(t_s: Floats, force: Floats) -> float | None:
 
 def _without_rings(
     t_s: Floats, forces: Floats, calm: int, channels: SensorChannels
-) -> tuple[Floats, tuple[Shield, ...]]:
+) -> tuple[Floats, tuple[_Shield, ...]]:
     """What rings removed: behind one plate from all channels alike, of bumpers from each its own."""
     behind = [[channel] for channel in range(forces.shape[1])] if channels.each else [list(range(forces.shape[1]))]
-    filtered, shields, spacing = forces.copy(), list[Shield](), float(t_s[1] - t_s[0])
+    filtered, shields, spacing = forces.copy(), list[_Shield](), float(t_s[1] - t_s[0])
     for columns in behind:
         load = forces[:, columns].sum(axis=1)
         noise, end_s = float(load[:calm].std()), contact_end(t_s, load)
@@ -175,6 +175,6 @@ def _without_rings(
             identified = identify_rings(t_s, load, end_s, noise, channels.ring)
             refuted = not identified and pulls(t_s, remove_ring(load, spacing, channels.ring), end_s, noise)
             rings, shown = () if refuted else identified or rings, bool(identified)
-        shields.append(Shield(rings, shown))
+        shields.append(_Shield(rings, shown))
         filtered[:, columns] = remove_rings(forces[:, columns], spacing, shields[-1].rings)
     return filtered, tuple(shields)

@@ -106,7 +106,7 @@ class SimulatorMemory:
 
 
 class WheelsInMemory:
-    """`drivers.sim.protocol.plant_ports.Wheels`, for processes other than the plant's."""
+    """`drivers.sim.protocol.plant_ports.AxlePorts`, for processes other than the plant's."""
 
     def __init__(self, memory: SimulatorMemory, host: Host = COMPUTER) -> None:
         self._host = host
@@ -163,7 +163,7 @@ class WheelsInMemory:
 
 
 class CylindersInMemory:
-    """`drivers.sim.protocol.plant_ports.Cylinders`, for processes other than the plant's."""
+    """`drivers.sim.protocol.plant_ports.CylinderPorts`, for processes other than the plant's."""
 
     def __init__(self, memory: SimulatorMemory, host: Host = COMPUTER) -> None:
         layout, self._host = memory.config.layout, host

@@ -79,7 +79,7 @@ class RigProcess:
         self.close()
 
 
-class RigServer:
+class _RigServer:
     """The complete rig: plant, serial devices, device server and control socket.
 
     Args:
@@ -183,7 +183,7 @@ def serve_rig(config: Config, endpoints: Path | None, stop_flag: StopFlag, progr
     """
     with tempfile.TemporaryDirectory(prefix="hil-sim-") as name, ExitStack() as stack:
         progress("settling the rover on its ground")
-        rig = RigServer(config, Path(name), stack)
+        rig = _RigServer(config, Path(name), stack)
         for key, place in rig.endpoints.items():
             progress(f"{key}: {place}")
         if endpoints:

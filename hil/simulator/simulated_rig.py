@@ -61,7 +61,7 @@ def main(run: Path, parent: int) -> None:
             lifecycle.report(placed=True)
 
 
-def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns: int) -> None:
+def _move(simulated_rig: _BuiltRig, shared: RunMemory, runs: _Runs, start_ns: int) -> None:
     """One run, with t_ns = 0 at `start_ns` [ns of CLOCK_MONOTONIC]."""
     feeds: dict[str, Feed] = {
         "daq": BlockFeed(shared, simulated_rig.daq),
@@ -103,7 +103,7 @@ def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns:
     truth_publisher.publish_final()
 
 
-class SimulatedRig(Protocol):
+class _BuiltRig(Protocol):
     """The result of `hil.simulator.build.build_simulated_rig`."""
 
     @property
@@ -178,7 +178,7 @@ class _Runs:
         self._lifecycle.report(held=self.version)
 
 
-class Counters(Protocol):
+class _Counters(Protocol):
     """Counts of a clock: ticks, those that were late, and periods skipped."""
 
     ticks: int
@@ -210,7 +210,7 @@ class GroundTruthPublisher:
         mailbox.write(self._row)  # of a run before this one nothing is true any more
         self._publish_histories()
 
-    def publish(self, clock: Counters, cost_ns: int) -> None:
+    def publish(self, clock: _Counters, cost_ns: int) -> None:
         """Called in each tick of the rig: publish the current values and the duration of the tick."""
         plant, row = self._plant, self._row
         self._costs.add(cost_ns)

@@ -6,7 +6,7 @@ from drivers.sim.protocol.line import LineFault, SimulatedPort, SimulatedSerialD
 from drivers.sim.protocol.plant_ports import NEVER_NS
 from hil.processes.served import Served
 from hil.testing.bench import Computer, Place
-from hil.testing.faults import ALWAYS, KINDS, FaultKind, Measured, check_fault, line_fault, misread
+from hil.testing.faults import ALWAYS, KINDS, FaultKind, ReportedValue, check_fault, line_fault, misread
 
 # From the last byte of a request to the first of its answer [ns].
 TURNAROUND_NS = 100_000
@@ -31,7 +31,7 @@ class LineDevice(Served):
     def _connect(
         self,
         device: SimulatedSerialDevice,
-        measured: Measured,
+        measured: ReportedValue,
         turnaround_ns: int = TURNAROUND_NS,
         *,
         network: bool = False,

@@ -14,7 +14,7 @@ from hil.testing.device import LineDevice
 from hil.testing.wheels import Wheel, Wheels
 
 
-class RoboClawMotor:
+class _RoboClawMotor:
     """One channel of a controller.
 
     Attributes:
@@ -53,7 +53,7 @@ class RoboClawMotor:
         return self._motor.running
 
 
-class RoboClawController:
+class _RoboClawController:
     """One dual controller.
 
     Attributes:
@@ -61,7 +61,7 @@ class RoboClawController:
         m1, m2: its motors.
     """
 
-    def __init__(self, address: int, controller: SimRoboClaw, m1: RoboClawMotor, m2: RoboClawMotor) -> None:
+    def __init__(self, address: int, controller: SimRoboClaw, m1: _RoboClawMotor, m2: _RoboClawMotor) -> None:
         self.address, self._controller, self.m1, self.m2 = address, controller, m1, m2
 
     @property
@@ -119,13 +119,13 @@ class RoboClaw(LineDevice):
         self.controllers = {}
         for place, (address, controller) in enumerate(self._bus.controllers.items()):
             motors = [
-                RoboClawMotor(motor, self.wheels[2 * place + channel], counts_per_rev / math.tau)
+                _RoboClawMotor(motor, self.wheels[2 * place + channel], counts_per_rev / math.tau)
                 for channel, motor in enumerate(controller.motors)
             ]
-            self.controllers[address] = RoboClawController(address, controller, *motors)
+            self.controllers[address] = _RoboClawController(address, controller, *motors)
         self._connect(self._bus, self.wheels)
 
-    def __getitem__(self, address: int) -> RoboClawController:
+    def __getitem__(self, address: int) -> _RoboClawController:
         """The controller at an address."""
         return self.controllers[address]
 

@@ -50,13 +50,13 @@ def check_fault(device: str, kind: str, kinds: Sequence[str], answers: int | Non
         raise ValueError(f"{device}: fault {kind}: {seconds:g} seconds found; allowed: more than 0")
 
 
-class Measured(Protocol):
+class ReportedValue(Protocol):
     """What a device reports, with an error that can be added."""
 
     reading_error: float
 
 
-class Misread:
+class _Misread:
     """A `SimulatedSerialDevice` whose readings can be wrong, in frames that are right.
 
     Args:
@@ -64,7 +64,7 @@ class Misread:
         measured: what it reports.
     """
 
-    def __init__(self, device: SimulatedSerialDevice, measured: Measured) -> None:
+    def __init__(self, device: SimulatedSerialDevice, measured: ReportedValue) -> None:
         self._device, self._measured = device, measured
         self._by, self._answers, self._until_ns = 0.0, 0, 0
 
@@ -95,7 +95,7 @@ class Misread:
             self._measured.reading_error = 0.0
 
 
-class MisreadStream(Misread):
+class _MisreadStream(_Misread):
     """The same of a device that also sends without being asked."""
 
     _device: Any
@@ -112,6 +112,6 @@ class MisreadStream(Misread):
         return messages
 
 
-def misread(device: SimulatedSerialDevice, measured: Measured) -> Misread:
+def misread(device: SimulatedSerialDevice, measured: ReportedValue) -> _Misread:
     """The device, with readings that can be wrong."""
-    return (MisreadStream if isinstance(device, Streaming) else Misread)(device, measured)
+    return (_MisreadStream if isinstance(device, Streaming) else _Misread)(device, measured)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from drivers.sim.protocol.line import SimulatedSerialDevice
 from hil.testing.bench import Place
 from hil.testing.device import LineDevice
-from hil.testing.parts import Reading
+from hil.testing.parts import SteadyReading
 
 POSE = ("x_m", "y_m", "z_m", "qx", "qy", "qz", "qw")
 INERTIA = ("ax_mps2", "ay_mps2", "az_mps2", "wx_radps", "wy_radps", "wz_radps")
@@ -33,7 +33,7 @@ class StreamingInstrument(LineDevice):
     ) -> None:
         super().__init__(baud, bench)
         self.name, self.channels = name, tuple(channels)
-        self.reading = Reading(self._bench.now_ns, channels, rate_hz)
+        self.reading = SteadyReading(self._bench.now_ns, channels, rate_hz)
         self.reading.values[:] = values
 
     @property

@@ -155,7 +155,7 @@ class Voltages:
         volts += self.reading_error
 
 
-class Reading:
+class SteadyReading:
     """Values that an instrument measures at a steady rate: a test sets them; a `plant_ports.Instrument`.
 
     Args:

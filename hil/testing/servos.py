@@ -21,7 +21,7 @@ MOST_JOINTS = 16
 _REACH_RAD, _RATE_RADPS, _ACCELERATION_RADPS2 = math.pi, 1.0, 10.0
 
 
-class Joint:
+class _Joint:
     """One driven joint: it follows the angle that its servo holds, and stays where it is when the servo is cut.
 
     Attributes:
@@ -83,23 +83,23 @@ class Joint:
             self._angle_rad += (self.held_rad - self._angle_rad) * -math.expm1(-passed_s / FOLLOW_S)
 
 
-class Joints(Sequence[Joint]):
+class Joints(Sequence[_Joint]):
     """The joints of simulated servos; the `drivers.sim.protocol.plant_ports.Servos` of the device.
 
     Attributes:
         reading_error: added to each reading of an angle [rad] and of a speed [rad/s]: a wrong encoder.
     """
 
-    def __init__(self, joints: Sequence[Joint]) -> None:
+    def __init__(self, joints: Sequence[_Joint]) -> None:
         self._joints, self.reading_error = tuple(joints), 0.0
 
-    def __getitem__(self, place: int) -> Joint:  # type: ignore[override]
+    def __getitem__(self, place: int) -> _Joint:  # type: ignore[override]
         return self._joints[place]
 
     def __len__(self) -> int:
         return len(self._joints)
 
-    def __iter__(self) -> Iterator[Joint]:
+    def __iter__(self) -> Iterator[_Joint]:
         return iter(self._joints)
 
     def angle_rad(self, joint: int) -> float:
@@ -150,7 +150,7 @@ class RoboClawServos(LineDevice):
         if not 0.0 < counts_per_turn < math.inf or not 0.0 < torque_per_A < math.inf:
             found = f"counts_per_turn {counts_per_turn:g}, torque_per_A {torque_per_A:g}"
             raise ValueError(f"roboclaw_servos: {found} found; allowed: above 0")
-        self.joints = Joints([Joint(self._bench.now_ns, torque_per_A) for _ in range(joints)])
+        self.joints = Joints([_Joint(self._bench.now_ns, torque_per_A) for _ in range(joints)])
         self.scales = tuple(_scale(place, counts_per_turn, absolute=absolute) for place in range(joints))
         self.controllers = tuple(
             RoboClawControllerSettings(0, 0x80 + first // 2, first, first + 1 if first + 1 < joints else None)

@@ -162,7 +162,7 @@ class Wheel:
 
 
 class Wheels(Sequence[Wheel]):
-    """The wheels of simulated drives; the `drivers.sim.protocol.plant_ports.Wheels` of the device.
+    """The wheels of simulated drives; the `drivers.sim.protocol.plant_ports.AxlePorts` of the device.
 
     Attributes:
         supply_volts: voltage of the motors' supply [V].

@@ -20,7 +20,7 @@ from numba.extending import NativeValue, intrinsic, models, register_model, type
 T = TypeVar("T")
 
 
-class BoundType(types.Type):
+class _BoundType(types.Type):
     """The numba type of BoundArguments: the address of a value of type `content`."""
 
     def __init__(self, content: types.Type) -> None:
@@ -28,9 +28,9 @@ class BoundType(types.Type):
         super().__init__(f"BoundArguments({content})")
 
 
-@register_model(BoundType)
+@register_model(_BoundType)
 class _BoundModel(models.PrimitiveModel):
-    def __init__(self, dmm: Any, fe_type: BoundType) -> None:
+    def __init__(self, dmm: Any, fe_type: _BoundType) -> None:
         super().__init__(dmm, fe_type, cgutils.intp_t)
 
 
@@ -56,7 +56,7 @@ class BoundArguments(Generic[T]):
     def __init__(self, value: T) -> None:
         self.value = value
         content = typeof(value)
-        self._numba_type_: types.Type = BoundType(content)
+        self._numba_type_: types.Type = _BoundType(content)
         self._buffer = np.frombuffer(b"".join(_words(value, content)), np.float64).copy()
         native = cpu_target.target_context.get_value_type(content)
         if self._buffer.nbytes != cpu_target.target_context.get_abi_sizeof(native):
@@ -109,8 +109,8 @@ def _typeof_bound(value: BoundArguments[Any], _: Any) -> types.Type:
     return value._numba_type_
 
 
-@unbox(BoundType)
-def _unbox_bound(_: BoundType, value: Any, c: Any) -> NativeValue:
+@unbox(_BoundType)
+def _unbox_bound(_: _BoundType, value: Any, c: Any) -> NativeValue:
     number = c.pyapi.object_getattr_string(value, "address")
     address = c.pyapi.long_as_longlong(number)
     c.pyapi.decref(number)
@@ -125,7 +125,7 @@ class _Unpack(Protocol):
 
 
 def _unpack(_: Any, bound: types.Type) -> Any:
-    if not isinstance(bound, BoundType):
+    if not isinstance(bound, _BoundType):
         raise TypingError(f"BoundArguments are needed, found {bound}")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -173,7 +173,7 @@ def _call_with(_: Any, _address: types.Type, value: types.Type, _count: types.Ty
         place = cgutils.alloca_once(builder, context.get_value_type(value))
         builder.store(arguments[1], place, align=8)
         bound = builder.ptrtoint(place, cgutils.intp_t)
-        return _call(context, builder, (BoundType(value), *signature.args[2:]), (arguments[0], bound, *arguments[2:]))
+        return _call(context, builder, (_BoundType(value), *signature.args[2:]), (arguments[0], bound, *arguments[2:]))
 
     return types.none(types.int64, value, types.int64, types.float64), generate
 

@@ -193,7 +193,7 @@ class Deviation(NamedTuple):
     last: FloatArray
 
 
-class Ring(NamedTuple):
+class NodeHistory(NamedTuple):
     """The newest steps (nodes, ...): each node ends one.
 
     Attributes:
@@ -256,7 +256,7 @@ class Observer(NamedTuple):
     imu: ImuModel
     joints: JointsModel
     limits: SourceLimits
-    ring: Ring
+    ring: NodeHistory
     now: Deviation
     scratch: Scratch
     start: FloatArray
@@ -291,7 +291,7 @@ def make_observer(
     now.joint_variance[:] = process.apart[3:] ** 2
     now.source[:, MEAN] = 1.0
     now.source[:, NEWEST] = np.nan
-    ring = Ring(
+    ring = NodeHistory(
         np.zeros(nodes, np.int64),
         np.zeros((nodes, ANGLES + count)),
         _deviation(count, channels, nodes),

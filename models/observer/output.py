@@ -86,7 +86,7 @@ class OutputModel(NamedTuple):
     obstacle_variance: float
 
 
-class Outputs(NamedTuple):
+class _Outputs(NamedTuple):
     """Filter and twin, scratch, and the results.
 
     Attributes:
@@ -131,11 +131,11 @@ def make_outputs(
     state: VehicleState,
     work: Work,
     servos: JointServos | None = None,
-) -> Outputs:
+) -> _Outputs:
     """Allocate the results of a filter beside this state of the twin."""
     wheels, joints = model.wheel_place.shape[0], model.joint_place.size
     kept = np.array([0.0, -1.0, -1.0, 0.0])
-    return Outputs(
+    return _Outputs(
         observer, model, chain, state, work, np.zeros((2, state.v.size)), np.zeros(state.q.size),
         np.zeros(state.v.size), np.zeros(ANGLES + joints), np.zeros(STATES), np.zeros((3, STATES)),
         np.zeros(observer.now.last.shape), kept, np.zeros(VALUES_BY_WHEEL + 3 * wheels + joints),
@@ -144,14 +144,14 @@ def make_outputs(
 
 
 @kernel
-def put_reading(bound: BoundArguments[Outputs], t_ns: int, role: int) -> None:
+def put_reading(bound: BoundArguments[_Outputs], t_ns: int, role: int) -> None:
     """Put the reading of an instrument into the step of its time."""
     outputs = unpack(bound)
     take_reading(outputs.observer, t_ns, role, outputs.reading[role])
 
 
 @kernel
-def note_impact(bound: BoundArguments[Outputs], t_ns: int) -> None:
+def note_impact(bound: BoundArguments[_Outputs], t_ns: int) -> None:
     """The rover has hit something at that time."""
     outputs = unpack(bound)
     o, kept = outputs.observer, outputs.kept
@@ -160,7 +160,7 @@ def note_impact(bound: BoundArguments[Outputs], t_ns: int) -> None:
 
 
 @kernel
-def observe(bound: BoundArguments[Outputs], t_ns: int) -> bool:
+def observe(bound: BoundArguments[_Outputs], t_ns: int) -> bool:
     """Bring the filter up to the twin's time, and correct the twin's values of now.
 
     Returns:
@@ -191,7 +191,7 @@ def observe(bound: BoundArguments[Outputs], t_ns: int) -> bool:
 
 
 @kernel
-def _fill_row(outputs: Outputs, t_ns: int) -> None:
+def _fill_row(outputs: _Outputs, t_ns: int) -> None:
     """The twin as it is now."""
     o, state, row, kept = outputs.observer, outputs.state, outputs.row, outputs.kept
     for i in range(7):
@@ -211,7 +211,7 @@ def _fill_row(outputs: Outputs, t_ns: int) -> None:
 
 
 @kernel
-def _correct(outputs: Outputs, span: float) -> None:
+def _correct(outputs: _Outputs, span: float) -> None:
     o, model, state, row, x = outputs.observer, outputs.model, outputs.state, outputs.row, outputs.x
     q, v, out, kept, P = outputs.q, outputs.v, outputs.values, outputs.kept, o.now.P
     for i in range(q.size):
@@ -273,7 +273,7 @@ def _turned(row: FloatArray, x: FloatArray, q: FloatArray) -> None:
 
 
 @kernel
-def _set_rows(outputs: Outputs) -> None:
+def _set_rows(outputs: _Outputs) -> None:
     """Rows of speed (0) and rate of turn (1) of the base."""
     row, x, h = outputs.row, outputs.x, outputs.h
     for i in range(STATES):
@@ -301,7 +301,7 @@ def _slip(rolling: float, forward: float, slowest: float) -> float:
 
 
 @kernel
-def _correct_wheels(outputs: Outputs) -> None:
+def _correct_wheels(outputs: _Outputs) -> None:
     """Slip, sinkage and load of each wheel: the twin's, and what the deviation changes of them."""
     o, model, state, x, h = outputs.observer, outputs.model, outputs.state, outputs.x, outputs.h
     out, sd, chain, P, v = outputs.values, outputs.deviations, outputs.chain, o.now.P, outputs.v
@@ -339,7 +339,7 @@ def _correct_wheels(outputs: Outputs) -> None:
 
 
 @kernel
-def _look_ahead(outputs: Outputs) -> None:
+def _look_ahead(outputs: _Outputs) -> None:
     """T_c, gap and time to the impact of the corrected rover."""
     o, model, state, x, h = outputs.observer, outputs.model, outputs.state, outputs.x, outputs.h
     q, v, rows, out, sd, P = outputs.q, outputs.v, outputs.rows, outputs.values, outputs.deviations, o.now.P

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from models.kernels.compiled import FloatArray, kernel
-from models.observer.model import AGAIN, DROPPED, HEAD, MOST_READINGS, NODES, SHAKEN, Deviation, Observer, Ring
+from models.observer.model import AGAIN, DROPPED, HEAD, MOST_READINGS, NODES, SHAKEN, Deviation, NodeHistory, Observer
 from models.observer.step import predict
 from models.observer.update import apply_reading
 
@@ -126,7 +126,7 @@ def _apply_all(o: Observer, node: int) -> None:
 
 
 @kernel
-def _keep(now: Deviation, ring: Ring, node: int) -> None:
+def _keep(now: Deviation, ring: NodeHistory, node: int) -> None:
     """Store a deviation as that of a node before its readings."""
     before = ring.before
     for i in range(now.x.size):
@@ -143,7 +143,7 @@ def _keep(now: Deviation, ring: Ring, node: int) -> None:
 
 
 @kernel
-def _load(ring: Ring, node: int, now: Deviation) -> None:
+def _load(ring: NodeHistory, node: int, now: Deviation) -> None:
     before = ring.before
     for i in range(now.x.size):
         now.x[i] = before.x[node, i]

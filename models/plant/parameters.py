@@ -36,7 +36,7 @@ from models.terrain.profile import Profile, moved
 from models.terrain.stand import stand_on
 from models.terrain.surface import quaternion_of
 from models.vehicle import HITTING_WHEELS, RAILS, VehicleModel, VehicleState, make_vehicle_state, settle
-from models.vehicle.loads import Drawbar, Payload
+from models.vehicle.loads import CubePayload, Drawbar
 from models.vehicle.model import start_configuration
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -124,7 +124,7 @@ class RigParameters:
     sample_rate_hz: int
     alignment: tuple[float, float]
     substep_ns: int
-    payload: Payload = field(default_factory=Payload)
+    payload: CubePayload = field(default_factory=CubePayload)
     drawbar: Drawbar = field(default_factory=Drawbar)
     disturbance: SensorDisturbances | None = None
     snap_share: float = 0.0

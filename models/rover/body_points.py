@@ -13,7 +13,7 @@ from models.rover.rover import Rover
 from models.rover.tree import rotation_about
 
 
-class BodyPoint(NamedTuple):
+class _BodyPoint(NamedTuple):
     """A point of a body at one configuration.
 
     Attributes:
@@ -28,7 +28,7 @@ class BodyPoint(NamedTuple):
     jacobian: FloatArray
 
 
-def body_point(rover: Rover, q: npt.ArrayLike, body: str, at: npt.ArrayLike = (0.0, 0.0, 0.0)) -> BodyPoint:
+def body_point(rover: Rover, q: npt.ArrayLike, body: str, at: npt.ArrayLike = (0.0, 0.0, 0.0)) -> _BodyPoint:
     """Where a point of a body is, and how it moves with the rover's speeds.
 
     Args:
@@ -81,4 +81,4 @@ def body_point(rover: Rover, q: npt.ArrayLike, body: str, at: npt.ArrayLike = (0
     for dependent, source, ratio in zip(chain.dependent, chain.source, chain.ratio, strict=True):
         rows[:, source] += ratio * rows[:, dependent]
     jacobian: FloatArray = rows[:, chain.independent]
-    return BodyPoint(placed[:3] + work.base @ place, work.base @ turn, jacobian)
+    return _BodyPoint(placed[:3] + work.base @ place, work.base @ turn, jacobian)

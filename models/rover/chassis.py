@@ -55,7 +55,7 @@ class LegPlaces(NamedTuple):
     hinge: Vector
 
 
-class Places(NamedTuple):
+class ChassisPoints(NamedTuple):
     """Port side of a chassis in the base frame [m], all joints at zero.
 
     Attributes:
@@ -73,7 +73,7 @@ class Places(NamedTuple):
     walking: dict[str, float]
 
 
-def chassis_tree(name: str, p: ChassisParameters, places: Places, wheel_radius: float) -> Tree:
+def chassis_tree(name: str, p: ChassisParameters, places: ChassisPoints, wheel_radius: float) -> Tree:
     """All 28 bodies and 27 joints, arms, steering and walking locked."""
     ahead, left, up = places.main_body
     builder = TreeBuilder(name, _main_body(p, (ahead, left, p.body_com_height or up)))

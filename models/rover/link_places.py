@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
 
 
-class Placed(NamedTuple):
+class _LinkPose(NamedTuple):
     """A link in the base frame, all joints at zero: place [m], base axes from its axes."""
 
     origin: FloatArray
@@ -47,13 +47,13 @@ def carriers(linked: LinkedRover) -> dict[str, LinkJoint]:
     return carrier
 
 
-def place_links(linked: LinkedRover, carrier: dict[str, LinkJoint]) -> tuple[dict[str, Placed], list[str]]:
+def place_links(linked: LinkedRover, carrier: dict[str, LinkJoint]) -> tuple[dict[str, _LinkPose], list[str]]:
     """Every link in the frame of the first, and their names, each after what carries it. Raises ValueError: a loop."""
     roots = [link.name for link in linked.links if link.name not in carrier]
     if len(roots) != 1:
         found = f"links that no joint carries: {', '.join(roots[:5]) or 'none'}"
         raise ValueError(f"{found}, allowed: one, the rover's body; joints close no loop")
-    placed = {roots[0]: Placed(np.zeros(3), np.eye(3))}
+    placed = {roots[0]: _LinkPose(np.zeros(3), np.eye(3))}
     order = list(roots)
     children: dict[str, list[LinkJoint]] = {}
     for joint in linked.joints:
@@ -61,7 +61,7 @@ def place_links(linked: LinkedRover, carrier: dict[str, LinkJoint]) -> tuple[dic
     for name in order:  # which grows
         origin, axes = placed[name]
         for joint in children.get(name, ()):
-            placed[joint.child] = Placed(origin + axes @ joint.origin, axes @ joint.rotation)
+            placed[joint.child] = _LinkPose(origin + axes @ joint.origin, axes @ joint.rotation)
             order.append(joint.child)
     lost = sorted({link.name for link in linked.links} - set(order))
     if lost:

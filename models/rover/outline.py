@@ -28,7 +28,7 @@ class OutlinedParameters(Parameters):
     bogie_stop: float
 
 
-class Outline(NamedTuple):
+class _Outline(NamedTuple):
     """Places of a rover's parts [m].
 
     Attributes:
@@ -42,10 +42,10 @@ class Outline(NamedTuple):
     inboard: float
 
 
-def outline(p: OutlinedParameters) -> Outline:
+def outline(p: OutlinedParameters) -> _Outline:
     """The lines of a rover's wheels."""
     across = 0.5 * (p.track - p.wheel_width)
-    return Outline(row_places(p.wheelbase), across, across - p.wheel_width)
+    return _Outline(row_places(p.wheelbase), across, across - p.wheel_width)
 
 
 def draw_body(p: OutlinedParameters, height: float) -> TreeBuilder:

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 
 from models.rover.assembly import SIDE_BOGIES, geometry_error, row_places
-from models.rover.chassis import ChassisParameters, LegPlaces, Places, chassis_tree
+from models.rover.chassis import ChassisParameters, ChassisPoints, LegPlaces, chassis_tree
 from models.rover.parameters import quantity
 from models.rover.tree import Tree
 
@@ -100,7 +100,7 @@ class ParametricParameters(ChassisParameters):
             )
             for row, x in row_x.items()
         }
-        places = Places(
+        places = ChassisPoints(
             legs=legs,
             side_bogie=(0.25 * self.wheelbase, half_track, bogie_height),
             rear_bogie=(row_x["rear"], 0.0, bogie_height),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from models.rover.assembly import SIDE_BOGIES
-from models.rover.chassis import ChassisParameters, LegPlaces, Places, chassis_tree
+from models.rover.chassis import ChassisParameters, ChassisPoints, LegPlaces, chassis_tree
 from models.rover.ties import Vector
 from models.rover.tree import Tree
 
@@ -23,7 +23,7 @@ def _leg(wheel: Vector, leg: Vector, steer: Vector, arm: Vector) -> LegPlaces:
 
 
 # Table 4-1 in our axes (x forward, y left, z up), port side: (x, y, z)_ours = (x, -z, y)_MacMahon
-TABLE_4_1 = Places(
+TABLE_4_1 = ChassisPoints(
     legs={
         "front": _leg(
             wheel=(0.5349, _HALF_TRACK, _WHEEL_HEIGHT),

@@ -109,7 +109,7 @@ def check_load_sensors(sensors: LoadSensors, wheels: int) -> None:
     )
 
 
-class LoadParts(NamedTuple):
+class _LoadParts(NamedTuple):
     """What the samples are taken from.
 
     Attributes:
@@ -139,7 +139,7 @@ class LoadParts(NamedTuple):
 
 @kernel
 def take_load_samples(
-    parts: BoundArguments[LoadParts], first: int, noise: FloatArray, from_ns: int, to_ns: int, pull: float
+    parts: BoundArguments[_LoadParts], first: int, noise: FloatArray, from_ns: int, to_ns: int, pull: float
 ) -> None:
     """Take samples first, first + 1, ... while the rig has moved from `from_ns` to `to_ns`.
 
@@ -245,7 +245,7 @@ def _add_push(
             out[3] -= centre * along
 
 
-def make_load_parts(rover: Rover, vehicle: VehicleModel, state: VehicleState, sensors: LoadSensors) -> LoadParts:
+def make_load_parts(rover: Rover, vehicle: VehicleModel, state: VehicleState, sensors: LoadSensors) -> _LoadParts:
     """Parts for a vehicle. Raises ValueError: sensors that it cannot have."""
     wheels = len(rover.wheel_names)
     check_load_sensors(sensors, wheels)
@@ -255,4 +255,4 @@ def make_load_parts(rover: Rover, vehicle: VehicleModel, state: VehicleState, se
     upright = np.ascontiguousarray(neutral.turn[carriers].transpose(0, 2, 1))
     channels = len(sensors.wheel)
     wrench, passed, volts = np.zeros((2, wheels + 1, 6)), np.zeros(channels), np.zeros((RING, channels))
-    return LoadParts(rover.chain, state, vehicle.obstacle, vehicle.terrain, sensors, upright, wrench, passed, volts)
+    return _LoadParts(rover.chain, state, vehicle.obstacle, vehicle.terrain, sensors, upright, wrench, passed, volts)

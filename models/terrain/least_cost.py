@@ -36,7 +36,7 @@ MOST_NODES = 40_000
 Cost = Callable[[FloatArray], FloatArray]
 
 
-class Way(NamedTuple):
+class MapRoute(NamedTuple):
     """A way over the map.
 
     Attributes:
@@ -96,7 +96,7 @@ def least_cost(
     goal: tuple[float, float],
     spacing: float | None = None,
     heading: float | None = None,
-) -> Way:
+) -> MapRoute:
     """The way of least cost from the node nearest to `start` to that nearest to `goal`, without corners that cost more.
 
     Args:
@@ -121,7 +121,7 @@ def least_cost_on_grid(
     goal: tuple[float, float],
     spacing: float | None = None,
     heading: float | None = None,
-) -> Way:
+) -> MapRoute:
     """The way of least cost between nodes of the grid, as `least_cost`; edges are as steep as their ends are apart."""
     low_x, high_x, low_y, high_y = relief.extent
     for name, (x, y) in (("start", start), ("goal", goal)):
@@ -159,7 +159,7 @@ def least_cost_on_grid(
             nodes.append(state % count)
         state = int(befores[0][state])
     places = np.array([(along[node // rows], across[node % rows]) for node in reversed(nodes)])
-    return Way(places, way_along(relief, rover, places).length, float(of_start[0][ends].min()))
+    return MapRoute(places, way_along(relief, rover, places).length, float(of_start[0][ends].min()))
 
 
 def _apart(one: float, other: float) -> float:
@@ -184,7 +184,7 @@ def _corners(places: FloatArray) -> FloatArray:
     return places[np.concatenate([[True], turned, [True]])[: len(places)]]
 
 
-def _fewest_corners(relief: HeightMap, rover: Traverse, places: FloatArray, heading: float | None) -> Way:
+def _fewest_corners(relief: HeightMap, rover: Traverse, places: FloatArray, heading: float | None) -> MapRoute:
     """The way without those corners that cost more than the straight line past them; the dearest first."""
     best = way_along(relief, rover, places, heading=heading)
     while len(best.places) > 2:
@@ -234,7 +234,7 @@ def _cost(
 
 def way_along(
     relief: HeightMap, rover: Traverse, places: FloatArray, step: float = 0.05, heading: float | None = None
-) -> Way:
+) -> MapRoute:
     """Length and cost of a given way, straight between its places (n, 2) [m], in steps of at most `step` [m].
 
     Args:
@@ -255,4 +255,4 @@ def way_along(
         length, cost = length + float(lengths.sum()), cost + float(costs.sum())
         cost += 0.0 if before is None else rover.turn * _apart(before, towards)
         before = towards
-    return Way(places, length, cost)
+    return MapRoute(places, length, cost)

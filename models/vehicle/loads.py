@@ -17,7 +17,7 @@ _PLACE = Range(-10.0, 10.0, "m")
 
 
 @dataclass(frozen=True)
-class Payload:
+class CubePayload:
     """A uniform cube fixed to the main body.
 
     Attributes:

@@ -37,7 +37,7 @@ _ABOVE = _BELOW + (_INTERVALS + 3) * _QUOTIENTS
 SIZE = _ABOVE + (_INTERVALS + 3) * _QUOTIENTS
 
 
-class Slices(NamedTuple):
+class _Slices(NamedTuple):
     """Integrals across the rim at sinkages, each of shape (n,).
 
     Attributes:
@@ -58,7 +58,7 @@ def edge_drop(width: float, crown: float) -> float:
     return 2.0 * crown * math.sin(0.5 * math.asin(min(0.5 * width / crown, 1.0))) ** 2
 
 
-def slices(radius: float, width: float, crown: float, exponent: float, rebound: float, sinkage: FloatArray) -> Slices:
+def slices(radius: float, width: float, crown: float, exponent: float, rebound: float, sinkage: FloatArray) -> _Slices:
     """Integrates the columns of `exact` across the rim.
 
     Over y = rho sin(phi), and phi = phi_max sin(psi), which takes the branch points away at which a slice just touches.
@@ -79,10 +79,10 @@ def slices(radius: float, width: float, crown: float, exponent: float, rebound: 
     drop = 2.0 * crown * np.sin(0.5 * phi) ** 2
     cylinder = _columns(radius - drop, np.maximum(sinkage[:, None] - drop, 0.0), exponent, rebound)
     across, along = crown * np.cos(phi) * step, crown * step
-    return Slices(*((part * by).sum(1) for part, by in zip(cylinder, (across, across, across, along), strict=True)))
+    return _Slices(*((part * by).sum(1) for part, by in zip(cylinder, (across, across, across, along), strict=True)))
 
 
-def _columns(radius: FloatArray, sinkage: FloatArray, eta: float, gamma: float) -> Slices:
+def _columns(radius: FloatArray, sinkage: FloatArray, eta: float, gamma: float) -> _Slices:
     """The same of a cylinder, for each metre of width."""
     u = np.maximum(sinkage, 1e-300) / radius
     whole = radius ** (eta + 1.0) * hypervolume.integral(u.ravel(), eta).reshape(u.shape)
@@ -90,7 +90,7 @@ def _columns(radius: FloatArray, sinkage: FloatArray, eta: float, gamma: float) 
     law = np.where(sinkage > 0.0, np.maximum(sinkage, 1e-300) ** (eta - 1.0), 0.0)
     against = max(0.0, 1.0 / (eta + 1.0) - 0.5 * gamma) * sinkage ** (eta + 1.0)
     area = 2.0 * radius * (np.arcsin(np.sqrt(0.5 * u)) + np.arcsin(np.sqrt(0.5 * gamma * u)))
-    return Slices(whole, 0.5 * whole + law / gamma * relaxed, against, area)
+    return _Slices(whole, 0.5 * whole + law / gamma * relaxed, against, area)
 
 
 def _quotients(radius: float, width: float, crown: float, exponent: float, rebound: float, u: FloatArray) -> FloatArray:

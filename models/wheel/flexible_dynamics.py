@@ -46,7 +46,7 @@ class Moving(NamedTuple):
     gravity: float = GRAVITY_MPS2
 
 
-class Scales(NamedTuple):
+class _Scales(NamedTuple):
     """Units of the scaled equations, Petersen 2012 (5.34)-(5.40), (5.35) mended: length, time, force."""
 
     length: float
@@ -71,7 +71,7 @@ class Motion(NamedTuple):
     soil_sinkage: FloatArray
 
 
-def scaled(wheel: Moving) -> tuple[Moving, Scales]:
+def scaled(wheel: Moving) -> tuple[Moving, _Scales]:
     """The wheel in units of R, T* = sqrt(rho A R^3 / alpha) and alpha/R, alpha = EI/R.
 
     (5.40) prints K_r R^2 / alpha, which is right for exponent 1 and a force per radian; for a pressure and any exponent
@@ -105,7 +105,7 @@ def scaled(wheel: Moving) -> tuple[Moving, Scales]:
             wheel.damping * length / time,
             wheel.gravity * time**2 / length,
         ),
-        Scales(length, time, force),
+        _Scales(length, time, force),
     )
 
 

@@ -13,7 +13,7 @@ from hil.campaign.expand import campaign_seed, expand
 from hil.campaign.guided import run_guided
 from hil.campaign.operator import Question
 from hil.campaign.plan import load_plan
-from hil.campaign.run import CampaignStop, Wanted
+from hil.campaign.run import CampaignOrder, CampaignStop
 from hil.config import load_config
 from hil.recording.run_folder import run_folder
 
@@ -45,7 +45,7 @@ class Silent:
 def test_a_trial_whose_drives_are_lost_is_repeated_on_a_rig_that_is_opened_anew(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text(PLAN, encoding="utf-8")
     plan, base = load_plan(str(tmp_path / "one.yaml")), load_config("sim_wire", SETTINGS)
-    wanted = Wanted(plan, base, expand(plan, "sim_wire", SETTINGS, None), campaign_seed(plan, base.seed, None))
+    wanted = CampaignOrder(plan, base, expand(plan, "sim_wire", SETTINGS, None), campaign_seed(plan, base.seed, None))
     runs: list[VirtualRun] = []
 
     def run(config, place):

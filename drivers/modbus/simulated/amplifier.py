@@ -7,7 +7,7 @@ import struct
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Code, Function
 from drivers.serial.link import BadFrameError
-from drivers.sim.protocol.plant_ports import NEVER_NS, Readings
+from drivers.sim.protocol.plant_ports import NEVER_NS, ChannelReadings
 
 
 class Amplifier:
@@ -33,7 +33,7 @@ class Amplifier:
 
     def __init__(
         self,
-        readings: Readings,
+        readings: ChannelReadings,
         registers: tuple[int, ...],
         *,
         address: int = 1,

@@ -13,7 +13,7 @@ from drivers.modbus.simulated.rtu import ModbusExceptionError, RtuBus, Serve, re
 from drivers.sim.protocol.plant_ports import NEVER_NS, Instrument
 
 
-class NewestAngles:
+class _NewestAngles:
     """The newest reading of an instrument at a time; a value that was not measured stays what it was.
 
     Args:
@@ -37,7 +37,7 @@ class NewestAngles:
         return self._angles
 
 
-class SimulatedEncoder:
+class _SimulatedEncoder:
     """A `Slave`: its position is in its registers, and others refuse.
 
     Args:
@@ -54,7 +54,7 @@ class SimulatedEncoder:
 
     switched: Sequence[tuple[int, int, bool]] = ()  # it has no coils
 
-    def __init__(self, angles: NewestAngles, place: int, encoder: Encoder) -> None:
+    def __init__(self, angles: _NewestAngles, place: int, encoder: Encoder) -> None:
         self._angles, self._place, self._encoder = angles, place, encoder
         self.address = encoder.address
         self.slipped, self.silent, self.quarter = 0, False, encoder.counts_per_turn // 4
@@ -98,8 +98,8 @@ class EncoderBus(RtuBus):
     kinds = ("slipped", "silent", "answers", "unwrapped")
 
     def __init__(self, instrument: Instrument, encoders: Sequence[Encoder], baud: int) -> None:
-        angles = NewestAngles(instrument)
-        slaves = [SimulatedEncoder(angles, place, encoder) for place, encoder in enumerate(encoders)]
+        angles = _NewestAngles(instrument)
+        slaves = [_SimulatedEncoder(angles, place, encoder) for place, encoder in enumerate(encoders)]
         super().__init__(slaves, baud)
         self.encoders = {slave.address: slave for slave in slaves}
 

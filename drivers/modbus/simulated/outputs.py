@@ -9,7 +9,7 @@ from drivers.modbus import protocol
 from drivers.modbus.protocol import Code, Function
 from drivers.modbus.settings import OutputWatchdog, Regulator
 from drivers.modbus.simulated.rtu import ModbusExceptionError, Serve, registers, span
-from drivers.sim.protocol.plant_ports import NEVER_NS, Cylinders
+from drivers.sim.protocol.plant_ports import NEVER_NS, CylinderPorts
 
 
 class AnalogOutputs:
@@ -29,7 +29,7 @@ class AnalogOutputs:
 
     def __init__(
         self,
-        cylinders: Cylinders,
+        cylinders: CylinderPorts,
         regulators: Mapping[int, Regulator],
         *,
         address: int = 1,

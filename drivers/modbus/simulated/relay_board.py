@@ -9,7 +9,7 @@ from drivers.modbus.limits import FLASH_STEPS
 from drivers.modbus.protocol import Code, Function
 from drivers.modbus.settings import ALL_COILS, FLASH_ON, FLASH_STEP_S, Pressures
 from drivers.modbus.simulated.rtu import ModbusExceptionError, Serve, registers, span
-from drivers.sim.protocol.plant_ports import NEVER_NS, Cylinders
+from drivers.sim.protocol.plant_ports import NEVER_NS, CylinderPorts
 
 # Boards have so many coils, or a multiple.
 BOARD_COILS = 8
@@ -35,7 +35,7 @@ class RelayBoard:
 
     def __init__(
         self,
-        cylinders: Cylinders,
+        cylinders: CylinderPorts,
         coils: tuple[int, ...] = (0, 1, 2, 3),
         *,
         address: int = 1,

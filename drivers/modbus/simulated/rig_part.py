@@ -9,10 +9,10 @@ from drivers.modbus.simulated.outputs import AnalogOutputs
 from drivers.modbus.simulated.relay_board import BOARD_COILS, RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus, Slave
 from drivers.sim.protocol.line import SimulatedPort
-from drivers.sim.protocol.plant_ports import Cylinders
+from drivers.sim.protocol.plant_ports import CylinderPorts
 
 
-def simulated_ports(settings: ModbusValvesSettings, cylinders: Cylinders) -> list[SimulatedPort]:
+def simulated_ports(settings: ModbusValvesSettings, cylinders: CylinderPorts) -> list[SimulatedPort]:
     """The line of the board, and that of the regulators if they have one of their own.
 
     Args:

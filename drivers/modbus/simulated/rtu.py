@@ -45,7 +45,7 @@ class Slave(Protocol):
 
 
 @runtime_checkable
-class HoldsPressures(Protocol):
+class _HoldsPressures(Protocol):
     """A slave with registers of pressures.
 
     Attributes:
@@ -83,7 +83,7 @@ class RtuBus:
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:  # noqa: ARG002  there is one kind
         """Start a fault; see `OwnFaults`."""
         for slave in self._slaves:
-            if isinstance(slave, HoldsPressures):
+            if isinstance(slave, _HoldsPressures):
                 slave.forced[how["register"]] = how["value"]
 
     @property

@@ -17,8 +17,8 @@ from drivers.natnet.frame import (
     STATE,
     TIMES,
     TRACKED,
-    Body,
     Frame,
+    RigidBody,
 )
 from drivers.natnet.messages import Kind, Version, message
 
@@ -32,7 +32,7 @@ _POINT = struct.Struct("<3f")
 _MARKER = struct.Struct("<i3ffhf")
 
 
-class Scene(NamedTuple):
+class FrameContent(NamedTuple):
     """What a frame holds besides the rigid bodies.
 
     Attributes:
@@ -47,17 +47,17 @@ class Scene(NamedTuple):
 
     marker_sets: Sequence[tuple[str, Sequence[Point]]] = ()
     markers: Sequence[Point] = ()
-    skeletons: Sequence[tuple[int, Mapping[int, Body]]] = ()
-    assets: Sequence[tuple[int, Mapping[int, Body], Sequence[LabelledMarker]]] = ()
+    skeletons: Sequence[tuple[int, Mapping[int, RigidBody]]] = ()
+    assets: Sequence[tuple[int, Mapping[int, RigidBody], Sequence[LabelledMarker]]] = ()
     labelled: Sequence[LabelledMarker] = ()
     force_plates: Sequence[Channels] = ()
     devices: Sequence[Channels] = ()
 
 
-EMPTY = Scene()
+EMPTY = FrameContent()
 
 
-def frame_message(frame: Frame, version: Version, scene: Scene = EMPTY, received: int = 0) -> bytes:
+def frame_message(frame: Frame, version: Version, scene: FrameContent = EMPTY, received: int = 0) -> bytes:
     """The message of a frame.
 
     Args:
@@ -109,7 +109,7 @@ def _point(point: Point) -> bytes:
     return _POINT.pack(*point)
 
 
-def _body(item: tuple[int, Body]) -> bytes:
+def _body(item: tuple[int, RigidBody]) -> bytes:
     number, body = item
     return BODY.pack(number, *body.position, *body.orientation, body.error, TRACKED if body.tracked else 0)
 

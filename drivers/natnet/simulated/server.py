@@ -11,9 +11,9 @@ import msgspec
 
 from drivers.natnet import messages
 from drivers.natnet.axes import UpAxis, streamed
-from drivers.natnet.frame import Body, Frame
+from drivers.natnet.frame import Frame, RigidBody
 from drivers.natnet.messages import CHOOSES_FROM, NEWEST, VERSIONS, Kind, ServerInfo, Version, in_words
-from drivers.natnet.simulated.frame_bytes import Scene, frame_message
+from drivers.natnet.simulated.frame_bytes import FrameContent, frame_message
 from drivers.serial.bad_frame import BadFrameError
 from drivers.sim.protocol.plant_ports import NEVER_NS, Instrument
 
@@ -49,7 +49,7 @@ class ServerOptions(msgspec.Struct, frozen=True):
     natnet: Version = NEWEST
     clock_ppm: float = 0.0
     knows_exposure: bool = True
-    scene: Scene = Scene()
+    scene: FrameContent = FrameContent()
     bodies: tuple[int, ...] = ()
     repeated: bool = False
 
@@ -160,9 +160,9 @@ class MotionServer:
             self._held = held if len(held) == len(self._held) else (*held, *self._held[3:])
         x, y, z, qx, qy, qz, qw = self._held
         bodies = {
-            other: Body((float(other), 1.0, 0.0), (0.0, 0.0, 0.0, 1.0), _ERROR_M, True) for other in options.bodies
+            other: RigidBody((float(other), 1.0, 0.0), (0.0, 0.0, 0.0, 1.0), _ERROR_M, True) for other in options.bodies
         }
-        bodies[options.body] = Body((x, y, z), (qx, qy, qz, qw), _ERROR_M, tracked)
+        bodies[options.body] = RigidBody((x, y, z), (qx, qy, qz, qw), _ERROR_M, tracked)
         sent_ns = t_ns + options.delay_ns
         exposed = self._ticks(t_ns) if options.knows_exposure and self.live else 0
         repeated = frozenset({options.body} if options.repeated else ())

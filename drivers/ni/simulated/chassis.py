@@ -35,7 +35,7 @@ from drivers.ni.simulated.parts import (
     usual_names,
     watchdog_of,
 )
-from drivers.sim.protocol.plant_ports import Analog, Cylinders, Paced, TakesTimes
+from drivers.sim.protocol.plant_ports import Analog, CylinderPorts, Paced, TakesTimes
 
 # Once the plant's next samples are due, a reader that waits for them looks at this period [s].
 LOOK_S = 0.0002
@@ -73,7 +73,7 @@ class Chassis:
     def __init__(
         self,
         analog: Analog,
-        cylinders: Cylinders | None = None,
+        cylinders: CylinderPorts | None = None,
         *,
         range_V: float = 5.0,
         max_rate_hz: float = 51_200.0,

@@ -14,7 +14,7 @@ TakesTimes = Callable[[int, int], object]
 NEVER_NS = 2**62
 
 
-class Wheels(Protocol):
+class AxlePorts(Protocol):
     """The six axles, in the order of the wheel names."""
 
     def speed_radps(self, wheel: int) -> float:
@@ -58,7 +58,7 @@ class Servos(Protocol):
         """Current of its motor for the torque that it gives to the joint [A], with the sign of that torque."""
 
 
-class Cylinders(Protocol):
+class CylinderPorts(Protocol):
     """The cylinders' valves and the regulators of their supply, each counted in the order of the rig's.
 
     Attributes:
@@ -155,14 +155,14 @@ class Instrument(Protocol):
         """
 
 
-class Readings(Protocol):
+class ChannelReadings(Protocol):
     """The newest readings of channels that an amplifier reads."""
 
     def volts(self, channel: int) -> float:
         """Newest sample of a channel [V]."""
 
 
-class LoadReadings(Readings, Instrument, Protocol):
+class LoadReadings(ChannelReadings, Instrument, Protocol):
     """The load channels, in the order of their names: for an amplifier that is asked, or for a device that streams.
 
     As of an instrument, a reading is a sample of all channels, in the unit that `LoadChannelSetup` of the rig has.
@@ -172,8 +172,8 @@ class LoadReadings(Readings, Instrument, Protocol):
 class PlantPorts(NamedTuple):
     """Plant of the serial devices; a rig without load channels has no readings, one without driven joints no servos."""
 
-    wheels: Wheels
-    cylinders: Cylinders
+    wheels: AxlePorts
+    cylinders: CylinderPorts
     readings: LoadReadings | None = None
     instruments: Mapping[str, Instrument] = {}
     servos: Servos | None = None

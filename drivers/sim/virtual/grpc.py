@@ -29,7 +29,7 @@ class Network(Host, Protocol):
     servers: dict[str, VirtualServer]
 
 
-class Channel:
+class ServedChannel:
     """A channel to a server of the virtual network; calls on it are served one after the other.
 
     Args:
@@ -81,7 +81,7 @@ class Channel:
 
 
 class _Method:
-    def __init__(self, channel: Channel, name: str, serialise: Callable[[Any], bytes], deserialise: Any) -> None:
+    def __init__(self, channel: ServedChannel, name: str, serialise: Callable[[Any], bytes], deserialise: Any) -> None:
         self._channel, self._name, self._serialise, self._deserialise = channel, name, serialise, deserialise
 
     def __call__(self, request: Any, metadata: Any, timeout: float) -> Any:  # noqa: ARG002
@@ -95,7 +95,7 @@ class _Method:
 class Call:
     """A call under way."""
 
-    def __init__(self, channel: Channel, name: str, request: bytes, deserialise: Any, timeout: float) -> None:
+    def __init__(self, channel: ServedChannel, name: str, request: bytes, deserialise: Any, timeout: float) -> None:
         self._channel, self._name, self._request, self._deserialise = channel, name, request, deserialise
         self._time = channel.network.time
         self._until_ns = self._time.now_ns + round(timeout * 1e9)

@@ -13,7 +13,7 @@ from drivers.sim.virtual.schedule import SHORTEST_NS, Actor, VirtualTime
 from drivers.sim.virtual.serial import VirtualSharedPort, VirtualTerminal
 
 if TYPE_CHECKING:
-    from drivers.sim.virtual.grpc import Channel, VirtualServer
+    from drivers.sim.virtual.grpc import ServedChannel, VirtualServer
 
 
 class VirtualHost:
@@ -80,11 +80,11 @@ class VirtualHost:
         self._datagrams.append(VirtualDatagramPort(self.time, address, self.ports))
         return self._datagrams[-1]
 
-    def open_channel(self, server: str, alive: Callable[[], None]) -> Channel:
+    def open_channel(self, server: str, alive: Callable[[], None]) -> ServedChannel:
         """See `drivers.host.Host`."""
-        from drivers.sim.virtual.grpc import Channel  # needs the extra ni, which serial lines do without
+        from drivers.sim.virtual.grpc import ServedChannel  # needs the extra ni, which serial lines do without
 
-        return Channel(self, server, alive)
+        return ServedChannel(self, server, alive)
 
     def release(self, actor: Actor) -> None:
         """Close the ports of an actor, as the kernel does for a dead process."""

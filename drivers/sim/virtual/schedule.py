@@ -14,7 +14,7 @@ SHORTEST_NS = 1_000
 NEVER_NS = 2**62
 
 
-class EndedError(BaseException):
+class _EndedError(BaseException):
     """The actor was killed, and its stack is unwound. Not an Exception, so that no handler catches it as a failure."""
 
 
@@ -94,7 +94,7 @@ class VirtualTime:
         def body() -> None:
             try:
                 actor.begin()
-            except EndedError:
+            except _EndedError:
                 pass
             except BaseException as error:  # it is passed to the first actor
                 self._failure = self._failure or error
@@ -113,7 +113,7 @@ class VirtualTime:
         self._push(max(t_ns, self.now_ns), call, 0)
 
     def sleep_until(self, t_ns: int) -> None:
-        """Wait until a time [ns], or until `wake`. Raises EndedError."""
+        """Wait until a time [ns], or until `wake`. Raises _EndedError."""
         self.check()
         me = self.current
         me.turn += 1
@@ -134,9 +134,9 @@ class VirtualTime:
         self._push(self.now_ns, actor, actor.turn)
 
     def check(self) -> None:
-        """Raises EndedError: the actor that runs has been killed."""
+        """Raises _EndedError: the actor that runs has been killed."""
         if self.current.killed:
-            raise EndedError(self.current.name)
+            raise _EndedError(self.current.name)
 
     def kill(self, actor: Actor) -> None:
         """Kill an actor; its present work is not finished."""

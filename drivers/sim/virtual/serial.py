@@ -167,7 +167,7 @@ class VirtualTerminal:
             self._time.wake(self.reader)
 
 
-class ServedTerminal(Protocol):
+class _ServedTerminal(Protocol):
     """A terminal that asks for a round of its line when the host has written."""
 
     serve_now: Callable[[], None]
@@ -182,7 +182,7 @@ class VirtualLines:
         terminals: of theirs, by endpoint.
     """
 
-    def __init__(self, time: VirtualTime, lines: dict[str, Line], terminals: Mapping[str, ServedTerminal]) -> None:
+    def __init__(self, time: VirtualTime, lines: dict[str, Line], terminals: Mapping[str, _ServedTerminal]) -> None:
         self._time = time
         for line in lines.values():
             served = _Served(time, line)

@@ -21,7 +21,7 @@ _AXLE = (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))  # turns the axis of their cy
 _SECOND_NS = 1_000_000_000
 
 
-class Channel(NamedTuple):
+class ExportChannel(NamedTuple):
     """A channel.
 
     Attributes:
@@ -39,16 +39,16 @@ class Channel(NamedTuple):
     data: bytes
 
 
-def scene_channels() -> tuple[Channel, ...]:
+def scene_channels() -> tuple[ExportChannel, ...]:
     """Scene, transforms and log, with the schemas of Foxglove. Raises ImportError: foxglove-sdk is not installed."""
     from foxglove.messages import FrameTransforms, Log, SceneUpdate
 
     made: dict[str, Any] = {SCENE: SceneUpdate, TRANSFORMS: FrameTransforms, LOG: Log}
     schemas = [(topic, kind.get_schema()) for topic, kind in made.items()]
-    return tuple(Channel(topic, "protobuf", one.name, one.encoding, one.data) for topic, one in schemas)
+    return tuple(ExportChannel(topic, "protobuf", one.name, one.encoding, one.data) for topic, one in schemas)
 
 
-def number_channel(name: str, columns: Sequence[Column]) -> Channel:
+def number_channel(name: str, columns: Sequence[Column]) -> ExportChannel:
     """A channel of numbers and text in JSON: an array field is an object by element; units stand in the schema."""
     properties: dict[str, Any] = {}
     for column in columns:
@@ -61,13 +61,13 @@ def number_channel(name: str, columns: Sequence[Column]) -> Channel:
         else:
             properties.setdefault(field, {"type": "object", "properties": {}})["properties"][element] = about
     schema = {"type": "object", "title": name, "properties": properties}
-    return Channel(name, "json", f"rover_hil.{name}", "jsonschema", json.dumps(schema).encode())
+    return ExportChannel(name, "json", f"rover_hil.{name}", "jsonschema", json.dumps(schema).encode())
 
 
-def trial_channel() -> Channel:
+def trial_channel() -> ExportChannel:
     """The numbers of a run's summary, once, at its end; which ones depends on the experiment."""
     schema = {"type": "object", "title": TRIAL, "properties": {"accepted": {"type": "number"}}}
-    return Channel(TRIAL, "json", f"rover_hil.{TRIAL}", "jsonschema", json.dumps(schema).encode())
+    return ExportChannel(TRIAL, "json", f"rover_hil.{TRIAL}", "jsonschema", json.dumps(schema).encode())
 
 
 def halves(name: str) -> tuple[str, str]:

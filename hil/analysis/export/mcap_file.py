@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hil.analysis.export.channels import Channel
+from hil.analysis.export.channels import ExportChannel
 from hil.analysis.export.messages import Timed, streams_of
 from hil.analysis.export.motion import RecordedMotion
 from hil.analysis.export.tables import Table
@@ -33,7 +33,7 @@ def write_mcap(
         writer.finish()  # type: ignore[no-untyped-call]
 
 
-def _register(writer: Any, channel: Channel) -> int:
+def _register(writer: Any, channel: ExportChannel) -> int:
     schema = writer.register_schema(channel.schema, channel.schema_encoding, channel.data)
     return int(writer.register_channel(channel.topic, channel.encoding, schema))
 

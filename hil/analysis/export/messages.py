@@ -9,7 +9,7 @@ from hil.analysis.export.channels import (
     LOG,
     SCENE,
     TRANSFORMS,
-    Channel,
+    ExportChannel,
     halves,
     log_line,
     number_channel,
@@ -27,10 +27,10 @@ _NUMBERS = ("tick", "events", "samples", "load_samples")
 Timed = Iterator[tuple[int, bytes]]
 
 
-class Stream(NamedTuple):
+class _Stream(NamedTuple):
     """A channel and its messages."""
 
-    channel: Channel
+    channel: ExportChannel
     messages: Timed
 
 
@@ -41,7 +41,7 @@ def streams_of(
     names: Sequence[str] = _NUMBERS,
     every_ns: int = 0,
     start_ns: int = 0,
-) -> list[Stream]:
+) -> list[_Stream]:
     """All channels of a record.
 
     Args:
@@ -57,13 +57,13 @@ def streams_of(
     streams = []
     for name in names:
         if (table := by_name.get(name)) is not None:
-            streams.append(Stream(number_channel(name, table.columns), _numbers(table, every_ns, start_ns)))
+            streams.append(_Stream(number_channel(name, table.columns), _numbers(table, every_ns, start_ns)))
     ticks, events = by_name["tick"], by_name["events"]
-    streams.append(Stream(made[LOG], _log(events, start_ns)))
-    streams.append(Stream(made[SCENE], _scene(motion, start_ns) if motion else iter(())))
-    streams.append(Stream(made[TRANSFORMS], _transforms(motion, start_ns) if motion else iter(())))
+    streams.append(_Stream(made[LOG], _log(events, start_ns)))
+    streams.append(_Stream(made[SCENE], _scene(motion, start_ns) if motion else iter(())))
+    streams.append(_Stream(made[TRANSFORMS], _transforms(motion, start_ns) if motion else iter(())))
     end_ns = start_ns + (max(ticks.ends_ns()[1], 0) if ticks.rows else 0)
-    return [*streams, Stream(trial_channel(), iter([(end_ns, _trial(facts))]))]
+    return [*streams, _Stream(trial_channel(), iter([(end_ns, _trial(facts))]))]
 
 
 def _numbers(table: Table, every_ns: int, start_ns: int) -> Timed:

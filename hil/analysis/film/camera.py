@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, UnidentifiedImageError
 
 from hil.analysis.film.files import FilmError, Picture
-from hil.recording.camera_frames import FOLDER, Frame, frames_of
+from hil.recording.camera_frames import FOLDER, RunFrame, frames_of
 from hil.recording.run_folder import FolderError, file_in
 
 _NAME = re.compile(r"[0-9]{6,9}\.jpg")
@@ -43,12 +43,12 @@ class CameraFrames:
         self._times_ns = np.array([frame.t_ns for frame in self.frames])
         self._picture = lru_cache(maxsize=2)(self._read)  # a slow film shows one frame many times
 
-    def newest(self, t_s: float) -> Frame | None:
+    def newest(self, t_s: float) -> RunFrame | None:
         """The newest frame at a time of the run [s]; None: there was none yet."""
         place = int(np.searchsorted(self._times_ns, round(t_s * 1e9), "right")) - 1
         return self.frames[place] if place >= 0 else None
 
-    def around(self, t_s: float, before_s: float, after_s: float, most: int) -> list[Frame]:
+    def around(self, t_s: float, before_s: float, after_s: float, most: int) -> list[RunFrame]:
         """So many frames about a time [s] at most, evenly taken and in order, the newest at that time with them."""
         newest = self.newest(t_s)
         near = [one for one in self.frames if -before_s <= one.t_ns * 1e-9 - t_s <= after_s or one is newest]
@@ -60,7 +60,7 @@ class CameraFrames:
             kept[np.argmin(abs(kept - at))] = at
         return [near[place] for place in kept]
 
-    def picture(self, frame: Frame) -> Picture:
+    def picture(self, frame: RunFrame) -> Picture:
         """A frame as it is; grey if its file cannot be read."""
         found: Picture = self._picture(frame.file)
         return found

@@ -28,7 +28,7 @@ SLOW = 0.2  # a film slower than this shows the impact alone, unless times are g
 _DPI = 100
 
 
-class Wanted(NamedTuple):
+class FilmRequest(NamedTuple):
     """What is to be made.
 
     Attributes:
@@ -56,7 +56,7 @@ class Wanted(NamedTuple):
 
 def render(
     run: Path,
-    wanted: Wanted,
+    wanted: FilmRequest,
     out: Path | None,
     progress: Progress = lambda *_: None,
     solid: Pictures | None = None,
@@ -113,7 +113,7 @@ def trials_in(campaign: Path) -> list[Path]:
     return sorted(path.parent for path in campaign.glob("*/trial.h5") if not path.parent.is_symlink())
 
 
-def _pictures(shown: Filmed, wanted: Wanted, solid: Pictures | None) -> Pictures:
+def _pictures(shown: Filmed, wanted: FilmRequest, solid: Pictures | None) -> Pictures:
     if wanted.view != "3d":
         return partial(_flat_pictures, which=wanted.view)
     if solid is None:
@@ -143,7 +143,7 @@ def _write_strip(
     path: Path,
     shown: Filmed,
     times_s: NDArray[np.float64],
-    wanted: Wanted,
+    wanted: FilmRequest,
     solid: Pictures | None,
     camera: CameraFrames | None,
 ) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hil.analysis.dataset import verified_summary
 from hil.analysis.events import impact_time, ticks_between
-from hil.analysis.film.skeleton import Floats, Placed, Skeleton, foot_of
+from hil.analysis.film.skeleton import Floats, Poses, Skeleton, foot_of
 from hil.config import Config, ConfigError, parse_config
 from hil.config.model_parameters import nominal_rig, obstacle_stand
 from hil.config.schema.rover import tree_on_rig
@@ -31,7 +31,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
-class Plate(NamedTuple):
+class FilmedPlate(NamedTuple):
     """The obstacle: angle to the ground [rad], foot in the world [m], and how the sensors' centroid lies on it.
 
     Attributes:
@@ -62,7 +62,7 @@ class Moment(NamedTuple):
 
     t_s: float
     row: np.void
-    placed: Placed
+    placed: Poses
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Filmed:
     radius_m: float
     rows: NDArray[np.void]
     turned_rad: Floats
-    plate: Plate | None
+    plate: FilmedPlate | None
     impact_s: float | None
     states: Mapping[int, str]
 
@@ -176,7 +176,7 @@ def _rows_of(record: OpenRecord, from_s: float | None, to_s: float | None) -> ND
     return rows
 
 
-def plate_of(config: Config, skeleton: Skeleton, radius_m: float, rows: NDArray[np.void]) -> Plate | None:
+def plate_of(config: Config, skeleton: Skeleton, radius_m: float, rows: NDArray[np.void]) -> FilmedPlate | None:
     """The obstacle stands still: where the impact has shown it to be, or where the twin took it to be until then.
 
     Args:
@@ -199,4 +199,4 @@ def plate_of(config: Config, skeleton: Skeleton, radius_m: float, rows: NDArray[
     foot = foot_of(float(row["gap_m"]), centres, radius_m, angle, stand)
     places = [(c.across_m or 0.0, c.up_m or 0.0) for c in (config.triangle.channels if config.triangle else ())]
     across, up = np.mean(places, axis=0).tolist() if places else (0.0, 0.0)
-    return Plate(angle, foot, (across, up), stand)
+    return FilmedPlate(angle, foot, (across, up), stand)

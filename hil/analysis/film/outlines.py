@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.analysis.film.skeleton import Floats, Placed
+from hil.analysis.film.skeleton import Floats, Poses
 from models.rover.tree import Body, WheelMount
 
 _SPOKES = 5
 _ROUND = np.linspace(0.0, 2.0 * math.pi, 48, endpoint=False)
 
 
-def body_outline(body: Body, placed: Placed, flat: Sequence[int]) -> Floats:
+def body_outline(body: Body, placed: Poses, flat: Sequence[int]) -> Floats:
     """Corners (4, 2) of a body's box through its centre of mass [m].
 
     Args:
@@ -29,7 +29,7 @@ def body_outline(body: Body, placed: Placed, flat: Sequence[int]) -> Floats:
     return (placed.origin[body.name] + corners @ placed.axes[body.name].T)[:, flat]
 
 
-def rim_outline(wheel: WheelMount, radius_m: float, placed: Placed, side: bool) -> Floats:
+def rim_outline(wheel: WheelMount, radius_m: float, placed: Poses, side: bool) -> Floats:
     """Corners of a wheel without grousers (n, 2) [m]: of a cylinder, which is round where its axle points at us."""
     flat = [0, 2 if side else 1]
     axle = placed.axes[wheel.body][:, 1]
@@ -48,7 +48,7 @@ def disc(centre: Floats, radius_m: float) -> Floats:
     return centre + radius_m * np.column_stack([np.cos(_ROUND), np.sin(_ROUND)])
 
 
-def spoke_lines(wheel: WheelMount, radius_m: float, placed: Placed, flat: Sequence[int], side: bool) -> list[Floats]:
+def spoke_lines(wheel: WheelMount, radius_m: float, placed: Poses, flat: Sequence[int], side: bool) -> list[Floats]:
     """Spokes, each (2, 2) [m]; none from above. One ends short, so that turns can be counted."""
     if not side:
         return []
@@ -63,7 +63,7 @@ def spoke_lines(wheel: WheelMount, radius_m: float, placed: Placed, flat: Sequen
 
 
 def grouser_lines(
-    wheel: WheelMount, rim_m: float, height_m: float, count: int, placed: Placed, flat: Sequence[int], side: bool
+    wheel: WheelMount, rim_m: float, height_m: float, count: int, placed: Poses, flat: Sequence[int], side: bool
 ) -> list[Floats]:
     """Grousers, each a line (2, 2) [m]: outwards from the rim, or across the wheel from above.
 

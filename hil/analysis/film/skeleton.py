@@ -14,7 +14,7 @@ from models.rover.tree import Joint, Tree
 Floats = NDArray[np.floating[Any]]
 
 
-class Placed(NamedTuple):
+class Poses(NamedTuple):
     """Origin (3,) [m] and axes (3, 3), in columns, of each body in the world, by its name."""
 
     origin: dict[str, Floats]
@@ -46,9 +46,7 @@ class Skeleton:
         self.wheels = tuple(wheel.body for wheel in tree.wheels)
         self.joints = tuple(_outwards(tree))
 
-    def place(
-        self, pose: Sequence[float], joint_angle_rad: Sequence[float], wheel_angle_rad: Sequence[float]
-    ) -> Placed:
+    def place(self, pose: Sequence[float], joint_angle_rad: Sequence[float], wheel_angle_rad: Sequence[float]) -> Poses:
         """Where everything is.
 
         Args:
@@ -65,7 +63,7 @@ class Skeleton:
             carrier, (place, turn) = axes[joint.parent], joint.placed(at)
             origin[joint.child] = origin[joint.parent] + carrier @ place
             axes[joint.child] = carrier @ turn
-        return Placed(origin, axes)
+        return Poses(origin, axes)
 
 
 def rotation_of(quaternion: Sequence[float]) -> Floats:

@@ -11,7 +11,7 @@ from matplotlib.collections import Collection, LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.transforms import Affine2D
 
-from hil.analysis.film.moments import HITTING, Filmed, Moment, Plate
+from hil.analysis.film.moments import HITTING, Filmed, FilmedPlate, Moment
 from hil.analysis.film.outlines import body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.skeleton import Floats
 from hil.config.model_parameters import profile_line, relief_of
@@ -287,7 +287,7 @@ class View:
         self._slab.set_verts([four[[0, 1, 3, 2], :2] for four in corners])
 
     @staticmethod
-    def _edges(plate: Plate, which: int, wheel: Floats, asides: list[float], low: float, high: float) -> Floats:
+    def _edges(plate: FilmedPlate, which: int, wheel: Floats, asides: list[float], low: float, high: float) -> Floats:
         """Points (2 asides, 3) [m] of the plate before a wheel, so far beside it: all low ones, then high ones."""
         origin, axes = plate.axes(which)
         sine, cosine = math.sin(plate.angle), math.cos(plate.angle)

@@ -13,7 +13,7 @@ from scipy.linalg import solve_triangular
 from hil.analysis.identification.fit import DETERMINED_FACTOR, Direction, Identification
 from hil.analysis.identification.forward import Forward
 from hil.analysis.identification.parameters import RANGES, soil_of
-from hil.analysis.identification.windows import Measured, Window
+from hil.analysis.identification.windows import MeasuredMean, Window
 
 FloatArray = NDArray[np.float64]
 # A parameter takes part in a direction from this weight on.
@@ -129,7 +129,7 @@ def _candidates(windows: Sequence[Window], values: dict[str, float]) -> Iterator
             yield text, _predicted(rolled, values, ["torque_Nm"])
     loads = [share * mean for share in _LOADS]
     said = ", ".join(f"{load:.3g}" for load in loads)
-    pressed = [Window("", wheel, (load,), None, sinkage_m=Measured(1.0, 1.0)) for load in loads]
+    pressed = [Window("", wheel, (load,), None, sinkage_m=MeasuredMean(1.0, 1.0)) for load in loads]
     yield (
         f"a sinkage test: press a wheel down with {said} N, without turning it, and measure its sinkage",
         _predicted(pressed, values, ["sinkage_m"]),
@@ -143,7 +143,7 @@ def _candidates(windows: Sequence[Window], values: dict[str, float]) -> Iterator
             _predicted(heavier, values, [*model.measured]),
         )
     single = [
-        Window("", wheel, (load,), (slip,), (0.005,), sinkage_m=Measured(1.0, 1.0))
+        Window("", wheel, (load,), (slip,), (0.005,), sinkage_m=MeasuredMean(1.0, 1.0))
         for load in loads
         for slip in (0.1, 0.2, 0.4)
     ]
@@ -159,10 +159,10 @@ def _at(window: Window, slip: float) -> Window:
 
 def _predicted(windows: Sequence[Window], values: dict[str, float], measured: Sequence[str]) -> list[Window]:
     """The windows with these quantities as they would be measured."""
-    asked = [window.measuring(dict.fromkeys(measured, Measured(1.0, 1.0))) for window in windows]
+    asked = [window.measuring(dict.fromkeys(measured, MeasuredMean(1.0, 1.0))) for window in windows]
     forward = Forward(asked)
-    found: list[dict[str, Measured]] = [{} for _ in windows]
+    found: list[dict[str, MeasuredMean]] = [{} for _ in windows]
     for (place, name), value in zip(forward.names, forward.predict(soil_of(values)).tolist(), strict=True):
         scale = max(abs(value), 0.02 * sum(windows[place].load_N) * (1.0 if name == "pull_N" else 0.1))
-        found[place][name] = Measured(value, _SINKAGE_SD_M if name == "sinkage_m" else _SD * scale)
+        found[place][name] = MeasuredMean(value, _SINKAGE_SD_M if name == "sinkage_m" else _SD * scale)
     return [window.measuring(one) for window, one in zip(asked, found, strict=True)]

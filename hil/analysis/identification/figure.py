@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hil.analysis.identification.fit import NORMAL, Identification
 from hil.analysis.identification.forward import Forward
 from hil.analysis.identification.parameters import RANGES, soil_of
-from hil.analysis.identification.windows import Measured, Window
+from hil.analysis.identification.windows import MeasuredMean, Window
 from hil.experiments.drawing import COLOURS
 from hil.experiments.figure_file import save_figure
 from hil.experiments.figure_form import FigureForm
@@ -90,7 +90,7 @@ def _over_slip(axes: Axes, found: Identification, windows: Sequence[Window], nam
 def _over_load(axes: Axes, found: Identification, windows: Sequence[Window], scale: float) -> None:
     sd = {one.window: one.sd for one in found.residuals if one.quantity == "sinkage_m"}
     most = 1.1 * max(window.load_N[0] for window in windows)
-    unit = Measured(1.0, 1.0)
+    unit = MeasuredMean(1.0, 1.0)
     loads = np.linspace(most / _POINTS, most, _POINTS)
     model = windows[0]
     middle, half = _band(found, [replace(model, load_N=(load,), sinkage_m=unit) for load in loads.tolist()])
@@ -116,7 +116,7 @@ def _along(windows: Sequence[Window], slips: FloatArray, name: str) -> list[Wind
     )
     offsets = np.array([np.array(window.slip) - _slip_of(window) for window in order])
     moved = np.array([[np.interp(slip, at, column) for slip in slips] for column in offsets.T])
-    only = order[0].measuring({name: Measured(1.0, 1.0)})
+    only = order[0].measuring({name: MeasuredMean(1.0, 1.0)})
     slip = np.clip(slips + moved, -1.0, 1.0)
     return [
         replace(only, load_N=tuple(loads[:, i].tolist()), slip=tuple(slip[:, i].tolist())) for i in range(len(slips))

@@ -76,7 +76,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Residual:
+class _Residual:
     """One measured value beside that of the soil found; `sd` with shared errors."""
 
     window: str
@@ -104,7 +104,7 @@ class Identification:
     parameters: tuple[Parameter, ...]
     given: Mapping[str, float]
     directions: tuple[Direction, ...]
-    residuals: tuple[Residual, ...]
+    residuals: tuple[_Residual, ...]
     reduced_chi_squared: float | None
     widened: float
     covariance: FloatArray
@@ -283,7 +283,7 @@ def _described(fit: _Fit, x: FloatArray, given: Mapping[str, float]) -> Identifi
             for one, vector, move in zip(sd, vectors, moves, strict=True)
         ),
         residuals=tuple(
-            Residual(forward.windows[place].name, quantity, *map(float, numbers))
+            _Residual(forward.windows[place].name, quantity, *map(float, numbers))
             for (place, quantity), *numbers in zip(forward.names, forward.value, total, predicted, strict=True)
         ),
         reduced_chi_squared=squares / spare if spare > 0 else None,

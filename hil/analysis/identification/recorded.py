@@ -23,7 +23,7 @@ from hil.analysis.identification.rigs import (
     soil_section,
     wheel_of,
 )
-from hil.analysis.identification.windows import IdentificationError, Measured, Window
+from hil.analysis.identification.windows import IdentificationError, MeasuredMean, Window
 from hil.config import Config, parse_config
 from hil.config.rig import Rig
 from hil.experiments.measured_motion import MeasuredWindow
@@ -44,7 +44,7 @@ _STEADY = 0.1
 
 
 @dataclass(frozen=True)
-class RecordedWindows:
+class _RecordedWindows:
     """Windows of runs on one soil, with one rover of each type.
 
     Attributes:
@@ -67,7 +67,7 @@ def windows_of(
     *,
     unverified: bool = False,
     spread: Executor | None = None,
-) -> RecordedWindows:
+) -> _RecordedWindows:
     """The steady window of each run.
 
     Args:
@@ -89,7 +89,7 @@ def windows_of(
     first = check_alike([(run, config) for run, config, _ in read])
     window = partial(_window_of, uncertainty=uncertainty, torque_per_A_Nm=torque_per_A_Nm)
     windows = tuple(each(window, read))
-    return RecordedWindows(windows, soil_section(first.soil), first.name, first.rig == "simulated")
+    return _RecordedWindows(windows, soil_section(first.soil), first.name, first.rig == "simulated")
 
 
 def _window_of(
@@ -148,7 +148,7 @@ def _pressed(run: Path, config: Config, summary: Mapping[str, Any], uncertainty:
         wheel=wheel_of(config),
         load_N=tuple(map(float, loads)),
         slip=None,
-        sinkage_m=Measured(float(sinkage), _SINKAGE_SD_M),
+        sinkage_m=MeasuredMean(float(sinkage), _SINKAGE_SD_M),
         bench=bench_of(config, uncertainty),
     )
 
@@ -223,9 +223,9 @@ def _window(
         _steady(run, "pull", means.of("pull_N")[:, 0])
         pull = _mean_of(run, "pull", means.of("pull_N")[:, 0], _PULL_SD_N)
     else:
-        pull = Measured(0.0 if slope else float(summary["pull_N"]), _PULL_SD_N)
+        pull = MeasuredMean(0.0 if slope else float(summary["pull_N"]), _PULL_SD_N)
     if config.ground.pitch_deg or slope:
-        pull = Measured(pull.value, math.hypot(pull.sd, weight * _ANGLE_SD))
+        pull = MeasuredMean(pull.value, math.hypot(pull.sd, weight * _ANGLE_SD))
     # a bed measures how deep its wheel sinks; under a rover nobody does
     sunk = summary.get("sinkage_m") if config.rover.kind.guided() else None
     mean_load = loads.mean(axis=0)
@@ -240,7 +240,7 @@ def _window(
         pull_N=pull,
         torque_Nm=window_torque,
         along_N=along,
-        sinkage_m=None if sunk is None else Measured(float(sunk), _SINKAGE_SD_M),
+        sinkage_m=None if sunk is None else MeasuredMean(float(sunk), _SINKAGE_SD_M),
         bench=bench_of(config, uncertainty),
     )
 
@@ -258,13 +258,13 @@ def _speed(run: Path, summary: Mapping[str, Any], means: _Means) -> tuple[float,
     return float(summary["speed_mps"]), 0.0
 
 
-def _mean_of(run: Path, what: str, values: NDArray[np.float64], least: float) -> Measured:
+def _mean_of(run: Path, what: str, values: NDArray[np.float64], least: float) -> MeasuredMean:
     found = window_mean(values)
     if not math.isfinite(found.mean):
         raise IdentificationError(f"{run}: the {what} is NaN in its measurement: it was not measured all the time")
     if not math.isfinite(found.u95):
         raise IdentificationError(f"{run}: the {what} drifts through its whole measurement; settle longer (settle_s)")
-    return Measured(found.mean, max(found.u95 / NORMAL, least))
+    return MeasuredMean(found.mean, max(found.u95 / NORMAL, least))
 
 
 def _steady(run: Path, what: str, values: NDArray[np.float64]) -> None:

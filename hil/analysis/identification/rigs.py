@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hil.analysis.identification.parameters import RANGES
-from hil.analysis.identification.windows import Bench, IdentificationError, WheelSize
+from hil.analysis.identification.windows import IdentificationError, SharedErrors, WheelSize
 from hil.config import Config
 from hil.config.schema.ground_and_obstacle import SoilConfig
 from hil.experiments.window_mean import NORMAL
@@ -88,10 +88,10 @@ def wheel_of(config: Config) -> WheelSize:
     return WheelSize(radius, width, grouser_m, variant, soil.shear, soil.residual)
 
 
-def bench_of(config: Config, uncertainty: Uncertainty) -> Bench:
+def bench_of(config: Config, uncertainty: Uncertainty) -> SharedErrors:
     """What measured the runs of a rover; a load cell is in those that were pulled."""
     cell = config.loads.load_cell if config.loads and config.experiment == "drawbar" else None
-    return Bench(
+    return SharedErrors(
         config.rover.type,
         pull_gain=cell.sensitivity_u95 / NORMAL if cell else 0.0,
         pull_zero_N=cell.zero_u95 * cell.force_N / NORMAL if cell else 0.0,

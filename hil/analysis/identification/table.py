@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from hil.analysis.identification.windows import IdentificationError, Measured, WheelSize, Window, in_millimetres
+from hil.analysis.identification.windows import IdentificationError, MeasuredMean, WheelSize, Window, in_millimetres
 from hil.config.csv_rows import number_in, numbered_rows
 from hil.config.text_file import read_text
 
@@ -89,12 +89,12 @@ def _window(name: str, cells: list[str], columns: list[str], wheel: WheelSize | 
     )
 
 
-def _measured(name: str, column: str, row: Mapping[str, float]) -> Measured | None:
+def _measured(name: str, column: str, row: Mapping[str, float]) -> MeasuredMean | None:
     if column not in row:
         return None
     if f"{column}_sd" not in row:
         raise IdentificationError(f"{name}: {column} without {column}_sd, its standard deviation; give both")
-    return Measured(row[column], _above(name, f"{column}_sd", row))
+    return MeasuredMean(row[column], _above(name, f"{column}_sd", row))
 
 
 def _above(name: str, column: str, row: Mapping[str, float]) -> float:

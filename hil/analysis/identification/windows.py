@@ -57,7 +57,7 @@ class WheelSize:
 
 
 @dataclass(frozen=True)
-class Bench:
+class SharedErrors:
     """What measured a window: errors that all windows of one bench share. Standard deviations.
 
     Attributes:
@@ -76,7 +76,7 @@ class Bench:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredMean:
     """A measured value: its mean over a window, and the standard deviation of that mean, shared errors not included."""
 
     value: float
@@ -112,11 +112,11 @@ class Window:
     load_N: tuple[float, ...]
     slip: tuple[float, ...] | None
     slip_sd: tuple[float, ...] = ()
-    pull_N: Measured | None = None
-    torque_Nm: Measured | None = None
-    sinkage_m: Measured | None = None
+    pull_N: MeasuredMean | None = None
+    torque_Nm: MeasuredMean | None = None
+    sinkage_m: MeasuredMean | None = None
     along_N: float = 0.0
-    bench: Bench = Bench()
+    bench: SharedErrors = SharedErrors()
 
     def __post_init__(self) -> None:
         numbers = (*self.load_N, *(self.slip or ()), *self.slip_sd, self.along_N)
@@ -137,13 +137,13 @@ class Window:
         if not (self.pull_N or self.torque_Nm or self.sinkage_m):
             raise IdentificationError(f"{self.name}: no pull, torque or sinkage was measured; one of them is needed")
 
-    def measuring(self, values: Mapping[str, Measured]) -> Window:
+    def measuring(self, values: Mapping[str, MeasuredMean]) -> Window:
         """The same with other measured values, by name; what is not named was not measured."""
         pull, torque, sinkage = (values.get(name) for name in ("pull_N", "torque_Nm", "sinkage_m"))
         return replace(self, pull_N=pull, torque_Nm=torque, sinkage_m=sinkage)
 
     @property
-    def measured(self) -> dict[str, Measured]:
+    def measured(self) -> dict[str, MeasuredMean]:
         """What was measured, by its name."""
         named = {"pull_N": self.pull_N, "torque_Nm": self.torque_Nm, "sinkage_m": self.sinkage_m}
         return {name: value for name, value in named.items() if value is not None}

@@ -10,7 +10,7 @@ from typing import Any
 from hil.analysis.campaign import RecordedCampaign
 from hil.analysis.report.groups import ENERGIES, FORCE, Group
 from hil.analysis.report.trials import Trial
-from hil.analysis.trend import SPRING, Exponent, Verdict
+from hil.analysis.trend import SPRING, Exponent, TrendVerdict
 from hil.config import Config
 
 # Of `rig`.
@@ -145,19 +145,19 @@ def trend_sentence(group: Group, energy: str) -> str:
     """Whether the force over the angle goes as this T_c, with the numbers that say so."""
     found, ranks = group.exponent(energy), group.trend(energy).of_means
     with_what = ENERGIES[energy].removeprefix("T_c ")
-    if found.verdict == Verdict.TOO_FEW:
+    if found.verdict == TrendVerdict.TOO_FEW:
         why = "T_c does not change" if found.angles > 2 else f"{_counted(found.angles, 'angle')} with trials that count"
         return f"Whether the force follows T_c ({with_what}) cannot be judged: {why}; it takes three angles."
     said = {
-        Verdict.FOLLOWS: f"The force follows T_c ({with_what})",
-        Verdict.DIFFERS: f"The trend of the force differs from that of T_c ({with_what}): {found.how}",
-        Verdict.NOT_SHOWN: f"The force does not show a trend with T_c ({with_what}), for these trials cannot tell one "
-        "from none",
+        TrendVerdict.FOLLOWS: f"The force follows T_c ({with_what})",
+        TrendVerdict.DIFFERS: f"The trend of the force differs from that of T_c ({with_what}): {found.how}",
+        TrendVerdict.NOT_SHOWN: f"The force does not show a trend with T_c ({with_what}), for these trials cannot tell "
+        "one from none",
     }[found.verdict]
     holds = {
-        Verdict.FOLLOWS: f"holds the {SPRING:g} of F = a √T_c and not 0",
-        Verdict.DIFFERS: f"does not hold the {SPRING:g} of F = a √T_c",
-        Verdict.NOT_SHOWN: f"holds both 0 and the {SPRING:g} of F = a √T_c",
+        TrendVerdict.FOLLOWS: f"holds the {SPRING:g} of F = a √T_c and not 0",
+        TrendVerdict.DIFFERS: f"does not hold the {SPRING:g} of F = a √T_c",
+        TrendVerdict.NOT_SHOWN: f"holds both 0 and the {SPRING:g} of F = a √T_c",
     }[found.verdict]
     rank = f"; rank correlation of the means {ranks.rho:+.2f}, {p_words(ranks.p)}" if ranks else ""
     return (
@@ -168,7 +168,7 @@ def trend_sentence(group: Group, energy: str) -> str:
 
 def _off_the_law(found: Exponent) -> str:
     """That the law does not tell all, where a trend follows it and yet the means stray by more than their scatter."""
-    if found.verdict != Verdict.FOLLOWS or found.p_of_spring is None or found.p_of_spring >= _LAW_IN_DOUBT:
+    if found.verdict != TrendVerdict.FOLLOWS or found.p_of_spring is None or found.p_of_spring >= _LAW_IN_DOUBT:
         return ""
     return (
         " Yet the means lie farther from F = a √T_c than the scatter of the trials explains "

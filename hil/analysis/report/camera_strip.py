@@ -20,7 +20,7 @@ from hil.experiments.figure_file import facts_of, run_line, save_figure
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
-from hil.recording.camera_frames import Frame, frames_of
+from hil.recording.camera_frames import RunFrame, frames_of
 from hil.recording.stored_rows import packed
 
 NAME = "camera"
@@ -79,7 +79,7 @@ def draw_camera(
     return path
 
 
-def _time(frame: Frame, impact_s: float | None) -> str:
+def _time(frame: RunFrame, impact_s: float | None) -> str:
     t_s = frame.t_ns * 1e-9
     return f"{t_s:.3f} s" if impact_s is None else f"{(t_s - impact_s) * 1e3:+.0f} ms"
 
@@ -101,7 +101,7 @@ def _draw_traces(
     axes.legend(loc="upper right", fontsize=form.font(8.5))
 
 
-def _mark(axes: Axes, frames: Sequence[Frame], origin_s: float, form: FigureForm) -> None:
+def _mark(axes: Axes, frames: Sequence[RunFrame], origin_s: float, form: FigureForm) -> None:
     low, high = axes.get_xlim()
     for place, frame in enumerate(frames):
         t_s = frame.t_ns * 1e-9 - origin_s

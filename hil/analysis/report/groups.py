@@ -11,7 +11,7 @@ import numpy as np
 
 from hil.analysis import statistics
 from hil.analysis.campaign import RecordedCampaign
-from hil.analysis.outliers import Deviation, outliers
+from hil.analysis.outliers import TrialDeviation, outliers
 from hil.analysis.report.trials import Trial
 from hil.analysis.statistics import Fit, RankCorrelation, SampleSpread
 from hil.analysis.trend import Exponent, exponent_over_angles
@@ -30,7 +30,7 @@ _KINDS = (("ground", "{} ground"), ("variant", "{}"), ("added_mass_kg", "{:g} kg
 
 
 @dataclass(frozen=True)
-class Trend:
+class _Trend:
     """How the force goes with T_c.
 
     Attributes:
@@ -82,7 +82,7 @@ class Group:
         pairs = list(statistics.paired(self.kept, "angle_deg", key))
         return statistics.over_angle([angle for angle, _ in pairs], [value for _, value in pairs])
 
-    def trend(self, energy: str, force: str = FORCE) -> Trend:
+    def trend(self, energy: str, force: str = FORCE) -> _Trend:
         """Of the force over one of the T_c."""
         rows = list(statistics.paired(self.kept, "angle_deg", energy, force))
         angles, T, F = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
@@ -91,7 +91,7 @@ class Group:
             for values in (T, F)
         ]
         laws = (statistics.fit_sqrt(T, F), statistics.fit_power(T, F))
-        return Trend(
+        return _Trend(
             energy,
             energy == self.fitting,
             statistics.rank_correlation(T, F),
@@ -105,7 +105,7 @@ class Group:
         return exponent_over_angles(*(list(zip(*rows, strict=True)) or [(), (), ()]))
 
     @cached_property
-    def outliers(self) -> list[tuple[Trial, Deviation]]:
+    def outliers(self) -> list[tuple[Trial, TrialDeviation]]:
         """Trials whose force outlies, or else the one farthest from the others of its angle; none of too few."""
         rows = [
             (trial, angle, force)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hil.analysis.report.trials import Trial
 
 
-class MobilityRow(NamedTuple):
+class _MobilityRow(NamedTuple):
     """The worst of each metric in a trial; None where there is none.
 
     Attributes:
@@ -26,7 +26,7 @@ class MobilityRow(NamedTuple):
     friction: float | None
 
 
-def mobility_rows(trials: Sequence[Trial]) -> list[MobilityRow]:
+def mobility_rows(trials: Sequence[Trial]) -> list[_MobilityRow]:
     """One a trial whose summary has the metrics (`hil.experiments.mobility`)."""
     rows = []
     for trial in trials:
@@ -37,7 +37,7 @@ def mobility_rows(trials: Sequence[Trial]) -> list[MobilityRow]:
         least = [(share, str(name)) for name in shares if (share := _of(shares, name, "least")) is not None]
         share, wheel = min(least, default=(None, "–"))
         rows.append(
-            MobilityRow(
+            _MobilityRow(
                 trial.label,
                 None if share is None else 100.0 * share,
                 wheel.replace("_", " "),

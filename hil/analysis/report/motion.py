@@ -21,7 +21,7 @@ ERRORS = {
 NEES = "nees"
 
 
-class MotionRow(NamedTuple):
+class _MotionRow(NamedTuple):
     """A trial's instruments and estimates.
 
     Attributes:
@@ -37,7 +37,7 @@ class MotionRow(NamedTuple):
     sources: Mapping[str, Mapping[str, Any]]
 
 
-def motion_rows(trials: Sequence[Trial]) -> list[MotionRow]:
+def motion_rows(trials: Sequence[Trial]) -> list[_MotionRow]:
     """One a trial with instruments of motion."""
     rows = []
     for trial in trials:
@@ -46,11 +46,11 @@ def motion_rows(trials: Sequence[Trial]) -> list[MotionRow]:
             continue
         errors = tuple(_number(estimation.get(key), scale) for key, (_, _, scale) in ERRORS.items())
         sources = {role: _source(one) for role, one in (estimation.get("sources") or {}).items()}
-        rows.append(MotionRow(trial.label, errors, _number(estimation.get(NEES)), sources))
+        rows.append(_MotionRow(trial.label, errors, _number(estimation.get(NEES)), sources))
     return rows
 
 
-def roles_of(rows: Sequence[MotionRow]) -> list[str]:
+def roles_of(rows: Sequence[_MotionRow]) -> list[str]:
     """The instruments that any of the trials has."""
     return [role for role in INSTRUMENTS if any(role in row.sources for row in rows)]
 
@@ -70,7 +70,7 @@ def _number(value: Any, scale: float = 1.0) -> float | None:
     return scale * value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def motion_over_trials(rows: Sequence[MotionRow]) -> Figure:
+def motion_over_trials(rows: Sequence[_MotionRow]) -> Figure:
     """Errors of the estimates, and the mean innovation of each instrument, over the trials in their order."""
     figure = new_figure(2.9)
     left, right = figure.subplots(1, 2)

@@ -9,7 +9,7 @@ from hil.analysis.report.trials import Trial
 from hil.messages.layout import SOIL_PARAMETERS
 
 
-class SoilRow(NamedTuple):
+class _SoilRow(NamedTuple):
     """A trial's estimate.
 
     Attributes:
@@ -21,13 +21,13 @@ class SoilRow(NamedTuple):
     values: tuple[str, ...]
 
 
-def soil_rows(trials: Sequence[Trial]) -> list[SoilRow]:
+def soil_rows(trials: Sequence[Trial]) -> list[_SoilRow]:
     """One a trial whose soil was estimated."""
     rows = []
     for trial in trials:
         estimate = trial.summary.get("soil_estimate")
         if isinstance(estimate, Mapping) and isinstance(parameters := estimate.get("parameters"), Mapping):
-            rows.append(SoilRow(trial.label, tuple(_words(parameters.get(name)) for name in SOIL_PARAMETERS)))
+            rows.append(_SoilRow(trial.label, tuple(_words(parameters.get(name)) for name in SOIL_PARAMETERS)))
     return rows
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from hil.app.camera.process import RAW_TABLE
 from hil.config.schema.camera import CameraConfig
 from hil.processes.process import Child, Process
-from hil.recording.camera_frames import FOLDER, Frame, write_frames
+from hil.recording.camera_frames import FOLDER, RunFrame, write_frames
 
 # A camera that does not begin within this time films what it can from then on [s].
 BEGIN_S = 5.0
@@ -50,7 +50,7 @@ class Capture:
             why = said.get("error") or f"did not begin within {BEGIN_S:g} s"
             self.problem = f"camera {config.device}: {why}"
 
-    def end(self, start_ns: int | None) -> list[Frame]:
+    def end(self, start_ns: int | None) -> list[RunFrame]:
         """End the process, and write the table of frames.
 
         Args:
@@ -61,11 +61,11 @@ class Capture:
         """
         if self._child is not None and not self._child.end(END_S) and not self.problem:
             self.problem = "camera: its process ended before the run"
-        frames: list[Frame] = []
+        frames: list[RunFrame] = []
         with suppress(OSError, ValueError):
             for line in (self._folder / RAW_TABLE).read_text(encoding="utf-8").splitlines():
                 t_ns, sequence, name, time_from = line.split(",")
-                frames.append(Frame(int(t_ns) - (start_ns or 0), int(sequence), name, time_from))
+                frames.append(RunFrame(int(t_ns) - (start_ns or 0), int(sequence), name, time_from))
         try:
             if start_ns is not None:
                 write_frames(self._run, frames)

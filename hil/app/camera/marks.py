@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hil.app.camera.silence import silence
 from hil.config.schema.camera import CameraConfig
 from hil.messages.schema import event_row
-from hil.recording.camera_frames import Frame
+from hil.recording.camera_frames import RunFrame
 from hil.recording.stored_rows import Recorded, packed
 
 TRIGGER = "camera trigger"
@@ -19,7 +19,7 @@ _FIELDS = ("tick", "t_ns", "camera_trigger", "valves_acknowledged_ns")
 
 
 def camera_marks(
-    camera: CameraConfig, ticks: Recorded, frames: Sequence[Frame] | None, problem: str
+    camera: CameraConfig, ticks: Recorded, frames: Sequence[RunFrame] | None, problem: str
 ) -> list[NDArray[np.void]]:
     """Rows of `EVENT` to add to the record.
 

@@ -10,13 +10,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from hil.app.camera.v4l2 import CameraError, Captured, frames
+from hil.app.camera.v4l2 import CameraError, CameraFrame, frames
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.recording.camera_frames import frame_name
 
 # Rows of it are those of the table of frames, but for their clock; the parent makes that table once the run is over.
 RAW_TABLE = "frames.raw"
-Source = Callable[[Callable[[], bool], Callable[[], None]], Iterator[Captured]]
+Source = Callable[[Callable[[], bool], Callable[[], None]], Iterator[CameraFrame]]
 
 
 def capture(folder: Path, lifecycle: Reporter, source: Source) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from hil.messages.schema import event_row
-from hil.recording.camera_frames import Frame
+from hil.recording.camera_frames import RunFrame
 
 EVENT = "camera silent"
 # Of the time between two frames that was asked for; cameras lower their rate in the dark.
@@ -17,7 +17,9 @@ PERIODS = 5.0
 LEAST_NS = 500_000_000
 
 
-def silence(frames: Sequence[Frame], span_ns: tuple[int, int], rate_hz: float, problem: str = "") -> list[NDArray[Any]]:
+def silence(
+    frames: Sequence[RunFrame], span_ns: tuple[int, int], rate_hz: float, problem: str = ""
+) -> list[NDArray[Any]]:
     """The longest time without a frame, as an event, if it is too long or there was a problem.
 
     Args:

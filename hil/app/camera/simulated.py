@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from hil.analysis.film.moments import ANGLES, Plate, config_of, plate_of, turned_rad
+from hil.analysis.film.moments import ANGLES, FilmedPlate, config_of, plate_of, turned_rad
 from hil.analysis.film.outlines import body_outline, rim_outline, spoke_lines
-from hil.analysis.film.skeleton import Floats, Placed, Skeleton
+from hil.analysis.film.skeleton import Floats, Poses, Skeleton
 from hil.config.model_parameters import nominal_rig
 from hil.config.schema.camera import CameraConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.recording import OpenRecord, RecordError
-from hil.recording.camera_frames import FOLDER, Frame, frame_name, write_frames
+from hil.recording.camera_frames import FOLDER, RunFrame, frame_name, write_frames
 from hil.recording.stored_rows import packed
 
 _SIDE = (0, 2)
@@ -29,7 +29,7 @@ _PLATE_M = 0.5  # length of the obstacle, from its foot on the ground
 _FIELDS = ("t_ns", "pose", ANGLES, "wheel_speed_radps", "gap_m")
 
 
-def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
+def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[RunFrame]:
     """Draw the frames of a run, and write them with their table.
 
     Args:
@@ -61,15 +61,15 @@ def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[Frame]:
         placed = skeleton.place(row["pose"], row["joint_angle_rad"], turned[place])
         name = frame_name(number)
         (run / FOLDER / name).write_bytes(_drawn(skeleton, placed, plate, config, seen_m, f"{t_ns * 1e-9:.3f} s"))
-        frames.append(Frame(t_ns, number, name, "simulated"))
+        frames.append(RunFrame(t_ns, number, name, "simulated"))
     write_frames(run, frames)
     return frames
 
 
 def _drawn(
     skeleton: Skeleton,
-    placed: Placed,
-    plate: Plate | None,
+    placed: Poses,
+    plate: FilmedPlate | None,
     config: CameraConfig,
     seen_m: tuple[float, float],
     caption: str,

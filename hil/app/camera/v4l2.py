@@ -25,14 +25,14 @@ class CameraError(RuntimeError):
     """The camera cannot be used; the message says what was found and what to do."""
 
 
-class Captured(NamedTuple):
+class CameraFrame(NamedTuple):
     """A frame.
 
     Attributes:
         t_ns: on the monotonic clock of this computer [ns].
         sequence: number that the driver gave it.
         jpeg: its bytes.
-        time_from: camera or arrival, as in `hil.recording.camera_frames.Frame`.
+        time_from: camera or arrival, as in `hil.recording.camera_frames.RunFrame`.
     """
 
     t_ns: int
@@ -41,7 +41,7 @@ class Captured(NamedTuple):
     time_from: str
 
 
-class Granted(NamedTuple):
+class Grant(NamedTuple):
     """What a camera gives of what it was asked for.
 
     Attributes:
@@ -61,7 +61,7 @@ class Granted(NamedTuple):
 
 def frames(
     device: str, rate_hz: float, size_px: tuple[int, int], ending: Callable[[], bool], began: Callable[[], None]
-) -> Iterator[Captured]:
+) -> Iterator[CameraFrame]:
     """Frames until asked to end; what the driver calls damaged, or what has no bytes, is no frame.
 
     Args:
@@ -86,7 +86,7 @@ def frames(
                 yield found
 
 
-def captured(flags: int, stamped_ns: int, sequence: int, jpeg: bytes, arrived_ns: int) -> Captured | None:
+def captured(flags: int, stamped_ns: int, sequence: int, jpeg: bytes, arrived_ns: int) -> CameraFrame | None:
     """The frame in a buffer that the driver has filled; None: there is none.
 
     Args:
@@ -99,11 +99,11 @@ def captured(flags: int, stamped_ns: int, sequence: int, jpeg: bytes, arrived_ns
     if flags & DAMAGED or not jpeg:
         return None
     if flags & _CLOCK == MONOTONIC and 0 <= arrived_ns - stamped_ns <= _MOST_DELAY_NS:
-        return Captured(stamped_ns, sequence, jpeg, "camera")
-    return Captured(arrived_ns, sequence, jpeg, "arrival")
+        return CameraFrame(stamped_ns, sequence, jpeg, "camera")
+    return CameraFrame(arrived_ns, sequence, jpeg, "arrival")
 
 
-def granted(device: str, rate_hz: float, size_px: tuple[int, int]) -> Granted:
+def granted(device: str, rate_hz: float, size_px: tuple[int, int]) -> Grant:
     """What a camera gives when it is asked as for a run; no frame is taken.
 
     Args: as `frames`.
@@ -121,7 +121,7 @@ def present() -> list[str]:
 
 
 @contextmanager
-def _opened(device: str, rate_hz: float, size_px: tuple[int, int]) -> Iterator[tuple[Any, Any, Granted]]:
+def _opened(device: str, rate_hz: float, size_px: tuple[int, int]) -> Iterator[tuple[Any, Any, Grant]]:
     """A camera, its frames, and what it has granted."""
     try:
         from linuxpy.video.device import Device, PixelFormat, VideoCapture
@@ -140,6 +140,6 @@ def _opened(device: str, rate_hz: float, size_px: tuple[int, int]) -> Iterator[t
             with suppress(OSError, ValueError, ArithmeticError):
                 capture.set_fps(rate_hz)
                 rate = float(capture.get_fps())
-            yield camera, capture, Granted(camera.info.card, given.pixel_format.name, given.width, given.height, rate)
+            yield camera, capture, Grant(camera.info.card, given.pixel_format.name, given.width, given.height, rate)
     except OSError as error:
         raise CameraError(error.strerror or str(error)) from None

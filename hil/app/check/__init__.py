@@ -41,7 +41,7 @@ _CHECKS: dict[str, tuple[str, Callable[[Rig, Access], list[Check]]]] = {  # by t
 }
 
 
-class Checked(NamedTuple):
+class _Checked(NamedTuple):
     """Results of all checks, and the errors of devices that could not be checked."""
 
     checks: list[Check]
@@ -50,7 +50,7 @@ class Checked(NamedTuple):
 
 def check_rig(
     config: Config, progress: Progress = lambda _: None, endpoints: Path | None = None, *, quick: bool = False
-) -> Checked:
+) -> _Checked:
     """Query the state of every device, and make the arming checks.
 
     Args:
@@ -86,7 +86,7 @@ def check_rig(
             checks += [*bus_loads(devices, setup), *actuation(devices.valves if devices else None, setup)]
             checks += cut_latency(config, access.filter_delay_ms)
     pace = [] if quick else check_pace(config, progress)
-    return Checked([*checks, *check_host(config), *pace], missing)
+    return _Checked([*checks, *check_host(config), *pace], missing)
 
 
 def _asked(name: str, look: Callable[[], list[Check]], progress: Progress) -> list[Check]:

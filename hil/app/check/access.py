@@ -52,7 +52,7 @@ class Access(Protocol):
         """Delay of the converters' filter, as reported by the device [ms]."""
 
 
-class VirtualAccess:
+class _VirtualAccess:
     """A simulated rig in this process.
 
     Args:
@@ -205,7 +205,7 @@ def open_access(
     """
     if config.rig == "simulated":
         warm_up(Rig(config), progress)
-        return VirtualAccess(Rig(config)), config
+        return _VirtualAccess(Rig(config)), config
     if config.rig == "simulated_wire":
         if endpoints is None:
             warm_up(Rig(config), progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from drivers.messages import CAMERA_TRIGGER
-from hil.app.camera.v4l2 import CameraError, Granted, granted, present
+from hil.app.camera.v4l2 import CameraError, Grant, granted, present
 from hil.config import Config
 from hil.config.schema.camera import CameraConfig
 from hil.messages.check import Check
@@ -51,11 +51,11 @@ def _device(camera: CameraConfig) -> Check:
     return Check("camera", _as_asked(camera, found), f"{camera.device}: {_in_words(found)}", asked, to_do)
 
 
-def _as_asked(camera: CameraConfig, found: Granted) -> bool:
+def _as_asked(camera: CameraConfig, found: Grant) -> bool:
     size = (found.width_px, found.height_px) == (camera.width_px, camera.height_px)
     return size and (math.isnan(found.rate_hz) or abs(found.rate_hz / camera.rate_hz - 1.0) <= _RATE_OFF)
 
 
-def _in_words(found: Granted) -> str:
+def _in_words(found: Grant) -> str:
     rate = "no rate of its own" if math.isnan(found.rate_hz) else f"{found.rate_hz:.4g} Hz"
     return f"{found.name}, {found.pixel_format} {found.width_px} x {found.height_px}, {rate}"

@@ -155,7 +155,7 @@ def link_rate(rig: Rig, link: str, health: Health) -> list[Check]:
     return [check] if check else []
 
 
-class Seen(NamedTuple):
+class _Seen(NamedTuple):
     """Blocks of a data acquisition, and what is to be known of it.
 
     Attributes:
@@ -173,7 +173,7 @@ class Seen(NamedTuple):
     cost_us: float
 
 
-def seen_blocks(access: Access, daq: Source[DaqBlock]) -> Seen:
+def seen_blocks(access: Access, daq: Source[DaqBlock]) -> _Seen:
     """What a data acquisition delivers within LOOK_NS. Raises DeviceError."""
     with closing(daq):
         daq.open()
@@ -182,7 +182,7 @@ def seen_blocks(access: Access, daq: Source[DaqBlock]) -> Seen:
         cost_us = (time.thread_time_ns() - began_ns) * 1e-3 / len(timed) if timed else math.nan
         ages_ms = [(read_ns - int(block.t_ns[-1])) * 1e-6 for read_ns, block in timed]
         age_ms = statistics.median(ages_ms) if ages_ms else math.nan
-        return Seen([block for _, block in timed], age_ms, t_ns, daq.health(), cost_us)
+        return _Seen([block for _, block in timed], age_ms, t_ns, daq.health(), cost_us)
 
 
 def block_check(daq: DaqConfig, limits: LimitsConfig, cost_us: float) -> Check:

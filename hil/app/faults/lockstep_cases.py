@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from drivers.host import Computer
+from drivers.host import HostComputer
 from drivers.interfaces import DeviceError
 from drivers.sim.rig import DRIVES_TIMEOUT_NS, SERVOS_TIMEOUT_NS
 from hil.app.console import Console
@@ -259,7 +259,7 @@ def step_wall_clock(run: LockstepRun) -> None:
     time.time = lambda: real() + JUMP_S
 
 
-class _RunTime(Computer):
+class _RunTime(HostComputer):
     """The time of a run in place of the computer's."""
 
     def __init__(self, run: LockstepRun) -> None:

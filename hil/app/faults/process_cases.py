@@ -99,7 +99,7 @@ def run_case(case: Case) -> InjectionOutcome:
 def run_operated_case(case: Case) -> InjectionOutcome:
     """The same by `hil operate`, led by an operator."""
     with ExitStack() as stack:
-        return _run(case, OperatedTrial(stack, case.config))
+        return _run(case, _OperatedTrial(stack, case.config))
 
 
 def _run(case: Case, trial: UnattendedTrial) -> InjectionOutcome:
@@ -196,7 +196,7 @@ class UnattendedTrial:
         return bool(self.ask("stops", device=DRIVES)["starts"])
 
 
-class OperatedTrial(UnattendedTrial):
+class _OperatedTrial(UnattendedTrial):
     """A trial by `hil operate`; a console of its own holds the operator lease."""
 
     def lead_to_run_up(self) -> None:

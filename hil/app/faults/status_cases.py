@@ -17,7 +17,7 @@ from drivers.reported import Reaction, StatusRow, StatusTable
 from hil.app.camera.capture import Capture
 from hil.app.camera.process import capture
 from hil.app.camera.silence import EVENT as SILENT
-from hil.app.camera.v4l2 import DAMAGED, MONOTONIC, Captured, captured
+from hil.app.camera.v4l2 import DAMAGED, MONOTONIC, CameraFrame, captured
 from hil.app.faults import servo_wire_cases
 from hil.app.faults.case import LOCKSTEP, VIRTUAL_TIME, Case, Expected, InjectionOutcome
 from hil.app.faults.protocol_cases import DRIVES, MOMENTS_S, SERVOS, fault, protocol_config, run_case
@@ -98,7 +98,7 @@ class _DamagedCamera:
     def __call__(self, folder: Path, camera: CameraConfig) -> Any:
         """Write the frames that are some into a folder."""
 
-        def source(_ending: Any, began: Callable[[], None]) -> Iterator[Captured]:
+        def source(_ending: Any, began: Callable[[], None]) -> Iterator[CameraFrame]:
             began()
             for number, t_ns in enumerate(range(0, self._span_ns, round(1e9 / camera.rate_hz))):
                 if found := captured(MONOTONIC | self._flags, t_ns, number, self._jpeg, t_ns):

@@ -10,7 +10,7 @@ from hil.operator.client import CommandClient
 from hil.operator.curve import KeysError, read_key_pair, read_public_key
 from hil.operator.page.access import PageAccess
 from hil.operator.page.app import Page
-from hil.operator.page.operated_rig import OperatedRig
+from hil.operator.page.operated_rig import PageRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.server import bind, make_server, serve
 from hil.operator.page.settings import PageSettings, ShownFile, read_settings
@@ -31,7 +31,7 @@ def make_page(settings: PageSettings, shown: ShownFile, access: PageAccess) -> P
         RuntimeFolderError: the token of the command socket cannot be read.
     """
     return Page(
-        access, OperatedRig(_connect(settings), _feed(settings), realtime=settings.realtime),
+        access, PageRig(_connect(settings), _feed(settings), realtime=settings.realtime),
         RunFolder(Path(settings.runs), READ_RECORD, annotation_of, annotate, frames_of), shown.read,
         [Series(row["name"], tuple(row["path"])) for row in shown.read().content["series"]],
     )  # fmt: skip

@@ -15,7 +15,7 @@ from hil.analysis.export.channels import (
     LOG,
     TRANSFORMS,
     TRIAL,
-    Channel,
+    ExportChannel,
     log_line,
     number_channel,
     numbers,
@@ -43,7 +43,7 @@ class OtherRigError(Exception):
     """Telemetry is not of the rig of the config."""
 
 
-def live_channels(layout: Layout) -> tuple[Channel, ...]:
+def live_channels(layout: Layout) -> tuple[ExportChannel, ...]:
     """The channels of a live view: those of an exported record, without samples.
 
     Args:

@@ -21,7 +21,7 @@ _LOOK_S, _PAUSE_S = 0.1, 2.0
 _SHOWN = ("tick", "events")
 
 
-class Played(NamedTuple):
+class _Played(NamedTuple):
     """A record that can be played: open, the facts of its run, and its motion."""
 
     record: OpenRecord
@@ -30,7 +30,7 @@ class Played(NamedTuple):
 
 
 @contextmanager
-def played(run: Path, *, unverified: bool = False) -> Iterator[Played]:
+def played(run: Path, *, unverified: bool = False) -> Iterator[_Played]:
     """A run whose record is open.
 
     Args:
@@ -46,11 +46,11 @@ def played(run: Path, *, unverified: bool = False) -> Iterator[Played]:
     with open_trial(run) as record:
         facts = {f"summary_{key}": value for key, value in scalars(summary)}
         impact_s = facts.get("summary_impact_time_s")
-        yield Played(record, facts, RecordedMotion(record, float(impact_s) if impact_s is not None else None))
+        yield _Played(record, facts, RecordedMotion(record, float(impact_s) if impact_s is not None else None))
 
 
 def play_back(
-    run: Played,
+    run: _Played,
     server: ViewServer,
     going: Callable[[], bool],
     now_ns: Callable[[], int] = time.time_ns,

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from drivers.extras import install_command
 from hil.analysis.dataset import MissingPackageError
-from hil.analysis.export.channels import SCENE, Channel, scene
+from hil.analysis.export.channels import SCENE, ExportChannel, scene
 from hil.analysis.film.solids import Solid
 from hil.app.view.origin_gate import OriginGate, hidden_host
 
@@ -42,7 +42,7 @@ class ViewServer:
     def __init__(
         self,
         name: str,
-        channels: Iterable[Channel],
+        channels: Iterable[ExportChannel],
         solids: list[Solid],
         host: str,
         port: int,

@@ -22,7 +22,7 @@ from hil.runtime.clock import Pace
 from hil.simulator.connection import Endpoints
 
 
-class VirtualClock(RealtimeClock):
+class _VirtualClock(RealtimeClock):
     """Deadlines in virtual time; the duration of a tick's stages is measured on this computer.
 
     Args:
@@ -78,7 +78,7 @@ class VirtualComputer:
         self.rig = VirtualRig(config, folder, self.host)
         self.processes = VirtualProcesses(self.host, kill_loop)
         pace = None if paced_by is None else Pace(paced_by, config.loop.rate_hz)
-        make_clock = partial(VirtualClock, self.host, pace)
+        make_clock = partial(_VirtualClock, self.host, pace)
         self.suspended_ns = 0
         self.platform = Platform(
             self.host, self.processes.launch, self._connect, self.processes.waker, make_clock,

@@ -14,13 +14,13 @@ from hil.app import link_process
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.stop_frames import read_stops
 from hil.processes import watchdog
-from hil.realtime import Granted
+from hil.realtime import Right
 from hil.recording import recorder
 
 KILLED = -9
 
 
-class VirtualLifecycle:
+class _VirtualLifecycle:
     """Lifecycle of a worker, worker side, as `hil.processes.lifecycle.WorkerLifecycle`.
 
     Attributes:
@@ -34,7 +34,7 @@ class VirtualLifecycle:
         self.messages: deque[dict[str, Any]] = deque()
         self._notify = notify
 
-    def ready(self, granted: Sequence[Granted] = (), **more: Any) -> None:
+    def ready(self, granted: Sequence[Right] = (), **more: Any) -> None:
         """Report that work can begin."""
         self.report(ready=True, granted=[asdict(item) for item in granted], **more)
 
@@ -44,19 +44,19 @@ class VirtualLifecycle:
         self._notify()
 
 
-class VirtualProcess:
+class _VirtualProcess:
     """A worker, as `hil.processes.process.Process`; made by `VirtualProcesses.launch`."""
 
     def __init__(self, host: VirtualHost, name: str, pid: int, shared: RunMemory) -> None:
         self._host, self.name, self.pid, self.shared = host, name, pid, shared
         self._listener: Actor | None = None
-        self.lifecycle = VirtualLifecycle(self._wake_listener)
+        self.lifecycle = _VirtualLifecycle(self._wake_listener)
         self.messages: deque[Mapping[str, Any]] = deque()
         self._closed = False
         self.actor: Actor | None = None
         self._code: int | None = None
 
-    def start(self, body: Callable[[VirtualProcess], None]) -> None:
+    def start(self, body: Callable[[_VirtualProcess], None]) -> None:
         """Start it."""
 
         def run() -> None:
@@ -149,14 +149,14 @@ class VirtualProcesses:
 
     def __init__(self, host: VirtualHost, kill_loop: Callable[[], None]) -> None:
         self.host, self._kill_loop = host, kill_loop
-        self.by_name: dict[str, VirtualProcess] = {}
+        self.by_name: dict[str, _VirtualProcess] = {}
         self.flush_s = 0.0
 
-    def launch(self, module: str, run: str, *arguments: str) -> VirtualProcess:
+    def launch(self, module: str, run: str, *arguments: str) -> _VirtualProcess:
         """Start a worker, as `Process` does."""
         kind = module.rpartition(".")[2]
         name = arguments[0] if kind == "link_process" else kind
-        process = VirtualProcess(self.host, name, self.LOOP + 1 + len(self.by_name), RunMemory(Path(run)))
+        process = _VirtualProcess(self.host, name, self.LOOP + 1 + len(self.by_name), RunMemory(Path(run)))
         self.by_name[name] = process
         body = {"link_process": self._link, "recorder": self._recorder, "watchdog": self._watchdog}[kind]
         process.start(lambda me: body(me, arguments))
@@ -186,17 +186,17 @@ class VirtualProcesses:
             process.lifecycle.ending = process.lifecycle.orphaned = True
             process.hang_up()
 
-    def _link(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
+    def _link(self, me: _VirtualProcess, arguments: Sequence[str]) -> None:
         link_process.serve(arguments[0], me.shared, me.lifecycle, host=self.host)
 
-    def _recorder(self, me: VirtualProcess, arguments: Sequence[str]) -> None:  # noqa: ARG002
+    def _recorder(self, me: _VirtualProcess, arguments: Sequence[str]) -> None:  # noqa: ARG002
         recorder.serve(me.shared, me.lifecycle, me, host=self.host, after_flush=self._flushed)
 
     def _flushed(self) -> None:
         if self.flush_s > 0.0:
             self.host.sleep(self.flush_s)
 
-    def _watchdog(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
+    def _watchdog(self, me: _VirtualProcess, arguments: Sequence[str]) -> None:
         workers = {name: int(pid) for name, pid in (item.split("=") for item in arguments)}
         dog = watchdog.Watchdog(me.shared, self.LOOP, workers, read_stops(me.shared), self.host, self.kill)
         watchdog.watch(dog, me.shared, me.lifecycle, host=self.host)

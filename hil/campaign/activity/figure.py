@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hil.campaign.activity.plan import ActivityPlan
-from hil.campaign.activity.simulate import Result
+from hil.campaign.activity.simulate import ActivityResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(plan: ActivityPlan, result: Result) -> Figure:
+def draw(plan: ActivityPlan, result: ActivityResult) -> Figure:
     """Two panels over the time; the activities are shaded in turn."""
     from matplotlib.figure import Figure
 

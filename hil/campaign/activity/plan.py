@@ -15,7 +15,7 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 _PLACE = Annotated[float, Field(ge=-10_000, le=10_000)]
 
 
-class Battery(Section):
+class _Battery(Section):
     """The battery."""
 
     capacity_Wh: float = Field(gt=0, le=1e6, description="what a full battery gives")
@@ -40,7 +40,7 @@ class ActivityPlan(Section):
     """Activities, one after the other."""
 
     name: str = Field(pattern=_NAME, max_length=64, description="name of the plan")
-    battery: Battery = Field(description="what all is drawn from")
+    battery: _Battery = Field(description="what all is drawn from")
     always_W: float = Field(0.0, ge=0, le=1e5, description="what computer, heaters and radio draw all the time")
     motor_efficiency: float = Field(
         gt=0,

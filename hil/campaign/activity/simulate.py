@@ -22,7 +22,7 @@ STEER_PER_RAD, MOST_SHARE = 1.0, 0.5
 SAMPLE_S = 0.5
 
 
-class Phase(NamedTuple):
+class _Phase(NamedTuple):
     """What an activity took.
 
     Attributes:
@@ -62,7 +62,7 @@ class Phase(NamedTuple):
         return self.motors_J + self.loads_J
 
 
-class Result(NamedTuple):
+class ActivityResult(NamedTuple):
     """A plan that was simulated.
 
     Attributes:
@@ -71,7 +71,7 @@ class Result(NamedTuple):
         problems: why the plan is not feasible; empty: it is.
     """
 
-    phases: tuple[Phase, ...]
+    phases: tuple[_Phase, ...]
     rows: FloatArray
     problems: tuple[str, ...]
 
@@ -129,7 +129,7 @@ class _Drive:
         return float(np.maximum(torque * turning, 0.0).sum())
 
 
-def simulate(rig: Rig, plan: ActivityPlan) -> Result:
+def simulate(rig: Rig, plan: ActivityPlan) -> ActivityResult:
     """Simulate a plan with the nominal rover of a rig, which begins at its start.
 
     A stay is not stepped: the rover stands where it is, its drives cut.
@@ -138,7 +138,7 @@ def simulate(rig: Rig, plan: ActivityPlan) -> Result:
         ConfigError: the rig's rover has no wheels, an obstacle before it, or no ground to drive on.
     """
     refuse_unfit(rig.config, "activities", WHEELS, OPEN_GROUND, TRACTION)
-    rover, battery, phases = _Drive(rig), _Battery(plan), list[Phase]()
+    rover, battery, phases = _Drive(rig), _Battery(plan), list[_Phase]()
     problems: list[str] = []
     for activity in plan.activities:
         phase = (
@@ -152,10 +152,10 @@ def simulate(rig: Rig, plan: ActivityPlan) -> Result:
             problems.append(f"{phase.name}: state of charge {phase.least_charge:.3f}, allowed: {least:g} and more")
         if phase.problem:
             break
-    return Result(tuple(phases), np.array(battery.rows), tuple(problems))
+    return ActivityResult(tuple(phases), np.array(battery.rows), tuple(problems))
 
 
-def _stay(activity: Activity, plan: ActivityPlan, rover: _Drive, battery: _Battery) -> Phase:
+def _stay(activity: Activity, plan: ActivityPlan, rover: _Drive, battery: _Battery) -> _Phase:
     assert activity.for_s is not None
     rover.stop()
     begin_s, load_W = battery.t_s, plan.always_W + activity.load_W
@@ -164,10 +164,10 @@ def _stay(activity: Activity, plan: ActivityPlan, rover: _Drive, battery: _Batte
     energies = load_W * activity.for_s, activity.supply_W * activity.for_s
     charge = battery.charge  # powers are constant, so the lowest is at an end
     least = min(charge, battery.rows[-2][3])
-    return Phase(activity.name, begin_s, battery.t_s, 0.0, 0.0, 0.0, *energies, load_W, charge, least, x, y)
+    return _Phase(activity.name, begin_s, battery.t_s, 0.0, 0.0, 0.0, *energies, load_W, charge, least, x, y)
 
 
-def _drive(activity: Activity, plan: ActivityPlan, rover: _Drive, battery: _Battery) -> Phase:
+def _drive(activity: Activity, plan: ActivityPlan, rover: _Drive, battery: _Battery) -> _Phase:
     goal, q = activity.to_m, rover.state.q
     assert goal is not None
     tick_s, begin_s, load_W = TICK_NS * 1e-9, battery.t_s, plan.always_W + activity.load_W
@@ -197,7 +197,7 @@ def _drive(activity: Activity, plan: ActivityPlan, rover: _Drive, battery: _Batt
             else "not arrived in time"
         )
         problem = f"{why}; at {x:.2f}, {y:.2f} m after {gone_s:.0f} s, {math.dist(goal, (x, y)):.2f} m from its place"
-    return Phase(
+    return _Phase(
         activity.name, begin_s, battery.t_s, way, work, work / plan.motor_efficiency, load_W * gone_s,
         activity.supply_W * gone_s, peak, battery.charge, least, x, y, problem,
     )  # fmt: skip

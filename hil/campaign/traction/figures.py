@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hil.campaign.traction.slope import Search
+from hil.campaign.traction.slope import SlopeSearch
 from hil.config import Config
 from hil.experiments.figure_file import save_figure
 from hil.experiments.figure_form import FigureForm
@@ -59,7 +59,7 @@ def draw_drawbar(curves: Sequence[Mapping[str, Any]], config: Config, path: Path
     _save(figure, path, f"{config.name}: drawbar pull over slip", config.seed, config.name, config.sha256())
 
 
-def draw_slopes(searches: Sequence[Search], limit_deg: float | None, config: Config, path: Path) -> None:
+def draw_slopes(searches: Sequence[SlopeSearch], limit_deg: float | None, config: Config, path: Path) -> None:
     """Draw the slip over the slopes tried, and the steepest slope climbed in each mode.
 
     Args:

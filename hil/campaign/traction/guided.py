@@ -18,7 +18,7 @@ from hil.campaign.operator import NoAnswerError, Operator, Question
 from hil.campaign.run import CampaignStop, ProgressReporter, interrupted
 from hil.campaign.sweep import SweepRun, sweep_head, sweep_row, write_table
 from hil.campaign.sweep_rows import SweepRows
-from hil.campaign.traction.slope import Search, on_slope
+from hil.campaign.traction.slope import SlopeSearch, on_slope
 from hil.config import Config, ConfigError, Problem
 from hil.config.schema.measured_way import along_way_problems
 from hil.config.whole_file import replacing
@@ -144,7 +144,7 @@ def run_drawbar(runs: Sequence[SweepRun], guide: Guide, *, resume: bool = False)
         return rows.rows
 
 
-def run_slopes(base: Config, guide: Guide) -> list[Search]:
+def run_slopes(base: Config, guide: Guide) -> list[SlopeSearch]:
     """Search for the steepest slope of each mode of `slope.modes`; the operator tilts the bed.
 
     Args:
@@ -154,7 +154,7 @@ def run_slopes(base: Config, guide: Guide) -> list[Search]:
     Raises:
         DeviceError, NotArmedError: a run could not begin.
     """
-    searches, section, number = [Search(mode) for mode in base.slope.modes], base.slope, 0
+    searches, section, number = [SlopeSearch(mode) for mode in base.slope.modes], base.slope, 0
     try:
         name = guide.begin()
         for search in searches:

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hil.campaign.run import ProgressReporter
-from hil.campaign.trial import Job, Result
+from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config, ConfigError, load_config
 from hil.config.needs import NO_RAILS, refuse_unfit
 
 
 @dataclass
-class Search:
+class SlopeSearch:
     """The search for one load distribution. A rover that climbs a slope is taken to climb every gentler one.
 
     Attributes:
@@ -87,7 +87,7 @@ def run_slopes(
     workers: Callable[[], AbstractContextManager[Workers]],
     report: ProgressReporter,
     stopped: Callable[[], bool],
-) -> list[Search]:
+) -> list[SlopeSearch]:
     """Search for the steepest slope of each mode of `slope.modes`.
 
     Args:
@@ -99,10 +99,10 @@ def run_slopes(
     Raises:
         WorkersError: they cannot run.
     """
-    searches = [Search(mode) for mode in base.slope.modes]
+    searches = [SlopeSearch(mode) for mode in base.slope.modes]
     section = base.slope
 
-    def next_run(search: Search) -> tuple[tuple[Search, float], Job] | None:
+    def next_run(search: SlopeSearch) -> tuple[tuple[SlopeSearch, float], Job] | None:
         while (slope_deg := search.next_deg(section.from_deg, section.to_deg, section.resolution_deg)) is not None:
             try:
                 config = on_slope(base, search.mode, slope_deg)
@@ -112,13 +112,13 @@ def run_slopes(
             return (search, slope_deg), Job(config.model_dump_json(), "summary")
         return None
 
-    def take_summary(search: Search, slope_deg: float, summary: dict[str, Any]) -> None:
+    def take_summary(search: SlopeSearch, slope_deg: float, summary: dict[str, Any]) -> None:
         search.take(slope_deg, summary)
         report.text(
             f"{search.mode}: {slope_deg:g} degrees {'climbed' if search.tried[-1]['climbed'] else 'not climbed'}"
         )
 
-    def take(name: tuple[Search, float], result: Result) -> tuple[Any, Job] | None:
+    def take(name: tuple[SlopeSearch, float], result: TrialResult) -> tuple[Any, Job] | None:
         search, slope_deg = name
         take_summary(search, slope_deg, result.summary)
         return next_run(search)

@@ -24,7 +24,7 @@ class LinkageConfig(Section):
     retracted_m: float = Field(0.254, ge=0.01, le=3, description="from pin to pin with the cylinder retracted")
 
 
-class ValveConfig(Section):
+class _ValveConfig(Section):
     """The on-off valve of a chamber, and its line; only for model compressible. All numbers are assumptions."""
 
     conductance_lpsbar: float = Field(
@@ -41,7 +41,7 @@ class ValveConfig(Section):
     polytropic_exponent: float = Field(1.2, ge=1, le=1.4, description="of the gas: 1 isothermal, 1.4 adiabatic")
 
 
-class FrictionConfig(Section):
+class _FrictionConfig(Section):
     """Friction of piston and rod: sticks below the static limit, slides with Coulomb friction. Assumptions."""
 
     static_N: float = Field(15.0, ge=0, le=1000, description="largest load that it holds at rest")
@@ -53,7 +53,7 @@ class FrictionConfig(Section):
     presliding_mm: float = Field(0.1, ge=1e-3, le=5, description="elastic travel of the seals before they slide")
 
 
-class BottleConfig(Section):
+class _BottleConfig(Section):
     """The bottle of nitrogen and the regulator at its mouth; only for model compressible."""
 
     volume_l: float = Field(10.0, ge=0.01, le=1000, description="of the bottle: assumption")
@@ -121,9 +121,9 @@ class CylindersConfig(Section):
     linkage: LinkageConfig | None = Field(
         None, description="pins of each cylinder; null: it has the constant arm lever_m and no ends of stroke"
     )
-    friction: FrictionConfig | None = Field(None, description="of each cylinder; null: none")
-    valve: ValveConfig = Field(default_factory=ValveConfig, description="of each chamber, with compressible gas")
-    bottle: BottleConfig | None = Field(None, description="null: the supply keeps its pressure")
+    friction: _FrictionConfig | None = Field(None, description="of each cylinder; null: none")
+    valve: _ValveConfig = Field(default_factory=_ValveConfig, description="of each chamber, with compressible gas")
+    bottle: _BottleConfig | None = Field(None, description="null: the supply keeps its pressure")
     calibration: dict[str, CylinderSheet] | None = Field(
         None,
         max_length=10,

@@ -151,7 +151,7 @@ class SimLatencyConfig(Section):
     drives_delay_ms: float = Field(0.0, ge=0, le=500, description="delay from the loop to the power stage")
 
 
-class SpreadConfig(Section):
+class _SpreadConfig(Section):
     """Deviation of the simulated rig from the nominal model: standard deviations, relative unless a unit is given."""
 
     mass: float = Field(0.02, ge=0, le=0.2, description="of each mass")
@@ -165,7 +165,7 @@ class SpreadConfig(Section):
     drives: float = Field(0.0, ge=0, le=0.3, description="of the drives' gains, gear friction and damping, each")
 
 
-class VibrationConfig(Section):
+class _VibrationConfig(Section):
     """Disturbances of the simulated rig's force sensors. MacMahon 2016 gives frequencies, and no amplitudes."""
 
     mains_V: float = Field(
@@ -191,7 +191,7 @@ class VibrationConfig(Section):
         return not (self.mains_V or self.structure_share or self.run_up_N or self.footsteps_N)
 
 
-class VeerConfig(Section):
+class _VeerConfig(Section):
     """How the simulated rover stands and drives askew, which its twin does not know."""
 
     heading_deg: float = Field(0.0, ge=-25, le=25, description="of the rover at the start, positive to port")
@@ -207,7 +207,7 @@ class VeerConfig(Section):
     )
 
 
-class ReadingNoiseConfig(Section):
+class _ReadingNoiseConfig(Section):
     """Noise of what the simulated devices read, one standard deviation each."""
 
     pressure_kPa: float = Field(0.0, ge=0, le=50, description="of each pressure of a cylinder")
@@ -218,11 +218,11 @@ class PlantConfig(Section):
     """The simulated rig."""
 
     substep_us: int = Field(100, ge=10, le=100, description="longest integration step")
-    spread: SpreadConfig = Field(default_factory=SpreadConfig, description="deviation from the nominal model")
-    noise: ReadingNoiseConfig = Field(
-        default_factory=ReadingNoiseConfig, description="of the pressures and speeds that the simulated devices read"
+    spread: _SpreadConfig = Field(default_factory=_SpreadConfig, description="deviation from the nominal model")
+    noise: _ReadingNoiseConfig = Field(
+        default_factory=_ReadingNoiseConfig, description="of the pressures and speeds that the simulated devices read"
     )
-    veer: VeerConfig = Field(default_factory=VeerConfig, description="a rover that stands and drives askew")
+    veer: _VeerConfig = Field(default_factory=_VeerConfig, description="a rover that stands and drives askew")
     ground_pitch_deg: float = Field(
         0.0,
         ge=-10,
@@ -230,8 +230,8 @@ class PlantConfig(Section):
         description="its ground is steeper than ground.pitch_deg by this, unknown to the twin",
     )
     ground_roll_deg: float = Field(0.0, ge=-10, le=10, description="the same of ground.roll_deg")
-    vibration: VibrationConfig = Field(
-        default_factory=VibrationConfig, description="hum, vibration and footsteps on the force sensors"
+    vibration: _VibrationConfig = Field(
+        default_factory=_VibrationConfig, description="hum, vibration and footsteps on the force sensors"
     )
 
 

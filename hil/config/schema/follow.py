@@ -19,7 +19,7 @@ Point = Annotated[tuple[Seconds, Speed], Field(strict=False)]
 LEAST_DUTY = 1e-3
 
 
-class LoopGains(Section):
+class _LoopGains(Section):
     """The outer loop: a controller with proportional and integral part on the measured quantity."""
 
     gain: float = Field(
@@ -48,7 +48,7 @@ class TorqueLoop(Section):
     limit_Nm: float = Field(400.0, ge=0.1, le=1e4, description="largest torque of a motor, either way")
 
 
-class FollowWinch(Section):
+class _FollowWinch(Section):
     """What holds the simulated rover back; on a real rig somebody pulls."""
 
     cable_mps: float | None = Field(
@@ -83,8 +83,8 @@ class FollowConfig(ExperimentSection):
     most_slip: float = Field(
         0.8, ge=0.01, le=0.95, description="largest slip that the loop makes up for: it sets no faster wheels"
     )
-    loop: LoopGains = Field(
-        default_factory=LoopGains, description="the outer loop, closed on what is measured; all values at the rim"
+    loop: _LoopGains = Field(
+        default_factory=_LoopGains, description="the outer loop, closed on what is measured; all values at the rim"
     )
     full_duty_mps: float | None = Field(
         None,
@@ -106,7 +106,7 @@ class FollowConfig(ExperimentSection):
     most_saturated: float = Field(
         0.05, ge=0, le=1, description="largest share of the window in which the wheels' speed is at a limit"
     )
-    held_back: FollowWinch | None = Field(None, description="what holds the rover back; null: nothing")
+    held_back: _FollowWinch | None = Field(None, description="what holds the rover back; null: nothing")
 
     @field_validator("profile")
     @classmethod

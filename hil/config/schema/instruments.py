@@ -44,7 +44,7 @@ class InstrumentErrors(Section):
     late_ms: float = Field(0.0, ge=0, le=200, description="readings come this much later than delay_ms says")
 
 
-class MountingErrors(InstrumentErrors):
+class _MountingErrors(InstrumentErrors):
     """The same of an instrument that has axes."""
 
     mounting_deg: Turns = Field(
@@ -150,8 +150,8 @@ class MotionConfig(_InstrumentConfig):
         ((-20.0, 20.0), (-20.0, 20.0), (-5.0, 5.0)),
         description="where the measured point can be in the rig's axes, from and to; a reading outside is wrong",
     )
-    errors: MountingErrors = Field(
-        default_factory=MountingErrors, description="of the simulated instrument, drawn by the seed"
+    errors: _MountingErrors = Field(
+        default_factory=_MountingErrors, description="of the simulated instrument, drawn by the seed"
     )
     calibration: MotionSheet | None = Field(
         None, description="of `hil calibrate motion`; its numbers win", json_schema_extra=_FILE
@@ -173,8 +173,8 @@ class ImuConfig(_InstrumentConfig):
     bias_radps: float = Field(0.001, ge=0, le=1, description="of each rate's offset, likewise")
     point_m: Place = Field((0.0, 0.0, 0.2), description="place on the main body, in its axes")
     turn_deg: Turns = Field((0.0, 0.0, 0.0), description="roll, pitch, yaw of its axes in those of the main body")
-    errors: MountingErrors = Field(
-        default_factory=MountingErrors, description="of the simulated instrument, drawn by the seed"
+    errors: _MountingErrors = Field(
+        default_factory=_MountingErrors, description="of the simulated instrument, drawn by the seed"
     )
     calibration: ImuSheet | None = Field(
         None, description="of `hil calibrate imu`; its numbers win", json_schema_extra=_FILE

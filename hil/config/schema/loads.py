@@ -42,7 +42,7 @@ class LegSensorsConfig(Section):
         return tuple(sorted(axes, key=AXES.index))
 
 
-class LoadCellConfig(Section):
+class _LoadCellConfig(Section):
     """A load cell at the drawbar."""
 
     force_N: float = Field(1000.0, ge=1, le=1e5, description="pull at full scale, where no calibration states it")
@@ -69,7 +69,7 @@ class StrainGaugesConfig(Section):
     noise_V: float = Field(0.02, ge=0, le=1, description="standard deviation of each simulated sample")
 
 
-class LoadErrorsConfig(Section):
+class _LoadErrorsConfig(Section):
     """How the simulated load channels differ from what the controller knows of them: standard deviations."""
 
     zero: float = Field(0.002, ge=0, le=0.5, description="of each bias, a share of full scale: what zeroing leaves")
@@ -146,12 +146,12 @@ class LoadsConfig(Section):
         "long (MacMahon 2016, 6.2.4); 0: offsets of the calibration",
     )
     leg_sensors: LegSensorsConfig | None = Field(None, description="null: the wheels' loads are not measured")
-    load_cell: LoadCellConfig | None = Field(None, description="null: the drawbar pull is not measured")
+    load_cell: _LoadCellConfig | None = Field(None, description="null: the drawbar pull is not measured")
     strain_gauges: StrainGaugesConfig | None = Field(
         None, description="null: there are none on the obstacle's frame; else a second source of the peak force"
     )
-    errors: LoadErrorsConfig = Field(
-        default_factory=LoadErrorsConfig, description="of the simulated channels, drawn by the seed"
+    errors: _LoadErrorsConfig = Field(
+        default_factory=_LoadErrorsConfig, description="of the simulated channels, drawn by the seed"
     )
     calibration: dict[str, LoadSheet] | None = Field(
         None,

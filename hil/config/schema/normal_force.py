@@ -17,7 +17,7 @@ from hil.messages.loads import LoadMode, LoadModeName, goal_errors, load_modes
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class LoadStepConfig(Section):
+class _LoadStepConfig(Section):
     """Part of a run with one wanted distribution of the wheels' loads."""
 
     for_s: float = Field(ge=0.1, le=600, description="duration of this step")
@@ -36,8 +36,8 @@ class NormalForceConfig(ExperimentSection):
     between_runs: ClassVar[tuple[str, ...]] = ("speed_mps", "feedback")
 
     speed_mps: float = Field(0.05, ge=-10, le=10, description="set speed of the rims while it drives")
-    steps: Annotated[tuple[LoadStepConfig, ...], Field(strict=False)] = Field(
-        (LoadStepConfig(for_s=8.0, mode="passive"), LoadStepConfig(for_s=8.0, mode="uniform")),
+    steps: Annotated[tuple[_LoadStepConfig, ...], Field(strict=False)] = Field(
+        (_LoadStepConfig(for_s=8.0, mode="passive"), _LoadStepConfig(for_s=8.0, mode="uniform")),
         max_length=1000,
         description="wanted distributions, in order",
     )

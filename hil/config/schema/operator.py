@@ -23,7 +23,7 @@ class KeysConfig(Section):
     clients: str = Field(**_PATH, description="folder of the public keys (NAME.key) of all clients that may connect")
 
 
-class PageConfig(Section):
+class _PageConfig(Section):
     """The operator's page, which `hil operate --page` serves."""
 
     address: str = Field(
@@ -58,4 +58,4 @@ class OperatorConfig(Section):
     console_lost: Literal["stop", "finish"] = Field(
         "stop", description="a run whose operator lease has expired stops, or finishes"
     )
-    page: PageConfig = Field(default_factory=PageConfig, description="where the page is served")
+    page: _PageConfig = Field(default_factory=_PageConfig, description="where the page is served")

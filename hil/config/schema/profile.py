@@ -12,7 +12,7 @@ Coordinate = Annotated[float, Field(ge=-100, le=100)]
 Corner = Annotated[tuple[Coordinate, Coordinate], Field(strict=False)]
 
 
-class FaceConfig(Section):
+class _FaceConfig(Section):
     """One face of a compound slope."""
 
     length_m: float = Field(0.5, ge=0.01, le=100, description="along the face")
@@ -41,8 +41,8 @@ class ProfileConfig(Section):
         0.0, ge=0, le=80, description="of a ledge: inclination of the plate at its foot, which rises ahead"
     )
     plate_m: float = Field(0.5, ge=0.01, le=100, description="of a ledge: length of that plate")
-    faces: Annotated[tuple[FaceConfig, ...], Field(strict=False, min_length=1, max_length=20)] = Field(
-        (FaceConfig(angle_deg=15.0), FaceConfig(angle_deg=30.0)), description="of a slope, in the order of the drive"
+    faces: Annotated[tuple[_FaceConfig, ...], Field(strict=False, min_length=1, max_length=20)] = Field(
+        (_FaceConfig(angle_deg=15.0), _FaceConfig(angle_deg=30.0)), description="of a slope, in the order of the drive"
     )
     points_m: Annotated[tuple[Corner, ...], Field(strict=False, min_length=1, max_length=50)] = Field(
         ((0.5, 0.1), (1.0, 0.1)), description="of points: corners after the level ground, x ahead and z up from its end"

@@ -123,7 +123,7 @@ def _sections(kinds: Iterator[type[Parameters]]) -> dict[str, Any]:
 _MOST_DEG = 180.0
 
 
-class PayloadLoad(Section):
+class _PayloadLoad(Section):
     """The payload of the rover: a uniform cube fixed to its main body."""
 
     mass_kg: float = Field(0.0, ge=0, le=1000, description="0: none")
@@ -133,7 +133,7 @@ class PayloadLoad(Section):
     edge_m: float = Field(0.2, ge=0.01, le=5, description="of the cube, for its inertia")
 
 
-class DrawbarLoad(Section):
+class _DrawbarLoad(Section):
     """A constant pull backwards at a point of the main body; the rover settles under it with its axles held."""
 
     pull_N: float = Field(0.0, ge=-1e4, le=1e4, description="along the body, positive backwards; 0: none")
@@ -169,8 +169,8 @@ def tree_on_rig(rover: Parameters) -> Tree:
 class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy knows them as Any
     """The rover: values that no source publishes. The RCP's positions come from MacMahon 2016, Table 4-1."""
 
-    payload: PayloadLoad = Field(default_factory=PayloadLoad, description="the payload")
-    drawbar: DrawbarLoad = Field(default_factory=DrawbarLoad, description="a pull on the main body")
+    payload: _PayloadLoad = Field(default_factory=_PayloadLoad, description="the payload")
+    drawbar: _DrawbarLoad = Field(default_factory=_DrawbarLoad, description="a pull on the main body")
     locks: dict[str, Annotated[float, Field(ge=-5000, le=5000)]] = Field(
         default_factory=dict,
         max_length=100,

@@ -12,7 +12,7 @@ from hil.config.schema.base import Section
 Variant = Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu", "flexible"]
 
 
-class RingConfig(Section):
+class _RingConfig(Section):
     """The rim of a flexible wheel and the springs that hold it to the hub: assumptions, no source prints any."""
 
     between_runs: ClassVar[tuple[str, ...]] = ("*",)
@@ -26,7 +26,7 @@ class RingConfig(Section):
     modes: int = Field(5, ge=2, le=12, description="largest k of the bending shapes sin and cos of k times the angle")
 
 
-class OwnWheelConfig(Section):
+class _OwnWheelConfig(Section):
     """What one wheel, or those of an axle, have of their own. A value that is null here is that of all wheels."""
 
     radius_m: float | None = Field(None, ge=0.02, le=2, description="of the rim; null: that of the section rover")
@@ -35,7 +35,7 @@ class OwnWheelConfig(Section):
         None, ge=0.01, le=1000, description="null: that of the section rover; the moments follow from mass and size"
     )
     variant: Variant | None = Field(None, description="as wheel.variant")
-    ring: RingConfig | None = Field(None, description="as wheel.ring")
+    ring: _RingConfig | None = Field(None, description="as wheel.ring")
     grousers: int | None = Field(None, ge=0, le=90, description="as wheel.grousers")
     grouser_height_m: float | None = Field(None, ge=0.001, le=0.1, description="as wheel.grouser_height_m")
     crown_radius_m: float | None = Field(None, ge=0.005, le=1e6, description="as wheel.crown_radius_m")
@@ -50,7 +50,7 @@ class WheelConfig(Section):
         "exact",
         description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, Xu's, or flexible",
     )
-    ring: RingConfig = Field(default_factory=RingConfig, description="the rim of wheel.variant flexible")
+    ring: _RingConfig = Field(default_factory=_RingConfig, description="the rim of wheel.variant flexible")
     grousers: int = Field(
         0, ge=0, le=90, description="grousers on each wheel, an even number from 4 on; 0: a smooth rim"
     )
@@ -61,7 +61,7 @@ class WheelConfig(Section):
     crown_radius_m: float | None = Field(
         None, ge=0.005, le=1e6, description="radius of the rim's arc across; half the width: a torus; null: a cylinder"
     )
-    of: dict[str, OwnWheelConfig] = Field(
+    of: dict[str, _OwnWheelConfig] = Field(
         default_factory=dict,
         max_length=64,
         description="wheels that differ, by their name (front_left) or axle (front); a name is stronger; {}: all alike",
@@ -70,7 +70,7 @@ class WheelConfig(Section):
 
 
 class OneWheel(NamedTuple):
-    """A wheel of the rig, with what all have and what it has of its own: `OwnWheelConfig` has what the values mean.
+    """A wheel of the rig, with what all have and what it has of its own: `_OwnWheelConfig` has what the values mean.
 
     None: that of the rover.
     """
@@ -79,7 +79,7 @@ class OneWheel(NamedTuple):
     width_m: float | None
     mass_kg: float | None
     variant: Variant
-    ring: RingConfig
+    ring: _RingConfig
     grousers: int
     grouser_height_m: float
     crown_radius_m: float | None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.estimation.soil.soil_model import Wheels, drive, set_soil
+from hil.estimation.soil.soil_model import SoilWheels, drive, set_soil
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, kernel
 from models.wheel.packed import BOTH, EXPONENT, LINEAR, REBOUND, N
@@ -32,7 +32,7 @@ _GATE = (15.1, 18.4)
 RESTART_AFTER = 60
 
 
-class SoilFilter(NamedTuple):
+class _SoilFilter(NamedTuple):
     """Constants, state and scratch.
 
     Attributes:
@@ -53,7 +53,7 @@ class SoilFilter(NamedTuple):
         gain: (STATES, 2) scratch.
     """
 
-    wheels: Wheels
+    wheels: SoilWheels
     prior: FloatArray
     spread: FloatArray
     memory_m: float
@@ -70,13 +70,13 @@ class SoilFilter(NamedTuple):
 
 
 @kernel
-def begin(bound: BoundArguments[SoilFilter]) -> None:
+def begin(bound: BoundArguments[_SoilFilter]) -> None:
     """Go to the prior."""
     _begin(unpack(bound))
 
 
 @kernel
-def _begin(f: SoilFilter) -> None:
+def _begin(f: _SoilFilter) -> None:
     for i in range(STATES):
         f.x[i] = f.prior[i]
         for j in range(STATES):
@@ -84,7 +84,7 @@ def _begin(f: SoilFilter) -> None:
 
 
 @kernel
-def update(bound: BoundArguments[SoilFilter], since: float, way: float, slip_share: float) -> int:
+def update(bound: BoundArguments[_SoilFilter], since: float, way: float, slip_share: float) -> int:
     """Take a measurement: `measured`, and loads and slips of the wheels.
 
     Args:
@@ -145,7 +145,7 @@ def update(bound: BoundArguments[SoilFilter], since: float, way: float, slip_sha
 
 
 @kernel
-def _forget(f: SoilFilter, way: float) -> None:
+def _forget(f: _SoilFilter, way: float) -> None:
     kept = math.exp(-way / f.memory_m)
     for i in range(SOIL):
         f.x[i] = f.prior[i] + kept * (f.x[i] - f.prior[i])
@@ -156,7 +156,7 @@ def _forget(f: SoilFilter, way: float) -> None:
 
 
 @kernel
-def _predict(f: SoilFilter) -> int:
+def _predict(f: _SoilFilter) -> int:
     """Forces of the soil found so far, and their slopes. Returns the number of values that are measured."""
     forward, pull, along, torque, _ = f.measured
     s = f.slopes
@@ -190,7 +190,7 @@ def _predict(f: SoilFilter) -> int:
 
 
 @kernel
-def _by_slip(f: SoilFilter, forward: float, known: int) -> tuple[float, float]:
+def _by_slip(f: _SoilFilter, forward: float, known: int) -> tuple[float, float]:
     """Slopes of pull and torque over a change of all slips, and the forces of the unchanged slips again."""
     if known == 0:
         return 0.0, 0.0
@@ -206,7 +206,7 @@ def _by_slip(f: SoilFilter, forward: float, known: int) -> tuple[float, float]:
 
 
 @kernel
-def _put(f: SoilFilter, which: int, step: float) -> None:
+def _put(f: _SoilFilter, which: int, step: float) -> None:
     """The soil found so far, one of its logs moved by a step."""
     first = f.x[0] + step if which == 0 else f.x[0]
     second = f.x[1] + step if which == 1 else f.x[1]
@@ -215,7 +215,7 @@ def _put(f: SoilFilter, which: int, step: float) -> None:
 
 
 @kernel
-def _correct(f: SoilFilter, a: float, b: float, d: float, left_pull: float, left_torque: float) -> None:
+def _correct(f: _SoilFilter, a: float, b: float, d: float, left_pull: float, left_torque: float) -> None:
     """Correct mean and covariance by what is left over, with the inverse (a, b; b, d) of its covariance."""
     p, g = f.covariance, f.gain
     for i in range(STATES):
@@ -233,14 +233,14 @@ def _correct(f: SoilFilter, a: float, b: float, d: float, left_pull: float, left
 
 
 def make_filter(
-    wheels: Wheels,
+    wheels: SoilWheels,
     prior: FloatArray,
     spread: FloatArray,
     radius_m: float,
     memory_m: float,
     correlation_m: float,
     model: float,
-) -> SoilFilter:
+) -> _SoilFilter:
     """A filter at its prior.
 
     Args:
@@ -250,9 +250,9 @@ def make_filter(
         radius_m: of the wheels.
         memory_m: over which a log forgets.
         correlation_m: along which the model's error is the same.
-        model: standard deviation of that error, as `SoilFilter` has it.
+        model: standard deviation of that error, as `_SoilFilter` has it.
     """
-    return SoilFilter(
+    return _SoilFilter(
         wheels=wheels,
         prior=prior.copy(),
         spread=spread.copy(),
@@ -270,7 +270,7 @@ def make_filter(
     )
 
 
-def make_wheels(packed: FloatArray, wheels: int, slip_speed_mps: float) -> Wheels:
+def make_wheels(packed: FloatArray, wheels: int, slip_speed_mps: float) -> SoilWheels:
     """Wheels on soil.
 
     Args:
@@ -281,4 +281,4 @@ def make_wheels(packed: FloatArray, wheels: int, slip_speed_mps: float) -> Wheel
     rebound = packed[REBOUND] ** (np.arange(N) + 0.5)
     front = packed[BOTH : BOTH + N] - packed[LINEAR : LINEAR + N] * rebound
     load, slip, depth = np.zeros((3, wheels))
-    return Wheels(packed.copy(), front, slip_speed_mps, load, slip, depth, np.zeros(2))
+    return SoilWheels(packed.copy(), front, slip_speed_mps, load, slip, depth, np.zeros(2))

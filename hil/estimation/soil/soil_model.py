@@ -29,7 +29,7 @@ _ROUNDS, _ENOUGH = 40, 1e-11
 _DEEPEST = 0.95
 
 
-class Wheels(NamedTuple):
+class SoilWheels(NamedTuple):
     """Wheels on the soil that is searched.
 
     Attributes:
@@ -52,7 +52,7 @@ class Wheels(NamedTuple):
 
 
 @kernel
-def set_soil(wheels: Wheels, stiffness: float, rebound: float, slip_modulus: float) -> None:
+def set_soil(wheels: SoilWheels, stiffness: float, rebound: float, slip_modulus: float) -> None:
     """Put a soil under the wheels: what `models.wheel.packed.pack` computes of these three, for `exact`."""
     p = wheels.wheel
     p[STIFFNESS], p[REBOUND], p[SLIP_MODULUS] = stiffness, rebound, slip_modulus
@@ -65,7 +65,7 @@ def set_soil(wheels: Wheels, stiffness: float, rebound: float, slip_modulus: flo
 
 
 @kernel
-def drive(wheels: Wheels, forward: float, heavier: float) -> None:
+def drive(wheels: SoilWheels, forward: float, heavier: float) -> None:
     """Find the sum of the forward forces and that of the torques, at the measured slips.
 
     Args:

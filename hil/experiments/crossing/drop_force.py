@@ -18,7 +18,7 @@ from models.statics import NoSteadyStateError
 _TO_DO = "lower ground.profile.height_m, or take the sensors off (daq: null) and the plate out of the way"
 
 
-class DropForce(NamedTuple):
+class _DropForce(NamedTuple):
     """A drop that has not happened yet.
 
     Attributes:
@@ -34,7 +34,7 @@ class DropForce(NamedTuple):
     sensor_N: tuple[float, ...]
 
 
-def drop_force(rig: Rig) -> DropForce | None:
+def drop_force(rig: Rig) -> _DropForce | None:
     """The largest force of the front wheels' fall on each sensor; None: no ledge, or no sensors.
 
     The wheels fall freely, and roll ahead. They hit with T_c of both (MacMahon 2016 (3.27), with the row of a plate at
@@ -57,7 +57,7 @@ def drop_force(rig: Rig) -> DropForce | None:
     stiffness, power = 1.0 / obstacle.leg_compliance_mpN(profile.plate_deg), obstacle.exponent
     deepest_m = ((power + 1.0) * max(0.5 * pair_J, alone_J) / stiffness) ** (1.0 / (power + 1.0))
     wheel_N = MARGIN * (stiffness * deepest_m**power + _resting_N(rig) * math.cos(beta))
-    return DropForce(speed_mps, pair_J, wheel_N, on_sensors(config.daq, config.wheel_radius_m, beta, wheel_N))
+    return _DropForce(speed_mps, pair_J, wheel_N, on_sensors(config.daq, config.wheel_radius_m, beta, wheel_N))
 
 
 def drop_checks(rig: Rig) -> list[Check]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hil.recording import OpenRecord
 
 
-class CrossingState(IntEnum):
+class _CrossingState(IntEnum):
     """State of a crossing; numbers as for the states of other experiments where they are alike."""
 
     IDLE = 0
@@ -42,7 +42,7 @@ class CrossingState(IntEnum):
 
 
 # faster in a tick, see hil.experiments.base
-IDLE, ARMED, APPROACH, CONTACT, SETTLE, DONE, ABORTED, CROSS = CrossingState
+IDLE, ARMED, APPROACH, CONTACT, SETTLE, DONE, ABORTED, CROSS = _CrossingState
 DRIVING = (APPROACH, CONTACT, CROSS)
 
 
@@ -56,7 +56,7 @@ class CrossingExperiment(Experiment):
 
     name = "crossing"
     section = CrossingConfig
-    states = CrossingState
+    states = _CrossingState
     figure = "crossing.png"
     main_numbers = (("crossed_s", "crossed in", "s", 1), ("largest_load_N", "largest load", "N", 0))
 

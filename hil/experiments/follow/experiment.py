@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LEAST_PHASE_DEG, LEAST_GAIN = 45.0, 2.0
 
 
-class FollowState(IntEnum):
+class _FollowState(IntEnum):
     """State of a followed profile; numbers as for the states of an impact trial where they are alike."""
 
     IDLE = 0
@@ -45,7 +45,7 @@ class FollowState(IntEnum):
     ABORTED = 6
 
 
-IDLE, ARMED, FOLLOW, STOPPING, DONE, ABORTED = FollowState  # faster in a tick, see hil.experiments.base
+IDLE, ARMED, FOLLOW, STOPPING, DONE, ABORTED = _FollowState  # faster in a tick, see hil.experiments.base
 
 
 class FollowExperiment(Experiment):
@@ -56,7 +56,7 @@ class FollowExperiment(Experiment):
 
     name = "follow"
     section = FollowConfig
-    states = FollowState
+    states = _FollowState
     figure = "follow.png"
     main_numbers = (
         ("error_rms_mps", "error", "m/s", 4),

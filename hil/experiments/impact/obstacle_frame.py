@@ -13,7 +13,7 @@ LEAST_ANGLE_DEG = 40.0
 LARGEST_ANGLE_DEG = 90.0
 
 
-class FrameSettings(NamedTuple):
+class _FrameSettings(NamedTuple):
     """What to set on the frame for an angle.
 
     Attributes:
@@ -29,7 +29,7 @@ class FrameSettings(NamedTuple):
     along_plate_m: float
 
 
-def frame_settings(angle_deg: float, wheel_radius_m: float) -> FrameSettings:
+def frame_settings(angle_deg: float, wheel_radius_m: float) -> _FrameSettings:
     """Frame and sensors of the obstacle at an angle.
 
     The three links are a triangle with the plate's angle beta opposite the rear link L_2, alpha opposite the front link
@@ -42,4 +42,4 @@ def frame_settings(angle_deg: float, wheel_radius_m: float) -> FrameSettings:
     beta = math.radians(angle_deg)
     alpha, along_m = rear_link_angle(beta), contact_lever(beta, wheel_radius_m)
     bottom_link_m = REAR_LINK_M * math.sin(alpha + beta) / math.sin(beta)
-    return FrameSettings(bottom_link_m, math.degrees(alpha), along_m * math.sin(beta), along_m)
+    return _FrameSettings(bottom_link_m, math.degrees(alpha), along_m * math.sin(beta), along_m)

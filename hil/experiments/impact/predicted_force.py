@@ -30,7 +30,7 @@ HARD_GROUND = ("firm", "rigid", "nonsmooth")
 MARGIN = 1.15
 
 
-class PredictedForce(NamedTuple):
+class _PredictedForce(NamedTuple):
     """An impact that has not happened yet.
 
     Attributes:
@@ -48,7 +48,7 @@ class PredictedForce(NamedTuple):
     sensor_N: tuple[float, ...]
 
 
-def predicted_force(rig: Rig) -> PredictedForce:
+def predicted_force(rig: Rig) -> _PredictedForce:
     """The largest force on a front wheel and on each sensor.
 
     The blow is that of a mass on the spring of contact and leg, F = k x^p: it spends T_c (MacMahon 2016 (3.27)) of both
@@ -75,7 +75,7 @@ def predicted_force(rig: Rig) -> PredictedForce:
     delay_s = _delay_s(config, stiffness * approach_mps)
     pushed_N = stiffness * approach_mps * delay_s
     wheel_N = MARGIN * min(math.hypot(blow_N, pushed_N), blow_N + _push_N(rig, obstacle, rover))
-    return PredictedForce(
+    return _PredictedForce(
         pair_J, delay_s, blow_N, wheel_N, on_sensors(config.daq, config.wheel_radius_m, angle, wheel_N)
     )
 

@@ -43,7 +43,7 @@ def settling_time(t_s: FloatArray, values: FloatArray, wanted: float, band: floa
     return float(t_s[after]) if after < len(t_s) else None
 
 
-class StepResponse(NamedTuple):
+class _StepResponse(NamedTuple):
     """Answer of a quantity to a step.
 
     Attributes:
@@ -55,10 +55,10 @@ class StepResponse(NamedTuple):
     overshoot: float
 
 
-def step_response(t_s: FloatArray, values: FloatArray, before: float, final: float) -> StepResponse | None:
+def step_response(t_s: FloatArray, values: FloatArray, before: float, final: float) -> _StepResponse | None:
     """How values (n,) from a step on at time 0 [s] went from `before` to `final`; None: there is no step."""
     step = final - before
     if step == 0.0 or not len(values):
         return None
     settle_s = settling_time(t_s, values, final, SHARE_BAND * abs(step))
-    return StepResponse(settle_s, max(float(((values - final) / step).max()), 0.0))
+    return _StepResponse(settle_s, max(float(((values - final) / step).max()), 0.0))

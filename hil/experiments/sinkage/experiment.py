@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hil.recording import OpenRecord
 
 
-class SinkageState(IntEnum):
+class _SinkageState(IntEnum):
     """State of a sinkage test; numbers as for those of the traction experiments."""
 
     IDLE = 0
@@ -37,7 +37,7 @@ class SinkageState(IntEnum):
 
 
 # faster in a tick, see hil.experiments.base
-IDLE, ARMED, DONE, ABORTED, SETTLE, MEASURE = SinkageState
+IDLE, ARMED, DONE, ABORTED, SETTLE, MEASURE = _SinkageState
 
 
 class SinkageExperiment(Experiment):
@@ -45,7 +45,7 @@ class SinkageExperiment(Experiment):
 
     name = "sinkage"
     section = SinkageConfig
-    states = SinkageState
+    states = _SinkageState
     figure = "sinkage.png"
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:

@@ -19,7 +19,7 @@ from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.experiments.walk.judgement import (
     LEAST_WAY_M,
-    Places,
+    BodyPoses,
     joint_torques,
     measured_from,
     parts_summary,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 AFTER_NS = 500_000_000
 
 
-class WalkState(IntEnum):
+class _WalkState(IntEnum):
     """State of a walk; numbers as for the states of an impact trial where they are alike."""
 
     IDLE = 0
@@ -53,7 +53,7 @@ class WalkState(IntEnum):
     ABORTED = 6
 
 
-IDLE, ARMED, WALK, SETTLE, DONE, ABORTED = WalkState  # faster in a tick, see hil.experiments.base
+IDLE, ARMED, WALK, SETTLE, DONE, ABORTED = _WalkState  # faster in a tick, see hil.experiments.base
 
 
 class WalkExperiment(Experiment):
@@ -64,7 +64,7 @@ class WalkExperiment(Experiment):
 
     name = "walk"
     section = WalkConfig
-    states = WalkState
+    states = _WalkState
     figure = "walk.png"
     main_numbers = (("advance_m", "advance", "m", 3), ("slide_m", "largest slide", "m", 4))
 
@@ -130,7 +130,7 @@ class WalkExperiment(Experiment):
         config, geometry = self.config, geometry_of(self.config)
         began_s = float(next(block["t_ns"][0] for block in blocks if len(block))) * 1e-9
         measured = measured_from(blocks, config.loop.rate_hz)
-        each: dict[str, Places] = {"twin": twin_places(measured)}
+        each: dict[str, BodyPoses] = {"twin": twin_places(measured)}
         if motion is not None and len(motion) > 1:
             each["true"] = true_places(measured, motion, began_s)
         parts = parts_summary(geometry, line, [step.motion for step in config.walk.steps], measured, each)

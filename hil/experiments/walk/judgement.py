@@ -28,7 +28,7 @@ from models.plant.motion_history import PITCH, ROLL, TIME, YAW, X, Z
 LEAST_WAY_M = 0.02
 
 
-class Measured(NamedTuple):
+class WalkRecord(NamedTuple):
     """What a record has of a run, from the first tick of the programme on.
 
     Attributes:
@@ -44,14 +44,14 @@ class Measured(NamedTuple):
     turned: Floats
 
 
-class Places(NamedTuple):
+class BodyPoses(NamedTuple):
     """Poses over time: place (n, 3) [m], and rotations, world from base."""
 
     place: Floats
     turn: Rotation
 
 
-def measured_from(ticks: Sequence[NDArray[Any]], rate_hz: float) -> Measured:
+def measured_from(ticks: Sequence[NDArray[Any]], rate_hz: float) -> WalkRecord:
     """From blocks of ticks of the state in which the programme runs.
 
     Args:
@@ -65,7 +65,7 @@ def measured_from(ticks: Sequence[NDArray[Any]], rate_hz: float) -> Measured:
     every = max(round(STEP_S * rate_hz), 1)
     wheels = turned.shape[1]
     angles = per_part(rows, "servo_angle_rad")
-    return Measured(
+    return WalkRecord(
         t_s[::every], rows["pose"][::every].astype(np.float64), angles[::every], turned[::every].reshape(-1, wheels)
     )
 
@@ -84,22 +84,22 @@ def joint_torques(ticks: Sequence[NDArray[Any]], limits: Floats, rate_hz: float)
     return torque.max(axis=0), (torque >= limits).sum(axis=0) / rate_hz
 
 
-def twin_places(measured: Measured) -> Places:
+def twin_places(measured: WalkRecord) -> BodyPoses:
     """The rover twin's."""
     quaternion = measured.pose[:, 3:]
-    return Places(measured.pose[:, :3], Rotation.from_quat(quaternion / np.linalg.norm(quaternion, axis=1)[:, None]))
+    return BodyPoses(measured.pose[:, :3], Rotation.from_quat(quaternion / np.linalg.norm(quaternion, axis=1)[:, None]))
 
 
-def true_places(measured: Measured, motion: Floats, began_s: float) -> Places:
+def true_places(measured: WalkRecord, motion: Floats, began_s: float) -> BodyPoses:
     """Those of a simulated rig (`models.plant.motion_history.MotionHistory.rows`), at the same times."""
     t_s = measured.t_s + began_s
     place = np.stack([np.interp(t_s, motion[:, TIME], motion[:, i]) for i in range(X, Z + 1)], axis=1)
     angles = np.unwrap(motion[:, [YAW, PITCH, ROLL]], axis=0)
     turns = np.stack([np.interp(t_s, motion[:, TIME], angle) for angle in angles.T], axis=1)
-    return Places(place, Rotation.from_euler("ZYX", turns))
+    return BodyPoses(place, Rotation.from_euler("ZYX", turns))
 
 
-def moved(places: Places, first: int, last: int) -> tuple[float, float, float, float]:
+def moved(places: BodyPoses, first: int, last: int) -> tuple[float, float, float, float]:
     """Way ahead, to port and up [m] in the base frame of the first sample, and turn to port [rad], to the last one."""
     begin = places.turn[first]
     ahead, left, up = begin.inv().apply(places.place[last] - places.place[first])
@@ -107,14 +107,14 @@ def moved(places: Places, first: int, last: int) -> tuple[float, float, float, f
     return float(ahead), float(left), float(up), yaw
 
 
-def wanted_places(geometry: Geometry, timeline: Timeline) -> Places:
+def wanted_places(geometry: Geometry, timeline: Timeline) -> BodyPoses:
     """Where the base is as the motions say: its height as far as the legs lift it, in the mean over the wheels."""
     path = timeline.path
     height = -geometry.frames(timeline.angles).centre[:, :, 2].mean(axis=1)
-    return Places(np.column_stack([path[:, :2], height - height[0]]), Rotation.from_euler("z", path[:, 2:]))
+    return BodyPoses(np.column_stack([path[:, :2], height - height[0]]), Rotation.from_euler("z", path[:, 2:]))
 
 
-def path_errors(wanted: Places, places: Places, at: NDArray[np.int64]) -> tuple[float, float]:
+def path_errors(wanted: BodyPoses, places: BodyPoses, at: NDArray[np.int64]) -> tuple[float, float]:
     """How far the rover was from a path in the plane; both begin at one place with one heading.
 
     Args:
@@ -134,7 +134,7 @@ def path_errors(wanted: Places, places: Places, at: NDArray[np.int64]) -> tuple[
     return float(nearest.max()), float(np.hypot(*(found - ways[0][at]).T).max())
 
 
-def slides(geometry: Geometry, measured: Measured, places: Places, timeline: Timeline) -> Floats:
+def slides(geometry: Geometry, measured: WalkRecord, places: BodyPoses, timeline: Timeline) -> Floats:
     """Farthest way (wheels,) that each wheel slid over the ground while it had to stand [m]; NaN: it never had to."""
     frames = geometry.frames(measured.angles)
     world = places.place[:, None] + np.stack(
@@ -157,7 +157,7 @@ def slides(geometry: Geometry, measured: Measured, places: Places, timeline: Tim
     return result
 
 
-def _pitches(places: Places) -> Floats:
+def _pitches(places: BodyPoses) -> Floats:
     """Turning of the base about its axis to port since the first sample [rad]."""
     about = (places.turn[0].inv() * places.turn).as_rotvec()
     pitch: Floats = about[:, 1]
@@ -180,7 +180,7 @@ def _stretches(standing: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def parts_summary(
-    geometry: Geometry, timeline: Timeline, motions: Sequence[str], measured: Measured, each: dict[str, Places]
+    geometry: Geometry, timeline: Timeline, motions: Sequence[str], measured: WalkRecord, each: dict[str, BodyPoses]
 ) -> list[Summary]:
     """Of each part: the motion, and how the rover moved: as it follows from the motion, and by each source of poses."""
     wanted = wanted_places(geometry, timeline)
@@ -201,7 +201,7 @@ def parts_summary(
             if done:
                 went = slice(int(ends[0]), int(ends[1]) + 1)
                 at = np.clip(np.round(measured.t_s[went] / STEP_S).astype(int), first, last)
-                errors = path_errors(wanted, Places(places.place[went], places.turn[went]), at)
+                errors = path_errors(wanted, BodyPoses(places.place[went], places.turn[went]), at)
                 found[f"path_error_{name}_m"], found[f"position_error_{name}_m"] = map(finite, errors)
         result.append(found)
     return result

@@ -23,7 +23,7 @@ from starlette.websockets import WebSocket
 
 from hil.operator.page.access import PageAccess, Session, viewer_name
 from hil.operator.page.messages import MOST_SERIES, read_note, read_stop
-from hil.operator.page.operated_rig import OperatedRig
+from hil.operator.page.operated_rig import PageRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.settings import Shown
 from hil.operator.page.telemetry import Series
@@ -86,7 +86,7 @@ class Page:
     def __init__(
         self,
         access: PageAccess,
-        rig: OperatedRig,
+        rig: PageRig,
         runs: RunFolder,
         shown: Callable[[], Shown],
         series: Sequence[Series],

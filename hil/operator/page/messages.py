@@ -48,7 +48,7 @@ class Subscribe(_Message, frozen=True, tag="subscribe"):
     series: Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=MOST_SERIES)]
 
 
-class RunNote(_Message, frozen=True):
+class _RunNote(_Message, frozen=True):
     """A change of the note and tags of a run.
 
     Attributes:
@@ -67,7 +67,7 @@ _DECODER: Final = msgspec.json.Decoder(FromBrowser)
 # What is sent without a WebSocket: a stop, and nothing else.
 StopRequest: TypeAlias = Union[Stop, EStop]  # noqa: UP007 - msgspec
 _STOP_DECODER: Final = msgspec.json.Decoder(StopRequest)
-_NOTE_DECODER: Final = msgspec.json.Decoder(RunNote)
+_NOTE_DECODER: Final = msgspec.json.Decoder(_RunNote)
 
 
 def read_message(content: str) -> FromBrowser:
@@ -90,10 +90,10 @@ def read_stop(content: bytes) -> Stop | EStop:
     return stop
 
 
-def read_note(content: bytes) -> RunNote:
+def read_note(content: bytes) -> _RunNote:
     """Read a change of note and tags. Raises ValueError: it is none."""
     try:
-        note: RunNote = _NOTE_DECODER.decode(content)
+        note: _RunNote = _NOTE_DECODER.decode(content)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"no note: {error}") from None
     return note

@@ -27,7 +27,7 @@ _CUT_S = 2.0
 _LOG_LINES = 200
 
 
-class OperatedRig:
+class PageRig:
     """The rig as the page server sees it; all methods belong to one event loop.
 
     Args:

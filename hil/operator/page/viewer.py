@@ -18,7 +18,7 @@ from hil.operator.client import HEARTBEAT_S, CommandClient, CommandError
 from hil.operator.command_messages import Lease as LeaseRequest
 from hil.operator.page.access import Session
 from hil.operator.page.messages import PageCommand, PageLease, Subscribe, read_message
-from hil.operator.page.operated_rig import OperatedRig
+from hil.operator.page.operated_rig import PageRig
 from hil.operator.page.telemetry import Series, columns
 
 # Between two messages of ticks, and the longest time between two of the status [s].
@@ -51,7 +51,7 @@ class Viewer:
     """
 
     def __init__(
-        self, socket: WebSocket, rig: OperatedRig, name: str, series: Mapping[str, Series], session: Session
+        self, socket: WebSocket, rig: PageRig, name: str, series: Mapping[str, Series], session: Session
     ) -> None:
         self.session = session
         self._socket, self._rig, self._name, self._series = socket, rig, name, series

@@ -127,7 +127,7 @@ def places(dtype: np.dtype[np.void]) -> list[dict[str, Any]]:
     ]
 
 
-class Message(NamedTuple):
+class StepMessage(NamedTuple):
     """A frame, read.
 
     Attributes:
@@ -150,7 +150,7 @@ def write(kind: int, body: bytes = b"", rig: int = 0) -> bytes:
     return HEADER.pack(MAGIC, VERSION, kind, len(body), rig) + body
 
 
-def read(frame: bytes) -> Message:
+def read(frame: bytes) -> StepMessage:
     """The message of a frame. Raises BadMessage."""
     if len(frame) < HEADER.size:
         raise BadMessage(f"a frame has {len(frame)} bytes, allowed: {HEADER.size} and more")
@@ -163,33 +163,33 @@ def read(frame: bytes) -> Message:
         raise BadMessage(f"a message says that {size} bytes follow its header, found {len(frame) - HEADER.size}")
     if kind >= len(KINDS):
         raise BadMessage(f"a message has kind {kind}, allowed: {DESCRIBE} to {ENERGY}")
-    return Message(kind, rig, frame[HEADER.size :])
+    return StepMessage(kind, rig, frame[HEADER.size :])
 
 
-def body_of(message: Message, dtype: np.dtype[np.void]) -> NDArray[np.void]:
+def body_of(message: StepMessage, dtype: np.dtype[np.void]) -> NDArray[np.void]:
     """The one record of a body, (1,). Raises BadMessage: another size."""
     _of_size(message, dtype.itemsize)
     return np.frombuffer(message.body, dtype)
 
 
-def _of_size(message: Message, size: int) -> None:
+def _of_size(message: StepMessage, size: int) -> None:
     if len(message.body) != size:
         raise BadMessage(f"{KINDS[message.kind]} has {len(message.body)} bytes after its header, allowed here: {size}")
 
 
-def empty(message: Message) -> None:
+def empty(message: StepMessage) -> None:
     """Raises BadMessage: it has a body."""
     _of_size(message, 0)
 
 
-def step_of(message: Message) -> tuple[int, int]:
+def step_of(message: StepMessage) -> tuple[int, int]:
     """Time and step [ns]. Raises BadMessage."""
     _of_size(message, STEP_BODY.size)
     at_ns, dt_ns = STEP_BODY.unpack(message.body)
     return at_ns, dt_ns
 
 
-def contacts_of(message: Message) -> NDArray[np.void]:
+def contacts_of(message: StepMessage) -> NDArray[np.void]:
     """The contacts (n,). Raises BadMessage."""
     if len(message.body) < COUNT.size:
         raise BadMessage(f"contacts has {len(message.body)} bytes after its header, allowed: {COUNT.size} and more")

@@ -14,7 +14,7 @@ from hil.config.rig import Rig
 from hil.simulator.build import build_plant
 from hil.simulator.stepping import layout
 from hil.simulator.stepping.contacts import ContactDoor
-from hil.simulator.stepping.layout import BadMessage, Message, Sizes
+from hil.simulator.stepping.layout import BadMessage, Sizes, StepMessage
 from models.plant import Plant
 from models.rover.dynamics import make_work
 from models.terrain.given import make_given_contacts
@@ -48,7 +48,7 @@ class StepService:
         if outside:
             refuse_unfit(rig.config, "contacts from outside", ground_of("soil", "scan", "firm"))
         self._rig, self._outside, self._progress = rig, outside, progress
-        self._answers: dict[int, Callable[[Message], bytes]] = {
+        self._answers: dict[int, Callable[[StepMessage], bytes]] = {
             layout.DESCRIBE: self._describe,
             layout.RESET: self._reset,
             layout.CONTACTS: self._contacts,
@@ -112,7 +112,7 @@ class StepService:
     def _refusal(self, why: str) -> bytes:
         return layout.write(layout.REFUSED, f"step service: {why}".encode(), self.number)
 
-    def _answered(self, message: Message) -> bytes:
+    def _answered(self, message: StepMessage) -> bytes:
         """Body of the reply. Raises BadMessage."""
         if message.kind != layout.DESCRIBE and message.rig != self.number:
             raise BadMessage(
@@ -123,17 +123,17 @@ class StepService:
             raise BadMessage(f"a message has kind {message.kind}, allowed: {layout.DESCRIBE} to {layout.ENERGY}")
         return self._answers[message.kind](message)
 
-    def _describe(self, message: Message) -> bytes:
+    def _describe(self, message: StepMessage) -> bytes:
         layout.empty(message)
         return layout.SIZES.pack(*self.sizes, len(self.text)) + self.text
 
-    def _reset(self, message: Message) -> bytes:
+    def _reset(self, message: StepMessage) -> bytes:
         layout.empty(message)
         self._build()
         self._look()
         return self._record.tobytes()
 
-    def _contacts(self, message: Message) -> bytes:
+    def _contacts(self, message: StepMessage) -> bytes:
         contacts = layout.contacts_of(message)
         if self._door is None:
             raise BadMessage("contacts, allowed: none, because the ground is the config's (--contacts outside)")
@@ -141,7 +141,7 @@ class StepService:
         self._given_now = True
         return b""
 
-    def _command(self, message: Message) -> bytes:
+    def _command(self, message: StepMessage) -> bytes:
         body = layout.body_of(message, self.sizes.command())
         speed, duty, servo, valve, regulator = (body[name][0] for name in body.dtype.names or ())
         for name, values in (("speed", speed), ("duty", duty), ("servo", servo), ("regulator", regulator)):
@@ -164,7 +164,7 @@ class StepService:
         self._plant.set_regulators(np.where(kept, self._state.cylinders.supply, regulator).tolist())
         return b""
 
-    def _step(self, message: Message) -> bytes:
+    def _step(self, message: StepMessage) -> bytes:
         at_ns, dt_ns = layout.step_of(message)
         plant = self._plant
         if at_ns != plant.t_ns:
@@ -186,11 +186,11 @@ class StepService:
             raise BadMessage(f"the state is not finite after the step to {plant.t_ns} ns; reset")
         return self._record.tobytes()
 
-    def _state_now(self, message: Message) -> bytes:
+    def _state_now(self, message: StepMessage) -> bytes:
         layout.empty(message)
         return self._record.tobytes()
 
-    def _energy(self, message: Message) -> bytes:
+    def _energy(self, message: StepMessage) -> bytes:
         layout.empty(message)
         return np.array(self._plant.energies(), "<f8").tobytes()
 

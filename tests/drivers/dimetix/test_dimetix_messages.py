@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.dimetix import protocol
-from drivers.dimetix.protocol import Reply
+from drivers.dimetix.protocol import DistanceReply
 from drivers.serial.bad_frame import BadFrameError
 
 DISTANCE = b"g0h+00012345\r\n"
@@ -16,14 +16,14 @@ DISTANCE = b"g0h+00012345\r\n"
 @pytest.mark.parametrize(
     ("message", "reply"),
     [
-        (b"g0?\r\n", Reply(0, "", "", 0)),
-        (b"g0g+00002718\r\n", Reply(0, "g", "+00002718", 0)),
-        (b"g0g-00000234\r\n", Reply(0, "g", "-00000234", 0)),
-        (b"g0sv+00430121\r\n", Reply(0, "sv", "+00430121", 0)),
-        (b"g0sn+40250215\r\n", Reply(0, "sn", "+40250215", 0)),
-        (b"g0uo?\r\n", Reply(0, "uo", "", 0)),
-        (b"g0@E203\r\n", Reply(0, "", "", 203)),
-        (b"g12@E255\r\n", Reply(12, "", "", 255)),
+        (b"g0?\r\n", DistanceReply(0, "", "", 0)),
+        (b"g0g+00002718\r\n", DistanceReply(0, "g", "+00002718", 0)),
+        (b"g0g-00000234\r\n", DistanceReply(0, "g", "-00000234", 0)),
+        (b"g0sv+00430121\r\n", DistanceReply(0, "sv", "+00430121", 0)),
+        (b"g0sn+40250215\r\n", DistanceReply(0, "sn", "+40250215", 0)),
+        (b"g0uo?\r\n", DistanceReply(0, "uo", "", 0)),
+        (b"g0@E203\r\n", DistanceReply(0, "", "", 203)),
+        (b"g12@E255\r\n", DistanceReply(12, "", "", 255)),
     ],
 )
 def test_replies_of_the_manuals_are_understood(message, reply):

@@ -14,18 +14,18 @@ from natnet.server_info import ServerInfo as PeerServerInfo
 from natnet.version import Version as PeerVersion
 
 from drivers.natnet import messages
-from drivers.natnet.frame import Body, Frame, read_frame
+from drivers.natnet.frame import Frame, RigidBody, read_frame
 from drivers.natnet.messages import VERSIONS, Kind, ServerInfo
-from drivers.natnet.simulated.frame_bytes import Scene, frame_message
+from drivers.natnet.simulated.frame_bytes import FrameContent, frame_message
 from drivers.serial.bad_frame import BadFrameError
 
 IDENTITY = (0.0, 0.0, 0.0, 1.0)
 BODIES = {
-    3: Body((1.5, -2.25, 0.75), (0.5, -0.5, 0.5, 0.5), 2.0**-12, True),
-    4: Body((0.0, 0.0, 0.0), IDENTITY, 0.0, False),
+    3: RigidBody((1.5, -2.25, 0.75), (0.5, -0.5, 0.5, 0.5), 2.0**-12, True),
+    4: RigidBody((0.0, 0.0, 0.0), IDENTITY, 0.0, False),
 }
 MARKER = (65537, (0.5, 1.0, 1.5), 0.0125, 2, 0.0005)
-FULL = Scene(
+FULL = FrameContent(
     marker_sets=[("rover", [(1.0, 2.0, 3.0), (4.0, 5.0, 6.0)]), ("all", []), ("mät", [(0.0, 0.0, 0.0)])],
     markers=[(7.0, 8.0, 9.0)],
     skeletons=[(1, BODIES), (2, {})],
@@ -46,7 +46,7 @@ BY_HAND_3_0 = bytes.fromhex(
 )
 
 
-@pytest.mark.parametrize("scene", [Scene(), FULL], ids=["bodies only", "everything"])
+@pytest.mark.parametrize("scene", [FrameContent(), FULL], ids=["bodies only", "everything"])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_frame_that_the_server_sends_is_read_alike_by_a_client_that_is_not_ours(version, scene):
     _, content = messages.unpack(frame_message(FRAME, version, scene))
@@ -136,9 +136,9 @@ def test_a_message_that_is_too_short_is_damaged(damage, words):
 @pytest.mark.parametrize(
     "body",
     [
-        Body((1.0, float("nan"), 0.0), IDENTITY, 0.0, True),
-        Body((1.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 0.0, True),
-        Body((1.0, 0.0, 0.0), (0.0, 0.0, 0.0, float("inf")), 0.0, True),
+        RigidBody((1.0, float("nan"), 0.0), IDENTITY, 0.0, True),
+        RigidBody((1.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 0.0, True),
+        RigidBody((1.0, 0.0, 0.0), (0.0, 0.0, 0.0, float("inf")), 0.0, True),
     ],
 )
 def test_a_tracked_body_without_a_place_or_a_unit_quaternion_is_damaged(body):

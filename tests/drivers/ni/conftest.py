@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from drivers.host import COMPUTER, Computer
+from drivers.host import COMPUTER, HostComputer
 from drivers.messages import ValveCommand
 from drivers.ni import daq as daq_ni
 from drivers.ni import session as ni_session
@@ -28,7 +28,7 @@ PATIENCE_S = 300.0  # of real time: no test waits for it, and a busy machine may
 LINES = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(4))
 
 
-class MachineTime(Computer):
+class MachineTime(HostComputer):
     """A host of the chassis and of the DAQ driver: time passes while one of them waits, in any thread."""
 
     def __init__(self):
@@ -124,7 +124,7 @@ class Rams:
         self.set_Pa[regulator] = pressure_Pa
 
 
-class Clock(Computer):
+class Clock(HostComputer):
     """A host of the chassis and of the driver whose time the test advances; sleeping does not."""
 
     def __init__(self):

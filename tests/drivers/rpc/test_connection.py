@@ -21,9 +21,9 @@ from drivers.rpc.connection import (
     PADDED,
     PREFACE,
     PRIORITY,
-    Connection,
     FrameType,
     ProtocolError,
+    RpcConnection,
     Setting,
 )
 from drivers.rpc.headers import OK, HeaderReader, field, fields
@@ -49,7 +49,7 @@ def frames(data):
 @pytest.fixture
 def ends():
     """A client and a server that have exchanged their settings."""
-    client, server = Connection(client=True), Connection(client=False)
+    client, server = RpcConnection(client=True), RpcConnection(client=False)
     exchange(client, server)
     assert client.settled
     assert server.settled
@@ -80,7 +80,7 @@ def test_a_call_arrives_and_its_answer_comes_back(ends):
 
 @pytest.mark.parametrize("size", [0, 1, FRAME_BYTES, 70_000, 3_000_000])
 def test_a_message_of_any_size_arrives_whole_though_the_peer_admits_64_kb_at_first(ends, size):
-    early = Connection(client=True)
+    early = RpcConnection(client=True)
     early.call(HEAD, bytes(size))  # before the server's settings are known
     sent = frames(early.output()[len(PREFACE) :])
     assert sum(len(payload) for kind, _, _, payload in sent if kind == FrameType.DATA) == min(size + 5, 65_535)
@@ -93,7 +93,7 @@ def test_a_message_of_any_size_arrives_whole_though_the_peer_admits_64_kb_at_fir
 
 
 def test_more_than_the_window_is_sent_only_as_the_peer_takes_it():
-    server = Connection(client=False)
+    server = RpcConnection(client=False)
     server.receive(PREFACE + framed(FrameType.SETTINGS, 0, 0))
     server.receive(framed(FrameType.HEADERS, END_HEADERS, 1, HEAD))
     server.receive(framed(FrameType.DATA, END_STREAM, 1, bytes(5)))
@@ -210,13 +210,13 @@ def test_a_message_longer_than_allowed_is_refused(ends):
 
 def test_what_is_no_http2_is_refused():
     with pytest.raises(ProtocolError, match="no HTTP/2"):
-        Connection(client=False).receive(b"GET / HTTP/1.1\r\n\r\n")
+        RpcConnection(client=False).receive(b"GET / HTTP/1.1\r\n\r\n")
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_do_more_than_end_the_connection(data):
     for client in (True, False):
-        end = Connection(client=client)
+        end = RpcConnection(client=client)
         try:
             end.receive((b"" if client else PREFACE) + data)
         except ProtocolError:

@@ -8,7 +8,7 @@ import tty
 
 import pytest
 
-from drivers.host import Computer
+from drivers.host import HostComputer
 from drivers.interfaces import DamagedError, LinkLostError
 from drivers.serial.link import BadFrameError, SerialLink
 
@@ -25,7 +25,7 @@ def decode(answer):
     return answer
 
 
-class At(Computer):
+class At(HostComputer):
     """This computer, with a clock set by the test."""
 
     def __init__(self, now_ns):

@@ -1,12 +1,12 @@
 """The drives simulated at the protocol level: what `hil sim` serves, and tests talk to."""
 
-from drivers.sim.protocol.plant_ports import NEVER_NS, Wheels
+from drivers.sim.protocol.plant_ports import NEVER_NS, AxlePorts
 
 
 class TextlineDevice:
     """A `drivers.sim.protocol.line.SimulatedSerialDevice`."""
 
-    def __init__(self, wheels: Wheels, count: int, timeout_ms: int) -> None:
+    def __init__(self, wheels: AxlePorts, count: int, timeout_ms: int) -> None:
         self._wheels, self._count, self._timeout_ns = wheels, count, timeout_ms * 1_000_000
         self._buffer, self._fed_ns = b"", 0
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from hil.analysis.fault_report import TICKS_BEFORE_FAULT, Window, read_reports
+from hil.analysis.fault_report import TICKS_BEFORE_FAULT, FaultWindow, read_reports
 from hil.cli import run
 from hil.ipc.lateness import Late
 from hil.messages.fault import Fault
@@ -53,15 +53,15 @@ def test_the_reaction_of_the_report_is_within_the_bound_of_the_table(recorded):
 def test_the_window_has_the_ticks_before_the_fault_and_1000_after_it(recorded):
     report = only(read_reports(recorded("silent")))
     begins = max(report.tick - TICKS_BEFORE_FAULT, 1)
-    assert report.before == Window(begins, report.tick - 1, report.tick - begins, 0)
-    assert report.after == Window(report.tick + 1, report.tick + TICKS_AFTER_FAULT, TICKS_AFTER_FAULT, 0)
+    assert report.before == FaultWindow(begins, report.tick - 1, report.tick - begins, 0)
+    assert report.after == FaultWindow(report.tick + 1, report.tick + TICKS_AFTER_FAULT, TICKS_AFTER_FAULT, 0)
     assert report.shown == (begins - report.tick, -1, 0, 10, 100, TICKS_AFTER_FAULT)
 
 
 def test_a_run_that_was_longer_shows_500_ticks_before_the_fault(edited):
     fault = event_row(Fault.VALVE_STUCK, "valve_stuck", 700, 700 * MS, 1.0, 2.0, 700)
     report = only(read_reports(edited("good", with_events(fault))))
-    assert report.before == Window(700 - TICKS_BEFORE_FAULT, 699, TICKS_BEFORE_FAULT, 0)
+    assert report.before == FaultWindow(700 - TICKS_BEFORE_FAULT, 699, TICKS_BEFORE_FAULT, 0)
     assert report.safe_tick is None  # this record was never in Safe
 
 

@@ -13,10 +13,10 @@ from PIL import Image
 
 from hil.analysis.dataset import UnverifiedRunError
 from hil.analysis.film.files import FilmError
-from hil.analysis.film.make import Wanted, render
+from hil.analysis.film.make import FilmRequest, render
 from hil.analysis.film.moments import HITTING, filmed
 from hil.analysis.film.outlines import rim_outline
-from hil.analysis.film.skeleton import Placed, Skeleton, foot_of
+from hil.analysis.film.skeleton import Poses, Skeleton, foot_of
 from hil.analysis.film.view import View, make_figure
 from hil.app.run import run_experiment
 from hil.config import load_config
@@ -81,7 +81,7 @@ def test_the_wheels_of_a_film_turn_by_the_way_that_they_roll(recorded):
 @pytest.mark.slow
 @pytest.mark.parametrize("view", ["side", "top"])
 def test_a_strip_of_pictures_is_a_png(recorded, tmp_path, view):
-    path, count = render(recorded("good"), Wanted(view, "png"), tmp_path / "strip.png")
+    path, count = render(recorded("good"), FilmRequest(view, "png"), tmp_path / "strip.png")
     assert count == 6
     with Image.open(path) as picture:
         assert picture.format == "PNG"
@@ -90,7 +90,7 @@ def test_a_strip_of_pictures_is_a_png(recorded, tmp_path, view):
 
 def test_a_slow_film_shows_the_impact_alone_at_its_speed(recorded, tmp_path):
     progress = []
-    wanted = Wanted("side", "gif", speed=0.1, fps=10.0)
+    wanted = FilmRequest("side", "gif", speed=0.1, fps=10.0)
     path, count = render(recorded("good"), wanted, tmp_path / "film.gif", lambda *done: progress.append(done))
     assert count in (10, 11)  # 0.1 s at a tenth: one second
     assert progress[-1] == (count, count)
@@ -104,14 +104,14 @@ def test_a_slow_film_shows_the_impact_alone_at_its_speed(recorded, tmp_path):
 
 def test_a_film_of_too_many_pictures_is_refused_with_what_to_do(recorded, tmp_path):
     with pytest.raises(FilmError, match=r"allowed: 3000; --from and --to-time"):
-        render(recorded("good"), Wanted("side", "gif", speed=0.001, from_s=0.0), tmp_path / "film.gif")
+        render(recorded("good"), FilmRequest("side", "gif", speed=0.001, from_s=0.0), tmp_path / "film.gif")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_ffmpeg_an_mp4_is_refused_and_gif_is_named(recorded, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FilmError, match=r"no program ffmpeg .* --to gif"):
-        render(recorded("good"), Wanted("side", "mp4"), None)
+        render(recorded("good"), FilmRequest("side", "mp4"), None)
     assert not (recorded("good") / "side.mp4").exists()
 
 
@@ -137,7 +137,7 @@ def program(folder, text):
 def test_an_mp4_is_made_by_ffmpeg_from_whole_pictures(recorded, tmp_path, monkeypatch):
     program(tmp_path, FFMPEG)
     monkeypatch.setenv("PATH", str(tmp_path))
-    path, count = render(recorded("good"), Wanted("top", "mp4", speed=0.1, fps=5.0), tmp_path / "film.mp4")
+    path, count = render(recorded("good"), FilmRequest("top", "mp4", speed=0.1, fps=5.0), tmp_path / "film.mp4")
     assert float(path.read_text()) == count
     assert count in (5, 6)
 
@@ -146,7 +146,7 @@ def test_what_ffmpeg_complains_of_is_said_and_no_file_is_left(recorded, tmp_path
     program(tmp_path, FAILING)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FilmError, match="no encoder libx264"):
-        render(recorded("good"), Wanted("top", "mp4", speed=0.1, fps=5.0), tmp_path / "film.mp4")
+        render(recorded("good"), FilmRequest("top", "mp4", speed=0.1, fps=5.0), tmp_path / "film.mp4")
     assert not (tmp_path / "film.mp4").exists()
 
 
@@ -159,7 +159,7 @@ def test_of_a_record_without_motion_it_is_said_which_version_made_it(edited):
 def test_a_run_that_was_changed_is_refused_and_unverified_says_so_in_the_picture(edited, tmp_path):
     folder = edited("good", lambda edit: edit.cells("tick", "way_m", slice(10), np.zeros_like), sealed=False)
     with pytest.raises(UnverifiedRunError, match="--unverified"):
-        render(folder, Wanted("side", "png"), tmp_path / "strip.png")
+        render(folder, FilmRequest("side", "png"), tmp_path / "strip.png")
     assert "NOT VERIFIED" in filmed(folder, None, None, unverified=True).name
 
 
@@ -223,7 +223,7 @@ def test_a_steered_wheel_is_drawn_as_a_cylinder_that_points_that_way(steer_deg, 
     wheel = dataclasses.replace(tree.wheels[0], width=0.2)
     angle = math.radians(steer_deg)
     axes = np.array([[math.cos(angle), -math.sin(angle), 0.0], [math.sin(angle), math.cos(angle), 0.0], [0, 0, 1]])
-    placed = Placed({wheel.body: np.array([1.0, 2.0, 0.175])}, {wheel.body: axes})
+    placed = Poses({wheel.body: np.array([1.0, 2.0, 0.175])}, {wheel.body: axes})
     side = rim_outline(wheel, 0.175, placed, side=True)
     assert np.ptp(side, axis=0) == pytest.approx([wide_m, 0.35], abs=1e-9)
     assert 0.5 * (side.min(axis=0) + side.max(axis=0)) == pytest.approx([1.0, 0.175])

@@ -10,11 +10,11 @@ from PIL import Image
 
 from hil.analysis.film.camera import CameraFrames
 from hil.analysis.film.files import FilmError
-from hil.analysis.film.make import Wanted, render
+from hil.analysis.film.make import FilmRequest, render
 from hil.analysis.report.camera_strip import draw_camera
 from hil.experiments.figure_form import FigureForm
 from hil.recording import open_trial
-from hil.recording.camera_frames import FOLDER, Frame, frame_name, write_frames
+from hil.recording.camera_frames import FOLDER, RunFrame, frame_name, write_frames
 from hil.recording.run_folder import FolderError, summary_of
 
 GREY = 225
@@ -26,7 +26,7 @@ def filmed(run, times_s, size=(64, 48)):
     frames = []
     for number, t_s in enumerate(times_s):
         Image.new("RGB", size, (10 * number + 10,) * 3).save(run / FOLDER / frame_name(number), "JPEG", quality=95)
-        frames.append(Frame(round(t_s * 1e9), number, frame_name(number), "camera"))
+        frames.append(RunFrame(round(t_s * 1e9), number, frame_name(number), "camera"))
     write_frames(run, frames)
     return run
 
@@ -57,7 +57,7 @@ def test_a_picture_has_the_frame_at_its_right(tmp_path):
 def test_a_frame_that_is_damaged_missing_or_elsewhere_is_grey(tmp_path, name, content):
     run = filmed(tmp_path / "run", [0.1])
     shutil.copy(run / FOLDER / "000000.jpg", run / "000001.jpg")
-    write_frames(run, [Frame(0, 0, name, "camera")])
+    write_frames(run, [RunFrame(0, 0, name, "camera")])
     if content is not None:
         (run / FOLDER / name).write_bytes(content)
     camera = CameraFrames(run)
@@ -95,7 +95,10 @@ def trial(recorded, tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_picture_and_a_film_of_a_run_have_its_frames_beside_them(trial, tmp_path):
-    for wanted in (Wanted("side", "png", at_s=0.6, camera=True), Wanted("top", "gif", 1.0, 5.0, 0.5, 0.9, camera=True)):
+    for wanted in (
+        FilmRequest("side", "png", at_s=0.6, camera=True),
+        FilmRequest("top", "gif", 1.0, 5.0, 0.5, 0.9, camera=True),
+    ):
         path, count = render(trial, wanted, tmp_path / f"out.{wanted.to}")
         with Image.open(path) as made:
             width, height = made.size

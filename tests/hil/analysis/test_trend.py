@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hil.analysis.trend import Verdict, exponent_over_angles
+from hil.analysis.trend import TrendVerdict, exponent_over_angles
 
 ANGLES = (40.0, 50.0, 60.0, 70.0, 80.0, 90.0)
 ENERGY = dict(zip(ANGLES, (0.10, 0.13, 0.17, 0.21, 0.25, 0.28), strict=True))
@@ -25,12 +25,12 @@ def made(exponent, noise, repeats=4, seed=1, angles=ANGLES):
 @pytest.mark.parametrize(
     ("exponent", "noise", "verdict", "how"),
     [
-        (0.5, 0.02, Verdict.FOLLOWS, ""),
-        (1.5, 0.02, Verdict.DIFFERS, "faster"),
-        (0.2, 0.02, Verdict.DIFFERS, "more slowly"),
-        (-0.5, 0.02, Verdict.DIFFERS, "falls where T_c rises"),
-        (0.0, 0.02, Verdict.DIFFERS, "excluded, and none is shown"),
-        (0.5, 0.6, Verdict.NOT_SHOWN, ""),
+        (0.5, 0.02, TrendVerdict.FOLLOWS, ""),
+        (1.5, 0.02, TrendVerdict.DIFFERS, "faster"),
+        (0.2, 0.02, TrendVerdict.DIFFERS, "more slowly"),
+        (-0.5, 0.02, TrendVerdict.DIFFERS, "falls where T_c rises"),
+        (0.0, 0.02, TrendVerdict.DIFFERS, "excluded, and none is shown"),
+        (0.5, 0.6, TrendVerdict.NOT_SHOWN, ""),
     ],
 )
 def test_the_verdict_is_that_of_the_law_the_forces_were_made_by(exponent, noise, verdict, how):
@@ -80,12 +80,12 @@ def test_an_interval_that_is_95_percent_wide_misses_one_in_twenty():
 @pytest.mark.parametrize("angles", [(), ANGLES[:1], ANGLES[:2]])
 def test_fewer_than_three_angles_are_no_trend(angles):
     found = exponent_over_angles(*(made(0.5, 0.02, angles=angles) if angles else ([], [], [])))
-    assert (found.verdict, found.b, found.angles) == (Verdict.TOO_FEW, None, len(angles))
+    assert (found.verdict, found.b, found.angles) == (TrendVerdict.TOO_FEW, None, len(angles))
 
 
 def test_an_energy_that_never_changes_says_nothing():
     angles, _, F = made(0.5, 0.02)
-    assert exponent_over_angles(angles, [0.2] * len(F), F).verdict == Verdict.TOO_FEW
+    assert exponent_over_angles(angles, [0.2] * len(F), F).verdict == TrendVerdict.TOO_FEW
 
 
 def test_single_trials_have_no_scatter_to_hold_the_law_against():

@@ -9,7 +9,7 @@ from hil.campaign.commanded import CommandedCampaign
 from hil.campaign.expand import campaign_seed, expand
 from hil.campaign.plan import load_plan
 from hil.campaign.plan_choice import PlanChoice
-from hil.campaign.run import Wanted
+from hil.campaign.run import CampaignOrder
 from hil.config import load_config
 from hil.messages.operator_input import Arm, Campaign, ClearFault, EStop, Start, Verdict
 from hil.recording import read_trial
@@ -32,7 +32,7 @@ def rig(operated, tmp_path):
 
     def lead(folder, console, report):
         plan, base = load_plan(file), load_config("sim_impact", QUIET)
-        wanted = Wanted(plan, base, expand(plan, "sim_impact", QUIET), campaign_seed(plan, base.seed, None))
+        wanted = CampaignOrder(plan, base, expand(plan, "sim_impact", QUIET), campaign_seed(plan, base.seed, None))
         plans = PlanChoice(lambda *_: wanted, {"one": "one"}, "one")
         return CommandedCampaign(plans, folder, console, report, report=lambda campaign: f"no room in {campaign.name}")
 

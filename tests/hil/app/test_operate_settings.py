@@ -10,7 +10,7 @@ from hil.campaign.commanded import CommandedCampaign
 from hil.campaign.expand import campaign_seed, expand
 from hil.campaign.plan import load_plan
 from hil.campaign.plan_choice import PlanChoice
-from hil.campaign.run import Wanted
+from hil.campaign.run import CampaignOrder
 from hil.config import load_config
 from hil.messages.operator_input import Arm, Campaign, ChoosePlan, Jog, Set, Start, Stop, Valve, Verdict
 from hil.recording.run_folder import summary_of
@@ -185,7 +185,9 @@ def planned(operated, tmp_path):
         overrides = ["telemetry.endpoint=''", *more]
         plan = load_plan(source) if isinstance(source, str) else source
         base = load_config("sim_impact", overrides, seed)
-        return Wanted(plan, base, expand(plan, "sim_impact", overrides, seed), campaign_seed(plan, base.seed, seed))
+        return CampaignOrder(
+            plan, base, expand(plan, "sim_impact", overrides, seed), campaign_seed(plan, base.seed, seed)
+        )
 
     def lead(folder, console, report):
         return CommandedCampaign(PlanChoice(make, offered), folder, console, report)

@@ -6,13 +6,13 @@ from pydantic import BaseModel
 import hil.app.pace_check
 from hil.app.pace_check import check_pace, refuse_without_pace
 from hil.config import load_config
-from hil.realtime import Granted
+from hil.realtime import Right
 from hil.realtime.stalls import Stall
 from hil.realtime.wake_up_test import WakeUpTest
 from hil.safety.arming import NotArmedError
 
-GRANTED = Granted("scheduler", "SCHED_FIFO 80", True, "granted")
-REFUSED = Granted("scheduler", "SCHED_FIFO 80", False, "refused: Operation not permitted; ask for rtprio")
+GRANTED = Right("scheduler", "SCHED_FIFO 80", True, "granted")
+REFUSED = Right("scheduler", "SCHED_FIFO 80", False, "refused: Operation not permitted; ask for rtprio")
 QUIET = ["telemetry.endpoint=''", "clock=realtime"]
 
 

@@ -16,7 +16,7 @@ from hil.campaign.commanded import CommandedCampaign
 from hil.campaign.expand import campaign_seed, expand
 from hil.campaign.plan import load_plan
 from hil.campaign.plan_choice import PlanChoice
-from hil.campaign.run import Wanted
+from hil.campaign.run import CampaignOrder
 from hil.config import load_config
 from hil.messages.operator_input import Arm, Campaign, ClearFault, EStop, Jog, Start, Stop, Valve, Verdict
 from hil.recording.run_folder import summary_of
@@ -97,7 +97,7 @@ def stage(operated, monkeypatch, tmp_path):
 
     def lead(folder, console, report):
         plan, base = load_plan(file), load_config("sim_impact", ("experiment=impact", "telemetry.endpoint=''"))
-        wanted = Wanted(
+        wanted = CampaignOrder(
             plan, base, expand(plan, "sim_impact", ("telemetry.endpoint=''",)), campaign_seed(plan, base.seed, None)
         )
         plans = PlanChoice(lambda *_: wanted, {"one": "one"}, "one")

@@ -11,8 +11,8 @@ import pytest
 from hil.campaign import workers
 from hil.campaign.expand import campaign_seed, expand
 from hil.campaign.plan import load_plan
-from hil.campaign.run import Wanted
-from hil.campaign.trial import Job, Result
+from hil.campaign.run import CampaignOrder
+from hil.campaign.trial import Job, TrialResult
 from hil.config import Config, load_config
 
 QUIET = ("telemetry.endpoint=''", "experiment=impact")
@@ -51,12 +51,12 @@ def plan_file(tmp_path: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def wanted(plan_file: Callable[[str], Path]) -> Callable[..., Wanted]:
-    def make(text: str, seed: int | None = None, **others: Any) -> Wanted:
+def wanted(plan_file: Callable[[str], Path]) -> Callable[..., CampaignOrder]:
+    def make(text: str, seed: int | None = None, **others: Any) -> CampaignOrder:
         plan = load_plan(plan_file(text))
         base = load_config("sim_impact", QUIET, seed)
         trials = expand(plan, "sim_impact", QUIET, seed)
-        return Wanted(plan, base, trials, campaign_seed(plan, base.seed, seed), **others)
+        return CampaignOrder(plan, base, trials, campaign_seed(plan, base.seed, seed), **others)
 
     return make
 
@@ -89,9 +89,9 @@ def pretend(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Job], dict[s
     def use(make: Callable[[Job], dict[str, Any]]) -> list[Job]:
         jobs: list[Job] = []
 
-        def run_trial(job: Job) -> Result:
+        def run_trial(job: Job) -> TrialResult:
             jobs.append(job)
-            return Result(make(job), "a processor")
+            return TrialResult(make(job), "a processor")
 
         monkeypatch.setattr(workers, "run_trial", run_trial)
         return jobs

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from hil.campaign.traction.drawbar import curves, expand_drawbar
-from hil.campaign.traction.slope import Search, expand_slope, run_slopes
-from hil.campaign.trial import Job, Result
+from hil.campaign.traction.slope import SlopeSearch, expand_slope, run_slopes
+from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import InThisProcess, Workers
 from hil.config import Config, ConfigError, load_config
 from hil.config.rig import Rig
@@ -19,13 +19,13 @@ from .conftest import Lines, NeverStop
 LIMIT_DEG = 17.3
 
 
-def climbs_up_to(job: Job) -> Result:
+def climbs_up_to(job: Job) -> TrialResult:
     """A trial's stand-in: a rover that climbs LIMIT_DEG, 2 degrees more in mode uniform."""
     config = Config.model_validate_json(job.config)
     limit_deg = LIMIT_DEG + 2.0 * (config.slope.mode == "uniform")
     climbed = config.ground.pitch_deg <= limit_deg
     summary = {"accepted": True, "climbed": climbed, "slip": 0.3, "speed_mps": 0.05, "spread": 0.1, "reasons": []}
-    return Result(summary, "a processor")
+    return TrialResult(summary, "a processor")
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_the_steepest_slope_of_each_mode_is_found_to_the_resolution(run_with):
 @pytest.mark.parametrize("mode", ["passive", "uniform"])
 def test_the_series_runs_a_slope_exactly_where_a_single_run_of_it_is_allowed(run_with, mode):
     """At 24 degrees a front wheel bears 49 N at rest: below a limit of 50 N, which counts where loads are moved."""
-    run_with(lambda job: Result({"accepted": True, "climbed": True, "slip": 0.3, "reasons": []}, "a processor"))
+    run_with(lambda job: TrialResult({"accepted": True, "climbed": True, "slip": 0.3, "reasons": []}, "a processor"))
     given = [f"slope.modes=[{mode}]", "normal_force.least_load_N=50", "slope.from_deg=22", "slope.resolution_deg=0.5"]
     (search,) = run_slopes(expand_slope("sim_slope", given, None), Here, Lines(), NeverStop().now)
     for one in search.tried:
@@ -102,14 +102,14 @@ def test_a_single_run_may_try_the_slopes_that_the_shipped_series_climbs(slope_de
 
 @pytest.mark.parametrize(("outcome", "low_deg", "high_deg"), [(True, 28.0, None), (False, None, 5.0)])
 def test_a_rover_that_climbs_all_or_none_is_asked_no_more_than_it_needs(outcome, low_deg, high_deg):
-    search = Search("passive")
+    search = SlopeSearch("passive")
     while (slope_deg := search.next_deg(5.0, 28.0, 0.5)) is not None:
         search.take(slope_deg, {"accepted": True, "climbed": outcome})
     assert (search.low_deg, search.high_deg, len(search.tried)) == (low_deg, high_deg, 2 if outcome else 1)
 
 
 def test_a_run_that_is_not_accepted_counts_as_not_climbed_and_says_why():
-    search = Search("passive")
+    search = SlopeSearch("passive")
     search.take(20.0, {"accepted": False, "climbed": True, "reasons": ["not armed: it slides"]})
     assert (search.low_deg, search.high_deg) == (None, 20.0)
     assert search.tried[0]["reasons"] == "not armed: it slides"

@@ -27,7 +27,7 @@ from models.rover import (
     XuParameters,
 )
 from models.rover.registry import VEHICLES
-from models.vehicle.loads import Drawbar, Payload
+from models.vehicle.loads import CubePayload, Drawbar
 from models.wheel import RigidWheel, Soil
 
 
@@ -216,7 +216,7 @@ def test_loads_and_slope_of_a_config_are_those_of_the_rig() -> None:
     assert not plain.drawbar.wrench().any()
     given = ["payload.mass_kg=20", "payload.x_m=0.1", "payload.z_m=0.9", "drawbar.pull_N=80", "drawbar.x_m=-0.6"]
     rig = nominal_rig(load_config("sim_impact", [f"rover.{item}" for item in given]))
-    assert rig.payload == Payload(20.0, (0.1, 0.0, 0.9), 0.2)
+    assert rig.payload == CubePayload(20.0, (0.1, 0.0, 0.9), 0.2)
     assert rig.drawbar == Drawbar((-80.0, 0.0, 0.0), (-0.6, 0.0, 0.0))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.analysis.film.make import Wanted, render
+from hil.analysis.film.make import FilmRequest, render
 from hil.analysis.film.skeleton import Skeleton
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
@@ -41,7 +41,7 @@ def test_a_capture_is_recorded_accepted_verified_replayed_and_filmed(captured):
     assert [check for check in verify(folder) if not check.ok] == []
     assert replay(folder).differences == []
     assert (folder / "capture.png").stat().st_size > 10_000
-    path, _ = render(folder, Wanted("top", "png", at_s=1.0), folder / "one.png")
+    path, _ = render(folder, FilmRequest("top", "png", at_s=1.0), folder / "one.png")
     assert path.stat().st_size > 5_000
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hil.analysis.film.make import Wanted, render
+from hil.analysis.film.make import FilmRequest, render
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.app.run import run, run_experiment
@@ -45,7 +45,7 @@ def test_a_drop_is_recorded_verified_replayed_and_filmed(dropped):
     assert [check for check in verify(folder) if not check.ok] == []
     assert replay(folder).differences == []
     assert (folder / "crossing.png").stat().st_size > 10_000
-    path, _ = render(folder, Wanted("side", "png", at_s=1.0), folder / "one.png")
+    path, _ = render(folder, FilmRequest("side", "png", at_s=1.0), folder / "one.png")
     assert path.stat().st_size > 5_000
     assert summary["phases_s"]["cross"] > 0.1
     assert max(summary["load_max_N"][:2]) > 400.0  # of a wheel that falls; at rest 200 N

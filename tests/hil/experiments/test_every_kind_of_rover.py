@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.analysis.film.make import Wanted, render
+from hil.analysis.film.make import FilmRequest, render
 from hil.analysis.verify import verify
 from hil.app.run import run_experiment
 from hil.config import load_config
@@ -62,5 +62,5 @@ def test_an_experiment_on_a_rover_of_any_kind_ends_with_a_summary(kind: str, exp
     assert [check for check in verify(tmp_path) if not check.ok] == []
     if experiment == "drawbar":  # pulled by what nobody measures: its motion is not known, and no film is made
         return
-    path, _ = render(tmp_path, Wanted("side", "png", at_s=0.2), tmp_path / "still.png")
+    path, _ = render(tmp_path, FilmRequest("side", "png", at_s=0.2), tmp_path / "still.png")
     assert path.stat().st_size > 5_000

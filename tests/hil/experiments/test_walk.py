@@ -15,8 +15,8 @@ from hil.control.motions.timeline import STEP_S
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.walk.experiment import WALK, WalkExperiment
 from hil.experiments.walk.judgement import (
-    Measured,
-    Places,
+    BodyPoses,
+    WalkRecord,
     joint_torques,
     path_errors,
     slides,
@@ -154,12 +154,12 @@ def test_a_wheel_that_is_drawn_back_while_it_holds_has_slid_by_that_much():
     path = line.path
     pose = np.column_stack([path[:, 0], np.zeros((len(path), 2)), np.zeros((len(path), 3)), np.ones(len(path))])
     turned = np.cumsum(line.speeds, axis=0) * STEP_S
-    measured = Measured(STEP_S * np.arange(len(path)), pose, line.angles, turned)
+    measured = WalkRecord(STEP_S * np.arange(len(path)), pose, line.angles, turned)
     exact = slides(geometry, measured, twin_places(measured), line)
     assert np.nanmax(exact) < 1e-3
     t_s = measured.t_s[:, None]
     back = twin_places(measured)
-    moved = Places(back.place - 0.001 * t_s * np.array([1.0, 0.0, 0.0]), back.turn)
+    moved = BodyPoses(back.place - 0.001 * t_s * np.array([1.0, 0.0, 0.0]), back.turn)
     assert slides(geometry, measured, moved, line)[4] == pytest.approx(0.005, abs=1e-3)  # 1 mm/s over a phase of 5 s
 
 
@@ -203,9 +203,9 @@ def test_a_rover_that_lags_on_its_path_is_off_its_place_and_not_off_the_path():
     config = config_of(stepped({"motion": "straight", "duration_s": 5}))
     wanted = wanted_places(geometry_of(config), walk_timeline(config, config.walk))
     at = np.arange(len(wanted.place))
-    late = Places(0.9 * wanted.place, wanted.turn)
+    late = BodyPoses(0.9 * wanted.place, wanted.turn)
     assert path_errors(wanted, late, at) == pytest.approx((0.0, 0.1 * wanted.place[-1, 0]), abs=3e-4)
-    beside = Places(wanted.place + np.outer(at / at[-1], [0.0, 0.03, 0.0]), wanted.turn)
+    beside = BodyPoses(wanted.place + np.outer(at / at[-1], [0.0, 0.03, 0.0]), wanted.turn)
     assert path_errors(wanted, beside, at) == pytest.approx((0.03, 0.03), abs=3e-4)
 
 

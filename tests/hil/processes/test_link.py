@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from drivers.host import Computer
+from drivers.host import HostComputer
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError
 from drivers.messages import DriveCommand, DriveSample
 from drivers.reported import DeviceReport
@@ -366,7 +366,7 @@ def test_a_sign_of_life_while_a_lost_device_is_opened_takes_no_time_from_it(shar
         raise LinkLostError("gone")
 
     monkeypatch.setattr(link_process, "open_link", open_link)
-    host = Computer()
+    host = HostComputer()
     monkeypatch.setattr(host, "now_ns", lambda: NOW_NS)
     link_process.serve("drives", shared, SimpleNamespace(report=lambda **_: None), host=host)
     heartbeat = shared.heartbeat

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from hil.signals.alignment import (
     LEAST_WAY_M,
-    Way,
+    Travel,
     at_rest,
     levelled,
     noise_of,
@@ -32,7 +32,7 @@ def wheels(far_m=0.5, speed_mps=0.08):
         [t_s < edges[0], t_s < edges[1], t_s < edges[2], t_s < edges[3]], [0, speed_mps, 0, -speed_mps], 0
     )
     speed = np.convolve(np.pad(wanted, 250, mode="edge"), np.ones(501) / 501, mode="valid")
-    return Way(t_s, np.concatenate([[0.0], np.cumsum(0.5 * (speed[1:] + speed[:-1]) * np.diff(t_s))]), speed)
+    return Travel(t_s, np.concatenate([[0.0], np.cumsum(0.5 * (speed[1:] + speed[:-1]) * np.diff(t_s))]), speed)
 
 
 def seen(drive, turn_deg, late_s, seed, *, veer_per_m=0.0):
@@ -101,7 +101,7 @@ def test_the_yaw_of_a_unit_lies_within_its_standard_deviation_of_the_truth_over_
 def test_wheels_that_never_change_their_speed_give_no_yaw():
     t_s = np.arange(0.0, 5.0, 0.005)
     readings = Readings(t_s, np.ones((len(t_s), 6)), np.arange(len(t_s)))
-    still = Way(t_s, 0.0 * t_s, 0.0 * t_s)
+    still = Travel(t_s, 0.0 * t_s, 0.0 * t_s)
     with pytest.raises(CalibrationError, match="did not change their speed"):
         yaw_from_drive(readings, np.ones(3), (0.0, 0.0, 0.0), still)
 

@@ -15,7 +15,7 @@ from models.actuators.pneumatic import Cylinder, mount_cylinders
 from models.plant import Plant
 from models.rover import juno, rcp
 from models.vehicle import VehicleModel, make_vehicle_state, run
-from models.vehicle.loads import Drawbar, Payload
+from models.vehicle.loads import CubePayload, Drawbar
 
 DT, S = 1e-4, 1_000_000_000
 FLOATING = np.zeros(3)
@@ -50,7 +50,7 @@ def test_a_cylinders_pressure_is_its_torque_on_its_joint(bench):
 def test_a_payload_adds_the_inertia_of_a_cube_at_its_place():
     mass, place, edge = 30.0, np.array([0.2, -0.1, 0.9]), 0.3
     bare = rcp()
-    loaded = Payload(mass, tuple(place), edge).on(bare)
+    loaded = CubePayload(mass, tuple(place), edge).on(bare)
     added = loaded.mass_matrix(loaded.neutral()) - bare.mass_matrix(bare.neutral())
     x, y, z = place
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
@@ -58,7 +58,7 @@ def test_a_payload_adds_the_inertia_of_a_cube_at_its_place():
     wanted = np.zeros_like(added)
     wanted[:6, :6] = np.block([[mass * np.eye(3), -mass * cross], [mass * cross, turning]])
     assert added == pytest.approx(wanted, abs=1e-10)
-    assert Payload().on(bare) is bare
+    assert CubePayload().on(bare) is bare
 
 
 def test_a_drawbar_accelerates_the_base_as_its_force_at_its_point_does():
@@ -76,8 +76,8 @@ def test_a_drawbar_accelerates_the_base_as_its_force_at_its_point_does():
 @pytest.mark.parametrize(
     ("load", "said"),
     [
-        (lambda: Payload(-1.0).on(rcp()), "payload: mass is -1.0"),
-        (lambda: Payload(1.0, (0.0, math.nan, 0.0), 0.0).on(rcp()), r"payload: edge is 0.0.*place\[1\] is nan"),
+        (lambda: CubePayload(-1.0).on(rcp()), "payload: mass is -1.0"),
+        (lambda: CubePayload(1.0, (0.0, math.nan, 0.0), 0.0).on(rcp()), r"payload: edge is 0.0.*place\[1\] is nan"),
         (lambda: Drawbar((math.inf, 0.0, 0.0), (0.0, 0.0, 99.0)).wrench(), r"drawbar: force\[0\] is inf.*place\[2\]"),
     ],
 )
@@ -123,7 +123,7 @@ def test_juno_turns_by_its_sides_and_needs_no_obstacle_or_cylinder(juno_rig):
 
 
 def test_a_drawbar_slows_a_rover_and_a_payload_presses_it_into_the_soil(juno_rig):
-    loaded = replace(juno_rig, payload=Payload(60.0, (0.0, 0.0, 0.6)), drawbar=Drawbar((-150.0, 0.0, 0.0)))
+    loaded = replace(juno_rig, payload=CubePayload(60.0, (0.0, 0.0, 0.6)), drawbar=Drawbar((-150.0, 0.0, 0.0)))
     ends = []
     for rig in (juno_rig, loaded):
         plant = Plant(rig, np.random.default_rng(1))

@@ -13,7 +13,7 @@ from hil.analysis.identification.fit import identify, spread_along
 from hil.analysis.identification.forward import Forward, wheel_state
 from hil.analysis.identification.parameters import USUAL, soil_of
 from hil.analysis.identification.shown import warnings_of, yaml_section
-from hil.analysis.identification.windows import Bench, IdentificationError, Measured, WheelSize, Window
+from hil.analysis.identification.windows import IdentificationError, MeasuredMean, SharedErrors, WheelSize, Window
 
 TRUTH = {
     "stiffness": 1.58e5, "exponent": 0.501, "rebound": 0.0813, "slip_modulus": 0.819, "friction_angle_deg": 30.0,
@@ -22,11 +22,11 @@ TRUTH = {
 PETERSEN = {**TRUTH, "stiffness": 2.5e5, "exponent": 0.5, "rebound": 0.15, "slip_modulus": 0.5}
 WHEEL = WheelSize(0.28, 0.25)
 SD = {"pull_N": 2.0, "torque_Nm": 1.0, "sinkage_m": 5e-4}
-BENCH = Bench("bed", pull_gain=0.01, pull_zero_N=2.0, torque_gain=0.02, load_gain=0.01)
+BENCH = SharedErrors("bed", pull_gain=0.01, pull_zero_N=2.0, torque_gain=0.02, load_gain=0.01)
 
 
 def window(load, slip, *measured, bench=BENCH):
-    values = {name: Measured(1.0, SD[name]) for name in measured}
+    values = {name: MeasuredMean(1.0, SD[name]) for name in measured}
     spread = () if slip is None else (0.004,) * len(load)
     return Window(
         f"{load} {slip}", WHEEL, load, None if slip is None else (slip,) * len(load), spread, bench=bench, **values
@@ -55,7 +55,7 @@ def with_values(windows, seed=None, ground_truth=TRUTH):
         values = values + factor @ np.random.default_rng(seed).standard_normal(len(values))
     found = [{} for _ in windows]
     for (place, name), value, sd in zip(forward.names, values.tolist(), forward.sd.tolist(), strict=True):
-        found[place][name] = Measured(value, sd)
+        found[place][name] = MeasuredMean(value, sd)
     return [one.measuring(measured) for one, measured in zip(windows, found, strict=True)]
 
 
@@ -83,7 +83,7 @@ def test_the_intervals_hold_the_truth_as_often_as_they_say():
 
 @pytest.mark.slow
 def test_wider_errors_give_wider_intervals_and_shared_ones_are_not_averaged_away():
-    exact, shared = Bench("exact"), Bench("shared", pull_gain=0.05, torque_gain=0.05)
+    exact, shared = SharedErrors("exact"), SharedErrors("shared", pull_gain=0.05, torque_gain=0.05)
     few = [replace(one, bench=exact) for one in drives((0.1, 0.3, 0.6), "pull_N", "torque_Nm")]
     many = [replace(one, name=f"{one.name} {i}") for i in range(20) for one in few]
     widths = {}
@@ -141,8 +141,10 @@ def test_the_proposed_experiments_tell_what_was_not_told():
 
 def test_nothing_depends_on_a_parameter_only_where_twice_of_it_changes_nothing():
     """Whatever the uncertainties and the misfit are: both widen the interval, and change no slope."""
-    vague = [replace(one, sinkage_m=Measured(1.0, 0.25)) for one in pressed(200.0, 800.0)]
-    off = [replace(w, sinkage_m=Measured(0.02 * (1 + 9 * (i % 2)), 1e-5)) for i, w in enumerate(pressed(*[300.0] * 4))]
+    vague = [replace(one, sinkage_m=MeasuredMean(1.0, 0.25)) for one in pressed(200.0, 800.0)]
+    off = [
+        replace(w, sinkage_m=MeasuredMean(0.02 * (1 + 9 * (i % 2)), 1e-5)) for i, w in enumerate(pressed(*[300.0] * 4))
+    ]
     for windows in (with_values(vague), off):
         found = identify(windows, TRUTH, ["stiffness", "rebound"], starts=())
         for one, text in zip([d for d in found.directions if not d.determined], in_words(found), strict=True):
@@ -187,7 +189,7 @@ def test_friction_angle_and_cohesion_are_found_where_they_are_asked_for():
 def test_data_that_no_soil_gives_widen_the_intervals():
     windows = with_values(bed())
     wrong = [
-        replace(one, torque_Nm=Measured(one.torque_Nm.value * (1.3 if i % 2 else 0.8), 0.1), bench=Bench())
+        replace(one, torque_Nm=MeasuredMean(one.torque_Nm.value * (1.3 if i % 2 else 0.8), 0.1), bench=SharedErrors())
         for i, one in enumerate(windows)
     ]
     found = identify(wrong, TRUTH)
@@ -249,7 +251,7 @@ def test_parameters_that_cannot_be_found_are_refused(names, message):
     ],
 )
 def test_a_window_that_says_too_little_is_refused(changes, message):
-    whole = {"load_N": (100.0,), "slip": (0.1,), "pull_N": Measured(1.0, 1.0)}
+    whole = {"load_N": (100.0,), "slip": (0.1,), "pull_N": MeasuredMean(1.0, 1.0)}
     with pytest.raises(IdentificationError, match=message):
         Window("one", WHEEL, **{**whole, **changes})
 
@@ -257,7 +259,7 @@ def test_a_window_that_says_too_little_is_refused(changes, message):
 @pytest.mark.parametrize(("value", "sd"), [(math.nan, 1.0), (1.0, 0.0), (1.0, -1.0), (1.0, math.nan)])
 def test_a_value_without_an_uncertainty_is_refused(value, sd):
     with pytest.raises(IdentificationError, match="standard deviation above 0"):
-        Measured(value, sd)
+        MeasuredMean(value, sd)
 
 
 def test_no_windows_are_refused():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.analysis.identification.table import windows_of_table
-from hil.analysis.identification.windows import IdentificationError, Measured, WheelSize
+from hil.analysis.identification.windows import IdentificationError, MeasuredMean, WheelSize
 
 WHEEL = WheelSize(0.28, 0.25)
 
@@ -25,8 +25,8 @@ def test_rows_are_sinkage_tests_and_turning_wheels(read):
         "# our bed\nload_N,slip,slip_sd,pull_N,pull_N_sd,sinkage_m,sinkage_m_sd\n"
         "400,,,,,0.015,0.0005\n\n780,0.2,0.004,-5.5,2,,\n"
     )
-    assert (pressed.slip, pressed.sinkage_m, pressed.wheel) == (None, Measured(0.015, 0.0005), WHEEL)
-    assert (turning.slip, turning.slip_sd, turning.pull_N) == ((0.2,), (0.004,), Measured(-5.5, 2.0))
+    assert (pressed.slip, pressed.sinkage_m, pressed.wheel) == (None, MeasuredMean(0.015, 0.0005), WHEEL)
+    assert (turning.slip, turning.slip_sd, turning.pull_N) == ((0.2,), (0.004,), MeasuredMean(-5.5, 2.0))
     assert turning.name == "bed.csv, line 5"
 
 

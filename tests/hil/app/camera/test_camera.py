@@ -17,13 +17,13 @@ from hil.app.camera import v4l2
 from hil.app.camera.capture import Capture
 from hil.app.camera.process import RAW_TABLE, capture
 from hil.app.camera.silence import silence
-from hil.app.camera.v4l2 import CameraError, Captured, frames, granted
+from hil.app.camera.v4l2 import CameraError, CameraFrame, frames, granted
 from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.schema.camera import CameraConfig
 from hil.recording import read_trial
 from hil.recording.annotation import annotate
-from hil.recording.camera_frames import FOLDER, TABLE, Frame, frames_of
+from hil.recording.camera_frames import FOLDER, TABLE, RunFrame, frames_of
 from hil.recording.run_folder import FolderError
 
 CONFIG = CameraConfig(device="/dev/video99", rate_hz=10.0)
@@ -68,7 +68,7 @@ def test_frames_and_their_times_are_written_until_it_is_asked_to_end(tmp_path):
         for number in range(10):
             if ending():
                 return
-            yield Captured(100 + number, 7 + number, b"jpeg%d" % number, "camera")
+            yield CameraFrame(100 + number, 7 + number, b"jpeg%d" % number, "camera")
             lifecycle.ending = number == 2
 
     capture(tmp_path, lifecycle, source)
@@ -89,7 +89,7 @@ def test_a_camera_that_cannot_be_used_is_reported(tmp_path):
 
 def test_times_of_frames_are_on_the_clock_of_the_record(tmp_path):
     camera = Capture(tmp_path, CONFIG, Child({"ready": True}, ["900,1,000000.jpg,camera", "1500,2,000001.jpg,arrival"]))
-    expected = [Frame(-100, 1, "000000.jpg", "camera"), Frame(500, 2, "000001.jpg", "arrival")]
+    expected = [RunFrame(-100, 1, "000000.jpg", "camera"), RunFrame(500, 2, "000001.jpg", "arrival")]
     assert camera.end(1000) == expected
     assert (camera.problem, frames_of(tmp_path)) == ("", expected)
     assert not (tmp_path / FOLDER / RAW_TABLE).exists()
@@ -118,7 +118,7 @@ def test_a_table_that_is_damaged_is_named_and_none_is_no_frame(tmp_path):
 
 
 def frames_at(*times_s):
-    return [Frame(round(t_s * 1e9), number, "", "camera") for number, t_s in enumerate(times_s)]
+    return [RunFrame(round(t_s * 1e9), number, "", "camera") for number, t_s in enumerate(times_s)]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,10 @@ def test_a_frame_has_the_time_of_the_driver_or_if_that_is_of_another_clock_of_it
     monkeypatch.setattr(v4l2.time, "monotonic_ns", lambda: 12_400_000_000)
     began = []
     found = list(frames("/dev/video0", 10.0, (640, 480), ending, lambda: began.append(True)))
-    assert found == [Captured(12_345_678_000, 7, b"one", "camera"), Captured(12_400_000_000, 9, b"two", "arrival")]
+    assert found == [
+        CameraFrame(12_345_678_000, 7, b"one", "camera"),
+        CameraFrame(12_400_000_000, 9, b"two", "arrival"),
+    ]
     assert began == [True]
 
 

@@ -14,7 +14,7 @@ from drivers.valve_layout import ValveLayout
 from hil.analysis.command_checks import cut_in_safe
 from hil.app.camera import marks
 from hil.app.camera.marks import camera_marks
-from hil.app.camera.v4l2 import CameraError, Granted
+from hil.app.camera.v4l2 import CameraError, Grant
 from hil.app.check import camera_checks
 from hil.app.check.camera_checks import check_camera
 from hil.app.run import run
@@ -26,7 +26,7 @@ from hil.messages.link_messages import ValveCommandRow
 from hil.messages.schema import Row
 from hil.messages.signals import tick_dtype
 from hil.messages.stages import Command, Goal, SetPoints
-from hil.recording.camera_frames import Frame
+from hil.recording.camera_frames import RunFrame
 from hil.runtime.rig_io import RigIO
 
 SHORT = ("experiment=jog", "jog.seconds=0.3", "telemetry.endpoint=''")
@@ -133,7 +133,7 @@ def test_a_gated_camera_is_not_silent_while_its_line_is_off(monkeypatch):
     spans = []
     monkeypatch.setattr(marks, "silence", lambda frames, span_ns, *_: spans.append(span_ns) or [])
     camera = CameraConfig(device="/dev/video0", trigger=TriggerConfig(gates=True))
-    frames = [Frame(6_000_000, 0, "000000.jpg", "camera")]
+    frames = [RunFrame(6_000_000, 0, "000000.jpg", "camera")]
     camera_marks(camera, ticks_with(5, 6), frames, "")
     camera_marks(camera, ticks_with(20, 20), [], "")
     camera_marks(CameraConfig(device="/dev/video0"), ticks_with(5, 6), [], "")
@@ -156,10 +156,10 @@ def row_of(config, item):
 @pytest.mark.parametrize(
     ("granted", "ok", "said"),
     [
-        (Granted("Cam", "MJPEG", 640, 480, 10.0), True, "Cam, MJPEG 640 x 480, 10 Hz"),
-        (Granted("Cam", "MJPEG", 640, 480, 7.5), False, "7.5 Hz"),
-        (Granted("Cam", "MJPEG", 320, 240, 10.0), False, "320 x 240"),
-        (Granted("Cam", "MJPEG", 640, 480, np.nan), True, "no rate of its own"),
+        (Grant("Cam", "MJPEG", 640, 480, 10.0), True, "Cam, MJPEG 640 x 480, 10 Hz"),
+        (Grant("Cam", "MJPEG", 640, 480, 7.5), False, "7.5 Hz"),
+        (Grant("Cam", "MJPEG", 320, 240, 10.0), False, "320 x 240"),
+        (Grant("Cam", "MJPEG", 640, 480, np.nan), True, "no rate of its own"),
     ],
 )
 def test_hil_check_says_what_the_camera_grants(monkeypatch, granted, ok, said):

@@ -19,7 +19,7 @@ from hil.ipc.command_memory import STATUS
 from hil.operator.client import CommandClient
 from hil.operator.page.access import PageAccess
 from hil.operator.page.app import Page
-from hil.operator.page.operated_rig import OperatedRig
+from hil.operator.page.operated_rig import PageRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.server import bind, make_server, serve
 from hil.operator.page.settings import Shown
@@ -126,7 +126,7 @@ class Served:
     def __init__(self, rig, runs, series=SERIES):
         listening = bind("127.0.0.1:*")
         self.address = "{}:{}".format(*listening.getsockname())
-        self.rig = OperatedRig(
+        self.rig = PageRig(
             lambda name: CommandClient(rig.endpoint, token=TOKEN, name=name), TelemetryReceiver(""), realtime=True
         )
         ticket = runs.parent / "ticket"

@@ -14,7 +14,7 @@ from hil.operator.client import CommandError
 from hil.operator.command_messages import Lease, LeaseState
 from hil.operator.page import viewer
 from hil.operator.page.access import Session
-from hil.operator.page.operated_rig import OperatedRig
+from hil.operator.page.operated_rig import PageRig
 from hil.operator.page.recent import Recent
 from hil.operator.page.telemetry import TelemetryReceiver
 from hil.operator.page.viewer import Viewer
@@ -139,7 +139,7 @@ def test_a_stop_is_handed_on_before_anything_else_that_the_event_loop_has_to_do(
             return message
 
     class Stopped(Rig):
-        running, outcome = False, OperatedRig.outcome
+        running, outcome = False, PageRig.outcome
 
         def stop(self, command, who):
             done.append((command.reason, who))
