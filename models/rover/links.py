@@ -119,7 +119,7 @@ class LinkedRover(NamedTuple):
 
 @contextmanager
 def added_to(problems: list[str]) -> Iterator[None]:
-    """What is wrong inside is added to the problems, so that all of them are told at once."""
+    """What is wrong inside is added to the problems, so that all of them are reported at once."""
     try:
         yield
     except ValueError as error:
@@ -179,7 +179,7 @@ def with_safe_names(linked: LinkedRover) -> tuple[LinkedRover, dict[str, str]]:
     def joint(old: str) -> str:
         return joints.get(old, old)
 
-    told = ", ".join(f"{old[:_MOST_LETTERS]!a} is {new}" for old, new in changed.items())
+    shown = ", ".join(f"{old[:_MOST_LETTERS]!a} is {new}" for old, new in changed.items())
     renamed = LinkedRover(
         name,
         tuple(one._replace(name=link(one.name)) for one in linked.links),
@@ -192,7 +192,7 @@ def with_safe_names(linked: LinkedRover) -> tuple[LinkedRover, dict[str, str]]:
             )
             for one in linked.joints
         ),
-        (*linked.left_out, f"names that were changed ({_NAME_RULE}): {told}"),
+        (*linked.left_out, f"names that were changed ({_NAME_RULE}): {shown}"),
         tuple(
             one._replace(
                 name=balls.get(one.name, one.name),

@@ -89,7 +89,7 @@ class RoverFiles:
         Raises:
             RoverFileError: a file cannot be written.
         """
-        (tree, locks, told), sizes = _held(rover.tree), _by_size(rover.tree)
+        (tree, locks, notes), sizes = _held(rover.tree), _by_size(rover.tree)
         of_rover: dict[str, Any] = {
             "type": "imported",
             "imported": {"urdf": self.urdf.name, "wheels": [wheel.body for wheel in tree.wheels]},
@@ -107,7 +107,7 @@ class RoverFiles:
         except (OSError, ValueError) as error:
             raise RoverFileError(f"{self.urdf.parent}: {getattr(error, 'strerror', None) or error}") from None
         keys = [f"{section}.{key} {value:g}" for section, each in sizes.items() for key, value in each.items()]
-        return [*told, f"assumed by the size of wheels and rover: {', '.join(keys)}"]
+        return [*notes, f"assumed by the size of wheels and rover: {', '.join(keys)}"]
 
 
 def _held(tree: Tree) -> tuple[Tree, dict[str, float], list[str]]:
@@ -120,13 +120,13 @@ def _held(tree: Tree) -> tuple[Tree, dict[str, float], list[str]]:
     kinds = {joint.kind for joint in tree.joints if joint.name not in free}
     locks = [name for name in free if name in rover.lockable() and name not in kinds]
     fixed = {name: 0.0 for name in free if name not in locks}
-    told = [f"joint {name} {free[name]}: locked (rover.locks); to drive it instead: servos.joints" for name in locks]
-    told += [f"joint {name} {free[name]}: fixed in the URDF, with those that follow it" for name in fixed]
+    notes = [f"joint {name} {free[name]}: locked (rover.locks); to drive it instead: servos.joints" for name in locks]
+    notes += [f"joint {name} {free[name]}: fixed in the URDF, with those that follow it" for name in fixed]
     led = [one for one in tree.couplings if any(source in fixed for source, _ in one.sources)]
     at = {**fixed, **{one.joint: one.offset for one in led}}
     joints = tuple(replace(joint, locked_at=at.get(joint.name, joint.locked_at)) for joint in tree.joints)
     kept = tuple(one for one in tree.couplings if one not in led)
-    return replace(tree, joints=joints, couplings=kept), dict.fromkeys(locks, 0.0), told
+    return replace(tree, joints=joints, couplings=kept), dict.fromkeys(locks, 0.0), notes
 
 
 def _by_size(tree: Tree) -> dict[str, dict[str, float]]:

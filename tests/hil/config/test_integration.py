@@ -57,14 +57,6 @@ def test_what_no_step_can_integrate_is_refused_and_the_key_that_mends_it_named(n
     assert problem_of(name, *others, f"{key}={1.02 * most}").key == key
 
 
-def test_a_soil_of_the_raster_is_asked_like_any_other(tmp_path):
-    raster = tmp_path / "classes.csv"
-    raster.write_text("1,1\n2,2\n")
-    soils = [{"number": 1, "stiffness": 1e6}, {"number": 2, "stiffness": 1e12}]
-    given = {"file": str(raster), "cell_m": 1.0, "corner_m": [1.0, -1.0], "soils": soils}
-    assert problem_of("sim_juno", f"soil.raster={json.dumps(given)}").key == "soil.raster.soils.1.stiffness"
-
-
 def test_the_config_of_a_record_is_read_all_the_same():
     raw = load_config("sim_juno").model_dump(mode="json")
     raw["soil"]["damping_spm"] = 1000.0

@@ -20,13 +20,13 @@ def test_the_config_of_an_import_is_taken_and_holds_every_joint(name: str, tmp_p
     found = rover_of(read_urdf(CORPUS[name]))
     free = hanging(found.tree)
     files = RoverFiles(tmp_path, "mine")
-    told = files.write(found, "some.urdf")
+    notes = files.write(found, "some.urdf")
     config = load_config(files.config)
     assert not hanging(tree_on_rig(config.rover_parameters()))
     assert [
-        joint for joint in free if joint.endswith("_steering") or any(f"joint {joint} " in one for one in told)
+        joint for joint in free if joint.endswith("_steering") or any(f"joint {joint} " in one for one in notes)
     ] == [*free]
-    assert any("assumed by the size" in one and f"trial.speed_mps {config.trial.speed_mps:g}" in one for one in told)
+    assert any("assumed by the size" in one and f"trial.speed_mps {config.trial.speed_mps:g}" in one for one in notes)
     radius_m = config.least_wheel_radius_m
     assert config.trial.speed_mps <= 0.41 * radius_m  # as fast as the RCP's wheels turn
     assert config.trial.speed_mps <= config.limits.impact_speed_mps
@@ -34,8 +34,8 @@ def test_the_config_of_an_import_is_taken_and_holds_every_joint(name: str, tmp_p
 
 def test_joints_that_follow_one_that_nothing_holds_are_fixed_with_it(tmp_path: Path) -> None:
     files = RoverFiles(tmp_path, "mine")
-    (told, _) = files.write(rover_of(read_urdf(CORPUS["arms without stops"])), "x.urdf")[-2:]
-    assert "fixed in the URDF, with those that follow it" in told
+    (notes, _) = files.write(rover_of(read_urdf(CORPUS["arms without stops"])), "x.urdf")[-2:]
+    assert "fixed in the URDF, with those that follow it" in notes
     assert load_config(files.config).layout.turning == ()
 
 
