@@ -11,7 +11,7 @@ from hil.config import ConfigError, load_config
 from hil.experiments.drive.experiment import DrivingState
 from hil.recording import read_trial
 
-FAR = ("experiment=drive", "trial.start_distance_m=5", "trial.timeout_s=2000", "telemetry.endpoint=''")
+FAR = ("experiment=drive", "telemetry.endpoint=''")
 STEPS = "drive.steps=[{for_s: 1.5, speed_mps: 0.05}, {for_s: 1.5, speed_mps: -0.03}]"
 
 

@@ -74,7 +74,7 @@ def test_held_rows_are_reached_by_a_ramp_that_the_limiter_need_not_clamp():
 
 
 def test_valves_are_held_between_rows_and_without_speeds_the_drives_stay_cut():
-    far = ("experiment=stimulus", "trial.start_distance_m=5", "trial.timeout_s=2000")
+    far = ("experiment=stimulus",)
     outcome, rows = played(VALVES, *far, source="sim_impact")
     t_ms = (rows["t_ns"] - rows["t_ns"][0]) // 1_000_000
     valves = rows["valves"].reshape(len(rows), -1).astype(bool)

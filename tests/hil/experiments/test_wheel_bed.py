@@ -21,7 +21,8 @@ from hil.experiments.sinkage.experiment import ARMED, DONE, IDLE, MEASURE, SETTL
 from hil.recording import read_trial
 
 EXACT = ("telemetry.endpoint=''", "plant.spread={soil: 0, mass: 0}")
-SHORT = (*EXACT, "drawbar.settle_s=1.5", "drawbar.measure_s=0.5", "sinkage.settle_s=0.2", "sinkage.measure_s=0.2")
+SHORT = (*EXACT, "drawbar.settle_s=1.5", "drawbar.measure_s=0.5")
+PRESSED = (*EXACT, "sinkage.settle_s=0.2", "sinkage.measure_s=0.2")
 PAYLOADS = (0.0, 20.0)
 
 
@@ -37,7 +38,7 @@ def pressed(tmp_path_factory):
     """Runs of the sinkage test under two loads."""
     folder = tmp_path_factory.mktemp("pressed")
     for mass in PAYLOADS:
-        config = load_config("sim_sinkage", [*SHORT, f"rover.payload.mass_kg={mass}"])
+        config = load_config("sim_sinkage", [*PRESSED, f"rover.payload.mass_kg={mass}"])
         (folder / f"{mass:g}").mkdir()
         run_experiment(config, folder / f"{mass:g}", lambda _: None, figure=False)
     return [folder / f"{mass:g}" for mass in PAYLOADS]
@@ -125,7 +126,7 @@ def test_pressed_wheels_and_rolling_ones_are_fitted_together_and_other_rovers_be
 
 @pytest.mark.slow
 def test_a_sinkage_test_of_a_wheel_that_has_rolled_is_refused(tmp_path):
-    config = load_config("sim_wheel_bed", [*SHORT, "experiment=sinkage"])
+    config = load_config("sim_wheel_bed", [*PRESSED, "experiment=sinkage"])
     run_experiment(config, tmp_path, lambda _: None, figure=False)
     with pytest.raises(IdentificationError, match=r"wheel.variant is exact.*sim_sinkage"):
         windows_of([tmp_path])
