@@ -1,10 +1,9 @@
-"""The stresses of Wong, Reece, Janosi and Hanamoto by compiled quadrature, to time the closed forms against.
+"""The exact wheel by compiled quadrature of its pressure, to check and time the closed forms against: the same law.
 
-Petersen 2012 (4.2), (4.4), (4.5) with the pressure of Tire III, (4.26), the same model as `references.wheel_stresses`.
-The contact is split at its lowest point, where the pressure has a kink, into an entry and an exit half, each with its
-own Gauss-Legendre rule. In the entry half theta = theta_1 (1 - s^3) takes the branch point of depth^eta, and the steep
-start of the shear, to the end of a smooth function; the exit half is smooth as it is. Within 1e-8 of the reference for
-sinkages up to the radius, exponents 0.3 to 1.75, any rebound, slip 0 to 1 and shear moduli from R/30 upwards.
+The pressure is that of Tire III, Petersen 2012 (4.26); the tangential force is the share of its limit, (4.30). The
+contact is split at its lowest point, where the pressure has a kink, into an entry and an exit half, each with its own
+Gauss-Legendre rule. In the entry half theta = theta_1 (1 - s^3) takes the branch point of depth^eta to the end of a
+smooth function; the exit half is smooth as it is.
 """
 
 import math
@@ -13,7 +12,9 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from models.kernels.compiled import FloatArray, kernel
-from models.wheel.packed import COHESION, EXPONENT, RADIUS, REBOUND, SHEAR_MODULUS, STIFFNESS, TAN_FRICTION, WIDTH
+from models.wheel.kernels import shear_limit
+from models.wheel.packed import EXPONENT, RADIUS, REBOUND, STIFFNESS, WIDTH
+from models.wheel.shear_law import share_of_limit
 
 GRADING = 3
 
@@ -24,8 +25,7 @@ def _rule(nodes: int) -> tuple[FloatArray, FloatArray]:
     return np.asarray(0.5 * (x + 1.0)), np.asarray(0.5 * w)
 
 
-_NODES, _WEIGHTS = _rule(11)  # one node fewer misses 1e-8 here and in the next, and barely reaches it in the last
-_SHEAR_NODES, _SHEAR_WEIGHTS = _rule(15)
+_NODES, _WEIGHTS = _rule(11)  # one node fewer misses 1e-8
 _EXIT_NODES, _EXIT_WEIGHTS = _rule(8)
 
 
@@ -58,50 +58,31 @@ def front(p: FloatArray, entry: float, upper: float) -> tuple[float, float]:
 
 @kernel
 def wheel_forces(p: FloatArray, z: float, slip: float) -> tuple[float, float, float]:
-    """Forces of a driving wheel with normal and shear stress, Petersen 2012 (4.2)-(4.5) with the pressure of (4.26).
+    """Forces of a wheel: `kernels.wheel_forces` of the variant `exact`, by quadrature.
 
     Args:
-        p: Packed parameters of the variant "exact", shape (packed.SIZE,), its soil with a shear modulus.
+        p: Packed parameters of the variant "exact", shape (packed.SIZE,).
         z: Sinkage [m], at most the radius.
-        slip: 1 - v_x/(R omega) [-], 0 to 1: below 0 the shear changes its sign inside the contact, which this rule does
-            not resolve.
+        slip: 1 - v_x/(R omega) when driving [-]; negative when braking.
 
     Returns:
         F_x [N] forward, F_z [N] upwards, torque [N m] where it resists forward spin; 0 for z <= 0.
     """
     if z <= 0.0:
         return 0.0, 0.0, 0.0
-    radius, tangent, c = p[RADIUS], p[TAN_FRICTION], p[COHESION]
-    relative, modulus = z / radius, p[SHEAR_MODULUS] / radius
+    relative = z / p[RADIUS]
     entry = 2.0 * math.asin(math.sqrt(0.5 * relative))
     leave = 2.0 * math.asin(math.sqrt(0.5 * p[REBOUND] * relative))
-    sine_entry, cosine_entry = math.sin(entry), math.cos(entry)
-    stiffness = p[STIFFNESS] * math.pow(radius, p[EXPONENT])
-    longitudinal = vertical = torque = 0.0
-    for i in range(_SHEAR_NODES.size):
-        s = _SHEAR_NODES[i]
-        half = 0.5 * entry * s * s * s
-        sine_half, cosine_half = math.sin(half), math.cos(half)
-        depth = 2.0 * sine_half * (sine_entry * cosine_half - cosine_entry * sine_half)
-        cosine = depth + cosine_entry
-        sine = sine_entry * (1.0 - 2.0 * sine_half * sine_half) - cosine_entry * 2.0 * sine_half * cosine_half
-        pressure = stiffness * math.pow(depth, p[EXPONENT])
-        displacement = 2.0 * half - (1.0 - slip) * (sine_entry - sine)  # over R
-        shear = (c + pressure * tangent) * -math.expm1(-displacement / modulus)
-        part = _SHEAR_WEIGHTS[i] * GRADING * s * s * entry
-        longitudinal += part * (shear * cosine - pressure * sine)
-        vertical += part * (pressure * cosine + shear * sine)
-        torque += part * shear
-    stiffness = p[STIFFNESS] * math.pow(z, p[EXPONENT] - 1.0) / p[REBOUND] * radius
+    vertical, against = front(p, entry, entry)
+    stiffness = p[STIFFNESS] * math.pow(z, p[EXPONENT] - 1.0) / p[REBOUND] * p[RADIUS] * p[RADIUS] * p[WIDTH]
     for i in range(_EXIT_NODES.size):
         angle = leave * _EXIT_NODES[i]
-        sine, cosine = -math.sin(angle), math.cos(angle)
         pressure = stiffness * 2.0 * math.sin(0.5 * (leave + angle)) * math.sin(0.5 * (leave - angle))
-        displacement = entry + angle - (1.0 - slip) * (sine_entry - sine)
-        shear = (c + pressure * tangent) * -math.expm1(-displacement / modulus)
-        part = _EXIT_WEIGHTS[i] * leave
-        longitudinal += part * (shear * cosine - pressure * sine)
-        vertical += part * (pressure * cosine + shear * sine)
-        torque += part * shear
-    patch = p[WIDTH] * radius
-    return patch * longitudinal, patch * vertical, patch * radius * torque
+        part = _EXIT_WEIGHTS[i] * leave * pressure
+        vertical += part * math.cos(angle)
+        against -= part * math.sin(angle)
+    against = max(0.0, against)  # as `kernels.normal_resultants` clamps it
+    normal = math.hypot(vertical, against)
+    tangential = shear_limit(p, z, normal) * share_of_limit(p, slip)
+    cosine, sine = vertical / normal, against / normal
+    return tangential * cosine - normal * sine, normal * cosine + tangential * sine, p[RADIUS] * tangential

@@ -17,14 +17,6 @@ from hil.config import load_config
 from hil.recording import read_trial
 from tests.rover_files import CORPUS, cart
 
-SHORT = {
-    "telemetry.endpoint": "",
-    "trial.start_distance_m": 0.03,
-    "trial.settle_s": 2.0,
-    "crossing.timeout_s": 1.5,
-    "crossing.settle_s": 0.1,
-    "stimulus.table": "time_s,speed_mps\n0,0\n0.2,0.05\n0.4,0\n",
-}
 KINDS = {
     "rigid": cart(),
     "rigid with six wheels": cart(3),
@@ -40,9 +32,15 @@ LOCKS = {
     "steered": {f"steer_{side}_{row}": 0 for side in ("left", "right") for row in (0, 1)},
 }
 EXPERIMENTS = {
-    "impact": {},
-    "stimulus": {},
-    "crossing": {"ground.kind": "firm", "daq": None, "ground.profile": {"shape": "ledge", "height_m": 0.03}},
+    "impact": {"trial.start_distance_m": 0.03, "trial.settle_s": 2.0},
+    "stimulus": {"stimulus.table": "time_s,speed_mps\n0,0\n0.2,0.05\n0.4,0\n"},
+    "crossing": {
+        "ground.kind": "firm",
+        "daq": None,
+        "ground.profile": {"shape": "ledge", "height_m": 0.03},
+        "crossing.timeout_s": 1.5,
+        "crossing.settle_s": 0.1,
+    },
     "drawbar": {},
     "slope": {},
 }
@@ -53,7 +51,7 @@ CASES = [("rigid", experiment) for experiment in EXPERIMENTS] + [(kind, "impact"
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "experiment"), CASES)
 def test_an_experiment_on_a_rover_of_any_kind_ends_with_a_summary(kind: str, experiment: str, tmp_path: Path) -> None:
-    settings = {**SHORT, **EXPERIMENTS[experiment], "experiment": experiment}
+    settings = {"telemetry.endpoint": "", **EXPERIMENTS[experiment], "experiment": experiment}
     settings |= {"rover.imported.urdf": KINDS[kind], "rover.imported.wheels": None, "rover.locks": LOCKS.get(kind, {})}
     config = load_config("sim_imported", settings)
     summary = run_experiment(config, tmp_path, lambda _: None).summary
