@@ -422,7 +422,7 @@ def write(out: Outputs) -> None:
          f"{ours - QUOTED_J[angle]:+.4f} J", "rounding"]
         for angle, ours in energies()
     ]  # fmt: skip
-    out.table(PAGE, "T_c", ("quantity", "quoted", "ours", "difference", "why"), quoted)
+    out.table(PAGE, "T_c", ("quantity", "computed apart", "ours", "difference", "why"), quoted)
     found = study((10,), CASES[1:2]) if out.quick else study(SLOPES_DEG, CASES)
     out.put(PAGE, "slopes", "\n".join(tables(found)))
     soils = sorted((soil for soil in SOILS if SOILS[soil]), key=lambda soil: -SOILS[soil]["soil.stiffness"])

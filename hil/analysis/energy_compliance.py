@@ -85,7 +85,7 @@ def compliance(rig: Rig, angles_deg: Sequence[float]) -> Compliance:
 
 def compliance_table(found: Compliance, angles_deg: Sequence[float]) -> Table:
     """The first hit over the angle, as a table."""
-    table = Table()
+    table = Table(title="first hit of a plate of obstacle.plate_stiffness: in a trial the legs give in the contact")
     for name in ("angle [deg]", "T_c rigid [J]", "first hit [J]", "share", "peak, both wheels [N]", "after [ms]"):
         table.add_column(name, justify="right")
     columns = (found[key] for key in ("rigid_energy_J", "energy_J", "peak_force_N", "time_s"))
