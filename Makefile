@@ -64,7 +64,7 @@ test-all: $(DEV_STAMP) ## run the slow ones too, as .ci/run does: whole campaign
 test-loaded: $(DEV_STAMP) ## run all tests without real-time rights, beside two processes that spin; STALLS=1: on a machine that stands still for 30 to 150 ms once a second instead (SEED=1)
 	$(BIN)/python tests/soak/loaded.py $(if $(STALLS),--spinning 0 --stalls --seed $(SEED)) -- $(SUITE) $(ARGS)
 
-soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; controlled wheel loads; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs, and each command of bring-up and of the pages on all that the suite has one of. PART=endurance: MINUTES=30 of runs under load, with faults. PART=page: STOPS=50 stops from a browser, first paint, load and memory over MINUTES=30. PART=cluster: RUNS=2000 of a sweep on a Dask cluster that loses a worker and its scheduler
+soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; controlled wheel loads; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs, and each command of the pages in all its forms. PART=endurance: MINUTES=30 of runs under load, with faults. PART=page: STOPS=50 stops from a browser, first paint, load and memory over MINUTES=30. PART=cluster: RUNS=2000 of a sweep on a Dask cluster that loses a worker and its scheduler
 	@$(MAKE) --no-print-directory soak-$(PART)
 
 soak-deadlines:

@@ -1,7 +1,4 @@
-"""Every shipped config through every command of bring-up: each ends with a result or with a sentence.
-
-What takes seconds a config is done for one of each kind; `make soak PART=faults` does it for the others too.
-"""
+"""Every shipped config through every command of bring-up: each ends with a result or with a sentence."""
 
 from __future__ import annotations
 
@@ -22,26 +19,6 @@ MOVES = ("--for", "0.1", "--yes", *QUIET)
 ROLES = ("motion", "imu", "joints")
 OF_A_BUSY_MACHINE = ("rate of the", "wake-up of the loop", "work of a tick", "machine stalls")
 ONE_SENSOR = ("droop", "zero", "shunt", "force")
-
-
-def of_each_kind(kind):
-    """All shipped configs; those of which an earlier one is of the same kind are marked soak."""
-    kinds = [kind(load_config(name)) for name in SHIPPED]
-    return [
-        pytest.param(name, marks=pytest.mark.soak if kinds[place] in kinds[:place] else ())
-        for place, name in enumerate(SHIPPED)
-    ]
-
-
-def of_its_sensors(config):
-    """What a check and a calibration look at beside the experiment."""
-    return config.rig, len(config.layout.channels), *config.instruments
-
-
-def of_its_parts(config):
-    """What can be moved: wheels, driven joints and cylinders."""
-    layout = config.layout
-    return config.rig, min(len(layout.wheels), 2), bool(config.driven_joints), bool(layout.cylinders)
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +84,7 @@ def test_calibrations_that_do_not_apply_to_a_shipped_config_say_why(name, said):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", of_each_kind(lambda config: (config.experiment, *of_its_sensors(config))))
+@pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_config_is_checked(name, said):
     status, text = said("check", name)
     if load_config(name).rig == "real":
@@ -121,7 +98,7 @@ def test_every_shipped_config_is_checked(name, said):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", of_each_kind(of_its_parts))
+@pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_config_is_jogged(name, said):
     config, by_config = load_config(name), "problem"  # no wheels, no valves, or a ground of its own experiment's
     status, text = said("jog", name, "--wheel", "all", "--speed", "0.02", *MOVES, *virtual(name))
@@ -143,7 +120,7 @@ def test_the_work_of_a_tick_is_measured_of_a_rig_that_limits_what_its_controller
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", of_each_kind(of_its_sensors))
+@pytest.mark.parametrize("name", SHIPPED)
 def test_every_sensor_and_instrument_of_a_shipped_config_is_calibrated_or_says_why_not(name, said):
     config = load_config(name, ["telemetry.endpoint=''"])
     apart = config.rig == "simulated"  # those at the protocol level and the real ones have tests of their own
