@@ -78,7 +78,7 @@ soak-deadlines:
 
 soak-faults:
 	$(BIN)/python tests/soak/fault_runs.py --runs $(RUNS) --seed $(SEED)
-	$(BIN)/pytest --timeout 0 -m soak tests/hil/cli tests/docs
+	$(BIN)/pytest --timeout 0 -m soak tests/docs
 
 soak-endurance:
 	@mkdir -p build
