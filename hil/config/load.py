@@ -142,7 +142,7 @@ def _checked_values(
         problems.append(Problem(chosen, str(raw["seed"]), SEED_ON_RIG))
     given = [key for change in changes for key in change.keys_set()]
     if folder is None or raw.get("experiment", "impact") != experiment:
-        leave_out_unused(raw, given)
+        leave_out_unused(raw, changes, experiment)
     problems += [*retired_key_problems(raw), *unused_section_problems(raw)]
     if folder is not None:  # the effective config of a run may be older than this check
         leave_out_replaced(raw, given, rover)

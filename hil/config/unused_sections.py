@@ -7,18 +7,25 @@ from typing import Any
 
 from drivers.extensions import EXPERIMENTS, installed_names
 from hil.config.checked import Config
+from hil.config.overrides import Change
 from hil.config.problems import Problem
 from hil.config.schema.experiments import unused_sections, users_of
 
 
-def leave_out_unused(raw: dict[str, Any], changed: Sequence[str]) -> None:
+def leave_out_unused(raw: dict[str, Any], changes: Sequence[Change], before: Any) -> None:
     """Remove the sections that the experiment does not use: an override names another one, or a record has them all.
 
     Args:
         raw: the config after its overrides; changed.
-        changed: keys of the overrides, whose sections stay.
+        changes: the overrides in their order. A section stays that one of them sets for no experiment before it.
+        before: the experiment of the file.
     """
-    kept = {key.partition(".")[0] for key in changed}
+    kept = set[str]()
+    for change in changes:
+        if change.path == "experiment":
+            kept &= unused_sections(before)  # what was set for the experiment before goes with it
+            before = change.value
+        kept.add(change.path.partition(".")[0])
     for name in _unused(raw):
         if name not in kept:
             del raw[name]

@@ -52,6 +52,14 @@ def test_another_experiment_brings_its_section_and_leaves_that_of_the_file_out()
     assert load_config("sim_step", ["experiment=drive"]).drive == DriveConfig()
 
 
+def test_a_setting_of_the_experiment_before_goes_with_it_and_one_of_no_experiment_is_refused():
+    """An operator jogs a rig whose drive was given on the command line."""
+    config = load_config("sim_impact", ["experiment=drive", "drive.steps=[]", "experiment=jog", "jog.seconds=0.3"])
+    assert set(config.model_dump()) & SECTIONS == {"jog", "trial"}
+    with pytest.raises(ConfigError, match="walk: found a section of experiment walk"):
+        load_config("sim_impact", ["walk.steps=[]", "experiment=jog"])
+
+
 def test_an_experiment_that_is_added_changes_no_fingerprint(monkeypatch):
     class Sections(ExperimentSections):
         toy: DriveConfig = Field(default_factory=DriveConfig)
