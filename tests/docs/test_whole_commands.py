@@ -49,9 +49,7 @@ NOT_RUN = {
     r"hil run sim_impact .* --out .*": "into a place of its own what is run here without; hil run short.yaml has --out",
     r"hil run sim_scan_torque.*": "drives of 20 s: tests/hil/experiments/test_follow_torque.py has a shorter one",
     r"hil run sim_scan": "a drive of 26 s: tests/hil/analysis/test_scan_run.py has a shorter one",
-    r"hil run sim_soil_estimate.*": "drives of 14 s: tests/hil/experiments/test_soil_estimate.py has a shorter one",
     r"hil run sim_juno_exact( .*)?": "seconds of its own kernels: tests/hil/experiments/test_juno_exact.py, _tilt.py",
-    r"hil run sim_lift": "kernels of its own: tests/hil/experiments/test_driven_slide.py has a shorter one",
     r"hil run sim_xu( .*)?": "kernels of its own: tests/hil/experiments/test_xu.py has a shorter one",
     r"hil run sim_mixed_wheels": "kernels of its own: tests/hil/experiments/test_mixed_wheels.py has a shorter one",
     r"hil run sim_(step|drop)( .*)?": "drives of 15 s: tests/hil/experiments/test_crossing.py has a shorter one",
@@ -63,6 +61,7 @@ NOT_RUN = {
     r"hil activity .*": "drives of 15 s: tests/hil/campaign/activity has shorter ones",
     r"hil view .*--foxglove.*": "serves until it is ended: tests/hil/app/view/test_view.py",
     r"hil sweep .*": "a hundred runs each: tests/hil/campaign/test_sweep.py",
+    r"hil check sim_impact --set clock=realtime": "measures the machine: tests/hil/cli/test_cli_bring_up.py",
     r"hil (check|operate|trial) mars_dome.*": "needs that rig: its devices at the protocol level in tests/protocol",
     r"hil (check|trial) sim_wire.*": "in real time: tests/protocol_realtime",
     r"hil check sim_normal_force_wire": "in real time: tests/protocol/test_protocol_normal_force.py",
@@ -77,7 +76,7 @@ NOT_RUN = {
     r"python docs/(figures|reproduce)/.*": "small parts of them: tests/docs/test_scripts.py, test_reproduction.py",
     r"python (benchmarks|tests/soak)/.*": "takes minutes: its options in test_commands.py, parts in tests/soak",
     r"python look\.py": "the Python of its page: test_python_of_the_pages.py",
-    r"python -m pip install .*": "changes this environment: tests/test_example_package.py",
+    r"python -m pip (install|freeze).*": "of this environment: tests/test_example_package.py",
     r"(bash|dask|export|kill|pre-commit) .*": "other programs: tests/hil/campaign/test_cluster.py starts dask",
 }
 

@@ -11,10 +11,8 @@ from hil.app.run import run
 from hil.config import load_config
 from hil.config.rig import Rig
 
-QUICK = (
-    "telemetry.endpoint=''", "drawbar.modes=[passive]", "drawbar.settle_s=1.0", "drawbar.measure_s=1.0",
-    "slope.modes=[passive]", "slope.settle_s=1.0", "slope.measure_s=1.0",
-)  # fmt: skip
+QUICK = ("telemetry.endpoint=''", "drawbar.modes=[passive]", "drawbar.settle_s=1.0", "drawbar.measure_s=1.0")
+CLIMB = ("telemetry.endpoint=''", "slope.modes=[passive]", "slope.settle_s=1.0", "slope.measure_s=1.0")
 OFF = ("plant.spread.mass=0.05", "plant.spread.soil=0.1")
 POSE, TAPE = "motion={}", "motion={measures: distance, rate_hz: 50, noise_m: 0.001, delay_ms: 20}"
 
@@ -50,7 +48,7 @@ def test_slip_speed_and_pull_are_within_their_intervals_of_what_is_true(weak_dri
 
 @pytest.mark.slow
 def test_a_slope_is_judged_by_the_measured_slip():
-    found = run(load_config("sim_slope", [*QUICK, POSE, "ground.pitch_deg=10"])).summary
+    found = run(load_config("sim_slope", [*CLIMB, POSE, "ground.pitch_deg=10"])).summary
     assert found["accepted"], found["reasons"]
     assert found["climbed"]
     assert found["measured"]
