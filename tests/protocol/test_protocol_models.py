@@ -30,22 +30,23 @@ def devices(wheels: tuple[str, ...], *others: str) -> str:
     return f"devices={{{', '.join((f'drives: {{{on_bus(wheels)}, counts_per_rev: 150000}}', *others))}}}"
 
 
+SHORT = "drive.steps=[{for_s: 0.6, speed_mps: 0.05}]"
 SERVOS = f"servos: {{{on_bus(STEERS)}, baud: 460800, counts_per_turn: 4096, gear: 100, start: confirmed}}"
 
 
 @pytest.mark.parametrize(
     ("config", "settings"),
     [
-        ("sim_scan", (devices(FOUR),)),
-        ("sim_flexible_wheel", (devices(SIX, VALVES),)),
-        ("sim_imported", (devices(FOUR), "experiment=drive", "daq=null")),
-        ("sim_mixed_wheels", (devices(SIX, VALVES),)),
-        ("sim_juno_exact", (devices(FOUR),)),
+        ("sim_scan", (devices(FOUR), SHORT)),
+        ("sim_flexible_wheel", (devices(SIX, VALVES), SHORT)),
+        ("sim_imported", (devices(FOUR), "experiment=drive", SHORT, "daq=null")),
+        ("sim_mixed_wheels", (devices(SIX, VALVES), SHORT)),
+        ("sim_juno_exact", (devices(FOUR), SHORT)),
         ("sim_xu", (devices(SIX, SERVOS), f'stimulus.table="{ARC}"')),
     ],
 )
 def test_a_model_drives_at_the_protocol_level_verifies_and_replays(trial, config, settings):
-    wire = ("rig=simulated_wire", "drive.steps=[{for_s: 0.6, speed_mps: 0.05}]", *settings)
+    wire = ("rig=simulated_wire", *settings)
     done = trial(None, *wire, config=config)
     assert done.error is None
     assert done.faults == []

@@ -63,7 +63,7 @@ def test_another_rover_leaves_out_what_the_file_says_of_its_own():
         ({"trial.angle_deg": 500}, "trial.angle_deg: found 500; allowed: a number 10 to 90"),
         ({"trial": {"angel_deg": 70}}, "trial.angel_deg: found an unknown key = 70; allowed: did you mean angle_deg?"),
         ({"trial.angle_deg.x": 1}, "trial.angle_deg.x: found trial.angle_deg is 60; allowed: a section before"),
-        ({"drive.steps.9.for_s": 1}, "drive.steps.9.for_s: found '9' in drive.steps; allowed: a place in that list"),
+        ({"daq.channels.9.up_m": 1}, "daq.channels.9.up_m: found '9' in daq.channels; allowed: a place in that list"),
         ({"trial.angle_deg": object}, "trial.angle_deg: found <class 'object'> of type type; allowed: a number, text"),
         ({3: 4}, "3: found no key; allowed: a dotted key"),
         ({"trial.angle_deg": float("nan")}, "trial.angle_deg: found nan; allowed: a number 10 to 90"),
