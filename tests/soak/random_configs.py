@@ -43,6 +43,7 @@ from drivers.interfaces import DeviceError
 from hil.app.run import run, run_experiment
 from hil.config import Config, ConfigError, load_config
 from hil.config.error_messages import resolved, whole_schema
+from hil.config.schema.experiments import unused_sections
 from hil.experiments.base import ARMED
 from hil.experiments.claim import TRUTH_CHECK
 from hil.experiments.truth_events import RecordedTruth
@@ -128,21 +129,8 @@ LEFT_OUT = (
     "slope.measure_s", "crossing.timeout_s", "crossing.settle_s", "capture.timeout_s", "capture.latch_s",
     "capture.hold_s", "capture.control_s", "capture.settle_s", "follow.window_from_s", "follow.window_s",
     "sinkage.settle_s", "sinkage.measure_s", "record", "telemetry", "operator",
-    "extensions", "devices", "quality", "seed", "daq.rate_hz",
+    "devices", "quality", "seed", "daq.rate_hz",
 )  # fmt: skip
-# Sections that one experiment reads, but that of the impact.
-OF_EXPERIMENT = (
-    "capture",
-    "crossing",
-    "drawbar",
-    "follow",
-    "jog",
-    "normal_force",
-    "sinkage",
-    "slope",
-    "stimulus",
-    "walk",
-)
 MOST_KEYS = 5
 PART = 0.01
 OUTCOMES = ("refused", "not armed", "not accepted", "accepted", "error")
@@ -255,7 +243,7 @@ def suits(key: Key, base: str) -> bool:
     """Whether a run of the base reads a key, as far as experiment and rover tell."""
     experiment, rover = _reads(base)
     section = key.path.partition(".")[0]
-    return _of_rover(key) in ("", rover) and (section not in OF_EXPERIMENT or section == experiment)
+    return _of_rover(key) in ("", rover) and section not in unused_sections(experiment)
 
 
 def drawn_config(number: int, seed: int, *, everything: bool = False) -> tuple[str, tuple[str, ...]]:
