@@ -44,8 +44,8 @@ def test_every_problem_is_printed_with_key_found_and_allowed() -> None:
         load_config("sim_impact", ["trial.angle_deg=100", "loop.rate_hz=1.5"])
     assert str(caught.value).splitlines() == [
         "config sim_impact: 2 problems",
-        "  loop.rate_hz: found 1.5; allowed: a whole number 100 to 4000",
         "  trial.angle_deg: found 100; allowed: a number 10 to 90",
+        "  loop.rate_hz: found 1.5; allowed: a whole number 100 to 4000",
     ]
 
 
