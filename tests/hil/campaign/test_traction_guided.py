@@ -84,7 +84,7 @@ def test_the_bed_is_tilted_as_it_was_measured_until_the_slope_is_known(tmp_path)
 
 @pytest.mark.parametrize("name", ["drawbar", "slope"])
 def test_a_real_rig_without_its_instruments_is_refused_with_the_keys_to_set(name):
-    base = load_config("sim_drawbar", [f"experiment={name}", "drawbar.modes=[passive]", "loads=null"])
+    base = load_config("sim_drawbar", [f"experiment={name}", f"{name}.modes=[passive]", "loads=null"])
     with pytest.raises(ConfigError) as refused:
         refuse_unmeasured(base, name)
     assert "motion: found none" in str(refused.value)
