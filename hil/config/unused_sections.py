@@ -41,7 +41,7 @@ def unused_section_problems(raw: dict[str, Any]) -> Iterator[Problem]:
 
 
 def _unused(raw: dict[str, Any]) -> list[str]:
-    experiment = raw.get("experiment", "impact")
+    experiment = str(raw.get("experiment", "impact"))
     unused: set[str] = set(unused_sections(experiment))
     if others := raw.keys() - Config.model_fields.keys() - {experiment}:
         unused |= others & set(installed_names(EXPERIMENTS))
