@@ -141,9 +141,10 @@ def _checked_values(
     if chosen and raw.get("rig") == "real":
         problems.append(Problem(chosen, str(raw["seed"]), SEED_ON_RIG))
     given = [key for change in changes for key in change.keys_set()]
+    problems += retired_key_problems(raw)
     if folder is None or raw.get("experiment", "impact") != experiment:
         leave_out_unused(raw, changes, experiment)
-    problems += [*retired_key_problems(raw), *unused_section_problems(raw)]
+    problems += unused_section_problems(raw)
     if folder is not None:  # the effective config of a run may be older than this check
         leave_out_replaced(raw, given, rover)
         problems += other_rovers_problems(raw)

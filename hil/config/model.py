@@ -113,9 +113,7 @@ class UncheckedConfig(ExperimentSections):
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     operator: OperatorConfig = Field(default_factory=OperatorConfig)
     extensions: SkipJsonSchema[dict[str, SerializeAsAny[Section]]] = Field(
-        default_factory=dict,
-        max_length=100,
-        description="sections of installed experiments",
+        default_factory=dict, max_length=100, description="sections of installed experiments"
     )
     devices: DevicesConfig | None = Field(
         None, description="which device is at which port; needed unless the rig is simulated"
