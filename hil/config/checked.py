@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Self
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel, ValidationError, model_validator
 
+from hil.config.calibration import CALIBRATIONS
 from hil.config.checks.arm_cross_checks import without_wheels_problems
 from hil.config.checks.cylinder_cross_checks import cylinder_cross_checks
 from hil.config.checks.device_cross_checks import device_cross_checks
@@ -22,16 +26,29 @@ from hil.config.checks.sensor_cross_checks import sensor_cross_checks
 from hil.config.checks.servo_cross_checks import servo_cross_checks
 from hil.config.checks.soil_estimation_cross_checks import soil_estimation_cross_checks
 from hil.config.checks.wheel_cross_checks import wheel_cross_checks
+from hil.config.error_messages import problems_of, wrong_by_themselves
 from hil.config.model import UncheckedConfig
-from hil.config.problems import CrossCheckError
+from hil.config.named_file import NamedFile
+from hil.config.other_rovers import leave_out_replaced, other_rovers_problems, rover_type
+from hil.config.overrides import SEED_ON_RIG, changes_of, put
+from hil.config.problems import ConfigError, CrossCheckError, Problem
+from hil.config.profile_file import PROFILE, TABLE
+from hil.config.retired_keys import retired_key_problems
+from hil.config.rover_file import URDF
+from hil.config.scan.file import ScanFile
 from hil.config.schema.base import Section
+from hil.config.unused_sections import leave_out_unused, unused_section_problems
 
 if TYPE_CHECKING:
     from models.rover.rover import Rover
 
+# Whatever a config may name by a path, in the order in which it is read.
+FILES: tuple[NamedFile, ...] = (*CALIBRATIONS, PROFILE, TABLE, URDF, ScanFile())
+Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
+
 
 class Config(UncheckedConfig):
-    """A rig and a trial on it. Immutable; `load_config` makes one from a file."""
+    """A rig and a trial on it, whose sections fit together. Immutable; `load_config` makes one from a file."""
 
     @model_validator(mode="after")
     def _cross_checks(self) -> Config:
@@ -84,17 +101,15 @@ class Config(UncheckedConfig):
             >>> config.trial.angle_deg, config.soil.cohesion_Pa
             (50.0, 100.0)
         """
-        from hil.config.load import change_config  # which imports this class
-
-        return change_config(self, values)
+        # what was not given is left out: its default may depend on what changes
+        raw = self.model_dump(mode="json", exclude_unset=True)
+        return require_possible(checked_values(raw, [], self.name, values, None, Path()), self.name)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """See `Section.model_copy`; the values are also held against each other. `replace` takes dotted keys."""
         copy = super().model_copy(update=update, deep=deep)
         if update:
-            from hil.config.load import possible  # which imports this class
-
-            possible(copy, self.name)
+            require_possible(copy, self.name)
         return copy
 
     def sharing(self, other: Config) -> Config:
@@ -115,10 +130,141 @@ class Config(UncheckedConfig):
             >>> rover.nv, round(float(rover.mass_matrix(rover.neutral())[0, 0]), 1)
             (15, 142.7)
         """
-        from hil.config.rig import Rig  # which imports this class; and kernels, which a config does without
+        from hil.config.model_parameters import nominal_rig  # imports kernels, which a config does without
 
-        return Rig(self).nominal.make_rover()
+        return nominal_rig(self).make_rover()
 
 
 def _json_of(section: Section | None) -> str | None:
     return None if section is None else section.model_dump_json()
+
+
+def require_possible(config: Config, source: str) -> Config:
+    """The config, if the models can be made of it. Raises ConfigError."""
+    try:
+        config.rover.parameters()
+    except ValueError as error:
+        raise ConfigError(source, [Problem(config.rover.path, "an impossible rover", str(error))]) from None
+    try:
+        config.rover_parameters()
+    except ValueError as error:
+        raise ConfigError(source, [Problem("wheel", "impossible wheels", str(error))]) from None
+    from hil.config.integration import contacts_of, step_problems  # imports numba, as the rover above
+
+    if problems := step_problems(contacts_of(config), config.plant.substep_us):
+        raise ConfigError(source, problems)
+    if config.ground.kind == "scan":
+        from hil.config.scan_checks import scan_problems
+
+        if problems := scan_problems(config):
+            raise ConfigError(source, problems)
+    if config.layout.controls_loads:
+        from hil.config.resting_loads import limit_problems  # imports kernels, which other configs do not need
+
+        if problems := limit_problems(config):
+            raise ConfigError(source, problems)
+    return config
+
+
+def checked_values(
+    raw: dict[str, Any],
+    problems: list[Problem],
+    source: str,
+    overrides: Overrides,
+    seed: int | None,
+    folder: Traversable | None,
+) -> Config:
+    """Override and check the values of a config, which are changed.
+
+    Args:
+        raw: the values by key.
+        problems: of the text that they were read from.
+        source: name of the config in errors.
+        overrides: as `load_config` takes them.
+        seed: replaces the seed of the config.
+        folder: of its files; None: the config must contain everything.
+
+    Raises:
+        ConfigError: with all problems at once.
+    """
+    rover, experiment = rover_type(raw), raw.get("experiment", "impact")
+    changes, wrong = changes_of(overrides)
+    problems += wrong
+    for change in changes:
+        problems += put(raw, change)
+    if seed is not None:
+        raw["seed"] = seed
+    chosen = "--seed" if seed is not None else "seed" if isinstance(overrides, Mapping) and "seed" in overrides else ""
+    if chosen and raw.get("rig") == "real":
+        problems.append(Problem(chosen, str(raw["seed"]), SEED_ON_RIG))
+    given = [key for change in changes for key in change.keys_set()]
+    problems += retired_key_problems(raw)
+    if folder is None or raw.get("experiment", "impact") != experiment:
+        leave_out_unused(raw, changes, experiment)
+    problems += unused_section_problems(raw)
+    if folder is not None:  # the effective config of a run may be older than this check
+        leave_out_replaced(raw, given, rover)
+        problems += other_rovers_problems(raw)
+        for file in FILES:
+            problems += file.put(raw, folder)
+    try:
+        config = Config.model_validate(raw)
+    except ValidationError as error:
+        reported = {problem.key for problem in problems} & {URDF.key}  # a file that cannot be read is not missing, too
+        problems += [problem for problem in problems_of(error) if problem.key not in reported]
+        problems += _cross_checks_of_the_rest(raw, problems)
+    if problems:
+        raise ConfigError(source, problems)
+    return config
+
+
+def _cross_checks_of_the_rest(raw: dict[str, Any], problems: Sequence[Problem]) -> list[Problem]:
+    """Problems between keys that are valid by themselves.
+
+    pydantic checks these only once every key is valid. So invalid keys are set to their defaults here.
+    """
+    mended = copy.deepcopy(raw)
+    wrong = [problem.key for problem in problems]
+    for key in wrong:
+        _remove(mended, key.split("."))
+    mended |= {key: value for key, value in (("name", "default"), ("rig", "simulated")) if key not in mended}
+    while True:
+        try:
+            Config.model_validate(mended)
+            return []
+        except ValidationError as error:
+            more, lacking = problems_of(error), wrong_by_themselves(error)
+        # keys without a default: any number is good here, and a device that lacks anything else is left out
+        mendable = [key for key in lacking if key.startswith("devices.")]
+        if not mendable:
+            return [problem for problem in more if not any(_touches(problem, key) for key in wrong)]
+        for key in mendable:
+            _, device, *rest = key.split(".")
+            section = mended["devices"][device]
+            if len(rest) == 1 and lacking[key] is not None and rest[0] not in section:
+                section[rest[0]] = lacking[key]
+            else:
+                _remove(mended, ["devices", device])
+                break
+
+
+def _remove(node: Any, keys: list[str]) -> None:
+    """Remove a key; for a key in a list, remove the whole list."""
+    *way, last = keys
+    for key in way:
+        if not isinstance(node, dict):
+            return
+        if isinstance(node.get(key), list):
+            last = key
+            break
+        node = node.get(key)
+    if isinstance(node, dict):
+        node.pop(last, None)
+
+
+def _touches(problem: Problem, wrong: str) -> bool:
+    """Whether a problem depends on a key that is invalid by itself."""
+    return any(
+        f"{key}.".startswith(f"{wrong}.") or f"{wrong}.".startswith(f"{key}.")
+        for key in (problem.key, *problem.depends_on)
+    )

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from drivers.device_sections import Role
 from drivers.registry import driver_names, driver_type
+from hil.config.model import UncheckedConfig
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.extensions import section_class
 from hil.config.schema.rover import rover_section
@@ -135,9 +136,7 @@ def _range(schema: dict[str, Any]) -> str:
 @functools.cache
 def whole_schema() -> dict[str, Any]:
     """The JSON schema of `Config`, which messages and `docs/reference/config.md` are made of."""
-    from hil.config.checked import Config
-
-    return Config.model_json_schema()
+    return UncheckedConfig.model_json_schema()
 
 
 def _place(location: Sequence[int | str], whole: Schema | None = None) -> tuple[tuple[str, ...], Schema]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from hil.config.checked import Config
+from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig
 from hil.config.schema.soil_region import SoilRegionConfig
@@ -74,7 +74,7 @@ def step_problems(contacts: Sequence[_Contact], substep_us: float) -> list[Probl
     return list({problem.key: problem for problem in reversed(problems)}.values())[::-1]
 
 
-def contacts_of(config: Config) -> list[_Contact]:
+def contacts_of(config: UncheckedConfig) -> list[_Contact]:
     """All contacts of the rover as the config describes it; none without wheels."""
     tree = config.rover_parameters().tree()
     if not tree.wheels:

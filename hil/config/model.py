@@ -59,7 +59,7 @@ from models.rover.parameters import Parameters
 
 
 class UncheckedConfig(ExperimentSections):
-    """Sections of a config, each allowed by itself; `hil.config.Config` holds them against each other."""
+    """A rig and a trial on it. Immutable; `load_config` makes one from a file."""
 
     between_runs: ClassVar[tuple[str, ...]] = ("seed",)
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from hil.config import Config, cylinder_parameters
+from hil.config import cylinder_parameters
 from hil.config.instrument_parameters import instrument_parameters
 from hil.config.load_parameters import load_sensors
+from hil.config.model import UncheckedConfig
 from hil.config.scan.map_text import grid_from
 from hil.config.schema.capture import CaptureConfig
 from hil.config.schema.driven_joints import DrivenJoint
@@ -53,7 +54,7 @@ from models.wheel import Ring, Soil
 _CARRIAGE_RATE, _CARRIAGE_INTEGRAL_S = 500.0, 0.05
 
 
-def nominal_rig(config: Config) -> RigParameters:
+def nominal_rig(config: UncheckedConfig) -> RigParameters:
     """The rig as the config describes it, in the models' units."""
     drives, cylinders, rover = config.drives, config.cylinders, config.rover_parameters()
     payload, drawbar, wheels = config.rover.payload, config.rover.drawbar, config.wheels
@@ -160,19 +161,18 @@ def _towing(section: ExperimentSection, rover: Parameters) -> Towing | None:
     return replace(towing, pushes=True, gain=gain, integral_time=_CARRIAGE_INTEGRAL_S)
 
 
-def obstacle_stand(config: Config) -> FloatArray | None:
+def obstacle_stand(nominal: RigParameters) -> FloatArray | None:
     """The ground before each front wheel on which the nominal obstacle stands; None: level ground, or no obstacle."""
-    if not config.section.obstacle:
+    if nominal.obstacle is None:
         return None
-    obstacle = replace(nominal_rig(config), settles=False).assemble()[1].obstacle
+    obstacle = replace(nominal, settles=False).assemble()[1].obstacle
     return None if obstacle is None else obstacle.stand
 
 
-def profile_line(config: Config) -> FloatArray | None:
+def profile_line(nominal: RigParameters) -> FloatArray | None:
     """Corners (n, 2) of the ground's profile in the world, x and z [m]; None: it has none."""
-    if config.ground.profile is None:
+    if nominal.ground.profile is None:
         return None
-    nominal = nominal_rig(config)
     profile = nominal.placed_profile(nominal.make_rover())
     return None if profile is None else profile.point
 

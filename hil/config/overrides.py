@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hil.config.checked import Config
 from hil.config.error_messages import shown
+from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.schema.sensors import LISTED
 from hil.config.yaml_io import read_yaml
@@ -138,7 +138,9 @@ def _default(raw: dict[str, Any], keys: list[str]) -> Any:
     daq = raw.get("daq")
     given = daq.get("layout") if isinstance(daq, dict) else None
     layout = {"layout": given} if given in LISTED else {}
-    node: Any = Config.model_validate({"name": "default", "rig": "simulated", "daq": layout}).model_dump(mode="json")
+    node: Any = UncheckedConfig.model_validate({"name": "default", "rig": "simulated", "daq": layout}).model_dump(
+        mode="json"
+    )
     for key in keys:
         node = node.get(key) if isinstance(node, dict) else None
     return copy.deepcopy(node) if isinstance(node, list) else {}

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+from hil.config.model import UncheckedConfig
+from hil.config.model_parameters import nominal_rig
 from hil.config.problems import Problem
-from hil.config.rig import Rig
 from hil.messages.load_limits import limit_errors
-from models.statics import NoSteadyStateError, RoverStatics
+from models.plant import RigParameters
+from models.statics import NoSteadyStateError, RoverStatics, SteadyRover
 
 
-def limit_problems(rig: Rig) -> list[Problem]:
-    """Limits that exclude the loads at rest; none of a run that moves no loads: a limit is one of the controller."""
-    if not rig.layout.controls_loads:
-        return []
+def resting_loads_N(nominal: RigParameters) -> tuple[float, ...]:
+    """Wheel loads of the nominal rover at rest, joints free, before anything pulls it.
+
+    Raises:
+        ValueError: no ground.
+        NoSteadyStateError: it does not stand there with all wheels on the ground.
+    """
+    rover, vehicle, _ = nominal.held.assemble()
+    return tuple(SteadyRover(rover, vehicle, 0.0).at().load.tolist())
+
+
+def limit_problems(config: UncheckedConfig) -> list[Problem]:
+    """Limits that exclude the loads at rest; none of a run that moves no loads."""
+    nominal = nominal_rig(config)
     try:
-        RoverStatics(rig.nominal.held.assemble()[0])
+        RoverStatics(nominal.held.assemble()[0])
     except ValueError as error:
-        kind = rig.config.rover.type
+        kind = config.rover.type
         return [Problem("rover", f"type {kind}: {error}", "a rover whose wheel loads can be controlled")]
-    if not rig.section.moves_loads:
+    if not config.section.moves_loads:
         return []
     try:
-        loads_N = rig.resting_loads_N
+        loads_N = resting_loads_N(nominal)
     except (ValueError, NoSteadyStateError):  # no ground; or arming says why it does not stand
         return []
     return [
@@ -29,5 +41,5 @@ def limit_problems(rig: Rig) -> list[Problem]:
             sentence,
             "limits that include the loads at rest",
         )
-        for sentence in limit_errors(rig.config.normal_force.load_limits, loads_N, rig.layout.wheels)
+        for sentence in limit_errors(config.normal_force.load_limits, loads_N, config.layout.wheels)
     ]

@@ -11,9 +11,9 @@ import numpy as np
 from hil.config.checked import Config
 from hil.config.integration import contacts_of, longest_step_s
 from hil.config.model_parameters import nominal_rig, spread, veer
+from hil.config.resting_loads import resting_loads_N
 from hil.config.schema.instruments import READINGS_TO_ARM
 from models.plant import RigParameters
-from models.statics import SteadyRover
 
 
 class Rig:
@@ -80,11 +80,5 @@ class Rig:
 
     @cached_property
     def resting_loads_N(self) -> tuple[float, ...]:
-        """Wheel loads of the nominal rover at rest, joints free, before anything pulls it.
-
-        Raises:
-            ValueError: no ground.
-            NoSteadyStateError: it does not stand there with all wheels on the ground.
-        """
-        rover, vehicle, _ = self.nominal.held.assemble()
-        return tuple(SteadyRover(rover, vehicle, 0.0).at().load.tolist())
+        """Wheel loads of the nominal rover at rest [N] (`hil.config.resting_loads.resting_loads_N`)."""
+        return resting_loads_N(self.nominal)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hil.config.checked import Config
+from hil.config.model import UncheckedConfig
 from hil.config.model_parameters import nominal_rig, relief_of
 from hil.config.problems import Problem
 from models.terrain import HeightMap
 from models.terrain.surface import beyond_edge, uneven_ground
 
 
-def scan_problems(config: Config) -> list[Problem]:
+def scan_problems(config: UncheckedConfig) -> list[Problem]:
     """A hollow that is too narrow for the wheels, and a start or a planned way that is not on the scan."""
     try:
         relief = relief_of(config.ground)
@@ -41,7 +41,7 @@ def narrowest_hollow(relief: HeightMap) -> tuple[float, float, float]:
     return radius, relief.x + (int(i) + 1) * one, relief.y + (int(j) + 1) * one
 
 
-def _hollow_problems(config: Config, relief: HeightMap) -> Iterator[Problem]:
+def _hollow_problems(config: UncheckedConfig, relief: HeightMap) -> Iterator[Problem]:
     radius_m, x, y = narrowest_hollow(relief)
     largest_m = max(config.wheel_radii_m)
     if radius_m < largest_m:
@@ -53,7 +53,7 @@ def _hollow_problems(config: Config, relief: HeightMap) -> Iterator[Problem]:
         yield Problem("ground.scan.file", found, allowed)
 
 
-def _way_problems(config: Config, relief: HeightMap) -> Iterator[Problem]:
+def _way_problems(config: UncheckedConfig, relief: HeightMap) -> Iterator[Problem]:
     """The wheels at the start, and at the ends of the way that the experiment plans, straight ahead without slip."""
     rover, terrain = nominal_rig(config).held.make_rover(), uneven_ground(relief)
     places = rover.wheel_positions(rover.neutral())[:, :2]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from drivers.extensions import EXPERIMENTS, installed_names
-from hil.config.checked import Config
+from hil.config.model import UncheckedConfig
 from hil.config.overrides import Change
 from hil.config.problems import Problem
 from hil.config.schema.experiments import unused_sections, users_of
@@ -43,6 +43,6 @@ def unused_section_problems(raw: dict[str, Any]) -> Iterator[Problem]:
 def _unused(raw: dict[str, Any]) -> list[str]:
     experiment = str(raw.get("experiment", "impact"))
     unused: set[str] = set(unused_sections(experiment))
-    if others := raw.keys() - Config.model_fields.keys() - {experiment}:
+    if others := raw.keys() - UncheckedConfig.model_fields.keys() - {experiment}:
         unused |= others & set(installed_names(EXPERIMENTS))
     return [name for name in raw if name in unused]

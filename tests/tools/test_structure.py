@@ -62,7 +62,7 @@ def tree(tmp_path_factory):
         ("files that only a neighbour imports", 1),
         ("docstrings that only point at another", 1),
         ("modules with a main of their own", 0),
-        ("imports that a contract ignores: layers", 2),
+        ("imports that a contract ignores", 2),
         ("words of docs without the reference", 5),
         ("words of docs", 7),
         ("words of README", 2),

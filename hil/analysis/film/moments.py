@@ -195,7 +195,7 @@ def plate_of(config: Config, skeleton: Skeleton, radius_m: float, rows: NDArray[
     row = rows[known[-1]]
     placed = skeleton.place(row["pose"], row["joint_angle_rad"], (0.0,) * len(skeleton.wheels))
     centres = np.array([placed.origin[wheel] for wheel in skeleton.wheels[:HITTING]])
-    stand = obstacle_stand(config)
+    stand = obstacle_stand(nominal_rig(config))
     foot = foot_of(float(row["gap_m"]), centres, radius_m, angle, stand)
     places = [(c.across_m or 0.0, c.up_m or 0.0) for c in (config.triangle.channels if config.triangle else ())]
     across, up = np.mean(places, axis=0).tolist() if places else (0.0, 0.0)

@@ -97,12 +97,13 @@ class ShownRig:
     """
 
     def __init__(self, config: Config) -> None:
-        self._config, tree = config, tree_on_rig(nominal_rig(config).rover)
+        nominal = nominal_rig(config)
+        self._config, tree = config, tree_on_rig(nominal.rover)
         self.skeleton = Skeleton(tree, config.layout.turning)
         self.radius_m = config.wheel_radius_m
         self.angle_rad = math.radians(config.trial.angle_deg) if config.section.obstacle else None
-        self._relief, self._stand = relief_of(config.ground), obstacle_stand(config)
-        self._profile = profile_line(config)
+        self._relief, self._stand = relief_of(config.ground), obstacle_stand(nominal)
+        self._profile = profile_line(nominal)
         slope = slope_of(math.radians(config.ground.pitch_deg), math.radians(config.ground.roll_deg))
         self._ground = _LEVEL if slope is None else tuple(quaternion_of(slope).tolist())
         bodies = [body.name for body in tree.bodies]

@@ -14,7 +14,7 @@ from matplotlib.transforms import Affine2D
 from hil.analysis.film.moments import HITTING, Filmed, FilmedPlate, Moment
 from hil.analysis.film.outlines import body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.skeleton import Floats
-from hil.config.model_parameters import profile_line, relief_of
+from hil.config.model_parameters import nominal_rig, profile_line, relief_of
 from models.terrain import HeightMap, slope_of, surface, uneven_ground
 
 Which = Literal["side", "top"]
@@ -61,7 +61,7 @@ class View:
         ground = run.config.ground
         relief = relief_of(ground)
         self._uneven = uneven_ground(relief) if relief is not None and self._side else None
-        line = profile_line(run.config)
+        line = profile_line(nominal_rig(run.config))
         self._profile = line if self._side else None
         self._base_height = float(first.placed.origin[run.skeleton.tree.bodies[0].name][2])
         # starboard wheels, over whose ground the side view is drawn, and port wheels

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hil.config import Config
-from hil.config.model_parameters import obstacle_stand, profile_line, relief_of
+from hil.config.model_parameters import nominal_rig, obstacle_stand, profile_line, relief_of
 
 # Decimals of a height: the text of a map in a config has steps of 0.1 mm.
 _DECIMALS = 4
@@ -15,7 +15,7 @@ _DECIMALS = 4
 
 def ground_shown(config: Config) -> dict[str, Any]:
     """`ground` of GET /api/config: kind, pitch and roll [deg], map of a scan and corners of a profile or None."""
-    ground, relief, line = config.ground, relief_of(config.ground), profile_line(config)
+    ground, relief, line = config.ground, relief_of(config.ground), profile_line(nominal_rig(config))
     shown = (
         None
         if relief is None
@@ -33,5 +33,5 @@ def ground_shown(config: Config) -> dict[str, Any]:
 
 def stands_shown(config: Config) -> list[dict[str, list[Any]]] | None:
     """Where the obstacle stands before each front wheel: origin [m], and axes ahead, left, up; None: level ground."""
-    stand = obstacle_stand(config)
+    stand = obstacle_stand(nominal_rig(config))
     return None if stand is None else [{"at_m": one[0].tolist(), "axes": one[1:].tolist()} for one in stand]

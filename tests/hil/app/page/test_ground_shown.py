@@ -7,7 +7,7 @@ import numpy as np
 from hil.analysis.film.solids import GROUND, Lines, ShownRig
 from hil.app.page.ground_shown import ground_shown
 from hil.config import load_config
-from hil.config.model_parameters import profile_line
+from hil.config.model_parameters import nominal_rig, profile_line
 
 
 def test_the_page_gets_the_corners_of_a_profile_in_the_world():
@@ -15,7 +15,7 @@ def test_the_page_gets_the_corners_of_a_profile_in_the_world():
     corners = np.array(ground_shown(config)["profile_m"])
     assert corners.shape == (4, 2)
     assert corners[:, 1].tolist() == [0.0, 0.0, 0.1, 0.1]
-    assert corners.tolist() == np.asarray(profile_line(config)).round(4).tolist()
+    assert corners.tolist() == np.asarray(profile_line(nominal_rig(config))).round(4).tolist()
     assert ground_shown(load_config("sim_impact"))["profile_m"] is None
 
 
@@ -23,7 +23,7 @@ def test_the_viewer_gets_lines_along_a_profile_and_across_it_at_each_edge():
     config = load_config("sim_drop")
     (lines,) = [solid for solid in ShownRig(config).solids() if solid.frame == GROUND]
     assert isinstance(lines, Lines)
-    line = np.asarray(profile_line(config))
+    line = np.asarray(profile_line(nominal_rig(config)))
     x, _, z = lines.points.T
     level = np.abs(x - line[1, 0]) > 1e-9
     assert np.abs(z[level] - np.interp(x[level], line[:, 0], line[:, 1])).max() < 1e-12
