@@ -193,19 +193,7 @@ class StopFrames(msgspec.Struct, frozen=True):
     characters: Characters = "8n1"
 
 
-class DriveLink(Source[DriveSample], Sink[DriveCommand], Protocol):
-    """Wheel drives: encoders out, speeds in."""
-
-
-class ValveLink(Source[ValveSample], Sink[ValveCommand], Protocol):
-    """The cylinders' valves: pressures out, coils in."""
-
-
-class ServoLink(Source[JointSample], Sink[JointCommand], Protocol):
-    """Servos of driven joints: angles out, angles in."""
-
-
-class DrivesDevice(PolledDevice, DriveLink, Protocol):
+class DrivesDevice(PolledDevice, Source[DriveSample], Sink[DriveCommand], Protocol):
     """Wheel drives whose transactions take their time."""
 
     def states(self) -> tuple[ControllerState, ...]:
@@ -215,14 +203,14 @@ class DrivesDevice(PolledDevice, DriveLink, Protocol):
         """Frames that stop the devices without their driver; empty: they stop by themselves."""
 
 
-class ValvesDevice(PolledDevice, ValveLink, Protocol):
+class ValvesDevice(PolledDevice, Source[ValveSample], Sink[ValveCommand], Protocol):
     """Valves whose transactions take their time."""
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
         """See DrivesDevice."""
 
 
-class ServosDevice(PolledDevice, ServoLink, Protocol):
+class ServosDevice(PolledDevice, Source[JointSample], Sink[JointCommand], Protocol):
     """Servos of driven joints whose transactions take their time."""
 
     def states(self) -> tuple[ControllerState, ...]:

@@ -17,24 +17,20 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from outputs import outputs
 
 from hil.config.error_messages import resolved, whole_schema
-from hil.messages.layout import INSTRUMENTS
+from hil.messages.layout import COMMANDED, INSTRUMENTS
 from hil.runtime.cycle import Cycle
 
 # From top to bottom; what is not named here follows.
-ORDER = ("blocks", "drives", "drive_command", "valves", "valve_command", "servos", "servo_command", "readings",
-         "healths", "fault_mailboxes", "ticks", "timings", "events", "watchdog_events", "commands",
-         "lease", "status", "ground_truth", "late")  # fmt: skip
+ORDER = ("sampled", "newest", "device_commands", "healths", "fault_mailboxes", "ticks", "timings", "events",
+         "watchdog_events", "commands", "lease", "status", "ground_truth", "late")  # fmt: skip
 NOT_DRAWN = ("start",)  # every process reads it
-COLOURS = {"daq": "tab:blue", "drives": "tab:green", "valves": "tab:orange", "servos": "tab:pink",
-           "motion": "tab:olive", "recorder": "tab:purple", "watchdog": "tab:red", "command_server": "tab:brown",
-           "simulated_rig": "teal", "loop": "black"}  # fmt: skip
+COLOURS = {"daq": "tab:blue", "drives": "tab:green", "motion": "tab:olive", "recorder": "tab:purple",
+           "watchdog": "tab:red", "command_server": "tab:brown", "simulated_rig": "teal", "loop": "black"}  # fmt: skip
 # Of each process but the loop: the height of its box, its title, and whether it reads or writes what is left of it.
 PLACES = {
     "daq": (51.2, "daq worker", "-|>"),
-    "drives": (45.3, "drives worker", "<|-|>"),
-    "valves": (39.4, "valves worker", "<|-|>"),
-    "servos": (33.5, "servos worker", "<|-|>"),
-    "motion": (27.6, "motion, imu, joints workers", "-|>"),
+    "drives": (42.0, "drives, valves, servos workers", "<|-|>"),
+    "motion": (32.0, "motion, imu, joints workers", "-|>"),
     "recorder": (21.7, "recorder", "<|-"),
     "watchdog": (15.8, "watchdog", "<|-"),
     "command_server": (9.9, "command server", "<|-|>"),
@@ -131,11 +127,11 @@ def _outside(process: str) -> tuple[str, str]:
             return "serial ports", "stop frames, if a worker is silent"
         case "command_server":
             return "operators' clients", "arm, start, set-points, stop, clear"
-    roles = INSTRUMENTS if process in INSTRUMENTS else (process,)
+    roles = {"drives": COMMANDED, "motion": INSTRUMENTS}.get(process, (process,))
     drivers = fill(f"drivers: {', '.join(name for role in roles for name in _drivers(role))}", BROADEST)
     titles = {
         "daq": ("force sensors", f"E-stop read back\n{drivers}"),
-        "drives": ("wheel drives", drivers),
+        "drives": ("wheel drives, valves, servos", drivers),
         "motion": ("instruments of motion", drivers),
     }
     return titles.get(process, (process, drivers))

@@ -21,11 +21,9 @@ from hil.runtime.cycle import Cycle
 # Modules that run in each process and use the shared memory; a class, where a module serves several processes.
 LINK = "hil.processes.link"
 PROCESSES: dict[str, tuple[tuple[str, str], ...]] = {
-    "daq": (("hil.processes.link_bridge", "BlockFeed"), (LINK, "")),
-    "drives": (("hil.processes.link_bridge", "DriveFeed"), (LINK, "")),
-    "valves": (("hil.processes.link_bridge", "ValveFeed"), (LINK, "")),
-    "servos": (("hil.processes.link_bridge", "ServoFeed"), (LINK, "")),
-    "motion": (("hil.processes.link_bridge", "ReadingFeed"), (LINK, "")),  # likewise imu and joints
+    "daq": (("hil.processes.link_bridge", "_BlockFeed"), (LINK, "")),
+    "drives": (("hil.processes.link_bridge", "_CommandedFeed"), (LINK, "")),  # likewise valves and servos
+    "motion": (("hil.processes.link_bridge", "_ReadingFeed"), (LINK, "")),  # likewise imu and joints
     "recorder": (("hil.recording.recorder", ""),),
     "watchdog": (("hil.processes.watchdog", ""),),
     "command_server": (("hil.operator.command_socket", "SharedCommands"),),

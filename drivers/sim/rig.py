@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from typing import Any
 
 from drivers.messages import DriveCommand, JointCommand, ValveCommand
 from drivers.sim.devices import SimDaq, SimDrives, SimInstrument, SimServos, SimValves
@@ -28,7 +29,7 @@ class InProcessRig:
         instrument_delays_ns: age of a reading of each instrument of motion when it can first be read, by role.
 
     Attributes:
-        instruments: of motion, by role.
+        devices: by role; None: it has none.
         loads: the load channels; None: there are none.
         driven: the drives hold a speed or a duty; otherwise they are cut.
         cut_ns: when the drives were last cut, by a command or by their own time-out [ns]; -1: never since they ran.
@@ -52,10 +53,6 @@ class InProcessRig:
         instrument_delays_ns: Mapping[str, int] = {},
     ) -> None:
         self.plant = plant
-        self.instruments = {
-            role: SimInstrument(instrument, role, instrument_delays_ns[role])
-            for role, instrument in plant.instruments.items()
-        }
         self.daq = SimDaq(plant, block_samples, daq_delay_ns)
         self.loads = (
             SimDaq(plant.load_sampling, load_block_samples, name="simulated load channels")
@@ -66,6 +63,10 @@ class InProcessRig:
         self.valves = SimValves(plant, self._take_valve_command)
         driven = plant.servo_angle.size > 0
         self.servos = SimServos(plant, self._take_joint_command, servo_torque_per_A) if driven else None
+        self.devices: dict[str, Any] = {
+            **{role: getattr(self, role) for role in ("daq", "drives", "valves", "loads", "servos")},
+            **{role: SimInstrument(one, role, instrument_delays_ns[role]) for role, one in plant.instruments.items()},
+        }
         self._drives_delay_ns = drives_delay_ns
         self._on_the_way: deque[tuple[int, DriveCommand]] = deque()
         self.driven = self.powered = False

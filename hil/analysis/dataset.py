@@ -109,7 +109,7 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
             coordinates.setdefault(last, (last, list(field.names(layout))))
         variables[name] = (("time", last)[: values.ndim], values, _attributes(field))
     for group, prefix in (("daq", ""), ("loads", "load_")):
-        if channels := layout.of_group(group):
+        if channels := layout.parts(group):
             samples, times = record.samples(group), {"units": "s", "description": PLAIN[f"{group}/t_ns"].description}
             coordinates[f"{prefix}channel"] = (f"{prefix}channel", list(channels))
             coordinates[f"{prefix}sample_time"] = (f"{prefix}sample_time", samples.t_ns * 1e-9, times)

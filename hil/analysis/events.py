@@ -61,7 +61,7 @@ def _in_words(name: str, found: np.dtype[Any], known: np.dtype[Any]) -> str:
 
 def wrong_channels(record: OpenRecord, layout: Layout) -> str:
     """Sensor samples of more or fewer channels than the config has, in words; empty if they fit."""
-    shapes = {group: (record.samples(group).raw.shape[1], len(layout.of_group(group))) for group in SAMPLED}
+    shapes = {group: (record.samples(group).raw.shape[1], len(layout.parts(group))) for group in SAMPLED}
     return "; ".join(
         f"/{group}/raw has {found} channels, its config {known}"
         for group, (found, known) in shapes.items()

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import Health
-from drivers.messages import (
-    DaqBlock,
-    DriveCommand,
-    DriveSample,
-    JointCommand,
-    JointSample,
-    Reading,
-    ValveCommand,
-    ValveSample,
-)
+from drivers.messages import DaqBlock
 from hil.analysis.events import commands_of
 from hil.analysis.placed_blocks import placed_blocks
-from hil.messages.layout import SAMPLED, Layout
+from hil.messages.layout import NEWEST, SAMPLED, Layout
 from hil.messages.link_messages import SampleRow
 from hil.messages.operator_input import OperatorInput, command_of
 from hil.messages.signals import SEQUENCE
@@ -46,19 +38,12 @@ class RecordedInputs:
 
     def __init__(self, record: OpenRecord, ticks: NDArray[np.void], layout: Layout) -> None:
         self.ticks, self._row = ticks, ticks[:1]
-        self._drives, self._valves = SampleRow(DriveSample, layout), SampleRow(ValveSample, layout)
         asked = [(int(event["tick"]), command_of(event)) for event in commands_of(record.events)]
         self._asked = {tick: tuple(one for at, one in asked if at == tick) for tick, _ in asked}
-        sources = {group: _Blocks(self, record.samples(group), group) for group in SAMPLED if layout.of_group(group)}
-        valves = _Valves(self) if "valves" in layout.links else None
-        self._instruments = {role: SampleRow(Reading, layout, role) for role in layout.instruments}
-        instruments = {role: _Instrument(self, role) for role in layout.instruments}
-        self._servos = SampleRow(JointSample, layout) if layout.servos else None
-        servos = _Servos(self) if layout.servos else None
-        self.devices = RigIO(
-            layout, sources.get("daq"), _Drives(self), valves, _Operator(self), sources.get("loads"), instruments,
-            servos,
-        )  # fmt: skip
+        self._rows = {link: SampleRow(link, layout) for link in layout.links if link in NEWEST}
+        devices = {link: _Newest(self, link) for link in self._rows}
+        sources = {group: _Blocks(self, record.samples(group), group) for group in SAMPLED if layout.parts(group)}
+        self.devices = RigIO(layout, {**sources, **devices}, _Operator(self))
 
     def seek(self, place: int) -> Tick:
         """The tick of that row; its inputs are what the devices say from now on."""
@@ -69,22 +54,9 @@ class RecordedInputs:
         """Number of the newest block of a group that this tick took in."""
         return int(self._row[SEQUENCE[group]][0])
 
-    def drives(self) -> DriveSample:
-        """What the drives had said by this tick."""
-        return self._drives.of_tick(self._row[0])
-
-    def valves(self) -> ValveSample:
-        """What the valves had said by this tick."""
-        return self._valves.of_tick(self._row[0])
-
-    def servos(self) -> JointSample:
-        """What the servos had said by this tick."""
-        assert self._servos is not None  # where joints are driven
-        return self._servos.of_tick(self._row[0])
-
-    def reading(self, role: str) -> Reading:
-        """The newest reading of an instrument by this tick."""
-        return self._instruments[role].of_tick(self._row[0])
+    def newest(self, link: str) -> Any:
+        """What a device had said by this tick."""
+        return self._rows[link].of_tick(self._row[0])
 
     def operator(self) -> OperatorInput:
         """What the operator has asked in this tick."""
@@ -131,14 +103,6 @@ def _whole_blocks(record: SampleSet) -> Iterator[DaqBlock]:
             yield DaqBlock(int(head["sequence"]), placed.t_ns[a:b], raw[a:b], overload, int(head["arrived_ns"]))
 
 
-class _Drives(_Link):
-    def read(self, t_ns: int) -> DriveSample:  # noqa: ARG002
-        return self._recorded_inputs.drives()
-
-    def write(self, command: DriveCommand) -> None:
-        """Nobody obeys."""
-
-
 class _Operator:
     def __init__(self, recorded_inputs: RecordedInputs) -> None:
         self._recorded_inputs = recorded_inputs
@@ -147,26 +111,13 @@ class _Operator:
         return self._recorded_inputs.operator()
 
 
-class _Instrument(_Link):
-    def __init__(self, recorded_inputs: RecordedInputs, role: str) -> None:
+class _Newest(_Link):
+    def __init__(self, recorded_inputs: RecordedInputs, link: str) -> None:
         super().__init__(recorded_inputs)
-        self._role = role
+        self._link = link
 
-    def read(self, t_ns: int) -> Reading:  # noqa: ARG002
-        return self._recorded_inputs.reading(self._role)
+    def read(self, t_ns: int) -> Any:  # noqa: ARG002
+        return self._recorded_inputs.newest(self._link)
 
-
-class _Valves(_Link):
-    def read(self, t_ns: int) -> ValveSample:  # noqa: ARG002
-        return self._recorded_inputs.valves()
-
-    def write(self, command: ValveCommand) -> None:
-        """Nobody obeys."""
-
-
-class _Servos(_Link):
-    def read(self, t_ns: int) -> JointSample:  # noqa: ARG002
-        return self._recorded_inputs.servos()
-
-    def write(self, command: JointCommand) -> None:
+    def write(self, command: object) -> None:
         """Nobody obeys."""

@@ -219,7 +219,7 @@ def _merged(old: TrialRecord, shared: RunMemory) -> TrialRecord:
 
 def _sampled(old: SampleSet, shared: RunMemory, group: str, events: NDArray[Any]) -> SampleSet:
     """Samples of a group, of file and ring together."""
-    if not shared.config.layout.of_group(group):
+    if not shared.config.layout.parts(group):
         return old
     ring = _rows(shared, shared.sampled[group].path.name)
     heads = np.concatenate([old.blocks, _heads(_later(ring, "sequence", old.blocks), old.blocks.dtype)])

@@ -51,7 +51,7 @@ def replayable_config(record: OpenRecord) -> Config:
         *(
             times_within(record.samples(group), end_ns, "load " * (group == "loads"))
             for group in SAMPLED
-            if end_ns and config.layout.of_group(group)
+            if end_ns and config.layout.parts(group)
         ),
     ):
         if not check.ok:

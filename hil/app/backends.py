@@ -29,11 +29,11 @@ from hil.experiments.truth_events import truth_events
 from hil.ipc.lateness import Late, late_since
 from hil.ipc.link_health import healths
 from hil.ipc.run_memory import FOLDER, RECORDER, RunMemory
-from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedInstrument, SharedServos, SharedValves
+from hil.ipc.shared_devices import shared_device
 from hil.ipc.shared_types import START
 from hil.ipc.stop_frames import write_stops
 from hil.messages.fault import Event
-from hil.messages.layout import INSTRUMENTS
+from hil.messages.layout import COMMANDED, ROLES
 from hil.processes.disturbances import late_event, late_words, long_tick_event, stall_event
 from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import Right
@@ -51,7 +51,7 @@ Progress = Callable[[str], None]
 START_DELAY_NS = 50_000_000
 # Links that may have serial lines: started when the imports of all others are done. The bytes of a simulated line are
 # moved by threads of the kernel that have ordinary priority, as imports have; beside these, answers come too late.
-SERIAL_LINKS = ("drives", "servos", "valves", *INSTRUMENTS)
+SERIAL_LINKS = tuple(name for name, role in ROLES.items() if role.serial)
 # The worst of the loop's own late wake-ups and of what a simulated rig did late; the ring of events has others, too.
 STALLS_NOTED = LATENESS_NOTED = 60
 # How long an event waits for room in the ring at the end of a run [ns].
@@ -140,15 +140,12 @@ class RealtimeBackend:
         """The loop's side of a run; nothing that its views see was said in an earlier one."""
         shared, config = self.shared, self.shared.config
         record_sink = RingSink(shared)
-        links = config.layout.links
-        daq = SharedDaq(shared) if "daq" in links else None
         waker = partial(self._platform.waker, shared)
-        valves = SharedValves(shared, waker("valves")) if "valves" in links else None
-        loads = SharedDaq(shared, "loads") if "loads" in links else None
-        instruments = {role: SharedInstrument(shared, role) for role in config.layout.instruments}
-        drives = SharedDrives(shared, waker("drives"))
-        servos = SharedServos(shared, waker("servos")) if "servos" in links else None
-        self.rig_io = RigIO(config.layout, daq, drives, valves, self._console, loads, instruments, servos)
+        devices = {
+            name: shared_device(shared, name, waker(name) if name in COMMANDED else None)
+            for name in config.layout.links
+        }
+        self.rig_io = RigIO(config.layout, devices, self._console)
         self.cycle = build_cycle(
             Rig(config), self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )

@@ -17,10 +17,7 @@ from hil.version import running_version
 
 def simulated_rig_io(layout: Layout, simulated_rig: InProcessRig, operator: OperatorSource | None = None) -> RigIO:
     """The loop's interface to the devices of a simulated rig in the loop's process, and to an operator elsewhere."""
-    links = layout.links
-    daq, valves = simulated_rig.daq if "daq" in links else None, simulated_rig.valves if "valves" in links else None
-    drives, loads, instruments = simulated_rig.drives, simulated_rig.loads, simulated_rig.instruments
-    return RigIO(layout, daq, drives, valves, operator, loads, instruments, simulated_rig.servos)
+    return RigIO(layout, {link: simulated_rig.devices[link] for link in layout.links}, operator)
 
 
 def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | float | int]:

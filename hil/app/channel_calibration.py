@@ -53,7 +53,7 @@ def read_teds(
     found: dict[str, dict[str, Teds | None]] = {}
     with ExitStack() as stack:
         config = _opened(config, progress, endpoints, stack)
-        for group in (group for group in SAMPLED if config.layout.of_group(group)):
+        for group in (group for group in SAMPLED if config.layout.parts(group)):
             driver, section = _driver(config, group)
             with _reported(group):
                 found[group] = driver.teds(section, rig_setup(config))

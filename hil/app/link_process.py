@@ -1,4 +1,4 @@
-"""Entry point of a link's worker: `python -m hil.app.link_process RUN PARENT daq|drives|valves|loads|servos`."""
+"""Entry point of a link's worker: `python -m hil.app.link_process RUN PARENT LINK`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
 from hil.app.driver_factory import open_link
-from hil.ipc.run_memory import LINKS, RunMemory
+from hil.ipc.run_memory import RunMemory
 from hil.ipc.stop_frames import read_stops
 from hil.ipc.wake_up import CommandedHost, WokenComputer
+from hil.messages.layout import ROLES
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.processes.link import LinkWorker
 from hil.processes.link_bridge import LinkBridge
@@ -20,8 +21,6 @@ from hil.realtime import Right, RightsWanted, rights
 
 # How long a worker waits for the watchdog's descriptors [ns], and its pause between two looks [s].
 STOP_PORTS_NS, LOOK_S = 30_000_000_000, 0.002
-# DAQ above drives and servos above valves above load channels, all below the loop.
-BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7, "loads": 8, "motion": 8, "imu": 8, "joints": 8, "servos": 6}
 
 
 def main(run: Path, parent: int, name: str) -> None:
@@ -30,7 +29,7 @@ def main(run: Path, parent: int, name: str) -> None:
     shared = RunMemory(run)
     wanted = shared.config.realtime
     asked = RightsWanted(
-        fifo_priority=max(wanted.fifo_priority - BELOW_LOOP[name], 1) if wanted.fifo_priority else 0,
+        fifo_priority=max(wanted.fifo_priority - ROLES[name].below_loop, 1) if wanted.fifo_priority else 0,
         lock_memory=wanted.lock_memory,
         timer_slack_ns=round(wanted.timer_slack_us * 1e3),
         freeze_gc=True,
@@ -93,6 +92,6 @@ def serve(
 
 
 if __name__ == "__main__":
-    if sys.argv[3] not in LINKS:
-        raise SystemExit(f"a link is one of {', '.join(LINKS)}, not {sys.argv[3]}")
+    if sys.argv[3] not in ROLES:
+        raise SystemExit(f"a link is one of {', '.join(ROLES)}, not {sys.argv[3]}")
     main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -9,8 +9,9 @@ from drivers.host import Host
 from drivers.registry import drives_driver, servos_driver
 from hil.config import Config
 from hil.ipc.link_health import healths
-from hil.ipc.run_memory import COMMANDED, RunMemory
+from hil.ipc.run_memory import RunMemory
 from hil.messages.check import Check
+from hil.messages.layout import COMMANDED
 from hil.safety.arming import NotArmedError
 
 # Least share of the set rate: beyond this, a link that loses more rounds soon has samples that are too old (fault 2).

@@ -46,7 +46,7 @@ def live_samples(
 
     with ExitStack() as stack:
         access, config = open_access(config, progress, endpoints, stack)
-        daq = stack.enter_context(closing(access.daq()))
+        daq = stack.enter_context(closing(access.device("daq")))
         daq.open()
         progress(f"recording the sensors for {seconds:g} s: nothing may touch them yet")
         blocks = [block for _, block in read_blocks(access, daq, seconds * 1e9, ask)[0]]

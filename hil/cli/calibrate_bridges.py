@@ -91,7 +91,7 @@ def _channels(rig: _BridgeCalibration, config: Config, name: str) -> tuple[str, 
     if name == "loads" and layout.loads:
         return "loads", layout.loads
     for group in ("daq", "loads"):
-        if name in layout.of_group(group):
+        if name in layout.parts(group):
             return group, (name,)
     allowed = ", ".join((*layout.channels, *layout.loads)) or "none, the rig has no sensors"
     complain(f"{rig.config}: --sensor {name}: no such channel, allowed: {allowed}")

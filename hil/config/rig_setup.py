@@ -30,9 +30,7 @@ def rig_setup(config: UncheckedConfig) -> RigSetup:
         open_loop=config.layout.open_loop,
         loads=LoadSetup(_cells(config), loads.rate_hz, loads.block_samples) if loads else None,
         instruments={
-            role: InstrumentSetup(
-                config.layout.instrument_channels(role), section.rate_hz, round(section.delay_ms * 1e6)
-            )
+            role: InstrumentSetup(config.layout.parts(role), section.rate_hz, round(section.delay_ms * 1e6))
             for role, section in config.instruments.items()
         },
         servos=_servos(config),

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from drivers.messages import DriveSample, JointSample, Reading, ValveSample
 from hil.config import Config
 from hil.config.json_io import read_json
 from hil.config.text_file import read_text
@@ -20,23 +19,14 @@ from hil.ipc.shared_types import FAULT_MESSAGE, GROUND_TRUTH, LATE, START, histo
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
 from hil.ipc.wake_up import WakeUp
 from hil.messages.fault import Fault
-from hil.messages.layout import INSTRUMENTS
-from hil.messages.link_messages import HEALTH, BlockRow, DriveCommandRow, JointCommandRow, SampleRow, ValveCommandRow
+from hil.messages.layout import COMMANDED, NEWEST, ROLES
+from hil.messages.link_messages import HEALTH, BlockRow, CommandRow, SampleRow
 from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING
 from hil.messages.signals import tick_dtype
 
 FOLDER = "shm"  # of the run folder
 RECORDER = "recorder"
-LINKS = (
-    "daq",
-    "drives",
-    "valves",
-    "loads",
-    *INSTRUMENTS,
-    "servos",
-)  # one worker for each where the devices are real; a rig has `Layout.links` of them
-# Links that take commands.
-COMMANDED = ("drives", "valves", "servos")
+LINKS = tuple(ROLES)  # one worker for each where the devices are real; a rig has `Layout.links` of them
 # Processes that hold devices: watchdog and loop act on their silence at once.
 WITH_DEVICES = ("simulated_rig", *LINKS)
 # Causes that a process reports to the loop, each in a mailbox of its own, so that none hides or withdraws another one.
@@ -68,6 +58,8 @@ class RunMemory:
         meta: see above.
         rings: by name, those of `RINGS` that the rig has.
         sampled: rings of samples by the group of the record.
+        newest: mailboxes of the newest sample of each link that has no ring.
+        device_commands: mailboxes of the commands of each link that takes any.
         wake_ups: of the workers of links that take commands.
         blocks_held: number of newest blocks that the recorder does not release, even if they are written.
 
@@ -118,21 +110,18 @@ class RunMemory:
         self.sampled = {group: ring(*given) for group, given in sampled.items()}
         self.rings = {part.path.name: part for part in self._parts if isinstance(part, Ring)}
         self.start = box("start", START)
-        self.drive_command = box("drive_command", DriveCommandRow(layout).dtype)
-        self.drives = box("drives", SampleRow(DriveSample, layout).dtype)
-        self.valve_command = box("valve_command", ValveCommandRow(layout).dtype)
-        self.valves = box("valves", SampleRow(ValveSample, layout).dtype)
-        # without driven joints these stay empty
-        self.servo_command = box("servo_command", JointCommandRow(layout).dtype)
-        self.servos = box("servos", SampleRow(JointSample, layout).dtype)
-        self.readings = {role: box(role, SampleRow(Reading, layout, role).dtype) for role in layout.instruments}
+        links = layout.links
+        self.newest = {name: box(name, SampleRow(name, layout).dtype) for name in NEWEST if name in links}
+        self.device_commands = {
+            name: box(f"{name}_command", CommandRow(name, layout).dtype) for name in COMMANDED if name in links
+        }
         self.ground_truth = box("truth", GROUND_TRUTH)
         self.histories = {name: box(f"true_{name}", dtype) for name, dtype in history_dtypes(layout).items()}
         self.late = ring("late", LATE, EVENTS, must_not_lose=())
         self.fault_mailboxes = {
             name: {cause: box(f"trouble_{name}_{cause}", FAULT_MESSAGE) for cause in causes}
             for name, causes in REPORTED.items()
-            if name in (RECORDER, "simulated_rig", *layout.links)
+            if name in (RECORDER, "simulated_rig", *links)
         }
         self.healths = {name: box(f"health_{name}", HEALTH) for name in LINKS}
         self.wake_ups = {name: WakeUp(folder / f"wake_{name}", create=create) for name in COMMANDED}

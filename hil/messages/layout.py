@@ -1,15 +1,29 @@
-"""What a rig has: its wheels, its cylinders and their valves, its force channels, by name and in order."""
+"""What a rig has, by name and in order: its wheels, cylinders, channels; and the roles that its devices can have."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeVar
+from operator import attrgetter
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from drivers.messages import PowerSample, SensorName, ValveSet
+from drivers.messages import (
+    DaqBlock,
+    DriveCommand,
+    DriveSample,
+    JointCommand,
+    JointSample,
+    PowerSample,
+    Reading,
+    SensorName,
+    ValveCommand,
+    ValveSample,
+    ValveSet,
+)
 from drivers.valve_layout import WAYS, ValveLayout
 
 # Names of the force sensors by `daq.layout`, in the order of the channels.
@@ -22,10 +36,6 @@ SENSORS: dict[str, tuple[SensorName, ...]] = {
 _BOGIE = "_bogie"
 T = TypeVar("T")
 LoadUnit = Literal["V", "N", "N m"]
-# Groups of a record with samples, each with datasets blocks, raw and t_ns; they are named as the links.
-SAMPLED = ("daq", "loads")
-# Instruments that measure the rover's motion, named as their links; each has its newest reading in `Samples`.
-INSTRUMENTS = ("motion", "imu", "joints")
 # Parameters of the soil that are estimated beside the twin, named as in section soil.
 SOIL_PARAMETERS = ("stiffness", "rebound", "slip_modulus")
 
@@ -116,10 +126,8 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
 
     @cached_property
     def links(self) -> tuple[str, ...]:
-        """Names of the links to devices: without force sensors no DAQ, and so on. `valves` also has a trigger line."""
-        fast, slow = ("daq",) * bool(self.channels), ("loads",) * bool(self.loads)
-        switched = ("valves",) * bool(self.cylinders or self.trigger)
-        return (*fast, "drives", *switched, *slow, *self.instruments, *("servos",) * bool(self.servos))
+        """Names of the links to devices, in the order of `ROLES`: without force sensors no DAQ, and so on."""
+        return tuple(name for name, role in ROLES.items() if role.present(self))
 
     @cached_property
     def servo_currents(self) -> bool:
@@ -129,19 +137,15 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     @cached_property
     def instruments(self) -> tuple[str, ...]:
         """The instruments of motion that the rig has, in the order of `INSTRUMENTS`."""
-        return tuple(role for role in INSTRUMENTS if self.instrument_channels(role))
+        return tuple(role for role in INSTRUMENTS if self.parts(role))
 
-    def instrument_channels(self, role: str) -> tuple[str, ...]:
-        """Names of the values of a reading of an instrument; empty: there is none."""
-        return {"motion": self.motion_channels, "imu": self.imu_channels, "joints": self.joints_channels}[role]
-
-    def of_group(self, group: str) -> tuple[str, ...]:
-        """Names of the channels whose samples are in that group of a record (SAMPLED)."""
-        return {"daq": self.channels, "loads": self.loads}[group]
+    def parts(self, role: str) -> tuple[str, ...]:
+        """Names of what a device measures or moves: channels of a data acquisition or an instrument; empty: none."""
+        return ROLES[role].parts(self)
 
     def units_of(self, group: str) -> tuple[LoadUnit, ...]:
         """Unit of the samples of each of these channels."""
-        units: list[LoadUnit] = ["V"] * len(self.of_group(group))
+        units: list[LoadUnit] = ["V"] * len(self.parts(group))
         if group == "loads" and self.reads_loads:
             units = ["N m" if name.rpartition("_")[2] in ("mx", "my", "mz") else "N" for name in self.loads]
         return tuple(units)
@@ -184,6 +188,120 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
             return msgspec.json.decode(text, type=cls)
         except msgspec.MsgspecError as error:
             raise ValueError(f"/meta/layout: {error}") from None
+
+
+def _none(*_: Any) -> None:
+    """There is none."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a device is for; its name is that of its link, and its key under `devices`.
+
+    Attributes:
+        title: for people.
+        parts: names of what of a rig it measures or moves, in order; empty: the rig has no such device.
+        sample: type of what it delivers.
+        below_loop: priority of its worker, below that of the loop.
+        serial: it may have a serial line.
+        unread: its sample before the first one; blocks have none.
+        command: type of a command to it; None: it takes none.
+        fields: of a command, by name: the field of `hil.messages.stages.Command` that holds it.
+        safe: the safe state, as its command at a time [ns].
+        urgent: of a command: what wakes the worker when it changes; the rest waits for the worker's next round.
+        always: every rig has it, one without such parts too.
+    """
+
+    title: str
+    parts: Callable[[Layout], tuple[str, ...]]
+    sample: type[Any]
+    below_loop: int
+    serial: bool = False
+    unread: Callable[[Layout], Any] = _none
+    command: type[Any] | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    safe: Callable[[int, Layout], Any] = _none
+    urgent: Callable[[Any], object] = _none
+    always: bool = False
+
+    def present(self, layout: Layout) -> bool:
+        """Whether a rig has it."""
+        return self.always or bool(self.parts(layout))
+
+
+def _instrument(name: str, title: str) -> tuple[str, Role]:
+    """An instrument of motion."""
+    channels: Callable[[Layout], tuple[str, ...]] = attrgetter(f"{name}_channels")
+
+    def unread(layout: Layout) -> Reading:
+        return Reading.unread(len(channels(layout)))
+
+    return name, Role(title, channels, Reading, 8, serial=True, unread=unread)
+
+
+def _unread_joints(layout: Layout) -> JointSample:
+    unknown = (math.nan,) * len(layout.servos)
+    return JointSample(0, 0, unknown, -1, current_A=unknown)
+
+
+# By name, in the order in which a tick reads and commands them. Shared memory, the loop's devices, workers, recorded
+# inputs and simulated rigs go through this table: a role is added by its row, its messages (`drivers.messages`), its
+# signals (`hil.messages.signals`) and its drivers.
+ROLES: dict[str, Role] = {
+    "daq": Role("data acquisition", attrgetter("channels"), DaqBlock, 5),
+    "drives": Role(
+        "wheel drives",
+        attrgetter("wheels"),
+        DriveSample,
+        6,
+        serial=True,
+        unread=lambda layout: DriveSample(0, 0, layout.zero_speeds, -1, power=layout.no_power),
+        command=DriveCommand,
+        fields={"cut": "cut", "speed_radps": "speed_radps", "duty": "duty"},
+        safe=lambda t_ns, layout: DriveCommand(t_ns, True, layout.zero_speeds),
+        urgent=attrgetter("cut"),
+        always=True,
+    ),
+    "valves": Role(
+        "bogie valves",
+        lambda layout: (*layout.cylinders, *("camera_trigger",) * layout.trigger),
+        ValveSample,
+        7,
+        serial=True,
+        unread=lambda layout: ValveSample(0, 0, ((0.0, 0.0),) * len(layout.cylinders), -1),
+        command=ValveCommand,
+        fields={"powered": "valves", "regulators_Pa": "regulators_Pa", "trigger": "trigger"},
+        safe=lambda t_ns, layout: ValveCommand(t_ns, layout.valves_off, layout.regulators_closed),
+        urgent=lambda command: (command.powered, tuple(map(bool, command.regulators_Pa)), command.trigger),
+    ),
+    "loads": Role("load channels", attrgetter("loads"), DaqBlock, 8),
+    **dict(
+        (
+            _instrument("motion", "instrument outside the rover"),
+            _instrument("imu", "inertial measurement unit"),
+            _instrument("joints", "joint encoders"),
+        )
+    ),
+    "servos": Role(
+        "servos of the driven joints",
+        attrgetter("servos"),
+        JointSample,
+        6,
+        serial=True,
+        unread=_unread_joints,
+        command=JointCommand,
+        fields={"cut": "servos_cut", "angle_rad": "joint_angle_rad"},
+        safe=lambda t_ns, layout: JointCommand(t_ns, True, (0.0,) * len(layout.servos)),
+        urgent=attrgetter("cut"),
+    ),
+}
+# Groups of a record with samples, each with datasets blocks, raw and t_ns; they are named as the links.
+SAMPLED = tuple(name for name, role in ROLES.items() if role.sample is DaqBlock)
+# Those with one newest sample, named as its field of `Samples`.
+NEWEST = tuple(name for name, role in ROLES.items() if role.sample is not DaqBlock)
+# Instruments that measure the rover's motion.
+INSTRUMENTS = tuple(name for name, role in ROLES.items() if role.sample is Reading)
+COMMANDED = tuple(name for name, role in ROLES.items() if role.command)
 
 
 def layout_of(

@@ -7,39 +7,24 @@ in shared memory and in a record are of the run: 0 at its start.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import Health
-from drivers.messages import (
-    DaqBlock,
-    DriveCommand,
-    DriveSample,
-    JointCommand,
-    JointSample,
-    Reading,
-    ValveCommand,
-    ValveSample,
-    ValveSet,
-)
+from drivers.messages import DaqBlock
 from drivers.reported import DeviceReport
-from hil.messages.layout import INSTRUMENTS, Layout
+from hil.messages.layout import ROLES, Layout
 from hil.messages.schema import recorded_detail
 from hil.messages.signals import TICK, Signal
 
-Sample = TypeVar("Sample", DriveSample, ValveSample, Reading, JointSample)
 Numbers = tuple[Any, ...]
-# Which field of `Samples` has the newest sample of a link, and its class.
-SAMPLES: dict[str, type[Any]] = {
-    "drives": DriveSample,
-    "valves": ValveSample,
-    **dict.fromkeys(INSTRUMENTS, Reading),
-    "servos": JointSample,
-}
+# The field of `Command` in the source of a signal.
+_FIELD = re.compile(r"\bcommand\.(\w+)")
 
 
 class _Part(NamedTuple):
@@ -70,16 +55,15 @@ class _Part(NamedTuple):
         return f"{self.path[-1]}=numbers[{first}{f':{end}' if self.shape else ''}]"
 
 
-class SampleRow(Generic[Sample]):
-    """A sample of drives, valves, servos or an instrument as a row.
+class SampleRow:
+    """The newest sample of a device as a row.
 
     Its two functions are generated once for a layout, as `hil.messages.packer` makes that of a tick: to go through the
     signals one by one takes eight times as long, in each tick.
 
     Args:
-        kind: of the sample.
+        link: that it comes from, one of `NEWEST`.
         layout: of the rig.
-        link: that it comes from, a key of `SAMPLES`; by default the only one with such samples.
 
     Attributes:
         dtype: of the row.
@@ -88,16 +72,14 @@ class SampleRow(Generic[Sample]):
         unpack: the sample of the numbers of a row.
     """
 
-    def __init__(self, kind: type[Sample], layout: Layout, link: str = "") -> None:
-        link = link or next(name for name, of in SAMPLES.items() if of is kind)
+    def __init__(self, link: str, layout: Layout) -> None:
+        kind = ROLES[link].sample
         self._parts: list[_Part] = list(_parts(kind, layout, f"samples.{link}."))
         fields: list[Any] = [(part.signal.name, f"<{part.signal.kind}", part.shape) for part in self._parts]
         self.dtype: np.dtype[Any] = np.dtype([("sequence", "<i8"), *fields])
         names: dict[str, Any] = {"since": since, "flat": chain.from_iterable, "nan": math.nan}
         packed = ", ".join(part.packed() for part in self._parts)
-        self.pack: Callable[[Sample, int], Numbers] = eval(
-            f"lambda sample, start_ns: (sample.sequence, {packed})", names
-        )
+        self.pack: Callable[[Any, int], Numbers] = eval(f"lambda sample, start_ns: (sample.sequence, {packed})", names)
         names["kind"], unpacked = kind, ["sequence=numbers[0]"]
         unpacked += [part.unpacked() for part in self._parts if not part.kind]
         unpacked += [f"{name}=()" for name in _empty(layout, f"samples.{link}.")]
@@ -105,9 +87,9 @@ class SampleRow(Generic[Sample]):
             names[name] = inner
             of_inner = ", ".join(part.unpacked() for part in self._parts if part.path[0] == name)
             unpacked.append(f"{name}={name}({of_inner})")
-        self.unpack: Callable[[Numbers], Sample] = eval(f"lambda numbers: kind({', '.join(unpacked)})", names)
+        self.unpack: Callable[[Numbers], Any] = eval(f"lambda numbers: kind({', '.join(unpacked)})", names)
 
-    def of_tick(self, row: np.void) -> Sample:
+    def of_tick(self, row: np.void) -> Any:
         """What the loop had of it in a tick.
 
         Args:
@@ -140,73 +122,58 @@ def _empty(layout: Layout, place: str) -> Iterator[str]:
             yield name
 
 
-class DriveCommandRow:
-    """A command to the drives as a row; of a rig that may be driven by duty with the duties, NaN where speeds hold."""
+class CommandRow:
+    """A command to a device as a row; its fields are the signals of a tick that have the same of `Command`.
 
-    def __init__(self, layout: Layout) -> None:
-        self._wheels, self._no_duty = len(layout.wheels), layout.no_duty
-        fields = [("t_ns", "<i8"), ("cut", "<u1"), ("speed_radps", "<f8", (self._wheels,))]
-        duty = [("duty", "<f8", (self._wheels,))] if layout.open_loop else []
-        self.dtype: np.dtype[Any] = np.dtype([*fields, *duty])
+    Args:
+        link: that it goes to, one of `COMMANDED`.
+        layout: of the rig.
 
-    def pack(self, command: DriveCommand) -> Numbers:
-        """The numbers of its row."""
-        return command.t_ns, command.cut, *command.speed_radps, *(command.duty or self._no_duty)
+    Attributes:
+        dtype: of the row.
+        pack: the numbers of the row of a command.
+        unpack: the command of the numbers of a row, whose time is of the clock on which the run starts at the given
+            time [ns].
+    """
 
-    def unpack(self, numbers: Sequence[Any], start_ns: int) -> DriveCommand:
-        """The command, whose time is of the clock on which the run starts at `start_ns` [ns]."""
-        t_ns, cut, *outputs = numbers
-        speeds, duty = tuple(outputs[: self._wheels]), tuple(outputs[self._wheels :])
-        by_duty = bool(duty) and not math.isnan(duty[0])
-        return DriveCommand(start_ns + t_ns, bool(cut), speeds, duty if by_duty else ())
-
-
-class ValveCommandRow:
-    """A command to the valves and regulators as a row."""
-
-    def __init__(self, layout: Layout) -> None:
-        self._switches = 2 * len(layout.cylinders)
+    def __init__(self, link: str, layout: Layout) -> None:
+        role, first = ROLES[link], 1
+        kind, sources = role.command, {name: field for field, name in role.fields.items()}
         fields: list[Any] = [("t_ns", "<i8")]
-        if layout.cylinders:
-            fields.append(("powered", "<u1", (len(layout.cylinders), 2)))
-        if layout.regulators:
-            fields.append(("regulators_Pa", "<f8", (len(layout.regulators),)))
-        if layout.trigger:
-            fields.append(("trigger", "<u1"))
-        self._end, self._trigger = 1 + self._switches + len(layout.regulators), layout.trigger
+        packed, unpacked = ["command.t_ns"], ["start_ns + numbers[0]"]
+        for signal in TICK:
+            found = _FIELD.search(signal.source)
+            if found is None or (field := sources.get(found[1])) is None:
+                continue
+            if not signal.present(layout):
+                unpacked += [f"{field}=()"] if signal.elements else []
+                continue
+            shape = signal.shape(layout)
+            end = first + math.prod(shape)
+            fields.append((field, f"<{signal.kind}", shape))
+            packed.append(("*" if shape else "") + _FIELD.sub(f"command.{field}", signal.source))
+            unpacked.append(f"{field}={_of_numbers(signal, first, end, len(shape))}")
+            first = end
         self.dtype: np.dtype[Any] = np.dtype(fields)
-
-    def pack(self, command: ValveCommand) -> Numbers:
-        """The numbers of its row."""
-        numbers = command.t_ns, *chain.from_iterable(command.powered), *command.regulators_Pa
-        return (*numbers, command.trigger) if self._trigger else numbers
-
-    def unpack(self, numbers: Sequence[Any], start_ns: int) -> ValveCommand:
-        """As `DriveCommandRow.unpack`."""
-        end, switches = self._end, 1 + self._switches
-        powered: ValveSet = pairs(tuple(map(bool, numbers[1:switches])))
-        trigger = self._trigger and bool(numbers[end])
-        return ValveCommand(start_ns + numbers[0], powered, tuple(numbers[switches:end]), trigger)
-
-
-class JointCommandRow:
-    """A command to the servos as a row."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.dtype: np.dtype[Any] = np.dtype(
-            [("t_ns", "<i8"), ("cut", "<u1"), ("angle_rad", "<f8", (len(layout.servos),))]
+        names = {"kind": kind, "flat": chain.from_iterable, "layout": layout}
+        self.pack: Callable[[Any], Numbers] = eval(f"lambda command: ({', '.join(packed)},)", names)
+        self.unpack: Callable[[Sequence[Any], int], Any] = eval(
+            f"lambda numbers, start_ns: kind({', '.join(unpacked)})", names
         )
 
-    @staticmethod
-    def pack(command: JointCommand) -> Numbers:
-        """The numbers of its row."""
-        return command.t_ns, command.cut, *command.angle_rad
 
-    @staticmethod
-    def unpack(numbers: Sequence[Any], start_ns: int) -> JointCommand:
-        """As `DriveCommandRow.unpack`."""
-        t_ns, cut, *angles = numbers
-        return JointCommand(start_ns + t_ns, bool(cut), tuple(angles))
+def _of_numbers(signal: Signal, first: int, end: int, dimensions: int) -> str:
+    """Expression of a field of a command, of the `numbers` of its row; empty where what stands for it was not a number.
+
+    Of what may be left out, as `signal.source` says, no number stands in the row.
+    """
+    each = [f"bool(numbers[{place}])" if signal.flag else f"numbers[{place}]" for place in range(first, end)]
+    if not dimensions:
+        return each[0]
+    if dimensions == 2:
+        return f"({' '.join(f'({one}, {other}),' for one, other in zip(each[::2], each[1::2], strict=True))})"
+    tail = f" if numbers[{first}] == numbers[{first}] else ()" if " or " in signal.source else ""
+    return f"tuple(numbers[{first}:{end}]){tail}"
 
 
 class BlockRow:
@@ -289,11 +256,6 @@ def health_of(row: NDArray[np.void]) -> dict[str, Any]:
     numbers = {key: row[key][0].item() for key in ("errors", "retries", "rate_hz", "age_ms")}
     counted = {key: value if math.isfinite(value) else None for key, value in numbers.items()}
     return {**counted, "detail": row["detail"][0].decode(errors="replace")}
-
-
-def pairs(numbers: Sequence[Any]) -> tuple[tuple[Any, Any], ...]:
-    """By cylinder, (extend, retract), of numbers one after the other."""
-    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def since(at_ns: int, start_ns: int) -> int:

@@ -6,23 +6,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from drivers.interfaces import DriveLink, ServoLink, Source, ValveLink
-from drivers.messages import (
-    DaqBlock,
-    DriveCommand,
-    DriveSample,
-    JointCommand,
-    JointSample,
-    Reading,
-    ValveCommand,
-    ValveSample,
-)
+from drivers.interfaces import Source
+from drivers.messages import DaqBlock, Reading
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import NO_FAULT, fault_message
-from hil.ipc.shm import NEVER_NS, Mailbox
+from hil.ipc.shm import NEVER_NS
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import DEAD_MAN_NS
-from hil.messages.link_messages import BlockRow, DriveCommandRow, JointCommandRow, SampleRow, ValveCommandRow
+from hil.messages.layout import ROLES, SAMPLED
+from hil.messages.link_messages import BlockRow, CommandRow, SampleRow
 from hil.messages.schema import Row
 
 
@@ -72,12 +64,12 @@ class _Uncommanded:
         return True
 
 
-class ReadingFeed(_Uncommanded):
-    """An instrument of motion, for the mailbox of its role."""
+class _ReadingFeed(_Uncommanded):
+    """A device that only measures, for the mailbox of its link."""
 
-    def __init__(self, shared: RunMemory, instrument: Source[Reading], role: str) -> None:
-        self._readings, self._instrument = shared.readings[role], instrument
-        self._row, self._packed = Row(self._readings.dtype), SampleRow(Reading, shared.config.layout, role)
+    def __init__(self, shared: RunMemory, link: str, instrument: Source[Reading]) -> None:
+        self._readings, self._instrument = shared.newest[link], instrument
+        self._row, self._packed = Row(self._readings.dtype), SampleRow(link, shared.config.layout)
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
         """Publish the newest reading; one from before the start of the run is none of it."""
@@ -87,10 +79,10 @@ class ReadingFeed(_Uncommanded):
         self._readings.write(self._row.array)
 
 
-class BlockFeed(_Uncommanded):
+class _BlockFeed(_Uncommanded):
     """Blocks of samples, for the ring of their group."""
 
-    def __init__(self, shared: RunMemory, daq: Source[DaqBlock], group: str = "daq") -> None:
+    def __init__(self, shared: RunMemory, group: str, daq: Source[DaqBlock]) -> None:
         self._ring, self._daq = shared.sampled[group], daq
         self._block: Any = np.zeros(1, self._ring.dtype)
         self._sequence = 0
@@ -107,119 +99,48 @@ class BlockFeed(_Uncommanded):
 
 
 class _CommandedFeed:
-    """What the feeds of links with commands have in common: which commands are new, and whether a stop is confirmed."""
+    """A device that takes commands: which of them are new, and whether its stop is confirmed."""
 
-    _commands: Mailbox
-    _samples: Mailbox
-
-    def __init__(self) -> None:
+    def __init__(self, shared: RunMemory, link: str, device: Any) -> None:
+        role, self._layout = ROLES[link], shared.config.layout
+        self._commands, self._samples = shared.device_commands[link], shared.newest[link]
+        self._device, self._safe = device, role.safe
         self._command, self._sample = Row(self._commands.dtype), Row(self._samples.dtype)
+        self._packed, self._unpacked = SampleRow(link, self._layout), CommandRow(link, self._layout)
         self._version, self._acknowledged_ns = 0, -1
+
+    def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
+        """Publish the newest sample."""
+        if (sample := self._device.read(t_ns)) is None:
+            return
+        self._acknowledged_ns = sample.acknowledged_ns
+        if start_ns is not None:
+            self._sample.set(*self._packed.pack(sample, start_ns))
+            self._samples.write(self._sample.array)
 
     def skip(self) -> None:
         """Skip the commands written so far."""
         self._version = max(self._commands.read(self._command.array), self._version)
 
+    def apply_commands(self, start_ns: int) -> None:
+        """Send the newest command, if it is new."""
+        if (version := self._commands.read(self._command.array)) > self._version:
+            self._version = version
+            self._device.write(self._unpacked.unpack(self._command.numbers(), start_ns))
+
+    def stop(self, t_ns: int) -> None:
+        """Command the safe state."""
+        self._device.write(self._safe(t_ns, self._layout))
+
     def stopped(self, t_ns: int) -> bool:
         """Whether the stop is confirmed."""
         return self._acknowledged_ns >= t_ns
 
-    def _new_command(self) -> tuple[Any, ...]:
-        """The numbers of a new command; empty: there is none."""
-        if (version := self._commands.read(self._command.array)) <= self._version:
-            return ()
-        self._version = version
-        return self._command.numbers()
 
-
-class DriveFeed(_CommandedFeed):
-    """Wheel drives."""
-
-    def __init__(self, shared: RunMemory, drives: DriveLink) -> None:
-        self._commands, self._samples = shared.drive_command, shared.drives
-        super().__init__()
-        self._drives = drives
-        layout = shared.config.layout
-        self._zero_speeds = layout.zero_speeds
-        self._sample_row, self._command_row = SampleRow(DriveSample, layout), DriveCommandRow(layout)
-
-    def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
-        """Publish the newest speeds."""
-        if (drive := self._drives.read(t_ns)) is None:
-            return
-        self._acknowledged_ns = drive.acknowledged_ns
-        if start_ns is not None:
-            self._sample.set(*self._sample_row.pack(drive, start_ns))
-            self._samples.write(self._sample.array)
-
-    def apply_commands(self, start_ns: int) -> None:
-        """Send new speeds or a cut."""
-        if command := self._new_command():
-            self._drives.write(self._command_row.unpack(command, start_ns))
-
-    def stop(self, t_ns: int) -> None:
-        """Cut."""
-        self._drives.write(DriveCommand(t_ns, True, self._zero_speeds))
-
-
-class ValveFeed(_CommandedFeed):
-    """Bogie valves and their regulators."""
-
-    def __init__(self, shared: RunMemory, valves: ValveLink) -> None:
-        self._commands, self._samples = shared.valve_command, shared.valves
-        super().__init__()
-        self._valves = valves
-        layout = shared.config.layout
-        self._off, self._closed = layout.valves_off, layout.regulators_closed
-        self._sample_row, self._command_row = SampleRow(ValveSample, layout), ValveCommandRow(layout)
-
-    def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
-        """Publish the newest pressures."""
-        if (valve := self._valves.read(t_ns)) is None:
-            return
-        self._acknowledged_ns = valve.acknowledged_ns
-        if start_ns is not None:
-            self._sample.set(*self._sample_row.pack(valve, start_ns))
-            self._samples.write(self._sample.array)
-
-    def apply_commands(self, start_ns: int) -> None:
-        """Send which valves to power, and the regulators' pressures."""
-        if command := self._new_command():
-            self._valves.write(self._command_row.unpack(command, start_ns))
-
-    def stop(self, t_ns: int) -> None:
-        """Switch all valves off and close the regulators."""
-        self._valves.write(ValveCommand(t_ns, self._off, self._closed))
-
-
-class ServoFeed(_CommandedFeed):
-    """Servos of driven joints."""
-
-    def __init__(self, shared: RunMemory, servos: ServoLink) -> None:
-        self._commands, self._samples = shared.servo_command, shared.servos
-        super().__init__()
-        self._servos = servos
-        layout = shared.config.layout
-        self._no_angles = (0.0,) * len(layout.servos)
-        self._sample_row, self._command_row = SampleRow(JointSample, layout), JointCommandRow(layout)
-
-    def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
-        """Publish the newest angles."""
-        if (joint := self._servos.read(t_ns)) is None:
-            return
-        self._acknowledged_ns = joint.acknowledged_ns
-        if start_ns is not None:
-            self._sample.set(*self._sample_row.pack(joint, start_ns))
-            self._samples.write(self._sample.array)
-
-    def apply_commands(self, start_ns: int) -> None:
-        """Send new angles or a cut."""
-        if command := self._new_command():
-            self._servos.write(self._command_row.unpack(command, start_ns))
-
-    def stop(self, t_ns: int) -> None:
-        """Cut."""
-        self._servos.write(JointCommand(t_ns, True, self._no_angles))
+def feed_of(shared: RunMemory, link: str, device: Any) -> Feed:
+    """The feed of a device, by the name of its link."""
+    kind = _BlockFeed if link in SAMPLED else _CommandedFeed if ROLES[link].command else _ReadingFeed
+    return kind(shared, link, device)
 
 
 class LinkBridge:

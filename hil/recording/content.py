@@ -36,7 +36,7 @@ class SampleSet(NamedTuple):
 
 def no_samples(layout: Layout, group: str) -> SampleSet:
     """None of a group's channels."""
-    raw = np.zeros((0, len(layout.of_group(group))))
+    raw = np.zeros((0, len(layout.parts(group))))
     return SampleSet(np.zeros(0, block_dtype(layout, group)), raw, np.zeros(0, np.int64))
 
 
@@ -98,7 +98,7 @@ def _samples(file: h5py.File, group: str) -> SampleSet:
         layout = Layout.from_json(text) if text else None
         if group == "loads" and layout is None:  # recorded by a version without them
             return _NO_LOADS
-        if layout is not None and not layout.of_group(group):
+        if layout is not None and not layout.parts(group):
             return no_samples(layout, group)
     blocks, raw, t_ns = (file[f"{group}/{name}"] for name in SampleSet._fields)
     if (raw.ndim, raw.dtype.kind, t_ns.ndim, t_ns.dtype.kind) != (2, "f", 1, "i"):

@@ -93,10 +93,10 @@ def create_datasets(
     timing.attrs["histogram"] = new_histogram()
     grows("events", EVENT)
     for group in SAMPLED:
-        if not layout.of_group(group):
+        if not layout.parts(group):
             continue
         grows(f"{group}/blocks", block_dtype(layout, group))
-        raw = grows(f"{group}/raw", "<f8", len(layout.of_group(group)))
+        raw = grows(f"{group}/raw", "<f8", len(layout.parts(group)))
         raw.attrs["sample_rate_hz"] = float(rates_hz[group])
         grows(f"{group}/t_ns", "<i8")
     _describe(file, layout)

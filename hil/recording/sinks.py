@@ -85,7 +85,7 @@ class MemorySink:
         self._ticks: list[bytes] = []
         self._timings: list[bytes] = []
         self._events: list[bytes] = []
-        self._samples = {name: [(np.zeros(0, np.int64), np.zeros((0, len(layout.of_group(name)))))] for name in SAMPLED}
+        self._samples = {name: [(np.zeros(0, np.int64), np.zeros((0, len(layout.parts(name)))))] for name in SAMPLED}
 
     def samples(self, group: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Times (n,) [ns] and readings (n, channels) [V] so far, of a group of `hil.messages.layout.SAMPLED`."""

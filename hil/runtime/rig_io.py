@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from drivers.interfaces import DriveLink, Health, Link, ServoLink, Source, ValveLink
-from drivers.messages import (
-    DaqBlock,
-    DriveCommand,
-    DriveSample,
-    JointCommand,
-    JointSample,
-    Reading,
-    ValveCommand,
-    ValveSample,
-)
-from hil.messages.layout import INSTRUMENTS, Layout
+from drivers.interfaces import Health, Link, Source
+from drivers.messages import DaqBlock
+from hil.messages.layout import COMMANDED, NEWEST, ROLES, SAMPLED, Layout, Role
 from hil.messages.operator_input import OperatorQueue, OperatorSource
 from hil.messages.stages import MOST_BLOCKS, Command, Samples
 
+# Fields of `Samples` that are there in every rig.
+_EXPECTED = Samples.__struct_fields__[: -len(Samples.__struct_defaults__)]
 # What a rig without a source of blocks takes in: blocks, gap, age.
 NO_BLOCKS: tuple[tuple[DaqBlock, ...], int, int] = ((), 0, 0)
 
@@ -56,46 +48,29 @@ class RigIO:
 
     Args:
         layout: of the rig.
-        daq: the force sensors; None: the rig has none.
-        drives: the wheel drives.
-        valves: the cylinders' valves, and a camera's trigger line; None: the rig has neither.
+        devices: those that the rig has, by the names of their links.
         operator: source of an operator's commands from outside this process; None: none.
-        loads: the leg sensors and the load cell; None: the rig has none.
-        instruments: of motion, those that the rig has, by role.
-        servos: of the driven joints; None: the rig has none.
 
     Attributes:
         operator: queue of an operator's commands from this process.
     """
 
-    def __init__(
-        self,
-        layout: Layout,
-        daq: Source[DaqBlock] | None,
-        drives: DriveLink,
-        valves: ValveLink | None,
-        operator: OperatorSource | None = None,
-        loads: Source[DaqBlock] | None = None,
-        instruments: Mapping[str, Source[Reading]] = {},
-        servos: ServoLink | None = None,
-    ) -> None:
+    def __init__(self, layout: Layout, devices: Mapping[str, Any], operator: OperatorSource | None = None) -> None:
         self._layout = layout
-        self._drives, self._valves, self._servos = drives, valves, servos
-        self._daq, self._loads = (None if source is None else _Blocks(source) for source in (daq, loads))
-        links = (daq, drives, valves, loads, *instruments.values(), servos)
-        self._links: Sequence[Link] = [link for link in links if link is not None]
-        self._instruments = [(INSTRUMENTS.index(role), source.read) for role, source in instruments.items()]
-        # the newest of each instrument, then of the servos, as the last fields of `Samples`
-        self._readings: list[Any] = [
-            Reading.unread(len(layout.instrument_channels(role))) if role in instruments else None
-            for role in INSTRUMENTS
+        self._daq, self._loads = (_Blocks(devices[name]) if name in devices else None for name in SAMPLED)
+        self._links: Sequence[Link] = [devices[name] for name in ROLES if name in devices]
+        # the newest of each, in the order of the fields of `Samples`; None of what this rig does not have
+        self._newest: list[Any] = [
+            ROLES[name].unread(layout) if name in (*devices, *_EXPECTED) else None for name in NEWEST
         ]
+        self._reads = [(NEWEST.index(name), devices[name].read) for name in NEWEST if name in devices]
+        given = [(ROLES[name], devices[name].write) for name in COMMANDED if name in devices]
+        self._sends = [_sender(role, write) for role, write in given]
+        self._stops = [(write, role.safe) for role, write in given]
+        safe = {name: role.safe(0, layout) for name, role in ROLES.items() if role.command}
+        held = {own: getattr(safe[name], one) for name in safe for one, own in ROLES[name].fields.items()}
+        self._stopped = Command(-1, True, clamped=0, **held)
         self.operator, self._operator = OperatorQueue(), operator
-        self._drive = DriveSample(0, 0, layout.zero_speeds, -1, power=layout.no_power)
-        self._valve = ValveSample(0, 0, ((0.0, 0.0),) * len(layout.cylinders), -1)
-        unknown = (math.nan,) * len(layout.servos)
-        unread = JointSample(0, 0, unknown, -1, current_A=unknown)
-        self._readings.append(None if servos is None else unread)
 
     def open(self) -> None:
         """Open every link. Raises DeviceError."""
@@ -115,48 +90,40 @@ class RigIO:
 
     def sample(self, t_ns: int) -> Samples:
         """All samples that have arrived by t_ns, except blocks that are not newer than the last. Raises DeviceError."""
-        daq, loads = self._daq, self._loads
+        daq, loads, newest = self._daq, self._loads, self._newest
         blocks, gap, age_ns = daq.take(t_ns) if daq is not None else NO_BLOCKS
-        self._drive = self._drives.read(t_ns) or self._drive
-        if self._valves is not None:
-            self._valve = self._valves.read(t_ns) or self._valve
+        for place, read in self._reads:
+            newest[place] = read(t_ns) or newest[place]
         asked = self.operator.read()
         if self._operator:
             asked += self._operator.read()
-        sequence = daq.sequence if daq is not None else 0
-        if self._servos is not None:
-            self._readings[-1] = self._servos.read(t_ns) or self._readings[-1]
-        elif loads is None and not self._instruments:
-            return Samples(t_ns, blocks, age_ns, sequence, self._drive, self._valve, gap, asked)
         load_blocks, load_gap, load_age_ns = loads.take(t_ns) if loads is not None else NO_BLOCKS
-        for place, read in self._instruments:
-            self._readings[place] = read(t_ns) or self._readings[place]
+        drives, valves, *others = newest
         return Samples(
-            t_ns, blocks, age_ns, sequence, self._drive, self._valve, gap, asked,
-            load_blocks, load_age_ns, loads.sequence if loads is not None else 0, load_gap, *self._readings,
+            t_ns, blocks, age_ns, daq.sequence if daq is not None else 0, drives, valves, gap, asked,
+            load_blocks, load_age_ns, loads.sequence if loads is not None else 0, load_gap, *others,
         )  # fmt: skip
 
     def command(self, t_ns: int, command: Command) -> None:
         """Send a command to every sink, a cut first. Raises DeviceError."""
-        self._drives.write(DriveCommand(t_ns, command.cut, command.speed_radps, command.duty))
-        if self._valves is not None:
-            self._valves.write(ValveCommand(t_ns, command.valves, command.regulators_Pa, command.trigger))
-        if self._servos is not None:
-            self._servos.write(JointCommand(t_ns, command.servos_cut, command.joint_angle_rad))
+        for send in self._sends:
+            send(t_ns, command)
 
     def stop(self, t_ns: int) -> Command:
         """Make the rig safe: drives and servos cut, valves off. If a device fails, the next ones are still stopped.
 
         Returns what the devices were told, of no state of the experiment.
         """
-        zero, off, closed = self._layout.zero_speeds, self._layout.valves_off, self._layout.regulators_closed
-        angles = (0.0,) * len(self._layout.servos)
-        with suppress(Exception):
-            self._drives.write(DriveCommand(t_ns, True, zero))
-        if self._valves is not None:
+        for write, safe in self._stops:
             with suppress(Exception):
-                self._valves.write(ValveCommand(t_ns, off, closed))
-        if self._servos is not None:
-            with suppress(Exception):
-                self._servos.write(JointCommand(t_ns, True, angles))
-        return Command(-1, True, True, zero, off, 0, closed, joint_angle_rad=angles, servos_cut=True)
+                write(safe(t_ns, self._layout))
+        return self._stopped
+
+
+def _sender(role: Role, write: Callable[[Any], None]) -> Callable[[int, Command], None]:
+    """Writes what a command of the loop has for a device of that role, at a time [ns]."""
+    fields = ", ".join(f"{field}=command.{name}" for field, name in role.fields.items())
+    sender: Callable[[int, Command], None] = eval(
+        f"lambda t_ns, command: write(kind(t_ns, {fields}))", {"write": write, "kind": role.command}
+    )
+    return sender

@@ -71,7 +71,7 @@ class InstrumentSource:
     def __init__(self, role: str, config: UncheckedConfig) -> None:
         section = config.instruments[role]
         self.role, self.needed, self.noted = role, role in config.needed_instruments, set[str]()
-        self._channels = config.layout.instrument_channels(role)
+        self._channels = config.layout.parts(role)
         self._values = values_of(role, config)
         self._stale_ms, self._stale_ns = section.stale_ms, round(section.stale_ms * 1e6)
         self._frozen_readings = section.frozen_readings

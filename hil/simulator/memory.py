@@ -86,8 +86,7 @@ class SimulatorMemory:
         layout = config.layout
         self.histories = {name: box(f"true_{name}", dtype) for name, dtype in history_dtypes(layout).items()}
         self.readings = {
-            role: box(f"readings_{role}", readings_dtype(len(layout.instrument_channels(role))))
-            for role in layout.instruments
+            role: box(f"readings_{role}", readings_dtype(len(layout.parts(role)))) for role in layout.instruments
         }
         self.reset, self.reset_done = box("place", RESET), box("placed", RESET_DONE)
         self.late = {
@@ -239,7 +238,7 @@ class InstrumentInMemory:
     """
 
     def __init__(self, memory: SimulatorMemory, role: str) -> None:
-        self.channels = memory.config.layout.instrument_channels(role)
+        self.channels = memory.config.layout.parts(role)
         self.rate_hz = memory.config.instruments[role].rate_hz
         self._now = memory.readings[role]
         self._row = np.zeros(1, self._now.dtype)

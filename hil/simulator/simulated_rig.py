@@ -7,18 +7,16 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from drivers.interfaces import DriveLink, Link, ServoLink, Source, ValveLink
-from drivers.messages import DaqBlock, Reading
 from hil.ipc.lateness import LatenessLog
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import GROUND_TRUTH, MOST_ROWS, NOT_YET, START
 from hil.ipc.shm import Mailbox
 from hil.processes.lifecycle import WorkerLifecycle
-from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, ReadingFeed, ServoFeed, ValveFeed
+from hil.processes.link_bridge import LinkBridge, feed_of
 from hil.realtime import RightsWanted, rights
 from hil.realtime.clock import RealtimeClock
 from hil.realtime.histogram import Histogram
@@ -63,26 +61,13 @@ def main(run: Path, parent: int) -> None:
 
 def _move(simulated_rig: _BuiltRig, shared: RunMemory, runs: _Runs, start_ns: int) -> None:
     """One run, with t_ns = 0 at `start_ns` [ns of CLOCK_MONOTONIC]."""
-    feeds: dict[str, Feed] = {
-        "daq": BlockFeed(shared, simulated_rig.daq),
-        "drives": DriveFeed(shared, simulated_rig.drives),
-        "valves": ValveFeed(shared, simulated_rig.valves),
-    }
-    feeds |= {role: ReadingFeed(shared, one, role) for role, one in simulated_rig.instruments.items()}
-    links: list[Link] = [simulated_rig.daq, simulated_rig.drives, simulated_rig.valves]
-    links += simulated_rig.instruments.values()
-    if simulated_rig.loads is not None:
-        feeds["loads"] = BlockFeed(shared, simulated_rig.loads, "loads")
-        links.append(simulated_rig.loads)
-    if simulated_rig.servos is not None:
-        feeds["servos"] = ServoFeed(shared, simulated_rig.servos)
-        links.append(simulated_rig.servos)
-    in_use = [feeds[name] for name in shared.config.layout.links]
+    devices = {name: simulated_rig.devices[name] for name in shared.config.layout.links}
+    in_use = [feed_of(shared, name, device) for name, device in devices.items()]
     for feed in in_use:
         feed.skip()
     bridge = LinkBridge(shared, "simulated_rig", *in_use)
-    for link in links:
-        link.open()
+    for device in devices.values():
+        device.open()
     truth_publisher = GroundTruthPublisher(shared.ground_truth, simulated_rig.plant, histories=shared.histories)
     moved = LatenessLog(shared.late).of("plant")
     rate_hz = shared.config.loop.rate_hz
@@ -111,28 +96,8 @@ class _BuiltRig(Protocol):
         """The simulated rover and ground."""
 
     @property
-    def daq(self) -> Source[DaqBlock]:
-        """Its sensors."""
-
-    @property
-    def drives(self) -> DriveLink:
-        """Its wheel drives."""
-
-    @property
-    def valves(self) -> ValveLink:
-        """Its valves."""
-
-    @property
-    def loads(self) -> Source[DaqBlock] | None:
-        """Its load channels, if it has any."""
-
-    @property
-    def instruments(self) -> Mapping[str, Source[Reading]]:
-        """Its instruments of motion, by role."""
-
-    @property
-    def servos(self) -> ServoLink | None:
-        """Servos of its driven joints, if it has any."""
+    def devices(self) -> Mapping[str, Any]:
+        """Its devices, by role."""
 
     def advance(self, t_ns: int) -> None:
         """Advance to a time of the run [ns]."""

@@ -141,6 +141,6 @@ def test_a_driver_of_ours_is_found_without_a_look_at_the_installed_packages():
         "from hil.app.driver_factory import DriverFactory\n"
         "from hil.config import load_config\n"
         "make = DriverFactory(load_config('mars_dome'))\n"
-        "make.daq(), make.drives(), make.valves()\n"
+        "[make.device(role) for role in ('daq', 'drives', 'valves')]\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

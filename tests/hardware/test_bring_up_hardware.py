@@ -72,7 +72,7 @@ def test_each_wheel_moves_its_encoder_and_no_other(config, tmp_path, wheel):
 def test_the_serial_time_out_stops_a_wheel_that_nobody_commands_any_more(config):
     if not isinstance(config.devices.drives, RoboClawDrivesSection):
         pytest.skip("no RoboClaw")
-    drives = DriverFactory(config).drives()
+    drives = DriverFactory(config).device("drives")
     drives.open()
     try:
         speed = SPEED_MPS / config.rover.wheel_radius_m
@@ -103,7 +103,7 @@ def test_each_valve_fills_its_chamber_and_no_other(config, tmp_path, side, way):
 def test_flash_on_lets_go_of_a_valve_that_nobody_holds_any_more(config):
     if not (isinstance(config.devices.valves, ModbusValvesSection) and config.devices.valves.flash_on):
         pytest.skip("no board with flash-on")
-    valves = DriverFactory(config).valves()
+    valves = DriverFactory(config).device("valves")
     valves.open()
     try:
         valves.write(ValveCommand(1, VALVES_OFF))

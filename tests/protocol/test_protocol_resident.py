@@ -17,7 +17,7 @@ from hil.analysis.verify import verify
 from hil.app.faults.protocol_cases import press
 from hil.experiments.impact.experiment import ImpactState
 from hil.ipc.run_memory import FOLDER
-from hil.ipc.shared_devices import SharedDrives
+from hil.ipc.shared_devices import shared_device
 from hil.messages.fault import Fault
 from hil.messages.link_messages import HEALTH
 from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
@@ -94,7 +94,7 @@ def test_between_two_runs_no_command_is_taken_and_the_next_run_does_not_find_it(
     def between(run):
         rests(run)
         run.held_ns = run.time.now_ns
-        SharedDrives(run.shared).write(DriveCommand(1, False, (1.0,) * 6))
+        shared_device(run.shared, "drives").write(DriveCommand(1, False, (1.0,) * 6))
         rests(run)
         run.freed_ns = run.time.now_ns
 

@@ -94,7 +94,7 @@ class Bench:
         run = self._folder / f"run_{number}"
         run.mkdir()
         shared = RunMemory(run, self.config, {"version": "soak"})
-        write_stops(shared, {"drives": DriverFactory(self.config).drives().stop_frames()})
+        write_stops(shared, {"drives": DriverFactory(self.config).device("drives").stop_frames()})
         with WorkerSupervisor(shared) as supervisor:
             supervisor.start("drives")
             supervisor.start_watchdog()
@@ -124,7 +124,7 @@ class _Loop:
     """The loop's heartbeat and commands for the worker."""
 
     def __init__(self, shared):
-        self._shared, self._command = shared, np.zeros(1, shared.drive_command.dtype)
+        self._shared, self._command = shared, np.zeros(1, shared.device_commands["drives"].dtype)
         start = np.zeros(1, START)
         start["start_ns"] = self._start_ns = time.monotonic_ns()
         shared.start.write(start)
@@ -137,7 +137,7 @@ class _Loop:
             self._shared.heartbeat.beat("loop_turn", now_ns)
             self._command["t_ns"], self._command["cut"] = now_ns - self._start_ns, cut
             self._command["speed_radps"] = 0.0 if cut else SPEED_RADPS
-            self._shared.drive_command.write(self._command)
+            self._shared.device_commands["drives"].write(self._command)
             time.sleep(0.002)
 
 

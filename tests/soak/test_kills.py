@@ -46,9 +46,12 @@ def test_a_stopped_loop_cannot_drive_again(kill_run, tmp_path):
                 return
             shared, start_ns = started
             os.kill(loop.pid, signal.SIGSTOP)
-            drive, ground_truth = np.zeros(1, shared.drives.dtype), np.zeros(1, GROUND_TRUTH)
+            drive, ground_truth = np.zeros(1, shared.newest["drives"].dtype), np.zeros(1, GROUND_TRUTH)
             last_good_ns = shared.heartbeat.last_ns("loop") - start_ns
-            while shared.drives.read(drive) == STALE or drive["acknowledged_ns"][0] <= last_good_ns + DEAD_MAN_NS // 2:
+            while (
+                shared.newest["drives"].read(drive) == STALE
+                or drive["acknowledged_ns"][0] <= last_good_ns + DEAD_MAN_NS // 2
+            ):
                 assert loop.poll() is None
             shared.ground_truth.read(ground_truth)
             os.kill(loop.pid, signal.SIGCONT)

@@ -30,7 +30,7 @@ def test_each_ring_and_mailbox_has_one_writer(code_reading):
         writers = [process for process, found in used.items() if name in found.writes]
         if kind in ("ring", "mailbox"):
             assert len(writers) <= 1, (name, writers)
-    for name in ("sampled", "drives", "drive_command", "valves", "valve_command", "ticks", "events"):
+    for name in ("sampled", "newest", "device_commands", "ticks", "events"):
         assert any(name in found.writes for found in used.values()), name
         assert any(name in found.reads for found in used.values()), name
 

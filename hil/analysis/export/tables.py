@@ -118,7 +118,7 @@ def tables_of(record: OpenRecord, progress: Progress = lambda *_: None) -> list[
     """
     layout, done = layout_of(record), 0
     parts = [("tick", "tick", record.tick), ("events", "events", record.events), ("timing", "timing", record.timing)]
-    sampled = [group for group in SAMPLED if layout.of_group(group)]
+    sampled = [group for group in SAMPLED if layout.parts(group)]
     parts += [(_PREFIX[group] + "blocks", f"{group}/blocks", record.samples(group).blocks) for group in sampled]
     tables = [_compound(name, path, rows, layout) for name, path, rows in parts]
     tables += [_samples(record, layout, group) for group in sampled]
@@ -166,7 +166,7 @@ def _values(field: Signal, values: NDArray[Any], layout: Layout) -> Iterator[NDA
 
 
 def _samples(record: OpenRecord, layout: Layout, group: str) -> Table:
-    times, raw, names = PLAIN[f"{group}/t_ns"], raw_signals(group, layout), layout.of_group(group)
+    times, raw, names = PLAIN[f"{group}/t_ns"], raw_signals(group, layout), layout.parts(group)
     samples = record.samples(group)
     columns = [Column("t_ns", times.unit, times.description, "i")]
     columns += [

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from drivers.interfaces import ControllerState, DriveLink, PolledDevice, ServoLink, Source, ValveLink
-from drivers.messages import DaqBlock, Reading
+from drivers.interfaces import ControllerState, PolledDevice, Source
+from drivers.messages import DaqBlock
 from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
@@ -23,23 +23,8 @@ from hil.simulator.connection import connect
 class Access(Protocol):
     """Devices, one after the other; none of them is open yet."""
 
-    def daq(self) -> Source[DaqBlock]:
-        """The data acquisition. Raises DeviceError."""
-
-    def drives(self) -> DriveLink:
-        """The wheel drives. Raises DeviceError."""
-
-    def valves(self) -> ValveLink:
-        """The bogie valves. Raises DeviceError."""
-
-    def servos(self) -> ServoLink:
-        """The servos of the driven joints. Raises DeviceError."""
-
-    def loads(self) -> Source[DaqBlock]:
-        """The load channels. Raises DeviceError."""
-
-    def instrument(self, role: str) -> Source[Reading]:
-        """An instrument of motion. Raises DeviceError."""
+    def device(self, role: str) -> Any:
+        """The device of a role, which the rig has. Raises DeviceError."""
 
     def go_on(self) -> int:
         """Poll the device requested last once; return the time afterwards [ns]. Raises DeviceError."""
@@ -65,31 +50,9 @@ class _VirtualAccess:
         self._simulated_rig = build_simulated_rig(rig)
         self._clock = LockstepClock(self._simulated_rig, rig.rate_hz)
 
-    def daq(self) -> Source[DaqBlock]:
+    def device(self, role: str) -> Any:
         """See Access."""
-        return self._simulated_rig.daq
-
-    def drives(self) -> DriveLink:
-        """See Access."""
-        return self._simulated_rig.drives
-
-    def valves(self) -> ValveLink:
-        """See Access."""
-        return self._simulated_rig.valves
-
-    def servos(self) -> ServoLink:
-        """See Access."""
-        assert self._simulated_rig.servos is not None  # not called for a rig without driven joints
-        return self._simulated_rig.servos
-
-    def loads(self) -> Source[DaqBlock]:
-        """See Access."""
-        assert self._simulated_rig.loads is not None  # not called for a rig without load channels
-        return self._simulated_rig.loads
-
-    def instrument(self, role: str) -> Source[Reading]:
-        """See Access."""
-        return self._simulated_rig.instruments[role]
+        return self._simulated_rig.devices[role]
 
     def go_on(self) -> int:
         """One tick."""
@@ -110,7 +73,7 @@ class DirectAccess:
     def __init__(self, config: Config) -> None:
         self._make = DriverFactory(config)
         self._stepped: PolledDevice | None = None
-        self._daq = self._make.daq() if config.daq else None
+        self._daq = self._make.device("daq") if config.daq else None
         self._states: Callable[[], Sequence[ControllerState]] = tuple
 
     @property
@@ -118,38 +81,11 @@ class DirectAccess:
         """See Access."""
         return self._daq.filter_delay_ns * 1e-6 if self._daq else 0.0
 
-    def daq(self) -> Source[DaqBlock]:
+    def device(self, role: str) -> Any:
         """See Access."""
-        assert self._daq is not None  # not called for a rig without force sensors
-        self._stepped = self._daq
-        return self._daq
-
-    def drives(self) -> DriveLink:
-        """See Access."""
-        self._stepped = drives = self._make.drives()
-        self._states = drives.states
-        return drives
-
-    def valves(self) -> ValveLink:
-        """See Access."""
-        self._stepped = valves = self._make.valves()
-        return valves
-
-    def servos(self) -> ServoLink:
-        """See Access."""
-        self._stepped = servos = self._make.servos()
-        self._states = servos.states
-        return servos
-
-    def loads(self) -> Source[DaqBlock]:
-        """See Access."""
-        self._stepped = loads = self._make.loads()
-        return loads
-
-    def instrument(self, role: str) -> Source[Reading]:
-        """See Access."""
-        self._stepped = instrument = self._make.instrument(role)
-        return instrument
+        self._stepped = device = self._daq if role == "daq" else self._make.device(role)
+        self._states = getattr(device, "states", tuple)
+        return device
 
     def go_on(self) -> int:
         """One transaction."""

@@ -43,7 +43,7 @@ RELEASE = "release the emergency stop; if it is released, check its wire"
 
 def check_daq(rig: Rig, access: Access) -> list[Check]:
     """Sensors at rest, their rate, calibration sheets, and the read-back of the emergency stop. Raises DeviceError."""
-    blocks, age_ms, t_ns, health, cost_us = seen_blocks(access, access.daq())
+    blocks, age_ms, t_ns, health, cost_us = seen_blocks(access, access.device("daq"))
     at_rest = DriveSample(0, 0, rig.layout.zero_speeds, -1), ValveSample(0, 0, _no_pressures(rig.layout), -1)
     samples = Samples(t_ns, tuple(blocks), 0, 0, *at_rest)
     estimate = Estimator(rig).estimate(samples)
@@ -78,7 +78,7 @@ def couplings(rig: Rig, blocks: Sequence[DaqBlock]) -> list[Check]:
 def check_drives(rig: Rig, access: Access) -> list[Check]:
     """Every controller, with a cut commanded and wheels at rest. Raises DeviceError."""
     sample: DriveSample | None = None
-    with closing(access.drives()) as drives:
+    with closing(access.device("drives")) as drives:
         drives.open()
         began_ns = t_ns = access.go_on()
         drives.write(DriveCommand(began_ns, True, rig.layout.zero_speeds))
@@ -114,7 +114,7 @@ def check_drives(rig: Rig, access: Access) -> list[Check]:
 def check_valves(rig: Rig, access: Access) -> list[Check]:
     """Valves off, regulators closed, and the dead-men that ensure it when this program dies. Raises DeviceError."""
     sample: ValveSample | None = None
-    with closing(access.valves()) as valves:
+    with closing(access.device("valves")) as valves:
         valves.open()
         began_ns = t_ns = access.go_on()
         valves.write(ValveCommand(began_ns, rig.layout.valves_off, rig.layout.regulators_closed))

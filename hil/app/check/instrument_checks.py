@@ -38,11 +38,11 @@ def check_instrument(role: str, rig: Rig, access: Access) -> list[Check]:
         DeviceError: it is silent or lost.
     """
     item = _WORDS[role]
-    readings, health = seen_readings(access, access.instrument(role))
+    readings, health = seen_readings(access, access.device(role))
     if len(readings) < 2:
         found = f"{len(readings)} readings in {LOOK_NS * 1e-9:g} s"
         raise DeviceError(f"{health.device}: {found} ({health.detail}); is it connected, and does it measure?")
-    section, channels = rig.config.instruments[role], rig.layout.instrument_channels(role)
+    section, channels = rig.config.instruments[role], rig.layout.parts(role)
     age_ms = statistics.median((reading.arrived_ns - reading.t_ns) * 1e-6 for reading in readings)
     return [
         opened(health),

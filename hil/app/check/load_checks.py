@@ -16,7 +16,7 @@ from hil.safety.arming import load_age_check
 def check_loads(rig: Rig, access: Access) -> list[Check]:
     """Load channels at rest: their age, rate, range, and the loads that they give. Raises DeviceError."""
     assert rig.config.loads is not None
-    blocks, age_ms, _, health, _ = seen_blocks(access, access.loads())
+    blocks, age_ms, _, health, _ = seen_blocks(access, access.device("loads"))
     if len(blocks) < 2:
         raise DeviceError(f"{health.device}: {len(blocks)} blocks in {LOOK_NS * 1e-9:g} s; is it connected?")
     checks = [opened(health), load_age_check(rig.limits, age_ms)]

@@ -27,7 +27,7 @@ def check_servos(rig: Rig, access: Access) -> list[Check]:
     """Every controller, with a cut commanded. Raises DeviceError."""
     sample: JointSample | None = None
     config = rig.config
-    with closing(access.servos()) as servos:
+    with closing(access.device("servos")) as servos:
         servos.open()
         began_ns = t_ns = access.go_on()
         servos.write(JointCommand(began_ns, True, (0.0,) * len(rig.layout.servos)))

@@ -136,17 +136,10 @@ class LockstepRun:
         self.config, self._folder, self._stopped_after_s = config, folder, stopped_after_s
         self.rig = Rig(config)
         self.simulated_rig = rig = build_simulated_rig(self.rig)
-        made: dict[str, Any] = {"daq": rig.daq, "drives": rig.drives, "valves": rig.valves, "loads": rig.loads}
-        made |= {"servos": rig.servos, **rig.instruments}
         self.devices: dict[str, FaultyDevice[Any, Any]] = {
-            name: FaultyDevice(made[name]) for name in config.layout.links
+            name: FaultyDevice(rig.devices[name]) for name in config.layout.links
         }
-        daq, valves, loads = (self.devices.get(name) for name in ("daq", "valves", "loads"))
-        instruments = {role: self.devices[role] for role in config.layout.instruments}
-        rig_io = RigIO(
-            config.layout, daq, self.devices["drives"], valves, loads=loads, instruments=instruments,
-            servos=self.devices.get("servos"),
-        )  # fmt: skip
+        rig_io = RigIO(config.layout, self.devices)
         self._writer = None if folder is None else open_writer(folder, config, record_meta(config))
         self._memory = MemorySink(config.layout)
         cycle = build_cycle(self.rig, rig_io, self._writer or self._memory, None)

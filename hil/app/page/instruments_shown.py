@@ -14,7 +14,7 @@ def instruments_shown(config: Config) -> list[dict[str, Any]]:
     """One a role: channels, rate_hz, stale_ms, bound of its innovation, and what puts its readings into the rig."""
     shown = []
     for role, section in config.instruments.items():
-        channels = config.layout.instrument_channels(role)
+        channels = config.layout.parts(role)
         about = {
             "role": role,
             "channels": list(channels),

@@ -288,7 +288,7 @@ def test_drives_and_valves_without_a_command_stop_by_themselves():
 def test_a_reading_of_an_instrument_arrives_after_its_delay_and_once():
     given = ["motion={measures: distance, rate_hz: 100, delay_ms: 15}"]
     rig = build_simulated_rig(Rig(load_config("sim_impact", given)))
-    motion = rig.instruments["motion"]
+    motion = rig.devices["motion"]
     with pytest.raises(DeviceError, match="simulated motion: not open"):
         motion.read(0)
     motion.open()
@@ -302,7 +302,7 @@ def test_a_reading_of_an_instrument_arrives_after_its_delay_and_once():
 
 def test_of_several_readings_that_have_come_the_newest_is_read():
     rig = build_simulated_rig(Rig(load_config("sim_impact", ["imu={rate_hz: 500, delay_ms: 0}"])))
-    imu = rig.instruments["imu"]
+    imu = rig.devices["imu"]
     imu.open()
     for tick in range(1, 21):
         rig.advance(tick * MS)

@@ -112,14 +112,8 @@ class Devices:
         self._daq, self._drives, self._valves = Daq(), Drives(), Valves()
         self.t_ns = 0
 
-    def daq(self):
-        return self._daq
-
-    def drives(self):
-        return self._drives
-
-    def valves(self):
-        return self._valves
+    def device(self, role):
+        return getattr(self, f"_{role}")
 
     def go_on(self):
         self.t_ns += 2 * MS
@@ -166,7 +160,7 @@ def test_an_open_or_noisy_sensor_is_named(devices):
 @pytest.mark.parametrize(("true_s", "said_s"), [(a, b) for a in (0.5, 1e9) for b in (0.5, 1e12)])
 def test_a_force_that_is_put_on_during_the_check_shows_the_coupling_of_its_sensor(devices, true_s, said_s):
     devices._daq.fades_s = true_s
-    blocks, *_ = seen_blocks(devices, devices.daq())
+    blocks, *_ = seen_blocks(devices, devices._daq)
     config = SimpleNamespace(daq=CONFIG.daq, droops_s=(said_s,) * 3)
     top, *others = couplings(SimpleNamespace(config=config, layout=RIG.layout), blocks)
     assert top.ok is ((true_s < 1e3) == (said_s < 1e3))
@@ -326,7 +320,7 @@ def test_a_device_that_is_missing_hides_no_other(rig):
     def gone():
         raise LinkLostError("wheel drives: /dev/ttyUSB0: there is no such port")
 
-    rig.drives = gone
+    rig._drives.open = gone
     checks, missing = check_rig(CONFIG, quick=True)
     assert missing == ["wheel drives: /dev/ttyUSB0: there is no such port"]
     assert failed(checks) == ["wheel drives"]

@@ -46,7 +46,7 @@ class Instrument:
         self.period_ns, self.age_ns, self.lost = 10 * MS, 5 * MS, set()
         self.closed = 0
 
-    def instrument(self, role):
+    def device(self, role):
         return self
 
     def go_on(self):

@@ -26,7 +26,7 @@ class Access:
         self.state_now = Health("servos", True, 0, "", rate_hz=50.0)
         self.closed = False
 
-    def servos(self):
+    def device(self, role):
         return self
 
     def open(self):

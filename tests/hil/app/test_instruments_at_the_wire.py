@@ -51,7 +51,7 @@ class Wired:
         self.config = at_endpoints(config, self.rig.endpoints)
 
     def instrument(self, role):
-        return DriverFactory(self.config, host=self.host).instrument(role)
+        return DriverFactory(self.config, host=self.host).device(role)
 
     def readings(self, device, seconds):
         until_ns, found = self.host.now_ns() + round(seconds * 1e9), []
@@ -69,7 +69,7 @@ def wired(tmp_path, monkeypatch):
 
     def ports(wheels, cylinders, readings, _of_plant, _servos):
         config = load_config("sim_wire", INSTRUMENTS)
-        channels = config.layout.instrument_channels
+        channels = config.layout.parts
         values = {"motion": POSE, "joints": ANGLES}
         instruments = {role: FixedReadings(host, channels(role), of) for role, of in values.items()}
         return PlantPorts(wheels, cylinders, readings, instruments)
@@ -89,7 +89,7 @@ def test_the_endpoints_of_a_rig_are_an_address_and_a_path(wired):
 
 def test_poses_and_angles_arrive_at_their_rate_while_the_plant_runs(wired):
     for role, values in (("motion", POSE), ("joints", ANGLES)):
-        device = wired.instrument(role)
+        device = wired.device(role)
         device.open()
         found = wired.readings(device, 1.0)
         assert len(found) == pytest.approx(50, abs=2)

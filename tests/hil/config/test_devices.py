@@ -169,7 +169,7 @@ NI_THREE = [
     ],
 )  # fmt: skip
 def test_any_number_of_cylinders_and_ways_has_its_valves_and_regulators(overrides: list[str]) -> None:
-    DriverFactory(load_config("mars_dome", overrides)).valves()  # refuses what the driver cannot do
+    DriverFactory(load_config("mars_dome", overrides)).device("valves")  # refuses what the driver cannot do
 
 
 def test_a_valve_without_a_coil_has_that_of_its_place() -> None:

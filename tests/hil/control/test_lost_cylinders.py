@@ -134,7 +134,7 @@ def start(regulators: str, mode: str):
     )  # fmt: skip
     rig = build_simulated_rig(Rig(config))
     valves = LossyValves(rig.valves)
-    devices = RigIO(config.layout, None, rig.drives, valves)
+    devices = RigIO(config.layout, {"drives": rig.drives, "valves": valves})
     devices.open()
     cycle = build_cycle(Rig(config), devices, NoRecord(), None)
     clock = LockstepClock(rig, config.loop.rate_hz)

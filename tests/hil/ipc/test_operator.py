@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hil.analysis.replay import replay
-from hil.app.build import record_meta
+from hil.app.build import record_meta, simulated_rig_io
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
@@ -39,7 +39,6 @@ from hil.operator.telemetry import open_publisher
 from hil.recording import open_writer, read_trial
 from hil.recording.sinks import FileAndTelemetrySink
 from hil.runtime.clock import LockstepClock
-from hil.runtime.rig_io import RigIO
 from hil.simulator.build import build_simulated_rig
 
 COMMANDS = (
@@ -133,9 +132,7 @@ def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(memory,
     folder = tmp_path / "run"
     folder.mkdir()
     simulated_rig, writer = build_simulated_rig(Rig(config)), OperatorWriter(memory.commands)
-    devices = RigIO(
-        config.layout, simulated_rig.daq, simulated_rig.drives, simulated_rig.valves, SharedOperator(memory.commands)
-    )
+    devices = simulated_rig_io(config.layout, simulated_rig, SharedOperator(memory.commands))
     refused = RefusedCommands(3, "no lease")
     asked = {
         300: refused,

@@ -21,7 +21,7 @@ from drivers.messages import (
     ValveSample,
 )
 from hil.config import load_config
-from hil.messages.link_messages import DriveCommandRow, JointCommandRow, SampleRow, ValveCommandRow
+from hil.messages.link_messages import CommandRow, SampleRow
 from hil.messages.loads import LoadSetPoints
 from hil.messages.packer import tick_packer
 from hil.messages.schema import Row
@@ -42,8 +42,7 @@ def by_cylinder(layout: Any) -> tuple[Any, ...]:
 
 def readings(layout: Any) -> dict[str, Reading]:
     return {
-        role: Reading(9, next(numbers), some(len(layout.instrument_channels(role))), next(numbers))
-        for role in layout.instruments
+        role: Reading(9, next(numbers), some(len(layout.parts(role))), next(numbers)) for role in layout.instruments
     }
 
 
@@ -145,7 +144,7 @@ def test_a_sample_comes_out_of_shared_memory_and_out_of_a_record_as_it_went_in(n
     layout = load_config(name).layout
     values = stages(layout)
     sample = getattr(values[1], link)
-    shared = SampleRow(type(sample), layout, link)
+    shared = SampleRow(link, layout)
     row = Row(shared.dtype)
     row.set(*shared.pack(sample, 0))
     assert shared.unpack(row.numbers()) == sample
@@ -156,7 +155,7 @@ def test_a_sample_comes_out_of_shared_memory_and_out_of_a_record_as_it_went_in(n
 
 def test_times_in_shared_memory_are_of_the_run_and_minus_one_before_it():
     layout = load_config("sim_wire").layout
-    shared = SampleRow(DriveSample, layout)
+    shared = SampleRow("drives", layout)
     early = DriveSample(1, 900, layout.zero_speeds, 950, 1500, layout.no_power)
     found = shared.unpack(shared.pack(early, 1000))
     assert (found.t_ns, found.acknowledged_ns, found.stopped_ns) == (-100, -1, 500)
@@ -166,7 +165,7 @@ def test_times_in_shared_memory_are_of_the_run_and_minus_one_before_it():
 
 def test_a_reading_that_never_came_is_nan_and_has_no_time():
     layout = load_config("sim_motion").layout
-    shared = SampleRow(Reading, layout, "imu")
+    shared = SampleRow("imu", layout)
     found = shared.unpack(shared.pack(Reading.unread(6), 0))
     assert (found.t_ns, found.arrived_ns) == (-1, -1)
     assert all(map(math.isnan, found.value))
@@ -174,7 +173,7 @@ def test_a_reading_that_never_came_is_nan_and_has_no_time():
 
 def test_currents_that_were_never_measured_are_nan():
     layout = msgspec.structs.replace(load_config("sim_impact").layout, supplies=("one", "two"))
-    shared = SampleRow(DriveSample, layout)
+    shared = SampleRow("drives", layout)
     power = shared.unpack(shared.pack(DriveSample(1, 2, layout.zero_speeds, 3), 0)).power
     assert power is not None
     assert power.t_ns == -1
@@ -184,13 +183,15 @@ def test_currents_that_were_never_measured_are_nan():
 
 def test_commands_come_out_as_they_went_in():
     layout = msgspec.structs.replace(load_config("sim_normal_force").layout, open_loop=True)
-    drives, valves = DriveCommandRow(layout), ValveCommandRow(layout)
+    drives, valves = CommandRow("drives", layout), CommandRow("valves", layout)
     for command in (DriveCommand(5, True, some(6)), DriveCommand(5, False, some(6), some(6))):
         row = Row(drives.dtype)
         row.set(*drives.pack(command))
         assert drives.unpack(row.numbers(), 1000) == msgspec.structs.replace(command, t_ns=1005)
     powered = ((True, False), (False, True), (False, False))[: len(layout.cylinders)]
-    servos = JointCommandRow(layout := msgspec.structs.replace(layout, servos=("front_left_walking", "rear_bogie")))
+    servos = CommandRow(
+        "servos", layout := msgspec.structs.replace(layout, servos=("front_left_walking", "rear_bogie"))
+    )
     for command in (JointCommand(5, True, some(2)), JointCommand(5, False, some(2))):
         row = Row(servos.dtype)
         row.set(*servos.pack(command))
@@ -202,10 +203,9 @@ def test_commands_come_out_as_they_went_in():
 
 def test_every_field_of_a_sample_is_recorded_so_that_a_replay_has_it():
     layout = msgspec.structs.replace(load_config("sim_impact").layout, supplies=("one",))
-    for kind in (DriveSample, ValveSample):
-        values = stages(layout)
-        sample = values[1].drives if kind is DriveSample else values[1].valves
-        assert SampleRow(kind, layout).unpack(SampleRow(kind, layout).pack(sample, 0)) == sample
+    for link in ("drives", "valves"):
+        sample, row = getattr(stages(layout)[1], link), SampleRow(link, layout)
+        assert row.unpack(row.pack(sample, 0)) == sample
 
 
 def test_every_name_is_declared_once_with_unit_words_and_source():

@@ -11,13 +11,13 @@ from drivers.messages import Reading
 from hil.config import load_config
 from hil.config.schema.trial import TrialConfig
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_devices import SharedInstrument
+from hil.ipc.shared_devices import shared_device
 from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START, fault_message
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import DEAD_MAN_NS, WORKER_SILENT_NS
 from hil.processes import link, watchdog
 from hil.processes.link import LinkWorker
-from hil.processes.link_bridge import LinkBridge, ReadingFeed
+from hil.processes.link_bridge import LinkBridge, feed_of
 from hil.processes.supervisor import INSTRUMENT_BACK, INSTRUMENT_LOST, SILENT_NS, WorkerSupervisor
 
 NOW_NS, MS = 7_000_000_000, 1_000_000
@@ -66,9 +66,9 @@ class Instrument:
 class Rig:
     def __init__(self, shared):
         self.device, self.shared = Instrument(), shared
-        bridge = LinkBridge(shared, "motion", ReadingFeed(shared, self.device, "motion"))
+        bridge = LinkBridge(shared, "motion", feed_of(shared, "motion", self.device))
         self.worker = LinkWorker("motion", shared, self.device, bridge, SimpleNamespace(ending=False))
-        self.loop = SharedInstrument(shared, "motion")
+        self.loop = shared_device(shared, "motion")
         start = np.zeros(1, START)
         start["start_ns"] = NOW_NS - 1_000_000_000
         shared.start.write(start)

@@ -12,14 +12,14 @@ from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError,
 from drivers.messages import DriveCommand, DriveSample
 from drivers.reported import DeviceReport
 from hil.app import link_process
-from hil.ipc.shared_devices import SharedDrives
+from hil.ipc.shared_devices import shared_device
 from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import DEAD_MAN_NS, HEALTH_EVERY_NS
 from hil.messages.link_messages import HEALTH
 from hil.processes import link
 from hil.processes.link import LinkWorker, fault_of
-from hil.processes.link_bridge import DriveFeed, LinkBridge
+from hil.processes.link_bridge import LinkBridge, feed_of
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
@@ -74,9 +74,9 @@ class StopFlag:
 class Rig:
     def __init__(self, shared):
         self.device, self.stop_flag, self.shared = Device(), StopFlag(), shared
-        self.bridge = LinkBridge(shared, "drives", DriveFeed(shared, self.device))
+        self.bridge = LinkBridge(shared, "drives", feed_of(shared, "drives", self.device))
         self.worker = LinkWorker("drives", shared, self.device, self.bridge, self.stop_flag)
-        self.loop = SharedDrives(shared)
+        self.loop = shared_device(shared, "drives")
 
     def begin(self):
         start = np.zeros(1, START)

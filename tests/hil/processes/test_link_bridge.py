@@ -6,9 +6,9 @@ import pytest
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
+from hil.ipc.shared_devices import shared_device
 from hil.messages.fault_bounds import DEAD_MAN_NS
-from hil.processes.link_bridge import BlockFeed, DriveFeed, LinkBridge, ValveFeed
+from hil.processes.link_bridge import LinkBridge, feed_of
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
@@ -35,15 +35,15 @@ class Rig:
         self.bridge = LinkBridge(
             shared,
             "simulated_rig",
-            BlockFeed(shared, self.daq),
-            DriveFeed(shared, self.drives),
-            ValveFeed(shared, self.valves),
+            feed_of(shared, "daq", self.daq),
+            feed_of(shared, "drives", self.drives),
+            feed_of(shared, "valves", self.valves),
         )
         self.beat = lambda t_ns: shared.heartbeat.beat("loop", t_ns)
         self.loop_daq, self.loop_drives, self.loop_valves = (
-            SharedDaq(shared),
-            SharedDrives(shared),
-            SharedValves(shared),
+            shared_device(shared, "daq"),
+            shared_device(shared, "drives"),
+            shared_device(shared, "valves"),
         )
 
     def command(self, t_ns, cut=False, powered=((True, False), (False, True))):

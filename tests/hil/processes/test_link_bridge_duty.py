@@ -5,8 +5,8 @@ import pytest
 from drivers.messages import DriveCommand
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_devices import SharedDrives
-from hil.processes.link_bridge import DriveFeed
+from hil.ipc.shared_devices import shared_device
+from hil.processes.link_bridge import feed_of
 
 SPEEDS, DUTY = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6), (0.5, -0.5, 0.25, 0.0, 1.0, -1.0)
 
@@ -24,7 +24,7 @@ def ends(tmp_path):
     """The loop's view, the worker's bridge and its device."""
     shared = RunMemory(tmp_path, load_config("sim_drawbar"), {})
     device = Device()
-    yield SharedDrives(shared), DriveFeed(shared, device), device
+    yield shared_device(shared, "drives"), feed_of(shared, "drives", device), device
     shared.close()
 
 
@@ -47,4 +47,4 @@ def test_a_stop_needs_no_duty(ends):
 
 
 def test_a_rig_that_is_driven_by_speed_has_no_field_for_duties(shared):
-    assert shared.drive_command.dtype.names == ("t_ns", "cut", "speed_radps")
+    assert shared.device_commands["drives"].dtype.names == ("t_ns", "cut", "speed_radps")

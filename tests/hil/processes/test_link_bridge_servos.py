@@ -5,8 +5,8 @@ import pytest
 from drivers.messages import JointCommand, JointSample
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_devices import SharedServos
-from hil.processes.link_bridge import LinkBridge, ServoFeed
+from hil.ipc.shared_devices import shared_device
+from hil.processes.link_bridge import LinkBridge, feed_of
 
 WALKING = ["servos={joints: {walking: {}}}"]
 ANGLES = (0.1, -0.2, 0.3, 0.0, 0.5, -0.5)
@@ -30,7 +30,13 @@ def ends(tmp_path):
     """The loop's view with the wake-ups that it made, the worker's feed, its device, and the memory."""
     shared, wakes = RunMemory(tmp_path, load_config("sim_impact", WALKING), {}), []
     device = Device()
-    yield SharedServos(shared, lambda: wakes.append(1)), wakes, ServoFeed(shared, device), device, shared
+    yield (
+        shared_device(shared, "servos", lambda: wakes.append(1)),
+        wakes,
+        feed_of(shared, "servos", device),
+        device,
+        shared,
+    )
     shared.close()
 
 

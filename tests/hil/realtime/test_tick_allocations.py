@@ -14,9 +14,9 @@ from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import ImpactState
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
+from hil.ipc.shared_devices import shared_device
 from hil.messages.stages import Tick
-from hil.processes.link_bridge import BlockFeed, DriveFeed, LinkBridge, ValveFeed
+from hil.processes.link_bridge import LinkBridge, feed_of
 from hil.recording.ring_sink import RingSink
 from hil.runtime.rig_io import RigIO
 from hil.simulator.build import build_simulated_rig
@@ -112,11 +112,9 @@ def trial(tmp_path):
     bridge = LinkBridge(
         shared,
         "simulated_rig",
-        BlockFeed(shared, simulated_rig.daq),
-        DriveFeed(shared, simulated_rig.drives),
-        ValveFeed(shared, simulated_rig.valves),
+        *(feed_of(shared, link, simulated_rig.devices[link]) for link in config.layout.links),
     )
-    devices = RigIO(config.layout, SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
+    devices = RigIO(config.layout, {link: shared_device(shared, link) for link in config.layout.links})
     cycle = build_cycle(Rig(config), devices, RingSink(shared), tmp_path)
     made: dict[int, int] = {}
     states: dict[int, int] = {}

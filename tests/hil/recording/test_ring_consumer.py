@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from drivers.messages import DaqBlock
-from hil.app import link_process
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
+from hil.messages.layout import ROLES
 from hil.messages.schema import IMPACT, TIMING, event_row
 from hil.messages.signals import tick_dtype
 from hil.operator.telemetry import open_publisher
@@ -158,5 +158,5 @@ def test_blocks_recorded_together_are_those_recorded_one_by_one(run, tmp_path):
 
 
 def test_the_recorder_comes_after_all_devices_and_before_ordinary_programs():
-    devices = (*link_process.BELOW_LOOP.values(), simulated_rig.BELOW_LOOP, serial_process.BELOW_LOOP)
+    devices = (*(role.below_loop for role in ROLES.values()), simulated_rig.BELOW_LOOP, serial_process.BELOW_LOOP)
     assert max(*devices, daq_process.BELOW_LOOP) < recorder.BELOW_LOOP < load_config("sim_wire").realtime.fifo_priority

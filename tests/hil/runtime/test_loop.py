@@ -148,7 +148,10 @@ class Bench:
         self.safety = SafetyMonitor(Rig(CONFIG), lambda event: self.tick_logger.log_fault(event))  # noqa: PLW0108 - a test replaces note
         self.trial = ImpactExperiment(Rig(CONFIG), lambda *_: ())
         self.cycle = Cycle(
-            RigIO(CONFIG.layout, FakeDaq("daq", self.entries), self.drives, self.valves),
+            RigIO(
+                CONFIG.layout,
+                {"daq": FakeDaq("daq", self.entries), "drives": self.drives, "valves": self.valves},
+            ),
             FakeEstimator(), FakeTwin(), self.safety, self.trial, self.trial.controller(),
             Limiter(Rig(CONFIG), self.safety), self.tick_logger,
         )  # fmt: skip

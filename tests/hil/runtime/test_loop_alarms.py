@@ -83,6 +83,9 @@ class Link:
     def __init__(self, reported: list, works: bool) -> None:
         self.reported, self.works, self.closed = reported, works, False
 
+    def read(self, t_ns) -> None:
+        pass
+
     def write(self, command) -> None:
         self.reported.append(command)
         if not self.works:
@@ -97,7 +100,7 @@ class Link:
 def test_devices_are_stopped_before_they_are_closed_and_each_is_closed():
     reported: list = []
     daq, drives, valves = Link(reported, True), Link(reported, False), Link(reported, True)
-    RigIO(CONFIG.layout, daq, drives, valves).close()
+    RigIO(CONFIG.layout, {"daq": daq, "drives": drives, "valves": valves}).close()
     assert reported[0].cut
     assert reported[1].powered == VALVES_OFF
     assert (daq.closed, drives.closed, valves.closed) == (True, True, True)

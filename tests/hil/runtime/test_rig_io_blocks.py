@@ -27,6 +27,9 @@ class Silent:
     def read(self, t_ns):
         return None
 
+    def write(self, command):
+        pass
+
     def health(self):
         return Health("silent", True, 0, "")
 
@@ -38,7 +41,7 @@ def daq():
 
 @pytest.fixture
 def take_in(daq):
-    devices = RigIO(LAYOUT, daq, Silent(), Silent())
+    devices = RigIO(LAYOUT, {"daq": daq, "drives": Silent(), "valves": Silent()})
 
     def take_in(*sequences):
         daq.blocks = [
@@ -70,7 +73,7 @@ def test_a_daq_that_always_has_an_old_block_does_not_hold_the_tick():
             assert len(reads) <= MOST_BLOCKS
             return old
 
-    assert RigIO(LAYOUT, Endless(), Silent(), Silent()).sample(10_000).blocks == ()
+    assert RigIO(LAYOUT, {"daq": Endless(), "drives": Silent(), "valves": Silent()}).sample(10_000).blocks == ()
 
 
 def test_the_longest_gap_of_a_tick_is_told_also_one_before_its_first_block(take_in):

@@ -14,6 +14,9 @@ class Silent:
     def read(self, t_ns):
         return None
 
+    def write(self, command):
+        pass
+
     def health(self):
         return Health("silent", True, 0, "")
 
@@ -30,7 +33,7 @@ class Sends(Silent):
 def test_a_reading_stays_until_the_next_one_and_what_the_rig_has_not_is_none():
     imu = Sends()
     layout = Layout(("left", "right"), (), (), imu_channels=("ax_mps2", "ay_mps2"))
-    devices = RigIO(layout, None, Silent(), None, instruments={"imu": imu})
+    devices = RigIO(layout, {"drives": Silent(), "imu": imu})
     first = devices.sample(1000)
     assert (first.imu.t_ns, first.motion, first.joints) == (-1, None, None)
     assert all(map(math.isnan, first.imu.value))
@@ -41,6 +44,6 @@ def test_a_reading_stays_until_the_next_one_and_what_the_rig_has_not_is_none():
 
 def test_the_links_of_instruments_are_opened_and_reported_with_the_others():
     layout = Layout(("left", "right"), (), (), joints_channels=("rocker",))
-    devices = RigIO(layout, None, Silent(), None, instruments={"joints": Silent()})
+    devices = RigIO(layout, {"drives": Silent(), "joints": Silent()})
     assert len(devices.health()) == 2
     assert layout.links == ("drives", "joints")

@@ -35,7 +35,7 @@ class Watched:
         self.role, self.number, self.found = role, 0, []
         sources = [InstrumentSource(one, self.config) for one in self.config.layout.instruments]
         self.monitor = InstrumentMonitor(sources)
-        self.reading = Reading.unread(len(self.config.layout.instrument_channels(role)))
+        self.reading = Reading.unread(len(self.config.layout.parts(role)))
 
     def read(self, t_ms, *value):
         self.number += 1

@@ -22,7 +22,7 @@ from hil.config import ConfigError, load_config
 from hil.config.schema.camera import CameraConfig, TriggerConfig
 from hil.control.camera_trigger import CameraTrigger
 from hil.messages.layout import Layout
-from hil.messages.link_messages import ValveCommandRow
+from hil.messages.link_messages import CommandRow
 from hil.messages.schema import Row
 from hil.messages.signals import tick_dtype
 from hil.messages.stages import Command, Goal, SetPoints
@@ -59,18 +59,18 @@ def test_the_line_is_on_while_armed_or_once_the_impact_is_detected(states, state
 def test_a_command_keeps_its_trigger_on_its_way_through_shared_memory():
     for trigger in (True, False):
         layout = Layout(("left",), ("left",), (), regulators=("supply",), trigger=True)
-        row, numbers = ValveCommandRow(layout), Row(ValveCommandRow(layout).dtype)
+        row, numbers = CommandRow("valves", layout), Row(CommandRow("valves", layout).dtype)
         command = ValveCommand(5, ((True, False),), (2e5,), trigger)
         numbers.set(*row.pack(command))
         assert row.unpack(numbers.numbers(), 0) == command
-    assert "trigger" not in ValveCommandRow(Layout(("left",), ("left",), ())).dtype.names
+    assert "trigger" not in CommandRow("valves", Layout(("left",), ("left",), ())).dtype.names
 
 
 def test_a_cut_is_written_before_the_trigger():
     written = []
-    drives, valves = (SimpleNamespace(write=written.append) for _ in range(2))
+    drives, valves = (SimpleNamespace(read=None, write=written.append) for _ in range(2))
     command = Command(3, False, True, (0.0,), ((False, False),), 0, trigger=True)
-    RigIO(Layout(("left",), ("left",), (), trigger=True), None, drives, valves).command(9, command)
+    RigIO(Layout(("left",), ("left",), (), trigger=True), {"drives": drives, "valves": valves}).command(9, command)
     assert written[0].cut
     assert written[1].trigger
 
