@@ -23,8 +23,8 @@ import numpy as np
 
 from hil.app.run import run
 from hil.config import load_config
-from hil.experiments.truth_events import RecordedTruth
 from hil.experiments.window_mean import NORMAL
+from hil.simulator.ground_truth import GroundTruth
 from models.plant.motion_history import TIME, X
 
 OFF = ("plant.spread.mass=0.05", "plant.spread.soil=0.1", "plant.spread.drives=0.2", "telemetry.endpoint=''")
@@ -93,11 +93,11 @@ def hit(job: tuple[int, Sequence[str]]) -> Hit | None:
     """A trial with that seed; None: no wheel touched the obstacle, or the sensors saw nothing."""
     seed, settings = job
     result = run(load_config("sim_impact", [*OFF, *veer(seed), *settings], seed=seed))
-    summary, ground_truth = result.summary, RecordedTruth(result.events)
+    summary, ground_truth = result.summary, GroundTruth.recorded(result.events)
     if ground_truth.hit_ns is None or summary["impact_time_s"] is None:
         return None
-    heading, across = ground_truth.hit_askew
-    energy = ground_truth.effective_kinetic_energy_when_hit()
+    heading, across = ground_truth.hit_heading, ground_truth.hit_across
+    energy = ground_truth.hit_energy
     pairs = (
         (summary["impact_speed_measured_mps"], ground_truth.hit_speed),
         (summary["approach_angle_deg"], math.degrees(heading)),
@@ -204,7 +204,7 @@ def _followed(job: tuple[int, Sequence[str]]) -> list[float]:
     seed, settings = job
     result = run(load_config("sim_follow", [*OFF, *SHORT, *settings], seed=seed))
     summary, source = result.summary, result.summary["estimation"]["sources"]["motion"]
-    true = RecordedTruth(result.events).motion
+    true = GroundTruth.recorded(result.events).motion
     driven = result.ticks[result.ticks["cut"] == 0]
     assert true is not None
     last = true[true[:, TIME] * 1e9 < driven["t_ns"][-1]][-1]

@@ -22,9 +22,9 @@ from scipy.signal import filtfilt, iirnotch
 from hil.app.run import run
 from hil.config import load_config
 from hil.experiments.impact.sensing import sensor_channels
-from hil.experiments.truth_events import RecordedTruth
 from hil.signals.impact import MeasuredImpact, UncertainValue, measure_impact
 from hil.signals.uncertainty import half_width
+from hil.simulator.ground_truth import GroundTruth
 
 PAGE = "docs/explanation/sensing.md"
 AT_LEAST = ("first_hit", "sensor_dead")  # their limit is a lower one
@@ -90,7 +90,7 @@ def trial(number: int, first_seed: int, settings: Sequence[str] = (), *, ring_kn
         given += [f"daq.ring_hz={hz:.4f}", f"daq.ring_damping={damping:.4f}", f"daq.ring_share={share:.4f}"]
     config = load_config("sim_impact", [*given, *settings], seed=first_seed + number)
     result = run(config)
-    summary, truth = result.summary, RecordedTruth(result.events).plate
+    summary, truth = result.summary, GroundTruth.recorded(result.events).plate
     assert result.samples is not None
     assert truth is not None
     impact_ns = round(summary["impact_time_s"] * 1e9)

@@ -12,7 +12,7 @@ from outputs import outputs
 
 from hil.app.run import run
 from hil.config import load_config
-from hil.experiments.truth_events import PLATE_PEAK
+from hil.simulator.ground_truth import PLATE_PEAK
 
 PAGE, TRIALS = "docs/explanation/sensing.md", 12
 FIRM, BOTTOM = "ground.kind=firm", "loads.strain_gauges.link=bottom"

@@ -22,13 +22,13 @@ from hil.experiments.impact.approach import KEYS as MEASURED
 from hil.experiments.impact.sensing import GROUSER_KEYS, KEYS, PEAK_KEYS, PEAKS
 from hil.experiments.mobility import LEFT_OUT
 from hil.experiments.registry import summarise
-from hil.experiments.truth_events import RecordedTruth
 from hil.messages.fault import Alarm
 from hil.messages.stages import Tick
 from hil.recording import OpenRecord
 from hil.recording.file_layout import RECOVERED
 from hil.recording.stored_rows import first_rows, in_blocks
 from hil.runtime.cycle import Cycle
+from hil.simulator.ground_truth import GroundTruth
 
 # Equal up to this share: another processor rounds the last bits otherwise.
 TOLERANCE = 1e-9
@@ -103,7 +103,7 @@ def recompute(
         rig=rig,
         cycle=cycle,
         clock=_Beats(config.clock, late=0, skipped=missing),
-        ground_truth=RecordedTruth(record.events),
+        ground_truth=GroundTruth.recorded(record.events),
         ticks=record.tick,
         timing=record.timing,
         events=record.events,

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config import ConfigError, parse_config
-from hil.experiments.truth_events import HIT_SPEED, truth_events
 from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
@@ -27,7 +26,7 @@ from hil.recording.file_layout import RECOVERED, write_whole
 from hil.recording.reader import FILE_NAME, RecordError, is_closed, is_held, read_trial
 from hil.recording.stored_rows import Recorded
 from hil.recording.triggered_capture import TriggeredCapture
-from hil.simulator.ground_truth import SharedGroundTruth
+from hil.simulator.ground_truth import HIT_SPEED, GroundTruth, truth_answer
 from hil.version import running_version
 
 KILLED = "trial.killed.h5"
@@ -201,7 +200,8 @@ def _merged(old: TrialRecord, shared: RunMemory) -> TrialRecord:
     """File and rings together; what is in both counts once."""
     events = np.concatenate([old.events, _rows(shared, "events"), _rows(shared, "watchdog_events")])
     if shared.config.rig == "simulated" and HIT_SPEED.encode() not in events["name"]:  # killed before it was noted
-        events = np.concatenate([events, *truth_events(SharedGroundTruth(shared), shared.config.loop.rate_hz)])
+        ground_truth = GroundTruth.received(truth_answer(shared.ground_truth, shared.histories))
+        events = np.concatenate([events, *ground_truth.events(shared.config.loop.rate_hz)])
     # as bytes: a value that is not a number is not equal to itself
     events = np.frombuffer(b"".join(dict.fromkeys(event.tobytes() for event in events)), EVENT)
     daq, loads = (_sampled(old.samples(group), shared, group, events) for group in SAMPLED)

@@ -25,7 +25,6 @@ from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import MakeExperiment, build_cycle
-from hil.experiments.truth_events import truth_events
 from hil.ipc.lateness import Late, late_since
 from hil.ipc.link_health import healths
 from hil.ipc.run_memory import FOLDER, RECORDER, RunMemory
@@ -44,7 +43,7 @@ from hil.runtime.loop import Loop
 from hil.runtime.rig_io import RigIO
 from hil.simulator.connection import Endpoints
 from hil.simulator.control_socket import RigControl
-from hil.simulator.ground_truth import GroundTruth, NoGroundTruth, SharedGroundTruth, SimulatorGroundTruth
+from hil.simulator.ground_truth import GroundTruth, truth_answer
 
 Progress = Callable[[str], None]
 # From the last preparation to t_ns = 0.
@@ -158,9 +157,7 @@ class RealtimeBackend:
             alarms.append(self._console.alarm)
             feed = self._feed_and_show
         self.loop = Loop(self._clock, self.cycle, alarms, feed)
-        self._ground_truth: SharedGroundTruth | SimulatorGroundTruth | NoGroundTruth = (
-            SharedGroundTruth(shared) if config.rig == "simulated" else NoGroundTruth()
-        )
+        self._ground_truth = GroundTruth()
 
     def _feed_and_show(self) -> None:
         self._supervisor.feed()
@@ -198,7 +195,7 @@ class RealtimeBackend:
 
     def plant_loop(self) -> dict[str, Any] | None:
         """How the process of the simulated rig kept up."""
-        return self._ground_truth.plant_loop()
+        return self._ground_truth.plant_loop
 
     def links(self) -> dict[str, Any] | None:
         """Health of each link as its worker last reported it."""
@@ -231,7 +228,9 @@ class RealtimeBackend:
         start_ns = self._clock.start_ns or 0
         if self._control:
             with suppress(DeviceError):  # the rig is gone, and what it knew with it
-                self._ground_truth = SimulatorGroundTruth(self._control, start_ns)
+                self._ground_truth = GroundTruth.received(self._control.ask("truth"), start_ns)
+        elif self.shared.config.rig == "simulated":
+            self._ground_truth = GroundTruth.received(truth_answer(self.shared.ground_truth, self.shared.histories))
         rate_hz = self.shared.config.loop.rate_hz
         real_time = any(item.name == "scheduler of watchdog" and item.granted for item in self.granted())
         for stall in sorted(self._clock.stalls.take(), key=lambda stall: -stall.length_ns)[:STALLS_NOTED]:
@@ -240,7 +239,7 @@ class RealtimeBackend:
             self._append_event(long_tick_event(tick, rate_hz))
         for late in sorted(self._late_since(start_ns), key=lambda late: -late.late_ns)[:LATENESS_NOTED]:
             self.shared.events.append(late_event(late, start_ns, rate_hz))
-        for row in truth_events(self._ground_truth, rate_hz):
+        for row in self._ground_truth.events(rate_hz):
             self._append_event(row)
         if self._supervisor.close_record():
             return

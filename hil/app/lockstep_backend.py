@@ -14,7 +14,6 @@ from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
-from hil.experiments.truth_events import truth_events
 from hil.messages.fault import Event
 from hil.operator.telemetry import open_publisher
 from hil.realtime import Right
@@ -122,7 +121,7 @@ class LockstepBackend:
     @property
     def ground_truth(self) -> GroundTruth:
         """The ground truth of the simulated rig."""
-        return self.simulated_rig.plant
+        return GroundTruth.of(self.simulated_rig.plant)
 
     def granted(self) -> Sequence[Right]:
         """None: there are no other processes."""
@@ -147,7 +146,7 @@ class LockstepBackend:
         """Finish the record."""
         try:
             with suppress(OSError):  # a full disk has ended the run, and its fault says so
-                for row in truth_events(self.ground_truth, self._rig.rate_hz):
+                for row in self.ground_truth.events(self._rig.rate_hz):
                     self.file_sink.recorder.event(row)
         finally:
             self._close_file()

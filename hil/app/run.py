@@ -30,7 +30,6 @@ from hil.experiments.base import Finished, Summary
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME as SUMMARY
-from hil.experiments.truth_events import truth_events
 from hil.ipc.run_memory import FOLDER
 from hil.recording import FILE_NAME, read_trial
 from hil.recording.sinks import MemorySink
@@ -38,6 +37,7 @@ from hil.residuals.judgement import mark_events
 from hil.runtime.clock import LockstepClock
 from hil.runtime.loop import Loop
 from hil.simulator.build import build_simulated_rig
+from hil.simulator.ground_truth import GroundTruth
 
 Progress = Callable[[str], None]
 T = TypeVar("T")
@@ -298,11 +298,12 @@ def run(config: Config, *, timed: bool = True) -> RunResult:
     loop.run()
     wall_s = time.perf_counter() - began
     rig_io.close()
-    for row in truth_events(simulated_rig.plant, config.loop.rate_hz):
+    ground_truth = GroundTruth.of(simulated_rig.plant)
+    for row in ground_truth.events(config.loop.rate_hz):
         sink.event(row)
     samples = sink.samples("daq") if config.record.sensors == "all" else None
     finished = Finished(
-        rig, cycle, loop.clock, simulated_rig.plant, sink.ticks, sink.timings, sink.events, None, None, wall_s,
+        rig, cycle, loop.clock, ground_truth, sink.ticks, sink.timings, sink.events, None, None, wall_s,
         samples, sink.samples("loads"),
     )  # fmt: skip
     summary = summarise(finished)

@@ -25,29 +25,13 @@ START = np.dtype(
 NO_FAULT = 0
 GROUND_TRUTH = np.dtype(  # values known only to a simulated rig, and the timing of its process
     [
-        ("contact_force_peak", "<f8"),  # [N]
-        ("hit_speed", "<f8"),  # [m/s]
-        ("hit_ns", "<i8"),  # -1: nothing hit yet
-        ("hit_energy", "<f8"),  # effective kinetic energy then [J]
-        ("hit_energy_on_ground", "<f8"),  # the same with the ground's active constraints [J]
-        ("hit_heading", "<f8"),  # then, of a rover that veers [rad]
-        ("hit_across", "<f8"),  # then, of its starboard wheel, to port of where it hits if all is straight [m]
-        ("slip_ns", "<i8"),  # when something first slipped off an edge of a plate; -1: not yet
-        ("slip_force", "<f8"),  # with what force [N]
-        ("cut_ns", "<i8"),  # when the plant executed the first cut after that; -1: not yet
-        ("traction", "<f8", (4,)),  # models.plant.towing.Traction; NaN: nothing was towed
-        ("plate", "<f8", (5,)),  # models.plant.plate_truth.PlateTruth, at the end; -1: no load
-        ("outside_ns", "<i8"),  # since when the plant is outside what its models hold for; -1: it is within
-        ("outside", "<f8", (2,)),  # value found there, and its limit
-        ("outside_words", "S96"),  # which range it is
+        ("content", "S2048"),  # JSON of hil.simulator.ground_truth
         ("ticks", "<i8"),
         ("late", "<i8"),
         ("skipped", "<i8"),
         ("cost_us", "<f8", (4,)),  # of one of its ticks: p50, p99, p99.9, longest
     ]
 )
-# Its fields that are -1 as long as there is nothing to tell.
-NOT_YET = ("hit_ns", "cut_ns", "slip_ns", "plate", "outside_ns")
 # Rows that a simulated rig keeps of each history of the truth, the newest: two minutes.
 MOST_ROWS = 1200
 FAULT_MESSAGE = np.dtype(  # of a worker: why the loop has to go Safe; fault NO_FAULT: the cause is gone

@@ -1,251 +1,257 @@
-"""Values of a rig that no sensor measures: unknown for a real rig, known for a simulated one."""
+"""What only a simulated rig can tell, and its one codec for mailbox, control socket and record."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_types import GROUND_TRUTH, NOT_YET
+from hil.ipc.shared_types import GROUND_TRUTH
 from hil.ipc.shm import Mailbox
-from hil.simulator.control_socket import RigControl
+from hil.messages.schema import event_row
 
 if TYPE_CHECKING:
+    from models.plant import Plant
     from models.plant.grapple import CaptureTruth
     from models.plant.plate_truth import PlateTruth
     from models.plant.towing import Traction
     from models.plant.validity_watch import Outside
 
-
+Columns = dict[str, Any]
 FloatArray = NDArray[np.float64]
+Rows = NDArray[np.void]
+
+HIT_SPEED = "truth: impact speed"
+PLATE_PEAK = "truth: sensors' load peak"
+HEADING = "truth: heading at impact"
+ACROSS = "truth: across at impact"
+SLIP = "truth: slipped off the plate"
+LOADS = "truth: wheel loads, torques"  # at the end of the stretch that they are means of
+# At a time: place, roll, pitch, yaw, forward speed and yaw rate; slip of each wheel; normal force of each wheel.
+MOTION = ("truth: motion", "truth: slips", "truth: normal forces")
+_HISTORIES = "loads", "motion"
+_NUMBERS = 9  # in the detail of an event
+_TOWED = "mean over the last part of the drive"
 
 
-class GroundTruth(Protocol):
-    """What only a simulated rig can tell."""
+class _Noted(NamedTuple):
+    """An event of the record that holds columns of the truth; it is there if they are.
 
-    @property
-    def contact_force_peak(self) -> float:
-        """Over both front wheels [N]."""
+    Attributes:
+        name: of the event.
+        time: column of its time; empty: 0.
+        value: column of its value; empty: it has none.
+        detail: what it is, for people; with a limit the column of these words.
+        limit: column of its limit.
+    """
 
-    @property
-    def hit_speed(self) -> float:
-        """[m/s]."""
-
-    @property
-    def hit_ns(self) -> int | None:
-        """[ns]."""
-
-    @property
-    def cut_ns(self) -> int | None:
-        """When the rig obeyed the first cut after that [ns]."""
-
-    @property
-    def plate(self) -> PlateTruth | None:
-        """True load of the force sensors over the first contact."""
-
-    @property
-    def hit_askew(self) -> tuple[float, float]:
-        """Heading at first touch [rad], and how far to port the starboard wheel was [m]; NaN if the rig is straight."""
-
-    @property
-    def slip(self) -> tuple[int | None, float]:
-        """When something first slipped off an edge of a plate [ns], or None, and with what force [N]."""
-
-    @property
-    def loads(self) -> FloatArray | None:
-        """True wheel loads (`models.plant.load_history.LoadHistory.rows`); None: they are not noted."""
-
-    @property
-    def motion(self) -> FloatArray | None:
-        """True motion (`models.plant.motion_history.MotionHistory.rows`); None: it is not noted."""
-
-    @property
-    def traction(self) -> Traction | None:
-        """Pull, slip, speed and sinkage before the drives were cut; None: of no experiment of traction."""
-
-    @property
-    def outside(self) -> Outside | None:
-        """What its models hold for and the rig left first; None: it stayed within."""
-
-    @property
-    def capture(self) -> CaptureTruth | None:
-        """What the grapple of a space arm did; None: there is none."""
-
-    def effective_kinetic_energy_when_hit(self) -> float:
-        """[J]."""
-
-    def effective_kinetic_energy_on_ground_when_hit(self) -> float:
-        """[J]."""
+    name: str
+    time: str
+    value: str
+    detail: str
+    limit: str = ""
 
 
-class NoGroundTruth:
-    """Of a real rig."""
+_NOTED = (
+    _Noted("truth: drawbar pull", "", "traction.pull", f"N, {_TOWED}"),
+    _Noted("truth: slip", "", "traction.slip", f"of the rims, {_TOWED}"),
+    _Noted("truth: speed", "", "traction.speed", f"m/s, {_TOWED}"),
+    _Noted("truth: sinkage", "", "traction.sinkage", f"m, of the wheels, {_TOWED}"),
+    _Noted("truth: outside its models", "outside.t_ns", "outside.value", "outside.words", "outside.limit"),
+    _Noted("truth: capture", "", "capture.missed", "1: the latch closed on nothing"),
+    _Noted(
+        "truth: speed at the seat", "capture.contact_ns", "capture.contact_speed",
+        "m/s, when the payload first met the seat",
+    ),
+    _Noted(
+        "truth: energy lost at the seat", "capture.contact_ns", "capture.contact_loss", "J, by all impacts on the seat"
+    ),
+    _Noted("truth: latched", "capture.latched_ns", "", "the latch closed on the payload"),
+    _Noted(
+        "truth: energy lost by the hold", "capture.held_ns", "capture.hold_loss", "J, when the payload was held rigidly"
+    ),
+    _Noted("truth: held ahead of the seat", "capture.held_ns", "capture.ahead", "m, payload ahead of the seat"),
+    _Noted(
+        "truth: held across the seat", "capture.held_ns", "capture.across",
+        "m, payload across the seat, to port above 0",
+    ),
+    _Noted(HIT_SPEED, "hit_ns", "hit_speed", "m/s, when a wheel first touched the obstacle"),
+    _Noted("truth: contact force peak", "hit_ns", "contact_force_peak", "N, largest of the run, both front wheels"),
+    _Noted("truth: energy at impact", "hit_ns", "hit_energy", "J, T_c of the simulated rig at first touch"),
+    _Noted(
+        "truth: energy at impact, ground", "hit_ns", "hit_energy_on_ground",
+        "J, the same with the ground's active constraints",
+    ),
+    _Noted("truth: sensors' load onset", "plate.onset_s", "", "true load of the force sensors begins"),
+    _Noted(PLATE_PEAK, "plate.onset_s", "plate.peak_N", "N, of the first contact"),
+    _Noted("truth: sum of sensors' peaks", "plate.onset_s", "plate.sum_of_peaks_N", "N, of the first contact"),
+    _Noted("truth: sensors' impulse", "plate.end_s", "plate.impulse_Ns", "N s, until the load is 5 % of its peak"),
+    _Noted(HEADING, "hit_ns", "hit_heading", "rad, of the rover when a wheel first touched, positive to port"),
+    _Noted(ACROSS, "hit_ns", "hit_across", "m, starboard wheel to port of where it hits if all is straight"),
+    _Noted(SLIP, "slip_ns", "slip_force", "N, on what first slipped off an edge of a plate"),
+    _Noted("truth: cut obeyed", "cut_ns", "", "all drives cut, after the first touch"),
+)  # fmt: skip
 
-    contact_force_peak = math.nan
-    hit_speed = 0.0
+
+@dataclass(frozen=True, eq=False)
+class GroundTruth:
+    """What only a simulated rig can tell; a real one tells nothing, which the defaults are.
+
+    Attributes:
+        contact_force_peak: largest sum of both front wheels' normal forces on the obstacle [N].
+        hit_speed: forward speed of the rover when a wheel first touched it [m/s].
+        hit_ns: when that was [ns], or None; what follows, up to `plate`, is not known without it.
+        hit_energy: effective kinetic energy then [J].
+        hit_energy_on_ground: the same with the ground's active constraints [J].
+        hit_heading: heading then [rad]; None: the rig does not veer.
+        hit_across: how far to port the starboard wheel then was of where it hits if all is straight [m]; likewise.
+        slip_ns: when something first slipped off an edge of a plate [ns], or None.
+        slip_force: with what force [N].
+        cut_ns: when the rig obeyed the first cut after the hit [ns], or None.
+        plate: true load of the force sensors over the first contact; None: there was none, or no sensors.
+        traction: pull, slip, speed and sinkage before the drives were cut; None: of no experiment of traction.
+        outside: what its models hold for and the rig left first; None: it stayed within.
+        capture: what the grapple of a space arm did; None: there is none.
+        loads: true wheel loads (`models.plant.load_history.LoadHistory.rows`); None: they are not noted.
+        motion: true motion (`models.plant.motion_history.MotionHistory.rows`); None: it is not noted.
+        plant_loop: how the process of the rig kept up: ticks, late, skipped, cost_us of a tick; None: it has none.
+    """
+
+    contact_force_peak: float = math.nan
+    hit_speed: float = 0.0
     hit_ns: int | None = None
+    hit_energy: float = math.nan
+    hit_energy_on_ground: float = math.nan
+    hit_heading: float | None = None
+    hit_across: float | None = None
+    slip_ns: int | None = None
+    slip_force: float = math.nan
     cut_ns: int | None = None
     plate: PlateTruth | None = None
-    hit_askew: tuple[float, float] = (math.nan, math.nan)
-    slip: tuple[int | None, float] = (None, math.nan)
-    loads: FloatArray | None = None
-    motion: FloatArray | None = None
     traction: Traction | None = None
     outside: Outside | None = None
     capture: CaptureTruth | None = None
+    loads: FloatArray | None = None
+    motion: FloatArray | None = None
+    plant_loop: dict[str, Any] | None = None
 
-    def effective_kinetic_energy_when_hit(self) -> float:
-        """Not known."""
-        return math.nan
+    @classmethod
+    def of(cls, plant: Plant, known: GroundTruth | None = None) -> GroundTruth:
+        """All that a plant can tell now.
 
-    effective_kinetic_energy_on_ground_when_hit = effective_kinetic_energy_when_hit
+        Args:
+            plant: of the simulated rig.
+            known: what it told before, from which the energies at the hit are taken if they are there.
+        """
+        at_hit: Columns = {}
+        if plant.hit_ns is not None:
+            heading, across = plant.hit_askew
+            energies = (known.hit_energy, known.hit_energy_on_ground) if known else (math.nan, math.nan)
+            if math.isnan(energies[0]):
+                energies = (
+                    plant.effective_kinetic_energy_when_hit(), plant.effective_kinetic_energy_on_ground_when_hit()
+                )  # fmt: skip
+            names = "hit_energy", "hit_energy_on_ground", "slip_ns", "slip_force"
+            at_hit = {"plate": plant.plate, **dict(zip(names, (*energies, *plant.slip), strict=True))}
+            at_hit |= {} if math.isnan(heading) else {"hit_heading": heading, "hit_across": across}
+        always = ("contact_force_peak", "hit_speed", "hit_ns", "cut_ns", "traction", "outside", "capture", *_HISTORIES)
+        return cls(**at_hit, **{name: getattr(plant, name) for name in always})
 
-    def plant_loop(self) -> dict[str, Any] | None:
-        """There is none."""
-        return None
+    @classmethod
+    def received(cls, answer: Mapping[str, Any], start_ns: int = 0) -> GroundTruth:
+        """From what the control socket answers to `truth` (`truth_answer`).
 
+        Args:
+            answer: as it came.
+            start_ns: t = 0 of the run on the clock of its times [ns].
+        """
+        columns: Columns = {name: math.nan if value is None else value for name, value in answer.items()}
+        histories = {name: _since(start_ns, rows) for name, rows in columns.pop("histories").items()}
+        return cls._of_columns(_moved(columns, -start_ns) | histories)
 
-class SharedGroundTruth:
-    """The newest ground truth of the simulated rig.
+    @classmethod
+    def recorded(cls, events: Rows) -> GroundTruth:
+        """From the rows of `EVENT` of a record, as `events` makes them."""
+        found = {bytes(row["name"]).decode(errors="replace"): row for row in events}
+        columns: Columns = {}
+        for one in _NOTED:
+            if (row := found.get(one.name)) is None:
+                continue
+            t_ns = int(row["t_ns"])
+            columns[one.time] = t_ns * 1e-9 if one.time.endswith("_s") else t_ns
+            columns[one.value] = float(row["value"])
+            if one.limit:
+                columns[one.limit] = float(row["limit"])
+                columns[one.detail] = bytes(row["detail"]).decode(errors="replace")
+        columns.pop("", None)
+        loads, (motion, *wheels) = _of_rows(events, LOADS), (_of_rows(events, name) for name in MOTION)
+        rows = [sum((one[1:] for one in each), start=row) for row, *each in zip(motion, *wheels, strict=False)]
+        histories = {"loads": np.array(loads) if loads else None, "motion": np.array(rows) if rows else None}
+        return cls._of_columns(columns | histories)
 
-    Args:
-        shared: memory of the run.
+    @classmethod
+    def _of_columns(cls, columns: Columns) -> GroundTruth:
+        from models.plant.grapple import CaptureTruth  # with the kernels, which take a second to import
+        from models.plant.plate_truth import PlateTruth
+        from models.plant.towing import Traction
+        from models.plant.validity_watch import Outside
 
-    Attributes:
-        capture: None: a capture is made in virtual time.
-    """
+        parts: dict[str, Columns] = {"": {}}
+        for name, value in columns.items():
+            part, _, key = name.rpartition(".")
+            parts.setdefault(part, {})[key] = value
+        kinds = {"plate": PlateTruth, "traction": Traction, "outside": Outside, "capture": CaptureTruth}
+        return cls(**parts.pop(""), **{part: kinds[part](**values) for part, values in parts.items()})
 
-    capture: CaptureTruth | None = None
+    def columns(self, by_ns: int = 0) -> Columns:
+        """Its numbers by name, those of `plate` as `plate.peak_N`, without what is None and the histories.
 
-    def __init__(self, shared: RunMemory) -> None:
-        self._mailbox, self._histories = shared.ground_truth, shared.histories
-        self._row = np.zeros(1, GROUND_TRUTH)
-        for name in NOT_YET:
-            self._row[name] = -1
-        self._row["traction"] = math.nan
+        Args:
+            by_ns: by how much later all times are given [ns].
+        """
+        found: Columns = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            parts: Columns = value._asdict() if hasattr(value, "_asdict") else {"": value}
+            found |= {f"{field.name}.{key}" if key else field.name: one for key, one in parts.items()}
+        return _moved({name: one for name, one in found.items() if one is not None and name not in _HISTORIES}, by_ns)
 
-    @property
-    def contact_force_peak(self) -> float:
-        """Largest sum so far of both front wheels' normal forces on the obstacle [N]."""
-        return float(self._newest()["contact_force_peak"])
+    def events(self, rate_hz: int) -> Iterator[Rows]:
+        """As rows of `EVENT`, each with id 0 and the time of what it is about; none of a real rig.
 
-    @property
-    def hit_speed(self) -> float:
-        """Forward speed of the rover when it first touched [m/s]; 0 before."""
-        return float(self._newest()["hit_speed"])
+        Args:
+            rate_hz: of the loop.
+        """
 
-    @property
-    def hit_ns(self) -> int | None:
-        """When a wheel first touched the obstacle [ns], or None."""
-        return _time(self._newest()["hit_ns"])
+        def event(name: str, t_ns: int, value: float, limit: float, detail: str) -> Rows:
+            return event_row(0, name, t_ns * rate_hz // 1_000_000_000, t_ns, value, limit, detail=detail)
 
-    @property
-    def cut_ns(self) -> int | None:
-        """When the rig first obeyed a cut after that [ns], or None."""
-        return _time(self._newest()["cut_ns"])
-
-    @property
-    def plate(self) -> PlateTruth | None:
-        """True load of the force sensors over the first contact, once the run is over; None: there was none."""
-        return _plate(self._newest()["plate"])
-
-    @property
-    def hit_askew(self) -> tuple[float, float]:
-        """Heading at first touch [rad], and how far to port the starboard wheel was [m], at the end of the run."""
-        row = self._newest()
-        return float(row["hit_heading"]), float(row["hit_across"])
-
-    @property
-    def slip(self) -> tuple[int | None, float]:
-        """When something first slipped off an edge of a plate [ns], or None, and with what force [N]."""
-        row = self._newest()
-        return _time(row["slip_ns"]), float(row["slip_force"])
-
-    @property
-    def traction(self) -> Traction | None:
-        """Pull, slip and speed before the drives were cut, at the end of the run."""
-        return _traction(self._newest()["traction"].tolist())
-
-    @property
-    def outside(self) -> Outside | None:
-        """What its models hold for and the rig left first; None: it is within."""
-        row = self._newest()
-        return _outside(int(row["outside_ns"]), row["outside"].tolist(), row["outside_words"].decode())
-
-    @property
-    def loads(self) -> FloatArray | None:
-        """True wheel loads, once the run is over; None: they are not noted."""
-        return rows_in(self._histories.get("loads"))
-
-    @property
-    def motion(self) -> FloatArray | None:
-        """True motion, once the run is over; None: it is not noted."""
-        return rows_in(self._histories.get("motion"))
-
-    def effective_kinetic_energy_when_hit(self) -> float:
-        """T_c of the rig at first touch [J]."""
-        return float(self._newest()["hit_energy"])
-
-    def effective_kinetic_energy_on_ground_when_hit(self) -> float:
-        """The same with the ground's active constraints [J]."""
-        return float(self._newest()["hit_energy_on_ground"])
-
-    def plant_loop(self) -> dict[str, float | dict[str, float]]:
-        """How the process of the simulated rig kept up: ticks, late, skipped, and what a tick cost it [us]."""
-        row = self._newest()
-        cost = dict(zip(("p50", "p99", "p99_9", "max"), row["cost_us"].tolist(), strict=True))
-        return {"ticks": int(row["ticks"]), "late": int(row["late"]), "skipped": int(row["skipped"]), "cost_us": cost}
-
-    def _newest(self) -> np.void:
-        self._mailbox.read(self._row)
-        row: np.void = self._row[0]
-        return row
+        for name, t_ns, words in (*_loads(self.loads), *_motion(self.motion)):
+            yield event(name, t_ns, 0.0, 0.0, words)
+        columns = {"": 0, **self.columns()}
+        for one in _NOTED:
+            if one.time in columns and one.value in columns:
+                t = columns[one.time]
+                t_ns = round(t * 1e9) if one.time.endswith("_s") else t
+                words = columns[one.detail] if one.limit else one.detail
+                yield event(one.name, t_ns, float(columns[one.value]), float(columns[one.limit]), words)
 
 
-class SimulatorGroundTruth:
-    """For a simulated rig at the protocol level, read once the run is over.
+def packed(ground_truth: GroundTruth, by_ns: int) -> bytes:
+    """The truth as the field `content` of `GROUND_TRUTH`: JSON, with null for what is no number.
 
     Args:
-        control: of the rig.
-        start_ns: t = 0 of the run [ns of CLOCK_MONOTONIC].
-
-    Attributes:
-        capture: None: a capture is made in virtual time.
+        ground_truth: as the plant tells it.
+        by_ns: by how much later its times are on the clock of the published times [ns].
     """
-
-    capture: CaptureTruth | None = None
-
-    def __init__(self, control: RigControl, start_ns: int) -> None:
-        row = control.ask("truth")
-        self.contact_force_peak = float(row["contact_force_peak"])
-        self.hit_speed = float(row["hit_speed"])
-        self.hit_ns, self.cut_ns = (row[key] - start_ns if row[key] >= 0 else None for key in ("hit_ns", "cut_ns"))
-        plate = _plate(np.array(row["plate"], float))
-        since_s = start_ns * 1e-9
-        self.plate = plate and plate._replace(onset_s=plate.onset_s - since_s, end_s=plate.end_s - since_s)
-        self.hit_askew = _number(row["hit_heading"]), _number(row["hit_across"])
-        self.loads, self.motion = (_since(start_ns, row["histories"].get(name)) for name in ("loads", "motion"))
-        self.slip = row["slip_ns"] - start_ns if row["slip_ns"] >= 0 else None, _number(row["slip_force"])
-        self.traction = _traction([_number(value) for value in row["traction"]])
-        self.outside = _outside(row["outside_ns"], row["outside"], row["outside_words"], start_ns)
-        self._row = row
-
-    def effective_kinetic_energy_when_hit(self) -> float:
-        """T_c of the rig at first touch [J]."""
-        return _number(self._row["hit_energy"])
-
-    def effective_kinetic_energy_on_ground_when_hit(self) -> float:
-        """The same with the ground's active constraints [J]."""
-        return _number(self._row["hit_energy_on_ground"])
-
-    def plant_loop(self) -> dict[str, Any] | None:
-        """How the plant's process kept up (as `SharedGroundTruth.plant_loop`)."""
-        cost = dict(zip(("p50", "p99", "p99_9", "max"), self._row["cost_us"], strict=True))
-        return {**{key: self._row[key] for key in ("ticks", "late", "skipped")}, "cost_us": cost}
+    columns = ground_truth.columns(by_ns)
+    no_number = [name for name, value in columns.items() if isinstance(value, float) and math.isnan(value)]
+    return json.dumps(columns | dict.fromkeys(no_number)).encode()
 
 
 def rows_in(mailbox: Mailbox | None) -> FloatArray | None:
@@ -258,23 +264,28 @@ def rows_in(mailbox: Mailbox | None) -> FloatArray | None:
     return kept
 
 
-def truth_answer(ground_truth: Mailbox, histories: Mapping[str, Mailbox]) -> dict[str, Any]:
-    """What the control socket answers to `truth`, from the mailboxes of a rig; `SimulatorGroundTruth` reads it."""
+def truth_answer(ground_truth: Mailbox, histories: Mapping[str, Mailbox]) -> Columns:
+    """What the control socket answers to `truth`, from the mailboxes of a rig; `GroundTruth.received` reads it."""
     row = np.zeros(1, GROUND_TRUTH)
     ground_truth.read(row)
-    truth_row = {name: _plain(row[name][0].tolist()) for name in GROUND_TRUTH.names or ()}
+    cost_us = dict(zip(("p50", "p99", "p99_9", "max"), row["cost_us"][0].tolist(), strict=True))
     rows = {name: rows_in(mailbox) for name, mailbox in histories.items()}
-    return {**truth_row, "histories": {name: one.tolist() for name, one in rows.items() if one is not None}}
+    return {
+        **json.loads(row["content"][0] or b"{}"),
+        "plant_loop": {**{name: int(row[name][0]) for name in ("ticks", "late", "skipped")}, "cost_us": cost_us},
+        "histories": {name: one.tolist() for name, one in rows.items() if one is not None},
+    }
 
 
-def _plain(value: Any) -> Any:
-    """None for NaN and text for bytes, which JSON does not have."""
-    if isinstance(value, bytes):
-        return value.decode()
-    return None if isinstance(value, float) and math.isnan(value) else value
+def _moved(columns: Columns, by_ns: int) -> Columns:
+    """The same with all times later by that much."""
+    by = {"_ns": by_ns, "_s": by_ns * 1e-9}
+    return {
+        name: value + by[end] if (end := name[name.rfind("_") :]) in by else value for name, value in columns.items()
+    }
 
 
-def _since(start_ns: int, rows: list[list[float]] | None) -> FloatArray | None:
+def _since(start_ns: int, rows: Sequence[Sequence[float]] | None) -> FloatArray | None:
     """Rows of a history with times of the run, in whole nanoseconds as its record has them."""
     if not rows:
         return None
@@ -284,34 +295,34 @@ def _since(start_ns: int, rows: list[list[float]] | None) -> FloatArray | None:
     return inside
 
 
-def _plate(values: NDArray[np.float64]) -> PlateTruth | None:
-    if values[0] < 0.0:
-        return None
-    from models.plant.plate_truth import PlateTruth  # with the kernels, which take a second to import
-
-    return PlateTruth(*values.tolist())
-
-
-def _traction(values: Sequence[float]) -> Traction | None:
-    if math.isnan(values[0]):
-        return None
-    from models.plant.towing import Traction
-
-    return Traction(*values)
+def _loads(rows: FloatArray | None) -> Iterator[tuple[str, int, str]]:
+    """Loads [N] and torques [N m] as text, to the decimals that they have."""
+    for row in () if rows is None else rows.tolist():
+        for words in _details([f"{value:.3f}" for value in row[1:]]):
+            yield LOADS, round(row[0] * 1e9), words
 
 
-def _outside(t_ns: int, numbers: Sequence[float], words: str, start_ns: int = 0) -> Outside | None:
-    """From the fields of GROUND_TRUTH, with its time since `start_ns`."""
-    if t_ns < 0:
-        return None
-    from models.plant.validity_watch import Outside
+def _motion(rows: FloatArray | None) -> Iterator[tuple[str, int, str]]:
+    """As text, to the decimals that they have: one event each for the motion, the slips and the loads of a time."""
+    from models.plant.motion_history import BY_WHEEL, DIGITS
 
-    return Outside(t_ns - start_ns, numbers[0], numbers[1], words)
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+    for row in () if rows is None else rows:
+        base, wheels = row[1:BY_WHEEL], row[BY_WHEEL:].reshape(2, -1)
+        for name, values in zip(MOTION, (base, *wheels), strict=True):
+            for words in _details([f"{value:.{DIGITS}g}" for value in values]):
+                yield name, round(row[0] * 1e9), words
 
 
-def _time(t_ns: np.int64) -> int | None:
-    return int(t_ns) if t_ns >= 0 else None
+def _details(numbers: Sequence[str]) -> Iterator[str]:
+    """Numbers as the details of as many events as they need, of which one holds 128 bytes; of none one empty text."""
+    for first in range(0, max(len(numbers), 1), _NUMBERS):
+        yield " ".join(numbers[first : first + _NUMBERS])
+
+
+def _of_rows(events: Rows, name: str) -> list[tuple[float, ...]]:
+    """Time [s] and numbers of the events of that name; events of one time hold one row."""
+    found: dict[int, tuple[float, ...]] = {}
+    for row in events[events["name"] == name.encode()]:
+        t_ns = int(row["t_ns"])
+        found[t_ns] = (*found.get(t_ns, ()), *map(float, bytes(row["detail"]).split()))
+    return [(t_ns * 1e-9, *numbers) for t_ns, numbers in found.items()]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,15 +13,15 @@ import numpy as np
 
 from hil.ipc.lateness import LatenessLog
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_types import GROUND_TRUTH, MOST_ROWS, NOT_YET, START
+from hil.ipc.shared_types import GROUND_TRUTH, MOST_ROWS, START
 from hil.ipc.shm import Mailbox
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.processes.link_bridge import LinkBridge, feed_of
 from hil.realtime import RightsWanted, rights
 from hil.realtime.clock import RealtimeClock
 from hil.realtime.histogram import Histogram
+from hil.simulator.ground_truth import GroundTruth, packed
 from models.plant import Plant
-from models.plant.plate_truth import PlateTruth
 
 # Below the loop, whose commands it executes.
 BELOW_LOOP = 10
@@ -166,60 +166,46 @@ class GroundTruthPublisher:
     ) -> None:
         self._mailbox, self._plant, self._start_ns = mailbox, plant, start_ns
         self._row = np.zeros(1, GROUND_TRUTH)
-        for name in NOT_YET:
-            self._row[name] = -1
-        for name in ("hit_energy", "hit_energy_on_ground", "hit_heading", "hit_across", "slip_force", "traction"):
-            self._row[name] = math.nan
         self._histories = [(name, box, np.zeros(1, box.dtype)) for name, box in histories.items()]
         self._costs = Histogram()
-        mailbox.write(self._row)  # of a run before this one nothing is true any more
-        self._publish_histories()
+        self._published: tuple[object, ...] = ()
+        self._ground_truth = GroundTruth()
+        self._publish()  # of a run before this one nothing is true any more
 
     def publish(self, clock: _Counters, cost_ns: int) -> None:
-        """Called in each tick of the rig: publish the current values and the duration of the tick."""
+        """Called in each tick of the rig: publish the values that change at once, and the duration of the tick."""
         plant, row = self._plant, self._row
         self._costs.add(cost_ns)
-        row["contact_force_peak"] = plant.contact_force_peak
-        if row["hit_ns"][0] < 0 and plant.hit_ns is not None:
-            row["hit_ns"], row["hit_speed"] = plant.hit_ns + self._start_ns, plant.hit_speed
-        if row["cut_ns"][0] < 0 and plant.cut_ns is not None:
-            row["cut_ns"] = plant.cut_ns + self._start_ns
-        if row["outside_ns"][0] < 0 and plant.outside is not None:
-            t_ns, *numbers, words = plant.outside
-            row["outside_ns"], row["outside"], row["outside_words"] = t_ns + self._start_ns, numbers, words.encode()
+        now = plant.contact_force_peak, plant.hit_ns, plant.cut_ns, plant.outside
+        if now != self._published:
+            self._published, (peak, hit_ns, cut_ns, outside) = now, now
+            self._ground_truth = replace(
+                self._ground_truth, contact_force_peak=peak, hit_ns=hit_ns, hit_speed=plant.hit_speed, cut_ns=cut_ns,
+                outside=outside,
+            )  # fmt: skip
+            row["content"] = packed(self._ground_truth, self._start_ns)
         row["ticks"], row["late"], row["skipped"] = clock.ticks, clock.late, clock.skipped
         self._mailbox.write(row)
 
     def publish_final(self) -> None:
         """Called at the end, or now and then: publish the values that take longer to compute."""
-        if traction := self._plant.traction:
-            self._row["traction"] = traction
-        if plate := self._plant.plate:
-            self._row["plate"] = self._shifted(plate)
-        if self._row["hit_ns"][0] >= 0:
-            slip_ns, self._row["slip_force"] = self._plant.slip
-            self._row["slip_ns"] = -1 if slip_ns is None else slip_ns + self._start_ns
-            if np.isnan(self._row["hit_energy"][0]):  # these stay as they were at the hit
-                self._row["hit_heading"], self._row["hit_across"] = self._plant.hit_askew
-                self._row["hit_energy"] = self._plant.effective_kinetic_energy_when_hit()
-                self._row["hit_energy_on_ground"] = self._plant.effective_kinetic_energy_on_ground_when_hit()
         if costs := self._costs.summary_us():
             self._row["cost_us"] = list(costs.values())
+        self._ground_truth = GroundTruth.of(self._plant, self._ground_truth)
+        self._publish()
+
+    def _publish(self) -> None:
+        """All of it; of the histories the newest rows, as many as there is room for."""
+        self._row["content"] = packed(self._ground_truth, self._start_ns)
         self._mailbox.write(self._row)
-        self._publish_histories()
-
-    def _publish_histories(self) -> None:
-        """The newest rows of each, as many as there is room for."""
         for name, mailbox, row in self._histories:
-            kept = getattr(self._plant, name)[-MOST_ROWS:]
-            row["count"], row["rows"][0, : len(kept)] = len(kept), kept
-            row["rows"][0, : len(kept), 0] += self._start_ns * 1e-9
+            rows = getattr(self._ground_truth, name)
+            kept = () if rows is None else rows[-MOST_ROWS:]
+            row["count"] = len(kept)
+            if len(kept):
+                row["rows"][0, : len(kept)] = kept
+                row["rows"][0, : len(kept), 0] += self._start_ns * 1e-9
             mailbox.write(row)
-
-    def _shifted(self, plate: PlateTruth) -> PlateTruth:
-        """Its times on the clock of the published times."""
-        start_s = self._start_ns * 1e-9
-        return plate._replace(onset_s=plate.onset_s + start_s, end_s=plate.end_s + start_s)
 
 
 if __name__ == "__main__":

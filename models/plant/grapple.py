@@ -79,15 +79,15 @@ class CaptureTruth(NamedTuple):
         across: likewise [m].
     """
 
-    missed: bool
-    contact_ns: int | None
-    contact_speed: float
-    contact_loss: float
-    latched_ns: int | None
-    held_ns: int | None
-    hold_loss: float
-    ahead: float
-    across: float
+    missed: bool = False
+    contact_ns: int | None = None
+    contact_speed: float = 0.0
+    contact_loss: float = 0.0
+    latched_ns: int | None = None
+    held_ns: int | None = None
+    hold_loss: float = 0.0
+    ahead: float = math.nan
+    across: float = math.nan
 
 
 class Grapple:

@@ -6,11 +6,11 @@ from hil.analysis.recompute import recompute
 from hil.analysis.replay import replay
 from hil.analysis.replayable import replayable_config
 from hil.analysis.verify import verify
-from hil.experiments.truth_events import RecordedTruth
 from hil.ipc.run_memory import LINKS
 from hil.messages.fault import Fault
 from hil.messages.stages import SOURCE_STATES
 from hil.recording import read_trial
+from hil.simulator.ground_truth import GroundTruth
 from models.plant.motion_history import SPEED, TIME
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]  # wall-clock seconds, of which a busy machine may need many
@@ -70,7 +70,7 @@ def test_a_forward_speed_is_followed(trial):
     summary = summary_of(done)
     all_used(summary, "motion", "imu")
     assert summary["accepted"], summary["reasons"]
-    true = RecordedTruth(read_trial(done.folder, trusted=True).events).motion
+    true = GroundTruth.recorded(read_trial(done.folder, trusted=True).events).motion
     window = (true[:, TIME] > 3.5) & (true[:, TIME] < 6.0)
     assert window.sum() > 20
     assert true[window, SPEED].mean() == pytest.approx(0.06, abs=0.001)

@@ -8,10 +8,10 @@ from hil.analysis.replay import replay
 from hil.analysis.replayable import replayable_config
 from hil.analysis.verify import verify
 from hil.experiments.drive.experiment import DrivingState
-from hil.experiments.truth_events import PLATE_PEAK
 from hil.ipc.run_memory import LINKS
 from hil.messages.fault import Fault
 from hil.recording import read_trial
+from hil.simulator.ground_truth import PLATE_PEAK
 
 pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
 INPUTS = [

@@ -10,9 +10,9 @@ import pytest
 from drivers.interfaces import DeviceError
 from hil.analysis.afterwards import recover
 from hil.analysis.verify import verify
-from hil.experiments.truth_events import RecordedTruth
 from hil.processes.disturbances import INTERRUPTED, LONG
 from hil.recording import read_trial
+from hil.simulator.ground_truth import GroundTruth
 
 BEFORE_ARMING_S = 0.1
 
@@ -29,18 +29,18 @@ def test_a_simulated_rig_that_is_gone_at_the_end_takes_only_its_truth_with_it(tr
     assert done.error is None
     record = read_trial(done.folder, trusted=True)
     assert record.tick["impact"].any()
-    assert RecordedTruth(record.events).hit_ns is None
+    assert GroundTruth.recorded(record.events).hit_ns is None
 
 
 @pytest.mark.slow
 def test_what_a_simulated_rig_knows_is_in_the_record(trial):
     done = trial()
-    ground_truth = RecordedTruth(read_trial(done.folder, trusted=True).events)
+    ground_truth = GroundTruth.recorded(read_trial(done.folder, trusted=True).events)
     row = done.run.simulated_rig.ask("truth")
     assert ground_truth.hit_ns == row["hit_ns"] - done.start_ns
     assert ground_truth.cut_ns == row["cut_ns"] - done.start_ns
     assert ground_truth.contact_force_peak == row["contact_force_peak"]
-    assert ground_truth.effective_kinetic_energy_when_hit() == row["hit_energy"]
+    assert ground_truth.hit_energy == row["hit_energy"]
 
 
 @pytest.mark.slow

@@ -46,10 +46,10 @@ from hil.config.error_messages import resolved, whole_schema
 from hil.config.schema.experiments import unused_sections
 from hil.experiments.base import ARMED
 from hil.experiments.claim import TRUTH_CHECK
-from hil.experiments.truth_events import RecordedTruth
 from hil.experiments.window_mean import window_mean
 from hil.messages.fault import Fault
 from hil.recording import read_trial
+from hil.simulator.ground_truth import GroundTruth
 from models.plant.motion_history import EVERY_NS, SPEED, TIME
 
 _STEPS = "drive.steps=[{for_s: 0.8, speed_mps: 0.05}]"
@@ -368,7 +368,7 @@ def _not_as_true(config: Config, summary: Mapping[str, Any], key: str, known: An
 
 def _off_the_truth(config: Config, done: Made) -> Iterator[str]:
     """Speed while the drives are powered, and loads at rest and then, until something is hit."""
-    ground_truth, ticks = RecordedTruth(done.events), done.ticks
+    ground_truth, ticks = GroundTruth.recorded(done.events), done.ticks
     true = ground_truth.motion
     if true is None or not {"pose", "normal_force_N"} <= set(ticks.dtype.names or ()):
         return
@@ -402,7 +402,7 @@ def _off_the_truth(config: Config, done: Made) -> Iterator[str]:
 
 def _off_the_pull(config: Config, done: Made) -> Iterator[str]:
     """Pull of the load cell of a traction, with what decision 111 allows; 0 where the run has not compared it."""
-    known = RecordedTruth(done.events).traction
+    known = GroundTruth.recorded(done.events).traction
     if known is None or not config.layout.load_cell or config.experiment not in ("drawbar", "slope"):
         return
     values = (done.summary.get(TRUTH_CHECK) or {}).get("values", ())

@@ -6,14 +6,13 @@ import importlib
 import os
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from hil.config import load_config, shipped_configs
 from hil.experiments.registry import experiment_names
-from hil.experiments.truth_events import truth_events
+from hil.simulator.ground_truth import GroundTruth
 from models.plant.towing import Traction
 
 # The same every time, because each kind of ground, wheel and rover compiles kernels of its own.
@@ -110,18 +109,10 @@ def test_a_value_of_the_summary_that_the_simulated_rig_contradicts_is_found(scri
 @pytest.mark.parametrize(("pull_N", "right"), [(354.0, True), (321.8, False)])
 def test_a_pull_that_the_simulated_rig_contradicts_is_found(scripts, pull_N, right):
     random_configs = scripts("random_configs")
-    ground_truth = SimpleNamespace(
-        loads=None,
-        motion=None,
-        traction=Traction(356.7, 0.2, 0.05),
-        outside=None,
-        capture=None,
-        hit_ns=None,
-        cut_ns=None,
-    )
+    ground_truth = GroundTruth(traction=Traction(356.7, 0.2, 0.05))
     said = {"pull_N": pull_N, "truth_check": {"values": [{"name": "drawbar pull", "allowed": 16.0}]}}
     config = load_config("sim_drawbar")
-    done = random_configs.Made(0, said, np.zeros(0), np.concatenate(list(truth_events(ground_truth, 1000))))
+    done = random_configs.Made(0, said, np.zeros(0), np.concatenate(list(ground_truth.events(1000))))
     assert (list(random_configs._off_the_pull(config, done)) == []) is right
     uncompared = done._replace(summary={"pull_N": pull_N})
     assert "by the truth" in " ".join(random_configs._off_the_pull(config, uncompared))

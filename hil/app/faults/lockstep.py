@@ -31,6 +31,7 @@ from hil.runtime.cycle import Cycle
 from hil.runtime.loop import Loop
 from hil.runtime.rig_io import RigIO
 from hil.simulator.build import build_simulated_rig
+from hil.simulator.ground_truth import GroundTruth
 
 # Simulated time recorded after a fault [s]: longer than any device takes to stop itself.
 AFTER_FAULT_S = 0.6
@@ -175,10 +176,10 @@ class LockstepRun:
             record = read_trial(self._folder, trusted=True)
             ticks, events = record.tick, record.events
         experiment: Any = self._cycle.experiment
-        plant, timings = self.simulated_rig.plant, self._memory.timings
+        ground_truth, timings = GroundTruth.of(self.simulated_rig.plant), self._memory.timings
         samples = self._memory.samples("daq") if self.config.record.sensors == "all" else None
         finished = Finished(
-            self.rig, self.cycle, self.loop.clock, plant, ticks, timings, events, None, None, 0.0, samples,
+            self.rig, self.cycle, self.loop.clock, ground_truth, ticks, timings, events, None, None, 0.0, samples,
             self._memory.samples("loads"),
         )  # fmt: skip
         over, refused = experiment.over, experiment.refused

@@ -232,13 +232,9 @@ class ImpactExperiment(Experiment):
             **(grouser_keys(run) if impact else dict.fromkeys(GROUSER_KEYS)),
             "effective_kinetic_energy_J": finite(cycle.twin.energy_at_impact_J),
             "effective_kinetic_energy_sd_J": finite(cycle.twin.energy_at_impact_sd_J),
-            "effective_kinetic_energy_plant_J": finite(ground_truth.effective_kinetic_energy_when_hit())
-            if hit
-            else None,
+            "effective_kinetic_energy_plant_J": finite(ground_truth.hit_energy) if hit else None,
             "effective_kinetic_energy_on_ground_J": finite(cycle.twin.energy_on_ground_at_impact_J()),
-            "effective_kinetic_energy_plant_on_ground_J": (
-                finite(ground_truth.effective_kinetic_energy_on_ground_when_hit()) if hit else None
-            ),
+            "effective_kinetic_energy_plant_on_ground_J": (finite(ground_truth.hit_energy_on_ground) if hit else None),
             "load_point_m": [finite(value) for value in estimator.load_points_m[1]]
             if impact and config.plate
             else None,
@@ -270,7 +266,7 @@ class ImpactExperiment(Experiment):
         off = found[0].allowed / found[0].claimed if found[0].claimed > 0.0 else math.inf
         found.append(Claim("speed at the impact", "m/s", speed, ground_truth.hit_speed, off * speed))
         if not any(wheel.grousers for wheel in run.config.wheels.values()):
-            known_J = ground_truth.effective_kinetic_energy_when_hit()
+            known_J = ground_truth.hit_energy
             of_mass = DEVIATIONS * run.config.plant.spread.mass
             found.append(Claim("energy of the impact", "J", energy, known_J, (2.0 * off + of_mass) * energy))
         return found

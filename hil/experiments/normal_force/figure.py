@@ -17,9 +17,9 @@ from hil.experiments.figure_file import run_line
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.normal_force.segments import Loads, loads_of
 from hil.experiments.normal_force.spread import WINDOW_S, running_mean
-from hil.experiments.truth_events import RecordedTruth
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
+from hil.simulator.ground_truth import GroundTruth
 from models.statics import spread_of
 
 _SCREEN_IN, _PRINT_MM = (12.0, 11.0), (270.0, 165.0)
@@ -53,7 +53,7 @@ def plot_normal_force(
         form: its width.
     """
     layout = Layout.from_json(str(record.meta["layout"]))
-    known = loads_of(record.tick, RecordedTruth(record.events).loads)
+    known = loads_of(record.tick, GroundTruth.recorded(record.events).loads)
     figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(6 // form.columns, form.columns, sharex=True).reshape(3, 2)

@@ -9,8 +9,8 @@ import pytest
 from hil.analysis.verify import verify
 from hil.app.run import run_experiment
 from hil.config import load_config
-from hil.experiments.truth_events import ACROSS, HEADING, SLIP, RecordedTruth
 from hil.recording import read_trial
+from hil.simulator.ground_truth import ACROSS, HEADING, SLIP, GroundTruth
 
 QUICK = [
     "telemetry.endpoint=''", "trial.start_distance_m=0.1", "trial.ramp_s=0.2", "trial.settle_s=0.6",
@@ -25,20 +25,20 @@ def trial(folder, *settings: str):
     ).summary
     assert [check for check in verify(folder) if not check.ok] == []
     events = read_trial(folder, trusted=True).events
-    return summary, RecordedTruth(events), {bytes(name).decode() for name in events["name"]}
+    return summary, GroundTruth.recorded(events), {bytes(name).decode() for name in events["name"]}
 
 
 def test_a_straight_trial_has_no_such_events(tmp_path):
     summary, ground_truth, names = trial(tmp_path / "run")
     assert summary["accepted"]
     assert not names & {HEADING, ACROSS, SLIP}
-    assert math.isnan(ground_truth.hit_askew[0])
-    assert ground_truth.slip[0] is None
+    assert ground_truth.hit_heading is None
+    assert ground_truth.slip_ns is None
 
 
 def test_the_record_of_a_veering_trial_holds_its_heading_and_place(tmp_path):
     summary, ground_truth, _ = trial(tmp_path / "run", "plant.veer.heading_deg=3", "plant.spread.start_m=0")
-    heading, across = ground_truth.hit_askew
+    heading, across = ground_truth.hit_heading, ground_truth.hit_across
     assert heading == pytest.approx(math.radians(3.0), abs=0.005)
     ahead, left = math.cos(heading), math.sin(heading)
     way = (0.5349 + 0.1 - 0.5349 * ahead - 0.4552 * left) / ahead
@@ -49,6 +49,6 @@ def test_the_record_of_a_veering_trial_holds_its_heading_and_place(tmp_path):
 def test_the_record_of_a_trial_that_slips_off_says_when(tmp_path):
     settings = ["trial.angle_deg=40", "wheel.grousers=22", "trial.release=operator"]
     summary, ground_truth, _ = trial(tmp_path / "run", *settings, "obstacle.plate={centre_up_m: 0.272}")
-    slip_ns, force = ground_truth.slip
+    slip_ns, force = ground_truth.slip_ns, ground_truth.slip_force
     assert summary["impact_time_s"] < slip_ns * 1e-9 < summary["impact_time_s"] + 0.6
     assert force > 5.0

@@ -57,7 +57,7 @@ def test_a_trial_hits_at_its_speed_and_twin_and_rig_agree_on_the_energy(choice, 
         assert ground_truth.hit_ns is not None
         assert 0 < trial.impact_tick_ns - ground_truth.hit_ns < 30_000_000
         assert ground_truth.hit_speed == pytest.approx(0.07, rel=0.03)
-        energy = ground_truth.effective_kinetic_energy_when_hit()
+        energy = ground_truth.hit_energy
         assert twin.energy_at_impact_J == pytest.approx(energy, rel=0.05)  # masses vary by 2 %
         # the contact stores at most that energy, except for the work of weight and drives, and the springs' spread
         peak = 2.0 * math.sqrt(config.obstacle.leg_stiffness_Npm * energy)

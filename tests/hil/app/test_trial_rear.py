@@ -11,8 +11,8 @@ import pytest
 from hil.app.run import run_experiment
 from hil.cli import run
 from hil.config import ConfigError, load_config
-from hil.experiments.truth_events import PLATE_PEAK
 from hil.recording import read_trial
+from hil.simulator.ground_truth import PLATE_PEAK
 
 LINKS = "[{name: link_left, across_m: 0.254}, {name: link_right, across_m: -0.254}]"
 REAR = ("daq.layout=rear", f"daq.channels={LINKS}", "telemetry.endpoint=''")

@@ -13,9 +13,9 @@ from hil.app.run import run_experiment
 from hil.cli import run as command
 from hil.config import ConfigError, load_config
 from hil.config.schema.loads import FRAME
-from hil.experiments.truth_events import PLATE_PEAK
 from hil.messages.layout import Layout
 from hil.recording import read_trial
+from hil.simulator.ground_truth import PLATE_PEAK
 
 QUICK = (
     "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5", "ground.kind=firm",

@@ -17,7 +17,7 @@ from hil.experiments.claim import ALONE, FALSE, MEASURED, SIMULATED, TRUTH_CHECK
 from hil.experiments.claims import motion_claims, traction_claims, truth_check
 from hil.experiments.registry import BUILT_IN
 from hil.experiments.summary_table import verdict_rows
-from hil.experiments.truth_events import RecordedTruth, truth_events
+from hil.simulator.ground_truth import GroundTruth
 from models.plant import Plant
 from models.plant.motion_history import BY_WHEEL, EVERY_NS, PITCH, X, Z
 from models.plant.towing import Traction
@@ -160,10 +160,8 @@ def test_a_truth_of_many_wheels_is_recorded_whole():
     rows = np.round(np.random.default_rng(1).normal(size=(3, BY_WHEEL + 2 * 24)), 4)
     rows[:, 0] = 0.1, 0.2, 0.3
     loads = np.column_stack([rows[:, 0], np.full((3, 24), 123456.789)])
-    known = SimpleNamespace(
-        loads=loads, motion=rows, traction=None, outside=None, capture=None, hit_ns=None, cut_ns=None
-    )
-    read = RecordedTruth(np.concatenate(list(truth_events(known, 1000))))
+    known = GroundTruth(loads=loads, motion=rows)
+    read = GroundTruth.recorded(np.concatenate(list(known.events(1000))))
     assert read.motion == pytest.approx(rows, rel=1e-12)
     assert read.loads == pytest.approx(loads, rel=1e-12)
 

@@ -15,9 +15,9 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.impact.approach import KEYS, approach_keys, measured_approach
 from hil.experiments.impact.table import impact_table
-from hil.experiments.truth_events import RecordedTruth
 from hil.messages.signals import tick_dtype
 from hil.messages.stages import SOURCE_STATES
+from hil.simulator.ground_truth import GroundTruth
 
 ALL = ["motion={}", "imu={}", "joints={}"]
 SHORT = ["telemetry.endpoint=''", "trial.ramp_s=0.3", "trial.settle_s=1.2", "record.after_s=1"]
@@ -130,7 +130,7 @@ def askew():
         held: run(load_config("sim_impact", [*SHORT, "motion={}", "imu={}", veer, f"trial.hold_line={held}"], seed=3))
         for held in ("null", "{}")
     }
-    return {held: (one.summary, RecordedTruth(one.events)) for held, one in results.items()}
+    return {held: (one.summary, GroundTruth.recorded(one.events)) for held, one in results.items()}
 
 
 @pytest.mark.slow
@@ -141,7 +141,7 @@ def test_a_rover_that_veers_misses_and_one_that_is_held_hits_straight(askew):
     assert any("of the wheel's line, measured" in reason for reason in missed["reasons"])
     assert held["accepted"], held["reasons"]
     assert all(row["ok"] for row in held["quality"])
-    heading, across = ground_truth.hit_askew
+    heading, across = ground_truth.hit_heading, ground_truth.hit_across
     assert abs(math.degrees(heading)) < 0.1
     assert abs(across) < 0.015
 
@@ -150,12 +150,12 @@ def test_a_rover_that_veers_misses_and_one_that_is_held_hits_straight(askew):
 @pytest.mark.parametrize("held", ["null", "{}"])
 def test_what_is_measured_at_the_hit_is_the_truth_within_its_errors(askew, held):
     summary, ground_truth = askew[held]
-    heading, across = ground_truth.hit_askew
+    heading, across = ground_truth.hit_heading, ground_truth.hit_across
     # the last reading is some ticks old, and the sensors' triangle stands a millimetre off
     assert summary["approach_angle_deg"] == pytest.approx(math.degrees(heading), abs=0.05)
     assert summary["hit_across_m"] == pytest.approx(across, abs=3e-3)
     assert summary["impact_speed_measured_mps"] == pytest.approx(ground_truth.hit_speed, abs=4e-4)
-    energy = ground_truth.effective_kinetic_energy_when_hit()
+    energy = ground_truth.hit_energy
     assert abs(summary["effective_kinetic_energy_J"] - energy) < 3.0 * summary["effective_kinetic_energy_sd_J"]
     assert summary["judged_without"] == []
 

@@ -11,7 +11,7 @@ from hil.app.run import run
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.control.allocation import Allocator
-from hil.experiments.truth_events import RecordedTruth
+from hil.simulator.ground_truth import GroundTruth
 from models.plant.motion_history import PITCH, ROLL
 
 TILT = ["plant.ground_pitch_deg=-1.5", "plant.ground_roll_deg=1.5", "plant.spread={mass: 0, soil: 0, start_m: 0}"]
@@ -33,7 +33,7 @@ def allocated(monkeypatch):
     def ran(*settings):
         given.clear()
         result = run(load_config("sim_normal_force", [*SHORT, *TILT, *settings]))
-        motion = RecordedTruth(result.events).motion
+        motion = GroundTruth.recorded(result.events).motion
         return np.mean([gravity for _, gravity in given[-100:]], axis=0), motion
 
     return ran

@@ -13,10 +13,9 @@ from hil.cli import run as command_line
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.summary import truth_reasons
-from hil.experiments.truth_events import RecordedTruth, truth_events
 from hil.recording import read_trial
 from hil.simulator.build import build_plant, build_simulated_rig
-from hil.simulator.ground_truth import NoGroundTruth, SharedGroundTruth, SimulatorGroundTruth, truth_answer
+from hil.simulator.ground_truth import GroundTruth, truth_answer
 from hil.simulator.simulated_rig import GroundTruthPublisher
 from models.plant.validity_watch import Outside
 
@@ -24,33 +23,28 @@ LEFT = Outside(150_000_000, 0.0, 0.0, "front left wheel off the ground for 0.25 
 START_NS = 7_000_000_000
 
 
-class Lifted(NoGroundTruth):
-    outside = LEFT
-
-
 def test_the_record_gives_back_what_the_rig_left():
-    rows = np.concatenate(list(truth_events(Lifted(), 1000)))
-    assert RecordedTruth(rows).outside == LEFT
-    assert RecordedTruth(rows[:0]).outside is None
-    assert truth_reasons(RecordedTruth(rows)) == [
+    rows = np.concatenate(list(GroundTruth(outside=LEFT).events(1000)))
+    assert GroundTruth.recorded(rows).outside == LEFT
+    assert GroundTruth.recorded(rows[:0]).outside is None
+    assert truth_reasons(GroundTruth.recorded(rows)) == [
         "the simulated rig left what its models hold for: front left wheel off the ground for 0.25 s, from 0.150 s on"
     ]
 
 
 def test_a_real_rig_has_no_such_reason():
-    assert truth_reasons(NoGroundTruth()) == []
+    assert truth_reasons(GroundTruth()) == []
 
 
 def test_the_mailbox_and_the_control_socket_pass_it_on(shared, monkeypatch):
     plant = build_plant(Rig(shared.config))
     publisher = GroundTruthPublisher(shared.ground_truth, plant, START_NS)
-    assert SharedGroundTruth(shared).outside is None
+    assert GroundTruth.received(truth_answer(shared.ground_truth, {})).outside is None
     monkeypatch.setattr(plant._watch, "outside", LEFT)
     publisher.publish(SimpleNamespace(ticks=1, late=0, skipped=0), 0)
-    there = SharedGroundTruth(shared).outside
-    assert there == LEFT._replace(t_ns=LEFT.t_ns + START_NS)
-    control = SimpleNamespace(ask=lambda _: truth_answer(shared.ground_truth, {}))
-    assert SimulatorGroundTruth(control, START_NS).outside == LEFT
+    answer = truth_answer(shared.ground_truth, {})
+    assert GroundTruth.received(answer).outside == LEFT._replace(t_ns=LEFT.t_ns + START_NS)
+    assert GroundTruth.received(answer, START_NS).outside == LEFT
 
 
 @pytest.mark.slow

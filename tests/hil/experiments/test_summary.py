@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from contextlib import ExitStack
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from hil.experiments.summary import FILE_NAME, write_summary
 from hil.messages.fault import Event, Fault
 from hil.messages.signals import PHASES
 from hil.recording import read_trial
+from hil.simulator.ground_truth import GroundTruth
 
 SHORT = ["trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5"]
 MEASURED = {  # need all samples
@@ -202,17 +202,7 @@ def test_real_time_factor_is_virtual_over_wall_time(hit):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_number_that_is_not_finite_is_none(hit, bad):
-    ground_truth = SimpleNamespace(
-        motion=None,
-        hit_ns=1,
-        cut_ns=2,
-        hit_speed=bad,
-        contact_force_peak=bad,
-        effective_kinetic_energy_when_hit=lambda: bad,
-        effective_kinetic_energy_on_ground_when_hit=lambda: bad,
-        plate=None,
-        outside=None,
-    )
+    ground_truth = GroundTruth(bad, bad, hit_ns=1, hit_energy=bad, hit_energy_on_ground=bad, cut_ns=2)
     summary = hit.summary(ground_truth)
     for key in (
         "impact_speed_mps",

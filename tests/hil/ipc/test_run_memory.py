@@ -1,5 +1,7 @@
 """The loop's use of shared memory: record sink, ground truth, and the check for other processes."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from hil.messages.schema import TIMING, event_row
 from hil.messages.signals import tick_dtype
 from hil.recording.ring_sink import FULL, RingSink
 from hil.recording.sinks import RecordBufferFull
-from hil.simulator.ground_truth import SharedGroundTruth
+from hil.simulator.ground_truth import GroundTruth, packed, truth_answer
 
 TICK = tick_dtype(load_config("sim_impact").layout)
 
@@ -62,24 +64,21 @@ def test_a_row_without_room_is_an_error_and_never_dropped(shared):
 
 
 def test_truth_before_the_first_word_of_the_far_end(shared):
-    ground_truth = SharedGroundTruth(shared)
-    assert (ground_truth.hit_ns, ground_truth.cut_ns, ground_truth.hit_speed, ground_truth.contact_force_peak) == (
-        None,
-        None,
-        0.0,
-        0.0,
-    )
+    ground_truth = GroundTruth.received(truth_answer(shared.ground_truth, {}))
+    assert (ground_truth.hit_ns, ground_truth.cut_ns, ground_truth.hit_speed) == (None, None, 0.0)
+    assert math.isnan(ground_truth.contact_force_peak)
 
 
 def test_truth_is_what_the_far_end_said_last(shared):
     row = np.zeros(1, GROUND_TRUTH)
     for peak in (1.0, 2.0):
-        row["contact_force_peak"], row["hit_ns"], row["cut_ns"], row["ticks"] = peak, 7, -1, 9
+        row["content"], row["ticks"] = packed(GroundTruth(peak, hit_ns=7), 0), 9
         row["cost_us"] = [1, 2, 3, 4]
         shared.ground_truth.write(row)
-    ground_truth = SharedGroundTruth(shared)
+    ground_truth = GroundTruth.received(truth_answer(shared.ground_truth, {}))
     assert (ground_truth.contact_force_peak, ground_truth.hit_ns, ground_truth.cut_ns) == (2.0, 7, None)
-    assert ground_truth.plant_loop()["cost_us"] == {"p50": 1.0, "p99": 2.0, "p99_9": 3.0, "max": 4.0}
+    assert ground_truth.plant_loop["ticks"] == 9
+    assert ground_truth.plant_loop["cost_us"] == {"p50": 1.0, "p99": 2.0, "p99_9": 3.0, "max": 4.0}
 
 
 def test_a_worker_opens_what_the_loop_made(shared):
