@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, IntArray
 
 CORNERS = 3
+CORNER = math.radians(20.0)  # between faces that a wheel touches both; of less they are one bent surface
 MOST_CELLS = 4_000_000
 _THINNEST_M2 = 1e-12
 _CELL = Range(1e-3, math.inf, "m")
@@ -28,6 +31,9 @@ class TriangleMesh(NamedTuple):
         vertex: (triangles, 3) number of each corner.
         opposite: (triangles, 3) vertex of the neighbour over the edge from each corner to the next; -1: none.
         neighbour: (triangles, 3) number of that neighbour; -1: none.
+        fold: (triangles, 3) tangent of half the angle by which that neighbour rises; 0: it is level or falls, there is
+            none, or it rises more than `CORNER`.
+        patch: (triangles,) which part of the surface each is of; between parts the surface rises more than `CORNER`.
         place: (vertices, 3) [m].
         fan_start: (vertices + 1,) where the neighbours of each vertex begin in `fan`.
         fan: vertices.
@@ -44,6 +50,8 @@ class TriangleMesh(NamedTuple):
     vertex: IntArray
     opposite: IntArray
     neighbour: IntArray
+    fold: FloatArray
+    patch: IntArray
     place: FloatArray
     fan_start: IntArray
     fan: IntArray
@@ -99,8 +107,13 @@ def make_mesh(vertices: npt.ArrayLike, triangles: npt.ArrayLike, cell: float | N
         raise ValueError(f"mesh: cells of {side:g} m make {count.prod()}, allowed: {MOST_CELLS}; give larger ones")
     from_cell, to_cell = (np.floor((one - origin) / side).astype(np.int64) for one in (low, high))
     start, item = _filled(from_cell, to_cell, count)
+    normal = area / size[:, np.newaxis]
+    rise = _rises(corner, normal, place, opposite, neighbour)
+    fold = np.where(rise < math.tan(0.5 * CORNER), rise, 0.0)
+    joined, edge = np.nonzero((neighbour >= 0) & (fold == rise))
+    parts = coo_array((np.ones(len(joined)), (joined, neighbour[joined, edge])), shape=(len(corner), len(corner)))
     return TriangleMesh(
-        corner, area / size[:, np.newaxis], vertex, opposite, neighbour, place,
+        corner, normal, vertex, opposite, neighbour, fold, connected_components(parts)[1].astype(np.int64), place,
         np.cumsum([0, *map(len, fans)]), np.array([one for fan in fans for one in sorted(fan)], dtype=np.int64),
         from_cell, (float(origin[0]), float(origin[1])), float(side), (int(count[0]), int(count[1])), start, item,
     )  # fmt: skip
@@ -136,6 +149,16 @@ def _neighbours(vertex: IntArray) -> tuple[IntArray, IntArray]:
             other, its = owner[b, a]
             opposite[number, k], neighbour[number, k] = vertex[other, (its + 2) % CORNERS], other
     return opposite, neighbour
+
+
+def _rises(
+    corner: FloatArray, normal: FloatArray, place: FloatArray, opposite: IntArray, neighbour: IntArray
+) -> FloatArray:
+    """Tangent of half the angle by which the neighbour over each edge rises; 0 where it does not."""
+    own, its = normal[:, np.newaxis], normal[neighbour]
+    over = ((place[opposite] - corner) * own).sum(axis=2)
+    half = np.linalg.norm(own - its, axis=2) / np.maximum(np.linalg.norm(own + its, axis=2), 1e-9)
+    return np.where((neighbour >= 0) & (over > 0.0), half, 0.0)
 
 
 def _filled(low: IntArray, high: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:

@@ -6,6 +6,15 @@ mesh's grid is the filter: a wheel is tested against the triangles of the cells 
 A wheel touches a face, an edge or a corner that stands out where its centre is nearest to the mesh in the
 neighbourhood: of a flat ground of many triangles one contact, of a step its floor and its edge. Each contact fixes a
 plane (models.terrain.given), and the wheel touches it as a sphere does (models.contact.rim).
+
+In a hollow of triangles there are such places on several of them, though the surface that they stand for is touched
+once. Places of one patch of the mesh whose normals are within `_SMOOTH` are therefore one contact: as deep as the
+nearest of them, its normal their mean by depth. A place counts less the nearer it is to the fold beyond which another
+one is nearer, and not at all where it ends there, so that force and normal do not jump while a wheel rolls. From
+`_SMOOTH` to `CORNER` places are ever less one contact; beyond, as in a corner, each presses alone. Against a smooth
+surface of radius R through the corners of triangles with sides of w, the depth is off by at most w^2/(8 R) along a
+cylinder and w^2/(6 R) in a bowl, and the normal by w/R. In a hollow whose R is less than the wheel's radius and 6 w,
+places are too far apart for one contact.
 """
 
 from __future__ import annotations
@@ -21,11 +30,18 @@ from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.points import Direction, cross, dot
 from models.terrain.given import MOST_CONTACTS
-from models.terrain.mesh import CORNERS, TriangleMesh
+from models.terrain.mesh import CORNER, CORNERS, TriangleMesh
 from models.terrain.nearest import row_for
 
-COLUMNS = 4  # normal (3), distance of the wheel's centre from the surface along it [m]
-DISTANCE = 3
+# Columns of a contact: normal (3), distance of the wheel's centre from the surface along it [m], and which part of the
+# ground's force it has. Of the places that become contacts: their patch, their weight, and the contact of each.
+DISTANCE, SHARE, PATCH, _WEIGHT, _MADE = 3, 4, 5, 6, 7
+COLUMNS = 12
+MOST_PLACES = 16  # of one wheel, before they are one contact
+_SMOOTH = math.radians(10.0)
+_SAME_ANGLE, _OTHER = math.cos(_SMOOTH), math.cos(CORNER)
+_LEAST_WEIGHT = 1e-12
+_WIDER = 1.0 + math.tan(0.5 * CORNER)  # of a wheel's surroundings, those where folds count
 _SAME_M = 1e-9  # contacts so near to each other are one: a wheel over the common edge of two triangles
 _LEVEL = 1e-24  # square of the sine below which two directions are at right angles
 _REACH = Range(0.0, math.inf, "m")
@@ -38,7 +54,8 @@ class Touch(NamedTuple):
         wheel: its number.
         point: its deepest point [m].
         normal: unit vector from the ground to the wheel.
-        penetration: depth of the point under the surface, along the normal [m]; below 0: it does not touch yet.
+        penetration: depth of the point under the surface, along the normal [m]; below 0: it does not touch yet. Of a
+            contact that has a part of the force only, that part of the depth.
     """
 
     wheel: int
@@ -63,19 +80,19 @@ def touches(mesh: TriangleMesh, centre: npt.ArrayLike, radius: Sequence[float], 
         ValueError: reach is below 0, or not one radius for each centre.
     """
     refuse("wheels on a mesh", [problem("reach", reach, _REACH)])
-    found, result = np.empty((MOST_CONTACTS, COLUMNS)), []
+    found, result = np.empty((MOST_PLACES, COLUMNS)), []
     for wheel, (at, its) in enumerate(zip(np.asarray(centre, np.float64).tolist(), map(float, radius), strict=True)):
-        for nx, ny, nz, distance in found[: touched_mesh(mesh, tuple(at), its + reach, found)].tolist():
+        for nx, ny, nz, distance, share in found[: touched_mesh(mesh, tuple(at), its + reach, found), :PATCH].tolist():
             point = at[0] - its * nx, at[1] - its * ny, at[2] - its * nz
-            result.append(Touch(wheel, point, (nx, ny, nz), its - distance))
+            result.append(Touch(wheel, point, (nx, ny, nz), min(its - distance, share * (its - distance))))
     return result
 
 
 @kernel
 def touched_mesh(mesh: TriangleMesh, centre: Direction, most: float, found: FloatArray) -> int:
-    """The nearest places of a mesh that are less than `most` [m] from a wheel's centre.
+    """The contacts with a mesh that are less than `most` [m] from a wheel's centre, at most `MOST_CONTACTS`.
 
-    Fills found (MOST_CONTACTS, COLUMNS), and gives back how many there are.
+    Fills the first rows of found (MOST_PLACES, COLUMNS), and gives back how many there are.
     """
     kept = 0
     low_x, high_x = _cells(centre[0], most, mesh.origin[0], mesh.size, mesh.cells[0])
@@ -89,7 +106,69 @@ def touched_mesh(mesh: TriangleMesh, centre: Direction, most: float, found: Floa
                 if max(mesh.cell[triangle, 0], low_x) == x and max(mesh.cell[triangle, 1], low_y) == y:
                     distance, normal = _from_triangle(mesh, triangle, centre, most)
                     if distance < most:
-                        kept = _keep(found, kept, distance, normal)
+                        kept = _keep(found, kept, distance, normal, 1.0, mesh.patch[triangle])
+    if kept > 1:
+        _weigh(mesh, centre, most, found, kept)
+        kept = _as_contacts(found, kept, most)
+    return kept
+
+
+@kernel
+def _weigh(mesh: TriangleMesh, centre: Direction, most: float, found: FloatArray, kept: int) -> None:
+    """Weigh the places: 0 on a fold, 1 from where the other side of the fold is as near."""
+    for i in range(kept):
+        found[i, _WEIGHT] = 1.0
+    low_x, high_x = _cells(centre[0], most * _WIDER, mesh.origin[0], mesh.size, mesh.cells[0])
+    low_y, high_y = _cells(centre[1], most * _WIDER, mesh.origin[1], mesh.size, mesh.cells[1])
+    for x in range(low_x, high_x + 1):
+        for y in range(low_y, high_y + 1):
+            at = x * mesh.cells[1] + y
+            for item in range(mesh.start[at], mesh.start[at + 1]):
+                triangle = mesh.item[item]
+                for k in range(CORNERS):
+                    if mesh.fold[triangle, k] > 0.0 and triangle < mesh.neighbour[triangle, k]:
+                        for i in range(kept):
+                            _weigh_by_fold(mesh, triangle, k, centre, found[i])
+
+
+@kernel
+def _weigh_by_fold(mesh: TriangleMesh, triangle: int, k: int, centre: Direction, row: FloatArray) -> None:
+    corner, distance = mesh.corner[triangle], row[DISTANCE]
+    edge, away = _minus(corner[(k + 1) % CORNERS], corner[k]), _from(centre, corner[k])
+    away = (away[0] - distance * row[0], away[1] - distance * row[1], away[2] - distance * row[2])
+    share = min(max(dot(edge, away) / dot(edge, edge), 0.0), 1.0)
+    away = (away[0] - share * edge[0], away[1] - share * edge[1], away[2] - share * edge[2])
+    weight = math.sqrt(dot(away, away)) / (distance * mesh.fold[triangle, k])
+    row[_WEIGHT] = min(row[_WEIGHT], max(weight, _LEAST_WEIGHT))
+
+
+@kernel
+def _as_contacts(found: FloatArray, places: int, most: float) -> int:
+    """Make contacts of places, in the same table."""
+    for i in range(places):
+        found[i, _WEIGHT] *= most - found[i, DISTANCE]  # what only begins to touch counts for nothing yet
+    for i in range(places):
+        total, nearest, x, y, z = 0.0, found[i, DISTANCE], 0.0, 0.0, 0.0
+        for j in range(places):
+            cosine = found[i, 0] * found[j, 0] + found[i, 1] * found[j, 1] + found[i, 2] * found[j, 2]
+            one = min(max((cosine - _OTHER) / (_SAME_ANGLE - _OTHER), 0.0), 1.0)
+            if found[i, PATCH] != found[j, PATCH]:
+                one = 0.0
+            weight = one * found[j, _WEIGHT]
+            total, x, y, z = (
+                total + weight,
+                x + weight * found[j, 0],
+                y + weight * found[j, 1],
+                z + weight * found[j, 2],
+            )
+            nearest = min(nearest, found[i, DISTANCE] + one * (found[j, DISTANCE] - found[i, DISTANCE]))
+        _, (x, y, z) = _unit((x, y, z))
+        made = found[i, _MADE:]
+        made[0], made[1], made[2], made[DISTANCE], made[SHARE] = x, y, z, nearest, found[i, _WEIGHT] / total
+    kept, table = 0, found[:MOST_CONTACTS]
+    for i in range(places):
+        made = found[i, _MADE:]
+        kept = _keep(table, kept, made[DISTANCE], (made[0], made[1], made[2]), made[SHARE], found[i, PATCH])
     return kept
 
 
@@ -187,15 +266,17 @@ def _unit(away: Direction) -> tuple[float, Direction]:
 
 
 @kernel
-def _keep(found: FloatArray, kept: int, distance: float, normal: Direction) -> int:
+def _keep(found: FloatArray, kept: int, distance: float, normal: Direction, share: float, patch: float) -> int:
     """Add a place, unless it is there already, in the stead of the farthest where there are too many."""
     for i in range(kept):
         apart = 0.0
         for k in range(3):
             apart = max(apart, abs(distance * normal[k] - found[i, DISTANCE] * found[i, k]))
         if apart < _SAME_M:
+            found[i, SHARE] = min(found[i, SHARE] + share, 1.0)
             return kept
     at = row_for(found, kept, DISTANCE, distance)
     if at >= 0:
         found[at, 0], found[at, 1], found[at, 2], found[at, DISTANCE] = normal[0], normal[1], normal[2], distance
+        found[at, SHARE], found[at, PATCH] = share, patch
     return min(kept + 1, found.shape[0])
