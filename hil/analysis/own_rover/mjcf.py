@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
@@ -43,7 +44,12 @@ def read_mjcf(text: str, path: Path) -> LinkedRover:
     if find_spec("mujoco") is None:
         raise ValueError(f"an MJCF is read by MuJoCo, which is not installed; allowed: {install_command('mjcf')}")
     checked = ElementTree.tostring(root, encoding="unicode")
-    return _of_lists(*in_limited_process(partial(import_module, "mujoco"), partial(_compiled, checked, files)))
+    return _of_lists(*in_limited_process(_prepare, partial(_compiled, checked, files)))
+
+
+def _prepare() -> None:
+    os.environ["MUJOCO_GL"] = "off"  # in this process: what draws in windows starts another one
+    import_module("mujoco")
 
 
 def _compiled(text: str, files: dict[str, bytes]) -> Any:
