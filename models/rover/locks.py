@@ -25,8 +25,8 @@ _NOWHERE = (0.0, 0.0, 0.0)
 def hanging(tree: Tree) -> dict[str, str]:
     """Free joints that nothing holds, by name, and what they do, in words: without a drive they are to be locked.
 
-    Wheels on both sides of a joint's axis hold it, as a rocker, and so does a stop against which the ground pushes it.
-    Joints that close loops, or have springs, are not judged.
+    Wheels on both sides of a joint's axis hold it, as a rocker. A stop does not: models end there. Joints that close
+    loops, or have springs, are not judged.
     """
     carrier = {joint.child: joint for joint in tree.joints}
     by_name = {joint.name: joint for joint in tree.joints}
@@ -56,8 +56,8 @@ def hanging(tree: Tree) -> dict[str, str]:
             found[joint.name] = "steers"
         elif max(-low, high) <= _NO_LEVER_M:
             found[joint.name] = "is pushed neither way by the ground"
-        elif joint.stops is None and (low >= -_NO_LEVER_M or high <= _NO_LEVER_M):
-            found[joint.name] = "gives way under its wheels"
+        elif low >= -_NO_LEVER_M or high <= _NO_LEVER_M:
+            found[joint.name] = "gives way under its wheels" if joint.stops is None else "is pushed to its stop"
     if not tree.closures:
         found |= dict.fromkeys(_line_of_body(tree, carrier, paths.values()), "lets the body turn over")
     return found

@@ -209,6 +209,27 @@ def test_a_rover_whose_shapes_are_pipes_ends_in_a_sentence(tmp_path: Path, asset
     assert "a regular file" in ended.said
 
 
+BODY = "<worldbody><body name='a'><freejoint/><geom size='1'/>{}</body></worldbody>"
+TEXTURE = "<texture name='{}' type='2d' builtin='flat' width='2000' height='2000'/>"
+WORK = {
+    "a simulation without end": "<compiler><lengthrange mode='all' inttotal='1e9' interval='1e8'/></compiler>"
+    + BODY.format("<body><joint name='j' axis='0 1 0'/><geom size='1'/></body>")
+    + "<actuator><muscle joint='j'/></actuator>",
+    "pictures of gigabytes": f"<asset>{''.join(TEXTURE.format(n) for n in range(300))}</asset>{BODY.format('')}",
+}
+
+
+@pytest.mark.parametrize("kind", WORK)
+def test_what_mujoco_does_for_a_rover_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
+    monkeypatch.setattr("hil.config.limited_process.MOST_WORK_S", 1)
+    monkeypatch.setattr("hil.config.limited_process.MOST_MEMORY", 2**26)
+    (tmp_path / "rover.xml").write_text(f"<mujoco>{WORK[kind]}</mujoco>")
+    ended = command(tmp_path, "rover", "import", "rover.xml")
+    refused(ended, 2)
+    assert "reading it needs more than" in ended.said or "MuJoCo does not take it" in ended.said
+
+
 def test_there_are_more_than_three_hundred_hostile_files() -> None:
     texts = 2 * len(YAML) + 3 * len(JSON) + len(CALIBRATIONS) + len(ROVERS)
     assert len(RECORDS) + texts > 300

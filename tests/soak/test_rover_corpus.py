@@ -1,6 +1,6 @@
 """A corpus of rovers after public ones: each is imported, tried, verified, reported, exported and drawn.
 
-`pytest -m soak tests/soak/test_rover_corpus.py -n 0 -s` takes half an hour on a quiet machine: each kind is compiled.
+`pytest -m soak tests/soak/test_rover_corpus.py -n 0 -s` takes eight minutes on a quiet machine: all share one kernel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from hil.cli import run
 from hil.recording.run_folder import summary_of
 from tests.rover_files import CORPUS, REFUSED
 
-LEAST_SHARE = 0.95  # of readable rovers end with a summary
 SAMPLE = ("tiny cart", "four steered", "odd names")
 
 
@@ -34,10 +33,10 @@ def passes(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     for step, arguments in steps.items():
         status = run([str(one) for one in arguments])
         said = capsys.readouterr().err
-        # a trial that is not accepted ends with a summary, too
-        if status and not (step == "trial" and "accepted" in (summary_of(record) or {})):
+        if status:
             return f"{step} ended with {status}: {said.strip()[-300:]}"
-    return ""
+    # what the import assumed fits the rover
+    return "; ".join((summary_of(record) or {"reasons": ["no summary"]})["reasons"])
 
 
 @pytest.mark.slow
@@ -49,15 +48,11 @@ def test_a_rover_of_a_file_passes_from_its_import_to_its_film(
 
 
 @pytest.mark.soak
-def test_nineteen_of_twenty_rovers_end_with_a_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(CORPUS) >= 25
-    failed = {}
-    for number, name in enumerate(CORPUS):
-        if words := passes(name, tmp_path / str(number), capsys):
-            failed[name] = words
-        with capsys.disabled():
-            print(f"{name}: {words or 'passes'}")
-    assert len(failed) <= (1.0 - LEAST_SHARE) * len(CORPUS), failed
+@pytest.mark.parametrize("name", CORPUS)
+def test_the_trial_of_a_rover_of_a_file_is_accepted(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert passes(name, tmp_path / "rover", capsys) == ""
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -14,15 +14,18 @@ from hil.analysis.own_rover.read import RoverFileError
 from hil.config.checked import Config
 from hil.config.rig import Rig
 from hil.config.schema.rover import tree_on_rig
+from hil.config.schema.sensors import DaqConfig
 from hil.config.whole_file import replacing
 from hil.config.yaml_io import write_yaml
 from models.rover.from_links import ImportedRover
 from models.rover.imported import imported
 from models.rover.locks import hanging
 from models.rover.mjcf import to_mjcf
+from models.rover.parameters import BOGIE
 from models.rover.tree import Tree
 from models.rover.urdf import to_urdf
 
+_SENSITIVE_MVPN = 112.4
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -89,7 +92,8 @@ class RoverFiles:
         Raises:
             RoverFileError: a file cannot be written.
         """
-        (tree, locks, notes), sizes = _held(rover.tree), _by_size(rover.tree)
+        tree, locks, notes = _held(rover.tree)
+        sizes = _by_size(tree)
         of_rover: dict[str, Any] = {
             "type": "imported",
             "imported": {"urdf": self.urdf.name, "wheels": [wheel.body for wheel in tree.wheels]},
@@ -106,7 +110,11 @@ class RoverFiles:
                     file.write(text + "\n" * (not text.endswith("\n")))
         except (OSError, ValueError) as error:
             raise RoverFileError(f"{self.urdf.parent}: {getattr(error, 'strerror', None) or error}") from None
-        keys = [f"{section}.{key} {value:g}" for section, each in sizes.items() for key, value in each.items()]
+        keys = [
+            f"{section}.{key} {f'{value:g}' if isinstance(value, float) else f'of {_SENSITIVE_MVPN} mV/N'}"
+            for section, each in sizes.items()
+            for key, value in each.items()
+        ]
         return [*notes, f"assumed by the size of wheels and rover: {', '.join(keys)}"]
 
 
@@ -129,21 +137,42 @@ def _held(tree: Tree) -> tuple[Tree, dict[str, float], list[str]]:
     return replace(tree, joints=joints, couplings=kept), dict.fromkeys(locks, 0.0), notes
 
 
-def _by_size(tree: Tree) -> dict[str, dict[str, float]]:
-    """Keys of a config by the rover's size, as those of the RCP follow from its own: 0.175 m, 120 kg.
+def _by_size(tree: Tree) -> dict[str, dict[str, Any]]:
+    """Keys of a config by the rover's size, as those of the RCP follow from its own: 0.175 m, 120 kg, six wheels.
 
-    Wheels turn as fast as those of the RCP. A heavy rover is slower, for the force of the impact, which grows as its
-    speed and the root of its mass, is at most twice that of the RCP: the sensors take no more. A smaller force is
-    detected from a lower threshold on.
+    Wheels turn as fast, and run-up, contact and drives take as long, so stiffness and torques are as the mass. A heavy
+    rover is slower: the force of the impact, as its speed and mass, is at most twice that of the RCP, for the sensors
+    take no more. Where it is under a tenth, they are ten times as sensitive (PCB 208C01). All of this is assumed.
     """
     radius_m = min(wheel.radius for wheel in tree.wheels)
-    heavier = math.sqrt(sum(body.mass for body in tree.bodies) / 120.0)
+    heavier, larger = math.fsum(body.mass for body in tree.bodies) / 120.0, radius_m / 0.175
+    torque = heavier * larger * 6.0 / len(tree.wheels)
     speed_mps = _two_digits(min(0.4 * radius_m, 0.14 / heavier), 0.005, 2.0)
-    return {
-        "trial": {"speed_mps": speed_mps, "start_distance_m": _two_digits(1.7 * radius_m, 0.01, 5.0)},
+    force = speed_mps / 0.07 * heavier
+    per_speed = {"gain": 200.0, "integral_gain": 2000.0, "coast_damping": 0.5, "brake_damping": 40.0}
+    drives = {key: value * torque * larger for key, value in per_speed.items()}
+    drives |= {"torque_limit_Nm": 40.0 * torque, "gear_friction_Nm": 0.3 * torque}
+    sizes: dict[str, dict[str, Any]] = {
+        "trial": {"speed_mps": speed_mps, "start_distance_m": _two_digits(4.25 * speed_mps, 0.01, 5.0)},
         "limits": {"impact_speed_mps": _two_digits(speed_mps / 0.7, 0.005, 2.0)},
-        "detector": {"threshold_N": _two_digits(10.0 * heavier * speed_mps / 0.07, 0.5, 10.0)},
-    }
+        "detector": {"threshold_N": _two_digits(10.0 * force, 0.1, 20.0)},
+        "obstacle": {"leg_stiffness_Npm": _two_digits(5.5e4 * heavier, 1e3, 1e8)},
+        "drives": {key: _two_digits(value, 0.1 if key in ("gain", "torque_limit_Nm") else 0.0, 1e4)
+                   for key, value in drives.items()},
+    }  # fmt: skip
+    if force < 0.1:
+        sizes["limits"]["sensor_force_N"] = 44.5
+        usual = DaqConfig().channels
+        sizes["daq"] = {
+            "channels": [{**one.model_dump(exclude_unset=True), "sensitivity_mVpN": _SENSITIVE_MVPN} for one in usual]
+        }
+    if any(joint.kind == BOGIE for joint in tree.joints):
+        share = min(1.0, heavier * larger)  # no cylinder has more torque than those of the RCP
+        lever_m, bore_mm = _two_digits(0.25 * larger, 0.01, 2.0), round(max(5.0, 38.1 * math.sqrt(share / larger)), 1)
+        sizes["cylinders"] = {"lever_m": lever_m, "bore_mm": bore_mm}
+        torque_Nm = 60.0 * (bore_mm / 38.1) ** 2 * lever_m / 0.25
+        sizes["limits"]["bogie_torque_Nm"] = round(min(60.0, max(0.1, torque_Nm)), 2)
+    return sizes
 
 
 def _two_digits(value: float, least: float, most: float) -> float:

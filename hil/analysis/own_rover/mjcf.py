@@ -1,19 +1,26 @@
-"""Reads an MJCF: MuJoCo compiles it, and the compiled model is read."""
+"""Reads an MJCF: MuJoCo compiles it in a limited process, and the compiled model is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
 from drivers.extras import install_command
-from models.rover.links import SLIDING, Link, LinkBall, LinkedRover, LinkJoint, Shape
+from hil.config.limited_process import in_limited_process
+from hil.config.text_file import read_bytes
+from models.rover.links import SLIDING, Link, LinkBall, LinkedRover, LinkJoint, Shape, added_to, refuse
 from models.rover.mjcf import FOLLOWING
 from models.rover.urdf_reader import read_xml
 
-# A chain of bodies is nested; a model that makes bodies by number, or takes other files, is not bounded by its text.
+# A chain of bodies is nested; a model that makes bodies by number, or takes other models, is not bounded by its text.
 _DEEPEST = 60
 _REFUSED = ("include", "replicate", "composite", "flexcomp", "flex", "plugin", "model", "attach")
 _MOST_BYTES, _FOLDERS = 100_000_000, ("meshdir", "texturedir", "assetdir")  # of meshes and pictures
@@ -31,44 +38,109 @@ def read_mjcf(text: str, path: Path) -> LinkedRover:
     Raises:
         ValueError: MuJoCo is not installed or does not take it, or it has what no rover of ours can have.
     """
-    _check_bounds(text, path.parent)
-    try:
-        import mujoco
-    except ImportError:
-        raise ValueError(
-            f"an MJCF is read by MuJoCo, which is not installed; allowed: {install_command('mjcf')}"
-        ) from None
-    try:
-        model = mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
-        raise ValueError(f"MuJoCo does not take it: {' '.join(str(error).split())}, allowed: an MJCF") from None
-    return _Model(mujoco, model).linked()
-
-
-def _check_bounds(text: str, folder: Path) -> None:
     root = read_xml(text, _DEEPEST)
-    compilers = [one for one in root.iter() if one.tag == "compiler"]
-    folders = {folder / one.get(key, "") for one in (root, *compilers) for key in _FOLDERS}
+    _check_bounds(root)
+    files = _taken_files(root, path.parent)
+    if find_spec("mujoco") is None:
+        raise ValueError(f"an MJCF is read by MuJoCo, which is not installed; allowed: {install_command('mjcf')}")
+    checked = ElementTree.tostring(root, encoding="unicode")
+    return _of_lists(*in_limited_process(_prepare, partial(_compiled, checked, files)))
+
+
+def _prepare() -> None:
+    os.environ["MUJOCO_GL"] = "off"  # in this process: what draws in windows starts another one
+    import_module("mujoco")
+
+
+def _compiled(text: str, files: dict[str, bytes]) -> Any:
+    """What MuJoCo makes of it, as lists; in the limited process."""
+    mujoco = import_module("mujoco")
+    try:
+        model = mujoco.MjModel.from_xml_string(text, files)
+    except (ValueError, RuntimeError) as error:  # the latter where memory ends
+        raise ValueError(f"MuJoCo does not take it: {' '.join(str(error).split())}, allowed: an MJCF") from None
+    return _as_lists(_Model(mujoco, model).linked())
+
+
+def _as_lists(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_as_lists(one) for one in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _of_lists(name: str, links: Any, joints: Any, left_out: Any, balls: Any) -> LinkedRover:
+    """The rover of its lists."""
+
+    def shape(kind: str, size: Any, origin: Any, turn: Any, called: str) -> Shape:
+        return Shape(kind, tuple(size), np.array(origin), np.array(turn), called)
+
+    return LinkedRover(
+        name,
+        tuple(
+            Link(one, mass, np.array(com), np.array(inertia), tuple(shape(*each) for each in shapes))
+            for one, mass, com, inertia, shapes in links
+        ),
+        tuple(
+            LinkJoint(*one[:4], *map(np.array, one[4:7]), *(part and tuple(part) for part in one[7:])) for one in joints
+        ),
+        tuple(left_out),
+        tuple(
+            LinkBall(one, link, np.array(place), other, np.array(at), tuple(follow))
+            for one, link, place, other, at, follow in balls
+        ),
+    )
+
+
+def _check_bounds(root: ElementTree.Element) -> None:
+    problems: list[str] = []
     for element in root.iter():
         if "}" in element.tag:  # MuJoCo does not know of namespaces: to it that is a plain element
-            raise ValueError(f"{element.tag[:40]} of a namespace in it, allowed: elements without xmlns")
+            problems.append(f"{element.tag[:40]} of a namespace in it, allowed: elements without xmlns")
         if element.tag in _REFUSED:
             allowed = "bodies, joints and geoms one by one; MuJoCo writes them so (mj_saveLastXML)"
-            raise ValueError(f"<{element.tag}> in it, allowed: {allowed}")
-        for key in _COUNTS:
-            for word in (element.get(key) or "").split():
-                if not word.isdigit() or int(word) > _MOST_NUMBER:
-                    raise ValueError(f"{key} of <{element.tag}> is {word[:40]}, allowed: up to {_MOST_NUMBER}")
-        for key, name in element.items():
-            if key.startswith("file"):
-                _check_file(element.tag, name, [one / name for one in folders])
+            problems.append(f"<{element.tag}> in it, allowed: {allowed}")
+        problems += [
+            f"{key} of <{element.tag}> is {word[:40]}, allowed: up to {_MOST_NUMBER}"
+            for key in _COUNTS
+            for word in (element.get(key) or "").split()
+            if not word.isdigit() or int(word) > _MOST_NUMBER
+        ]
+    refuse(dict.fromkeys(problems))
 
 
-def _check_file(tag: str, name: str, places: Sequence[Path]) -> None:
-    """A pipe or a device is never read to its end."""
-    for place in places:
-        if place.exists() and not (place.is_file() and place.stat().st_size <= _MOST_BYTES):
-            raise ValueError(f"file {name[:100]} of <{tag}>, allowed: a regular file of up to {_MOST_BYTES} bytes")
+def _taken_files(root: ElementTree.Element, folder: Path) -> dict[str, bytes]:
+    """The meshes and pictures that it names, by names that take the place of theirs: MuJoCo opens no file."""
+    compilers = root.findall("compiler") or [ElementTree.SubElement(root, "compiler")]
+    folders = [folder / one.attrib.pop(key, "") for key in _FOLDERS for one in compilers]
+    for one in compilers:
+        one.set("usethread", "false")  # the limited process starts none
+    files, problems, left = dict[str, bytes](), list[str](), _MOST_BYTES
+    for element in root.iter():
+        for key in [key for key in element.attrib if key.startswith("file")]:
+            name = element.get(key, "")
+            if key == "file" and "name" not in element.attrib:
+                element.set("name", Path(name).stem)
+            places = [one / part for part in (name, Path(name).name) for one in folders]
+            with added_to(problems):
+                content = _content(f"file {name[:100]} of <{element.tag}>", places, left)
+                left -= len(content)
+                taken = f"{len(files)}{Path(name).suffix}"
+                files[taken] = content
+                element.set(key, taken)
+    refuse(problems)
+    return files
+
+
+def _content(what: str, places: list[Path], left: int) -> bytes:
+    """Of the first of the places that is there; a pipe or a device is never read to its end."""
+    allowed = f"a regular file; all of them together up to {_MOST_BYTES} bytes"
+    try:
+        return read_bytes(next(one for one in places if one.exists()), left)
+    except StopIteration:
+        found = "is not there"
+    except (OSError, ValueError) as error:
+        found = getattr(error, "strerror", None) or str(error)
+    raise ValueError(f"{what}: {found}, allowed: {allowed}")
 
 
 class _Model:

@@ -116,6 +116,7 @@ def test_all_links_and_joints_that_cannot_be_read_are_named_at_once() -> None:
 
 
 STEERS = tuple(f"steer_{side}_{{}}" for side in ("left", "right"))
+BEAMS = [f"{side}_{row}_beam_{{}}" for side in ("left", "right") for row in (0, 1)]
 HANGING = {
     "universal joints": {"left_rocker_tip", "right_rocker_tip"},
     "rockers, no differential": {"left_rocker_joint", "right_rocker_joint"},
@@ -126,7 +127,8 @@ HANGING = {
     "four steered, rockers": {name.format(row) for name in STEERS for row in (0, 1)},
     "front steered, as a car": {name.format(0) for name in STEERS},
     "steered, named steering": {f"{side}_{row}_steering" for side in ("left", "right") for row in (0, 1)},
-    "arms without stops": {f"{side}_{row}_beam_arm" for side in ("left", "right") for row in (0, 1)},
+    **dict.fromkeys(("arms without stops", "pantographs"), {name.format("arm") for name in BEAMS}),
+    "springs left out": {name.format("slide") for name in BEAMS},
     "mast": {"mast_joint", "head_joint"},
     "arm": {"upper_joint", "lower_joint"},
     "lift": {"deck_joint"},

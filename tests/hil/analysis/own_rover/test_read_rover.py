@@ -93,6 +93,38 @@ def test_an_mjcf_and_a_urdf_of_one_rover_are_the_same(tmp_path: Path) -> None:
     assert [joint.stops for joint in mjcf.tree.joints[:2]] == [(-np.pi / 6, np.pi / 6)] * 2
 
 
+TETRAHEDRON = "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+@pytest.mark.parametrize("compiler", ["", "meshdir='parts'", "assetdir='parts'", "strippath='true' meshdir='parts'"])
+def test_the_mass_of_a_mesh_counts_wherever_an_mjcf_has_it(compiler: str, tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / ("parts" if compiler else "") / "wedge.obj").write_text(TETRAHEDRON, "utf-8")
+    named = "C:/elsewhere/wedge.obj" if "strippath" in compiler else "wedge.obj"
+    assets = f"<compiler {compiler}/><asset><mesh file='{named}'/></asset>"
+    text = MODEL.replace("<worldbody>", f"{assets}<worldbody>").replace(
+        '<geom type="box" size="0.28', '<geom type="mesh" mesh="wedge" density="6000"/><geom type="box" size="0.28'
+    )
+    path = written(tmp_path, text)
+    assert read_rover(path).tree.body["chassis"].mass == pytest.approx(32.0 + 6000.0 * 0.1**3 / 6)
+
+
+def test_an_mjcf_is_read_where_no_file_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, MODEL)
+    monkeypatch.setattr("hil.analysis.own_rover.mjcf._Model", lambda *_: path.open())
+    with pytest.raises(RoverFileError, match="Too many open files"):
+        read_rover(path)
+
+
+def test_all_that_an_mjcf_names_and_that_is_not_taken_is_said_at_once(tmp_path: Path) -> None:
+    assets = "<asset><mesh file='a.stl'/><texture type='2d' name='b' file='b.png'/></asset>"
+    with pytest.raises(RoverFileError, match=r"a\.stl of <mesh>: is not there.*b\.png of <texture>"):
+        read_rover(written(tmp_path, MODEL.replace("<worldbody>", f"{assets}<worldbody>")))
+    other = MODEL.replace("<freejoint/>", "<freejoint/><include file='x.xml'/><composite count='9 9 9'/>")
+    with pytest.raises(RoverFileError, match=r"<include> in it.*<composite> in it"):
+        read_rover(written(tmp_path, other))
+
+
 REFUSED = {
     "a ball": ('axle" axis="0 0 1"', 'axle" type="ball"', "ball joint front_left_axle"),
     "two joints": (
