@@ -12,6 +12,7 @@ import difflib
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from hil.config import load_config
 from hil.config.error_messages import KINDS, allowed, resolved, whole_schema
 from hil.config.key_descriptions import default_of, is_section, keys_of, kinds_of
 from hil.config.units import unit_of
+from hil.experiments.base import Experiment
+from hil.experiments.registry import BUILT_IN as EXPERIMENTS
 from hil.messages.layout import Layout
 from hil.messages.signals import PLAIN, ROWS, Signal
 from hil.safety.fault_table import FAULT_TABLE, FaultRow, ReactionTimes
@@ -221,6 +224,18 @@ def _status_table(status: StatusTable) -> str:
     return f"## {status.device}: {status.name}\n\n{table(head, rows)}"
 
 
+# ---- results of an experiment ----
+def result_table(kind: type[Experiment]) -> str:
+    """Its keys of `summary.json`: those of a result, and of what is said with it, share a row."""
+    rows: list[tuple[list[str], str]] = []
+    for one in kind.results:
+        if not one.words:
+            rows[-1][0].extend(one.keys)
+        else:
+            rows.append((one.keys, one.words))
+    return table(("key", "meaning"), ((", ".join(f"`{key}`" for key in keys), words) for keys, words in rows))
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "record": record_tables,
     "config": config_tables,
@@ -229,6 +244,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "ni_calls": ni_call_tables,
     "step_messages": step_message_tables,
     "statuses": status_tables,
+    **{f"results_of_{kind.name}": partial(result_table, kind) for kind in EXPERIMENTS if kind.results},
 }
 
 

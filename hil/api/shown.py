@@ -19,7 +19,7 @@ def numbers_shown(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     from hil.experiments.registry import experiment_named
 
     try:
-        numbers = experiment_named(str(summary.get("experiment", "impact"))).main_numbers
+        numbers = experiment_named(str(summary.get("experiment", "impact"))).main_numbers()
     except ConfigError:  # of a package that is not installed here
         return []
     return [

@@ -155,7 +155,7 @@ def verdict_text(summary: dict[str, Any]) -> str:
     judged = "ended early" if summary["aborted"] else "accepted" if summary["accepted"] else "not accepted"
     numbers = ", ".join(
         f"{label} {summary[key]:.{digits}f} {unit}"
-        for key, label, unit, digits in ImpactExperiment.main_numbers
+        for key, label, unit, digits in ImpactExperiment.main_numbers()
         if summary.get(key) is not None
     )
     reasons = "".join(f"\n  - {reason}" for reason in summary.get("reasons") or ())

@@ -18,7 +18,7 @@ from hil.control.base import Controller, DirectSetPoints
 from hil.experiments.claim import Claim
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.source_check import SourceCheck, source_check
-from hil.experiments.summary_table import loop_rows, summary_table, verdict_rows
+from hil.experiments.summary_table import SummaryKey, loop_rows, result_rows, summary_table, verdict_rows
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, ConsoleLost, Start, Stop, asks
@@ -89,7 +89,7 @@ class Experiment(ABC):
         states: all of its states.
         figure: name of the file that its figure goes to; None: it has no figure.
         set_points: that an operator may change while it runs: unit by name.
-        main_numbers: of its summary, which a verdict and a list of runs show: key, name, unit, digits after the point.
+        results: of its summary, in the order of the terminal.
         steady: it needs a steady drive at these speeds; others measure traction at its limit, or end before.
         rig: as given.
         config: of it.
@@ -104,7 +104,7 @@ class Experiment(ABC):
     states: ClassVar[type[IntEnum]] = State
     figure: ClassVar[str | None] = None
     set_points: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    main_numbers: ClassVar[Sequence[tuple[str, str, str, int]]] = ()
+    results: ClassVar[Sequence[SummaryKey]] = ()
     steady: ClassVar[bool] = False
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
@@ -131,9 +131,14 @@ class Experiment(ABC):
 
     @classmethod
     def table(cls, summary: Summary) -> Table:
-        """The summary for the terminal; by default whether the run is accepted, and how the loop ran."""
+        """The summary for the terminal; by default the verdict, its results, and how the loop ran."""
         title = cls.name.replace("_", " ").capitalize()
-        return summary_table(title, [*verdict_rows(summary), *loop_rows(summary)])
+        return summary_table(title, [*verdict_rows(summary), *result_rows(cls.results, summary), *loop_rows(summary)])
+
+    @classmethod
+    def main_numbers(cls) -> list[tuple[str, str, str, int]]:
+        """What a verdict and a list of runs show of the summary: key, name, unit, digits after the point."""
+        return [one.main_number for one in cls.results if one.main]
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:

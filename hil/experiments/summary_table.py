@@ -2,17 +2,77 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.markup import escape
 from rich.table import Table
 
+from hil.config.units import unit_of
 from hil.experiments.claim import ALONE, TRUTH_CHECK
 from hil.experiments.disturbance_summary import disturbance_lines, long_tick_lines
 
 # What may have become of an instrument at the end of a run.
 _OUT = {"left_out": "LEFT OUT at the end", "stale": "STALE at the end"}
+
+
+class SummaryKey(NamedTuple):
+    """A result of an experiment, declared once: the terminal, verdicts, lists and the reference take it from here.
+
+    Attributes:
+        key: of the summary; several with commas between, of one explanation or one row.
+        words: what it is, as Markdown of docs/reference/summary.md; empty: said with the result before.
+        name: of its row in the terminal; empty: it has none there.
+        digits: after the point there.
+        unit: there.
+        scale: from the unit that the key ends in to that one.
+        main: name in a verdict and in lists of runs, in the unit of the key; empty: these leave it out.
+        when: key that is not null where the row is there; empty: always.
+    """
+
+    key: str
+    words: str
+    name: str = ""
+    digits: int = 0
+    unit: str = ""
+    scale: float = 1.0
+    main: str = ""
+    when: str = ""
+
+    @property
+    def keys(self) -> list[str]:
+        """All its keys."""
+        return self.key.split(", ")
+
+    @property
+    def main_number(self) -> tuple[str, str, str, int]:
+        """Key, name, unit and digits after the point, as a verdict shows it."""
+        unit = self.unit if self.scale == 1.0 else unit_of(self.key, "")
+        return self.key, self.main, unit, self.digits + round(math.log10(self.scale))
+
+    def shown(self, summary: Mapping[str, Any]) -> str:
+        """Its value in the terminal; a dash for null."""
+        values = [summary.get(key) for key in self.keys]
+        value = values[0] if len(values) == 1 else values
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, str):
+            return value.replace("_", " ")
+        if isinstance(value, Mapping):
+            return ", ".join(f"{key} {quantity(one, self.unit, self.digits, self.scale)}" for key, one in value.items())
+        if value and isinstance(value, list) and isinstance(value[0], str):
+            return ", ".join(one.replace("_", " ") for one in value)
+        return quantity(value, self.unit, self.digits, self.scale)
+
+
+def result_rows(results: Sequence[SummaryKey], summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Rows of the results that have one, and that the summary has."""
+    return [
+        (one.name, one.shown(summary))
+        for one in results
+        if one.name and not summary.keys().isdisjoint(one.keys) and (not one.when or summary.get(one.when) is not None)
+    ]
 
 
 def summary_table(title: str, rows: Sequence[tuple[str, str]]) -> Table:

@@ -75,7 +75,7 @@ def page_content(
         "limits": config.limits.model_dump(mode="json"),
         "detector": {"threshold_N": config.detector.threshold_N} if config.section.obstacle else None,
         "telemetry": bool(config.telemetry.endpoint),
-        "main_numbers": {kind.name: kind.main_numbers for kind in {*BUILT_IN, experiment_type(config)}},
+        "main_numbers": {kind.name: kind.main_numbers() for kind in {*BUILT_IN, experiment_type(config)}},
         "console_lost": config.operator.console_lost,
         "settings": settings_shown(config, given or config),
         "plans": list(plans),

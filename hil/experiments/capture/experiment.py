@@ -11,7 +11,7 @@ from hil.config.rig import Rig
 from hil.config.schema.capture import CaptureConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
-from hil.experiments.capture.judgement import capture_rows, judged
+from hil.experiments.capture.judgement import RESULTS, judged
 from hil.experiments.capture.states import (
     APPROACH,
     ARMED,
@@ -25,13 +25,12 @@ from hil.experiments.capture.states import (
 )  # fmt: skip
 from hil.experiments.claim import Claim
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.experiments.summary_table import quantity
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
 from models.rover.arm_names import GRAPPLE, PAYLOAD
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
     from hil.recording import OpenRecord
 
@@ -55,7 +54,7 @@ class CaptureExperiment(Experiment):
     section: ClassVar[type[ExperimentSection]] = CaptureConfig
     states = CaptureState
     figure = "capture.png"
-    main_numbers = (("energy_lost_J", "energy lost", "J", 2), ("momentum_change", "momentum change", "", 5))
+    results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
@@ -167,11 +166,6 @@ class CaptureExperiment(Experiment):
     def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
         """None: whether it held is asked of the simulated rig too."""
         return ()
-
-    @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """Phases, energies and turns, the verdict first."""
-        return summary_table("Capture", [*verdict_rows(summary), *capture_rows(summary), *loop_rows(summary)])
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from hil.experiments.base import Finished, Summary
 from hil.experiments.capture.momentum import Configuration, Momentum, momentum_between
 from hil.experiments.capture.states import APPROACH, CONTROL, HOLD, LATCH, PHASES, SETTLE
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import quantity
+from hil.experiments.summary_table import SummaryKey
 from hil.recording.stored_rows import in_blocks, packed
 from models.plant.grapple import CaptureTruth
 from models.rover.arm_names import PAYLOAD
@@ -23,6 +22,45 @@ BENDS = ("upper_1_bend", "lower_1_bend")
 _FIELDS = ("t_ns", "state", "pose", "joint_angle_rad", "servo_angle_rad", "gap_m", "effective_kinetic_energy_J")
 # Between rows that are looked at; the end over which speeds are taken; pairs of rows for a momentum, and their spans.
 _EVERY_S, _END_S, _PAIRS, _SPAN_S = 0.01, 0.5, 8, 0.1
+
+# In the order of the terminal.
+RESULTS = (
+    SummaryKey("phases_s", "length of `approach`, `latch`, `hold`, `control`", "phases", 2, "s"),
+    SummaryKey("seat_contact_s, latched_s, held_s", "first impact on the seat, and its speed; when the latch closed on "
+        "the payload, and when it held rigidly; null: never", "contact, latch, rigid hold, twin", 3, "s"),
+    SummaryKey("seat_contact_true_s, latched_true_s, held_true_s", "", "contact, latch, rigid hold, simulated rig", 3,
+        "s"),
+    SummaryKey("closing_speed_mps, closing_speed_true_mps", ""),
+    SummaryKey("contact_s", "when the phase latch began"),
+    SummaryKey("capture_energy_J", "energy that a plastic capture with free joints would have taken right before",
+        "energy that a capture takes at the contact, twin", 3, "J"),
+    SummaryKey("energy_lost_J", "energy that impacts and rigid hold took; of each", "energy lost, twin", 3, "J",
+        main="energy lost"),
+    SummaryKey("energy_lost_true_J", "", "energy lost, simulated rig", 3, "J"),
+    SummaryKey("energy_lost_parts_J, energy_lost_parts_true_J", ""),
+    SummaryKey("seat_offset_true_mm", "where the payload was from the seat when it was held: ahead, across",
+        "payload from the seat at the hold, simulated rig", 1, "mm"),
+    SummaryKey("seat_offset_mm", ""),
+    SummaryKey("missed, held", "the latch closed on nothing, of twin or rig; both hold the payload rigidly"),
+    SummaryKey("turn_by_joint_deg", "largest measured turn of each joint since the start, and of all",
+        "largest turn of each joint, measured", 1, "deg"),
+    SummaryKey("turn_max_deg", ""),
+    SummaryKey("rate_end_degps", "largest measured speed of a joint over the last 0.5 s",
+        "largest speed of a joint at the end, measured", 3, "deg/s"),
+    SummaryKey("servo_torque_max_Nm", "largest torque on a joint", "largest torque of a servo's motion, twin", 0,
+        "N m"),
+    SummaryKey("bend_max_mm", "largest deflection of a boom's end", "largest deflection of a boom, twin", 1, "mm"),
+    SummaryKey("craft_turn_deg", "largest turn and way of the spacecraft", "largest turn of the spacecraft, twin", 4,
+        "deg"),
+    SummaryKey("craft_way_m", "", "largest way of the spacecraft, twin", 3, "m"),
+    SummaryKey("momentum_before_Ns, momentum_after_Ns, angular_momentum_before_Nms, angular_momentum_after_Nms", "of "
+        "arm and payload in the phases approach and control, about the world's origin, from poses and joint angles of "
+        "the record; null: a phase is missing"),
+    SummaryKey("momentum_change", "difference of the first two, over the payload's momentum as it came; of the others, "
+        "over the angular momentum before", "change of momentum, twin", 5, main="momentum change"),
+    SummaryKey("angular_momentum_change", "", "change of angular momentum, twin", 5),
+    SummaryKey("joints", "driven joints, the grapple last; the lists follow the others", "joints, in this order"),
+)  # fmt: skip
 
 
 def judged(run: Finished) -> Summary:
@@ -142,42 +180,3 @@ def _configuration(row: np.void) -> Configuration:
     return Configuration(
         1e-9 * float(row["t_ns"]), row["pose"].astype(np.float64), row["joint_angle_rad"].astype(np.float64)
     )
-
-
-def capture_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Rows of the table."""
-    phases = summary.get("phases_s") or {}
-
-    def both(key: str, unit: str, digits: int) -> str:
-        stem, _, last = key.rpartition("_")
-        return quantity([summary.get(one) for one in (key, f"{stem}_true_{last}")], unit, digits)
-
-    return [
-        ("phases", ", ".join(f"{name} {quantity(phases.get(name), 's', 2)}" for name in PHASES.values())),
-        ("contact, latch, rigid hold, twin", _times(summary, "")),
-        ("contact, latch, rigid hold, simulated rig", _times(summary, "_true")),
-        ("energy that a capture takes at the contact, twin", quantity(summary.get("capture_energy_J"), "J", 3)),
-        ("energy lost, twin, simulated rig", both("energy_lost_J", "J", 3)),
-        ("payload from the seat at the hold, simulated rig", quantity(summary.get("seat_offset_true_mm"), "mm", 1)),
-        ("largest turn of each joint, measured", quantity(_joints(summary), "deg", 1)),
-        ("largest speed of a joint at the end, measured", quantity(summary.get("rate_end_degps"), "deg/s", 3)),
-        ("largest torque of a servo's motion, twin", quantity(summary.get("servo_torque_max_Nm"), "N m", 0)),
-        ("largest deflection of a boom, twin", quantity(summary.get("bend_max_mm"), "mm", 1)),
-        (
-            "spacecraft: largest turn, way, twin",
-            f"{quantity(summary.get('craft_turn_deg'), 'deg', 4)}, {quantity(summary.get('craft_way_m'), 'm', 3)}",
-        ),
-        (
-            "change of momentum: linear, angular, twin",
-            quantity([summary.get(f"{of}momentum_change") for of in ("", "angular_")], "", 5),
-        ),
-        ("joints, in this order", ", ".join(name.replace("_", " ") for name in (summary.get("joints") or [])[:-1])),
-    ]
-
-
-def _joints(summary: Mapping[str, Any]) -> list[float | None]:
-    return list(summary.get("turn_by_joint_deg") or [])
-
-
-def _times(summary: Mapping[str, Any], of: str) -> str:
-    return quantity([summary.get(f"{key}{of}_s") for key in ("seat_contact", "latched", "held")], "s", 3)

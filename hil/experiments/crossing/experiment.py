@@ -14,16 +14,15 @@ from hil.experiments.claim import Claim
 from hil.experiments.claims import motion_claims
 from hil.experiments.crossing.course import Course
 from hil.experiments.crossing.drop_force import drop_checks
-from hil.experiments.crossing.judgement import crossing_rows, judged
+from hil.experiments.crossing.judgement import RESULTS, judged
 from hil.experiments.drive.experiment import OF_ACCELERATION
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.experiments.summary_table import quantity
 from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
     from hil.recording import OpenRecord
 
@@ -58,7 +57,7 @@ class CrossingExperiment(Experiment):
     section = CrossingConfig
     states = _CrossingState
     figure = "crossing.png"
-    main_numbers = (("crossed_s", "crossed in", "s", 1), ("largest_load_N", "largest load", "N", 0))
+    results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
@@ -156,11 +155,6 @@ class CrossingExperiment(Experiment):
         if limit_N is not None and load_N is not None and load_N > limit_N:
             reasons.append(f"a wheel bore {load_N:.0f} N, allowed: {limit_N:g} N (crossing.most_load_N)")
         return reasons
-
-    @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """Phases, loads and way, the verdict first."""
-        return summary_table("Crossing", [*verdict_rows(summary), *crossing_rows(summary), *loop_rows(summary)])
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003

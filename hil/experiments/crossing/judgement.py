@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from hil.config import Config
 from hil.experiments.base import Summary
 from hil.experiments.crossing.course import Course, Floats
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import quantity
+from hil.experiments.summary_table import SummaryKey
 from hil.recording.stored_rows import Recorded, in_blocks, packed
 from models.plant.motion_history import PITCH, ROLL, YAW, X, Z
 
@@ -22,6 +21,36 @@ PHASES = {2: "approach", 3: "contact", 9: "cross"}
 AFTER = 4  # the drives are cut: wheels that friction held up fall now
 _FIELDS = ("t_ns", "state", "pose", "normal_force_N", "slip", "speed_mps")
 _EVERY_S = 0.01  # between poses that are looked at
+
+# In the order of the terminal.
+RESULTS = (
+    SummaryKey("shape", "shape of the profile", "shape"),
+    SummaryKey("wheels_across", "axles behind the shape at the end of the drive, of the rover twin",
+        "wheels across, twin"),
+    SummaryKey("wheels_across_true", "behind the end of the shape alone, as the simulated rig knows",
+        "wheels across, simulated rig"),
+    SummaryKey("crossed_s", "whether all axles were `crossing.past_m` behind the shape before `crossing.timeout_s`; "
+        "time until then, null if not", "crossed in", 1, "s", main="crossed in"),
+    SummaryKey("crossed", ""),
+    SummaryKey("phases_s", "length of the phases `approach`, until front wheels touch the shape, `contact`, until they "
+        "are on it, and `cross`; of all", "phases", 2, "s"),
+    SummaryKey("drive_s", ""),
+    SummaryKey("way_m, rise_m", "way and rise of the body, of twin and simulated rig", "way, rise of the body, twin", 3,
+        "m"),
+    SummaryKey("way_true_m, rise_true_m", "", "way, rise of the body, simulated rig", 3, "m"),
+    SummaryKey("pitch_max_deg, roll_max_deg", "largest pitch, nose down above 0, and roll, with their signs, of both",
+        "largest pitch (nose down above 0), roll", 1, "deg"),
+    SummaryKey("pitch_max_true_deg, roll_max_true_deg", ""),
+    SummaryKey("load_max_N", "largest upward force on each wheel in any tick from the start until the end of "
+        "`settle_s`, and the largest of them; on [nonsmooth "
+        "ground](../explanation/nonsmooth-contact.md#what-may-surprise) that of a hit is its impulse over a step of "
+        "the twin", "largest upward force on each wheel, twin", 0, "N"),
+    SummaryKey("largest_load_N", "", "largest of them", 0, "N", main="largest load"),
+    SummaryKey("slip_mean", "mean slip of each wheel", "mean slip of each wheel, twin", 3),
+    SummaryKey("clearance_m", "least height of the main body's lower edge over the profile; below 0 the run is not "
+        "accepted", "least height of the body over the ground", 3, "m"),
+    SummaryKey("wheels", "names of the wheels, which the lists follow", "wheels, in this order"),
+)  # fmt: skip
 
 
 def judged(config: Config, course: Course, ticks: Recorded, motion: Floats | None) -> Summary:
@@ -94,36 +123,3 @@ def _poses_of(motion: Floats | None) -> NDArray[np.float64]:
         return np.zeros((0, 7))
     turn = Rotation.from_euler("ZYX", motion[:, [YAW, PITCH, ROLL]])
     return np.column_stack([motion[:, X : Z + 1], turn.as_quat()])
-
-
-def crossing_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Rows of the table."""
-    phases = summary.get("phases_s") or {}
-    each = [f"{name} {quantity(phases.get(name), 's', 2)}" for name in PHASES.values()]
-    wheels = len(summary.get("wheels") or [])
-    return [
-        ("shape", str(summary.get("shape"))),
-        (
-            "wheels across, twin and simulated rig",
-            " and ".join(_of(summary, source, wheels) for source in ("", "_true")),
-        ),
-        ("phases", ", ".join(each)),
-        ("way, rise of the body, twin", ", ".join(quantity(summary.get(key), "m", 3) for key in ("way_m", "rise_m"))),
-        (
-            "way, rise of the body, simulated rig",
-            ", ".join(quantity(summary.get(key), "m", 3) for key in ("way_true_m", "rise_true_m")),
-        ),
-        (
-            "largest pitch (nose down above 0), roll",
-            ", ".join(quantity(summary.get(key), "deg", 1) for key in ("pitch_max_deg", "roll_max_deg")),
-        ),
-        ("largest upward force on each wheel, twin", quantity(summary.get("load_max_N"), "N", 0)),
-        ("mean slip of each wheel, twin", quantity(summary.get("slip_mean"), "", 3)),
-        ("least height of the body over the ground", quantity(summary.get("clearance_m"), "m", 3)),
-        ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
-    ]
-
-
-def _of(summary: Mapping[str, Any], source: str, wheels: int) -> str:
-    found = summary.get(f"wheels_across{source}")
-    return "-" if found is None else f"{found} of {wheels}"

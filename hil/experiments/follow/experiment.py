@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hil.config import Config
 from hil.config.rig import Rig
@@ -15,18 +15,16 @@ from hil.control.following_torque import FollowingTorque, moved_inertia
 from hil.control.loop_margins import Margins, TorqueLine, loop_margins, torque_margins
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.follow.judgement import Judgement
-from hil.experiments.measured_motion import with_interval
+from hil.experiments.follow.judgement import RESULTS, Judgement
 from hil.experiments.source_check import rest_ns
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.experiments.summary_table import quantity
 from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.stored_rows import in_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
     from hil.recording import OpenRecord
 
@@ -58,11 +56,7 @@ class FollowExperiment(Experiment):
     section = FollowConfig
     states = _FollowState
     figure = "follow.png"
-    main_numbers = (
-        ("error_rms_mps", "error", "m/s", 4),
-        ("speed_mps", "speed", "m/s", 4),
-        ("slip", "slip", "", 3),
-    )
+    results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
@@ -148,31 +142,6 @@ class FollowExperiment(Experiment):
             "accepted": self.done and not reasons,
             "reasons": reasons,
         }
-
-    @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """Errors and slip in the window, the verdict first."""
-        window = summary.get("window_s") or [None, None]
-        rows: list[tuple[str, Any]] = [
-            ("followed", str(summary.get("quantity")).replace("_", " ")),
-            ("window", f"from {quantity(window[0], 's', 1)} to {quantity(window[1], 's', 1)}"),
-            (
-                "error, root mean square, largest",
-                quantity([summary.get("error_rms_mps"), summary.get("error_largest_mps")], "m/s", 4),
-            ),
-            ("speed, measured", with_interval(summary, "speed_mps", "speed_u95_mps", "m/s", 4)),
-            ("slip, measured", with_interval(summary, "slip", "slip_u95", "", 3)),
-            ("drawbar pull", with_interval(summary, "pull_N", "pull_u95_N", "N", 1)),
-            ("speed, slip of the simulated rig", _of_simulated_rig(summary)),
-            ("torque of a motor, mean", quantity(summary.get("torque_Nm"), "N m", 1)),
-            ("at a limit", quantity(summary.get("saturated_share"), "%", 1, 100.0)),
-            (
-                "phase margin, delay",
-                f"{quantity(summary.get('phase_margin_deg'), 'degrees', 0)}, "
-                f"{quantity(summary.get('delay_ms'), 'ms', 1)}",
-            ),
-        ]
-        return summary_table("Follow", [*verdict_rows(summary), *rows, *loop_rows(summary)])
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003

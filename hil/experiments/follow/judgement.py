@@ -15,10 +15,42 @@ from hil.experiments.base import Summary
 from hil.experiments.measured_motion import MeasuredWindow, measurement_reasons
 from hil.experiments.source_check import Drift
 from hil.experiments.summary import finite
+from hil.experiments.summary_table import SummaryKey
 from models.plant.motion_history import TIME, X, Y, Z
 
 # A set speed within this share of a limit is at it.
 _AT_LIMIT = 1e-6
+
+# In the order of the terminal; errors, means and shares are those of the window.
+RESULTS = (
+    SummaryKey("quantity", "what is followed (`follow.quantity`)", "followed"),
+    SummaryKey("slip_wanted", "the slip that is held, or null"),
+    SummaryKey("window_s", "begin and end, from the begin of the profile", "window", 1, "s"),
+    SummaryKey("error_rms_mps", "root mean square and largest error: wanted less mean speed of the rims, or less "
+        "observed speed of the rover; of a held slip, speed of the rover less that of the rims times 1 - slip; of a "
+        "throttle null", "error, root mean square", 4, "m/s", main="error"),
+    SummaryKey("error_largest_mps", "", "error, largest", 4, "m/s"),
+    SummaryKey("speed_mps", "of the rover, and half-width of its 95 % interval; null without `motion`",
+        "speed, measured", 4, "m/s", main="speed"),
+    SummaryKey("speed_u95_mps", "", "95 % interval, half", 4, "m/s"),
+    SummaryKey("slip", "likewise", "slip, measured", 3, main="slip"),
+    SummaryKey("slip_u95", "", "95 % interval, half", 3),
+    SummaryKey("pull_N", "likewise; only with a load cell", "drawbar pull", 1, "N"),
+    SummaryKey("pull_u95_N", "", "95 % interval, half", 1, "N"),
+    SummaryKey("measured, unmeasured_share", "readings of `motion` were used throughout; share in which they were not"),
+    SummaryKey("wheel_speed_radps", "mean of the wheels, measured"),
+    SummaryKey("true_speed_mps", "of the simulated rig, the slip with the measured speed of the rims; null on a real "
+        "one", "speed of the simulated rig", 4, "m/s"),
+    SummaryKey("true_slip", "", "slip of the simulated rig", 3),
+    SummaryKey("torque_Nm", "mean torque of the motors at the axle, of their duty and speed; null where they are "
+        "driven by speed", "torque of a motor, mean", 1, "N m"),
+    SummaryKey("saturated_share", "share of the ticks in which the set speed of a wheel, or the torque of a motor, is "
+        "at a limit", "at a limit", 1, "%", 100.0),
+    SummaryKey("phase_margin_deg", "of the outer loop, with `delay_ms`; null where there is none", "phase margin", 0,
+        "degrees"),
+    SummaryKey("gain_margin", ""),
+    SummaryKey("delay_ms", "median delay of a reading until it was there; null without `motion`", "delay", 1, "ms"),
+)  # fmt: skip
 
 
 class Judgement:

@@ -33,9 +33,9 @@ from hil.experiments.impact.sensing import (
     measured_keys,
     measured_speed_mps,
     peak_keys,
+    strain_keys,
 )
-from hil.experiments.impact.strain import strain_keys
-from hil.experiments.impact.table import impact_table
+from hil.experiments.impact.table import RESULTS, impact_table
 from hil.experiments.summary import finite
 from hil.messages.check import Check
 from hil.messages.fault import Fault
@@ -92,12 +92,7 @@ class ImpactExperiment(Experiment):
     section = TrialConfig
     states = ImpactState
     figure = "trial.png"
-    main_numbers = (
-        ("peak_force_N", "peak force", "N", 1),
-        ("impact_speed_mps", "impact speed", "m/s", 4),
-        ("effective_kinetic_energy_J", "T_c", "J", 4),
-        ("contact_duration_s", "contact", "s", 3),
-    )
+    results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from hil.config import Config
+from hil.config.load_channels import links_gain
+from hil.config.schema.loads import FRAME
 from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import finite
 from hil.recording.stored_rows import Recorded, between
 from hil.signals.channels import SensorChannels
 from hil.signals.impact import MeasuredImpact, UncertainValue, measure_impact
+from hil.signals.strain import strain_peak
 from hil.signals.traces import span_ns
 from hil.signals.uncertainty import half_width
 from hil.signals.vibration import ShieldResonance
@@ -172,3 +175,22 @@ def _u95(found: UncertainValue | None, reported: float | None = None) -> float |
     if found is None:
         return None
     return finite(half_width(found.standard, 0.0 if reported is None else reported - found.value))
+
+
+def strain_keys(run: Finished) -> Summary:
+    """Peak of one wheel's force by strain gauges on the frame, and its interval; no keys of a rig without them.
+
+    They are a second source of the peak (MacMahon 2016, 6.2.2).
+    """
+    config, loads, impact_ns = run.config, run.config.loads, run.cycle.tick_logger.impact_ns
+    if loads is None or loads.strain_gauges is None:
+        return {}
+    gauges, found = loads.strain_gauges, None
+    part, part_u95 = config.frame_part(gauges.link)
+    if impact_ns is not None and run.load_samples is not None:
+        t_ns, volts = map(np.asarray, run.load_samples)
+        force = volts[:, config.layout.loads.index(FRAME)] * links_gain(config) / part
+        relative_u95 = math.hypot(gauges.sensitivity_u95, part_u95)
+        found = strain_peak(t_ns, force, impact_ns, bandwidth_hz=gauges.bandwidth_hz, relative_u95=relative_u95)
+    values = (None, None) if found is None else (finite(found.value), finite(half_width(found.standard)))
+    return dict(zip(("strain_peak_N", "strain_peak_u95_N"), values, strict=True))

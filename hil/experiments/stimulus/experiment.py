@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +16,42 @@ from hil.config.schema.stimulus import OF_ACCELERATION, StimulusConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.experiments.summary_table import SummaryKey
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
 from hil.recording.stored_rows import in_blocks
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from hil.recording import OpenRecord
 
 # Time recorded after the table, drives cut.
 AFTER_NS = 500_000_000
 # Share of its rate with which a driven joint turns to the next row, where rows are held.
 OF_HELD_RATE = 0.5
+
+# In the order of the terminal.
+RESULTS = (
+    SummaryKey("columns", "of the table: its columns but `time_s`, number of rows, `stimulus.interpolation`",
+        "columns"),
+    SummaryKey("rows", "", "rows"),
+    SummaryKey("interpolation", "", "interpolation"),
+    SummaryKey("played_s, length_s", "how much of the table was played; its last time", "played, of", 2, "s"),
+    SummaryKey("way_m", "way of the rover in that time, by the twin", "way, twin", 3, "m", main="way"),
+    SummaryKey("error_rms_mps", "speed set less speed measured, at the rims: root mean square and largest over all "
+        "wheels, and of each; null: the table has no speeds", "speed set less speed measured, root mean square", 4,
+        "m/s", main="error"),
+    SummaryKey("error_largest_mps", "", "largest", 4, "m/s"),
+    SummaryKey("error_rms_by_wheel_mps", "", "root mean square of each wheel", 4, "m/s"),
+    SummaryKey("joint_error_largest_deg", "angle set less angle measured: largest of all driven joints, root mean "
+        "square of each, and their names; only where joints are driven",
+        "driven joints: largest angle set less measured", 2, "deg"),
+    SummaryKey("joint_error_rms_deg", "", "root mean square of each", 2, "deg"),
+    SummaryKey("joints", "", "joints, in this order"),
+    SummaryKey("slide_error_largest_mm", "the same of those that slide", "driven slides: largest way set less measured",
+        2, "mm"),
+    SummaryKey("slide_error_rms_mm", "", "root mean square of each", 2, "mm"),
+    SummaryKey("slides", "", "slides, in this order"),
+    SummaryKey("wheels", "names of the wheels, in the order of the lists", "wheels, in this order"),
+)  # fmt: skip
 
 
 class StimulusState(IntEnum):
@@ -55,7 +78,7 @@ class StimulusExperiment(Experiment):
     section = StimulusConfig
     states = StimulusState
     figure = "stimulus.png"
-    main_numbers = (("error_rms_mps", "error", "m/s", 4), ("way_m", "way", "m", 3))
+    results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
@@ -165,25 +188,6 @@ class StimulusExperiment(Experiment):
         }
 
     @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """What was played, and how the wheels followed, the verdict first."""
-        rows: list[tuple[str, Any]] = [
-            ("columns", ", ".join(summary.get("columns") or [])),
-            ("rows, interpolation", f"{summary.get('rows')}, {summary.get('interpolation')}"),
-            ("played", f"{quantity(summary.get('played_s'), '', 2)} of {quantity(summary.get('length_s'), 's', 2)}"),
-            ("way, twin", quantity(summary.get("way_m"), "m", 3)),
-            (
-                "speed set less speed measured, root mean square, largest",
-                quantity([summary.get("error_rms_mps"), summary.get("error_largest_mps")], "m/s", 4),
-            ),
-            ("root mean square of each wheel", quantity(summary.get("error_rms_by_wheel_mps"), "m/s", 4)),
-            *_rows_of(summary, "joint", "deg", "angle"),
-            *_rows_of(summary, "slide", "mm", "way"),
-            ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
-        ]
-        return summary_table("Stimulus", [*verdict_rows(summary), *rows, *loop_rows(summary)])
-
-    @classmethod
     def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """What was set and measured over time."""
         from hil.experiments.stimulus.figure import draw_stimulus  # matplotlib takes half a second to import
@@ -207,17 +211,6 @@ def _of_joints(
                 f"{one}_error_largest_{unit}": finite(float(farthest[group].max())),
             }
     return found
-
-
-def _rows_of(summary: Summary, one: str, unit: str, what: str) -> list[tuple[str, Any]]:
-    """The driven joints that turn, or those that slide; none without any."""
-    if not summary.get(f"{one}s"):
-        return []
-    return [
-        (f"driven {one}s: largest {what} set less measured", quantity(summary[f"{one}_error_largest_{unit}"], unit, 2)),
-        ("root mean square of each", quantity(summary[f"{one}_error_rms_{unit}"], unit, 2)),
-        (f"{one}s, in this order", ", ".join(name.replace("_", " ") for name in summary[f"{one}s"])),
-    ]
 
 
 def _valves(section: StimulusConfig, cylinders: Sequence[str]) -> list[ValveSet]:

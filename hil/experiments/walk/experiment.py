@@ -16,9 +16,10 @@ from hil.control.motions.timeline import STEP_S, Timeline
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.experiments.summary_table import loop_rows, quantity, result_rows, summary_table, verdict_rows
 from hil.experiments.walk.judgement import (
     LEAST_WAY_M,
+    RESULTS,
     BodyPoses,
     joint_torques,
     measured_from,
@@ -66,7 +67,7 @@ class WalkExperiment(Experiment):
     section = WalkConfig
     states = _WalkState
     figure = "walk.png"
-    main_numbers = (("advance_m", "advance", "m", 3), ("slide_m", "largest slide", "m", 4))
+    results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
@@ -180,25 +181,7 @@ class WalkExperiment(Experiment):
     @classmethod
     def table(cls, summary: Summary) -> Table:
         """Advance of each motion, slides of standing wheels, the verdict first."""
-        length = f"{quantity(summary.get('played_s'), '', 1)} of {quantity(summary.get('length_s'), 's', 1)}"
-        rows: list[tuple[str, Any]] = [
-            ("motions", ", ".join(summary.get("motions") or [])),
-            ("played", length),
-            (
-                "advance: as the motions say, twin, simulated rig",
-                quantity([summary.get(f"advance{one}_m") for one in ("_wanted", "", "_true")], "m", 3),
-            ),
-            ("slide of standing wheels, twin", quantity(summary.get("slide_by_wheel_m"), "mm", 1, 1e3)),
-        ]
-        if summary.get("slide_true_by_wheel_m"):
-            found = quantity(summary["slide_true_by_wheel_m"], "mm", 1, 1e3)
-            rows.append(("slide of standing wheels, simulated rig", found))
-        rows += [
-            ("joints, angle set less measured, largest", _largest_of(summary, "servo_error_by_joint_deg", "deg", 2)),
-            ("joints, torque of the motion, twin, largest", _largest_of(summary, "servo_torque_by_joint_Nm", "N m", 1)),
-            ("electrical energy of the drives", quantity(summary.get("energy_J"), "J", 0)),
-            ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
-        ]
+        rows = result_rows(cls.results, summary)
         for number, part in enumerate(summary.get("parts") or [], start=1):
             shown = [quantity(part.get(one), "", 3) for one in ("wanted", "twin", "true") if part.get(one)]
             rows.append((f"{number}, {part['motion']}: ahead, to port (m), turn (deg), up (m)", "; ".join(shown)))
@@ -234,12 +217,6 @@ def _joint_of_largest(summary: Mapping[str, Any], key: str) -> tuple[str, float]
         return "", 0.0
     largest = max(values)
     return summary["joints"][values.index(largest)].replace("_", " "), largest
-
-
-def _largest_of(summary: Mapping[str, Any], key: str, unit: str, digits: int) -> str:
-    """The same for people."""
-    joint, largest = _joint_of_largest(summary, key)
-    return f"{quantity(largest, unit, digits)}, {joint}" if joint else "-"
 
 
 def _ahead(parts: list[Summary], source: str) -> float | None:

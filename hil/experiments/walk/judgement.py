@@ -21,11 +21,40 @@ from hil.control.motions.rolling import headings
 from hil.control.motions.timeline import STEP_S, Timeline
 from hil.experiments.base import Summary
 from hil.experiments.summary import finite
+from hil.experiments.summary_table import SummaryKey
 from hil.recording.stored_rows import per_part
 from models.plant.motion_history import PITCH, ROLL, TIME, YAW, X, Z
 
 # Shorter wanted ways [m] and turns [rad] are no measure of an advance.
 LEAST_WAY_M = 0.02
+
+# In the order of the terminal.
+RESULTS = (
+    SummaryKey("motions", "the steps, in words", "motions"),
+    SummaryKey("played_s, length_s", "how much of the motions was played; how long they last", "played, of", 1, "s"),
+    SummaryKey("advance_m", "way along the motions, summed over the steps: by the twin; as it follows from the "
+        "motions; of the simulated rig, null on a real one", "advance, twin", 3, "m", main="advance"),
+    SummaryKey("advance_wanted_m", "", "advance as the motions say", 3, "m"),
+    SummaryKey("advance_true_m", "", "advance, simulated rig", 3, "m"),
+    SummaryKey("slide_m", "farthest way that a wheel slid over the ground while it had to stand, by the twin: of all, "
+        "of each; and of the simulated rig", "slide of standing wheels, twin", 1, "mm", 1e3, main="largest slide"),
+    SummaryKey("slide_by_wheel_m", "", "of each wheel", 1, "mm", 1e3),
+    SummaryKey("slide_true_by_wheel_m", "", "of each wheel, simulated rig", 1, "mm", 1e3),
+    SummaryKey("servo_error_deg", "largest difference between angle set and angle measured, of all joints and of each; "
+        "it has the delay of the link", "angle set less measured, largest", 2, "deg"),
+    SummaryKey("servo_error_by_joint_deg", "", "of each joint", 2, "deg"),
+    SummaryKey("servo_torque_by_joint_Nm", "largest torque that each joint's measured motion took, by the twin, "
+        "without its gear's friction", "largest torque of each joint's motion, twin", 1, "N m"),
+    SummaryKey("at_limit_by_joint_s", "how long that was at least the torque limit of the joint's servo"),
+    SummaryKey("energy_J", "that the drives took from their supplies; null: currents are not measured",
+        "electrical energy of the drives", 0, "J"),
+    SummaryKey("wheels", "names of wheels and driven joints, in the order of the lists", "wheels, in this order"),
+    SummaryKey("joints", "", "joints, in this order"),
+    SummaryKey("parts", "a row a step: `motion`, `from_s`, `to_s` from the begin of the motions, and ahead [m], to "
+        "port [m], turn [deg] and up [m] as `wanted`, of the `twin` and `true`; `path_error_twin_m`, largest distance "
+        "from the path of the step, which begins where the rover is; `position_error_twin_m`, largest distance from "
+        "where the motions say that it is at that moment; both also of `true`"),
+)  # fmt: skip
 
 
 class WalkRecord(NamedTuple):

@@ -52,7 +52,7 @@ def test_a_list_of_runs_shows_the_numbers_of_the_verdict_with_the_same_names():
     summary = {"accepted": True, "aborted": False, "contact_force_peak_N": 151.7, "peak_force_N": 76.8}
     summary |= {"impact_speed_mps": 0.07, "effective_kinetic_energy_J": 0.2312, "contact_duration_s": 0.161}
     shown = ", ".join(f"{name} {summary[key]:.{digits}f} {unit}" for key, name, unit, digits in main)
-    assert shown == "peak force 76.8 N, impact speed 0.0700 m/s, T_c 0.2312 J, contact 0.161 s"
+    assert shown == "impact speed 0.0700 m/s, peak force 76.8 N, T_c 0.2312 J, contact 0.1610 s"
     assert verdict_text(summary).startswith(f"The trial is accepted: {shown}\n")
 
 
