@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
+from typing_extensions import override
+
 from drivers.interfaces import ControllerState, DriveLink, PolledDevice, ServoLink, Source, ValveLink
 from drivers.messages import DaqBlock, Reading
 from hil.app.driver_factory import DriverFactory, at_endpoints
@@ -52,7 +54,7 @@ class Access(Protocol):
         """Delay of the converters' filter, as reported by the device [ms]."""
 
 
-class _VirtualAccess:
+class _VirtualAccess(Access):
     """A simulated rig in this process.
 
     Args:
@@ -65,30 +67,30 @@ class _VirtualAccess:
         self._simulated_rig = build_simulated_rig(rig)
         self._clock = LockstepClock(self._simulated_rig, rig.rate_hz)
 
+    @override
     def daq(self) -> Source[DaqBlock]:
-        """See Access."""
         return self._simulated_rig.daq
 
+    @override
     def drives(self) -> DriveLink:
-        """See Access."""
         return self._simulated_rig.drives
 
+    @override
     def valves(self) -> ValveLink:
-        """See Access."""
         return self._simulated_rig.valves
 
+    @override
     def servos(self) -> ServoLink:
-        """See Access."""
         assert self._simulated_rig.servos is not None  # not called for a rig without driven joints
         return self._simulated_rig.servos
 
+    @override
     def loads(self) -> Source[DaqBlock]:
-        """See Access."""
         assert self._simulated_rig.loads is not None  # not called for a rig without load channels
         return self._simulated_rig.loads
 
+    @override
     def instrument(self, role: str) -> Source[Reading]:
-        """See Access."""
         return self._simulated_rig.instruments[role]
 
     def go_on(self) -> int:
@@ -100,7 +102,7 @@ class _VirtualAccess:
         return ()
 
 
-class DirectAccess:
+class DirectAccess(Access):
     """The real drivers, polled by this process.
 
     Args:
@@ -114,40 +116,40 @@ class DirectAccess:
         self._states: Callable[[], Sequence[ControllerState]] = tuple
 
     @property
+    @override
     def filter_delay_ms(self) -> float:
-        """See Access."""
         return self._daq.filter_delay_ns * 1e-6 if self._daq else 0.0
 
+    @override
     def daq(self) -> Source[DaqBlock]:
-        """See Access."""
         assert self._daq is not None  # not called for a rig without force sensors
         self._stepped = self._daq
         return self._daq
 
+    @override
     def drives(self) -> DriveLink:
-        """See Access."""
         self._stepped = drives = self._make.drives()
         self._states = drives.states
         return drives
 
+    @override
     def valves(self) -> ValveLink:
-        """See Access."""
         self._stepped = valves = self._make.valves()
         return valves
 
+    @override
     def servos(self) -> ServoLink:
-        """See Access."""
         self._stepped = servos = self._make.servos()
         self._states = servos.states
         return servos
 
+    @override
     def loads(self) -> Source[DaqBlock]:
-        """See Access."""
         self._stepped = loads = self._make.loads()
         return loads
 
+    @override
     def instrument(self, role: str) -> Source[Reading]:
-        """See Access."""
         self._stepped = instrument = self._make.instrument(role)
         return instrument
 
@@ -157,8 +159,8 @@ class DirectAccess:
             self._stepped.step()
         return time.monotonic_ns()
 
+    @override
     def states(self) -> Sequence[ControllerState]:
-        """See Access."""
         return self._states()
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from drivers.interfaces import DeviceError
 from drivers.sim.rig import InProcessRig
@@ -223,8 +224,8 @@ class _DisturbedClock(LockstepClock):
         super().__init__(rig, rate_hz)
         self._act = act
 
+    @override
     def next(self) -> Tick:
-        """See `Clock`."""
         tick = super().next()
         self._act(tick)
         return tick
