@@ -193,7 +193,7 @@ class ServosSection(DeviceSection):
     rate_hz: float = Field(50.0, ge=1, le=1000, description="angles commanded and read a second")
 
 
-class Named(Section, Generic[T]):
+class _Named(Section, Generic[T]):
     """Values by name; which names there are depends on the rig. A subclass types the values, `__pydantic_extra__`.
 
     Attributes:
@@ -233,14 +233,14 @@ class Named(Section, Generic[T]):
                 yield Problem(f"{key}.{name}", "nothing", f"a value; each of {known}, needs one", (setting,))
 
 
-class EachValve(Named[T]):
+class EachValve(_Named[T]):
     """One value for each valve."""
 
     what = "valve"
     model_config = ConfigDict(json_schema_extra={"each": "valve"})
 
 
-class MovedRegulators(Named[T]):
+class MovedRegulators(_Named[T]):
     """Pressure regulators that are moved during a run: where each is set. A driver's section adds their scale."""
 
     what = "regulator"

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
+from typing_extensions import override
+
 from drivers.channel_calibration import ChannelCalibration
 from drivers.device_sections import DeviceSection, Role
 from drivers.host import COMPUTER, Alive, Host
@@ -294,8 +296,8 @@ class DrivesType(DriverType[S]):
     role = "drives"
 
     @abstractmethod
-    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DrivesDevice:
-        """See DriverType."""
+    @override
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DrivesDevice: ...
 
     @abstractmethod
     def timeout(self, section: S) -> tuple[str, float]:
@@ -319,8 +321,8 @@ class ServosType(DriverType[S]):
     role = "servos"
 
     @abstractmethod
-    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> ServosDevice:
-        """See DriverType."""
+    @override
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> ServosDevice: ...
 
     @abstractmethod
     def timeout(self, section: S) -> tuple[str, float]:
@@ -337,8 +339,8 @@ class ValvesType(DriverType[S]):
     role = "valves"
 
     @abstractmethod
-    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> ValvesDevice:
-        """See DriverType."""
+    @override
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> ValvesDevice: ...
 
     @abstractmethod
     def dead_man(self, section: S) -> str:
@@ -362,8 +364,8 @@ class DaqType(ChannelCalibration, DriverType[S]):
     role = "daq"
 
     @abstractmethod
-    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DaqDevice:
-        """See DriverType."""
+    @override
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DaqDevice: ...
 
     def simulated_server(self, setup: ServerSetup) -> SimulatedServer:  # noqa: ARG002
         """Its device server, simulated at the protocol level, not yet started. Raises ValueError: it has none."""
@@ -381,8 +383,8 @@ class LoadsType(ChannelCalibration, DriverType[S]):
     even: ClassVar[bool] = True
 
     @abstractmethod
-    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DaqDevice:
-        """See DriverType."""
+    @override
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DaqDevice: ...
 
 
 class InstrumentType(DriverType[S]):
@@ -395,8 +397,10 @@ class InstrumentType(DriverType[S]):
     plays_back = False
 
     @abstractmethod
-    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> InstrumentDevice:
-        """See DriverType."""
+    @override
+    def make(
+        self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> InstrumentDevice: ...
 
 
 def numbered(name: str, number: int) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal, Protocol
 
+from typing_extensions import override
+
 # A read of a port returns after so long without a byte, and a wait for a device server is divided into such pieces
 # [s], so that the waiting process can report in between that it is alive.
 SLICE_S = 0.004
@@ -150,7 +152,7 @@ class Host(Protocol):
         """
 
 
-class Descriptor:
+class Descriptor(SharedPort):
     """A `SharedPort` of this computer.
 
     Args:
@@ -161,17 +163,18 @@ class Descriptor:
         self._handle = handle
         self._queued = array("i", [0])
 
+    @override
     def write(self, data: bytes, /) -> int:
-        """See `SharedPort`."""
         return os.write(self._handle, data)
 
+    @override
     def discard_output(self) -> None:
-        """See `SharedPort`. The claim of the process that had the port for itself ends with it."""
+        """The claim of the process that had the port for itself ends with it."""
         termios.tcflush(self._handle, termios.TCOFLUSH)
         fcntl.ioctl(self._handle, termios.TIOCNXCL)
 
+    @override
     def is_disconnected(self) -> bool:
-        """See `SharedPort`."""
         # Never by poll: that waits, whatever the signal, until ordinary threads of the kernel have moved bytes that are
         # just arriving at the port; on a busy machine it took up to 17 ms.
         try:
@@ -180,8 +183,8 @@ class Descriptor:
             return True
         return False
 
+    @override
     def close(self) -> None:
-        """See `SharedPort`."""
         with suppress(OSError):
             os.close(self._handle)
 

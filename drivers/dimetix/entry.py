@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.checks import load_problems
 from drivers.dimetix.protocol import LEAST_MS, MESSAGE_BYTES
 from drivers.dimetix.section import DimetixSection
@@ -35,10 +37,10 @@ class _DimetixType(InstrumentType[DimetixSection]):
     settings = DimetixSection
     statuses = STATUSES
 
+    @override
     def make(
         self, section: DimetixSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> DimetixDistance:
-        """See DriverType."""
         from drivers.dimetix.distance import DimetixDistance, DimetixSettings
 
         motion = rig.instruments[self.role]
@@ -53,8 +55,8 @@ class _DimetixType(InstrumentType[DimetixSection]):
         )
         return DimetixDistance(settings, host, alive)
 
+    @override
     def check(self, section: DimetixSection, rig: RigSetup) -> Iterator[Problem]:
-        """See DriverType."""
         if (motion := rig.instruments.get(self.role)) is None:
             return
         if motion.channels != CHANNELS:
@@ -68,24 +70,24 @@ class _DimetixType(InstrumentType[DimetixSection]):
             loads = self.line_loads(section, rig)
             yield from load_problems(self.role, section.baud, loads, ())
 
+    @override
     def connections(self, section: DimetixSection) -> Iterator[Connection]:
-        """See DriverType."""
         yield Connection("devices.motion.port", section.port)
 
+    @override
     def line_loads(self, section: DimetixSection, rig: RigSetup) -> tuple[LineLoad, ...]:
-        """See DriverType."""
         if (motion := rig.instruments.get(self.role)) is None:
             return ()
         return (LineLoad(section.port, line_time_s(MESSAGE_BYTES * motion.rate_hz, section.baud)),)
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         values["port"] = endpoints["dimetix"]
 
+    @override
     def simulated_ports(
         self, section: DimetixSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        """See DriverType."""
         if section is None or self.role not in ports.instruments:
             return {}
         from drivers.dimetix.simulated import SERIAL_NUMBER, DimetixDevice

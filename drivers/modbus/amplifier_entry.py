@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.checks import channel_problems, load_problems
 from drivers.driver_type import Connection, LineLoad, LoadsType, RigSetup
 from drivers.host import COMPUTER, Alive, Host, line_time_s
@@ -24,16 +26,16 @@ class _ModbusLoadsType(LoadsType[ModbusLoadsSection]):
     settings = ModbusLoadsSection
     even = False
 
+    @override
     def make(
         self, section: ModbusLoadsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> ModbusAmplifier:
-        """See DriverType."""
         from drivers.modbus.amplifier import ModbusAmplifier
 
         return ModbusAmplifier(self.driver_settings(section, rig), host, alive)
 
+    @override
     def check(self, section: ModbusLoadsSection, rig: RigSetup) -> Iterator[Problem]:
-        """See DriverType."""
         from drivers.modbus.amplifier import check
 
         problems = list(channel_problems([item.channel for item in section.inputs], rig))
@@ -52,23 +54,23 @@ class _ModbusLoadsType(LoadsType[ModbusLoadsSection]):
         else:
             yield from load_problems("loads", section.baud, [self._load(settings)], ())
 
+    @override
     def connections(self, section: ModbusLoadsSection) -> Iterator[Connection]:
-        """See DriverType."""
         yield Connection("devices.loads.port", section.port)
 
+    @override
     def busy(self, section: ModbusLoadsSection, rig: RigSetup) -> float:
-        """See DriverType."""
         settings = self.driver_settings(section, rig)
         return settings.poll_s() * settings.rate_hz
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         values["port"] = endpoints["amplifier"]
 
+    @override
     def simulated_ports(
         self, section: ModbusLoadsSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        """See DriverType."""
         if section is None or ports.readings is None:
             return {}
         from drivers.modbus import protocol

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.checks import each_once, load_problems, repeated
 from drivers.driver_type import Connection, InstrumentType, LineLoad, RigSetup
 from drivers.host import COMPUTER, Alive, Host
@@ -30,16 +32,16 @@ class _ModbusJointsType(InstrumentType[ModbusJointsSection]):
     role = "joints"
     settings = ModbusJointsSection
 
+    @override
     def make(
         self, section: ModbusJointsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> ModbusEncoders:
-        """See DriverType."""
         from drivers.modbus.encoders import ModbusEncoders
 
         return ModbusEncoders(self.driver_settings(section, rig), host, alive)
 
+    @override
     def check(self, section: ModbusJointsSection, rig: RigSetup) -> Iterator[Problem]:
-        """See DriverType."""
         if (setup := rig.instruments.get(self.role)) is None:
             return
         names = [encoder.joint for encoder in section.encoders]
@@ -57,28 +59,28 @@ class _ModbusJointsType(InstrumentType[ModbusJointsSection]):
         if not problems:
             yield from self._rate_problems(section, rig)
 
+    @override
     def connections(self, section: ModbusJointsSection) -> Iterator[Connection]:
-        """See DriverType."""
         yield Connection(f"{_KEY}.port", section.port)
 
+    @override
     def line_loads(self, section: ModbusJointsSection, rig: RigSetup) -> Sequence[LineLoad]:
-        """See DriverType."""
         settings = self.driver_settings(section, rig)
         return [LineLoad(section.port, settings.bytes_s() * settings.rate_hz)]
 
+    @override
     def busy(self, section: ModbusJointsSection, rig: RigSetup) -> float:
-        """See DriverType."""
         settings = self.driver_settings(section, rig)
         return settings.poll_s() * settings.rate_hz
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         values["port"] = endpoints[_ENDPOINT]
 
+    @override
     def simulated_ports(
         self, section: ModbusJointsSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        """See DriverType."""
         instrument, setup = ports.instruments.get(self.role), rig.instruments.get(self.role)
         if instrument is None or setup is None:
             return {}

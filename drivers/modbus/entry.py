@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.checks import (
     load_problems,
     regulator_problems,
@@ -32,16 +34,16 @@ class ModbusType(ValvesType[ModbusValvesSection]):
     name = "modbus"
     settings = ModbusValvesSection
 
+    @override
     def make(
         self, section: ModbusValvesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> ModbusValves:
-        """See DriverType."""
         from drivers.modbus.valves import ModbusValves
 
         return ModbusValves(self.driver_settings(section, rig), host, alive)
 
+    @override
     def check(self, section: ModbusValvesSection, rig: RigSetup) -> Iterator[Problem]:
-        """See DriverType."""
         dead_man, fixed = self.regulators_dead_man(section), section.regulator is not None
         yield from regulator_problems(section.regulators, dead_man, "regulators.watchdog", fixed=fixed, rig=rig)
         yield from (wrong := [*_name_problems(section, rig), *_scale_problems(section)])
@@ -55,14 +57,14 @@ class ModbusType(ValvesType[ModbusValvesSection]):
             yield from self._load_problems(section, rig)
         yield from valve_problems(section, "pressure_registers", self.dead_man(section), "flash_on")
 
+    @override
     def connections(self, section: ModbusValvesSection) -> Iterator[Connection]:
-        """See DriverType."""
         yield Connection(f"{_KEY}.port", section.port)
         if section.regulators is not None and section.regulators.port is not None:
             yield Connection(f"{_KEY}.regulators.port", section.regulators.port)
 
+    @override
     def line_loads(self, section: ModbusValvesSection, rig: RigSetup) -> Sequence[LineLoad]:
-        """See DriverType."""
         from drivers.modbus.budget import load
 
         valves, regulators = load(self.driver_settings(section, rig))
@@ -71,35 +73,35 @@ class ModbusType(ValvesType[ModbusValvesSection]):
             loads.append(LineLoad(section.regulators.port or "", regulators))
         return loads
 
+    @override
     def busy(self, section: ModbusValvesSection, rig: RigSetup) -> float:
-        """See DriverType."""
         return sum(load.share for load in self.line_loads(section, rig))
 
+    @override
     def actuation_s(self, section: ModbusValvesSection, rig: RigSetup) -> tuple[float, float]:
-        """See ValvesType."""
         from drivers.modbus.budget import actuation_s
 
         return actuation_s(self.driver_settings(section, rig))
 
+    @override
     def dead_man(self, section: ModbusValvesSection) -> str:
-        """See ValvesType."""
         return f"flash-on: the board switches off after {section.flash_s:g} s" if section.flash_on else ""
 
+    @override
     def regulators_dead_man(self, section: ModbusValvesSection) -> str:
-        """See ValvesType."""
         watchdog = section.regulators.watchdog if section.regulators else None
         return f"watchdog of the device: it closes them after {watchdog.timeout_ms} ms" if watchdog else ""
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         values["port"] = endpoints[self.name]
         if (moved := values.get("regulators")) and moved.get("port") is not None:
             moved["port"] = endpoints[numbered(self.name, 1)]
 
+    @override
     def simulated_ports(
         self, section: ModbusValvesSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        """See DriverType."""
         from drivers.modbus.simulated.rig_part import simulated_ports
 
         free = len(rig.valves.valves) if rig.valves.trigger else None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
+from typing_extensions import override
 
 from drivers.device_sections import (
     Baud,
@@ -34,8 +35,8 @@ class Coils(EachValve[int]):
     model_config = ConfigDict(json_schema_extra={"each": "valve", "needed": False})
     __pydantic_extra__: dict[str, Annotated[int, Field(ge=0, le=65535, description="its coil")]] = Field(init=False)
 
+    @override
     def in_order(self, names: Sequence[str]) -> tuple[int, ...]:
-        """See Named."""
         return tuple(self.given.get(name, place) for place, name in enumerate(names))
 
 
@@ -91,8 +92,8 @@ class RegulatorRegisters(MovedRegulators[_RegulatorPlace]):
     watchdog: _OutputWatchdogSection | None = Field(None, description="dead-man of the regulators; null: none")
 
     @property
+    @override
     def highest_kPa(self) -> float:
-        """See MovedRegulators."""
         return self.full_scale_kPa
 
 
@@ -120,18 +121,18 @@ class ModbusValvesSection(ValvesSection):
     )
 
     @property
+    @override
     def measures_pressures(self) -> bool:
-        """See ValvesSection."""
         return self.pressure_registers is not None
 
     @property
+    @override
     def can_regulate(self) -> bool:
-        """See ValvesSection."""
         return True
 
     @property
+    @override
     def can_trigger(self) -> bool:
-        """See ValvesSection."""
         return self.camera_trigger is not None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.driver_type import Connection, InstrumentSetup, InstrumentType, RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.natnet.section import NatNetSection
@@ -28,33 +30,33 @@ class _NatNetType(InstrumentType[NatNetSection]):
     settings = NatNetSection
     plays_back = True
 
+    @override
     def make(
         self, section: NatNetSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> NatNetMotion:
-        """See DriverType."""
         from drivers.natnet.motion import NatNetMotion
 
         return NatNetMotion(self.driver_settings(section, rig.instruments[self.role]), host, alive)
 
-    def check(self, section: NatNetSection, rig: RigSetup) -> Iterator[Problem]:  # noqa: ARG002
-        """See DriverType."""
+    @override
+    def check(self, section: NatNetSection, rig: RigSetup) -> Iterator[Problem]:
         setup = rig.instruments.get(self.role)
         if setup is not None and len(setup.channels) not in _VALUES:
             allowed = "pose or position: motion capture measures a place in the room, not a way along one axis"
             yield Problem("motion.measures", "distance", allowed, (f"{_KEY}.driver",))
 
+    @override
     def connections(self, section: NatNetSection) -> Iterator[Connection]:
-        """See DriverType."""
         yield Connection(f"{_KEY}.address", section.address, network=True)
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         values["address"] = endpoints[self.name]
 
+    @override
     def simulated_ports(
         self, section: NatNetSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        """See DriverType."""
         instrument, setup = ports.instruments.get(self.role), rig.instruments.get(self.role)
         if instrument is None or setup is None or len(setup.channels) not in _VALUES:
             return {}

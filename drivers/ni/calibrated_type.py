@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.channel_calibration import ChannelCalibration, Shunt, Teds
 from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 class NiCalibratedType(ChannelCalibration):
     """Shunt calibration of bridges and TEDS, through the settings that the driver itself has."""
 
+    @override
     def shunt_gains(
         self,
         section: Any,
@@ -24,15 +27,14 @@ class NiCalibratedType(ChannelCalibration):
         host: Host = COMPUTER,
         alive: Alive = lambda: None,
     ) -> dict[str, float]:
-        """See ChannelCalibration."""
         from drivers.ni.channel_calibration import shunt_gains
 
         return shunt_gains(self.driver_settings(section, rig), channels, shunt, host, alive)
 
+    @override
     def teds(
         self, section: Any, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> dict[str, Teds | None]:
-        """See ChannelCalibration."""
         from drivers.ni.channel_calibration import read_teds
 
         return read_teds(self.driver_settings(section, rig), host, alive)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.checks import regulator_problems, valve_problems
 from drivers.driver_type import Connection, DaqType, RigSetup, ValvesType
 from drivers.host import COMPUTER, Alive, Host
@@ -27,33 +29,33 @@ class NiDaqType(NiCalibratedType, DaqType[NiDaqSection]):
     settings = NiDaqSection
     uses_servers = True
 
+    @override
     def make(self, section: NiDaqSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
-        """See DriverType."""
         from drivers.ni.daq import NiDaq
 
         return NiDaq(self.driver_settings(section, rig), host, alive)
 
+    @override
     def connections(self, section: NiDaqSection) -> Iterator[Connection]:
-        """See DriverType."""
         for place, item in enumerate(section.inputs):
             yield physical_channel(f"devices.daq.inputs.{place}.channel", item.channel, section.server)
         if section.e_stop is not None:
             yield physical_channel("devices.daq.e_stop", section.e_stop, section.server)
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         values["server"] = endpoints["daq"]
 
+    @override
     def servers(self, section: NiDaqSection) -> Sequence[str]:
-        """See DriverType."""
         return (section.server,)
 
+    @override
     def list_devices(self, server: str) -> tuple[IoDevice, ...]:
-        """See DriverType."""
         return list_devices(server)
 
+    @override
     def simulated_server(self, setup: ServerSetup) -> SimulatedServer:
-        """See DaqType."""
         from drivers.ni.simulated.rig_part import NiRigPart
 
         return NiRigPart(setup)
@@ -89,16 +91,16 @@ class _NiValvesType(ValvesType[NiValvesSection]):
     settings = NiValvesSection
     uses_servers = True
 
+    @override
     def make(
         self, section: NiValvesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> NiValves:
-        """See DriverType."""
         from drivers.ni.valves import NiValves
 
         return NiValves(self.driver_settings(section, rig), host, alive)
 
+    @override
     def check(self, section: NiValvesSection, rig: RigSetup) -> Iterator[Problem]:
-        """See DriverType."""
         valves, names = rig.valves.valves, "cylinders.joints"
         yield from section.lines.problems("devices.valves.lines", valves, names)
         if section.pressure_channels is not None:
@@ -107,8 +109,8 @@ class _NiValvesType(ValvesType[NiValvesSection]):
         dead_man, fixed = self.regulators_dead_man(section), section.regulator is not None
         yield from regulator_problems(section.regulators, dead_man, "watchdog_ms", fixed=fixed, rig=rig)
 
+    @override
     def connections(self, section: NiValvesSection) -> Iterator[Connection]:
-        """See DriverType."""
         for key in ("lines", "pressure_channels", "regulators"):
             named = getattr(section, key)
             for name, channel in named.given.items() if named is not None else ():
@@ -118,24 +120,24 @@ class _NiValvesType(ValvesType[NiValvesSection]):
         if section.camera_trigger is not None:
             yield physical_channel("devices.valves.camera_trigger", section.camera_trigger, section.server)
 
+    @override
     def dead_man(self, section: NiValvesSection) -> str:
-        """See ValvesType."""
         return "" if section.watchdog_ms is None else f"NI's watchdog: {section.watchdog_ms} ms"
 
+    @override
     def regulators_dead_man(self, section: NiValvesSection) -> str:
-        """See ValvesType."""
         return self.dead_man(section)
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         values["server"] = endpoints["daq"]
 
+    @override
     def servers(self, section: NiValvesSection) -> Sequence[str]:
-        """See DriverType."""
         return (section.server,)
 
+    @override
     def list_devices(self, server: str) -> tuple[IoDevice, ...]:
-        """See DriverType."""
         return list_devices(server)
 
     def driver_settings(self, section: NiValvesSection, rig: RigSetup) -> NiValveSettings:

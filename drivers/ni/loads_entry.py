@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.checks import channel_problems
 from drivers.driver_type import Connection, LoadsType, RigSetup
 from drivers.host import COMPUTER, Alive, Host
@@ -26,31 +28,31 @@ class _NiLoadsType(NiCalibratedType, LoadsType[NiLoadsSection]):
     settings = NiLoadsSection
     uses_servers = True
 
+    @override
     def make(self, section: NiLoadsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
-        """See DriverType."""
         from drivers.ni.daq import NiDaq
 
         return NiDaq(self.driver_settings(section, rig), host, alive)
 
+    @override
     def check(self, section: NiLoadsSection, rig: RigSetup) -> Iterator[Problem]:
-        """See DriverType."""
         yield from channel_problems([item.channel for item in section.inputs], rig)
 
+    @override
     def connections(self, section: NiLoadsSection) -> Iterator[Connection]:
-        """See DriverType."""
         for place, item in enumerate(section.inputs):
             yield physical_channel(f"devices.loads.inputs.{place}.input", item.input, section.server)
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         values["server"] = endpoints["daq"]
 
+    @override
     def servers(self, section: NiLoadsSection) -> Sequence[str]:
-        """See DriverType."""
         return (section.server,)
 
+    @override
     def list_devices(self, server: str) -> tuple[IoDevice, ...]:
-        """See DriverType."""
         return list_devices(server)
 
     def driver_settings(self, section: NiLoadsSection, rig: RigSetup) -> NiDaqSettings:

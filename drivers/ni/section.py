@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
 from drivers.device_sections import DaqSection, EachValve, LoadsSection, MovedRegulators, SensorInput, ValvesSection
 from drivers.section import SERVER, Listed, Section
@@ -58,8 +59,8 @@ class _RegulatorOutputs(MovedRegulators[str]):
     zero_V: float = Field(0.0, ge=0, le=5, description="output at no pressure")
 
     @property
+    @override
     def highest_kPa(self) -> float:
-        """See MovedRegulators."""
         return (MOST_V - self.zero_V) * self.kPa_per_V
 
 
@@ -83,18 +84,18 @@ class NiValvesSection(ValvesSection):
     )
 
     @property
+    @override
     def measures_pressures(self) -> bool:
-        """See ValvesSection."""
         return self.pressure_channels is not None
 
     @property
+    @override
     def can_regulate(self) -> bool:
-        """See ValvesSection."""
         return True
 
     @property
+    @override
     def can_trigger(self) -> bool:
-        """See ValvesSection."""
         return self.camera_trigger is not None
 
 

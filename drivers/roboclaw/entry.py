@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.checks import CONTROLLERS, load_problems, timeout_problems, wheel_problems
 from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, numbered
 from drivers.host import COMPUTER, Alive, Host
@@ -31,16 +33,16 @@ class RoboclawType(DrivesType[RoboClawDrivesSection]):
     settings = RoboClawDrivesSection
     statuses = STATUSES
 
+    @override
     def make(
         self, section: RoboClawDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> RoboClawDrives:
-        """See DriverType."""
         from drivers.roboclaw.drives import RoboClawDrives
 
         return RoboClawDrives(self.driver_settings(section, rig), host, alive)
 
+    @override
     def check(self, section: RoboClawDrivesSection, rig: RigSetup) -> Iterator[Problem]:
-        """See DriverType."""
         yield from bus_problems(section)
         wheels = [wheel for controller in section.controllers for wheel in (controller.m1, controller.m2)]
         yield from wheel_problems(wheels, section.reversed, rig)
@@ -49,44 +51,44 @@ class RoboclawType(DrivesType[RoboClawDrivesSection]):
         )
         yield from timeout_problems(*self.timeout(section), section.rate_hz)
 
+    @override
     def connections(self, section: RoboClawDrivesSection) -> Iterator[Connection]:
-        """See DriverType."""
         for place, port in enumerate(section.ports):
             yield Connection(f"devices.drives.ports.{place}", port)
 
+    @override
     def line_loads(self, section: RoboClawDrivesSection, rig: RigSetup) -> Sequence[LineLoad]:
-        """See DriverType."""
         return [LineLoad(*item) for item in zip(section.ports, section.bus_loads(rig.power_hz), strict=True)]
 
+    @override
     def busy(self, section: RoboClawDrivesSection, rig: RigSetup) -> float:
-        """See DriverType."""
         from drivers.roboclaw.settings import budget
 
         return budget(self.driver_settings(section, rig))
 
+    @override
     def timeout(self, section: RoboClawDrivesSection) -> tuple[str, float]:
-        """See DrivesType."""
         return "timeout_ms", section.timeout_ms
 
+    @override
     def supplies(self, section: RoboClawDrivesSection) -> tuple[str, ...]:
-        """See DrivesType."""
         return tuple(f"controller_{number}" for number, _ in enumerate(section.controllers, start=1))
 
+    @override
     def stop_times_s(self, section: RoboClawDrivesSection, rig: RigSetup) -> tuple[float, float]:
-        """See DrivesType."""
         from drivers.roboclaw.settings import cut_s, in_flight_s
 
         settings = self.driver_settings(section, rig)
         return in_flight_s(settings), cut_s(settings)
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         values["ports"] = [endpoints[numbered(self.name, bus)] for bus in range(len(values["ports"]))]
 
+    @override
     def simulated_ports(
         self, section: RoboClawDrivesSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        """See DriverType."""
         from drivers.roboclaw.simulated import RoboClawBus
         from drivers.sim.protocol.line import SimulatedPort
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing_extensions import override
+
 from drivers.joint_scale import JointScale
 from drivers.roboclaw.protocol import CommandCode
 from drivers.roboclaw.settings import RoboClawBusSettings, RoboClawControllerSettings
@@ -19,29 +21,29 @@ class RoboClawServoSettings(RoboClawBusSettings, frozen=True):
     joints: tuple[JointScale, ...]
 
     @property
+    @override
     def count(self) -> int:
-        """See RoboClawBusSettings."""
         return len(self.joints)
 
+    @override
     def sign_of(self, motor: int) -> int:
-        """See RoboClawBusSettings."""
         return self.joints[motor].sign
 
+    @override
     def counts_per_turn(self, motor: int) -> float:
-        """See RoboClawBusSettings."""
         return self.joints[motor].counts_per_turn
 
+    @override
     def run_command(self, controller: RoboClawControllerSettings) -> CommandCode:
-        """See RoboClawBusSettings."""
         if None not in controller.channels:
             return CommandCode.GO
         return CommandCode.GO_M1 if controller.m2 is None else CommandCode.GO_M2
 
     @property
+    @override
     def readings(self) -> tuple[CommandCode, ...]:
-        """See RoboClawBusSettings."""
         return (CommandCode.COUNTS,)
 
+    @override
     def wrong(self) -> list[str]:
-        """See RoboClawBusSettings."""
         return [problem for joint in self.joints for problem in joint.problems()]

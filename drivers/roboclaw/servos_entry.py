@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.checks import load_problems, timeout_problems
 from drivers.driver_type import Connection, LineLoad, RigSetup, ServosType, numbered
 from drivers.host import COMPUTER, Alive, Host
@@ -31,16 +33,16 @@ class _RoboclawServosType(ServosType[RoboClawServosSection]):
     settings = RoboClawServosSection
     statuses = STATUSES
 
+    @override
     def make(
         self, section: RoboClawServosSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> RoboClawServos:
-        """See DriverType."""
         from drivers.roboclaw.servos import RoboClawServos
 
         return RoboClawServos(self.driver_settings(section, rig), host, alive)
 
+    @override
     def check(self, section: RoboClawServosSection, rig: RigSetup) -> Iterator[Problem]:
-        """See DriverType."""
         yield from bus_problems(section)
         channels = [joint for controller in section.controllers for joint in (controller.m1, controller.m2)]
         for controller in section.controllers:
@@ -53,40 +55,41 @@ class _RoboclawServosType(ServosType[RoboClawServosSection]):
         yield from load_problems(self.role, section.baud, self.line_loads(section, rig), depends_on)
         yield from timeout_problems(*self.timeout(section), section.rate_hz, self.role)
 
+    @override
     def connections(self, section: RoboClawServosSection) -> Iterator[Connection]:
-        """See DriverType."""
         for place, port in enumerate(section.ports):
             yield Connection(f"{_KEY}.ports.{place}", port)
 
+    @override
     def line_loads(self, section: RoboClawServosSection, rig: RigSetup) -> Sequence[LineLoad]:
-        """See DriverType."""
         return [LineLoad(*item) for item in zip(section.ports, section.bus_loads(rig.power_hz), strict=True)]
 
+    @override
     def busy(self, section: RoboClawServosSection, rig: RigSetup) -> float:
-        """See DriverType."""
         from drivers.roboclaw.settings import budget
 
         return budget(self.driver_settings(section, rig))
 
+    @override
     def timeout(self, section: RoboClawServosSection) -> tuple[str, float]:
-        """See DrivesType."""
         return "timeout_ms", section.timeout_ms
 
+    @override
     def stop_times_s(self, section: RoboClawServosSection, rig: RigSetup) -> tuple[float, float]:
-        """See DrivesType."""
         from drivers.roboclaw.settings import cut_s, in_flight_s
 
         settings = self.driver_settings(section, rig)
         return in_flight_s(settings), cut_s(settings)
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         values["ports"] = [endpoints[numbered(_ENDPOINT, bus)] for bus in range(len(values["ports"]))]
 
+    @override
     def simulated_ports(
         self, section: RoboClawServosSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        """See DriverType: only as in the config; which joints are driven is nothing typical."""
+        """Only as in the config; which joints are driven is nothing typical."""
         from drivers.roboclaw.simulated_servos import RoboClawServoBus
         from drivers.sim.protocol.line import SimulatedPort
 

@@ -7,6 +7,7 @@ import struct
 from typing import ClassVar, Literal
 
 import msgspec
+from typing_extensions import override
 
 from drivers.host import line_time_s
 from drivers.roboclaw.protocol import (
@@ -157,29 +158,29 @@ class RoboClawSettings(RoboClawBusSettings, frozen=True):
     raw_speed: bool = False
 
     @property
+    @override
     def count(self) -> int:
-        """See RoboClawBusSettings."""
         return len(self.sign)
 
+    @override
     def sign_of(self, motor: int) -> int:
-        """See RoboClawBusSettings."""
         return self.sign[motor]
 
-    def counts_per_turn(self, motor: int) -> float:  # noqa: ARG002  all wheels have the same encoders
-        """See RoboClawBusSettings."""
+    @override
+    def counts_per_turn(self, motor: int) -> float:
         return self.counts_per_rev
 
-    def run_command(self, controller: RoboClawControllerSettings) -> CommandCode:  # noqa: ARG002  all have two motors
-        """See RoboClawBusSettings."""
+    @override
+    def run_command(self, controller: RoboClawControllerSettings) -> CommandCode:
         return CommandCode.RUN_ACCELERATING if self.acceleration_qpps2 else CommandCode.RUN
 
     @property
+    @override
     def readings(self) -> tuple[CommandCode, ...]:
-        """See RoboClawBusSettings."""
         return (CommandCode.RAW_SPEEDS,) if self.raw_speed else (CommandCode.SPEED_M1, CommandCode.SPEED_M2)
 
+    @override
     def wrong(self) -> list[str]:
-        """See RoboClawBusSettings."""
         wrong = []
         if not 0.0 < self.counts_per_rev < math.inf:
             wrong.append(f"counts_per_rev: {self.counts_per_rev}, allowed: above 0")

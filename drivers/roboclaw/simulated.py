@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from drivers.reported import Reaction
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import (
@@ -20,6 +22,7 @@ from drivers.roboclaw.protocol import (
     StatusForm,
 )
 from drivers.roboclaw.settings import RoboClawControllerSettings
+from drivers.sim.protocol.line import SimulatedSerialDevice
 from drivers.sim.protocol.plant_ports import NEVER_NS, AxlePorts
 
 VERSION = "USB Roboclaw 2x15a v4.2.8\n"
@@ -294,7 +297,7 @@ class SimRoboClaw:
         return READINGS[command].pack(*values[command]())
 
 
-class ControllersOnBus:
+class ControllersOnBus(SimulatedSerialDevice):
     """Controllers on one bus; a `SimulatedSerialDevice`.
 
     It receives requests as the manual describes (see `Listener`), and does not answer damaged ones. At its TTL pins a
@@ -354,8 +357,8 @@ class ControllersOnBus:
         for controller in self.controllers.values():
             controller.e_stop = pressed
 
+    @override
     def wake(self, now_ns: int) -> int:
-        """See `SimulatedSerialDevice`."""
         due_ns = NEVER_NS
         for address, controller in self.controllers.items():
             ran = controller.running

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from drivers.joint_scale import JointScale
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import FULL_DUTY, PositionPid
@@ -44,39 +46,42 @@ class _SimServo(SimMotor):
         if not self.encoder_mode & protocol.ABSOLUTE:
             self.set_count(0)
 
+    @override
     def count(self) -> int:
-        """See SimMotor."""
         return math.floor(self._angle_rad() * self._counts_per_rad + 0.5) - self._offset
 
+    @override
     def power_up(self) -> None:
-        """See SimMotor: an absolute encoder keeps its count."""
+        """An absolute encoder keeps its count."""
         self.stop()
         self.pid = TUNED
         if not self.encoder_mode & protocol.ABSOLUTE:
             self.set_count(0)
 
+    @override
     def speed_qpps(self) -> float:
-        """See SimMotor."""
         return 0.0 if self._joint is None else self._servos.speed_radps(self._joint) * self._counts_per_rad
 
+    @override
     def current_A(self) -> float:
-        """See SimMotor; 0 with the output off."""
+        """0 with the output off."""
         if self._joint is None or not self.running:
             return 0.0
         return math.copysign(1.0, self._counts_per_rad) * self._servos.current_A(self._joint)
 
+    @override
     def supply_V(self) -> float:
-        """See SimMotor."""
         return SUPPLY_V
 
+    @override
     def stop(self) -> None:
-        """See SimMotor."""
         self.running, self.duty = False, 0
         if self._joint is not None:
             self._servos.cut(self._joint)
 
+    @override
     def go(self, acceleration: int, speed: int, deceleration: int, position: int) -> None:
-        """See SimMotor; a loop without gains does not move, and no position is beyond its ends."""
+        """A loop without gains does not move, and no position is beyond its ends."""
         if self.pid.p == self.pid.i == self.pid.d == 0:
             return
         self._begin()
@@ -84,22 +89,22 @@ class _SimServo(SimMotor):
         self._profile.go(target, speed, acceleration or math.inf, deceleration or math.inf)
         self._hold()
 
+    @override
     def run(self, qpps: float, ramp_qpps2: float) -> None:
-        """See SimMotor."""
         self._begin()
         far = self.pid.highest if qpps > 0 else self.pid.lowest
         self._profile.go(far if qpps else self._profile.position, abs(qpps), ramp_qpps2, ramp_qpps2)
 
+    @override
     def give_duty(self, duty: int) -> None:
-        """See SimMotor."""
         if duty == 0:
             self.stop()
         elif self._scale is not None:
             speed, acceleration = self._scale.profile
             self.run(speed * duty / FULL_DUTY, float(acceleration))
 
+    @override
     def ramp(self, passed_ns: int) -> bool:
-        """See SimMotor."""
         if not self.running:
             return False
         before = self._profile.position

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.checks import CONTROLLERS, load_problems, timeout_problems, wheel_problems
 from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, numbered
 from drivers.host import COMPUTER, Alive, Host
@@ -30,16 +32,16 @@ class _RoboteqType(DrivesType[RoboteqDrivesSection]):
     settings = RoboteqDrivesSection
     statuses = STATUSES
 
+    @override
     def make(
         self, section: RoboteqDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> RoboteqDrives:
-        """See DriverType."""
         from drivers.roboteq.drives import RoboteqDrives
 
         return RoboteqDrives(self.driver_settings(section, rig), host, alive)
 
+    @override
     def check(self, section: RoboteqDrivesSection, rig: RigSetup) -> Iterator[Problem]:
-        """See DriverType."""
         needed_rpm = rig.wheel_speed_limit_radps * 60.0 / (2.0 * math.pi) * section.gear_ratio
         if section.max_rpm < needed_rpm:
             yield Problem(
@@ -55,45 +57,45 @@ class _RoboteqType(DrivesType[RoboteqDrivesSection]):
         )
         yield from timeout_problems(*self.timeout(section), section.rate_hz)
 
+    @override
     def connections(self, section: RoboteqDrivesSection) -> Iterator[Connection]:
-        """See DriverType."""
         for place, controller in enumerate(section.controllers):
             yield Connection(f"devices.drives.controllers.{place}.port", controller.port)
 
-    def line_loads(self, section: RoboteqDrivesSection, rig: RigSetup) -> Sequence[LineLoad]:  # noqa: ARG002
-        """See DriverType."""
+    @override
+    def line_loads(self, section: RoboteqDrivesSection, rig: RigSetup) -> Sequence[LineLoad]:
         return [LineLoad(controller.port, section.port_load()) for controller in section.controllers]
 
+    @override
     def busy(self, section: RoboteqDrivesSection, rig: RigSetup) -> float:
-        """See DriverType."""
         from drivers.roboteq.settings import budget
 
         return budget(self.driver_settings(section, rig))
 
+    @override
     def timeout(self, section: RoboteqDrivesSection) -> tuple[str, float]:
-        """See DrivesType."""
         return "watchdog_ms", section.watchdog_ms
 
+    @override
     def supplies(self, section: RoboteqDrivesSection) -> tuple[str, ...]:
-        """See DrivesType."""
         return tuple(f"controller_{number}" for number, _ in enumerate(section.controllers, start=1))
 
+    @override
     def stop_times_s(self, section: RoboteqDrivesSection, rig: RigSetup) -> tuple[float, float]:
-        """See DrivesType."""
         from drivers.roboteq.settings import cut_s, in_flight_s
 
         settings = self.driver_settings(section, rig)
         return in_flight_s(settings), cut_s(settings)
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         for place, controller in enumerate(values["controllers"]):
             controller["port"] = endpoints[numbered(self.name, place)]
 
+    @override
     def simulated_ports(
         self, section: RoboteqDrivesSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        """See DriverType."""
         from drivers.roboteq.simulated import RoboteqDevice
         from drivers.sim.protocol.line import SimulatedPort
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.checks import load_problems, timeout_problems
 from drivers.driver_type import Connection, LineLoad, RigSetup, ServosType, numbered
 from drivers.host import COMPUTER, Alive, Host
@@ -31,16 +33,16 @@ class _RoboteqServosType(ServosType[RoboteqServosSection]):
     settings = RoboteqServosSection
     statuses = STATUSES
 
+    @override
     def make(
         self, section: RoboteqServosSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> RoboteqServos:
-        """See DriverType."""
         from drivers.roboteq.servos import RoboteqServos
 
         return RoboteqServos(self.driver_settings(section, rig), host, alive)
 
+    @override
     def check(self, section: RoboteqServosSection, rig: RigSetup) -> Iterator[Problem]:
-        """See DriverType."""
         channels = [joint for one in section.controllers for joint in (one.channel_1, one.channel_2)]
         for one in section.controllers:
             if one.channel_1 is None and one.channel_2 is None:
@@ -57,41 +59,42 @@ class _RoboteqServosType(ServosType[RoboteqServosSection]):
         yield from load_problems(self.role, section.baud, self.line_loads(section, rig), (f"{_KEY}.controllers",))
         yield from timeout_problems(*self.timeout(section), section.rate_hz, self.role)
 
+    @override
     def connections(self, section: RoboteqServosSection) -> Iterator[Connection]:
-        """See DriverType."""
         for place, controller in enumerate(section.controllers):
             yield Connection(f"{_KEY}.controllers.{place}.port", controller.port)
 
-    def line_loads(self, section: RoboteqServosSection, rig: RigSetup) -> Sequence[LineLoad]:  # noqa: ARG002
-        """See DriverType."""
+    @override
+    def line_loads(self, section: RoboteqServosSection, rig: RigSetup) -> Sequence[LineLoad]:
         return [LineLoad(controller.port, section.port_load()) for controller in section.controllers]
 
+    @override
     def busy(self, section: RoboteqServosSection, rig: RigSetup) -> float:
-        """See DriverType."""
         from drivers.roboteq.settings import budget
 
         return budget(self.driver_settings(section, rig))
 
+    @override
     def timeout(self, section: RoboteqServosSection) -> tuple[str, float]:
-        """See DrivesType."""
         return "watchdog_ms", section.watchdog_ms
 
+    @override
     def stop_times_s(self, section: RoboteqServosSection, rig: RigSetup) -> tuple[float, float]:
-        """See DrivesType."""
         from drivers.roboteq.settings import cut_s, in_flight_s
 
         settings = self.driver_settings(section, rig)
         return in_flight_s(settings), cut_s(settings)
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         for place, controller in enumerate(values["controllers"]):
             controller["port"] = endpoints[numbered(_ENDPOINT, place)]
 
+    @override
     def simulated_ports(
         self, section: RoboteqServosSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        """See DriverType: only as in the config; which joints are driven is nothing typical."""
+        """Only as in the config; which joints are driven is nothing typical."""
         from drivers.roboteq.simulated_servos import RoboteqServoDevice
         from drivers.sim.protocol.line import SimulatedPort
 

@@ -6,6 +6,7 @@ import math
 from typing import ClassVar
 
 import msgspec
+from typing_extensions import override
 
 from drivers.host import line_time_s
 from drivers.joint_scale import JointScale
@@ -137,28 +138,28 @@ class RoboteqSettings(RoboteqMotorSettings, frozen=True):
     open_loop: bool = False
 
     @property
+    @override
     def count(self) -> int:
-        """See RoboteqMotorSettings."""
         return len(self.sign)
 
     @property
+    @override
     def mode(self) -> str:
-        """See RoboteqMotorSettings."""
         return f"{'open loop' if self.open_loop else 'closed-loop speed'}, MXRPM {self.max_rpm}"
 
+    @override
     def sign_of(self, motor: int) -> int:
-        """See RoboteqMotorSettings."""
         return self.sign[motor]
 
-    def needed(self, channel: int, motor: int) -> tuple[tuple[str, str, int], ...]:  # noqa: ARG002  all are alike
-        """See RoboteqMotorSettings."""
+    @override
+    def needed(self, channel: int, motor: int) -> tuple[tuple[str, str, int], ...]:
         mode = f"MMOD of channel {channel} ({'open loop' if self.open_loop else 'closed-loop speed'})"
         value = protocol.OPEN_LOOP if self.open_loop else protocol.CLOSED_LOOP_SPEED
         speed = f"MXRPM of channel {channel}", protocol.full_speed(channel), self.max_rpm
         return (mode, protocol.operating_mode(channel), value), speed
 
+    @override
     def wrong(self) -> list[str]:
-        """See RoboteqMotorSettings."""
         wrong = []
         if any(sign not in (1, -1) for sign in self.sign):
             wrong.append(f"sign: {self.sign}, allowed: 1 and -1")
@@ -200,28 +201,28 @@ class RoboteqServoSettings(RoboteqMotorSettings, frozen=True):
     joints: tuple[JointScale, ...]
 
     @property
+    @override
     def count(self) -> int:
-        """See RoboteqMotorSettings."""
         return len(self.joints)
 
     @property
+    @override
     def mode(self) -> str:
-        """See RoboteqMotorSettings."""
         return "closed-loop count position"
 
+    @override
     def sign_of(self, motor: int) -> int:
-        """See RoboteqMotorSettings."""
         return self.joints[motor].sign
 
+    @override
     def needed(self, channel: int, motor: int) -> tuple[tuple[str, str, int], ...]:
-        """See RoboteqMotorSettings."""
         mode = f"MMOD of channel {channel} ({self.mode})"
         pulses = round(self.joints[motor].shaft_counts / 4.0)
         encoder = f"EPPR of channel {channel} ({self.joints[motor].name})", protocol.pulses_per_turn(channel), pulses
         return (mode, protocol.operating_mode(channel), protocol.COUNT_POSITION), encoder
 
+    @override
     def wrong(self) -> list[str]:
-        """See RoboteqMotorSettings."""
         wrong = [problem for joint in self.joints for problem in joint.problems()]
         for joint in self.joints:
             if joint.absolute:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from drivers.checks import load_problems
 from drivers.driver_type import Connection, InstrumentType, LineLoad, RigSetup
 from drivers.host import COMPUTER, Alive, Host, line_time_s
@@ -34,10 +36,10 @@ class _VectorNavType(InstrumentType[VectorNavSection]):
     settings = VectorNavSection
     statuses = STATUSES
 
+    @override
     def make(
         self, section: VectorNavSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> VectorNavImu:
-        """See DriverType."""
         from drivers.vectornav.imu import VectorNavImu, VectorNavSettings
 
         imu = rig.instruments[self.role]
@@ -47,8 +49,8 @@ class _VectorNavType(InstrumentType[VectorNavSection]):
             alive,
         )
 
+    @override
     def check(self, section: VectorNavSection, rig: RigSetup) -> Iterator[Problem]:
-        """See DriverType."""
         if (imu := rig.instruments.get(self.role)) is None:
             return
         if imu.rate_hz not in RATES_HZ:
@@ -57,24 +59,24 @@ class _VectorNavType(InstrumentType[VectorNavSection]):
         else:
             yield from load_problems(self.role, section.baud, self.line_loads(section, rig), ())
 
+    @override
     def connections(self, section: VectorNavSection) -> Iterator[Connection]:
-        """See DriverType."""
         yield Connection("devices.imu.port", section.port)
 
+    @override
     def line_loads(self, section: VectorNavSection, rig: RigSetup) -> tuple[LineLoad, ...]:
-        """See DriverType."""
         if (imu := rig.instruments.get(self.role)) is None:
             return ()
         return (LineLoad(section.port, line_time_s(IMU_BYTES * imu.rate_hz, section.baud)),)
 
+    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """See DriverType."""
         values["port"] = endpoints["vectornav"]
 
+    @override
     def simulated_ports(
         self, section: VectorNavSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        """See DriverType."""
         if section is None or self.role not in ports.instruments:
             return {}
         from drivers.sim.protocol.line import SimulatedPort

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from drivers.host import line_time_s
 from drivers.serial.bad_frame import BadFrameError
 from drivers.sim.protocol.plant_ports import Instrument
@@ -68,8 +70,8 @@ class VectorNavDevice(StreamingDevice):
         """Start a fault; see `OwnFaults`."""
         self.registers[how["register"]] = how["value"]
 
+    @override
     def wake(self, now_ns: int) -> int:
-        """See StreamingDevice."""
         if not self._began:
             self._began = True
             self._restart(now_ns)

@@ -98,7 +98,7 @@ def recompute(
     missing = sum(last - first + 1 for first, last in holes_of(rows["tick"] for rows in in_blocks(record.tick)))
     live = config.clock == "realtime"
     known = not (missing and live and RECOVERED in record.meta)  # else skipped, or lost: nobody knows
-    samples, load_samples = samples_of(record, config)
+    samples, load_samples = samples_of(record, config.record)
     finished = Finished(
         rig=rig,
         cycle=cycle,

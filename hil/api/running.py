@@ -13,7 +13,7 @@ from hil.app.run import run_experiment, run_in_virtual_time
 from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.experiments.registry import experiment_type
+from hil.experiments.registry import experiment_named
 from hil.recording.run_folder import run_folder
 
 
@@ -42,9 +42,9 @@ def run(config: Config, progress: Progress = False) -> Result:
         (0, True, True)
     """
     if config.rig == "real":
-        folder = run_folder(None, config.name, experiment_type(config).label(config))
+        folder = run_folder(None, config.name, experiment_named(config.experiment).label(config))
         return Result(folder, *_run_in(folder, config, progress))
-    experiment_type(config)  # before there is a folder
+    experiment_named(config.experiment)  # before there is a folder
     folder = Path(mkdtemp(prefix="hil-run-"))
     try:
         return Result(folder, *_run_in(folder, config, progress), temporary=True)

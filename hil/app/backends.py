@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from drivers.interfaces import DeviceError
 from hil.analysis.recovery import NothingToRecoverError, recover
+from hil.app.backend import Backend
 from hil.app.build import record_meta
 from hil.app.console import Console
 from hil.app.driver_factory import DriverFactory, at_endpoints
@@ -61,7 +63,7 @@ class SimulatedRigLateError(DeviceError):
     """A device failed before the run whose simulation was late itself; on a better moment nothing may be wrong."""
 
 
-class RealtimeBackend:
+class RealtimeBackend(Backend):
     """The loop in this process and against the wall clock; devices or simulated rig, recorder and watchdog in theirs.
 
     Args:
@@ -164,10 +166,11 @@ class RealtimeBackend:
         assert self._console is not None
         self._console.tick()
 
+    @override
     def next_run(
         self, folder: Path, latched: Sequence[Event], config: Config | None = None, *, attended: bool | None = None
     ) -> None:
-        """See `Backend`: a simulated rover is put back to its start place, a real one by the operator."""
+        """A simulated rover is put back to its start place, a real one by the operator."""
         shared = self.shared
         if config is not None:
             self._as_given = config
@@ -213,13 +216,14 @@ class RealtimeBackend:
         start["wall_start_s"] = time.time() + START_DELAY_NS * 1e-9
         self.shared.start.write(start)
 
+    @override
     def lost(self) -> str:
-        """See `Backend`."""
         supervisor = self._supervisor
         return supervisor.lost() if supervisor.record_closed else "recorder: its process is gone"
 
+    @override
     def hold(self) -> None:
-        """See `Backend`; the links' health is that of now."""
+        """The links' health is that of now."""
         self._links = None if self._workers == ("simulated_rig",) else healths(self.shared)
         self._supervisor.hold()
 

@@ -6,8 +6,9 @@ import time
 
 from drivers.sim.rig import InProcessRig
 from hil.config import Config
+from hil.config.schema.loop import RealtimeConfig
 from hil.config.yaml_io import write_yaml
-from hil.experiments.registry import experiment_type
+from hil.experiments.registry import experiment_named
 from hil.messages.layout import Layout
 from hil.messages.operator_input import OperatorSource
 from hil.realtime import RightsWanted
@@ -32,7 +33,9 @@ def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | fl
         "seed": config.seed,
         "experiment": config.experiment,
         "attended": int(attended),
-        "states": ",".join(f"{state.value}={state.name.lower()}" for state in experiment_type(config).states),
+        "states": ",".join(
+            f"{state.value}={state.name.lower()}" for state in experiment_named(config.experiment).states
+        ),
         "layout": config.layout.to_json(),
         "sensitivity_VpN": ",".join(repr(sensitivity * 1e-3) for sensitivity in config.plate_sensitivities_mVpN),
         **({"calibration": write_yaml(sheets)} if sheets else {}),
@@ -40,11 +43,11 @@ def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | fl
     }
 
 
-def rights_wanted(config: Config) -> RightsWanted:
+def rights_wanted(realtime: RealtimeConfig, clock: str, rig: str) -> RightsWanted:
     """The rights that the loop requests from the kernel: none in virtual time."""
-    if config.clock == "lockstep":
+    if clock == "lockstep":
         return RightsWanted()
-    wanted = config.realtime
+    wanted = realtime
     return RightsWanted(
         fifo_priority=wanted.fifo_priority,
         lock_memory=wanted.lock_memory,
@@ -52,5 +55,5 @@ def rights_wanted(config: Config) -> RightsWanted:
         awake=wanted.awake,
         timer_slack_ns=round(wanted.timer_slack_us * 1e3),
         freeze_gc=True,
-        no_suspend=config.rig == "real",
+        no_suspend=rig == "real",
     )

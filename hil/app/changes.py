@@ -74,7 +74,7 @@ class Changes:
             self._campaign.prepare(as_overrides(changed), changed.get(SEED))
         settings.take(config, changed)
         self._console.status.settings.changed = changed
-        self._console.status.obstacle = obstacle_shown(config)
+        self._console.status.obstacle = obstacle_shown(config.trial, config.section)
         self._show_now()
         now = settings_of(config)
         done = ", ".join(f"{key} is {_plain(now[key])} (was {_plain(before[key])})" for key in values)

@@ -13,6 +13,7 @@ from drivers.registry import daq_driver, loads_driver
 from hil.app.check.access import open_access
 from hil.config import Config
 from hil.config.rig_setup import rig_setup
+from hil.config.schema.devices import DevicesConfig
 from hil.messages.layout import SAMPLED
 
 
@@ -39,7 +40,7 @@ def shunt_gains(
     """
     with ExitStack() as stack:
         config = _opened(config, progress, endpoints, stack)
-        driver, section = _driver(config, group)
+        driver, section = _driver(config.devices, group)
         progress(f"shunt calibration of {', '.join(channels)}: nothing may touch the sensors")
         with _reported(group):
             gains = driver.shunt_gains(section, rig_setup(config), channels, shunt)
@@ -54,7 +55,7 @@ def read_teds(
     with ExitStack() as stack:
         config = _opened(config, progress, endpoints, stack)
         for group in (group for group in SAMPLED if config.layout.parts(group)):
-            driver, section = _driver(config, group)
+            driver, section = _driver(config.devices, group)
             with _reported(group):
                 found[group] = driver.teds(section, rig_setup(config))
     return found
@@ -69,9 +70,8 @@ def _opened(config: Config, progress: Callable[[str], None], endpoints: Path | N
     return open_access(config, progress, endpoints, stack)[1]
 
 
-def _driver(config: Config, group: str) -> tuple[ChannelCalibration, Any]:
+def _driver(devices: DevicesConfig | None, group: str) -> tuple[ChannelCalibration, Any]:
     """The driver type of a group's channels, and its section."""
-    devices = config.devices
     assert devices is not None  # else the config of such a rig would have been refused
     if group == "daq":
         assert devices.daq is not None

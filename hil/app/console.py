@@ -101,7 +101,7 @@ class Console:
         """
         self._cycle, self._lost, self._look_ns = cycle, None, 0
         self.status.run, self.status.experiment = str(folder), config.experiment
-        self.status.obstacle = obstacle_shown(config)
+        self.status.obstacle = obstacle_shown(config.trial, config.section)
         self.status.refused, self.status.warnings = [], []
 
     def read(self) -> OperatorInput:

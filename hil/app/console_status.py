@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from hil.config import Config
+from hil.config.schema.experiment_section import ExperimentSection
+from hil.config.schema.trial import TrialConfig
 from hil.ipc.command_memory import MOST_STATUS_BYTES
 from hil.messages.check import Check
 from hil.messages.fault import Event
@@ -127,10 +128,9 @@ def faults_shown(events: Sequence[Event]) -> list[FaultShown]:
     return [FaultShown(int(event.fault), FAULT_TABLE[event.fault].name, event.detail) for event in events]
 
 
-def obstacle_shown(config: Config) -> dict[str, float] | None:
+def obstacle_shown(trial: TrialConfig, section: ExperimentSection) -> dict[str, float] | None:
     """The obstacle of a config as clients see it; None: its experiment has none."""
-    trial = config.trial
-    return {"angle_deg": trial.angle_deg, "distance_m": trial.start_distance_m} if config.section.obstacle else None
+    return {"angle_deg": trial.angle_deg, "distance_m": trial.start_distance_m} if section.obstacle else None
 
 
 def main_numbers(summary: Mapping[str, Any]) -> dict[str, Any]:

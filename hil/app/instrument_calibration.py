@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hil.config import Config
+from hil.config.schema.ground_and_obstacle import GroundConfig, SoilConfig
 from hil.config.schema.instruments import MotionConfig
 from hil.signals.alignment import (
     EVEN_M,
@@ -83,8 +84,8 @@ def calibrate_motion(record: Recorded, config: Config) -> Alignment:
     section = config.motion
     if section is None:
         raise CalibrationError("the rig has no instrument of that role (section motion)")
-    _level(config)
-    readings, wheels = new_readings(record.tick, "motion"), _wheels(record, config)
+    _level(config.ground)
+    readings, wheels = new_readings(record.tick, "motion"), _wheels(record, config.wheel_radii_m)
     rest = at_rest(readings, _standing(record), "the measured point")
     places = 1 if section.measures == "distance" else 3
     drive = straight_drive(Readings(readings.t_s, readings.values[:, :places], readings.rows), wheels)
@@ -107,7 +108,7 @@ def calibrate_motion(record: Recorded, config: Config) -> Alignment:
     for axis, value in zip("xyz", origin, strict=True):
         result.found[f"origin_m {axis} [m]"] = Number(float(value), math.hypot(origin_sd.value, EVEN_M))
     result.sheet["origin_m"] = [round(float(value), 6) for value in origin]
-    _delay(drive, wheels, section, config, result)
+    _delay(drive, wheels, section, config.ground, config.soil, result)
     result.found["noise_m [m]"] = Number(float(noise.mean()), float(noise.mean()) / math.sqrt(2 * len(rest)))
     result.sheet["noise_m"] = max(float(f"{noise.mean():.3g}"), 1e-6)
     result.found["scale against the wheels [1]"] = drive.scale
@@ -149,10 +150,17 @@ def _distance(drive: StraightDrive, along: Floats, result: Alignment) -> None:
     )
 
 
-def _delay(drive: StraightDrive, wheels: Travel, section: MotionConfig, config: Config, result: Alignment) -> None:
+def _delay(
+    drive: StraightDrive,
+    wheels: Travel,
+    section: MotionConfig,
+    ground: GroundConfig,
+    soil: SoilConfig,
+    result: Alignment,
+) -> None:
     """The soil is sheared before the rover follows its wheels, which looks like a late reading."""
     fastest = float(np.abs(wheels.speed_mps).max())
-    most_s = config.soil.shear_displacement_m / fastest if config.ground.on_soil else 0.0
+    most_s = soil.shear_displacement_m / fastest if ground.on_soil else 0.0
     late_s = sheared(drive.late_s, 0.0, most_s)
     found = Number(section.delay_ms + 1e3 * late_s.value, 1e3 * late_s.sd)
     result.found["delay_ms [ms]"] = found
@@ -192,7 +200,7 @@ def calibrate_imu(record: Recorded, config: Config) -> Alignment:
     )
     level_sd, yaw, yaw_sd = math.hypot(level_sd, _uneven_deg()), section.turn_deg[2], 0.0
     try:
-        found = yaw_from_drive(readings, force, levelled(force, up, 0.0), _wheels(record, config))
+        found = yaw_from_drive(readings, force, levelled(force, up, 0.0), _wheels(record, config.wheel_radii_m))
         if found.sd > MOST_IMU_YAW_SD_DEG:
             raise CalibrationError(
                 f"its accelerations give it to {found.sd:.2g} deg only: drive faster, and more often"
@@ -229,7 +237,7 @@ def calibrate_joints(
     """
     if config.joints is None:
         raise CalibrationError("the rig has no instrument of that role (section joints)")
-    _level(config)
+    _level(config.ground)
     rest = np.degrees(at_rest(new_readings(record.tick, "joints"), _standing(record), "a joint"))
     zeros, noise = rest.mean(axis=0), noise_of(rest)
     names = [encoder.joint for encoder in config.encoders]
@@ -264,8 +272,8 @@ def _falls(name: str, angle_deg: float, change_deg: float) -> bool:
     return change_deg * angle_deg < 0.0
 
 
-def _level(config: Config) -> None:
-    if config.ground.pitch_deg or config.ground.roll_deg or config.ground.kind == "scan":
+def _level(ground: GroundConfig) -> None:
+    if ground.pitch_deg or ground.roll_deg or ground.kind == "scan":
         raise CalibrationError("the rover stood on a slope or a scan (section ground), allowed: level ground")
 
 
@@ -283,10 +291,10 @@ def _sinkage_m(record: Recorded) -> float:
     return float(np.nan_to_num(record.tick["sinkage_m"][0]).mean())
 
 
-def _wheels(record: Recorded, config: Config) -> Travel:
+def _wheels(record: Recorded, wheel_radii_m: tuple[float, ...]) -> Travel:
     """The way of the rims: mean of all wheels."""
     t_ns, first = np.unique(record.tick["drives_t_ns"], return_index=True)
-    speed = (record.tick["wheel_speed_radps"][first] * config.wheel_radii_m).mean(axis=1)
+    speed = (record.tick["wheel_speed_radps"][first] * wheel_radii_m).mean(axis=1)
     t_s = t_ns * 1e-9
     way = np.concatenate([[0.0], np.cumsum(0.5 * (speed[1:] + speed[:-1]) * np.diff(t_s))])
     return Travel(t_s, way, speed)

@@ -8,6 +8,7 @@ from drivers.checks import PERIODS_IN_TIMEOUT
 from drivers.host import Host
 from drivers.registry import drives_driver, servos_driver
 from hil.config import Config
+from hil.config.schema.devices import DevicesConfig
 from hil.ipc.link_health import healths
 from hil.ipc.run_memory import RunMemory
 from hil.messages.check import Check
@@ -22,15 +23,16 @@ _FASTER = "raise the baud rate, or lower {key}; end other programs on this machi
 _VIRTUAL = "; or run in virtual time, with --clock lockstep"
 
 
-def rate_check(config: Config, name: str, rate_hz: float) -> Check | None:
+def rate_check(devices: DevicesConfig | None, rig: str, name: str, rate_hz: float) -> Check | None:
     """The check of a link's rate; None where the link has none.
 
     Args:
-        config: of the rig.
+        devices: section of the config.
+        rig: the same, simulated or not.
         name: of the link, one of `COMMANDED`.
         rate_hz: rounds that it makes [1/s]; NaN: none, or it does not count them.
     """
-    section = getattr(config.devices, name, None)
+    section = getattr(devices, name, None)
     moves = name in ("drives", "servos")  # without rounds these stop by themselves
     if section is None or (math.isnan(rate_hz) and not moves):
         return None
@@ -41,7 +43,7 @@ def rate_check(config: Config, name: str, rate_hz: float) -> Check | None:
         _, timeout_ms = driver.timeout(section)
         if (keeps_hz := 1e3 * PERIODS_IN_TIMEOUT / timeout_ms) > least_hz:
             least_hz, why = keeps_hz, f"for the {name}' time-out of {timeout_ms:g} ms"
-    to_do = _FASTER.format(key=key) + (_VIRTUAL if config.rig == "simulated_wire" else "")
+    to_do = _FASTER.format(key=key) + (_VIRTUAL if rig == "simulated_wire" else "")
     allowed = f"at least {least_hz:.4g}, {why}"
     found = "not known" if math.isnan(rate_hz) else f"{rate_hz:.1f} rounds a second"
     return Check(f"rate of the {name}", rate_hz >= least_hz, found, allowed, to_do)
@@ -68,7 +70,11 @@ def refuse_slow_links(config: Config, shared: RunMemory, host: Host) -> None:
         found = healths(shared)
         rates_hz = {name: _rate_hz(found.get(name)) for name in COMMANDED}
         over = host.now_ns() >= until_ns
-        checks = [rate_check(config, name, hz) for name, hz in rates_hz.items() if not (over and math.isnan(hz))]
+        checks = [
+            rate_check(config.devices, config.rig, name, hz)
+            for name, hz in rates_hz.items()
+            if not (over and math.isnan(hz))
+        ]
         slow = [check for check in checks if check is not None and not check.ok]
         if not slow:
             return

@@ -8,6 +8,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
+from hil.app.backend import Backend
 from hil.app.build import record_meta, simulated_rig_io
 from hil.app.console import Console
 from hil.app.warm_up import warm_up
@@ -56,7 +59,7 @@ class _HowFar:
             self._progress(f"{done_s:.0f} s of the run done, {done_s / (now_s - self._began_s):.1f} times real time")
 
 
-class LockstepBackend:
+class LockstepBackend(Backend):
     """Everything in one process, in virtual time.
 
     Args:
@@ -108,10 +111,11 @@ class LockstepBackend:
             console.attend(self.cycle, folder, self._rig.config)
             self.loop = Loop(clock, self.cycle, (console.alarm,), console.tick)
 
+    @override
     def next_run(
         self, folder: Path, latched: Sequence[Event], config: Config | None = None, *, attended: bool | None = None
     ) -> None:
-        """See `Backend`: the rover is at its start position again."""
+        """The rover is at its start position again."""
         self._rig = Rig(config or self._rig.config)
         self._attended = self._attended if attended is None else attended
         recorder = open_writer(folder, self._rig.config, record_meta(self._rig.config, attended=self._attended))

@@ -40,7 +40,7 @@ def check_pace(config: Config, progress: Progress, seconds: float = CHECK_S) -> 
     if config.clock != "realtime":
         return []
     progress(f"measuring for {seconds:g} s whether this machine holds {config.loop.rate_hz} Hz")
-    with rights(rights_wanted(config)) as granted:
+    with rights(rights_wanted(config.realtime, config.clock, config.rig)) as granted:
         pace = measure_wake_ups(
             config.loop.rate_hz, seconds, _allowed_us(config.daq, config.limits), _costs(Rig(config))
         )

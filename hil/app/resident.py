@@ -19,7 +19,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.camera import CameraConfig
 from hil.experiments.base import Experiment, Finished, Summary, samples_of
-from hil.experiments.registry import draw, experiment_type, summarise
+from hil.experiments.registry import draw, experiment_named, summarise
 from hil.experiments.summary import with_digests, write_summary
 from hil.messages.fault import Event
 from hil.recording import RecordError, open_trial
@@ -115,7 +115,7 @@ class Resident:
         experiment = rig.cycle.experiment
         assert isinstance(experiment, Experiment)
         what = f"{experiment.name}, {experiment.headline()}, {config.loop.rate_hz} Hz, {config.clock}"
-        wanted, refuse = rights_wanted(config), partial(refuse_without_pace, config)
+        wanted, refuse = rights_wanted(config.realtime, config.clock, config.rig), partial(refuse_without_pace, config)
         camera = Capture(folder, config.camera) if config.camera and config.camera.v4l2 else None
         if camera and camera.problem:
             self._progress(f"{camera.problem}: the run is not filmed, or not from its start")
@@ -136,11 +136,11 @@ class Resident:
             figure: whether one is drawn.
             filmed: the camera of the run, and its frames; None: none has filmed it.
         """
-        config, rig, kind = self._config, self.rig, experiment_type(self._config)
+        config, rig, kind = self._config, self.rig, experiment_named(self._config.experiment)
         with open_trial(folder, trusted=True) as record:
             finished = Finished(
                 Rig(config), rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
-                rig.plant_loop(), rig.links(), wall_s, *samples_of(record, config),
+                rig.plant_loop(), rig.links(), wall_s, *samples_of(record, config.record),
             )  # fmt: skip
             summary = summarise(finished)
             last, meta = record.tick[-1:], record.meta

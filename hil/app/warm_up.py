@@ -25,7 +25,7 @@ from hil.config.kernel_kinds import kernel_kind
 from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.estimation.observer import make_twin
-from hil.experiments.registry import experiment_type
+from hil.experiments.registry import experiment_named
 from hil.messages.stages import Samples
 from hil.safety.equilibrium_checks import equilibrium_checks
 from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
@@ -100,7 +100,7 @@ def _run_all(rig: Rig, progress: Progress) -> None:
     samples = _run_rig(rig)
     Estimator(rig).estimate(samples)
     make_twin(rig).warm_up()
-    _ = experiment_type(rig.config)(rig, lambda *_: []).fixed_checks
+    _ = experiment_named(rig.config.experiment)(rig, lambda *_: []).fixed_checks
 
 
 def _cached() -> bool:

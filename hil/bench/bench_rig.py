@@ -250,7 +250,7 @@ def _cuts(config: Config, events: int) -> Cuts:
                 backend,
                 signals,
                 lambda _: None,
-                wanted=rights_wanted(config),
+                wanted=rights_wanted(config.realtime, config.clock, config.rig),
                 refuse=partial(refuse_without_pace, config),
             )
             start_ns = backend.loop.clock.start_ns or 0  # type: ignore[attr-defined]

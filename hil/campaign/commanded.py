@@ -8,13 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
+from hil.app.campaign_runs import CampaignRuns
 from hil.app.console import Console
 from hil.app.console_status import ShownQuestion
 from hil.app.latched_faults import LatchedFaults
 from hil.app.run import run_experiment
 from hil.campaign.folder import locked
 from hil.campaign.guided import run_guided
-from hil.campaign.operator import NoAnswerError, Question
+from hil.campaign.operator import NoAnswerError, Operator, Question
 from hil.campaign.plan_choice import PlanChoice
 from hil.campaign.run import CampaignStop, interrupted
 from hil.config import Config
@@ -26,7 +29,7 @@ ANSWERS = {"ready": ("start", "campaign pause", "campaign end"), "verdict": ("ve
 Progress = Callable[[str], None]
 
 
-class CommandedOperator:
+class CommandedOperator(Operator):
     """Answers the questions of a campaign by commands (`hil.campaign.operator.Operator`).
 
     Args:
@@ -43,8 +46,9 @@ class CommandedOperator:
         self._paused = False
         self.ended = False
 
+    @override
     def ask(self, question: Question) -> str:
-        """See `Operator`. What came before the question was shown does not answer it; it can only end the campaign."""
+        """What came before the question was shown does not answer it; it can only end the campaign."""
         if question.key == "name":
             return self._name
         if question.key == "word":  # it came with the verdict
@@ -92,7 +96,7 @@ class CommandedOperator:
         return ""
 
 
-class CommandedCampaign:
+class CommandedCampaign(CampaignRuns):
     """A campaign that starts, pauses and ends by commands (`hil.app.campaign_runs.CampaignRuns`).
 
     Args:
@@ -120,36 +124,36 @@ class CommandedCampaign:
         self._interrupted = self._left = False
 
     @property
+    @override
     def offered(self) -> Sequence[str]:
-        """See `CampaignRuns`."""
         return [*self._plans.offered]
 
     @property
+    @override
     def planned(self) -> bool:
-        """See `CampaignRuns`."""
         return self._plans.wanted is not None
 
     @property
+    @override
     def paused(self) -> bool:
-        """See `CampaignRuns`."""
         return self._folder is not None and self._left
 
+    @override
     def choose(self, plan: str, overrides: Sequence[str], seed: Any) -> None:
-        """See `CampaignRuns`."""
         self._plans.choose(plan, overrides, seed)
         self.end()
 
+    @override
     def prepare(self, overrides: Sequence[str], seed: Any) -> None:
-        """See `CampaignRuns`."""
         self._plans.prepare(overrides, seed)
         self.end()
 
+    @override
     def shown(self) -> dict[str, Any] | None:
-        """See `CampaignRuns`."""
         return self._plans.shown()
 
+    @override
     def go_on(self, operator: str, latched: LatchedFaults) -> None:
-        """See `CampaignRuns`."""
         wanted, resume, self._left = self._plans.wanted, self._folder is not None, True
         assert wanted is not None
         folder = self._folder or self._new_folder()
@@ -172,8 +176,8 @@ class CommandedCampaign:
         problem = self._report(folder)
         self.text(f"{said}; without a report: {problem}" if problem else said)
 
+    @override
     def end(self) -> None:
-        """See `CampaignRuns`."""
         self._folder = None
 
     def text(self, line: str) -> None:

@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from typing_extensions import override
+
 
 class NoAnswerError(Exception):
     """The operator is gone, or ended the campaign instead of answering."""
@@ -39,11 +41,11 @@ class Operator(Protocol):
         """The answer: one of `question.choices`, if it has any. Raises NoAnswerError."""
 
 
-class TerminalOperator:
+class TerminalOperator(Operator):
     """Whoever sits at the terminal. Ctrl-C at a question, and the end of the input, end the campaign."""
 
+    @override
     def ask(self, question: Question) -> str:
-        """See `Operator`."""
         hint = f" [{'/'.join(question.choices)}]" if question.choices else ""
         default = f" ({question.default})" if question.default else ""
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from hil.cli.calibrate_residuals import residuals
 from hil.cli.calibration_run import Sheet, date_of, record_of
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
+from hil.config.schema.loads import LoadsConfig
 
 if TYPE_CHECKING:
     from hil.config import Config
@@ -190,16 +191,16 @@ def _hanging_offsets(sensor: Sensor) -> dict[str, dict[str, float]] | None:
         return None
     wanted = names if sensor.name == "loads" else (sensor.name,)
     key = f"offset_{config.load_reading}"
-    return {name: {key: _fitted(run, partial(_hanging, name, record, config))} for name in wanted}
+    return {name: {key: _fitted(run, partial(_hanging, name, record, config.loads, names))} for name in wanted}
 
 
-def _hanging(name: str, record: TrialRecord, config: Config) -> float:
+def _hanging(name: str, record: TrialRecord, loads: LoadsConfig | None, names: Sequence[str]) -> float:
     """Reading of a load channel over the run, in the unit of its readings."""
     from hil.signals.calibration import CalibrationError, fit_offset
 
-    assert config.loads is not None
+    assert loads is not None
     try:
-        return fit_offset(record.loads.raw[:, config.layout.loads.index(name)], float(config.loads.rate_hz)).value
+        return fit_offset(record.loads.raw[:, names.index(name)], float(loads.rate_hz)).value
     except CalibrationError as error:
         raise CalibrationError(f"{name}: {error}; lift the rover, and wait until its legs hang still") from None
 

@@ -11,6 +11,7 @@ import typer
 from hil.cli.calibration_run import Sheet
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
+from hil.messages.layout import Layout
 
 if TYPE_CHECKING:
     from hil.config import Config
@@ -53,7 +54,7 @@ def shunt(
     if arm not in ("R1", "R2", "R3", "R4"):
         complain(f"--arm {arm}: allowed: R1, R2, R3, R4")
         raise typer.Exit(USAGE)
-    group, names = _channels(rig, config, sensor)
+    group, names = _channels(rig, config.layout, sensor)
     with usage_errors():
         gains = shunt_gains(config, group, names, Shunt(resistor, bridge, arm), progress, rig.endpoints)
     _finish(rig, {name: {"shunt_gain": float(f"{gain:.5g}")} for name, gain in gains.items()}, group)
@@ -85,9 +86,8 @@ def teds(rig: _BridgeCalibration) -> None:
         _write(rig, serials, group)
 
 
-def _channels(rig: _BridgeCalibration, config: Config, name: str) -> tuple[str, tuple[str, ...]]:
+def _channels(rig: _BridgeCalibration, layout: Layout, name: str) -> tuple[str, tuple[str, ...]]:
     """The group of a channel, and the channels that a name means."""
-    layout = config.layout
     if name == "loads" and layout.loads:
         return "loads", layout.loads
     for group in ("daq", "loads"):

@@ -14,6 +14,7 @@ import typer
 from hil.cli.calibration_run import Sheet, date_of, record_of
 from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Clock, Endpoints, Out, Overrides, Seed, config_from, progress, with_groups
+from hil.config.schema.instruments import JointEncoder
 
 if TYPE_CHECKING:
     from hil.app.instrument_calibration import Alignment
@@ -101,13 +102,16 @@ def joints(
     other = None if turned is None else record_of(turned)[0]
     still = [{"for_s": 2.0 * STAND_S, "speed_mps": 0.0}]
     _align(
-        "joints", source, still, lambda record, config: calibrate_joints(record, config, other, _angles(angle, config))
+        "joints",
+        source,
+        still,
+        lambda record, config: calibrate_joints(record, config, other, _angles(angle, config.encoders)),
     )
 
 
-def _angles(asked: list[str] | None, config: Config) -> dict[str, float]:
+def _angles(asked: list[str] | None, encoders: tuple[JointEncoder, ...]) -> dict[str, float]:
     """Angles by the joint's name [deg]."""
-    names, angles = [encoder.joint for encoder in config.encoders], {}
+    names, angles = [encoder.joint for encoder in encoders], {}
     for one in asked or ():
         name, _, number = one.partition("=")
         try:
@@ -172,7 +176,7 @@ def _show(role: str, result: Alignment) -> None:
 
 def _made(role: str, source: _RunSource, steps: list[dict[str, float]]) -> Path:
     """Folder of a run with these steps, made now."""
-    from hil.experiments.registry import experiment_type
+    from hil.experiments.registry import experiment_named
     from hil.recording.run_folder import run_folder
 
     with usage_errors():
@@ -183,9 +187,9 @@ def _made(role: str, source: _RunSource, steps: list[dict[str, float]]) -> Path:
         complain(f"{source.source}: no section {role}: the rig has no such instrument; it has: {has}")
         raise typer.Exit(USAGE)
     if not source.yes:
-        _confirm(config, steps)
+        _confirm(config.rig, config.name, steps)
     with usage_errors():
-        folder = run_folder(source.out, config.name, experiment_type(config).label(config))
+        folder = run_folder(source.out, config.name, experiment_named(config.experiment).label(config))
 
     from hil.app.run import run_experiment
 
@@ -199,12 +203,12 @@ def _made(role: str, source: _RunSource, steps: list[dict[str, float]]) -> Path:
     return outcome.folder
 
 
-def _confirm(config: Config, steps: list[dict[str, float]]) -> None:
+def _confirm(rig: str, name: str, steps: list[dict[str, float]]) -> None:
     """Ask for confirmation that the rig may move; nobody is asked where nothing real moves."""
-    if config.rig != "real":
+    if rig != "real":
         return
     ways = [f"{step['for_s'] * step['speed_mps']:+.2f} m" for step in steps if step["speed_mps"]]
-    complain(f"{config.name} (rig: {config.rig}): the rover {'drives ' + ', '.join(ways) if ways else 'stands'}")
+    complain(f"{name} (rig: {rig}): the rover {'drives ' + ', '.join(ways) if ways else 'stands'}")
     complain("this program is not an emergency stop: keep the hard-wired one for motor power and valve supply in reach")
     if not sys.stdin.isatty():
         complain("no terminal for the confirmation: run this at the rig, or use --yes")

@@ -55,14 +55,14 @@ def trial(options: RunOptions, repeat: Repeat = 1) -> None:
 
 def run_and_show(config: Config, options: RunOptions, repeat: int = 1) -> None:
     """Run what a config names, print each summary, and end with the last run's exit status."""
-    from hil.experiments.registry import experiment_type
+    from hil.experiments.registry import experiment_named
     from hil.recording.run_folder import run_folder
 
     if repeat > 1 and config.rig == "real" and not sys.stdin.isatty():
         complain(f"--repeat {repeat}: no terminal to say on that the rover is back at its start: make single runs")
         raise typer.Exit(USAGE)
     with usage_errors():
-        kind = experiment_type(config)
+        kind = experiment_named(config.experiment)
 
     if config.rig != "simulated" or config.clock == "realtime":
         LINE.only_until_output()

@@ -12,6 +12,7 @@ import typer
 
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import Overrides, Unverified, config_from, progress
+from hil.messages.layout import Layout
 
 if TYPE_CHECKING:
     from hil.config import Config
@@ -82,7 +83,7 @@ def view(
             if print_layout:
                 print(json.dumps(layout_file(config), indent=1))
             elif recorded and _is_over(Path(target)):
-                _play(Path(target), config, host, port, unverified, origin or ())
+                _play(Path(target), config.layout, host, port, unverified, origin or ())
             else:
                 _follow(config, host, port, endpoint, _keys(key, server_key), origin or ())
     except (
@@ -133,16 +134,14 @@ def _follow(
         follow(endpoint, LiveView(config, server, rig), _until_stopped(), keys)
 
 
-def _play(run: Path, config: Config, host: str, port: int, unverified: bool, origins: Sequence[str]) -> None:
+def _play(run: Path, layout: Layout, host: str, port: int, unverified: bool, origins: Sequence[str]) -> None:
     from hil.app.view.follow import live_channels
     from hil.app.view.play_back import play_back, played
     from hil.app.view.server import ViewServer
 
     with (
         played(run, unverified=unverified) as shown,
-        ViewServer(
-            run.resolve().name, live_channels(config.layout), shown.motion.rig.solids(), host, port, origins
-        ) as server,
+        ViewServer(run.resolve().name, live_channels(layout), shown.motion.rig.solids(), host, port, origins) as server,
     ):
         _report(server.url, f"plays {run} back while a viewer is connected")
         play_back(shown, server, _until_stopped())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from pydantic import BaseModel, ValidationError, model_validator
+from typing_extensions import override
 
 from hil.config.calibration import CALIBRATIONS
 from hil.config.checks.arm_cross_checks import without_wheels_problems
@@ -105,8 +106,9 @@ class Config(UncheckedConfig):
         raw = self.model_dump(mode="json", exclude_unset=True)
         return require_possible(checked_values(raw, [], self.name, values, None, Path()), self.name)
 
+    @override
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """See `Section.model_copy`; the values are also held against each other. `replace` takes dotted keys."""
+        """The values are also held against each other. `replace` takes dotted keys."""
         copy = super().model_copy(update=update, deep=deep)
         if update:
             require_possible(copy, self.name)

@@ -9,6 +9,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Protocol
 
+from typing_extensions import override
+
 from hil.config.problems import Problem
 from hil.config.text_file import read_text
 
@@ -40,7 +42,7 @@ class WrongContentError(ValueError):
 
 
 @dataclass(frozen=True)
-class TextFile:
+class TextFile(NamedFile):
     """A `NamedFile` of text.
 
     Attributes:
@@ -57,13 +59,13 @@ class TextFile:
     content: Callable[[str], Any]
     several_lines: bool = False
 
+    @override
     def path(self, raw: Any) -> str | None:
-        """See NamedFile."""
         path = named_path(raw, self.key)
         return None if path is None or (self.several_lines and "\n" in path) else path
 
+    @override
     def put(self, raw: dict[str, Any], folder: Traversable) -> list[Problem]:
-        """See NamedFile."""
         path = self.path(raw)
         if path is None:
             return []

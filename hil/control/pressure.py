@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from typing_extensions import override
+
 from drivers.messages import ValveSet
 from hil.control.pressure_settings import PressureSettings
 from hil.control.pulse_width import EndPressures, PulseWidth
@@ -77,7 +79,7 @@ class Correction:
         return min(max(asked, 0.0), self._supply_Pa)
 
 
-class OnOffLoops:
+class OnOffLoops(PressureLoops):
     """Pulse-width control of all chambers.
 
     Args:
@@ -99,10 +101,10 @@ class OnOffLoops:
         for chamber in self._chambers:
             chamber.reset()
 
+    @override
     def step(
         self, t_ns: int, wanted_Pa: Sequence[float], measured_Pa: Sequence[float], read_ns: int
     ) -> tuple[ValveSet, tuple[float, ...]]:
-        """See `PressureLoops`."""
         supply_Pa = self._supply_Pa
         if self._common:
             highest = max(range(len(wanted_Pa)), key=wanted_Pa.__getitem__)
@@ -114,7 +116,7 @@ class OnOffLoops:
         return tuple(zip(on[::2], on[1::2], strict=True)), (supply_Pa,) * self._common
 
 
-class RegulatedLoops:
+class RegulatedLoops(PressureLoops):
     """A proportional regulator for each cylinder, whose valves only choose the chamber: feed-forward and an integral.
 
     Args:
@@ -132,14 +134,15 @@ class RegulatedLoops:
         self._open = [False] * len(self._open)
         self._correction.reset()
 
+    @override
     def step(
         self,
-        t_ns: int,  # noqa: ARG002
+        t_ns: int,
         wanted_Pa: Sequence[float],
         measured_Pa: Sequence[float],
-        read_ns: int,  # noqa: ARG002
+        read_ns: int,
     ) -> tuple[ValveSet, tuple[float, ...]]:
-        """See `PressureLoops`. A valve stays on while its chamber is wanted at all: noise around 0 switches nothing."""
+        """A valve stays on while its chamber is wanted at all: noise around 0 switches nothing."""
         asked_Pa = []
         for chamber, (wanted, measured) in enumerate(zip(wanted_Pa, measured_Pa, strict=True)):
             self._open[chamber] = wanted > (0.0 if self._open[chamber] else self._band_Pa)

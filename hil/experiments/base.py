@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hil.config import Config
 from hil.config.rig import Rig
+from hil.config.schema.equipment import RecordConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.base import Controller, DirectSetPoints
 from hil.experiments.claim import Claim
@@ -334,7 +335,7 @@ class Finished:
         return beside(self.events, t_ns)
 
 
-def samples_of(record: OpenRecord, config: Config) -> tuple[SampleRows | None, SampleRows]:
+def samples_of(record: OpenRecord, section: RecordConfig) -> tuple[SampleRows | None, SampleRows]:
     """The samples of a record, as `Finished` has them: of the force sensors, and of the load channels."""
-    kept = (record.daq_t_ns, record.raw) if config.record.sensors == "all" else None
+    kept = (record.daq_t_ns, record.raw) if section.sensors == "all" else None
     return kept, (record.loads.t_ns, record.loads.raw)

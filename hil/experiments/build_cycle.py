@@ -13,7 +13,7 @@ from hil.control.camera_trigger import CameraTrigger
 from hil.estimation.estimator import Estimator
 from hil.estimation.observer import make_twin
 from hil.experiments.base import ARMED, DONE, ArmingChecks, Experiment
-from hil.experiments.registry import experiment_type
+from hil.experiments.registry import experiment_named
 from hil.messages.check import Check
 from hil.messages.fault import Event
 from hil.messages.stages import Estimate, Samples
@@ -76,7 +76,7 @@ def build_cycle(
         found += safety.instruments.arming_checks(samples)
         return found if folder is None else [*found, *dated, disk_check(folder)]
 
-    make = make or partial(experiment_type(rig.config), attended=attended)
+    make = make or partial(experiment_named(rig.config.experiment), attended=attended)
     experiment = make(rig, checks)
     _ = experiment.fixed_checks  # made now: arming has one tick
     twin.warm_up()  # what is looked up once is not looked up in a tick

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
-from hil.config import Config, ConfigError, Problem
+from hil.config import ConfigError, Problem
 from hil.config.whole_file import replacing
 from hil.experiments.base import Experiment, Finished, Summary
 from hil.experiments.capture.experiment import CaptureExperiment
@@ -44,11 +44,6 @@ BUILT_IN: tuple[type[Experiment], ...] = (
 def experiment_names() -> tuple[str, ...]:
     """All that can stand under `experiment` in a config."""
     return (*(kind.name for kind in BUILT_IN), *installed_names(EXPERIMENTS))
-
-
-def experiment_type(config: Config) -> type[Experiment]:
-    """The experiment that a config names. Raises ConfigError: there is none of that name."""
-    return experiment_named(config.experiment)
 
 
 def experiment_named(name: str) -> type[Experiment]:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from typing_extensions import override
+
 from drivers.host import Host, HostComputer
 
 _DRAIN_BYTES = 4096
@@ -58,8 +60,8 @@ class WokenComputer(HostComputer):
     def __init__(self, wake_up: WakeUp) -> None:
         self._wake_up = wake_up
 
+    @override
     def rest(self, seconds: float) -> None:
-        """See `Host`."""
         self._wake_up.rest(seconds)
 
 

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, TypeAlias, Union
 
 import msgspec
 import numpy as np
+from typing_extensions import override
 
 from hil.messages.loads import LoadModeName
 from hil.messages.schema import EVENT, event_row
@@ -232,7 +233,7 @@ class OperatorSource(Protocol):
         """All commands since the last call, oldest first; never blocks."""
 
 
-class OperatorQueue:
+class OperatorQueue(OperatorSource):
     """Commands from the loop's process. `put` may be called in a signal handler."""
 
     def __init__(self) -> None:
@@ -248,8 +249,8 @@ class OperatorQueue:
         command_to_bytes(command)
         self._waiting.append(command)
 
+    @override
     def read(self) -> OperatorInput:
-        """See `OperatorSource`."""
         if not self._waiting:
             return ()
         return tuple(self._waiting.popleft() for _ in range(len(self._waiting)))

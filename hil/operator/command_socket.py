@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import zmq
+from typing_extensions import override
 
 from drivers.host import COMPUTER, Host
 from hil.ipc.command_memory import LEASE, LONGEST_HOLDER, OPERATOR_COMMANDS, STATUS, CommandMemory
 from hil.ipc.operator import OperatorWriter
 from hil.messages.endpoints import is_local
 from hil.messages.operator_input import EStop, LeaseChange, OperatorRequest, RefusedCommands, Stop
-from hil.operator.command_gate import CommandGate
+from hil.operator.command_gate import CommandGate, CommandSink
 from hil.operator.curve import CurveDoor
 from hil.operator.listening import RequestSocket
 
@@ -26,7 +27,7 @@ _WAITING_REQUESTS, _WAITING_REPLIES = 16, 100
 _FAILED = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 
 
-class SharedCommands:
+class SharedCommands(CommandSink):
     """Commands, lease and status in memory shared with the resident process (`CommandSink`).
 
     Args:
@@ -38,24 +39,26 @@ class SharedCommands:
         self._loop = memory.commands.reader("loop")
         self._lease, self._status = np.zeros(1, LEASE), np.zeros(1, STATUS)
 
+    @override
     def put(self, command: OperatorRequest) -> bool:
-        """See `CommandSink`: a quarter of the ring is for stops only."""
+        """A quarter of the ring is for stops only."""
         if not isinstance(command, Stop | EStop) and self._loop.depth >= OPERATOR_COMMANDS * 3 // 4:
             return False
         return self._writer.put(command)
 
+    @override
     def report(self, notice: LeaseChange | RefusedCommands) -> None:
-        """See `CommandSink`: half of the ring is for commands only."""
+        """Half of the ring is for commands only."""
         if self._loop.depth < OPERATOR_COMMANDS // 2:
             self._writer.put(notice)
 
+    @override
     def set_lease(self, holder: str, t_ns: int) -> None:
-        """See `CommandSink`."""
         self._lease[0] = (holder.encode()[:LONGEST_HOLDER], bool(holder), t_ns)
         self._memory.lease.write(self._lease)
 
+    @override
     def status(self) -> bytes:
-        """See `CommandSink`."""
         return bytes(self._status["content"].item()) if self._memory.status.read(self._status) > 0 else b""
 
 

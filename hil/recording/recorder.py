@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from typing_extensions import override
 
 from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
@@ -218,15 +219,15 @@ def _report_disk_full(shared: RunMemory, error: OSError) -> None:
     shared.fault_mailboxes[RECORDER][Fault.DISK_FULL].write(message)
 
 
-class _StandardInput:
+class _StandardInput(Inbox):
     """What comes on standard input (`Inbox`)."""
 
     def __init__(self) -> None:
         self._input = sys.stdin.fileno()
         self._rest = b""
 
+    @override
     def take(self, within_s: float) -> Mapping[str, Any] | None:
-        """See `Inbox`."""
         if b"\n" not in self._rest:
             if not select.select([self._input], [], [], within_s)[0]:
                 return {}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any, Protocol
 
+from typing_extensions import override
+
 from drivers.host import Host
 from hil.messages.fault import Alarm
 from hil.messages.stages import Tick
@@ -91,8 +93,8 @@ class PacedClock(LockstepClock):
         super().__init__(simulated_rig, rate_hz)
         self._pace = Pace(host, rate_hz)
 
+    @override
     def next(self) -> Tick:
-        """See `LockstepClock`."""
         self._pace.wait()
         return super().next()
 

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from drivers.host import COMPUTER, Host
+from drivers.sim.protocol.plant_ports import Instrument
 from hil.config import Config
 from hil.ipc.shared_types import GROUND_TRUTH, LATE, history_dtypes
 from hil.ipc.shm import Mailbox, Ring
@@ -229,7 +231,7 @@ class ServosInMemory:
         self._commands.append(self._command)
 
 
-class InstrumentInMemory:
+class InstrumentInMemory(Instrument):
     """`drivers.sim.protocol.plant_ports.Instrument`, for processes other than the plant's.
 
     Args:
@@ -243,8 +245,8 @@ class InstrumentInMemory:
         self._now = memory.readings[role]
         self._row = np.zeros(1, self._now.dtype)
 
+    @override
     def since(self, sequence: int) -> Sequence[tuple[int, int, tuple[float, ...]]]:
-        """See `Instrument`."""
         self._now.read(self._row)
         numbers, times_ns, values = (self._row[name][0].tolist() for name in ("number", "t_ns", "value"))
         each = zip(numbers, times_ns, map(tuple, values), strict=True)

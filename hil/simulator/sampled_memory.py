@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
-from drivers.sim.protocol.plant_ports import Sampled
+from drivers.sim.protocol.plant_ports import Analog, Instrument, Sampled
 from hil.ipc.shm import Mailbox
 from hil.ipc.shm.mapped import made_file
 from hil.ipc.shm.mapping import mapped_bytes
@@ -95,7 +96,7 @@ class SamplePublisher:
         self._given = self._first
 
 
-class AnalogInMemory:
+class AnalogInMemory(Analog):
     """`drivers.sim.protocol.plant_ports.Analog`, for processes other than the plant's; the plant must be running.
 
     Raises:
@@ -116,15 +117,17 @@ class AnalogInMemory:
         self._taken.read(self._row)
         return int(self._row["samples"][0])
 
+    @override
     def due_ns(self, count: int) -> int:
-        """See `Analog`: with the first of the plant's next rounds that is late enough."""
+        """With the first of the plant's next rounds that is late enough."""
         self._taken.read(self._row)
         _, at_ns, next_ns = self._row[0].tolist()
         taken_ns, period_ns = self.at_ns(count - 1), next_ns - at_ns
         return next_ns + max(-((next_ns - taken_ns) // period_ns), 0) * period_ns if period_ns > 0 else taken_ns
 
+    @override
     def read_in_blocks(self, first: int, count: int) -> None:
-        """See `Analog`. The rhythm stays while blocks follow one another, and is then not published again."""
+        """The rhythm stays while blocks follow one another, and is then not published again."""
         row = self._blocks[0]
         if row["every"] != count or (first - row["first"]) % count:
             self._blocks[0] = (first, count)
@@ -141,7 +144,7 @@ class AnalogInMemory:
         return self._start_ns + sample * 1_000_000_000 // self.rate_hz
 
 
-class ReadingsInMemory:
+class ReadingsInMemory(Instrument):
     """`drivers.sim.protocol.plant_ports.LoadReadings`, for processes other than the plant's.
 
     Args:
@@ -159,8 +162,9 @@ class ReadingsInMemory:
         self._memory.taken.read(self._row)
         return float(self._memory.volts[(int(self._row["samples"][0]) - 1) % REMEMBERED, channel])
 
+    @override
     def since(self, sequence: int) -> Sequence[tuple[int, int, tuple[float, ...]]]:
-        """See `Instrument`: sample n has the number n + 1."""
+        """Sample n has the number n + 1."""
         self._memory.taken.read(self._row)
         self._memory.clock.read(self._clock)
         taken, (start_ns, rate_hz) = int(self._row["samples"][0]), self._clock[0].tolist()

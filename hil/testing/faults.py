@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
+from typing_extensions import override
+
 from drivers.sim.protocol.line import Kind, LineFault, SimulatedSerialDevice, Streaming
 
 FaultKind = Literal["late", "damaged", "silent", "noise", "cut_short", "twice", "deaf", "unplugged", "wrong_value"]
@@ -56,7 +58,7 @@ class ReportedValue(Protocol):
     reading_error: float
 
 
-class _Misread:
+class _Misread(SimulatedSerialDevice):
     """A `SimulatedSerialDevice` whose readings can be wrong, in frames that are right.
 
     Args:
@@ -72,19 +74,19 @@ class _Misread:
         """Be wrong by so much, in so many answers, until a time [ns]."""
         self._by, self._answers, self._until_ns = by, answers, until_ns
 
+    @override
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
-        """See SimulatedSerialDevice."""
         answer: bytes = self._wrong(ended_ns, lambda: self._device.receive(data, began_ns, ended_ns))
         if answer:
             self._answers -= 1
         return answer
 
+    @override
     def wake(self, now_ns: int) -> int:
-        """See SimulatedSerialDevice."""
         return self._device.wake(now_ns)
 
+    @override
     def press(self, pressed: bool) -> None:
-        """See SimulatedSerialDevice."""
         self._device.press(pressed)
 
     def _wrong(self, now_ns: int, act: Callable[[], Any]) -> Any:
@@ -100,8 +102,9 @@ class _MisreadStream(_Misread):
 
     _device: Any
 
+    @override
     def wake(self, now_ns: int) -> int:
-        """See SimulatedSerialDevice; a streaming device reads its instrument here."""
+        """A streaming device reads its instrument here."""
         due_ns: int = self._wrong(now_ns, lambda: self._device.wake(now_ns))
         return due_ns
 

@@ -84,13 +84,13 @@ def test_an_experiment_that_cannot_be_imported_is_named(install):
 
 
 def test_a_package_that_brings_no_experiment_where_it_says_one_is_named(install):
-    from hil.experiments.registry import broken_experiments, experiment_type
+    from hil.experiments.registry import broken_experiments, experiment_named
 
     install("formed", "class Formed:\n    name, states = 'formed', None\nDRIVER = Formed", "experiments")
     said = "experiment formed: the installed package lab-formed 2.5 brings <class 'formed_code.Formed'>; "
     said += "needed: a class that derives from hil.experiments.base.Experiment, with the name formed"
     with pytest.raises(ConfigError) as caught:
-        experiment_type(load_config("sim_impact", ["experiment=formed"]))
+        experiment_named(load_config("sim_impact", ["experiment=formed"]).experiment)
     assert said in str(caught.value)
     assert said in list(broken_experiments())
     with pytest.raises(ConfigError, match="an experiment with an ExperimentSection; experiment formed: "):

@@ -169,7 +169,7 @@ def _run(config: Config, run: Any, wire: Wire, act: Act | None, at_s: float) -> 
         thread = threading.Thread(target=in_the_middle)
         thread.start()
         try:
-            run_loop(rig, Signals(), lambda _: None, wanted=rights_wanted(config))
+            run_loop(rig, Signals(), lambda _: None, wanted=rights_wanted(config.realtime, config.clock, config.rig))
         finally:
             over.set()
             thread.join()

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from drivers.modbus.encoder_settings import Encoder
 from drivers.modbus.protocol import Code
 from drivers.modbus.simulated.rtu import ModbusExceptionError, RtuBus, Serve, registers, span
@@ -103,8 +105,8 @@ class EncoderBus(RtuBus):
         super().__init__(slaves, baud)
         self.encoders = {slave.address: slave for slave in slaves}
 
+    @override
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
-        """See RtuBus."""
         answer = super().receive(data, began_ns, ended_ns)
         return b"" if answer and self.encoders[answer[0]].silent else answer
 

@@ -7,19 +7,20 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from typing_extensions import override
 
 from drivers.ni.section import NiDaqSection, NiLoadsSection, NiValvesSection
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.parts import ChannelNames, ServerFault
 from drivers.ni.simulated.server import NiServer
 from drivers.ni.simulated.virtual import VirtualNiServer
-from drivers.sim.server import ServerSetup
+from drivers.sim.server import ServerSetup, SimulatedServer
 
 # Its address in virtual time.
 VIRTUAL_HOST, VIRTUAL_PORT = "simulated", 31763
 
 
-class NiRigPart:
+class NiRigPart(SimulatedServer):
     """A `drivers.sim.server.SimulatedServer`.
 
     Args:
@@ -44,33 +45,33 @@ class NiRigPart:
             self._server, self._address = VirtualNiServer(chassis, setup.network), (VIRTUAL_HOST, VIRTUAL_PORT)
 
     @property
+    @override
     def lines(self) -> Mapping[str, bool]:
-        """See SimulatedServer."""
         return dict(self._chassis.lines)
 
+    @override
     def start(self) -> str:
-        """See SimulatedServer."""
         host, port = self._address
         return f"{host}:{self._server.serve(host, port)}"
 
+    @override
     def stop(self) -> None:
-        """See SimulatedServer."""
         self._server.stop()
 
+    @override
     def step(self, channel: int, volts: float, after: int) -> tuple[int, int]:
-        """See SimulatedServer."""
         return self._chassis.step(channel, volts, after)
 
+    @override
     def clear_steps(self) -> None:
-        """See SimulatedServer."""
         self._chassis.clear_steps()
 
+    @override
     def press(self, pressed: bool) -> None:
-        """See SimulatedServer."""
         self._chassis.e_stop = pressed
 
+    @override
     def inject_fault(self, fault: Mapping[str, Any]) -> None:
-        """See SimulatedServer."""
         self._server.inject_fault(msgspec.convert(fault, ServerFault))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
+from typing_extensions import override
+
 from drivers.host import COMPUTER, Host
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.service import NiService
@@ -29,8 +31,8 @@ class NiServer(NiService):
         self._ending = False
         self._waker: threading.Thread | None = None
 
+    @override
     def listen(self, host: str, port: int) -> int:
-        """See `NiService`."""
         bound = self._server.listen(host, port)
         if self._waker is None:
             self._ending = False
@@ -38,8 +40,8 @@ class NiServer(NiService):
             self._waker.start()
         return bound
 
+    @override
     def disconnect(self) -> None:
-        """See `NiService`."""
         self._server.stop()
 
     def stop(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing_extensions import override
+
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.server import WAKE_S
 from drivers.ni.simulated.service import NiService
@@ -24,14 +26,14 @@ class VirtualNiServer(NiService):
         self.called = self.handlers()
         self._wake()
 
+    @override
     def listen(self, host: str, port: int) -> int:
-        """See `NiService`."""
         self._listens_at = f"{host}:{port}"
         self._network.servers[self._listens_at] = self
         return port
 
+    @override
     def disconnect(self) -> None:
-        """See `NiService`."""
         self._network.servers.pop(self._listens_at, None)
 
     def _wake(self) -> None:

@@ -14,6 +14,7 @@ from threading import RLock
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
+from typing_extensions import override
 
 from drivers.host import Characters, line_time_ns
 from drivers.sim.protocol.plant_ports import NEVER_NS, TakesTimes
@@ -113,15 +114,15 @@ class LineFault(msgspec.Struct, frozen=True):
 
 
 class Terminal(Protocol):
-    """The host's end of a line, which the host opens as a port."""
+    """The host's end of a line, which the host opens as a port.
 
-    @property
-    def characters(self) -> Characters | None:
-        """As the host has set the port; None: that cannot be told, since a pseudo-terminal has no parity."""
+    Attributes:
+        characters: as the host has set the port; None: that cannot be told, since a pseudo-terminal has no parity.
+        endpoint: what the host opens: the path of a port, or HOST:PORT.
+    """
 
-    @property
-    def endpoint(self) -> str:
-        """What the host opens: the path of a port, or HOST:PORT."""
+    characters: Characters | None
+    endpoint: str
 
     def reconnect(self) -> None:
         """Make the port available to the host."""
@@ -139,7 +140,7 @@ class Terminal(Protocol):
         """Send bytes to the host; they are lost if the host does not read them."""
 
 
-class Pty:
+class Pty(Terminal):
     """A pseudo-terminal.
 
     Args:
@@ -155,8 +156,8 @@ class Pty:
         self.path, self.endpoint = path, str(path)
         self._master = self._slave = -1
 
+    @override
     def reconnect(self) -> None:
-        """See `Terminal`."""
         if self._master >= 0:
             return
         self._master, self._slave = os.openpty()
@@ -167,27 +168,27 @@ class Pty:
         self.path.symlink_to(os.ttyname(self._slave))
         # our open descriptor of the other end keeps the pty alive between two openings
 
+    @override
     def disconnect(self) -> None:
-        """See `Terminal`."""
         for handle in (self._master, self._slave):
             if handle >= 0:
                 os.close(handle)
         self._master = self._slave = -1
         self.path.unlink(missing_ok=True)
 
+    @override
     def fileno(self) -> int:
-        """See `Terminal`."""
         return self._master
 
+    @override
     def read(self) -> bytes:
-        """See `Terminal`."""
         try:
             return os.read(self._master, READ_CHUNK) if self._master >= 0 else b""
         except BlockingIOError:
             return b""
 
+    @override
     def write(self, data: bytes) -> None:
-        """See `Terminal`."""
         if self._master >= 0:
             with contextlib.suppress(OSError):  # the pty is full because the host does not read
                 os.write(self._master, data)

@@ -6,13 +6,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from drivers.sim.protocol.plant_ports import Servos
 
 # How far an encoder slips if not told [deg].
 SLIP_DEG = 45.0
 
 
-class FaultyServos:
+class FaultyServos(Servos):
     """The driven joints as their controllers see them; a `Servos`.
 
     Args:
@@ -32,26 +34,26 @@ class FaultyServos:
         self._frozen: dict[int, float] = {}
         self._slipped: dict[int, float] = {}
 
+    @override
     def angle_rad(self, joint: int) -> float:
-        """See Servos."""
         if (frozen := self._frozen.get(joint)) is not None:
             return frozen
         return self._servos.angle_rad(joint) + self._slipped.get(joint, 0.0)
 
+    @override
     def speed_radps(self, joint: int) -> float:
-        """See Servos."""
         return 0.0 if joint in self._frozen else self._servos.speed_radps(joint)
 
+    @override
     def hold(self, joint: int, angle_rad: float) -> None:
-        """See Servos."""
         self._servos.hold(joint, self._blocked.get(joint, angle_rad))
 
+    @override
     def cut(self, joint: int) -> None:
-        """See Servos."""
         self._servos.cut(joint)
 
+    @override
     def current_A(self, joint: int) -> float:
-        """See Servos."""
         return self._servos.current_A(joint)
 
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:

@@ -6,6 +6,9 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
+from typing_extensions import override
+
+from drivers.sim.protocol.line import Terminal
 from drivers.sim.protocol.local_peers import DATAGRAMS, is_own
 from drivers.udp import LARGEST
 
@@ -13,7 +16,7 @@ from drivers.udp import LARGEST
 _LOOPBACK = "127.0.0.1"
 
 
-class UdpTerminal:
+class UdpTerminal(Terminal):
     """The device's end of a line on the network: a UDP port of this computer, which the kernel chooses.
 
     It answers the process of this user that has written last, and drops datagrams of other users. Its number stays the
@@ -34,8 +37,8 @@ class UdpTerminal:
         self._socket: socket.socket | None = None
         self._peer: tuple[str, int] | None = None
 
+    @override
     def reconnect(self) -> None:
-        """See `drivers.sim.protocol.line.Terminal`."""
         if self._socket is not None:
             return
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
@@ -48,14 +51,14 @@ class UdpTerminal:
         self._port = self._socket.getsockname()[1]
         self.endpoint = f"{_LOOPBACK}:{self._port}"
 
+    @override
     def disconnect(self) -> None:
-        """See `drivers.sim.protocol.line.Terminal`."""
         if self._socket is not None:
             self._socket.close()
         self._socket, self._peer = None, None
 
+    @override
     def fileno(self) -> int:
-        """See `drivers.sim.protocol.line.Terminal`."""
         return -1 if self._socket is None else self._socket.fileno()
 
     def read(self) -> bytes:
@@ -71,8 +74,8 @@ class UdpTerminal:
         except BlockingIOError:
             return b""
 
+    @override
     def write(self, data: bytes) -> None:
-        """See `drivers.sim.protocol.line.Terminal`."""
         if self._socket is not None and self._peer is not None:
             with suppress(OSError):  # nobody reads any more
                 self._socket.sendto(data, self._peer)

@@ -7,7 +7,10 @@ from collections import deque
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
-from drivers.host import SLICE_S
+from typing_extensions import override
+
+from drivers.host import SLICE_S, DatagramPort
+from drivers.sim.protocol.line import Terminal
 from drivers.sim.virtual.schedule import Actor, VirtualTime
 from drivers.udp import host_and_port
 
@@ -16,7 +19,7 @@ _SLICE_NS = round(SLICE_S * 1e9)
 _FIRST_PORT = 49152
 
 
-class VirtualDatagramPort:
+class VirtualDatagramPort(DatagramPort):
     """A `drivers.host.DatagramPort`.
 
     Args:
@@ -36,15 +39,15 @@ class VirtualDatagramPort:
         self._reader: Actor | None = None
         self.owner: Actor | None = time.current
 
+    @override
     def send(self, data: bytes, /) -> None:
-        """See `drivers.host.DatagramPort`."""
         self._check()
         terminal = self._terminals.get(self._address)
         if isinstance(terminal, VirtualDatagrams):
             terminal.take(self, data)
 
+    @override
     def receive(self, *, wait: bool) -> bytes | None:
-        """See `drivers.host.DatagramPort`."""
         self._check()
         if wait:
             self._reader = self._time.current
@@ -56,8 +59,8 @@ class VirtualDatagramPort:
         self.sender_port, data = self._come.popleft()
         return data
 
+    @override
     def close(self) -> None:
-        """See `drivers.host.DatagramPort`."""
         self.owner = None
 
     def deliver(self, data: bytes, sender_port: int) -> None:
@@ -72,7 +75,7 @@ class VirtualDatagramPort:
             raise OSError(errno.EBADF, "Bad file descriptor")
 
 
-class VirtualDatagrams:
+class VirtualDatagrams(Terminal):
     """The device's end of a simulated line: a `drivers.sim.protocol.line.Terminal`.
 
     Args:
@@ -94,12 +97,12 @@ class VirtualDatagrams:
         self.serve_now: Callable[[], None] = lambda: None
         self._to_device: deque[tuple[VirtualDatagramPort, bytes]] = deque()
 
+    @override
     def reconnect(self) -> None:
-        """See `drivers.sim.protocol.line.Terminal`."""
         self._terminals[self.endpoint] = self
 
+    @override
     def disconnect(self) -> None:
-        """See `drivers.sim.protocol.line.Terminal`."""
         self._terminals.pop(self.endpoint, None)
         self.port = None
         self._to_device.clear()
@@ -113,14 +116,14 @@ class VirtualDatagrams:
         self._to_device.append((port, data))
         self.serve_now()
 
+    @override
     def read(self) -> bytes:
-        """See `drivers.sim.protocol.line.Terminal`."""
         if not self._to_device:
             return b""
         self.port, data = self._to_device.popleft()
         return data
 
+    @override
     def write(self, data: bytes) -> None:
-        """See `drivers.sim.protocol.line.Terminal`."""
         if self.port is not None and self.port.owner is not None:
             self.port.deliver(data, host_and_port(self.endpoint)[1])

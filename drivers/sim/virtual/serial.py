@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from drivers.host import SLICE_S, Characters
-from drivers.sim.protocol.line import Line, Streaming
+from typing_extensions import override
+
+from drivers.host import SLICE_S, Characters, SerialPort, SharedPort
+from drivers.sim.protocol.line import Line, Streaming, Terminal
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
 
 _SLICE_NS = round(SLICE_S * 1e9)
@@ -16,7 +18,7 @@ _SLICE_NS = round(SLICE_S * 1e9)
 MOST_UNREAD = 65536
 
 
-class VirtualPort:
+class VirtualPort(SerialPort):
     """One opening of a port; a `drivers.host.SerialPort`.
 
     Attributes:
@@ -28,13 +30,13 @@ class VirtualPort:
         self.owner: Actor | None = time.current
 
     @property
+    @override
     def in_waiting(self) -> int:
-        """See `drivers.host.SerialPort`."""
         self._check()
         return len(self._terminal.to_host)
 
+    @override
     def read(self, size: int) -> bytes:
-        """See `drivers.host.SerialPort`."""
         terminal = self._terminal
         terminal.reader = self._time.current
         until_ns = self._time.now_ns + _SLICE_NS
@@ -45,8 +47,8 @@ class VirtualPort:
         del terminal.to_host[:size]
         return data
 
+    @override
     def write(self, data: bytes, /) -> int:
-        """See `drivers.host.SerialPort`."""
         self._check()
         self._terminal.to_device += data
         self._terminal.serve_now()
@@ -56,8 +58,8 @@ class VirtualPort:
         """Return at once: the line models the time of the bytes."""
         self._check()
 
+    @override
     def close(self) -> None:
-        """See `drivers.host.SerialPort`."""
         self.owner = None
         if self._terminal.port is self:
             self._terminal.port = None
@@ -72,7 +74,7 @@ class VirtualPort:
             raise OSError(errno.EIO, "Input/output error")
 
 
-class VirtualSharedPort:
+class VirtualSharedPort(SharedPort):
     """A `drivers.host.SharedPort`: writes to a port that another actor may have open.
 
     Args:
@@ -82,8 +84,8 @@ class VirtualSharedPort:
     def __init__(self, terminal: VirtualTerminal) -> None:
         self._terminal, self._plugged = terminal, terminal.plugged
 
+    @override
     def write(self, data: bytes, /) -> int:
-        """See `drivers.host.SharedPort`."""
         if self.is_disconnected():
             raise OSError(errno.EIO, "Input/output error")
         self._terminal.to_device += data
@@ -93,15 +95,15 @@ class VirtualSharedPort:
     def discard_output(self) -> None:
         """Nothing to discard: bytes of virtual ports are sent at once."""
 
+    @override
     def is_disconnected(self) -> bool:
-        """See `drivers.host.SharedPort`."""
         return self._plugged != self._terminal.plugged
 
-    def close(self) -> None:
-        """See `drivers.host.SharedPort`."""
+    @override
+    def close(self) -> None: ...
 
 
-class VirtualTerminal:
+class VirtualTerminal(Terminal):
     """The host's end of a simulated line; a `drivers.sim.protocol.line.Terminal`.
 
     Attributes:
@@ -123,13 +125,13 @@ class VirtualTerminal:
         self.plugged = 0
         self.characters: Characters | None = None
 
+    @override
     def reconnect(self) -> None:
-        """See `drivers.sim.protocol.line.Terminal`."""
         self.plugged += 1
         self._ports[self.endpoint] = self
 
+    @override
     def disconnect(self) -> None:
-        """See `drivers.sim.protocol.line.Terminal`."""
         self._ports.pop(self.endpoint, None)
         self.plugged += 1
         self.port = None
@@ -141,14 +143,15 @@ class VirtualTerminal:
         """There is none."""
         return -1
 
+    @override
     def read(self) -> bytes:
-        """See `drivers.sim.protocol.line.Terminal`."""
         data = bytes(self.to_device)
         self.to_device.clear()
         return data
 
+    @override
     def write(self, data: bytes) -> None:
-        """See `drivers.sim.protocol.line.Terminal`. Without an open port the bytes are lost."""
+        """Without an open port the bytes are lost."""
         if self.port is not None:
             self.to_host += data[: MOST_UNREAD - len(self.to_host)]
             self._wake_reader()

@@ -11,6 +11,7 @@ from hil.analysis.identification.parameters import RANGES
 from hil.analysis.identification.windows import IdentificationError, SharedErrors, WheelSize
 from hil.config import Config
 from hil.config.schema.ground_and_obstacle import SoilConfig
+from hil.config.schema.rover import RoverConfig
 from hil.experiments.window_mean import NORMAL
 
 # The experiment whose wheels stand.
@@ -43,14 +44,14 @@ def check_alike(runs: Sequence[tuple[Path, Config]]) -> Config:
     first_run, first = (drives or runs)[0]
     rovers: dict[str, tuple[Path, dict[str, Any]]] = {}
     for run, config in runs:
-        earlier, rover = rovers.setdefault(config.rover.type, (run, _rover_of(config)))
+        earlier, rover = rovers.setdefault(config.rover.type, (run, _rover_of(config.rover)))
         rolls = config.experiment != PRESSED
         # a pressed wheel of a simulated rig has a wheel model and a rebound of its own
         with_rebound = rolls or not drives
         for what, one, other, than in (
-            ("rover", _rover_of(config), rover, earlier),
+            ("rover", _rover_of(config.rover), rover, earlier),
             ("wheel model", config.wheel if rolls else first.wheel, first.wheel, first_run),
-            ("soil of the config", *(_soil_of(each, rebound=with_rebound) for each in (config, first)), first_run),
+            ("soil of the config", *(_soil_of(each.soil, rebound=with_rebound) for each in (config, first)), first_run),
         ):
             if one != other:
                 raise IdentificationError(
@@ -60,14 +61,14 @@ def check_alike(runs: Sequence[tuple[Path, Config]]) -> Config:
     return first
 
 
-def _rover_of(config: Config) -> dict[str, Any]:
+def _rover_of(rover: RoverConfig) -> dict[str, Any]:
     """Section rover without what may differ: a payload, and the place of the drawbar."""
-    return config.rover.model_dump(exclude={"payload", "drawbar"})
+    return rover.model_dump(exclude={"payload", "drawbar"})
 
 
-def _soil_of(config: Config, *, rebound: bool) -> dict[str, Any]:
+def _soil_of(soil: SoilConfig, *, rebound: bool) -> dict[str, Any]:
     kept = {*RANGES, "shear", "shear_residual"} - (set() if rebound else {"rebound"})
-    return config.soil.model_dump(include=kept)
+    return soil.model_dump(include=kept)
 
 
 def soil_section(soil: SoilConfig) -> dict[str, float]:

@@ -22,7 +22,7 @@ from hil.app.warm_up import report_compiling
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
-from hil.experiments.registry import experiment_type
+from hil.experiments.registry import experiment_named
 from hil.messages.check import Check
 from hil.safety.arming import NO_ANSWER
 from hil.safety.calibration_dates import calibration_checks, today
@@ -65,7 +65,7 @@ def check_rig(
     """
     report_compiling(progress)
     rig = Rig(config)
-    experiment = experiment_type(config)(rig, lambda *_: [])
+    experiment = experiment_named(config.experiment)(rig, lambda *_: [])
     # every run starts with an empty fault latch
     checks = [Check("fault latch", True, "none", "none"), *cylinder_checks(rig), *experiment.fixed_checks]
     missing = []
@@ -79,7 +79,7 @@ def check_rig(
             except DeviceError as error:
                 missing.append(str(error))
                 checks.append(Check(name, False, str(error), "a device that answers as in the config", NO_ANSWER))
-        checks += check_camera(config)
+        checks += check_camera(config.camera, config.devices, config.rig)
         checks += calibration_checks(config, today())
         if config.rig != "simulated":
             devices, setup = config.devices, rig_setup(config)

@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
+from typing_extensions import override
+
 from drivers.interfaces import ControllerState, PolledDevice, Source
 from drivers.messages import DaqBlock
 from hil.app.driver_factory import DriverFactory, at_endpoints
@@ -37,7 +39,7 @@ class Access(Protocol):
         """Delay of the converters' filter, as reported by the device [ms]."""
 
 
-class _VirtualAccess:
+class _VirtualAccess(Access):
     """A simulated rig in this process.
 
     Args:
@@ -50,8 +52,8 @@ class _VirtualAccess:
         self._simulated_rig = build_simulated_rig(rig)
         self._clock = LockstepClock(self._simulated_rig, rig.rate_hz)
 
+    @override
     def device(self, role: str) -> Any:
-        """See Access."""
         return self._simulated_rig.devices[role]
 
     def go_on(self) -> int:
@@ -63,7 +65,7 @@ class _VirtualAccess:
         return ()
 
 
-class DirectAccess:
+class DirectAccess(Access):
     """The real drivers, polled by this process.
 
     Args:
@@ -77,12 +79,12 @@ class DirectAccess:
         self._states: Callable[[], Sequence[ControllerState]] = tuple
 
     @property
+    @override
     def filter_delay_ms(self) -> float:
-        """See Access."""
         return self._daq.filter_delay_ns * 1e-6 if self._daq else 0.0
 
+    @override
     def device(self, role: str) -> Any:
-        """See Access."""
         self._stepped = device = self._daq if role == "daq" else self._make.device(role)
         self._states = getattr(device, "states", tuple)
         return device
@@ -93,8 +95,8 @@ class DirectAccess:
             self._stepped.step()
         return time.monotonic_ns()
 
+    @override
     def states(self) -> Sequence[ControllerState]:
-        """See Access."""
         return self._states()
 
 

@@ -6,8 +6,8 @@ import math
 
 from drivers.messages import CAMERA_TRIGGER
 from hil.app.camera.v4l2 import CameraError, Grant, granted, present
-from hil.config import Config
 from hil.config.schema.camera import CameraConfig
+from hil.config.schema.devices import DevicesConfig
 from hil.messages.check import Check
 
 # A camera may differ so much from the rate that is asked for, as a share of it.
@@ -15,18 +15,19 @@ _RATE_OFF = 0.05
 _GOES_ON = "a run goes on without it"
 
 
-def check_camera(config: Config) -> list[Check]:
+def check_camera(camera: CameraConfig | None, devices: DevicesConfig | None, rig: str) -> list[Check]:
     """Whether the camera is there and gives what is asked for, and which output triggers it; no check: there is none.
 
     Args:
-        config: of the rig.
+        camera: section of the config; None: there is none.
+        devices: section of the config; None: the rig is simulated.
+        rig: the same, simulated or not.
     """
-    camera = config.camera
     if camera is None:
         return []
     checks = [_device(camera)]
     if camera.trigger is not None:
-        valves = config.devices.valves if config.devices and config.rig != "simulated" else None
+        valves = devices.valves if devices and rig != "simulated" else None
         place = getattr(valves, CAMERA_TRIGGER, None)
         where = "only in the record (rig: simulated)" if valves is None else f"{valves.driver} output {place}"
         since = "from arming" if camera.trigger.when == "armed" else "from the impact"

@@ -151,7 +151,9 @@ def work_for(access: Access, duration_ns: int) -> None:
 
 def link_rate(rig: Rig, link: str, health: Health) -> list[Check]:
     """The rounds a second that a link makes, where it counts them."""
-    check = rate_check(rig.config, link, health.rate_hz) if rig.config.rig != "simulated" else None
+    check = (
+        rate_check(rig.config.devices, rig.config.rig, link, health.rate_hz) if rig.config.rig != "simulated" else None
+    )
     return [check] if check else []
 
 

@@ -19,7 +19,7 @@ def check_host(config: Config) -> list[Check]:
     """All checks of the computer, and of Safe on a slope."""
     slope = Check("Safe on a slope", True, config.drives.holds_on_slope, "stated in drives.holds_on_slope")
     checks = [disk_check(Path.cwd()), slope, _telemetry(config), _command_socket(config.operator)]
-    with rights(rights_wanted(config)) as granted:
+    with rights(rights_wanted(config.realtime, config.clock, config.rig)) as granted:
         checks += [Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (optional)") for item in granted]
     return [*checks, *computer_checks(config)]
 

@@ -70,7 +70,7 @@ def _wanted(config: Config) -> Iterator[ComputerFile]:
     connections = [connection for section in sections for connection in driver_of(section).connections(section)]
     if any(connection.server is None and not connection.network for connection in connections):
         yield RULES
-    wanted = rights_wanted(config)
+    wanted = rights_wanted(config.realtime, config.clock, config.rig)
     if wanted.fifo_priority or wanted.lock_memory:
         yield LIMITS
 

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import zmq
+from typing_extensions import override
 
 from hil.app.command_server import CommandServer
 from hil.app.faults.case import NO_RUN, PROCESSES, Case, InjectionOutcome, NotInjectedError
@@ -23,7 +24,7 @@ from hil.ipc.command_memory import LEASE, CommandMemory
 from hil.ipc.operator import SharedOperator
 from hil.messages.fault import Fault
 from hil.messages.operator_input import NOTICES, Arm, LeaseChange, OperatorRequest, RefusedCommands, Start
-from hil.operator.command_gate import CommandGate
+from hil.operator.command_gate import CommandGate, CommandSink
 from hil.operator.command_messages import MOST_REQUEST_BYTES, Hello, Lease, Request, Seal, Status, read_reply
 from hil.operator.runtime_folder import read_token
 from hil.operator.telemetry import Publisher
@@ -106,27 +107,28 @@ FORGERIES: Mapping[str, Callable[[Client, random.Random], bytes]] = {
 }
 
 
-class _Sink:
+class _Sink(CommandSink):
     """Keeps what a gate lets through."""
 
     def __init__(self) -> None:
         self.accepted: list[object] = []
 
+    @override
     def put(self, command: OperatorRequest) -> bool:
-        """See `CommandSink`."""
         self.accepted.append(command)
         return True
 
     def report(self, notice: LeaseChange | RefusedCommands) -> None:
         """A notice changes nothing."""
 
+    @override
     def set_lease(self, holder: str, t_ns: int) -> None:
-        """See `CommandSink`; that nobody holds it is no change."""
+        """That nobody holds it is no change."""
         if holder:
             self.accepted.append((holder, t_ns))
 
+    @override
     def status(self) -> bytes:
-        """See `CommandSink`."""
         return b"{}"
 
 

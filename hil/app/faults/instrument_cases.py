@@ -9,6 +9,7 @@ from hil.app.faults.case import Case, Expected
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep_cases import inject, lockstep_case
 from hil.config import Config
+from hil.config.schema.instruments import ImuConfig, JointsConfig, MotionConfig
 from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
@@ -29,7 +30,7 @@ def instrument_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case
         states: a tick in each state (`state_ticks`).
     """
     for role in config.layout.instruments:
-        for fault in instrument_faults(config, role):
+        for fault in instrument_faults(config.instruments, role):
             expected = expected_of(config, role, fault)
             for state, tick in states.items():
                 if state != "idle":
@@ -45,9 +46,9 @@ def instrument_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case
             yield lockstep_case(config, row, fault.kind, role, "idle", 1, act, expected)
 
 
-def instrument_faults(config: Config, role: str) -> list[DeviceFault]:
+def instrument_faults(instruments: dict[str, MotionConfig | ImuConfig | JointsConfig], role: str) -> list[DeviceFault]:
     """A fault of each kind, beyond the limits of the config."""
-    section = config.instruments[role]
+    section = instruments[role]
     period_ms = 1e3 / section.rate_hz
     silent_ms = 1.5 * section.stale_ms + 2.0 * period_ms
     return [

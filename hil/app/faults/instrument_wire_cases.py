@@ -16,6 +16,7 @@ from hil.app.faults import process_cases, protocol_cases
 from hil.app.faults.case import PROCESSES, VIRTUAL_TIME, Case, Expected
 from hil.app.faults.protocol_cases import Step, fault, protocol_config, send, wait
 from hil.config import Config
+from hil.config.schema.devices import DevicesConfig
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import STOP_WRITTEN_NS
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
@@ -40,14 +41,18 @@ def instrument_wire_cases(config: Config) -> Iterator[Case]:
     at_s = protocol_cases.MOMENTS_S[STATE]
     for role in roles:
         bound_ms = FAULT_TABLE[row].bound_for(times, role)
-        noticed, unclear = _expected(wire, role, bound_ms), _expected(wire, role, None, optional=True)
-        for endpoint in endpoints_of(wire, role):
+        noticed, unclear = (
+            _expected(wire.needed_instruments, role, bound_ms),
+            _expected(wire.needed_instruments, role, None, optional=True),
+        )
+        for endpoint in endpoints_of(wire.devices, role):
             for kind, steps, expected in _of_line(endpoint, noticed, unclear):
                 run = protocol_cases.run_case
                 yield Case(row, kind, endpoint, STATE, VIRTUAL_TIME, wire, run, steps, at_s, expected)
             driver = driver_of(getattr(wire.devices, role))
             if isinstance(driver, InstrumentType) and driver.plays_back:
-                played = _expected(wire, role, FAULT_TABLE[Fault.NOT_LIVE].bound_for(times, role), Fault.NOT_LIVE)
+                bound_ms = FAULT_TABLE[Fault.NOT_LIVE].bound_for(times, role)
+                played = _expected(wire.needed_instruments, role, bound_ms, Fault.NOT_LIVE)
                 steps = (fault(endpoint, "playback"),)
                 run = protocol_cases.run_case
                 yield Case(Fault.NOT_LIVE, "playback", endpoint, STATE, VIRTUAL_TIME, wire, run, steps, at_s, played)
@@ -66,9 +71,9 @@ def wire_config(config: Config, roles: list[str]) -> Config:
     return protocol_config(settings)
 
 
-def endpoints_of(config: Config, role: str) -> list[str]:
+def endpoints_of(devices: DevicesConfig | None, role: str) -> list[str]:
     """Names of the endpoints of an instrument's driver in a simulated rig."""
-    section = getattr(config.devices, role)
+    section = getattr(devices, role)
     asked = _Asked()
     driver_of(section).at_endpoints(section.model_dump(mode="json"), asked)
     return list(asked)
@@ -83,10 +88,15 @@ class _Asked(dict[str, str]):
 
 
 def _expected(
-    config: Config, role: str, bound_ms: float | None, row: Fault = Fault.MEASURED_MOTION, *, optional: bool = False
+    all_needed: tuple[str, ...],
+    role: str,
+    bound_ms: float | None,
+    row: Fault = Fault.MEASURED_MOTION,
+    *,
+    optional: bool = False,
 ) -> Expected:
     """A mark; Safe where the experiment needs the instrument, which then is also a lost link or a lost process."""
-    needed = role in config.needed_instruments
+    needed = role in all_needed
     also = {Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.PROCESS_LOST} if needed else set[Fault]()
     stop_ms = None
     if needed and bound_ms is not None:

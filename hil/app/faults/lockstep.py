@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from drivers.interfaces import DeviceError
 from drivers.sim.rig import InProcessRig
@@ -20,7 +21,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.base import Finished, State
 from hil.experiments.build_cycle import build_cycle
-from hil.experiments.registry import experiment_type
+from hil.experiments.registry import experiment_named
 from hil.messages.fault import Alarm
 from hil.messages.operator_input import Stop
 from hil.messages.stages import Tick
@@ -217,8 +218,8 @@ class _DisturbedClock(LockstepClock):
         super().__init__(rig, rate_hz)
         self._act = act
 
+    @override
     def next(self) -> Tick:
-        """See `Clock`."""
         tick = super().next()
         self._act(tick)
         return tick
@@ -236,7 +237,7 @@ def state_ticks(config: Config, until_s: float = REFERENCE_S) -> dict[str, int]:
     run.at(last, lambda run: run.stop("fault injection: the states of a run without a fault"))
     states = run.run().ticks["state"][: last - 1]
     found: dict[str, int] = {}
-    for state in experiment_type(config).states:
+    for state in experiment_named(config.experiment).states:
         ticks = np.flatnonzero(states == state.value)
         if len(ticks) and state.value not in (State.DONE, State.ABORTED):
             found[state.name.lower()] = int(ticks[0]) + 1 + min(TICKS_INTO_STATE, len(ticks) // 2)

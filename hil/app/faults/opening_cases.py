@@ -147,4 +147,4 @@ def _found() -> Iterator[tuple[Any, ...]]:
 def _measured(role: str, settings: Sequence[str] = ()) -> tuple[Config, list[str]]:
     """The rig of the protocol level with an instrument, and the endpoints of that."""
     config = wire_config(load_config(MEASURED, settings), [role])
-    return config, endpoints_of(config, role)
+    return config, endpoints_of(config.devices, role)

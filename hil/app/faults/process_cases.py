@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from hil.analysis.recovery import recover
 from hil.app.faults.case import PROCESSES, Case, Expected, InjectionOutcome, NotInjectedError, preparation
@@ -199,8 +200,9 @@ class UnattendedTrial:
 class _OperatedTrial(UnattendedTrial):
     """A trial by `hil operate`; a console of its own holds the operator lease."""
 
+    @override
     def lead_to_run_up(self) -> None:
-        """See `UnattendedTrial`. Raises CommandError, too."""
+        """Raises CommandError, too."""
         out = self.place / "operated"
         self.run = out / "run_1"
         self._main = self._start("operate", out, out / OPENING, stdout=subprocess.PIPE)
@@ -221,12 +223,12 @@ class _OperatedTrial(UnattendedTrial):
         client.ask(Start())
         self._until(lambda _: self.driven())
 
+    @override
     def find_processes(self) -> dict[str, int]:
-        """See `UnattendedTrial`."""
         return self.processes
 
+    @override
     def wait_for_end(self) -> None:
-        """See `UnattendedTrial`."""
         self._client.wait_until(lambda status: not status.get("running"), END_S)
         self._main.send_signal(signal.SIGINT)
         self._main.wait(END_S)

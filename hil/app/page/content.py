@@ -20,7 +20,7 @@ from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
 from hil.config.settings import settings_shown
 from hil.experiments.base import Experiment
-from hil.experiments.registry import BUILT_IN, experiment_type
+from hil.experiments.registry import BUILT_IN, experiment_named
 from hil.messages.check import Check
 from hil.messages.layout import Layout
 from hil.messages.loads import load_modes
@@ -45,7 +45,7 @@ def page_content(
         "rig": config.rig,
         "clock": config.clock,
         "experiment": config.experiment,
-        "states": [state.name.lower() for state in experiment_type(config).states],
+        "states": [state.name.lower() for state in experiment_named(config.experiment).states],
         "rover": rover_shown(rig),
         "obstacle": _obstacle(config),
         "ground": ground_shown(config),
@@ -75,7 +75,7 @@ def page_content(
         "limits": config.limits.model_dump(mode="json"),
         "detector": {"threshold_N": config.detector.threshold_N} if config.section.obstacle else None,
         "telemetry": bool(config.telemetry.endpoint),
-        "main_numbers": {kind.name: kind.main_numbers() for kind in {*BUILT_IN, experiment_type(config)}},
+        "main_numbers": {kind.name: kind.main_numbers() for kind in {*BUILT_IN, experiment_named(config.experiment)}},
         "console_lost": config.operator.console_lost,
         "settings": settings_shown(config, given or config),
         "plans": list(plans),
@@ -101,7 +101,7 @@ def _regulator(cylinder: str, layout: Layout) -> str | None:
 
 
 def _experiment(rig: Rig) -> Experiment:
-    return experiment_type(rig.config)(rig, lambda *_: [], attended=True)
+    return experiment_named(rig.config.experiment)(rig, lambda *_: [], attended=True)
 
 
 def _set_points(rig: Rig) -> list[dict[str, Any]]:
@@ -117,7 +117,7 @@ def _set_points(rig: Rig) -> list[dict[str, Any]]:
 
 def _obstacle(config: Config) -> dict[str, Any] | None:
     plate = config.obstacle.plate
-    stands = obstacle_shown(config)
+    stands = obstacle_shown(config.trial, config.section)
     return stands and {
         **stands,
         "plate": plate.model_dump(mode="json") if plate else None,

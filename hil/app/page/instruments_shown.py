@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hil.config import Config
-from hil.config.schema.instruments import ImuConfig, MotionConfig
+from hil.config.schema.instruments import ImuConfig, JointEncoder, MotionConfig
 from hil.signals.innovation import independent_values, innovation_bound
 from hil.signals.instrument_readings import rotation, unit
 
@@ -22,11 +22,11 @@ def instruments_shown(config: Config) -> list[dict[str, Any]]:
             "stale_ms": section.stale_ms,
             "bound": innovation_bound(independent_values(len(channels), role)),
         }
-        shown.append(about | _axes(config, section))
+        shown.append(about | _axes(config.encoders, section))
     return shown
 
 
-def _axes(config: Config, section: object) -> dict[str, Any]:
+def _axes(encoders: tuple[JointEncoder, ...], section: object) -> dict[str, Any]:
     """Rotations are matrices, by rows; angles of encoders in rad."""
     if isinstance(section, MotionConfig):
         return {
@@ -39,4 +39,4 @@ def _axes(config: Config, section: object) -> dict[str, Any]:
         }
     if isinstance(section, ImuConfig):
         return {"axes": rotation(section.turn_deg).as_matrix().tolist()}
-    return {"encoders": [encoder.model_dump(exclude={"error_deg"}) for encoder in config.encoders]}
+    return {"encoders": [encoder.model_dump(exclude={"error_deg"}) for encoder in encoders]}

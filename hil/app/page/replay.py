@@ -58,7 +58,7 @@ def shown_of(config: Config, ticks: NDArray[np.void], turned: NDArray[np.floatin
         ticks: rows of `/tick`.
         turned: (ticks, wheels) angle of each wheel [rad].
     """
-    layout, stands = config.layout, obstacle_shown(config)
+    layout, stands = config.layout, obstacle_shown(config.trial, config.section)
     names = [one["name"] for one in series(layout) if one["name"].partition("/")[0] in _FIELDS]
     columns = {name: column(ticks, name, layout) for name in names}
     columns |= {f"turned_rad/{wheel}": angle for wheel, angle in zip(layout.wheels, turned.T, strict=True)}

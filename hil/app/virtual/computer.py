@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from drivers.host import Host
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import VirtualTime
@@ -43,8 +45,8 @@ class _VirtualClock(RealtimeClock):
         """None: virtual time has no wake-up latency."""
         return None
 
+    @override
     def next(self) -> Tick:
-        """See `RealtimeClock`."""
         if self._pace is not None:
             self._pace.wait()
         return super().next()._replace(began_ns=time.monotonic_ns())

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
+from typing_extensions import override
 
 from hil.config.limited_process import in_limited_process
-from hil.config.named_file import named_path
+from hil.config.named_file import NamedFile, named_path
 from hil.config.problems import Problem
 from hil.config.schema.scan import ScanConfig
 from hil.config.text_file import is_file, read_bytes
@@ -23,11 +24,11 @@ KEY = "ground.scan"
 _ALLOWED = "a readable file of points, triangles or cells: CSV, PLY, OBJ, STL, LAS, LAZ, ASC or GeoTIFF"
 
 
-class ScanFile:
+class ScanFile(NamedFile):
     """The `NamedFile` of a scan: its path stays, and the height map is put beside it."""
 
+    @override
     def path(self, raw: Any) -> str | None:
-        """See NamedFile."""
         return named_path(raw, f"{KEY}.file")
 
     def put(self, raw: dict[str, Any], folder: Traversable) -> list[Problem]:

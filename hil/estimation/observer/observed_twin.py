@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from msgspec.structs import replace
+from typing_extensions import override
 
 from drivers.messages import Reading
 from hil.config.rig import Rig
@@ -118,8 +119,8 @@ class ObservedTwin(RoverTwin):
         """Readings that came too late to be used, later than the filter remembers."""
         return int(self._filter.ring.mark[DROPPED])
 
+    @override
     def compile(self) -> None:
-        """See RoverTwin."""
         super().compile()
         compile_for(put_reading, self._bound_outputs, 0, 0, inlined=False)
         compile_for(observe, self._bound_outputs, 0, inlined=False)
@@ -127,8 +128,8 @@ class ObservedTwin(RoverTwin):
         if self._soil is not None:
             self._soil.compile()
 
+    @override
     def warm_up(self) -> None:
-        """See RoverTwin."""
         super().warm_up()
         self.compile()
 

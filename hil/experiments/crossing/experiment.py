@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.crossing import CrossingConfig
+from hil.config.schema.ground_and_obstacle import GroundConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.claim import Claim
 from hil.experiments.claims import motion_claims
@@ -71,7 +72,7 @@ class CrossingExperiment(Experiment):
 
     def headline(self) -> str:
         """Shape and speed."""
-        return f"{shape_words(self.config)} at {self.config.crossing.speed_mps:g} m/s"
+        return f"{shape_words(self.config.ground)} at {self.config.crossing.speed_mps:g} m/s"
 
     @classmethod
     def label(cls, config: Config) -> str:
@@ -164,9 +165,9 @@ class CrossingExperiment(Experiment):
         return plot_crossing(record, summary, form)
 
 
-def shape_words(config: Config) -> str:
+def shape_words(ground: GroundConfig) -> str:
     """The shape in a few words."""
-    profile = config.ground.profile
+    profile = ground.profile
     if profile is None:
         return "level ground"
     if profile.shape in ("step", "ledge"):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hil.config import Config
+from hil.config.schema.crossing import CrossingConfig
 from hil.experiments.base import Summary
 from hil.experiments.crossing.course import Course, Floats
 from hil.experiments.summary import finite
@@ -94,20 +95,20 @@ def judged(config: Config, course: Course, ticks: Recorded, motion: Floats | Non
         "largest_load_N": finite(float(largest.max())) if driven else None,
         "slip_mean": [finite(float(one)) for one in slipped / turning] if turning else None,
         "clearance_m": course.clearance_m(path),
-        **_where(config, course, path, ""),
-        **_where(config, course, _poses_of(motion), "_true"),
+        **_where(config.crossing, course, path, ""),
+        **_where(config.crossing, course, _poses_of(motion), "_true"),
     }
     found["crossed"] = bool(found["wheels_across"] == len(layout.wheels))
     found["crossed_s"] = found["drive_s"] if found["crossed"] else None
     return found
 
 
-def _where(config: Config, course: Course, path: Floats, of: str) -> Summary:
+def _where(crossing: CrossingConfig, course: Course, path: Floats, of: str) -> Summary:
     """How far a path got: wheels behind the shape, way, rise, and largest pitch and roll."""
     keys = [f"wheels_across{of}", f"way{of}_m", f"rise{of}_m", f"pitch_max{of}_deg", f"roll_max{of}_deg"]
     if not len(path):
         return dict.fromkeys(keys)
-    across = course.wheels_behind(path[-1], course.ends_m + (config.crossing.past_m if not of else 0.0) - 1e-3)
+    across = course.wheels_behind(path[-1], course.ends_m + (crossing.past_m if not of else 0.0) - 1e-3)
     _, pitch, roll = np.degrees(Rotation.from_quat(path[:, 3:]).as_euler("ZYX")).T
     values = path[-1, 0] - path[0, 0], path[-1, 2] - path[0, 2], _extreme(pitch), _extreme(roll)
     return dict(zip(keys, (across, *(finite(float(value)) for value in values)), strict=True))

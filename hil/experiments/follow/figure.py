@@ -109,7 +109,7 @@ def _torques(record: OpenRecord, config: Config) -> tuple[FloatArray, FloatArray
     times, means = [], []
     for block in in_blocks(record.tick):
         rows = packed(block, ["t_ns", "duty", "wheel_speed_radps"])
-        torque = motor_torques_Nm(config, rows)
+        torque = motor_torques_Nm(config.drives, rows)
         begins = np.flatnonzero(np.diff(rows["t_ns"] // _MEAN_NS, prepend=-1))
         count = np.diff(np.append(begins, len(rows)))
         times.append(rows["t_ns"][begins] * 1e-9)

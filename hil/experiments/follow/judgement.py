@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hil.config import Config
 from hil.config.rig import Rig
+from hil.config.schema.equipment import DrivesConfig
 from hil.control.following import Following, full_duties_mps
 from hil.experiments.base import Summary
 from hil.experiments.measured_motion import MeasuredWindow, measurement_reasons
@@ -95,7 +96,7 @@ class Judgement:
         self._turned += float(rows["wheel_speed_radps"].mean(axis=1).sum())
         self._at_limit += int(self._limited(rows, forward).sum())
         if self._section.by_duty:
-            self._torque_Nm += float(motor_torques_Nm(self._config, rows).mean(axis=1).sum())
+            self._torque_Nm += float(motor_torques_Nm(self._config.drives, rows).mean(axis=1).sum())
         if self._motion is not None:
             self._motion.add(rows)
             known = rows["motion_t_ns"] >= 0
@@ -116,7 +117,7 @@ class Judgement:
     def _limited(self, rows: NDArray[np.void], forward: NDArray[np.float64]) -> Any:
         """Rows in which a set speed of the rims, or a torque, is at a limit."""
         if self._section.torque is not None:
-            torques, most_Nm = np.abs(motor_torques_Nm(self._config, rows)), self._section.torque.limit_Nm
+            torques, most_Nm = np.abs(motor_torques_Nm(self._config.drives, rows)), self._section.torque.limit_Nm
             return np.any((torques >= (1.0 - _AT_LIMIT) * most_Nm) | (np.abs(rows["duty"]) >= 1.0), axis=1)
         if self._section.full_duty_mps is None:
             rims = rows["set_speed_radps"] * self._config.wheel_radii_m
@@ -185,9 +186,9 @@ class Judgement:
         return reasons
 
 
-def motor_torques_Nm(config: Config, rows: NDArray[np.void]) -> NDArray[np.float64]:
+def motor_torques_Nm(drives: DrivesConfig, rows: NDArray[np.void]) -> NDArray[np.float64]:
     """(rows, wheels) torque of each wheel's motor at the axle, of its duty and measured speed; NaN where it is cut."""
-    motor = config.drives.axle_motor
+    motor = drives.axle_motor
     duty = np.where(rows["duty"] == 0.0, np.nan, rows["duty"])
     found: NDArray[np.float64] = motor.stall_torque_Nm * (duty - rows["wheel_speed_radps"] / motor.no_load_radps)
     return found

@@ -77,7 +77,7 @@ class WalkExperiment(Experiment):
         except ValueError as error:  # arming says so
             self._wrong = str(error)
         self._zeros = rig.layout.zero_speeds
-        self._last = tuple(start_angles(rig.config).tolist())
+        self._last = tuple(start_angles(rig.config.driven_joints).tolist())
         self._playback = Playback(self.timeline) if self.timeline else None
 
     def headline(self) -> str:

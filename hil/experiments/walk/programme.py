@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hil.config import Config
+from hil.config.schema.driven_joints import DrivenJoint
 from hil.config.schema.walk import WalkConfig, WalkStep
 from hil.control.motions.geometry import Geometry
 from hil.control.motions.route import route_legs
@@ -29,9 +30,9 @@ def geometry_of(config: Config) -> Geometry:
     return Geometry(config.rover_parameters().tree(), config.layout.servos)
 
 
-def start_angles(config: Config) -> np.ndarray:
+def start_angles(driven_joints: tuple[DrivenJoint, ...]) -> np.ndarray:
     """Angles (servos,) of the driven joints at the start [rad]."""
-    return np.array([joint.start_rad for joint in config.driven_joints])
+    return np.array([joint.start_rad for joint in driven_joints])
 
 
 def walk_timeline(config: Config, section: WalkConfig) -> Timeline:
@@ -47,7 +48,7 @@ def walk_timeline(config: Config, section: WalkConfig) -> Timeline:
         wheel_acceleration=OF_ACCELERATION * config.limits.wheel_acceleration_radps2,
         wheel_speed=config.limits.wheel_speed_radps,
     )
-    programme = Programme(geometry, pace, start_angles(config))
+    programme = Programme(geometry, pace, start_angles(config.driven_joints))
     for number, step in enumerate(section.steps):
         try:
             _add(programme, geometry, section, step)

@@ -19,7 +19,7 @@ def config():
 
 
 def test_a_slow_link_is_named_with_its_rounds_what_is_allowed_and_what_to_do(config):
-    check = rate_check(config, "drives", 28.4)
+    check = rate_check(config.devices, config.rig, "drives", 28.4)
     assert not check.ok
     assert check.found == "28.4 rounds a second"
     assert check.allowed == "at least 40, 80% of devices.drives.rate_hz (50)"
@@ -27,19 +27,20 @@ def test_a_slow_link_is_named_with_its_rounds_what_is_allowed_and_what_to_do(con
 
 
 def test_a_link_that_makes_its_rounds_passes(config):
-    assert rate_check(config, "drives", 49.0).ok
-    assert rate_check(config, "valves", 9.9).ok
+    assert rate_check(config.devices, config.rig, "drives", 49.0).ok
+    assert rate_check(config.devices, config.rig, "valves", 9.9).ok
 
 
 def test_where_the_drives_time_out_needs_more_rounds_it_decides(config):
     drives = config.devices.drives.model_copy(update={"rate_hz": 10.0, "timeout_ms": 100})
     slow = BaseModel.model_copy(config, update={"devices": config.devices.model_copy(update={"drives": drives})})
-    assert "time-out of 100 ms" in rate_check(slow, "drives", 10.0).allowed
+    assert "time-out of 100 ms" in rate_check(slow.devices, slow.rig, "drives", 10.0).allowed
 
 
 def test_a_link_that_counts_no_rounds_is_not_judged(config):
-    assert rate_check(config, "valves", math.nan) is None
-    assert rate_check(load_config("sim_juno_wire"), "valves", 10.0) is None
+    assert rate_check(config.devices, config.rig, "valves", math.nan) is None
+    other = load_config("sim_juno_wire")
+    assert rate_check(other.devices, other.rig, "valves", 10.0) is None
 
 
 class Host:

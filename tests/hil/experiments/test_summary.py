@@ -90,7 +90,7 @@ class Run:
                 simulated_rig,
                 None,
                 wall_s,
-                *samples_of(self.record, self.config),
+                *samples_of(self.record, self.config.record),
             )
         )
 

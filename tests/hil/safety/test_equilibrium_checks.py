@@ -6,7 +6,7 @@ import pytest
 
 from hil.config import Config, load_config, shipped_configs
 from hil.config.rig import Rig
-from hil.experiments.registry import experiment_type
+from hil.experiments.registry import experiment_named
 from hil.safety.arming import Check
 from hil.safety.equilibrium_checks import equilibrium_checks
 from hil.safety.validity import validity_checks
@@ -16,7 +16,7 @@ PULL = "rover.drawbar.pull_N=600"
 
 def predicted(config: Config) -> list[Check]:
     """As a run of the config's experiment asks for them."""
-    experiment = experiment_type(config)(Rig(config), lambda *_: [])
+    experiment = experiment_named(config.experiment)(Rig(config), lambda *_: [])
     return equilibrium_checks(Rig(config), experiment.drive_speeds_mps(), steady=experiment.steady)
 
 
@@ -85,7 +85,7 @@ def test_without_ground_nothing_is_predicted():
 
 def test_every_experiment_has_these_checks_before_its_own():
     config = load_config("sim_impact")
-    checks = experiment_type(config)(Rig(config), lambda *_: []).fixed_checks
+    checks = experiment_named(config.experiment)(Rig(config), lambda *_: []).fixed_checks
     items = [check.item for check in checks]
     common = [check.item for check in (*validity_checks(Rig(config)), *predicted(config))]
     assert items[: len(common)] == common

@@ -149,7 +149,7 @@ def test_verify_finds_a_line_that_is_on_in_safe():
 
 
 def row_of(config, item):
-    (check,) = (check for check in check_camera(config) if check.item == item)
+    (check,) = (check for check in check_camera(config.camera, config.devices, config.rig) if check.item == item)
     return check
 
 
@@ -184,6 +184,7 @@ def test_hil_check_names_the_cameras_that_are_there_and_how_to_install_what_is_m
 
 
 def test_hil_check_names_the_output_of_the_trigger():
-    assert check_camera(load_config("sim_impact")) == []
+    config = load_config("sim_impact")
+    assert check_camera(config.camera, config.devices, config.rig) == []
     check = row_of(load_config("sim_wire", [WIRE, f"{COIL}=6"]), "camera trigger")
     assert check.found == "modbus output 6, on from the impact to the end of the run"

@@ -123,7 +123,7 @@ def test_an_instrument_without_a_driver_has_no_line(installed):
 
 
 def test_lines_are_found_by_what_the_driver_asks_a_simulated_rig_for(installed):
-    assert endpoints_of(load_config("sim_wire", SETTINGS), "motion") == ["textpose_2"]
+    assert endpoints_of(load_config("sim_wire", SETTINGS).devices, "motion") == ["textpose_2"]
 
 
 def test_each_kind_of_fault_of_the_line_and_of_the_process_is_a_case(installed):
