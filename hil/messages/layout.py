@@ -207,7 +207,7 @@ class Role:
         serial: it may have a serial line.
         unread: its sample before the first one; blocks have none.
         command: type of a command to it; None: it takes none.
-        fields: of a command, by name: the field of `hil.messages.stages.Command` that holds it.
+        fields: of a command but its time, in order, by name: the field of `hil.messages.stages.Command` that holds it.
         safe: the safe state, as its command at a time [ns].
         held: what its safe state is called.
         urgent: of a command: what wakes the worker when it changes; the rest waits for the worker's next round.
