@@ -10,7 +10,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.messages.layout import Layout
+from hil.messages.layout import COMMANDED, ROLES, Layout
+from hil.messages.signals import AGE
 
 _DEG = 180.0 / math.pi
 
@@ -68,19 +69,16 @@ def _yes_or_no(name: str, field: str) -> Quantity:
 
 def _ages(layout: Layout, fields: Collection[str]) -> Iterator[Quantity]:
     """How old the newest answer of each device is."""
-    if layout.channels:
-        yield Quantity("age of the force samples [ms]", lambda row: _number(row["daq_age_ns"] * 1e-6, 0))
-    if "load_age_ns" in fields:
-        yield Quantity("age of the load samples [ms]", lambda row: _number(row["load_age_ns"] * 1e-6, 0))
-    yield _age("age of the wheel speeds [ms]", "drives_t_ns")
-    if "valves" in layout.links:
-        yield _age("age of the valves' answer [ms]", "valves_t_ns")
-    if layout.servos:
-        yield _age("age of the driven joints' angles [ms]", "servos_t_ns")
+    for link in layout.links:
+        name, aged = f"age of the {ROLES[link].says} [ms]", AGE.get(link, "")
+        if aged in fields:
+            yield Quantity(name, partial(_element, aged, (), 1e-6, 0))
+        elif link in COMMANDED:
+            yield Quantity(name, partial(_since, f"{link}_t_ns"))
 
 
-def _age(name: str, field: str) -> Quantity:
-    return Quantity(name, lambda row: _number((row["t_ns"] - row[field]) * 1e-6, 0))
+def _since(field: str, row: np.void) -> str:
+    return _number((row["t_ns"] - row[field]) * 1e-6, 0)
 
 
 def _pressures(layout: Layout) -> Iterator[Quantity]:

@@ -200,19 +200,22 @@ class Role:
 
     Attributes:
         title: for people.
+        says: what its answers have, for people.
         parts: names of what of a rig it measures or moves, in order; empty: the rig has no such device.
         sample: type of what it delivers.
         below_loop: priority of its worker, below that of the loop.
         serial: it may have a serial line.
         unread: its sample before the first one; blocks have none.
         command: type of a command to it; None: it takes none.
-        fields: of a command, by name: the field of `hil.messages.stages.Command` that holds it.
+        fields: of a command but its time, in order, by name: the field of `hil.messages.stages.Command` that holds it.
         safe: the safe state, as its command at a time [ns].
+        held: what its safe state is called.
         urgent: of a command: what wakes the worker when it changes; the rest waits for the worker's next round.
         always: every rig has it, one without such parts too.
     """
 
     title: str
+    says: str
     parts: Callable[[Layout], tuple[str, ...]]
     sample: type[Any]
     below_loop: int
@@ -221,6 +224,7 @@ class Role:
     command: type[Any] | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
     safe: Callable[[int, Layout], Any] = _none
+    held: str = ""
     urgent: Callable[[Any], object] = _none
     always: bool = False
 
@@ -236,7 +240,7 @@ def _instrument(name: str, title: str) -> tuple[str, Role]:
     def unread(layout: Layout) -> Reading:
         return Reading.unread(len(channels(layout)))
 
-    return name, Role(title, channels, Reading, 8, serial=True, unread=unread)
+    return name, Role(title, "readings", channels, Reading, 8, serial=True, unread=unread)
 
 
 def _unread_joints(layout: Layout) -> JointSample:
@@ -248,9 +252,10 @@ def _unread_joints(layout: Layout) -> JointSample:
 # inputs and simulated rigs go through this table: a role is added by its row, its messages (`drivers.messages`), its
 # signals (`hil.messages.signals`) and its drivers.
 ROLES: dict[str, Role] = {
-    "daq": Role("data acquisition", attrgetter("channels"), DaqBlock, 5),
+    "daq": Role("data acquisition", "force samples", attrgetter("channels"), DaqBlock, 5),
     "drives": Role(
         "wheel drives",
+        "wheel speeds",
         attrgetter("wheels"),
         DriveSample,
         6,
@@ -259,11 +264,13 @@ ROLES: dict[str, Role] = {
         command=DriveCommand,
         fields={"cut": "cut", "speed_radps": "speed_radps", "duty": "duty"},
         safe=lambda t_ns, layout: DriveCommand(t_ns, True, layout.zero_speeds),
+        held="cut",
         urgent=attrgetter("cut"),
         always=True,
     ),
     "valves": Role(
         "bogie valves",
+        "valves' answer",
         lambda layout: (*layout.cylinders, *("camera_trigger",) * layout.trigger),
         ValveSample,
         7,
@@ -272,9 +279,10 @@ ROLES: dict[str, Role] = {
         command=ValveCommand,
         fields={"powered": "valves", "regulators_Pa": "regulators_Pa", "trigger": "trigger"},
         safe=lambda t_ns, layout: ValveCommand(t_ns, layout.valves_off, layout.regulators_closed),
+        held="all off",
         urgent=lambda command: (command.powered, tuple(map(bool, command.regulators_Pa)), command.trigger),
     ),
-    "loads": Role("load channels", attrgetter("loads"), DaqBlock, 8),
+    "loads": Role("load channels", "load samples", attrgetter("loads"), DaqBlock, 8),
     **dict(
         (
             _instrument("motion", "instrument outside the rover"),
@@ -284,6 +292,7 @@ ROLES: dict[str, Role] = {
     ),
     "servos": Role(
         "servos of the driven joints",
+        "driven joints' angles",
         attrgetter("servos"),
         JointSample,
         6,
@@ -292,6 +301,7 @@ ROLES: dict[str, Role] = {
         command=JointCommand,
         fields={"cut": "servos_cut", "angle_rad": "joint_angle_rad"},
         safe=lambda t_ns, layout: JointCommand(t_ns, True, (0.0,) * len(layout.servos)),
+        held="hold",
         urgent=attrgetter("cut"),
     ),
 }

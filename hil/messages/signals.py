@@ -437,6 +437,8 @@ def raw_signals(group: str, layout: Layout) -> list[tuple[str, Signal]]:
 
 # Signal of a tick with the number of the newest block read, by the group of samples.
 SEQUENCE = {"daq": "daq_sequence", "loads": "load_sequence"}
+# The same with the age of its newest sample.
+AGE = {"daq": "daq_age_ns", "loads": "load_age_ns"}
 assert set(SEQUENCE) == set(SAMPLED)
 
 

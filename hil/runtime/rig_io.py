@@ -93,7 +93,8 @@ class RigIO:
         daq, loads, newest = self._daq, self._loads, self._newest
         blocks, gap, age_ns = daq.take(t_ns) if daq is not None else NO_BLOCKS
         for place, read in self._reads:
-            newest[place] = read(t_ns) or newest[place]
+            if (sample := read(t_ns)) is not None:
+                newest[place] = sample
         asked = self.operator.read()
         if self._operator:
             asked += self._operator.read()
@@ -122,7 +123,7 @@ class RigIO:
 
 def _sender(role: Role, write: Callable[[Any], None]) -> Callable[[int, Command], None]:
     """Writes what a command of the loop has for a device of that role, at a time [ns]."""
-    fields = ", ".join(f"{field}=command.{name}" for field, name in role.fields.items())
+    fields = ", ".join(f"command.{name}" for name in role.fields.values())
     sender: Callable[[int, Command], None] = eval(
         f"lambda t_ns, command: write(kind(t_ns, {fields}))", {"write": write, "kind": role.command}
     )

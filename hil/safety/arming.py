@@ -13,8 +13,9 @@ from drivers.messages import ValveSample
 from hil.config.schema.equipment import LimitsConfig
 from hil.messages.check import Check
 from hil.messages.fault_bounds import SWITCHING_PRESSURE_RATIO
+from hil.messages.layout import COMMANDED, ROLES
 from hil.messages.stages import ByWheel, Estimate, Samples
-from hil.safety.servo_zero import zero_checks
+from hil.safety.servo_zero import joint_checks
 from hil.safety.valve_monitor import measures_pressures
 
 if TYPE_CHECKING:
@@ -46,42 +47,22 @@ def arming_checks(rig: Rig, samples: Samples, estimate: Estimate, faults: Sequen
         estimate: of this tick, sensors zeroed.
         faults: names of the faults latched.
     """
-    limits, links, drives, valves = rig.limits, rig.layout.links, samples.drives, samples.valves
+    limits, links = rig.limits, rig.layout.links
     to_do = "remove the cause of each latched fault, then clear it by its number"
     checks = [Check("fault latch", not faults, ", ".join(faults) or "none", "none", to_do)]
     if "daq" in links:
         checks.append(age_check(limits, samples.daq_age_ns * 1e-6))
-    checks.append(_fresh("drives", samples.t_ns - drives.t_ns, limits.drives_age_ms))
-    if "valves" in links:
-        checks.append(_fresh("valves", samples.t_ns - valves.t_ns, limits.valves_age_ms))
-    checks.append(_confirmed("drives", drives.acknowledged_ns, "cut"))
-    if "valves" in links:
-        checks.append(_confirmed("valves", valves.acknowledged_ns, "all off"))
+    newest = {name: getattr(samples, name) for name in COMMANDED if name in links}
+    for name, sample in newest.items():
+        checks.append(_fresh(name, samples.t_ns - sample.t_ns, getattr(limits, f"{name}_age_ms")))
+    checks += [_confirmed(name, sample.acknowledged_ns, ROLES[name].held) for name, sample in newest.items()]
     return [
         *checks,
-        *servo_checks(rig, samples),
-        *zero_checks(rig, samples),
+        *joint_checks(rig, samples),
         *sensor_checks(limits, rig.layout.channels, estimate),
         standing_check(rig, estimate.wheel_speed_radps),
-        *pressure_checks(rig, valves),
+        *pressure_checks(rig, samples.valves),
     ]
-
-
-def servo_checks(rig: Rig, samples: Samples) -> list[Check]:
-    """Whether the angles of the driven joints are recent and within their ranges, and their servos hold them."""
-    angles = samples.servos
-    if angles is None:
-        return []
-    checks = [
-        _fresh("servos", samples.t_ns - angles.t_ns, rig.limits.servos_age_ms),
-        _confirmed("servos", angles.acknowledged_ns, "hold"),
-    ]
-    to_do = "move the joint back into its range by hand, power off; if it is there, look at its encoder and its zero"
-    for joint, angle_rad in zip(rig.config.driven_joints, angles.angle_rad, strict=True):
-        low, high, at = map(joint.shown, (joint.low_rad, joint.high_rad, angle_rad))
-        ok, allowed = low <= at <= high, f"{low:g} to {high:g} {joint.unit} (servos.{joint.section})"
-        checks.append(Check(f"joint {joint.name}", ok, joint.words(angle_rad), allowed, to_do))
-    return checks
 
 
 def load_checks(limits: LimitsConfig, samples: Samples, estimate: Estimate, standing_N: float) -> list[Check]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from hil.config.load_channels import full_scales, noises
@@ -13,6 +14,7 @@ from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import DaqConfig
 from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
+from hil.messages.layout import COMMANDED
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import IDLE_STATE, Command, Estimate, LoadState, Prediction, Samples
 from hil.residuals.in_tick import TickResiduals
@@ -65,9 +67,11 @@ class SafetyMonitor:
         )
         frozen, load_setting = _loads_still_allowed(rig), "limits.loads_frozen_samples"
         self._loads = BlockMonitor("load channels", limits.loads_age_ms, layout.loads, frozen, load_setting)
-        valves_age_ms = limits.valves_age_ms if "valves" in layout.links else math.inf
-        self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
-        self._valves, self._servos = ValveMonitor(rig), ServoMonitor(config.servos, config.driven_joints, config.limits)
+        commanded = [name for name in COMMANDED if name in layout.links]
+        self._ages_ns = [
+            (name, attrgetter(f"{name}.t_ns"), getattr(limits, f"{name}_age_ms") * 1e6) for name in commanded
+        ]
+        self._valves, self._servos = ValveMonitor(rig), ServoMonitor(rig)
         monitors = MeasuredMonitor(layout, limits), self._servos
         self._watching = [monitor for monitor in monitors if monitor.watched]
         self._residuals = TickResiduals(config.residuals, layout, rig.rate_hz)
@@ -149,9 +153,7 @@ class SafetyMonitor:
                 self.latch(Fault.COMMAND_REFUSED, tick, t_ns, float(command.count), 0.0, f"commands: {command.why}")
         if samples.daq_age_ns > self._daq.age_limit_ns:
             self._daq.check_age(samples.daq_age_ns, partial(self._latch_now, tick, t_ns))
-        ages = self._ages_ns
-        if t_ns - samples.drives.t_ns > ages["drives"] or t_ns - samples.valves.t_ns > ages["valves"]:
-            self._latch_stale(tick, samples)
+        self._check_ages(tick, samples)
         if samples.blocks:  # a tick without a new block has no samples to check
             self._daq.check_blocks(
                 samples.blocks,
@@ -183,11 +185,10 @@ class SafetyMonitor:
         if self._residuals.watched and (wrong := self._residuals.check(estimate, prediction)):
             self.latch(Fault.IMPLAUSIBLE_VALUE, tick, t_ns, wrong.value, wrong.limit, wrong.short())
 
-    def _latch_stale(self, tick: int, samples: Samples) -> None:
-        """Latch a fault if the newest sample of the drives or valves is too old."""
-        for name, at_ns in (("drives", samples.drives.t_ns), ("valves", samples.valves.t_ns)):
-            age_ns, allowed_ns = samples.t_ns - at_ns, self._ages_ns[name]
-            if age_ns > allowed_ns:
+    def _check_ages(self, tick: int, samples: Samples) -> None:
+        """Latch a fault if the newest sample of a device that takes commands is too old."""
+        for name, at_ns, allowed_ns in self._ages_ns:
+            if (age_ns := samples.t_ns - at_ns(samples)) > allowed_ns:
                 detail = f"{name}: newest sample is {age_ns * 1e-6:.0f} ms old (limits.{name}_age_ms)"
                 self.latch(Fault.SENSOR_STALE, tick, samples.t_ns, age_ns * 1e-6, allowed_ns * 1e-6, detail)
 

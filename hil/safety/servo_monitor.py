@@ -1,16 +1,17 @@
-"""Watches the driven joints: new angles, that are numbers, within their ranges, and where they are commanded to be."""
+"""Watches the driven joints: angles that are numbers, within their ranges, and where they are commanded to be."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from hil.config.schema.driven_joints import DrivenJoint
-from hil.config.schema.equipment import LimitsConfig
-from hil.config.schema.servos import ServosConfig
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
 from hil.messages.stages import Command, Samples
+
+if TYPE_CHECKING:
+    from hil.config.rig import Rig
 
 Latch = Callable[[Fault, float, float, str], None]
 
@@ -19,18 +20,15 @@ class ServoMonitor:
     """Compares each new sample of the servos with the ranges and with the command of the tick before.
 
     Args:
-        servos: of the rig; None: no joint is driven.
-        joints: that are driven.
-        limits: of the rig.
+        rig: that is watched.
 
     Attributes:
         watched: joints are driven.
     """
 
-    def __init__(self, servos: ServosConfig | None, joints: Sequence[DrivenJoint], limits: LimitsConfig) -> None:
-        self._joints = joints
+    def __init__(self, rig: Rig) -> None:
+        servos, self._joints = rig.config.servos, rig.config.driven_joints
         self.watched = servos is not None
-        self._age_ns = limits.servos_age_ms * 1e6
         self._for_ns = round(1e9 * servos.follow_s) if servos else 0
         self._far_since_ns: list[int | None] = [None] * len(self._joints)
         self._command: Command | None = None
@@ -44,9 +42,6 @@ class ServoMonitor:
         """Look at the newest sample of a tick."""
         sample = samples.servos
         assert sample is not None  # where joints are driven
-        if (age_ns := samples.t_ns - sample.t_ns) > self._age_ns:
-            detail = f"servos: newest angles are {age_ns * 1e-6:.0f} ms old (limits.servos_age_ms)"
-            latch(Fault.SENSOR_STALE, age_ns * 1e-6, self._age_ns * 1e-6, detail)
         if sample.t_ns == self._read_ns:
             return
         self._read_ns = sample.t_ns

@@ -1,4 +1,4 @@
-"""Whether a servo and an encoder on the same joint agree: a wrong zero of either shows before arming."""
+"""Driven joints before arming: within their ranges, and where an encoder on the same joint says."""
 
 from __future__ import annotations
 
@@ -13,6 +13,25 @@ if TYPE_CHECKING:
 
 # Beside the servos' own `outside_deg`, so many standard deviations of the encoder's noise and bias.
 _NOISES = 3.0
+
+
+def joint_checks(rig: Rig, samples: Samples) -> list[Check]:
+    """The checks of the driven joints."""
+    return [*_range_checks(rig, samples), *zero_checks(rig, samples)]
+
+
+def _range_checks(rig: Rig, samples: Samples) -> list[Check]:
+    """Whether the angles of the driven joints are within their ranges."""
+    angles = samples.servos
+    if angles is None:
+        return []
+    checks = []
+    to_do = "move the joint back into its range by hand, power off; if it is there, look at its encoder and its zero"
+    for joint, angle_rad in zip(rig.config.driven_joints, angles.angle_rad, strict=True):
+        low, high, at = map(joint.shown, (joint.low_rad, joint.high_rad, angle_rad))
+        ok, allowed = low <= at <= high, f"{low:g} to {high:g} {joint.unit} (servos.{joint.section})"
+        checks.append(Check(f"joint {joint.name}", ok, joint.words(angle_rad), allowed, to_do))
+    return checks
 
 
 def zero_checks(rig: Rig, samples: Samples) -> list[Check]:

@@ -20,9 +20,9 @@ from hil.simulator.sampled_memory import SampledMemory
 if TYPE_CHECKING:  # the serial devices' process does without the models
     from models.plant import InstrumentOnRig
 
-# Of a rig whose motors are not described, and that a foreign program drives by duty.
+# At full duty, of a rig whose motors are not described.
 NO_LOAD_RADPS = 3.0
-# Readings of an instrument of motion that are there for its device.
+# Readings of an instrument that are there for its device.
 READINGS_KEPT = 16
 RESET = np.dtype([("angle_deg", "<f8"), ("seed", "<i8")])
 # Processes of the rig. Each logs what it did late; the newest LATE_KEPT entries are kept.
@@ -81,7 +81,7 @@ class SimulatorMemory:
         self.valve_commands = ring("valve_orders", np.dtype([("t_ns", "<i8"), *outputs]))
         servos = len(config.layout.servos) + 1  # as above
         angles = [(name, "<f8", (servos,)) for name in ("angle_rad", "speed_radps", "current_A")]
-        self.joints = box("joints", np.dtype(angles))
+        self.servos = box("servos", np.dtype(angles))
         outputs = [("servo_cut", "<u1", (servos,)), ("angle_rad", "<f8", (servos,))]
         self.servo_commands = ring("servo_orders", np.dtype([("t_ns", "<i8"), *outputs]))
         self.ground_truth = box("truth", GROUND_TRUTH)
@@ -197,7 +197,7 @@ class ServosInMemory:
 
     def __init__(self, memory: SimulatorMemory, host: Host = COMPUTER) -> None:
         self._host = host
-        self._now, self._commands = memory.joints, memory.servo_commands
+        self._now, self._commands = memory.servos, memory.servo_commands
         self._row, self._command = np.zeros(1, self._now.dtype), np.zeros(1, self._commands.dtype)
         self._command["servo_cut"] = 1
 

@@ -69,8 +69,8 @@ class RealtimePlant:
         self._start_ns = self._offset_ns = start_ns
         self._seen = 0  # of the requests to put the rover back
         self._commands = [ring.reader("plant") for ring in self._rings()]
-        boxes = memory.wheels, memory.pressures, memory.joints
-        self._wheels, self._pressures, self._joints = (np.zeros(1, box.dtype) for box in boxes)
+        boxes = memory.wheels, memory.pressures, memory.servos
+        self._wheels, self._pressures, self._servos = (np.zeros(1, box.dtype) for box in boxes)
         self._reset_command, self._reset_done = np.zeros(1, RESET), np.zeros(1, RESET_DONE)
         rates_hz = self._config.sample_rates_hz
         self._published = {
@@ -110,10 +110,10 @@ class RealtimePlant:
         memory.pressures.write(self._pressures)
         if layout.servos:
             angles, passed_s = plant.servo_angle, (plant.t_ns - before_ns) * 1e-9
-            self._joints["speed_radps"][0, :-1] = (angles - angles_before) / passed_s if passed_s else 0.0
-            self._joints["angle_rad"][0, :-1] = angles
-            self._joints["current_A"][0, :-1] = plant.servo_torque / self._servo_torque_per_A
-            memory.joints.write(self._joints)
+            self._servos["speed_radps"][0, :-1] = (angles - angles_before) / passed_s if passed_s else 0.0
+            self._servos["angle_rad"][0, :-1] = angles
+            self._servos["current_A"][0, :-1] = plant.servo_torque / self._servo_torque_per_A
+            memory.servos.write(self._servos)
         self._hand_out(plant)
         return False
 

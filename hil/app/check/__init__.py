@@ -24,20 +24,19 @@ from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
 from hil.experiments.registry import experiment_named
 from hil.messages.check import Check
+from hil.messages.layout import INSTRUMENTS, ROLES
 from hil.safety.arming import NO_ANSWER
 from hil.safety.calibration_dates import calibration_checks, today
 from hil.safety.cylinder_limits import cylinder_checks
 
 Progress = Callable[[str], None]
-_CHECKS: dict[str, tuple[str, Callable[[Rig, Access], list[Check]]]] = {  # by the link
-    "daq": ("data acquisition", check_daq),
-    "drives": ("wheel drives", check_drives),
-    "valves": ("bogie valves", check_valves),
-    "loads": ("load channels", check_loads),
-    "motion": ("instrument outside the rover", partial(check_instrument, "motion")),
-    "imu": ("inertial measurement unit", partial(check_instrument, "imu")),
-    "joints": ("joint encoders", partial(check_instrument, "joints")),
-    "servos": ("servos of the driven joints", check_servos),
+_CHECKS: dict[str, Callable[[Rig, Access], list[Check]]] = {  # by the link
+    "daq": check_daq,
+    "drives": check_drives,
+    "valves": check_valves,
+    "loads": check_loads,
+    "servos": check_servos,
+    **{role: partial(check_instrument, role) for role in INSTRUMENTS},
 }
 
 
@@ -72,10 +71,11 @@ def check_rig(
     with ExitStack() as stack:
         access, config = open_access(config, progress, endpoints, stack)
         rig = Rig(config)
-        for name, look in (_CHECKS[link] for link in config.layout.links):
+        for link in config.layout.links:
+            name = ROLES[link].title
             progress(f"checking the {name}")
             try:
-                checks += _asked(name, partial(look, rig, access), progress)
+                checks += _asked(name, partial(_CHECKS[link], rig, access), progress)
             except DeviceError as error:
                 missing.append(str(error))
                 checks.append(Check(name, False, str(error), "a device that answers as in the config", NO_ANSWER))

@@ -15,8 +15,8 @@ from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 # A jump that no rover makes and no room holds, in m, rad or m/s^2; and channels that are wired the wrong way round: two
 # of the horizontal axes, or one of them with the vertical one, which shows on a rover that stands.
-JUMP = {"motion": 300.0, "imu": 3.0, "joints": 2.0}
-SWAPPED = {"motion": (0, 1), "imu": (0, 2), "joints": (0, 1)}
+JUMP, JUMP_OF_OTHERS = {"motion": 300.0, "imu": 3.0}, 2.0
+SWAPPED, SWAPPED_OF_OTHERS = {"imu": (0, 2)}, (0, 1)
 FACTOR = 1.5
 # Kinds that the readings alone need not show: an observer may notice them by their innovation.
 SUBTLE = ("wrong", "swapped")
@@ -37,7 +37,11 @@ def instrument_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case
                     act = inject(role, fault)
                     yield lockstep_case(config, row_of(fault), fault.kind, role, state, tick, act, expected)
         # a force that is not gravity's, or a place where no rover is
-        false = DeviceFault("wrong", factor=FACTOR) if role == "imu" else DeviceFault("jump", offset=JUMP[role])
+        false = (
+            DeviceFault("wrong", factor=FACTOR)
+            if role == "imu"
+            else DeviceFault("jump", offset=JUMP.get(role, JUMP_OF_OTHERS))
+        )
         for fault in (DeviceFault("off"), DeviceFault("garbage"), DeviceFault("playback"), false):
             # what is noticed before arming is tried may lead to Safe, where the experiment needs the instrument
             row = row_of(fault)
@@ -59,8 +63,8 @@ def instrument_faults(instruments: dict[str, MotionConfig | ImuConfig | JointsCo
         DeviceFault("stuck"),
         DeviceFault("garbage"),
         DeviceFault("wrong", factor=FACTOR),
-        DeviceFault("swapped", channels=SWAPPED[role]),
-        DeviceFault("jump", offset=JUMP[role]),
+        DeviceFault("swapped", channels=SWAPPED.get(role, SWAPPED_OF_OTHERS)),
+        DeviceFault("jump", offset=JUMP.get(role, JUMP_OF_OTHERS)),
         DeviceFault("playback"),
     ]
 

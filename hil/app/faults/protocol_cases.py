@@ -29,6 +29,7 @@ from hil.messages.fault_bounds import (
     WATCHDOG_SILENT_NS,
     WORKER_SILENT_NS,
 )
+from hil.messages.layout import COMMANDED
 from hil.recording import read_trial
 from hil.recording.recorder import PERIOD_S
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
@@ -47,7 +48,7 @@ SLOW_LOOP, SLOW_RATE, MIDDLE_S, STALLED_S = "loop at 100 Hz", ("loop.rate_hz=100
 MOMENTS_S = {"idle": 0.1, "run_up": 0.5, "settle": 1.4}
 RUN_UP, EVERY_STATE = ("run_up",), tuple(MOMENTS_S)
 # Checks of a record that fail where a link was dead: its last commands are never confirmed.
-OF_DEAD_LINKS = ("drives: confirmed", "valves: confirmed", "servos: confirmed")
+OF_DEAD_LINKS = tuple(f"{link}: confirmed" for link in COMMANDED)
 # A disk on which a flush of the record takes so long, and for how long it is so slow [s]. The recorder has a heartbeat
 # between two of them, so it is not taken for a lost process.
 SLOW_FLUSH_S, SLOW_FOR_S = 1.5, 3.0
@@ -129,7 +130,7 @@ def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observ
         wrong.append("a wheel is driven at the end")
     if any(run.simulated_rig.powered()):
         wrong.append("a valve has power at the end")
-    if case.config.driven_joints and any(run.simulated_rig.held()):
+    if any(run.simulated_rig.held()):
         wrong.append("a servo holds a joint at the end")
     faults = latched(case.config, record.events)
     own = [found for found in faults if not bytes(found["name"]).startswith(OF_THE_LOOP)]

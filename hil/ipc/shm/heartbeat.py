@@ -10,23 +10,10 @@ import numpy as np
 
 from hil.ipc.shm.machine import functions
 from hil.ipc.shm.mapped import CONTROL_WORDS, Mapped, ShmError
+from hil.messages.layout import ROLES
 
 # loop: at the end of each good tick; loop_turn: at the beginning of any
-PROCESSES = (
-    "loop",
-    "loop_turn",
-    "recorder",
-    "simulated_rig",
-    "watchdog",
-    "daq",
-    "drives",
-    "valves",
-    "loads",
-    "motion",
-    "imu",
-    "joints",
-    "servos",
-)
+PROCESSES = ("loop", "loop_turn", "recorder", "simulated_rig", "watchdog", *ROLES)
 NEVER_NS = 2**62  # age of a process without a heartbeat so far: older than any limit
 
 

@@ -12,6 +12,7 @@ from hil.messages.fault_bounds import (
     RESIDUAL_WINDOW_S,
     STANDS_SHARE,
 )
+from hil.messages.layout import COMMANDED, INSTRUMENTS, ROLES
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow
 from hil.safety.fault_table.times import ReactionTimes
 from models.validity import VALIDITIES
@@ -32,17 +33,17 @@ ROWS = (
     FaultRow(
         2,
         "sensor stale",
-        "age of the wheel speeds, of the driven joints' angles and of the valves' answer; equal samples in a row of "
+        f"age of the {', of the '.join(ROLES[name].says for name in COMMANDED)}; equal samples in a row of "
         "each channel (samples at full scale do not count; a simulated channel counts only if its noise is at least "
         "half a step of its converter)",
         ReactionTimes.stale,
-        "limits.drives_age_ms, limits.servos_age_ms, limits.valves_age_ms, or limits.frozen_samples "
+        f"{', '.join(f'limits.{name}_age_ms' for name in COMMANDED)}, or limits.frozen_samples "
         "(limits.loads_frozen_samples) samples; and one tick",
         "Safe",
         True,
         BY_OPERATOR,
-        "The text names the device. Drives, servos or valves: look at its power and cable. A channel: tap the sensor; "
-        "if its reading does not move, replace cable or sensor.",
+        f"The text names the device. {', '.join(COMMANDED).capitalize()}: look at its power and cable. A channel: tap "
+        "the sensor; if its reading does not move, replace cable or sensor.",
         by_device=ReactionTimes.stales,
     ),
     FaultRow(
@@ -168,8 +169,8 @@ ROWS = (
     FaultRow(
         33,
         "measured motion",
-        "each instrument of motion (motion, imu, joints): age of its newest reading, a number of each channel, equal "
-        "readings in a row, jumps, motion.room_m, stops of the joints, and whether the observer has left it out",
+        f"each instrument of motion ({', '.join(INSTRUMENTS)}): age of its newest reading, a number of each channel, "
+        "equal readings in a row, jumps, motion.room_m, stops of the joints, and whether the observer has left it out",
         ReactionTimes.instrument,
         "stale_ms of the instrument for an old reading and for a channel without a number, frozen_readings for one "
         "that repeats itself; the next reading, after its period and delay_ms, for a jump or a place outside; and one "
@@ -213,8 +214,8 @@ ROWS = (
     FaultRow(
         40,
         "not live",
-        "each instrument of motion (motion, imu, joints): its device says whether it measures now or plays a recording "
-        "back (Motive in Edit mode)",
+        f"each instrument of motion ({', '.join(INSTRUMENTS)}): its device says whether it measures now or plays a "
+        "recording back (Motive in Edit mode)",
         ReactionTimes.playback,
         "the next reading, after its period and delay_ms; and one tick",
         "the reading is left out; the run is marked once for each instrument, and goes on without that source; Safe, "

@@ -23,7 +23,7 @@ from hil.messages.fault_bounds import (
     STOP_WRITTEN_NS,
     TIMEOUT_FACTOR,
 )
-from hil.messages.layout import SAMPLED
+from hil.messages.layout import COMMANDED, SAMPLED
 from models.validity import VALIDITIES
 
 ByDevice = dict[str, float]
@@ -69,7 +69,7 @@ class ReactionTimes:
     def stales(self) -> ByDevice:
         """Of drives and valves by the age of their answer, of channels by the time of the equal samples."""
         config, limits = self._config, self._limits
-        by_device: ByDevice = {name: self.age(name) for name in ("drives", "valves", "servos") if name in self._links}
+        by_device: ByDevice = {name: self.age(name) for name in COMMANDED if name in self._links}
         if config.daq is not None and limits.frozen_samples:
             by_device["daq"] = config.daq.block_ms + 1e3 * limits.frozen_samples / config.daq.rate_hz
         if config.loads is not None and limits.loads_frozen_samples:

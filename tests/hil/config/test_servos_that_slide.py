@@ -12,6 +12,7 @@ from drivers.joint_scale import HOME
 from drivers.messages import DriveSample, JointSample, ValveSample
 from drivers.roboclaw.servos_entry import RoboClawServosSection
 from hil.config import ConfigError, load_config
+from hil.config.rig import Rig
 from hil.messages.fault import Fault
 from hil.messages.stages import Command, Samples
 from hil.safety.servo_monitor import ServoMonitor
@@ -68,7 +69,7 @@ def test_a_slide_is_locked_at_a_way_in_millimetres() -> None:
 
 def test_faults_of_a_slide_are_told_in_millimetres() -> None:
     config = load_config("sim_lift", ["servos.slides.deck_lift.follow_mm=4", "servos.follow_s=0.02"])
-    monitor, found = ServoMonitor(config.servos, config.driven_joints, config.limits), []
+    monitor, found = ServoMonitor(Rig(config)), []
     monitor.record_command(Command(2, False, True, (), (), 0, joint_angle_rad=(0.05,), servos_cut=False))
     for t_ns, way_m in ((10 * MS, 0.045), (30 * MS, 0.045), (50 * MS, 0.123)):
         sample = JointSample(1, t_ns, (way_m,), 0)

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from drivers.messages import DaqBlock, DriveSample, ValveSample
+from drivers.messages import DaqBlock, DriveSample, JointSample, ValveSample
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.fault import Event, Fault
@@ -32,13 +32,14 @@ class Watched:
     def watch(
         self, age_ns: int = 0, finite: bool = True, twin: bool = True, block: bool = True, drives_ns: int = 0,
         valves_ns: int = 0, gap: int = 0, still=(1, 1, 1), saturated: bool = False, overload: bool = False,
-        pressures=((0.0, 0.0), (0.0, 0.0)), speeds=ZERO_SPEEDS,
+        pressures=((0.0, 0.0), (0.0, 0.0)), speeds=ZERO_SPEEDS, servos_ns: int = 0,
     ) -> bool:  # fmt: skip
         self.tick += 1
         t_ns = self.tick * MS
         valves, drives = ValveSample(0, t_ns - valves_ns, pressures, -1), DriveSample(0, t_ns - drives_ns, speeds, -1)
         blocks = (msgspec.structs.replace(BLOCK, overload=(False, overload, False)),) if block else ()
-        samples = Samples(t_ns, blocks, age_ns, 1, drives, valves, gap)
+        servos = JointSample(0, t_ns - servos_ns, (0.0,), -1)
+        samples = Samples(t_ns, blocks, age_ns, 1, drives, valves, gap, servos=servos)
         nothing, unplaced = (0.0,) * 3, (math.nan, math.nan)
         estimate = Estimate(True, nothing, nothing, finite, saturated, None, nothing, unplaced, ZERO_SPEEDS, still)
         self.safety.check(
@@ -167,9 +168,9 @@ def test_fault_numbers_are_those_of_the_fault_table():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("device", "allowed_ms"), [("drives", 200), ("valves", 1000)])
-def test_an_old_newest_sample_of_drives_or_valves_is_stale_in_that_tick(device, allowed_ms):
-    watched = Watched()
+@pytest.mark.parametrize(("device", "allowed_ms"), [("drives", 200), ("valves", 1000), ("servos", 200)])
+def test_an_old_newest_sample_of_what_takes_commands_is_stale_in_that_tick(device, allowed_ms):
+    watched = Watched(load_config("sim_impact", ["servos={joints: {front_left_walking: {}}}"]))
     assert not watched.watch(**{f"{device}_ns": allowed_ms * MS})
     assert watched.watch(**{f"{device}_ns": allowed_ms * MS + 1})
     (event,) = watched.reported
