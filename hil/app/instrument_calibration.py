@@ -265,7 +265,7 @@ def _falls(name: str, angle_deg: float, change_deg: float) -> bool:
 
 
 def _level(config: Config) -> None:
-    if config.ground.pitch_deg or config.ground.roll_deg or config.ground.kind == "scan":
+    if config.ground.pitch_deg or config.ground.roll_deg or config.ground.scan is not None:
         raise CalibrationError("the rover stood on a slope or a scan (section ground), allowed: level ground")
 
 
