@@ -45,7 +45,7 @@ def calibrate_cylinder(record: TrialRecord, config: Config, name: str, forces_N:
     else:
         if not layout.leg_sensors:
             raise CalibrationError("the rig has no leg sensors: give the force in each step with --force")
-        if config.ground.pitch_deg or config.ground.roll_deg or config.ground.kind == "scan":
+        if config.ground.pitch_deg or config.ground.roll_deg or config.ground.scan is not None:
             raise CalibrationError("the rover stood on a slope or a scan, allowed: level ground")
         loads = record.tick["wheel_load_N"]
         fit = fit_steps(steps, joint_torques_Nm(steps, loads, rise_of_wheels(nominal_rig(config).rover, place)))

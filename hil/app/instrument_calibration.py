@@ -273,7 +273,7 @@ def _falls(name: str, angle_deg: float, change_deg: float) -> bool:
 
 
 def _level(ground: GroundConfig) -> None:
-    if ground.pitch_deg or ground.roll_deg or ground.kind == "scan":
+    if ground.pitch_deg or ground.roll_deg or ground.scan is not None:
         raise CalibrationError("the rover stood on a slope or a scan (section ground), allowed: level ground")
 
 

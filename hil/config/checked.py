@@ -155,7 +155,7 @@ def require_possible(config: Config, source: str) -> Config:
 
     if problems := step_problems(contacts_of(config), config.plant.substep_us):
         raise ConfigError(source, problems)
-    if config.ground.kind == "scan":
+    if config.ground.scan is not None:
         from hil.config.scan_checks import scan_problems
 
         if problems := scan_problems(config):

@@ -92,7 +92,7 @@ def contacts_of(config: UncheckedConfig) -> list[_Contact]:
         for place, soil in _soils(config.soil):
             on_soil = [_soil(place, soil, config.soil.damping_spm, *size, _OVER_ITS_SHARE * share_N) for size in each]
             contacts.append(min(on_soil, key=_Contact.longest_s))
-    if config.ground.kind == "firm":
+    if config.ground.is_firm:
         contacts.append(_firm(config.ground, share_N))
     if config.section.obstacle:
         contacts.append(_obstacle(config.obstacle, config.trial, min(wheels_kg), rover_kg))

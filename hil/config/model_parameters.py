@@ -14,6 +14,7 @@ from hil.config.instrument_parameters import instrument_parameters
 from hil.config.load_parameters import load_sensors
 from hil.config.model import UncheckedConfig
 from hil.config.scan.map_text import grid_from
+from hil.config.scan.mesh import mesh_from
 from hil.config.schema.capture import CaptureConfig
 from hil.config.schema.driven_joints import DrivenJoint
 from hil.config.schema.equipment import PlantConfig
@@ -43,6 +44,7 @@ from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
 from models.sensors.rear_frame import REAR, link_share, rear_link_reach
 from models.terrain import HeightMap, make_height_map, shapes
+from models.terrain.mesh import TriangleMesh
 from models.terrain.profile import Profile, make_profile
 from models.terrain.shapes import Corners
 from models.vehicle import HITTING_WHEELS
@@ -179,9 +181,16 @@ def profile_line(nominal: RigParameters) -> FloatArray | None:
 
 def relief_of(ground: GroundConfig) -> HeightMap | None:
     """The height map of a scan; None: the ground is level or a slope."""
-    if ground.scan is None or ground.scan.map is None:
+    if ground.kind != "scan" or ground.scan is None or ground.scan.map is None:
         return None
     return make_height_map(*grid_from(ground.scan.map))
+
+
+def mesh_of(ground: GroundConfig) -> TriangleMesh | None:
+    """The triangles of a mesh; None: the ground is none."""
+    if ground.kind != "mesh" or ground.scan is None or ground.scan.map is None:
+        return None
+    return mesh_from(ground.scan.map)
 
 
 def profile_corners(section: ProfileConfig) -> Corners:
@@ -230,7 +239,7 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, OneWhee
     damping = ground.damping_Nspm if ground.law == "kelvin_voigt" else ground.damping_spm * ground.stiffness
     law = make_law(ground.law, ground.stiffness, exponent=ground.exponent, damping=damping)
     return GroundParameters(
-        kind="soil" if ground.kind == "scan" else ground.kind,
+        kind="soil" if ground.kind == "scan" else "firm" if ground.kind == "mesh" else ground.kind,
         soil=_soil(
             soil,
             shear=soil.shear,
@@ -253,6 +262,7 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, OneWhee
         roll=math.radians(ground.roll_deg),
         wheel_height=ground.wheel_height_m or (),
         relief=relief_of(ground),
+        mesh=mesh_of(ground),
         regions=tuple(
             SoilRegion(
                 one.corners_m,

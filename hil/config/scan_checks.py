@@ -1,27 +1,52 @@
-"""The height map of a scan against the rover and the run that is planned on it."""
+"""The height map or mesh of a scan against the rover and the run that is planned on it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from hil.config.model import UncheckedConfig
-from hil.config.model_parameters import nominal_rig, relief_of
+from hil.config.model_parameters import mesh_of, nominal_rig, relief_of
 from hil.config.problems import Problem
+from models.plant.put_down import standing_on_mesh
+from models.rover.rover import Rover
 from models.terrain import HeightMap
+from models.terrain.mesh import TriangleMesh
 from models.terrain.surface import beyond_edge, uneven_ground
 
 
 def scan_problems(config: UncheckedConfig) -> list[Problem]:
     """A hollow that is too narrow for the wheels, and a start or a planned way that is not on the scan."""
     try:
-        relief = relief_of(config.ground)
+        relief, mesh = relief_of(config.ground), mesh_of(config.ground)
     except ValueError as error:
         return [Problem("ground.scan.map", str(error), "as the program writes it, or null: it is read again")]
+    if mesh is not None:
+        return _mesh_problems(nominal_rig(config).held.make_rover(), mesh, config.section.planned_way_m)
     if relief is None:
         return [Problem("ground.scan.map", "null", "the height map that the program writes when it reads the file")]
     return [*_hollow_problems(config, relief), *_way_problems(config, relief)]
+
+
+def _mesh_problems(rover: Rover, mesh: TriangleMesh, planned_m: Sequence[float]) -> list[Problem]:
+    """The same of a mesh: wheels that start over no triangle, a way beyond its edge."""
+    places, radii = rover.wheel_positions(rover.neutral()), rover.chain.wheel_radius.tolist()
+    try:
+        for (x, y, _), radius in zip(places.tolist(), radii, strict=True):
+            standing_on_mesh(mesh, x, y, radius)
+    except ValueError as error:
+        found, _, allowed = str(error).removeprefix("ground: ").partition(", needed: ")
+        return [Problem("ground.scan.start_m", found, f"all wheels over {allowed}, corners counter-clockwise")]
+    ahead = float(mesh.place[:, 0].max() - places[:, 0].max())
+    behind = float(mesh.place[:, 0].min() - places[:, 0].min())
+    if not behind <= 0.0 <= ahead:
+        return [Problem("ground.scan.start_m", "a start with a wheel beyond the edge of the mesh", "all wheels on it")]
+    return [
+        Problem("ground.scan.file", f"a way of {way_m:.2f} m", f"{behind:.2f} to {ahead:.2f} m, to the mesh's edge")
+        for way_m in planned_m
+        if not behind <= way_m <= ahead
+    ][:1]
 
 
 def narrowest_hollow(relief: HeightMap) -> tuple[float, float, float]:

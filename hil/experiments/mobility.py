@@ -20,6 +20,8 @@ from hil.recording.stored_rows import Recorded, between, in_blocks, per_part
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 from models.statics import least_friction, stability_margin, stand
+from models.terrain.mesh import TriangleMesh
+from models.terrain.mesh_contacts import touches
 from models.terrain.profile import COLUMNS, MOST_TOUCHED, NORMAL_X, NORMAL_Z, Profile, touched
 from models.terrain.surface import Terrain, contact_plane
 
@@ -144,7 +146,10 @@ def _at(
     for name, angle in zip(layout.turning, per_part(row, "joint_angle_rad"), strict=True):
         tree_q[7 + rover.tree_joint_names.index(name)] = angle
     q = rover.own_configuration(tree_q)
-    normals = _normals(nominal.ground.terrain, rover, q) if profile is None else _face_normals(profile, rover, q)
+    if nominal.ground.mesh is not None:
+        normals = _mesh_normals(nominal.ground.mesh, rover, q)
+    else:
+        normals = _normals(nominal.ground.terrain, rover, q) if profile is None else _face_normals(profile, rover, q)
     if normals is None:
         return None
     pull = nominal.drawbar.wrench()
@@ -188,6 +193,17 @@ def _face_normals(profile: Profile, rover: Rover, q: FloatArray) -> FloatArray |
             return None
         if count:
             normals[wheel] = place[0, NORMAL_X], 0.0, place[0, NORMAL_Z]
+    return normals
+
+
+def _mesh_normals(mesh: TriangleMesh, rover: Rover, q: FloatArray) -> FloatArray | None:
+    """The same of a mesh."""
+    normals, found = np.tile((0.0, 0.0, 1.0), (len(rover.wheel_names), 1)), set[int]()
+    for one in touches(mesh, rover.wheel_positions(q), rover.chain.wheel_radius.tolist()):
+        if one.wheel in found:
+            return None
+        found.add(one.wheel)
+        normals[one.wheel] = one.normal
     return normals
 
 

@@ -11,7 +11,9 @@ from hil.messages.check import Check
 from hil.safety.kept_statics import kept_statics
 from models.contact.ground import wheel_of
 from models.kernels.compiled import FloatArray
+from models.plant.put_down import standing_on_mesh
 from models.statics import NoSteadyStateError
+from models.terrain.mesh_contacts import touches
 from models.terrain.surface import surface
 from models.validity import DEPTH, SINKAGE, VALIDITIES, Validity
 from models.vehicle import VehicleModel
@@ -48,11 +50,18 @@ def rest_share(rig: Rig) -> float:
     On a scan the loads are not parallel, and wheels that stand may push against each other. With a load N on a slope t
     and a traction between -N tan t and N tan t, the ground bears N cos t (1 - tan^2 t) to N / cos t of the weight.
     """
-    if rig.nominal.ground.relief is None:
+    ground = rig.nominal.ground
+    if ground.relief is None and ground.mesh is None:
         return _AT_REST
-    rover, terrain = rig.nominal.make_rover(), rig.nominal.ground.terrain
+    rover, terrain = rig.nominal.make_rover(), ground.terrain
     places = rover.wheel_positions(rover.neutral())[:, :2].tolist()
-    steepest = min(surface(terrain, x, y)[1][2] for x, y in places)  # cosine of the slope
+    if ground.mesh is None:
+        steepest = min(surface(terrain, x, y)[1][2] for x, y in places)  # cosine of the slope
+    else:
+        radii = rover.chain.wheel_radius.tolist()
+        wheels = zip(places, radii, strict=True)
+        centres = [(x, y, standing_on_mesh(ground.mesh, x, y, radius)) for (x, y), radius in wheels]
+        steepest = max(min(one.normal[2] for one in touches(ground.mesh, centres, radii, 1e-3)), 0.1)
     return _AT_REST + 1.5 * (1.0 / steepest**2 - 1.0)
 
 

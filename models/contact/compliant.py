@@ -18,7 +18,7 @@ from models.rover.dynamics import Work
 from models.rover.factor import add_sliding
 from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
-from models.terrain.given import DAMPING, FRICTION, GivenContacts, over_plane
+from models.terrain.given import DAMPING, FRICTION, SHARE, GivenContacts, find_planes, over_plane
 from models.terrain.surface import Terrain, axes, contact_plane, from_ground, to_ground
 
 
@@ -96,10 +96,12 @@ def _push_terrain(
         push_plane(chain, compliant, terrain, over, normal, wheel, dt, contact, work)
         return
     # every contact has its plane, and may have its own friction and damping
+    find_planes(given, wheel, place, chain.wheel_radius[wheel])
     total, most, depth, pull, slip = 0.0, 0.0, 0.0, 0.0, 0.0
     for which in range(given.touching[wheel]):
         over, normal = over_plane(given, wheel, which, place)
-        own = _with_own(compliant, given.plane[wheel, which, FRICTION], given.plane[wheel, which, DAMPING])
+        row = given.plane[wheel, which]
+        own = _with_own(compliant, row[FRICTION], row[DAMPING], row[SHARE])
         push_plane(chain, own, terrain, over, normal, wheel, dt, contact, work)
         if contact.vertical[wheel] > most:  # the slip is that of the contact that carries most
             most, slip = contact.vertical[wheel], contact.slip[wheel]
@@ -110,8 +112,11 @@ def _push_terrain(
 
 
 @kernel
-def _with_own(compliant: CompliantGround, friction: float, damping: float) -> CompliantGround:
-    """Firm ground with a contact's own friction, and own damping with the visco-elastic law; NaN: the ground's."""
+def _with_own(compliant: CompliantGround, friction: float, damping: float, share: float) -> CompliantGround:
+    """Firm ground with a contact's own friction, and own damping with the visco-elastic law; NaN: the ground's.
+
+    Of stiffness and damping it has a share.
+    """
     law = compliant.law
     code = law.law
     if math.isnan(damping):
@@ -120,7 +125,7 @@ def _with_own(compliant: CompliantGround, friction: float, damping: float) -> Co
         code = VISCO_ELASTIC
     if math.isnan(friction):
         friction = compliant.friction
-    own = Law(code, law.stiffness, law.exponent, law.restitution, damping)
+    own = Law(code, share * law.stiffness, law.exponent, law.restitution, share * damping)
     return CompliantGround(own, friction, compliant.friction_speed)
 
 

@@ -20,7 +20,8 @@ from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
 from models.rover.tree import WheelMount
-from models.terrain import HeightMap, Terrain, slope_of, uneven_ground
+from models.terrain import HeightMap, Terrain, ground_from_outside, make_given_contacts, slope_of, uneven_ground
+from models.terrain.mesh import TriangleMesh
 from models.terrain.profile import Profile, make_profile
 from models.terrain.shapes import LEVEL
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, Soil
@@ -83,6 +84,7 @@ class GroundParameters:
         relief: uneven ground in place of a slope; None: none.
         profile: hard ground in place of a slope, kinds firm and nonsmooth; its level ground ends at x = 0 and the shape
             begins. None: none.
+        mesh: triangles in place of a slope, kind firm; None: none.
         impacts: of kind nonsmooth.
         hold_stiffness: k of friction on a profile [N/m], see models.contact.profile_contact.
         hold_damping: c of it [N s/m].
@@ -109,13 +111,25 @@ class GroundParameters:
     gravity: float = GRAVITY_MPS2
     own_wheels: Mapping[str, WheelKind] = field(default_factory=dict)
     profile: Profile | None = None
+    mesh: TriangleMesh | None = None
     impacts: Impacts | None = None
     hold_stiffness: float = 0.0
     hold_damping: float = 0.0
 
+    def terrain_under(self, wheels: int) -> Terrain:
+        """Shape of this ground, with the contacts of so many wheels where it is a mesh; raises as `terrain` does."""
+        if self.mesh is None:
+            return self.terrain
+        self._stands_alone()
+        return ground_from_outside(make_given_contacts(wheels, self.mesh))
+
     @property
     def terrain(self) -> Terrain:
-        """Shape of this ground. Raises ValueError: too steep, too high under a wheel, or uneven and a slope as well."""
+        """Shape of this ground; of a mesh the level plane from which its heights count.
+
+        Raises:
+            ValueError: too steep, too high under a wheel, or uneven and a slope as well.
+        """
         if self.relief is not None:
             if self.pitch or self.roll or any(self.wheel_height):
                 raise ValueError("ground: pitch, roll or wheel_height is given, allowed with a height map: 0")
@@ -158,9 +172,16 @@ class GroundParameters:
         held = make_profile_contact(rover, self.profile, self.hold_stiffness, self.hold_damping)
         return self.compliant._replace(profile=held)
 
+    @property
+    def shaped(self) -> bool:
+        """Whether it is hard ground with a shape, a profile or a mesh."""
+        return self.profile is not None or self.mesh is not None
+
     def _stands_alone(self) -> None:
         if self.pitch or self.roll or any(self.wheel_height) or self.relief is not None:
-            raise ValueError("ground: pitch, roll, wheel_height or a map is given, allowed with a profile: none")
+            raise ValueError(
+                "ground: pitch, roll, wheel_height or a map is given, allowed with a profile or mesh: none"
+            )
 
     def wheel_of(self, mount: WheelMount, soil: Soil | None = None) -> RigidWheel | CrownedWheel | FlexibleWheel:
         """The wheel-soil model of a wheel on the soil, or another. ValueError: no such, or a number is out of range."""

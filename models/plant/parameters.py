@@ -22,7 +22,7 @@ from models.kernels.compiled import FloatArray, IntArray
 from models.plant.grapple import CaptureParameters
 from models.plant.ground import GroundParameters
 from models.plant.instruments import InstrumentParameters
-from models.plant.put_down import put_on_map
+from models.plant.put_down import put_down
 from models.plant.reading_noise import ReadingNoise
 from models.plant.towing import Towing
 from models.plant.veer import Veer
@@ -172,11 +172,11 @@ class RigParameters:
             np.array(WEIGHTLESS if self.ground.kind == "none" else (0.0, 0.0, -self.ground.gravity)),
             under.compliant,
             under.rigid,
-            self.ground.terrain,
+            self.ground.terrain_under(len(rover.wheel_names)),
             mount_cylinders(rover, joints, self.cylinder, self.linkage, self.cylinder_areas),
             make_stops(rover),
-            # of a body on a profile there is no model
-            None if self.ground.kind == "none" or self.ground.profile is not None else make_body_contact(rover),
+            # of a body on a profile or a mesh there is no model
+            make_body_contact(rover) if self.ground.kind != "none" and not self.ground.shaped else None,
             servos=make_servos(rover, self.servos),
             rails=self._rails(rover),
             hard=under.hard,
@@ -269,12 +269,13 @@ class RigParameters:
         ahead, left, normal = (np.array(axis) for axis in terrain[:3])
         highest = 0.0 if terrain.wheel_height is None else max(0.0, float(terrain.wheel_height.max()))
         state.q[:3], state.q[3:7] = (self._height(rover) + highest) * normal, quaternion_of(terrain)
-        if terrain.relief is not None:
-            put_on_map(rover, terrain.relief, state.q, self.start_across + self.veer.across, self.veer.heading)
+        uneven = terrain.relief is not None or terrain.given is not None
+        if uneven:
+            put_down(rover, terrain, state.q, self.start_across + self.veer.across, self.veer.heading)
         self._hold(vehicle, state, step)
         if pull.any():
             self._hold(vehicle, state, step, pull)
-        if terrain.relief is not None:  # it stays where it has settled: elsewhere the ground is another
+        if uneven:  # it stays where it has settled: elsewhere the ground is another
             return
         if self.veer.heading != 0.0:
             turn = Rotation.from_rotvec(self.veer.heading * normal) * Rotation.from_quat(state.q[3:7])

@@ -118,6 +118,8 @@ class SteadyRover:
         slip: float = _STARTS[0],
         heading: float = 0.0,
     ) -> None:
+        if vehicle.terrain is not None and vehicle.terrain.given is not None:
+            vehicle = vehicle._replace(terrain=None)  # level ground, as in place of a profile
         self.rover, self.vehicle, self.wheel_names, self._speed = rover, vehicle, rover.wheel_names, speed
         self._pull, self._held, self._slip = np.array(pull, dtype=np.float64), held, slip
         self._state, self._q, self._v = make_vehicle_state(rover), rover.neutral(), np.zeros(rover.nv)

@@ -29,7 +29,6 @@ import numpy.typing as npt
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.points import Direction, cross, dot
-from models.terrain.given import MOST_CONTACTS
 from models.terrain.mesh import CORNER, CORNERS, TriangleMesh
 from models.terrain.nearest import row_for
 
@@ -37,6 +36,7 @@ from models.terrain.nearest import row_for
 # ground's force it has. Of the places that become contacts: their patch, their weight, and the contact of each.
 DISTANCE, SHARE, PATCH, _WEIGHT, _MADE = 3, 4, 5, 6, 7
 COLUMNS = 12
+MOST_CONTACTS = 4  # of one wheel
 MOST_PLACES = 16  # of one wheel, before they are one contact
 _SMOOTH = math.radians(10.0)
 _SAME_ANGLE, _OTHER = math.cos(_SMOOTH), math.cos(CORNER)

@@ -85,7 +85,9 @@ def make_invariants(
     for code, validity in VALIDITIES.items():
         limit[code], for_s[code] = validity.limit, validity.for_s
     limit[TILT] = tilt_deg
-    if vehicle.hard is not None or (vehicle.compliant is not None and vehicle.compliant.profile is not None):
+    terrain = vehicle.terrain
+    meshed = terrain is not None and terrain.given is not None and terrain.given.mesh is not None
+    if vehicle.hard is not None or meshed or (vehicle.compliant is not None and vehicle.compliant.profile is not None):
         for_s[LIFTED] = limit[LOADS] = np.inf  # wheels that climb or fall bear less, or nothing, for a while
     normal = np.array((0.0, 0.0, 1.0) if vehicle.terrain is None else vehicle.terrain.normal)
     mass = sum(body.mass for body in rover.tree.bodies)

@@ -182,7 +182,7 @@ class Watched(NamedTuple):
     problems: list[Problem]
 
 
-def watched(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
+def watched(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str = "scan") -> Watched:
     """Read a scan as a config reads it; it takes its time and memory, one file, one process and no socket."""
     trying, tried = os.pipe()
     used: list[resource.struct_rusage] = []
@@ -200,7 +200,7 @@ def watched(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Watched
         patch.setattr(limited_process, "limit_process", limit)
         patch.setattr(os, "waitpid", wait)
         section = {"file": name, "units": "m", "up": "z", "start_m": [0, 0]}
-        problems = ScanFile().put({"ground": {"scan": section}}, folder)
+        problems = ScanFile().put({"ground": {"kind": kind, "scan": section}}, folder)
     os.close(tried)
     with open(trying, "rb") as said:
         assert said.read() == b""
@@ -223,9 +223,9 @@ def _children() -> str:
     return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
 
 
-def refused(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def refused(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str = "scan") -> str:
     """The sentence with which a scan is refused."""
-    (problem,) = watched(name, folder, monkeypatch).problems
+    (problem,) = watched(name, folder, monkeypatch, kind).problems
     assert problem.key.startswith("ground.scan.")
     assert "Traceback" not in str(problem)
     return f"{problem.found}; {problem.allowed}"
@@ -244,6 +244,13 @@ def test_a_hostile_scan_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: 
         with pytest.raises(BlockingIOError):  # nobody has connected
             server.accept()
     assert sorted(path.name for path in tmp_path.iterdir()) == [place.name]
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (ending, _) in SCANS.items() if ending in (".ply", ".obj", ".stl")])
+def test_a_hostile_mesh_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    ending, content = SCANS[kind]
+    (tmp_path / f"mesh{ending}").write_bytes(content)
+    assert refused(f"mesh{ending}", tmp_path, monkeypatch, "mesh")
 
 
 def _pipe(place: Path) -> None:

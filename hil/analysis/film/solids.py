@@ -13,11 +13,12 @@ from scipy.spatial.transform import Rotation
 from hil.analysis.film.moments import HITTING
 from hil.analysis.film.skeleton import Floats, Skeleton, foot_of
 from hil.config import Config
-from hil.config.model_parameters import nominal_rig, obstacle_stand, profile_line, relief_of
+from hil.config.model_parameters import mesh_of, nominal_rig, obstacle_stand, profile_line, relief_of
 from hil.config.schema.rover import tree_on_rig
 from hil.messages.stages import UPRIGHT
 from models.rover.tree import WheelMount
 from models.terrain import HeightMap, slope_of
+from models.terrain.mesh import TriangleMesh
 from models.terrain.surface import quaternion_of
 
 WORLD, GROUND, OBSTACLE = "world", "ground", "obstacle"
@@ -32,6 +33,7 @@ _PLATE: Colour = (0.73, 0.33, 0.40, 0.6)
 _BEHIND_M, _AHEAD_M, _ASIDE_M = 5.0, 45.0, 5.0  # of the ground
 _THICK_M, _GRID_M = 0.01, 0.5
 _MOST_LINES = 80  # of the net that uneven ground is
+_BENT = 1e-3  # between the normals of triangles whose edge is drawn
 _PLATE_M = 0.6  # length and width of a plate whose size the config does not say
 _SMOOTH_MARKS = 12  # on a wheel without grousers, so that it is seen to turn
 _LEVEL = (0.0, 0.0, 0.0, 1.0)
@@ -103,7 +105,7 @@ class ShownRig:
         self.radius_m = config.wheel_radius_m
         self.angle_rad = math.radians(config.trial.angle_deg) if config.section.obstacle else None
         self._relief, self._stand = relief_of(config.ground), obstacle_stand(nominal)
-        self._profile = profile_line(nominal)
+        self._profile, self._mesh = profile_line(nominal), mesh_of(config.ground)
         slope = slope_of(math.radians(config.ground.pitch_deg), math.radians(config.ground.roll_deg))
         self._ground = _LEVEL if slope is None else tuple(quaternion_of(slope).tolist())
         bodies = [body.name for body in tree.bodies]
@@ -184,6 +186,9 @@ class ShownRig:
         if self._relief is not None:
             yield Lines(GROUND, _net(self._relief), 0.004, _LINES)
             return
+        if self._mesh is not None:
+            yield Lines(GROUND, edges_of(self._mesh).reshape(-1, 3), 0.004, _LINES)
+            return
         if self._profile is not None:
             yield Lines(GROUND, _ruled(self._profile), 0.004, _LINES)
             return
@@ -205,6 +210,15 @@ class ShownRig:
         for wheel in self.skeleton.wheels[:HITTING]:
             aside = float(placed.origin[wheel][1])
             yield Box(OBSTACLE, (up, aside, -0.5 * _THICK_M), (height, width, _THICK_M), _PLATE)
+
+
+def edges_of(mesh: TriangleMesh) -> Floats:
+    """Both ends (edges, 2, 3) [m] of the edges of a mesh, without those between level neighbours."""
+    own = np.arange(len(mesh.normal))[:, np.newaxis]
+    bent = np.linalg.norm(mesh.normal[own] - mesh.normal[mesh.neighbour], axis=2) > _BENT
+    shown = (mesh.neighbour < 0) | (bent & (own < mesh.neighbour))
+    ends: Floats = np.stack([mesh.corner, np.roll(mesh.corner, -1, axis=1)], axis=2)[shown]
+    return ends
 
 
 def _net(relief: HeightMap) -> Floats:

@@ -14,8 +14,10 @@ from matplotlib.transforms import Affine2D
 from hil.analysis.film.moments import HITTING, Filmed, FilmedPlate, Moment
 from hil.analysis.film.outlines import body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.skeleton import Floats
-from hil.config.model_parameters import nominal_rig, profile_line, relief_of
+from hil.analysis.film.solids import edges_of
+from hil.config.model_parameters import mesh_of, nominal_rig, profile_line, relief_of
 from models.terrain import HeightMap, slope_of, surface, uneven_ground
+from models.terrain.mesh import TriangleMesh
 
 Which = Literal["side", "top"]
 _BODY, _NEAR, _FAR, _LINK = "#ddaa33", "#004488", "#8fa9c9", "#333333"
@@ -62,7 +64,7 @@ class View:
         relief = relief_of(ground)
         self._uneven = uneven_ground(relief) if relief is not None and self._side else None
         line = profile_line(nominal_rig(run.config))
-        self._profile = line if self._side else None
+        self._profile, self._mesh = line if self._side else None, mesh_of(ground)
         self._base_height = float(first.placed.origin[run.skeleton.tree.bodies[0].name][2])
         # starboard wheels, over whose ground the side view is drawn, and port wheels
         self._track_m, self._far_track_m = float(points[:, 1].min()), float(points[:, 1].max())
@@ -81,6 +83,8 @@ class View:
         self._far_ground.set_linestyle("dashed")
         if relief is not None and not self._side:
             self._draw_contours(relief)
+        if self._mesh is not None and not self._side:
+            self._marks.set_segments(list(edges_of(self._mesh)[:, :, :2]))
         if line is not None and not self._side:
             for x in line[1:-1, 0].tolist():
                 axes.axvline(x, color=_MARK, lw=1.5, zorder=1.0)
@@ -113,14 +117,16 @@ class View:
         height = base[0] * math.tan(self._pitch) if self._side else base[1]
         if self._uneven is not None:
             height = self._height(float(base[0]), float(base[1]))
-        if self._profile is not None:
+        if self._profile is not None or (self._mesh is not None and self._side):
             height = float(base[2]) - self._base_height
         self._axes.set_ylim(self._across[0] + height, self._across[1] + height)
         stretch = 1.0 / math.cos(self._pitch) if self._side else 1.0
         if self._profile is not None:
             self._draw_line(self._profile, left, right, height)
-        elif not self._grounded:
+        elif not self._grounded or (self._mesh is not None and not self._side):
             pass
+        elif self._mesh is not None:
+            self._marks.set_segments(list(_section(self._mesh, float(base[1]) + self._track_m)))
         elif self._uneven is None:
             self._draw_ground(left * stretch, right * stretch, 0.0 if self._side else height)
         else:
@@ -316,6 +322,19 @@ class View:
             zorder=6.0, minlength=0.0,
         )  # fmt: skip
         return made
+
+
+def _section(mesh: TriangleMesh, y: float) -> Floats:
+    """Lines (lines, 2, 2) in x and z [m] where an upright plane along the drive cuts a mesh."""
+    off = mesh.corner[:, :, 1] - y
+    off[off == 0.0] = 1e-9
+    corner, off = (one[(off > 0.0).any(axis=1) & (off < 0.0).any(axis=1)] for one in (mesh.corner, off))
+    after, later = np.roll(corner, -1, axis=1), np.roll(off, -1, axis=1)
+    cut = off * later < 0.0  # two edges of each triangle
+    share = (off[cut] / (off[cut] - later[cut]))[:, np.newaxis]
+    points = corner[cut] + share * (after[cut] - corner[cut])
+    ends: Floats = points[:, [0, 2]].reshape(-1, 2, 2)
+    return ends
 
 
 def _corners(run: Filmed, moment: Moment) -> Floats:

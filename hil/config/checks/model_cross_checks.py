@@ -55,26 +55,30 @@ _MEASURED = "level ground with an obstacle and instruments of motion; any withou
 
 
 def _scan_checks(config: UncheckedConfig) -> list[Problem]:
-    """A scan and its kind of ground belong together, and allow no other shape."""
-    ground, is_scan = config.ground, config.ground.kind == "scan"
+    """A scan and its kinds of ground belong together, and allow no other shape."""
+    ground, kind = config.ground, config.ground.kind
+    is_scan = kind in ("scan", "mesh")
     if is_scan != (ground.scan is not None):
-        allowed = "file, units, up and start_m with ground.kind scan" if is_scan else f"null with kind {ground.kind}"
+        allowed = f"file, units, up and start_m with ground.kind {kind}" if is_scan else f"null with kind {kind}"
         return [Problem("ground.scan", "null" if is_scan else "a scan", allowed, ("ground.kind",))]
     if not is_scan:
         return []
     depends_on = ("ground.kind", "experiment")
     problems = []
     if config.section.obstacle and config.instruments:
-        problems.append(Problem("ground.kind", "scan", _MEASURED, (*depends_on, "motion")))
+        problems.append(Problem("ground.kind", kind, _MEASURED, (*depends_on, "motion")))
+    if config.section.obstacle and kind == "mesh":
+        allowed = "scan, or level ground: an obstacle has no place on a mesh, on which a wheel touches in several"
+        problems.append(Problem("ground.kind", kind, allowed, depends_on))
     sloping = {f"ground.{key}": getattr(ground, key) for key in ("pitch_deg", "roll_deg")}
     sloping |= {f"plant.ground_{key}": getattr(config.plant, f"ground_{key}") for key in ("pitch_deg", "roll_deg")}
     problems += [
-        Problem(key, f"{value:g}", "0 with ground.kind scan, which has its slopes", depends_on)
+        Problem(key, f"{value:g}", f"0 with ground.kind {kind}, which has its slopes", depends_on)
         for key, value in sloping.items()
         if value != 0.0
     ]
     if ground.wheel_height_m is not None:
-        problems.append(Problem("ground.wheel_height_m", "heights", "null with ground.kind scan", depends_on))
+        problems.append(Problem("ground.wheel_height_m", "heights", f"null with ground.kind {kind}", depends_on))
     return problems
 
 

@@ -1,9 +1,10 @@
-"""The file of a scan that a config names: read, and its height map put in place."""
+"""The file of a scan that a config names: read, and its height map or its triangles put in place."""
 
 from __future__ import annotations
 
 import hashlib
 from functools import partial
+from importlib import import_module
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,21 +45,24 @@ class ScanFile(NamedFile):
         except ValidationError:
             return []
         from hil.config.scan.grid import ScanSettings
-        from hil.config.scan.map_text import digests_of, reading_digest
+        from hil.config.scan.map_text import MESH_MARK, digests_of, reading_digest
         from hil.config.scan.points import MOST_BYTES, prepare_reading
 
         settings = ScanSettings(*(getattr(given, name) for name in ScanSettings._fields))
-        path = Path(str(folder / given.file))
+        path, meshed = Path(str(folder / given.file)), raw["ground"].get("kind") == "mesh"
         try:
-            if given.map is not None and digests_of(given.map)[1] == reading_digest(settings):
+            fits = given.map is not None and given.map.startswith(MESH_MARK) == meshed
+            if given.map is not None and fits and digests_of(given.map)[1] == reading_digest(settings):
                 if not is_file(path):
                     return []
                 content = read_bytes(path, MOST_BYTES)
                 same = hashlib.sha256(content).hexdigest() == digests_of(given.map)[0]
                 return [] if same else [_changed(given.file)]
             prepare = partial(prepare_reading, path.suffix)
+            if meshed:  # the process that reads opens no file, not that of a module either
+                import_module("hil.config.scan.mesh")
             content = read_bytes(path, MOST_BYTES)
-            made, *wrong = in_limited_process(prepare, partial(_map_of, content, path.suffix, settings))
+            made, *wrong = in_limited_process(prepare, partial(_map_of, content, path.suffix, settings, meshed))
             if wrong:
                 return [Problem(f"{KEY}.{made}", *wrong)]
             section["map"] = made
@@ -68,14 +72,18 @@ class ScanFile(NamedFile):
         return []
 
 
-def _map_of(content: bytes, ending: str, settings: ScanSettings) -> list[str]:
-    """The height map as text; or the key of the section that is wrong, what was found, and what is allowed."""
+def _map_of(content: bytes, ending: str, settings: ScanSettings, meshed: bool) -> list[str]:
+    """The height map or mesh as text; or the key of the section that is wrong, what was found, and what is allowed."""
     from hil.config.scan.grid import ScanError, grid_of
     from hil.config.scan.map_text import text_of
     from hil.config.scan.points import points_of
 
     try:
         points, triangles = points_of(content, ending, settings)
+        if meshed:
+            from hil.config.scan.mesh import text_of_mesh
+
+            return [text_of_mesh(points, triangles, content, settings)]
         return [text_of(grid_of(points, settings, triangles), content, settings)]
     except ScanError as error:
         return [error.key, error.found, error.allowed]

@@ -80,7 +80,7 @@ def grid_of(points: Floats, settings: ScanSettings, triangles: Numbers | None = 
     Raises:
         ScanError: it has other units than it is said to have, a hole, too many outliers, or does not hold the start.
     """
-    moved = _in_run_axes(points, settings)
+    moved = in_run_axes(points, settings)
     spacing = settings.spacing_m
     low, high = (np.rint(end(moved[:, :2], axis=0) / spacing) for end in (np.min, np.max))
     columns, rows = (int(n) + 1 for n in high - low)
@@ -105,7 +105,8 @@ def grid_of(points: Floats, settings: ScanSettings, triangles: Numbers | None = 
     return grid._replace(height=height - at_start)
 
 
-def _in_run_axes(points: Floats, settings: ScanSettings) -> Floats:
+def in_run_axes(points: Floats, settings: ScanSettings) -> Floats:
+    """Points (points, 3) [m] from the run's start, x ahead; heights as in the file. Raises ScanError: the units."""
     height_units = settings.height_units or settings.units
     scale = np.array([METRES[settings.units], METRES[settings.units], METRES[height_units]])
     metres = points[:, _LEVEL[settings.up]] * scale

@@ -16,7 +16,7 @@ import numpy as np
 from hil.config.scan.grid import MOST_NODES, Grid, ScanSettings
 
 STEP_M = 1e-4
-_MARK = "height_map_1"
+_MARK, MESH_MARK = "height_map_1", "mesh_1"
 
 
 def reading_digest(settings: ScanSettings) -> str:
@@ -45,15 +45,17 @@ def text_of(grid: Grid, content: bytes, settings: ScanSettings) -> str:
 
 def digests_of(text: str) -> tuple[str, str]:
     """Digest of the file, and of how it was read. Raises ValueError: no such text."""
-    mark, file, reading, *rest = text.split(" ")
-    if mark != _MARK or len(rest) != 6:
-        raise ValueError("no height map as this program writes it")
-    return file, reading
+    parts = text.split(" ")
+    if len(parts) != {_MARK: 9, MESH_MARK: 6}.get(parts[0]):
+        raise ValueError("no height map or mesh as this program writes it")
+    return parts[1], parts[2]
 
 
 @lru_cache(4)
 def grid_from(text: str) -> Grid:
     """The grid of a text. Raises ValueError: it is none, or damaged."""
+    if not text.startswith(_MARK):
+        raise ValueError("no height map as this program writes it")
     digests_of(text)
     columns, rows = (int(part) for part in text.split(" ")[3:5])
     x, y, spacing = (float(part) for part in text.split(" ")[5:8])

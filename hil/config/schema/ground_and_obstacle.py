@@ -67,14 +67,14 @@ class SoilConfig(Section):
 
 
 class GroundConfig(Section):
-    """The ground under the rover; `soil` and `scan` are of the section soil, the others for impact runs."""
+    """The ground under the rover; `soil` and `scan` are of the section soil, the others hard."""
 
     between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
-    kind: Literal["soil", "scan", "firm", "rigid", "nonsmooth", "none"] = Field(
+    kind: Literal["soil", "scan", "firm", "mesh", "rigid", "nonsmooth", "none"] = Field(
         "soil",
-        description="soil, scan (soil with the shape of a scan), firm (visco-elastic), rigid (unilateral constraints), "
-        "nonsmooth (hard, with friction and impacts), or no ground and no weight",
+        description="soil, scan (soil with the shape of a scan), firm (visco-elastic), mesh (firm, the triangles of a "
+        "scan), rigid (unilateral constraints), nonsmooth (hard, with friction and impacts), or none and no weight",
     )
     law: Literal["kelvin_voigt", "visco_elastic"] = Field(
         "kelvin_voigt", description="contact law of firm ground; kelvin_voigt is linear"
@@ -122,7 +122,9 @@ class GroundConfig(Section):
         ]
         | None
     ) = Field(None, description="height of the ground under each wheel, over level or slope: a list; null: even")
-    scan: ScanConfig | None = Field(None, description="shape of the ground, with kind scan; null: level or a slope")
+    scan: ScanConfig | None = Field(
+        None, description="shape of the ground, with kind scan or mesh; null: level or a slope"
+    )
     profile: ProfileConfig | None = Field(
         None,
         description="shape of firm or nonsmooth ground: step, ledge, compound slope or a line; null: level or a slope",
@@ -134,9 +136,14 @@ class GroundConfig(Section):
         return self.kind in ("soil", "scan")
 
     @property
+    def is_firm(self) -> bool:
+        """It gives by the contact law `law`, of whatever shape."""
+        return self.kind in ("firm", "mesh")
+
+    @property
     def glides(self) -> bool:
         """The wheels cannot drive the rover: it has its speed from the start on."""
-        smooth = self.friction == 0.0 if self.kind in ("firm", "nonsmooth") else not self.rolling
+        smooth = self.friction == 0.0 if self.is_firm or self.kind == "nonsmooth" else not self.rolling
         return self.kind == "none" or (not self.on_soil and smooth)
 
 

@@ -12,7 +12,10 @@ Place = Annotated[tuple[float, float], Field(strict=False)]
 
 
 class ScanConfig(Section):
-    """A file of points or triangles, read once when the config is loaded; `map` then has the ground that came of it."""
+    """A file of points or triangles, read once when the config is loaded; `map` then has the ground that came of it.
+
+    With ground.kind mesh it has the triangles themselves; spacing, outliers and holes do not count then.
+    """
 
     between_runs: ClassVar[tuple[str, ...]] = ()
 
@@ -45,5 +48,5 @@ class ScanConfig(Section):
     map: str | None = Field(
         None,
         max_length=160_000,
-        description="the height map, with the digest of the file; written by the program when it reads the file",
+        description="the height map or mesh, with the digest of the file; written by the program that reads it",
     )

@@ -12,7 +12,8 @@ from models.contact.compliant import CompliantGround
 from models.contact.laws import SLOWEST_ONSET
 from models.contact.restitution import gonthier_factor
 from models.kernels.compiled import FloatArray
-from models.terrain.given import DAMPING, FRICTION, MOST_CONTACTS, NORMAL, OFFSET, GivenContacts
+from models.terrain.given import DAMPING, FRICTION, NORMAL, OFFSET, GivenContacts
+from models.terrain.mesh_contacts import MOST_CONTACTS
 
 _UNIT = 1e-6  # by which the length of a normal may differ from 1
 _LIKE = math.cos(math.radians(1.0))  # of normals that are one face's
