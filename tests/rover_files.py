@@ -240,5 +240,23 @@ REFUSED = {
         cart().replace('ixx="0.01" iyy="0.02"', 'ixx="0.01" iyy="0.05"'),
         ("body left_0: inertia", "body right_0: inertia", "body left_1: inertia", "body right_1: inertia"),
     ),
+    "numbers, kinds and limits": (
+        cart(sides="revolute")
+        .replace(f'mass value="{WHEEL_KG}"', 'mass value="heavy"', 1)
+        .replace('left_beam_joint" type="revolute"', 'left_beam_joint" type="planar"')
+        .replace('"-0.05"', '"0.05"'),
+        ("link left_0: value", "left_beam_joint is planar", "right_beam_joint: limits 0.05 to 0.05"),
+    ),
+    "wheels, inertias and what follows": (
+        cart(sides="revolute")
+        .replace('xyz="0 1 0"', 'xyz="0 0.9 0.436"')
+        .replace('ixx="1.0" iyy="2.0"', 'ixx="1.0" iyy="20.0"')
+        .replace("<parent", '<mimic joint="nothing"/><parent', 1),
+        ("no wheel recognised", "body body: inertia", "left_beam_joint: follows nothing"),
+    ),
+    "masses in g and lengths in mm": (
+        cart().replace('mass value="40.0"', 'mass value="40000"').replace('xyz="0 0.3 0.05"', 'xyz="0 300 50"'),
+        ("are masses in g", "are they in mm"),
+    ),
     "wheels at an angle": (cart().replace('xyz="0 1 0"', 'xyz="0 0.9 0.436"'), ("no wheel recognised", "--wheels")),
 }

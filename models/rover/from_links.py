@@ -19,12 +19,13 @@ from models.rover.links import (
     LinkJoint,
     Shape,
     added_to,
+    limits_in_words,
     refuse,
     with_safe_names,
 )  # fmt: skip
 from models.rover.loop_choice import following
 from models.rover.ties import Coupling, LoopClosure, Vector
-from models.rover.tree import Body, Joint, Tree
+from models.rover.tree import Body, Joint, Tree, WheelMount
 from models.rover.wheels_found import FoundWheel, find_wheels, in_order, shape_of
 
 if TYPE_CHECKING:
@@ -99,18 +100,27 @@ class _Import:
         self._check_units()
         self._weigh_massless()
         self.body_of: dict[str, str] = {}
-        problems: list[str] = []
+        self.problems: list[str] = []
         for name in self.order:
-            with added_to(problems):
+            self.body_of[name] = self.head[name]  # of a group without mass, which is refused
+            with added_to(self.problems):
                 self.body_of[name] = self._body_of(name)
-        refuse(problems)
         for members in self.groups.values():
-            self._join_unsound([name for name in members if self._heavy(name)])
+            if heavy := [name for name in members if self._heavy(name)]:
+                self._join_unsound(heavy)
 
     def rover(self, wheels: Sequence[str] | None, radius: float | None, width: float | None) -> ImportedRover:
-        found = find_wheels(self, wheels, radius, width)
-        mounts = in_order(found, self.placed[self.order[0]].origin)
-        raised = np.array([0.0, 0.0, -min(float(one.centre[2]) - one.radius for one in found)])
+        massless, problems = bool(self.problems), self.problems
+        found: list[FoundWheel] = []
+        mounts: list[tuple[WheelMount, FoundWheel]] = []
+        with added_to(problems):
+            found = find_wheels(self, wheels, radius, width)
+            mounts = in_order(found, self.placed[self.order[0]].origin)
+        flipped = {self.carrier[one.head].name for one in found if one.flipped}
+        couplings = list(self._couplings(flipped, problems))
+        if massless:  # there are no bodies to judge
+            refuse(problems)
+        raised = np.array([0.0, 0.0, -min((float(one.centre[2]) - one.radius for one in found), default=0.0)])
         if abs(raised[2]) <= 1e-9:
             raised[2] = 0.0
         else:
@@ -122,7 +132,6 @@ class _Import:
         bodies: list[Body] = []
         joints: list[Joint] = []
         origin: dict[str, FloatArray] = {}
-        problems: list[str] = []
         for head, members in self.groups.items():
             heavy = [name for name in members if self._heavy(name)]
             origin[heavy[0]] = at[head]
@@ -142,12 +151,9 @@ class _Import:
             if head in self.carrier:
                 with added_to(problems):
                     joints.append(self._turning(self.carrier[head], heavy[0], origin, wheel_of.get(head)))
-        flipped = {self.carrier[one.head].name for one in found if one.flipped}
-        couplings = list(self._couplings(flipped, problems))
         refuse(problems)
-        massless = [name for name in self.order if not self._heavy(name)]
-        if massless:
-            self.notes.append(f"links without mass, left out: {', '.join(massless)}")
+        if light := [name for name in self.order if not self._heavy(name)]:
+            self.notes.append(f"links without mass, left out: {', '.join(light)}")
         order = {body.name: number for number, body in enumerate(bodies)}
         joints.sort(key=lambda joint: order[joint.child])
         if flipped:
@@ -165,14 +171,17 @@ class _Import:
         return ImportedRover(tree, tuple(one.link for _, one in mounts), tuple(self.notes))
 
     def _check_units(self) -> None:
-        total = sum(link.mass or 0.0 for link in self.linked.links)
+        total, problems = sum(link.mass or 0.0 for link in self.linked.links), []
         if total > _MOST_KG:
-            raise ValueError(f"mass is {total:.6g} kg in all, allowed: up to {_MOST_KG:g} kg; are masses in g?")
-        for what, lengths in self._lengths():
-            if max(map(abs, lengths), default=0.0) > _MOST_M:
-                raise ValueError(
-                    f"{what} has lengths of {max(map(abs, lengths)):g} m, allowed: up to 100 m; are they in mm?"
-                )
+            problems.append(f"mass is {total:.6g} kg in all, allowed: up to {_MOST_KG:g} kg; are masses in g?")
+        what, longest = max(
+            ((what, max(map(abs, lengths), default=0.0)) for what, lengths in self._lengths()),
+            key=lambda one: one[1],
+            default=("", 0.0),
+        )
+        if longest > _MOST_M:
+            problems.append(f"{what} has lengths of {longest:g} m, allowed: up to 100 m; are they in mm?")
+        refuse(problems)
 
     def _lengths(self) -> Iterator[tuple[str, Sequence[float]]]:
         for joint in self.linked.joints:
@@ -287,24 +296,18 @@ class _Import:
         if joint.stops is None:
             return None
         low, high = joint.stops
-        unit, zero = ("m", "way") if joint.kind == SLIDING else ("rad", "angle")
-        said = f"joint {joint.name}: limits {low:g} to {high:g} {unit}"
-        if not low < high:
-            allowed = f'the lower one first; of a joint that does not move, type="{FIXED}"'
-            raise ValueError(f"{said}, allowed: {allowed}")
         if low <= 0.0 <= high:
             return low, high
+        zero = "way" if joint.kind == SLIDING else "angle"
         self.notes.append(
-            f"{said}, left out: {zero} 0, at which the rover is described and begins, is not between them"
+            f"{limits_in_words(joint)}, left out: {zero} 0, at which the rover is described and begins, is not between "
+            "them"
         )
         return None
 
     def axis(self, joint: LinkJoint) -> Vector:
         """Axis of a joint in base axes, of length 1."""
-        length = float(np.linalg.norm(joint.axis))
-        if not length > 0.0:
-            raise ValueError(f"joint {joint.name}: axis is {joint.axis.tolist()}, allowed: a direction")
-        along = self.placed[joint.child].axes @ joint.axis / length
+        along = self.placed[joint.child].axes @ joint.axis / float(np.linalg.norm(joint.axis))
         along[np.abs(along) < 1e-12] = 0.0
         return _vector(along / np.linalg.norm(along))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from models.rover.links import FIXED, SLIDING, TURNING, LinkedRover, LinkJoint, refuse
+from models.rover.links import LinkedRover, LinkJoint, joint_problems, refuse
 
 if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
@@ -20,20 +20,15 @@ class _LinkPose(NamedTuple):
 
 
 def carriers(linked: LinkedRover) -> dict[str, LinkJoint]:
-    """The joint that carries each link. Raises ValueError: a joint of another kind, or a loop."""
-    links = [link.name for link in linked.links]
+    """The joint that carries each link. Raises ValueError: joints that are none of a rover, or a loop."""
+    links, problems = [link.name for link in linked.links], []
     for kind, names in (("link", links), ("joint", [joint.name for joint in linked.joints])):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"{kind} named twice: {', '.join(twice[:5])}")
+            problems.append(f"{kind} named twice: {', '.join(twice[:5])}")
     carrier: dict[str, LinkJoint] = {}
-    problems = []
     for joint in linked.joints:
-        if joint.kind not in (FIXED, SLIDING, *TURNING):
-            problems.append(
-                f"joint {joint.name} is {joint.kind or 'of no type'}, allowed: revolute, continuous, prismatic or "
-                "fixed; rovers have no other joints here: make it fixed where it stands"
-            )
+        problems += joint_problems(joint)
         strangers = sorted({joint.parent, joint.child} - set(links))
         if strangers:
             problems.append(f"joint {joint.name}: no link {', '.join(strangers)}, allowed: links of the file")

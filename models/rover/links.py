@@ -117,6 +117,27 @@ class LinkedRover(NamedTuple):
     balls: tuple[LinkBall, ...] = ()
 
 
+def joint_problems(joint: LinkJoint) -> Iterator[str]:
+    """What is wrong with a joint, whatever it joins: its kind, its axis, the order of its limits."""
+    what = f"joint {joint.name}"
+    if joint.kind not in (FIXED, SLIDING, *TURNING):
+        yield (
+            f"{what} is {joint.kind or 'of no type'}, allowed: revolute, continuous, prismatic or fixed; rovers have "
+            "no other joints here: make it fixed where it stands"
+        )
+    elif joint.kind != FIXED and not np.any(joint.axis):
+        yield f"{what}: axis is {joint.axis.tolist()}, allowed: a direction"
+    if joint.stops is not None and not joint.stops[0] < joint.stops[1]:
+        allowed = f'the lower one first; of a joint that does not move, type="{FIXED}"'
+        yield f"{limits_in_words(joint)}, allowed: {allowed}"
+
+
+def limits_in_words(joint: LinkJoint) -> str:
+    """Name and limits of a joint that has them."""
+    low, high = joint.stops or (-np.inf, np.inf)
+    return f"joint {joint.name}: limits {low:g} to {high:g} {'m' if joint.kind == SLIDING else 'rad'}"
+
+
 @contextmanager
 def added_to(problems: list[str]) -> Iterator[None]:
     """What is wrong inside is added to the problems, so that all of them are reported at once."""

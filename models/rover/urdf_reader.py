@@ -19,6 +19,7 @@ from models.rover.links import (
     LinkJoint,
     Shape,
     added_to,
+    joint_problems,
     refuse,
     rotation_of,
 )  # fmt: skip
@@ -91,7 +92,8 @@ def read_urdf(text: str) -> LinkedRover:
     read_links = _each(_link, links, problems)
     read_joints = _each(_joint, joints, problems)
     balls = _each(_ball, robot.findall("loop"), problems)
-    refuse(problems)
+    if problems:
+        refuse([*problems, *(problem for one in read_joints for problem in joint_problems(one))])
     return LinkedRover(name, read_links, read_joints, tuple(_left_out(robot)), balls)
 
 

@@ -25,6 +25,9 @@ _DEEPEST = 60
 _REFUSED = ("include", "replicate", "composite", "flexcomp", "flex", "plugin", "model", "attach")
 _MOST_BYTES, _FOLDERS = 100_000_000, ("meshdir", "texturedir", "assetdir")  # of meshes and pictures
 _MOST_NUMBER = 4096  # pixels of a texture, points of a height field
+# What of a rover of a file is an array, and what has parts.
+_ARRAYS = ("com", "inertia", "origin", "rotation", "axis", "place", "other_place")
+_PARTS: dict[str, Any] = {"links": Link, "joints": LinkJoint, "balls": LinkBall, "shapes": Shape}
 _COUNTS = ("width", "height", "nrow", "ncol", "memory", "njmax", "nconmax", "nstack", "nuserdata", "nkey")
 
 
@@ -44,7 +47,8 @@ def read_mjcf(text: str, path: Path) -> LinkedRover:
     if find_spec("mujoco") is None:
         raise ValueError(f"an MJCF is read by MuJoCo, which is not installed; allowed: {install_command('mjcf')}")
     checked = ElementTree.tostring(root, encoding="unicode")
-    return _of_lists(*in_limited_process(_prepare, partial(_compiled, checked, files)))
+    rover: LinkedRover = _of_lists(LinkedRover, in_limited_process(_prepare, partial(_compiled, checked, files)))
+    return rover
 
 
 def _prepare() -> None:
@@ -68,27 +72,15 @@ def _as_lists(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _of_lists(name: str, links: Any, joints: Any, left_out: Any, balls: Any) -> LinkedRover:
-    """The rover of its lists."""
-
-    def shape(kind: str, size: Any, origin: Any, turn: Any, called: str) -> Shape:
-        return Shape(kind, tuple(size), np.array(origin), np.array(turn), called)
-
-    return LinkedRover(
-        name,
-        tuple(
-            Link(one, mass, np.array(com), np.array(inertia), tuple(shape(*each) for each in shapes))
-            for one, mass, com, inertia, shapes in links
-        ),
-        tuple(
-            LinkJoint(*one[:4], *map(np.array, one[4:7]), *(part and tuple(part) for part in one[7:])) for one in joints
-        ),
-        tuple(left_out),
-        tuple(
-            LinkBall(one, link, np.array(place), other, np.array(at), tuple(follow))
-            for one, link, place, other, at, follow in balls
-        ),
-    )
+def _of_lists(kind: Any, values: Any) -> Any:
+    """A tuple of a kind as it was before `_as_lists`."""
+    made = dict(zip(kind._fields, values, strict=True))
+    for name, value in made.items():
+        if name in _PARTS:
+            made[name] = tuple(_of_lists(_PARTS[name], one) for one in value)
+        elif isinstance(value, list):
+            made[name] = np.array(value) if name in _ARRAYS else tuple(value)
+    return kind(**made)
 
 
 def _check_bounds(root: ElementTree.Element) -> None:

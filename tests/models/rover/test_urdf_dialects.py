@@ -127,7 +127,7 @@ HANGING = {
     "four steered, rockers": {name.format(row) for name in STEERS for row in (0, 1)},
     "front steered, as a car": {name.format(0) for name in STEERS},
     "steered, named steering": {f"{side}_{row}_steering" for side in ("left", "right") for row in (0, 1)},
-    **dict.fromkeys(("arms without stops", "pantographs"), {name.format("arm") for name in BEAMS}),
+    **{key: {name.format("arm") for name in BEAMS} for key in ("arms without stops", "pantographs")},
     "springs left out": {name.format("slide") for name in BEAMS},
     "mast": {"mast_joint", "head_joint"},
     "arm": {"upper_joint", "lower_joint"},
