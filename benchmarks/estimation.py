@@ -20,7 +20,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
-from hil.app.build import simulated_rig_io
+from hil.app.run_loop import simulated_rig_io
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.estimation.observer import ObservedTwin

@@ -15,7 +15,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from hil.app.build import simulated_rig_io
+from hil.app.run_loop import simulated_rig_io
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.base import Experiment

@@ -13,12 +13,10 @@ from hil.placement import require_placed
 __version__: str  # of hil.version, which asks git in a checkout: when it is first wanted
 
 if TYPE_CHECKING:
-    from hil.api.configs import load
-    from hil.api.identifying import IdentifiedSoil, identify
     from hil.api.operated import OperatedRig, operate
-    from hil.api.recorded import Runs, open, runs
+    from hil.api.recorded import IdentifiedSoil, Runs, identify, open, runs
     from hil.api.result import Result
-    from hil.api.running import run
+    from hil.api.running import load, run
     from hil.api.sweeping import Sweep, sweep
     from hil.config.checked import Config
     from hil.config.problems import ConfigError
@@ -44,13 +42,13 @@ __all__ = [
 _PLACES = {
     "Config": "hil.config.checked",
     "ConfigError": "hil.config.problems",
-    "IdentifiedSoil": "hil.api.identifying",
+    "IdentifiedSoil": "hil.api.recorded",
     "OperatedRig": "hil.api.operated",
     "Result": "hil.api.result",
     "Runs": "hil.api.recorded",
     "Sweep": "hil.api.sweeping",
-    "identify": "hil.api.identifying",
-    "load": "hil.api.configs",
+    "identify": "hil.api.recorded",
+    "load": "hil.api.running",
     "open": "hil.api.recorded",
     "operate": "hil.api.operated",
     "run": "hil.api.running",

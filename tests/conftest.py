@@ -29,7 +29,7 @@ from hil.ipc.run_memory import LINKS, RunMemory
 from hil.messages.fault import Event, Fault
 from hil.messages.link_messages import HEALTH
 from hil.processes.disturbances import RIG_LATE, STALL
-from hil.realtime.stalls import StallMonitor, measured_wakeups
+from hil.realtime.clock import StallMonitor, measured_wakeups
 from hil.recording.reader import RecordError, read_trial
 from models.kernels.compiled import CACHE_FOLDER
 

@@ -22,8 +22,7 @@ from drivers.registry import BUILT_IN
 from drivers.reported import StatusTable
 from hil.config import load_config
 from hil.config.error_messages import KINDS, allowed, resolved, whole_schema
-from hil.config.key_descriptions import default_of, is_section, keys_of, kinds_of
-from hil.config.units import unit_of
+from hil.config.key_descriptions import default_of, is_section, keys_of, kinds_of, unit_of
 from hil.experiments.base import Experiment
 from hil.experiments.registry import BUILT_IN as EXPERIMENTS
 from hil.messages.layout import Layout
@@ -174,7 +173,7 @@ def ni_call_tables() -> str:
     from drivers.ni.simulated.attributes import ATTRIBUTES
     from drivers.ni.simulated.chassis import Chassis
     from drivers.ni.simulated.service import NiService
-    from hil.testing.parts import Voltages
+    from hil.testing.wheels import Voltages
 
     served = NiService(Chassis(Voltages(lambda: 0, 1))).handlers()
     plain = sorted(set(served) - set(ATTRIBUTES))

@@ -18,7 +18,7 @@ from outputs import outputs
 
 from hil.config.error_messages import resolved, whole_schema
 from hil.messages.layout import COMMANDED, INSTRUMENTS
-from hil.runtime.cycle import Cycle
+from hil.runtime.loop import Cycle
 
 # From top to bottom; what is not named here follows.
 ORDER = ("sampled", "newest", "device_commands", "healths", "fault_mailboxes", "ticks", "timings", "events",

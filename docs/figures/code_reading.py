@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hil.experiments.registry import BUILT_IN
-from hil.ipc.command_memory import CommandMemory
+from hil.ipc.operator import CommandMemory
 from hil.ipc.run_memory import RunMemory
 from hil.messages.signals import PHASES
-from hil.runtime.cycle import Cycle
+from hil.runtime.loop import Cycle
 
 # Modules that run in each process and use the shared memory; a class, where a module serves several processes.
 LINK = "hil.processes.link"
@@ -26,12 +26,11 @@ PROCESSES: dict[str, tuple[tuple[str, str], ...]] = {
     "motion": (("hil.processes.link_bridge", "_ReadingFeed"), (LINK, "")),  # likewise imu and joints
     "recorder": (("hil.recording.recorder", ""),),
     "watchdog": (("hil.processes.watchdog", ""),),
-    "command_server": (("hil.operator.command_socket", "SharedCommands"),),
+    "command_server": (("hil.operator.sockets", "SharedCommands"),),
     # what it writes in the place of the workers goes through their feeds, and counts as theirs
     "simulated_rig": (("hil.simulator.simulated_rig", ""),),
-    "loop": (("hil.ipc.shared_devices", ""), ("hil.app.console", "Console"), ("hil.recording.ring_sink", ""),
-             ("hil.ipc.link_health", ""), ("hil.processes.supervisor", ""), ("hil.app.backends", "RealtimeBackend"),
-             ("hil.simulator.ground_truth", "")),
+    "loop": (("hil.ipc.shared_devices", ""), ("hil.app.console", "Console"), ("hil.recording.sinks", ""),
+             ("hil.ipc.run_memory", ""), ("hil.processes.supervisor", ""), ("hil.app.backends", "RealtimeBackend")),
 }  # fmt: skip
 PLURAL = {"ring": "rings", "mailbox": "mailboxes"}
 HOLDERS = ("shared", "_shared", "memory", "_memory")  # what the modules call it
@@ -119,7 +118,7 @@ class Uses(ast.NodeVisitor):
         return found
 
     def _give(self, target: ast.AST, value: ast.AST) -> None:
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             for one, of in zip(target.elts, value.elts, strict=True):
                 self._give(one, of)
             return
@@ -135,6 +134,9 @@ class Uses(ast.NodeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:  # noqa: D102
         self.generic_visit(node)
+        made_by = getattr(getattr(node.value, "func", None), "value", None)
+        if isinstance(made_by, ast.Name) and made_by.id[0].isupper():  # a value that is made of what was read
+            return
         for target in node.targets:
             self._give(target, node.value)
 

@@ -30,11 +30,11 @@ from hil.estimation.soil.soil_filter import (
     SOIL,
     STATES,
     TORQUE_GAIN,
+    drive,
     make_filter,
     make_wheels,
     update,
 )
-from hil.estimation.soil.soil_model import drive
 from hil.messages.layout import SOIL_PARAMETERS
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray

@@ -18,9 +18,7 @@ from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 from written_page import page_script
 
-from hil.analysis.identification.forward import wheel_state
-from hil.analysis.identification.parameters import soil_of
-from hil.analysis.identification.windows import WheelSize
+from hil.analysis.identification.forward import WheelSize, soil_of, wheel_state
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from models.actuators.gearbox import Gearbox

@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from written_page import page_script
 
-from hil.experiments.impact.obstacle_frame import frame_settings
+from hil.experiments.impact.approach import frame_settings
 from models.gravity import GRAVITY_MPS2
 from models.sensors.rear_frame import FRONT_LINK_M, REAR_LINK_M
 from models.terrain import shapes

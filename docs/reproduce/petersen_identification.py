@@ -21,9 +21,16 @@ from scipy.stats import binom
 from written_page import write_or_compare
 
 from hil.analysis.identification.fit import identify
-from hil.analysis.identification.forward import Forward, wheel_state
-from hil.analysis.identification.parameters import USUAL, soil_of
-from hil.analysis.identification.windows import MeasuredMean, SharedErrors, WheelSize, Window
+from hil.analysis.identification.forward import (
+    USUAL,
+    Forward,
+    MeasuredMean,
+    SharedErrors,
+    WheelSize,
+    Window,
+    soil_of,
+    wheel_state,
+)
 
 FloatArray = NDArray[np.float64]
 PAGE = Path(__file__).with_suffix(".md")

@@ -18,9 +18,8 @@ from written_page import write_or_compare
 
 import hil
 from hil.analysis.identification.fit import Identification, identify
-from hil.analysis.identification.parameters import USUAL
+from hil.analysis.identification.forward import USUAL, Window
 from hil.analysis.identification.recorded import windows_of
-from hil.analysis.identification.windows import Window
 
 PAGE = Path(__file__).with_suffix(".md")
 # The soil of sim_wheel_bed, under all three; the simulated rigs have just this one, so that the truth is known.

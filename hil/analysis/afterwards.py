@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hil.analysis.digests import mismatch
-from hil.analysis.events import schema_mismatch, wrong_channels
 from hil.analysis.recompute import recompute
+from hil.analysis.recording_checks import schema_mismatch, wrong_channels
 from hil.analysis.recovery import EndedByItselfError, Recovered
 from hil.analysis.recovery import recover as recover_record
 from hil.config import ConfigError, parse_config

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hil.config.csv_rows import no_formula, write_rows
 from hil.config.json_io import read_json
 from hil.config.model import fingerprint
+from hil.config.text_io import no_formula, write_rows
 from hil.recording.run_folder import FolderError, file_in
 
 JSON, CSV = "campaign.json", "campaign.csv"

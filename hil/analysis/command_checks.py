@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of
+from hil.analysis.recording_checks import carried_of, commands_of, faults_of, impacts_of
 from hil.experiments.impact.experiment import ImpactState
 from hil.experiments.impact.release import Release
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.operator_input import ClearFault, command_of
 from hil.messages.stages import IDLE_STATE
-from hil.recording.stored_rows import Recorded, in_blocks
+from hil.recording.content import Recorded, in_blocks
 
 Rows = NDArray[np.void]
 _EVER = 2**62

@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 from hil.analysis import statistics
 from hil.analysis.campaign import RecordedCampaign, read_campaign
 from hil.analysis.report import drawing
-from hil.analysis.report.groups import FORCE
+from hil.analysis.report.groups import FORCE, Trial, doubts, trials_of
 from hil.analysis.report.make import DoubtedError
-from hil.analysis.report.trials import Trial, doubts, trials_of
 from hil.analysis.statistics import LEVEL, MeanDifference, SampleSpread
 from hil.experiments.drawing import COLOURS
 from hil.recording.digests import file_sha256

@@ -17,8 +17,8 @@ import numpy as np
 from rich.table import Table
 from scipy.optimize import minimize_scalar
 
-from hil.config.csv_rows import write_rows
-from hil.config.whole_file import replacing, write_whole
+from hil.config.files import replacing, write_whole
+from hil.config.text_io import write_rows
 from models.impact import effective_kinetic_energy
 from models.rover import Parameters
 from models.rover.rover import Rover

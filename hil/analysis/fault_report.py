@@ -1,24 +1,122 @@
-"""The faults of a run, each with what its record shows before, at and after it."""
+"""The faults of a run, each with what its record shows before, at and after it.
+
+What a tick of a record shows a person: quantities with their units, each as a short text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.analysis.events import carried_of
-from hil.analysis.tick_values import Quantity, quantities
+from hil.analysis.recording_checks import carried_of
 from hil.config import parse_config
+from hil.messages.layout import COMMANDED, ROLES, Layout
+from hil.messages.signals import AGE
 from hil.processes.disturbances import NOTICED_WITHIN_NS, longest_near
 from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.run_folder import recorded_run
 from hil.recording.tick_logger import carried_fault
 from hil.runtime.loop import TICKS_AFTER_FAULT
 from hil.safety.fault_table import FAULT_TABLE, FaultRow, ReactionTimes
+
+_DEG = 180.0 / math.pi
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """A quantity of a tick.
+
+    Attributes:
+        name: with its unit.
+        text: its value in a row of `/tick`.
+    """
+
+    name: str
+    text: Callable[[np.void], str]
+
+
+def quantities(layout: Layout, states: str, fields: Collection[str]) -> Iterator[_Quantity]:
+    """The quantities that tell how a rig fares.
+
+    Args:
+        layout: of the rig.
+        states: of the experiment, as /meta/states of a record names them: 0=idle,1=armed.
+        fields: that a tick of the record has.
+    """
+    names = dict(state.split("=", 1) for state in states.split(","))
+    yield _Quantity("state", lambda row: names.get(str(row["state"]), str(row["state"])).replace("_", " "))
+    yield _yes_or_no("Safe", "safe")
+    yield _yes_or_no("drives cut", "cut")
+    yield _Quantity("commands clamped", lambda row: str(row["clamped"]))
+    yield from _ages(layout, fields)
+    if layout.wheels:
+        yield _Quantity("set speed of the wheels [rad/s]", lambda row: _range(row["set_speed_radps"]))
+    for place, wheel in enumerate(layout.wheels):
+        yield _Quantity(f"speed of {wheel} [rad/s]", partial(_element, "wheel_speed_radps", (place,), 1.0, 2))
+    if layout.servos:
+        yield _yes_or_no("servos cut", "servos_cut")
+    for place, joint in enumerate(layout.servos):
+        unit, scale = ("mm", 1e3) if joint in layout.slides else ("deg", _DEG)
+        yield _Quantity(f"{joint} set [{unit}]", partial(_element, "set_servo_angle_rad", (place,), scale, 1))
+        yield _Quantity(f"{joint} [{unit}]", partial(_element, "servo_angle_rad", (place,), scale, 1))
+    yield _Quantity("speed of the rover, by the twin [m/s]", lambda row: _number(row["speed_mps"], 3))
+    if layout.channels:
+        yield _Quantity("sum of the forces [N]", lambda row: _number(row["force_sum_N"], 1))
+    if layout.valves:
+        yield _Quantity("valves on", lambda row: _names_on(layout, row))
+        yield from _pressures(layout)
+    if layout.trigger:
+        yield _yes_or_no("camera's trigger line on", "camera_trigger")
+
+
+def _yes_or_no(name: str, field: str) -> _Quantity:
+    return _Quantity(name, lambda row: "yes" if row[field] else "no")
+
+
+def _ages(layout: Layout, fields: Collection[str]) -> Iterator[_Quantity]:
+    """How old the newest answer of each device is."""
+    for link in layout.links:
+        name, aged = f"age of the {ROLES[link].says} [ms]", AGE.get(link, "")
+        if aged in fields:
+            yield _Quantity(name, partial(_element, aged, (), 1e-6, 0))
+        elif link in COMMANDED:
+            yield _Quantity(name, partial(_since, f"{link}_t_ns"))
+
+
+def _since(field: str, row: np.void) -> str:
+    return _number((row["t_ns"] - row[field]) * 1e-6, 0)
+
+
+def _pressures(layout: Layout) -> Iterator[_Quantity]:
+    for place, chamber in enumerate(layout.chambers):
+        yield _Quantity(f"pressure {chamber} [kPa]", partial(_element, "pressure_Pa", divmod(place, 2), 1e-3, 0))
+
+
+def _element(field: str, place: tuple[int, ...], factor: float, decimals: int, row: np.void) -> str:
+    return _number(row[field][place] * factor, decimals)
+
+
+def _names_on(layout: Layout, row: np.void) -> str:
+    on = layout.by_valve(row["valves"])
+    return ", ".join(name for name, powered in zip(layout.valves, on, strict=True) if powered) or "none"
+
+
+def _range(values: NDArray[np.float64]) -> str:
+    """One number if all are alike, else the lowest and the highest."""
+    return " to ".join(dict.fromkeys((_number(values.min(), 2), _number(values.max(), 2))))
+
+
+def _number(value: float, decimals: int) -> str:
+    """A number; "-" for one that is not finite, as of what is not measured."""
+    return f"{round(value, decimals) + 0.0:.{decimals}f}" if np.isfinite(value) else "-"  # + 0.0: no -0
+
 
 # A record holds at least so many ticks before a fault, and TICKS_AFTER_FAULT after it, if the run was that long.
 TICKS_BEFORE_FAULT = 500
@@ -143,7 +241,7 @@ def fault_reports(record: OpenRecord) -> Iterator[FaultReport]:
 
 
 def _report(
-    record: OpenRecord, times: ReactionTimes, supply_Pa: float, event: np.void, shown: Sequence[Quantity]
+    record: OpenRecord, times: ReactionTimes, supply_Pa: float, event: np.void, shown: Sequence[_Quantity]
 ) -> FaultReport:
     carried = int(event["id"]) == 0
     row = FAULT_TABLE[carried_fault(event).fault if carried else int(event["id"])]
@@ -160,8 +258,8 @@ def _report(
         event=_words(event["name"]),
         tick=tick,
         t_s=t_ns * 1e-9,
-        value=None if carried else _number(event["value"]),
-        limit=_number(event["limit"]),
+        value=None if carried else _fault_number(event["value"]),
+        limit=_fault_number(event["limit"]),
         detail=_words(event["detail"]),
         bound_ms=bound_ms,
         safe_tick=int(safe["tick"][0]) if len(safe) else None,
@@ -182,7 +280,7 @@ def _window(numbers: NDArray[np.int64], first: int, last: int) -> FaultWindow:
 
 
 def _changes(
-    ticks: Rows, tick: int, offsets: Sequence[int], shown: Sequence[Quantity]
+    ticks: Rows, tick: int, offsets: Sequence[int], shown: Sequence[_Quantity]
 ) -> tuple[tuple[_Change, ...], tuple[str, ...]]:
     """What changed within these ticks, and what did not. Of a tick that is missing the one before it counts."""
     if not len(ticks):
@@ -220,7 +318,7 @@ def _others(events: Rows, own: np.void, tick: int) -> Iterator[tuple[float, str]
             yield float(event["t_ns"]) * 1e-9, words
 
 
-def _number(value: Any) -> float | None:
+def _fault_number(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 

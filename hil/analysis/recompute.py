@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hil.analysis.differences import Difference
-from hil.analysis.events import text_fingerprint
+from hil.analysis.recorded_inputs import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
+from hil.analysis.recording_checks import text_fingerprint
 from hil.analysis.recovery import holes_of
-from hil.analysis.replay import Progress, run_again
-from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
+from hil.analysis.replay import Difference, Progress, run_again
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.base import Finished, Summary, samples_of
@@ -25,9 +24,9 @@ from hil.experiments.registry import summarise
 from hil.messages.fault import Alarm
 from hil.messages.stages import Tick
 from hil.recording import OpenRecord
+from hil.recording.content import first_rows, in_blocks
 from hil.recording.file_layout import RECOVERED
-from hil.recording.stored_rows import first_rows, in_blocks
-from hil.runtime.cycle import Cycle
+from hil.runtime.loop import Cycle
 from hil.simulator.ground_truth import GroundTruth
 
 # Equal up to this share: another processor rounds the last bits otherwise.

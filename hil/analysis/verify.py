@@ -12,23 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.registry import loads_driver
-from hil.analysis import command_checks, sample_checks, tick_checks
+from hil.analysis import command_checks, recording_checks
 from hil.analysis.digests import digest_checks
-from hil.analysis.events import schema_mismatch, text_fingerprint, wrong_channels
 from hil.analysis.recompute import NO_ROOM, Recomputed, disagreements, lacking_keys, peaks_as_read, recompute
+from hil.analysis.recording_checks import schema_mismatch, text_fingerprint, wrong_channels
 from hil.analysis.replay import Progress
 from hil.config import Config, ConfigError, parse_config
 from hil.config.schema.devices import DevicesConfig
 from hil.experiments.impact.release import Release
 from hil.ipc.run_memory import FOLDER
 from hil.messages.check import Check
-from hil.messages.fault_bounds import DEAD_MAN_NS
+from hil.messages.fault import DEAD_MAN_NS
 from hil.messages.layout import SAMPLED
 from hil.messages.signals import SEQUENCE
 from hil.recording import OpenRecord, RecordError
+from hil.recording.content import Recorded, in_blocks
 from hil.recording.reader import Digests, file_of, open_trial_and_digests
 from hil.recording.run_folder import recorded_run, summary_of
-from hil.recording.stored_rows import Recorded, in_blocks
 from hil.safety.fault_table import only_marks, warnings_for
 from hil.version import running_version
 
@@ -78,7 +78,7 @@ def _checks(
     if wrong := wrong_channels(record, config.layout):
         return [*checks, Check("channels", False, wrong, "as many in both")]
     loop = summary.get("loop") if summary else None
-    ticks = tick_checks.in_order(record.tick)
+    ticks = recording_checks.in_order(record.tick)
     whole = _of_ticks(record, ticks, config.loop.rate_hz, loop)
     # a tick whose row of /timing a kill has cut off is run all the same
     trusted = all(check.ok for check in (*proven, *whole) if check.item != "timing")
@@ -179,10 +179,10 @@ def _checksum(record: OpenRecord, summary: Mapping[str, Any] | None) -> Check:
 
 def _of_ticks(record: OpenRecord, rows: Recorded, rate_hz: int, loop: Mapping[str, Any] | None) -> list[Check]:
     return [
-        tick_checks.tick_order(record.tick),
-        tick_checks.ticks_missing(rows, loop),
-        tick_checks.tick_times(rows, rate_hz),
-        tick_checks.timing_rows(rows, record.timing),
+        recording_checks.tick_order(record.tick),
+        recording_checks.ticks_missing(rows, loop),
+        recording_checks.tick_times(rows, rate_hz),
+        recording_checks.timing_rows(rows, record.timing),
     ]
 
 
@@ -195,11 +195,11 @@ def _of_samples(record: OpenRecord, config: Config) -> list[Check]:
         newest = max(int(rows[SEQUENCE[group]].max(initial=0)) for rows in in_blocks(record.tick))
         all_kept = group == "loads" or config.record.sensors == "all"
         checks += [
-            sample_checks.blocks_missing(samples.blocks, newest, name),
-            sample_checks.block_length(samples, length, all_kept, group, name),
+            recording_checks.blocks_missing(samples.blocks, newest, name),
+            recording_checks.block_length(samples, length, all_kept, group, name),
         ]
         if group == "daq" or _evenly_sampled(config.devices, config.rig):
-            checks.append(sample_checks.sample_times(samples, section.rate_hz, length, name))
+            checks.append(recording_checks.sample_times(samples, section.rate_hz, length, name))
     return checks
 
 

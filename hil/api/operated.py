@@ -16,10 +16,10 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import IO, Any, NoReturn
 
-from hil.api.live_plot import FIELDS, LivePlot
+from hil.api.notebook import FIELDS, LivePlot
 from hil.api.recorded import open as open_run
-from hil.api.reporting import Progress, lines_to
 from hil.api.result import Result
+from hil.api.running import Progress, lines_to
 from hil.config import Config, ConfigError, Problem
 from hil.messages.signals import TICK
 from hil.operator.client import CommandClient, CommandError

@@ -1,20 +1,28 @@
-"""`hil.Result`: a run that is over, made a moment ago or opened from its folder."""
+"""`hil.Result`: a run that is over, made a moment ago or opened from its folder.
+
+Rows as a pandas DataFrame.
+
+Tables that a notebook shows of results, configs and lists of runs.
+"""
 
 from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.analysis.campaign import columns_of
+from hil.analysis.dataset import imported
 from hil.api.notebook import figures_as_pictures
-from hil.api.shown import html_table, numbers_shown
 from hil.config import Config, parse_config
+from hil.config.key_descriptions import unit_of
 from hil.recording import FILE_NAME, TrialRecord, open_trial, read_trial
 from hil.recording.annotation import Annotation, annotate
 from hil.recording.run_folder import empty_folder
@@ -23,6 +31,45 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
     from xarray import Dataset
+
+
+def frame_of(rows: Sequence[Mapping[str, Any]], index: str) -> DataFrame:
+    """A DataFrame of rows; `attrs["units"]` has the unit of each column, "1" of what has none.
+
+    Args:
+        rows: with names of columns as keys; a row may lack some.
+        index: name of the column that is the index.
+
+    Raises:
+        MissingPackageError: pandas is not installed.
+    """
+    with imported("pandas", "a DataFrame"):
+        import pandas
+    frame = pandas.DataFrame.from_records(list(rows), columns=columns_of([{index: None}, *rows]), index=index)
+    frame.attrs["units"] = {column: unit_of(str(column).rpartition(".")[2], "") for column in frame.columns}
+    return frame
+
+
+def html_table(title: str, rows: Iterable[tuple[str, object]]) -> str:
+    """A table of two columns, with a title; all of it is escaped."""
+    cells = "".join(f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
+    return f"<table><caption>{escape(title)}</caption><tbody>{cells}</tbody></table>"
+
+
+def numbers_shown(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The numbers that a verdict on a run shows: name with unit, and value."""
+    from hil.config import ConfigError
+    from hil.experiments.registry import experiment_named
+
+    try:
+        numbers = experiment_named(str(summary.get("experiment", "impact"))).main_numbers()
+    except ConfigError:  # of a package that is not installed here
+        return []
+    return [
+        (f"{name} [{unit}]" if unit else name, f"{value:.{digits}f}")
+        for key, name, unit, digits in numbers
+        if isinstance(value := summary.get(key), int | float)
+    ]
 
 
 class Result:

@@ -1,20 +1,87 @@
-"""`hil.run`: a run of the experiment that a config names."""
+"""`hil.run`: a run of the experiment that a config names.
+
+`hil.load`: a checked config.
+
+What `progress` of `hil.run` and `hil.sweep` takes: lines to a terminal, to a notebook, to a function, or nowhere.
+"""
 
 from __future__ import annotations
 
 import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, TypeAlias
 
-from hil.api.reporting import Progress, lines_to
+from hil.api.notebook import shown_in_cell
 from hil.api.result import Result
 from hil.app.run import run_experiment, run_in_virtual_time
 from hil.app.warm_up import warm_up
-from hil.config import Config
+from hil.config import Config, load_config
 from hil.config.rig import Rig
 from hil.experiments.registry import experiment_named
 from hil.recording.run_folder import run_folder
+
+
+def load(source: str | Path, values: Mapping[str, Any] | None = None) -> Config:
+    """Read and check a config.
+
+    Args:
+        source: path of a YAML file, or the name of a shipped config (`hil configs` lists them); a file comes first.
+        values: replace those of the file, by dotted key: {"trial.angle_deg": 70}. A whole section may be a mapping:
+            {"trial": {"angle_deg": 70}}; the keys that it does not name stay as they are, and {} turns on a section
+            that is null. Numbers may be of numpy.
+
+    Raises:
+        ConfigError: with all problems at once: key, value found, values allowed.
+
+    Example:
+        >>> import hil
+        >>> config = hil.load("sim_impact", {"trial.angle_deg": 70})
+        >>> config.trial.angle_deg
+        70.0
+        >>> hil.load("sim_impact", {"trial.angle_deg": 500})
+        Traceback (most recent call last):
+            ...
+        hil.config.problems.ConfigError: config sim_impact: 1 problem
+          trial.angle_deg: found 500; allowed: a number 10 to 90
+    """
+    return load_config(source, {} if values is None else values)
+
+
+Progress: TypeAlias = bool | Callable[[str], object]
+
+
+@contextmanager
+def lines_to(progress: Progress) -> Iterator[Callable[[str], None]]:
+    """Takes what is going on, a line at a time.
+
+    Args:
+        progress: False: nothing is said; True: lines on standard error, in a notebook one line that changes; or a
+            function that is called with each line.
+    """
+    if callable(progress):
+        yield lambda line: _void(progress(line))
+    elif not progress:
+        yield lambda _: None
+    elif (cell := shown_in_cell({"text/plain": ""}, raw=True)) is not None:
+        try:
+            yield lambda line: cell.update({"text/plain": line}, raw=True)
+        finally:
+            cell.update({"text/plain": ""}, raw=True)
+    else:
+        yield _to_terminal
+
+
+def _to_terminal(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def _void(_: object) -> None:
+    """Whatever a function of the caller returns."""
 
 
 def run(config: Config, progress: Progress = False) -> Result:

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hil.api.frames import frame_of
-from hil.api.reporting import Progress, lines_to
-from hil.api.shown import html_table
+from hil.api.result import frame_of, html_table
+from hil.api.running import Progress, lines_to
 from hil.campaign.sweep import SweepRun, expand, sweep_row
 from hil.campaign.trial import Job
 from hil.campaign.trial import TrialResult as RunOfMany

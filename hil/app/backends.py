@@ -16,31 +16,27 @@ from typing_extensions import override
 
 from drivers.interfaces import DeviceError
 from hil.analysis.recovery import NothingToRecoverError, recover
-from hil.app.backend import Backend
-from hil.app.build import record_meta
+from hil.app.backend import THIS_COMPUTER, Backend, Platform
 from hil.app.console import Console
 from hil.app.driver_factory import DriverFactory, at_endpoints
-from hil.app.link_rates import refuse_slow_links
-from hil.app.platform import THIS_COMPUTER, Platform
+from hil.app.pace_check import refuse_slow_links
 from hil.app.rig_lock import RigLock
+from hil.app.run_loop import record_meta
 from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import MakeExperiment, build_cycle
-from hil.ipc.lateness import Late, late_since
-from hil.ipc.link_health import healths
-from hil.ipc.run_memory import FOLDER, RECORDER, RunMemory
+from hil.ipc.run_memory import FOLDER, RECORDER, Late, RunMemory, healths, late_since, write_stops
 from hil.ipc.shared_devices import shared_device
 from hil.ipc.shared_types import START
-from hil.ipc.stop_frames import write_stops
 from hil.messages.fault import Event
 from hil.messages.layout import COMMANDED, ROLES
 from hil.processes.disturbances import late_event, late_words, long_tick_event, stall_event
 from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import Right
-from hil.realtime.suspension import SuspensionMonitor
+from hil.realtime.clock import SuspensionMonitor
 from hil.recording.reader import FILE_NAME
-from hil.recording.ring_sink import RingSink
+from hil.recording.sinks import RingSink
 from hil.runtime.loop import Loop
 from hil.runtime.rig_io import RigIO
 from hil.simulator.connection import Endpoints

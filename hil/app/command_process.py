@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hil.ipc.command_memory import CommandMemory
-from hil.operator.command_socket import CommandSocket, SharedCommands
+from hil.ipc.operator import CommandMemory
 from hil.operator.curve import KeysError
 from hil.operator.runtime_folder import MEMORY, TOKEN, read_token
+from hil.operator.sockets import CommandSocket, SharedCommands
 from hil.processes.lifecycle import WorkerLifecycle
 
 # How often the lease is looked at, and whether to end [s].

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from hil.app.server_process import ServerProcess
 from hil.config import Config
-from hil.ipc.command_memory import CommandMemory
+from hil.ipc.operator import CommandMemory
 from hil.operator.curve import own_path
 from hil.operator.runtime_folder import Running
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
 from hil.app.driver_factory import open_link
-from hil.ipc.run_memory import RunMemory
-from hil.ipc.stop_frames import read_stops
+from hil.ipc.run_memory import RunMemory, read_stops
 from hil.ipc.wake_up import CommandedHost, WokenComputer
 from hil.messages.layout import ROLES
 from hil.processes.lifecycle import Reporter, WorkerLifecycle

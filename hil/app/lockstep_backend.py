@@ -11,8 +11,8 @@ from typing import Any
 from typing_extensions import override
 
 from hil.app.backend import Backend
-from hil.app.build import record_meta, simulated_rig_io
 from hil.app.console import Console
+from hil.app.run_loop import record_meta, simulated_rig_io
 from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig

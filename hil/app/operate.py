@@ -10,17 +10,15 @@ from pathlib import Path
 
 from drivers.interfaces import DeviceError
 from hil.app.backend import Backend
-from hil.app.campaign_runs import CampaignRuns
-from hil.app.changes import Changes, CommandRefusedError, Show, show_nothing
+from hil.app.changes import CampaignRuns, Changes, CommandRefusedError, Show, show_nothing
 from hil.app.console import Console
-from hil.app.latched_faults import LatchedFaults
-from hil.app.resident import Resident, RunOutcome
+from hil.app.resident import LatchedFaults, Resident, RunOutcome
 from hil.app.run import begin_again, open_backend, summarise_what_there_is
 from hil.app.run_loop import Signals
 from hil.config import Config, ConfigError
 from hil.config.settings import Settings
 from hil.experiments.base import Summary
-from hil.experiments.jog.overrides import jog_overrides
+from hil.experiments.jog.experiment import jog_overrides
 from hil.messages.fault import Fault
 from hil.messages.operator_input import (
     Arm,

@@ -1,8 +1,12 @@
-"""A rig that is opened once and runs as often as it is asked to: kernels warm, links open, watchdog on."""
+"""A rig that is opened once and runs as often as it is asked to: kernels warm, links open, watchdog on.
+
+Faults that stay latched between two runs, where an operator clears them one by one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,22 +14,21 @@ from pathlib import Path
 import msgspec
 
 from hil.app.backend import Backend
-from hil.app.build import rights_wanted
-from hil.app.camera.capture import Capture
-from hil.app.camera.marks import camera_marks
+from hil.app.camera.capture import Capture, camera_marks
 from hil.app.pace_check import refuse_without_pace
-from hil.app.run_loop import Signals, run_loop
+from hil.app.run_loop import Signals, rights_wanted, run_loop
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.config.schema.camera import CameraConfig
+from hil.config.schema.sensors import CameraConfig
 from hil.experiments.base import Experiment, Finished, Summary, samples_of
 from hil.experiments.registry import draw, experiment_named, summarise
 from hil.experiments.summary import with_digests, write_summary
-from hil.messages.fault import Event
+from hil.messages.fault import Event, Fault
 from hil.recording import RecordError, open_trial
 from hil.recording.camera_frames import RunFrame
 from hil.recording.writer import add_events
 from hil.residuals.judgement import mark_events
+from hil.safety.fault_table import FAULT_TABLE
 
 Progress = Callable[[str], None]
 
@@ -183,3 +186,58 @@ def exit_code(run: Finished) -> int:
     if experiment.done and not run.cycle.safety.safe:
         return 0
     return 3 if experiment.refused else 1
+
+
+# Name of the event of a run for a fault that an operator cleared before it.
+CLEARED_BEFORE = "cleared before"
+
+
+class LatchedFaults:
+    """The latch of a rig while no loop runs; it outlives a rig that is closed and opened again.
+
+    Attributes:
+        events: the faults.
+    """
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._cleared: list[Event] = []
+
+    def __str__(self) -> str:
+        return ", ".join(in_words(event.fault) for event in self.events)
+
+    @property
+    def refusal(self) -> str:
+        """Why nothing may move; empty: nothing is latched."""
+        return f"latched: {self}; clear each by its number first" if self.events else ""
+
+    def latch_stop(self, reason: str) -> None:
+        """Latch fault 18: an emergency stop."""
+        if all(event.fault is not Fault.STOP_BY_OPERATOR for event in self.events):
+            self.events.append(Event(Fault.STOP_BY_OPERATOR, 0, 0, math.nan, math.nan, reason))
+
+    def clear(self, number: int) -> str:
+        """Clear a fault by its number. Returns its number and name; empty if it is not latched."""
+        cleared = [event for event in self.events if event.fault == number]
+        self.events = [event for event in self.events if event.fault != number]
+        self._cleared += cleared
+        return in_words(cleared[0].fault) if cleared else ""
+
+    def hand_over(self, resident: Resident) -> None:
+        """Latch them in the run that comes, where its loop goes on with them."""
+        resident.latched[:] = self.events
+
+    def note_cleared(self, resident: Resident) -> None:
+        """Record in the run that comes what was cleared before it."""
+        for event in self._cleared:
+            resident.rig.cycle.tick_logger.log_event(CLEARED_BEFORE, in_words(event.fault))
+        self._cleared.clear()
+
+    def take_over(self, latched: Sequence[Event]) -> None:
+        """Take the faults that a run ends with."""
+        self.events = list(latched)
+
+
+def in_words(fault: Fault) -> str:
+    """Number and name of a fault."""
+    return f"{int(fault)} {FAULT_TABLE[fault].name}"

@@ -14,7 +14,7 @@ from drivers.registry import driver_of
 from drivers.serial.ports import holders
 from hil.config import Config
 from hil.config.schema.devices import DevicesConfig
-from hil.ipc.peer_pid import peer_pid
+from hil.ipc.operator import peer_pid
 
 # Largest number of refused runs that can read the owner's process id.
 _ASKING = 128

@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
 from hil.analysis.afterwards import summarise_afterwards
-from hil.app.backend import Backend
+from hil.app.backend import THIS_COMPUTER, Backend, Platform
 from hil.app.backends import RealtimeBackend, SimulatedRigLateError
-from hil.app.build import simulated_rig_io
 from hil.app.console import Console
 from hil.app.lockstep_backend import LockstepBackend
-from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.resident import Resident, RunOutcome, exit_code
-from hil.app.run_loop import Signals
+from hil.app.run_loop import Signals, simulated_rig_io
 from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig
@@ -111,7 +109,7 @@ def _platform(config: Config, progress: Progress, stack: ExitStack, console: Con
     """This computer, or one in virtual time with a simulated rig, which `stack` closes."""
     if config.clock == "realtime":
         return THIS_COMPUTER
-    from hil.app.virtual.computer import VirtualComputer  # simulated devices, which no other rig needs here
+    from hil.app.virtual.rig import VirtualComputer  # simulated devices, which no other rig needs here
 
     warm_up(Rig(config), progress)
     progress("settling the rover on its ground")

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 from drivers.interfaces import DeviceError
 from hil.app.server_supervisor import SERVERS, STARTS_S
 from hil.operator.runtime_folder import RuntimeFolder, RuntimeFolderError
-from hil.processes.process import Process
-from hil.processes.served import Served
+from hil.processes.lifecycle import Process, Served
 from hil.realtime.rights import Right
 
 # How long the process above the server may take to end [s].

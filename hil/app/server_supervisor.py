@@ -11,8 +11,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from hil.processes.lifecycle import WorkerLifecycle
-from hil.processes.process import Process
+from hil.processes.lifecycle import Process, WorkerLifecycle
 from hil.realtime.rights import RightsWanted, rights
 
 # Names in the command line, as people know them, and the modules that they stand for.

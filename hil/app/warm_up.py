@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 import typer
 
-from hil.app.build import simulated_rig_io
+from hil.app.run_loop import simulated_rig_io
 from hil.config import Config, load_config
 from hil.config.kernel_kinds import kernel_kind
 from hil.config.rig import Rig

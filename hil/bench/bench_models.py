@@ -1,25 +1,60 @@
-"""`hil bench models`: speed of wheel and rover, compared in one run with engines without soil on the same rover."""
+"""`hil bench models`: speed of wheel and rover, compared in one run with engines without soil on the same rover.
+
+The space arm as candidates of `hil bench models`: a sub-step with booms that bend, and with rigid ones.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 from hil.app.warm_up import report_compiling
-from hil.bench.arm_steps import arm_steps
-from hil.bench.machine import machine
-from hil.bench.start_time import start_times_s
+from hil.bench.conditions import machine, start_times_s
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from hil.estimation.soil.soil_filter import SOIL, STATES, make_filter, make_wheels, update
 from models.kernels.bound import BoundArguments
+from models.plant import RigParameters
+from models.rover.capture_arm import CaptureArmParameters
 from models.rover.rover import Rover
+from models.rover.space_arm import JOINTS
+from models.rover.tree import Tree
 from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, many
+
+ARM = "sim_capture"
+_SPEED = 0.01  # at which the joints begin to turn [rad/s]; their servos bring them back
+_BENDING = ("_bend", "_shape", "_slope")
+
+
+@dataclass(frozen=True)
+class _RigidArm(CaptureArmParameters):
+    """The same arm, whose booms do not bend."""
+
+    def tree(self) -> Tree:
+        """Without the bending, what follows from it stands still too."""
+        tree = super().tree()
+        joints = tuple(replace(one, locked_at=0.0) if one.name.endswith(_BENDING) else one for one in tree.joints)
+        return replace(tree, joints=joints, couplings=())
+
+
+def arm_steps(dt_s: float) -> dict[str, Callable[[int], object]]:
+    """Rows `substep_arm` and `substep_arm_rigid`: so many steps of that length [s], payload and latch included."""
+    rig = nominal_rig(load_config(ARM))
+    return {"substep_arm": _steps(rig, dt_s), "substep_arm_rigid": _steps(replace(rig, rover=_RigidArm()), dt_s)}
+
+
+def _steps(rig: RigParameters, dt_s: float) -> Callable[[int], object]:
+    rover, vehicle, state = rig.build()
+    state.v[[6 + rover.tree_joint_names.index(name) for name in JOINTS]] = _SPEED
+    scene = BoundArguments(Scene(vehicle, state))
+    return lambda count: run_bound(scene, count, dt_s)
+
 
 CONFIG, UNEVEN, XU, MIXED, SHAPED = "sim_impact", "sim_scan", "sim_xu", "sim_mixed_wheels", "sim_drop"
 HARD = "sim_step_nonsmooth"

@@ -20,24 +20,20 @@ from drivers.checks import ALLOWED_LOAD
 from drivers.interfaces import DeviceError
 from drivers.registry import driver_of
 from hil.app.backends import RealtimeBackend
-from hil.app.build import rights_wanted
 from hil.app.pace_check import refuse_without_pace
-from hil.app.run_loop import Signals, run_loop
+from hil.app.run_loop import Signals, rights_wanted, run_loop
 from hil.app.warm_up import warm_up
-from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB
-from hil.bench.impacts import RepeatedImpacts
-from hil.bench.left_out import FailedMeasurements
-from hil.bench.machine import machine
-from hil.bench.virtual_cuts import virtual_cuts
-from hil.bench.watched_trial import watched_trial
+from hil.bench.conditions import FailedMeasurements, machine
+from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB, watched_trial
+from hil.bench.virtual_cuts import RepeatedImpacts, virtual_cuts
 from hil.config import Config, load_config
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
 from hil.experiments.base import ArmingChecks
 from hil.processes.disturbances import beside
-from hil.realtime.process_memory import Memory
+from hil.realtime.rights import Memory
 from hil.recording import read_trial
-from hil.recording.cut_times import CutTimes, parts_ms
+from hil.recording.tick_logger import CutTimes, parts_ms
 from hil.safety.arming import NotArmedError
 from hil.simulator.connection import read_endpoints, spawn_simulator
 from hil.simulator.control_socket import ControlClient

@@ -1,13 +1,21 @@
-"""Processor and memory usage of each process of a running trial."""
+"""Processor and memory usage of each process of a running trial.
+
+A trial in processes of its own, measured from outside while it runs.
+"""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import tempfile
+import threading
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from hil.realtime.process_memory import Memory, memory_of
+from hil.realtime.rights import Memory, memory_of
 
 # Memory that each process may use [MB]; at the protocol level, all together.
 ALLOWED_MB = {
@@ -82,3 +90,46 @@ def process_name(process: int) -> str:
         return ""
     module = words[words.index("-m") + 1]
     return {"hil.cli": "loop", "hil.app.link_process": f"{words[-2]} worker"}.get(module, module.removeprefix("hil."))
+
+
+# The line on stderr with which a trial begins to run.
+RUNNING = "running"
+
+
+class WatchedTrial(NamedTuple):
+    """What a trial printed, and what its processes used of the processors and of memory, by name."""
+
+    said: str
+    complaints: list[str]
+    shares: Mapping[str, float]
+    memory: Mapping[str, Memory]
+
+
+def watched_trial(command: Sequence[str], within_s: float, usage_s: float) -> WatchedTrial:
+    """Run a trial and measure its processes once it runs.
+
+    A simulated rig that was late itself has the trial begin again, with new processes: they are measured again.
+
+    Args:
+        command: of the trial.
+        within_s: it is ended after so long [s].
+        usage_s: how long processor time is measured [s].
+    """
+    complaints: list[str] = []
+    shares: dict[str, float] = {}
+    memory: dict[str, Memory] = {}
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as said,
+        subprocess.Popen(command, stdout=said, stderr=subprocess.PIPE, text=True) as trial,
+    ):
+        end = threading.Timer(within_s, trial.terminate)
+        end.start()
+        assert trial.stderr is not None
+        for line in trial.stderr:
+            complaints.append(line.rstrip())
+            if line.startswith(RUNNING):
+                shares, memory = cpu_usage(trial.pid, usage_s), memory_usage(trial.pid)
+        trial.wait()
+        end.cancel()
+        said.seek(0)
+        return WatchedTrial(said.read(), complaints, shares, memory)

@@ -1,22 +1,101 @@
-"""Cuts through real drivers and simulated devices in virtual time: what bytes and periods alone take."""
+"""Cuts through real drivers and simulated devices in virtual time: what bytes and periods alone take.
+
+Repeated impacts in one run, for the stop-latency breakdown of `hil bench rig`.
+"""
 
 from __future__ import annotations
 
 import random
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+import msgspec
+
 from hil.app.backends import RealtimeBackend
 from hil.app.run_loop import Signals, run_loop
-from hil.app.virtual.computer import VirtualComputer
+from hil.app.virtual.rig import VirtualComputer
 from hil.bench.impact_injector import AFTER
-from hil.bench.impacts import RepeatedImpacts
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.experiments.base import ArmingChecks
+from hil.control.wheel_speed import DirectSetPoints
+from hil.experiments.base import ArmingChecks, Experiment
+from hil.experiments.impact.experiment import ImpactState
+from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
 from hil.realtime import RightsWanted
-from hil.recording.cut_times import CutTimes
+from hil.recording.tick_logger import CutTimes
+
+# Pause after a cut: the sensor returns to rest, and the channels are zeroed again.
+PAUSE_NS = 150_000_000
+
+
+class RepeatedImpacts(Experiment):
+    """Repeats: arm, run, cut at the impact, pause, zero the channels.
+
+    Args:
+        count: number of impacts.
+        speed_radps: (6,) of the wheels between impacts [rad/s].
+        timeout_s: with fewer impacts at this time the run is aborted [s].
+        rig: that moves.
+        checks: runs the arming checks, once.
+
+    Attributes:
+        reset: clears the detected impact; set before the first tick.
+        driving: called each time the wheels begin to turn; set before the first tick.
+        found: the cuts so far.
+    """
+
+    name = "repeated impacts"
+    states = ImpactState
+
+    def __init__(self, count: int, speed_radps: ByWheel, timeout_s: float, rig: Rig, checks: ArmingChecks) -> None:
+        super().__init__(rig, lambda samples, estimate: self.checks or checks(samples, estimate))
+        self._count, self._speeds, self._timeout_ns = count, speed_radps, timeout_s * 1e9
+        self._began: CutTimes | None = None
+        self.reset: Callable[[], None] = lambda: None
+        self.driving: Callable[[], None] = lambda: None
+        self.found: list[CutTimes] = []
+
+    def controller(self) -> DirectSetPoints:
+        """Passes wheel speeds on unchanged."""
+        return DirectSetPoints()
+
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
+        """The goal of this tick."""
+        t_ns = samples.t_ns
+        if self._begin_or_end(samples, estimate, safe or t_ns > self._timeout_ns):
+            pass
+        elif self.state == ImpactState.ARMED and self._may_start(samples):
+            self._enter(ImpactState.RUN_UP, t_ns)
+            self.driving()
+        elif self.state == ImpactState.RUN_UP and estimate.impact_ns is not None:
+            self._began = _cut_times(samples, estimate.impact_ns)
+            self._enter(ImpactState.IMPACT, t_ns)
+        elif self.state == ImpactState.IMPACT:
+            self._see_stopped(samples)
+        if self.state != ImpactState.RUN_UP:
+            return Goal(self.state, True)
+        return Goal(self.state, False, speed_radps=self._speeds)
+
+    def _see_stopped(self, samples: Samples) -> None:
+        """Store when the drives were stopped; after the pause, start again."""
+        stopped_ns = samples.drives.stopped_ns
+        if self._began is not None and stopped_ns >= self._began.sample_ns:
+            self.found.append(msgspec.structs.replace(self._began, stopped_ns=stopped_ns))
+            self._began = None
+        if len(self.found) >= self._count:
+            self._enter(ImpactState.DONE, samples.t_ns)
+        elif samples.t_ns - self._since_ns >= PAUSE_NS:
+            self.reset()
+            self._enter(ImpactState.IDLE, samples.t_ns)
+
+
+def _cut_times(samples: Samples, impact_ns: int) -> CutTimes:
+    """Times of the block with the sample of the impact; it may be an earlier one: detection takes several samples."""
+    block = next((block for block in samples.blocks if block.t_ns[-1] >= impact_ns), samples.blocks[-1])
+    return CutTimes(impact_ns, int(block.t_ns[-1]), block.arrived_ns, samples.t_ns, -1)
+
 
 # A step of a sensor begins so long after the wheels, at a random time of a spread that holds every place in a block and
 # in a round of the drives; its end, in the pause after the cut [ns].

@@ -10,14 +10,12 @@ from typing import Any
 
 from typing_extensions import override
 
-from hil.app.campaign_runs import CampaignRuns
-from hil.app.console import Console
-from hil.app.console_status import ShownQuestion
-from hil.app.latched_faults import LatchedFaults
+from hil.app.changes import CampaignRuns
+from hil.app.console import Console, ShownQuestion
+from hil.app.resident import LatchedFaults
 from hil.app.run import run_experiment
 from hil.campaign.folder import locked
-from hil.campaign.guided import run_guided
-from hil.campaign.operator import NoAnswerError, Operator, Question
+from hil.campaign.guided import NoAnswerError, Operator, Question, run_guided
 from hil.campaign.plan_choice import PlanChoice
 from hil.campaign.run import CampaignStop, interrupted
 from hil.config import Config
@@ -30,7 +28,7 @@ Progress = Callable[[str], None]
 
 
 class CommandedOperator(Operator):
-    """Answers the questions of a campaign by commands (`hil.campaign.operator.Operator`).
+    """Answers the questions of a campaign by commands (`hil.campaign.guided.Operator`).
 
     Args:
         console: of the operator.
@@ -97,7 +95,7 @@ class CommandedOperator(Operator):
 
 
 class CommandedCampaign(CampaignRuns):
-    """A campaign that starts, pauses and ends by commands (`hil.app.campaign_runs.CampaignRuns`).
+    """A campaign that starts, pauses and ends by commands (`hil.app.changes.CampaignRuns`).
 
     Args:
         plans: the chosen plan, and those that are offered.

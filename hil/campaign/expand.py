@@ -13,7 +13,7 @@ import numpy as np
 from hil.campaign.plan import Plan, PlannedRover, PlannedWheels
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.schema.sensors import DaqConfig
-from hil.experiments.impact.obstacle_frame import frame_settings
+from hil.experiments.impact.approach import frame_settings
 from hil.messages.layout import SENSORS
 from models.sensors.rear_frame import FRONT_LINK_M
 

@@ -1,4 +1,7 @@
-"""The folder of a campaign: its two files are whole at any time, and what is in its run folders is checked."""
+"""The folder of a campaign: its two files are whole at any time, and what is in its run folders is checked.
+
+What may be resumed: a folder that was begun with what is wanted now.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ from typing import Any
 
 from hil.analysis.campaign import CSV, JSON, compared, own_digest, row_of, status_of, table_text
 from hil.analysis.digests import mismatch
+from hil.config import ConfigError, Problem
+from hil.config.files import replacing
 from hil.config.json_io import read_json
-from hil.config.whole_file import replacing
 from hil.recording.run_folder import MOST_SUMMARY_BYTES, FolderError, file_in, summary_of
 
 VERDICT = "verdict.json"
@@ -171,3 +175,27 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def refuse_other_head(
+    found: Mapping[str, Any], wanted: Mapping[str, Any], same: Mapping[str, str], folder: Path, what: str
+) -> None:
+    """Check that a folder was begun with what is wanted now.
+
+    Args:
+        found: keys and values in the folder.
+        wanted: the same now.
+        same: of the keys that must be the same, the names in messages.
+        folder: of them.
+        what: is tried, for the message.
+
+    Raises:
+        ConfigError: one of them differs.
+    """
+    problems = [
+        Problem(name, str(wanted[key]), f"{found.get(key)}, as {folder} was begun with; start another with --out")
+        for key, name in same.items()
+        if found.get(key) != wanted[key]
+    ]
+    if problems:
+        raise ConfigError(str(folder), problems, what)

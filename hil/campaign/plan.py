@@ -12,9 +12,9 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from drivers.section import Listed, Section
 from hil.config import ConfigError, Problem
 from hil.config.error_messages import problems_of, shown
-from hil.config.text_file import read_text
-from hil.config.yaml_io import MOST_BYTES, read_yaml
-from hil.experiments.impact.obstacle_frame import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG
+from hil.config.files import read_text
+from hil.config.text_io import MOST_BYTES, read_yaml
+from hil.experiments.impact.approach import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 _NAMED = "letters, digits, - and _"

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from hil.campaign.plan import Plan, shipped_plans
 from hil.campaign.run import CampaignOrder
-from hil.config.text_file import read_text
-from hil.config.yaml_io import MOST_BYTES, read_yaml
+from hil.config.files import read_text
+from hil.config.text_io import MOST_BYTES, read_yaml
 
 # Makes the campaign of a plan: its source or the plan as it was read, overrides of the config, and a seed (None: that
 # of the command line).
@@ -41,15 +41,15 @@ class PlanChoice:
             self.choose(name, (), None)
 
     def shown(self) -> dict[str, Any] | None:
-        """See `hil.app.campaign_runs.CampaignRuns`."""
+        """See `hil.app.changes.CampaignRuns`."""
         return None if self.wanted is None else {**self.wanted.shown(), "choice": self._name}
 
     def choose(self, name: str, overrides: Sequence[str], seed: Any) -> None:
-        """See `hil.app.campaign_runs.CampaignRuns`."""
+        """See `hil.app.changes.CampaignRuns`."""
         self.wanted, self._name = self._make(self.offered[name], overrides, seed), name
 
     def prepare(self, overrides: Sequence[str], seed: Any) -> None:
-        """See `hil.app.campaign_runs.CampaignRuns`."""
+        """See `hil.app.changes.CampaignRuns`."""
         if self.wanted is not None:  # the plan stays as it was chosen, whatever stands in its file by now
             self.wanted = self._make(self.wanted.plan, overrides, seed)
 

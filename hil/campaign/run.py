@@ -17,13 +17,13 @@ from hil.campaign.folder import (
     Trial,
     read_verdict,
     recorded_trial,
+    refuse_other_head,
     remove_unfinished,
     set_aside,
     trial_of,
     write_files,
 )
 from hil.campaign.plan import Plan
-from hil.campaign.resume import refuse_other_head
 from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config

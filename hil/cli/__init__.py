@@ -12,42 +12,25 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from hil.cli.activity import activity
-from hil.cli.analysis import replay, verify
+from hil.cli.analysis import open_foreign, recover, replay, verify
 from hil.cli.bench import bench
 from hil.cli.calibrate import calibrate
-from hil.cli.campaign import campaign
-from hil.cli.check import check
-from hil.cli.command import command
-from hil.cli.compare import compare
-from hil.cli.computer import computer
-from hil.cli.configs import configs
-from hil.cli.devices import devices
-from hil.cli.energy import energy
-from hil.cli.exits import FAULT, USAGE, complain
-from hil.cli.explain import explain
-from hil.cli.export import export
-from hil.cli.faults import faults
+from hil.cli.campaign import campaign, compare
+from hil.cli.check import check, computer, devices
+from hil.cli.client import command, keys
+from hil.cli.configs import configs, rover
+from hil.cli.energy import activity, energy, path
+from hil.cli.explain import explain, faults
 from hil.cli.identify import identify
-from hil.cli.jog import jog, valve
-from hil.cli.keys import keys
-from hil.cli.open import open_foreign
-from hil.cli.operate import operate
-from hil.cli.output import OutputError, guard_streams
-from hil.cli.path import path
-from hil.cli.recover import recover
-from hil.cli.render import render
-from hil.cli.rover import rover
-from hil.cli.runs import note, runs
-from hil.cli.serve import serve
-from hil.cli.sim import sim
+from hil.cli.operate import jog, operate, valve
+from hil.cli.runs import export, note, render, runs
+from hil.cli.sim import serve, sim
 from hil.cli.start import problems_at_start
-from hil.cli.sweep import sweep
-from hil.cli.traction import drawbar, slope
+from hil.cli.terminal import FAULT, LINE, USAGE, OutputError, complain, guard_streams
+from hil.cli.traction import drawbar, slope, sweep
 from hil.cli.trial import report, trial
 from hil.cli.trial import run as run_config
 from hil.cli.view import view
-from hil.cli.waiting import LINE
 from hil.version import running_version
 
 app = typer.Typer(

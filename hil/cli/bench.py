@@ -10,10 +10,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from hil.cli.console import show
-from hil.cli.exits import usage_errors
-from hil.cli.json_file import JsonFile, writable, write
-from hil.cli.options import progress
+from hil.cli.run_options import JsonFile, progress, writable, write
+from hil.cli.terminal import show, usage_errors
 
 
 class _Clock(StrEnum):

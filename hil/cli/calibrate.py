@@ -1,4 +1,9 @@
-"""`hil calibrate`: numbers of a calibration sheet, from the running sensors or from the record of a run."""
+"""`hil calibrate`: numbers of a calibration sheet, from the running sensors or from the record of a run.
+
+`hil calibrate shunt` and `teds`: what a device can find of its channels by itself.
+
+`hil calibrate residuals`: thresholds of implausible values, from good runs.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +12,163 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from hil.cli.calibrate_bridges import shunt, teds
-from hil.cli.calibrate_instruments import imu, joints, motion
-from hil.cli.calibrate_residuals import residuals
-from hil.cli.calibration_run import Sheet, date_of, record_of
-from hil.cli.exits import USAGE, complain, usage_errors
-from hil.cli.options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
+from hil.cli.calibrate_instruments import Sheet, date_of, imu, joints, motion, record_of
+from hil.cli.run_options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
+from hil.cli.terminal import USAGE, complain, usage_errors
 from hil.config.schema.loads import LoadsConfig
+from hil.messages.layout import Layout
 
 if TYPE_CHECKING:
     from hil.config import Config
     from hil.messages.layout import Layout
     from hil.recording import TrialRecord
     from hil.signals.calibration import Fitted, Floats
+
+
+@dataclass(frozen=True)
+class _BridgeCalibration:
+    """The rig, and where the numbers go."""
+
+    config: Annotated[str, typer.Argument(metavar="CONFIG", help="Config of the rig.")]
+    overrides: Overrides = None
+    endpoints: Endpoints = None
+    sheet: Sheet = None
+    as_json: AsJson = False
+
+    def load(self) -> Config:
+        """Its config."""
+        with usage_errors():
+            return config_from(self.config, self.overrides, None, None)
+
+
+@with_groups
+def shunt(
+    rig: _BridgeCalibration,
+    sensor: Annotated[str, typer.Option("--sensor", metavar="NAME", help="A channel; or `loads`: all load channels.")],
+    resistor: Annotated[
+        float, typer.Option("--resistor", metavar="OHM", min=1.0, help="Shunt resistor of the device.")
+    ],
+    bridge: Annotated[float, typer.Option("--bridge", metavar="OHM", min=1.0, help="Each arm of the bridge.")],
+    arm: Annotated[str, typer.Option("--arm", metavar="R1|R2|R3|R4", help="Arm that the shunt is parallel to.")] = "R3",
+) -> None:
+    """What the leads of a bridge lose: the device switches a resistor to an arm, as if there were a known load.
+
+    The sensors are without load meanwhile. The driver has to offer it: `ni` does, for inputs of kind bridge.
+    """
+    config = rig.load()
+    from drivers.channel_calibration import Shunt
+    from hil.app.calibration import shunt_gains
+
+    if arm not in ("R1", "R2", "R3", "R4"):
+        complain(f"--arm {arm}: allowed: R1, R2, R3, R4")
+        raise typer.Exit(USAGE)
+    group, names = _channels(rig, config.layout, sensor)
+    with usage_errors():
+        gains = shunt_gains(config, group, names, Shunt(resistor, bridge, arm), progress, rig.endpoints)
+    _finish(rig, {name: {"shunt_gain": float(f"{gain:.5g}")} for name, gain in gains.items()}, group)
+
+
+@with_groups
+def teds(rig: _BridgeCalibration) -> None:
+    """What sensors with a data sheet inside (TEDS, IEEE 1451.4) say of themselves; --sheet takes the serial numbers.
+
+    With --sheet it is the file of the force sensors, or of the load channels of a rig without force sensors.
+    """
+    config = rig.load()
+    from hil.app.calibration import read_teds
+
+    with usage_errors():
+        found = read_teds(config, progress, rig.endpoints)
+    for group, sensors in found.items():
+        for name, one in sensors.items():
+            if rig.as_json:
+                print(json.dumps({"group": group, "sensor": name, "teds": None if one is None else one._asdict()}))
+            elif one is None:
+                print(f"{name}: no TEDS")
+            else:
+                said = f"manufacturer {one.manufacturer}, model {one.model}, version {one.version}"
+                print(f"{name}: {said}, serial {one.serial}")
+    group = next(iter(found), "daq")
+    serials = {name: {"serial": str(one.serial)} for name, one in found.get(group, {}).items() if one is not None}
+    if rig.sheet is not None and serials:
+        _write(rig, serials, group)
+
+
+def _channels(rig: _BridgeCalibration, layout: Layout, name: str) -> tuple[str, tuple[str, ...]]:
+    """The group of a channel, and the channels that a name means."""
+    if name == "loads" and layout.loads:
+        return "loads", layout.loads
+    for group in ("daq", "loads"):
+        if name in layout.parts(group):
+            return group, (name,)
+    allowed = ", ".join((*layout.channels, *layout.loads)) or "none, the rig has no sensors"
+    complain(f"{rig.config}: --sensor {name}: no such channel, allowed: {allowed}")
+    raise typer.Exit(USAGE)
+
+
+def _finish(rig: _BridgeCalibration, found: dict[str, dict[str, float]], group: str) -> None:
+    if rig.sheet is not None:
+        _write(rig, found, group)
+    for name, numbers in found.items():
+        for key, value in numbers.items():
+            print(json.dumps({"sensor": name, key: value}) if rig.as_json else f"{name}: {key}: {value:g}")
+
+
+def _write(rig: _BridgeCalibration, found: dict[str, dict[str, Any]], group: str) -> None:
+    from hil.config.calibration import SheetError, update_sheets
+
+    assert rig.sheet is not None
+    try:
+        former = update_sheets(rig.sheet, found, group)
+    except SheetError as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
+    if not rig.as_json:
+        print(f"{rig.sheet} has them now" + (f"; the former one is {former}" if former else ""))
+
+
+def residuals(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of 5 or more good runs of a config.")],
+    sheet: Annotated[
+        Path | None,
+        typer.Option(
+            "--sheet",
+            metavar="FILE",
+            help="File to write the thresholds into; the former one is kept beside it.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Thresholds of implausible values (fault 34) from good runs: how far each residual was from its mean in them.
+
+    The runs may differ in numbers of their config: the thresholds hold between these, and are wider.
+    """
+    from hil.app.calibration import calibrate_residuals
+    from hil.config.calibration import SheetError, replace_residuals
+    from hil.signals.calibration import CalibrationError
+
+    try:
+        sheet_values = calibrate_residuals(runs)
+        former = None if sheet is None else replace_residuals(sheet, sheet_values)
+    except (CalibrationError, SheetError) as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
+    if as_json:
+        print(json.dumps(sheet_values))
+        return
+    if sheet is not None:
+        print(f"{sheet} has them now" + (f"; the former one is {former}" if former else ""))
+    for key, (low, high) in sheet_values["between"].items():
+        print(f"{key}: {low:g} to {high:g} in these runs")
+    for name, each in sheet_values["thresholds"].items():
+        for element, (low, high) in each.items():
+            print(f"{name} {element}: {low:g} to {high:g}")
+
 
 calibrate = typer.Typer(
     help="Numbers of a calibration sheet, from the running sensors, or from a run that is made now or was before.",
@@ -86,7 +231,7 @@ def droop(sensor: Sensor) -> None:
         return fit_droop(one.volts, one.rate_hz)
 
     fitted = _fit(sensor, "now press the sensor, let go, and leave it alone", fit)
-    _finish(sensor, {"droop_s": fitted.value, "droop_u95": fitted.u95 / fitted.value})
+    _finish_calibration(sensor, {"droop_s": fitted.value, "droop_u95": fitted.u95 / fitted.value})
 
 
 @calibrate.command()
@@ -108,7 +253,7 @@ def force(
     fitted = _fit(sensor, f"now put on, for a second each, and take off: {named}", fit)
     numbers = {"sensitivity_mVpN": 1e3 * fitted.value, "sensitivity_u95": fitted.u95 / fitted.value}
     run = Path(sensor.source)
-    _finish(sensor, numbers, date_of(record_of(run)[0]) if run.is_dir() else date_of(None))
+    _finish_calibration(sensor, numbers, date_of(record_of(run)[0]) if run.is_dir() else date_of(None))
 
 
 @calibrate.command()
@@ -126,7 +271,7 @@ def cylinder(
 
     Without --force the torque on its joint is taken from the leg sensors, with the rover at rest on level ground.
     """
-    from hil.app.cylinder_calibration import calibrate_cylinder
+    from hil.app.calibration import calibrate_cylinder
 
     record, config = record_of(run)
     known = config.layout.cylinders
@@ -156,7 +301,7 @@ def zero(sensor: Sensor) -> None:
         live = not Path(sensor.source).is_dir()
         return fit_offset(one.volts if live else one.volts[: round(UNLOADED_S * one.rate_hz)], one.rate_hz)
 
-    _finish(sensor, {"offset_V": _fit(sensor, "", fit).value})
+    _finish_calibration(sensor, {"offset_V": _fit(sensor, "", fit).value})
 
 
 for command in (residuals, motion, imu, joints, shunt, teds):
@@ -238,7 +383,7 @@ def _column(sensor: Sensor, layout: Layout) -> int:
     return names.index(sensor.name)
 
 
-def _finish(sensor: Sensor, found: dict[str, float], date: str | None = None) -> None:
+def _finish_calibration(sensor: Sensor, found: dict[str, float], date: str | None = None) -> None:
     """Show the numbers of a force sensor, and write them into the sheet, if one is given."""
     _finish_all({sensor.name: found}, sensor.sheet, "daq", as_json=sensor.as_json, date=date)
 

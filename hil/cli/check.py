@@ -1,20 +1,29 @@
-"""`hil check`: run the arming checks without moving."""
+"""`hil check`: run the arming checks without moving.
+
+`hil devices`: list the connected devices, and the config keys that refer to them.
+
+`hil computer`: files for the computer of a rig.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from hil.cli.console import show
-from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
-from hil.cli.options import AsJson, ConfigOptions, Endpoints, progress, with_groups
+from hil.cli.run_options import AsJson, ConfigOptions, Endpoints, Overrides, config_from, progress, with_groups
+from hil.cli.terminal import REFUSED, USAGE, complain, show, usage_errors
 
 if TYPE_CHECKING:
+    from hil.app.discovery import DiscoveredDevices
     from hil.messages.check import Check
 
 
@@ -69,3 +78,131 @@ def show_checks(checks: Sequence[Check], title: str, as_json: bool, widest: int 
 
 def _short(text: str) -> str:
     return _DIGEST.sub(r"\1...", text)
+
+
+def devices(
+    config: Annotated[
+        str | None, typer.Argument(metavar="[CONFIG]", help="Config whose ports and channels are checked.")
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option("--server", metavar="HOST:PORT", help="NI gRPC device server to query.", show_default=False),
+    ] = None,
+    endpoints: Endpoints = None,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+) -> None:
+    """List serial ports and NI devices; with CONFIG also what answers on the network, and whether its keys exist.
+
+    Opens no serial port.
+    """
+    from hil.app.discovery import find_devices
+    from hil.app.driver_factory import at_endpoints
+    from hil.config.schema.base import SERVER
+    from hil.simulator.connection import read_endpoints
+
+    with usage_errors():
+        effective = config_from(config, overrides, None, None) if config else None
+        if server and not re.match(SERVER, server):
+            complain(f"--server {server}: allowed: HOST:PORT, with a port of at most 65535")
+            raise typer.Exit(USAGE)
+        if effective and endpoints and effective.rig == "simulated_wire":
+            effective = at_endpoints(effective, read_endpoints(endpoints))
+    attached = find_devices(effective, server)
+    if as_json:
+        print(json.dumps(_plain(attached)))
+    else:
+        _show(attached)
+
+
+def _plain(found: DiscoveredDevices) -> dict[str, Any]:
+    def fields(struct: Any) -> dict[str, Any]:
+        return {name: getattr(struct, name) for name in struct.__struct_fields__}
+
+    return {
+        "serial": [fields(port) for port in found.serial],
+        **{
+            driver: [
+                server._asdict() | {"devices": [fields(device) for device in server.devices]} for server in servers
+            ]
+            for driver, servers in found.servers.items()
+        },
+        "network": [
+            device._asdict() | {"rate_hz": device.rate_hz if math.isfinite(device.rate_hz) else None}
+            for device in found.network
+        ],
+        "keys": [key._asdict() for key in found.keys],
+    }
+
+
+def _show(found: DiscoveredDevices) -> None:
+    if found.serial:
+        table = Table("port", "USB", "maker", "product", "serial number", "by id, for the config", title="Serial ports")
+        for port in found.serial:
+            table.add_row(*map(Text, (port.port, port.usb, port.maker, port.product, port.serial, port.by_id)))
+        show(table)
+    else:
+        print("no serial ports")
+    for driver, server in ((driver, server) for driver, servers in found.servers.items() for server in servers):
+        if server.problem:
+            print(server.problem)
+            continue
+        table = Table(
+            "device", "product", "serial number", "channels", title=f"{driver}, {server.server or 'this computer'}"
+        )
+        for device in server.devices:
+            channels = "\n".join(map(_span, filter(None, (device.ai, device.ao, device.di, device.do))))
+            table.add_row(*map(Text, (device.name, device.product, device.serial, channels)))
+        show(table)
+    if found.network:
+        table = Table("address", "driver", "answers", "readings a second", title="On the network")
+        for item in found.network:
+            rate = f"{item.rate_hz:.1f}" if math.isfinite(item.rate_hz) else "none"
+            table.add_row(Text(item.address), Text(item.driver), Text(item.words), Text(rate))
+        show(table)
+    if found.keys:
+        table = Table("key", "names", "there", title="Keys of the config")
+        for key in found.keys:
+            there = {True: Text("yes", "green"), False: Text("NO", "bold red"), None: Text("not known")}[key.found]
+            table.add_row(Text(key.key), Text(key.wanted or "nothing yet"), there)
+        show(table)
+
+
+def _span(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} to {Path(names[-1]).name}, {len(names)}"
+
+
+def computer(
+    copy: Annotated[
+        Path | None,
+        typer.Option("--copy", metavar="DIR", help="Write all of them into this folder.", show_default=False),
+    ] = None,
+) -> None:
+    """List the files for the computer of a rig (udev rules, limits, service, container), or write them into a folder.
+
+    Nothing is installed: each file says where it belongs, and what to do then.
+    """
+    from hil.app.computer import FILES, text_of
+    from hil.config.files import replacing
+
+    if copy is None:
+        for file in FILES:
+            there = "" if file.place is None else ", there" if file.place.is_file() else ", not there"
+            print(f"{file.name}: {file.use} ({file.place or 'built with podman or docker'}{there})")
+        print("`hil computer --copy DIR` writes them into a folder")
+        return
+    targets = {copy / file.name: file for file in FILES}
+    if found := next((target for target in targets if target.exists()), None):
+        complain(f"{found} already exists and is not changed: rename it, or copy into another folder")
+        raise typer.Exit(USAGE)
+    try:
+        copy.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as all_or_none:
+            for target, file in targets.items():
+                unfinished = all_or_none.enter_context(replacing(target, new=True))
+                unfinished.write_text(text_of(file), encoding="utf-8")
+    except OSError as error:
+        complain(f"--copy {copy}: {error.filename or copy} cannot be written: {error.strerror}")
+        raise typer.Exit(USAGE) from None
+    for target, file in targets.items():
+        print(f"sudo cp {target} {file.place}" if file.place else f"{target}: says how to build it")

@@ -1,15 +1,20 @@
-"""`hil energy`: effective kinetic energy of an impact over the angle of the obstacle."""
+"""`hil energy`: effective kinetic energy of an impact over the angle of the obstacle.
+
+`hil path`: the way of least energy between two places of a scan.
+
+`hil activity`: energy, power and battery of a plan of activities.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from typing import Annotated, Any
 
 import typer
 
-from hil.cli.console import show
-from hil.cli.exits import usage_errors
-from hil.cli.options import AsJson, ConfigOptions, Out, progress, with_groups
+from hil.cli.run_options import AsJson, ConfigOptions, Out, progress, with_groups
+from hil.cli.terminal import show, usage_errors
 
 _MOST_ANGLES = 10_000
 
@@ -20,7 +25,7 @@ def angles_from(text: str) -> list[float]:
     Raises:
         typer.BadParameter: the text has another form.
     """
-    from hil.config.value_ranges import range_values  # help must not import all of the config
+    from hil.config.text_io import range_values  # help must not import all of the config
 
     try:
         angles = [float(angle) for angle in range_values(text, _MOST_ANGLES)]
@@ -77,10 +82,15 @@ def energy(
         peak_over_masses,
         save_energy,
     )
-    from hil.analysis.energy_compliance import compliance, compliance_table
-    from hil.analysis.energy_figures import save_parts
-    from hil.analysis.energy_sensitivity import sensitivity, sensitivity_table
-    from hil.analysis.energy_standing import standing_curve, standing_table
+    from hil.analysis.energy_variants import (
+        compliance,
+        compliance_table,
+        save_parts,
+        sensitivity,
+        sensitivity_table,
+        standing_curve,
+        standing_table,
+    )
     from hil.app.warm_up import report_compiling
     from hil.config.rig import Rig
 
@@ -116,3 +126,128 @@ def energy(
             print("the front wheels on the obstacle, the others on level ground")
             show(standing_table(parts["standing"], curve))
         print(f"run folder: {folder}")
+
+
+def place_from(text: str, option: str) -> tuple[float, float]:
+    """A place [m] of `X,Y`. Raises typer.BadParameter: the text has another form."""
+    try:
+        x, y = (float(part) for part in text.split(","))
+        if math.isfinite(x) and math.isfinite(y):
+            return x, y
+    except ValueError:
+        pass
+    raise typer.BadParameter(f"found {text!r}; allowed: X,Y in m, for example 2.5,-0.4", param_hint=option)
+
+
+@with_groups
+def path(
+    options: ConfigOptions,
+    to: Annotated[
+        str, typer.Option("--to", metavar="X,Y", help="Goal [m]: x ahead of the rover's start, y to port of it.")
+    ],
+    start: Annotated[str, typer.Option("--from", metavar="X,Y", help="Where the way begins [m].")] = "0,0",
+    most_roll: Annotated[
+        float, typer.Option("--most-roll", min=1.0, max=45.0, help="Largest tilt to a side [deg].")
+    ] = 20.0,
+    heading: Annotated[
+        float, typer.Option("--heading", min=-360.0, max=360.0, help="Heading at the begin [deg], 0: ahead.")
+    ] = 0.0,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """The way of least energy between two places of a scan, beside the straight one: table and figure."""
+    from hil.config import ConfigError
+    from hil.config.files import write_whole
+    from hil.recording.run_folder import run_folder
+
+    with usage_errors():
+        begin, end = place_from(start, "--from"), place_from(to, "--to")
+        effective = options.load()
+
+    from hil.analysis.path_energy import draw_plan, plan
+    from hil.app.warm_up import report_compiling
+    from hil.config.rig import Rig
+    from hil.experiments.figure_file import write_figure
+
+    report_compiling(progress)
+    rig = Rig(effective)
+    with usage_errors():
+        try:
+            planned = plan(rig, begin, end, most_roll, heading)
+        except ConfigError:  # of the ground, not of a place
+            raise
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--to") from None
+        folder = run_folder(out, effective.name, f"path_{end[0]:g}_{end[1]:g}")
+    ways: dict[str, Any] = {
+        name: {
+            "places_m": way.places.tolist(),
+            "length_m": way.length,
+            "energy_J": way.cost if math.isfinite(way.cost) else None,
+        }
+        for name, way in planned._asdict().items()
+    }
+    write_figure(draw_plan(rig, planned), folder / "path.png", "way of least energy", {"config": effective.name}, 100)
+    write_whole(folder / "path.json", json.dumps(ways, allow_nan=False, indent=1))
+    if as_json:
+        print(json.dumps(ways, allow_nan=False))
+        return
+    for name, way in planned._asdict().items():
+        energy = f"{way.cost:.0f} J" if math.isfinite(way.cost) else "cannot be driven"
+        print(f"{name}: {way.length:.2f} m, {energy}")
+    print(f"run folder: {folder}")
+
+
+@with_groups
+def activity(
+    options: ConfigOptions,
+    plan: Annotated[
+        str, typer.Option("--plan", metavar="PLAN", help="A YAML file, or a shipped one of rig_configs/activities/.")
+    ],
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Energy by activity, power over time and state of charge of a plan of drives and stays, on the config's ground."""
+    from hil.campaign.activity.simulate import load_activity_plan
+    from hil.config.files import replacing, write_whole
+    from hil.config.text_io import write_rows
+    from hil.recording.run_folder import run_folder
+
+    with usage_errors():
+        config, activities = options.load(), load_activity_plan(plan)
+
+    from hil.app.warm_up import report_compiling
+    from hil.campaign.activity.figure import draw
+    from hil.campaign.activity.simulate import simulate
+    from hil.config.rig import Rig
+    from hil.experiments.figure_file import write_figure
+
+    report_compiling(progress)
+    with usage_errors():
+        result = simulate(Rig(config), activities)
+        folder = run_folder(out, config.name, f"activity_{activities.name}")
+    summary: dict[str, Any] = {
+        "plan": activities.name,
+        "config": config.name,
+        "feasible": not result.problems,
+        "problems": list(result.problems),
+        "drawn_Wh": sum(phase.drawn_J for phase in result.phases) / 3600.0,
+        "state_of_charge": result.phases[-1].charge,
+        "least_state_of_charge": min(phase.least_charge for phase in result.phases),
+        "phases": [phase._asdict() for phase in result.phases],
+    }
+    write_whole(folder / "activity.json", json.dumps(summary, allow_nan=False, indent=1))
+    with replacing(folder / "activity.csv") as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+        write_rows(file, [["t_s", "drawn_W", "supplied_W", "state_of_charge"], *result.rows.tolist()])
+    write_figure(draw(activities, result), folder / "activity.png", "activities", {"config": config.name}, 100)
+    if as_json:
+        print(json.dumps(summary, allow_nan=False))
+        return
+    for phase in result.phases:
+        print(
+            f"{phase.name}: {phase.from_s / 3600:.2f} to {phase.to_s / 3600:.2f} h, {phase.way_m:.2f} m, motors "
+            f"{phase.motors_J / 3600:.2f} Wh, loads {phase.loads_J / 3600:.1f} Wh, "
+            f"supplied {phase.supply_J / 3600:.1f} Wh, peak {phase.peak_W:.0f} W, charge {100 * phase.charge:.1f} %"
+        )
+    print("feasible" if not result.problems else "not feasible: " + "; ".join(result.problems))
+    print(f"run folder: {folder}")

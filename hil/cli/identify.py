@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hil.cli.console import show
-from hil.cli.exits import USAGE, complain, usage_errors
-from hil.cli.options import AsJson, Cluster, Out, Unverified
+from hil.cli.run_options import AsJson, Cluster, Out, Unverified
+from hil.cli.terminal import USAGE, complain, show, usage_errors
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -69,12 +68,11 @@ def identify(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: the same sums in every process
     from hil.analysis.dataset import UnverifiedRunError
     from hil.analysis.identification.fit import identify as identify_soil
-    from hil.analysis.identification.parameters import USUAL
-    from hil.analysis.identification.rigs import Uncertainty
+    from hil.analysis.identification.forward import USUAL, IdentificationError
+    from hil.analysis.identification.recorded import Uncertainty
     from hil.analysis.identification.shown import lines_of, parameter_table, residual_table, save, yaml_section
     from hil.analysis.identification.sources import check_enough, read_sources
-    from hil.analysis.identification.windows import IdentificationError
-    from hil.campaign.spread import with_workers
+    from hil.campaign.cluster import with_workers
     from hil.campaign.trial import OtherVersionError
     from hil.recording import RecordError
     from hil.recording.run_folder import run_folder

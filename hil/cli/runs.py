@@ -1,20 +1,26 @@
-"""`hil note` and `hil runs`: what people write on runs, and the runs of a folder."""
+"""`hil note` and `hil runs`: what people write on runs, and the runs of a folder.
+
+`hil export`: a run or a campaign in another program's format.
+
+`hil render`: a film or a picture of a run, the rover as it moved.
+"""
 
 from __future__ import annotations
 
 import json
 import textwrap
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from hil.cli.console import show
-from hil.cli.exits import USAGE, complain, printable, usage_errors
-from hil.cli.options import AsJson
+from hil.cli.run_options import AsJson, ProgressBar, Unverified
+from hil.cli.terminal import USAGE, complain, printable, show, usage_errors
+from hil.cli.trial import is_campaign
 
 # Characters of a verdict: --json has all of its reasons.
 _VERDICT = 60
@@ -65,8 +71,7 @@ def runs(
     as_json: AsJson = False,
 ) -> None:
     """List the runs of a folder with their verdicts, notes and tags."""
-    from hil.analysis.listed_runs import chosen, listed_runs
-    from hil.analysis.run_filter import FilterError, RunFilter
+    from hil.analysis.listed_runs import FilterError, RunFilter, chosen, listed_runs
 
     problems: list[str] = []
     try:
@@ -103,3 +108,107 @@ def _verdict(row: Mapping[str, Any]) -> str:
 
 def _cell(value: Any) -> str:
     return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class _ExportFormat(StrEnum):
+    """Formats of `hil export`."""
+
+    tdms = "tdms"
+    csv = "csv"
+    parquet = "parquet"
+    mat = "mat"
+    mcap = "mcap"
+    rrd = "rrd"
+
+
+def export(
+    source: Annotated[Path, typer.Argument(metavar="RUN|CAMPAIGN", help="Folder of a run or a campaign.")],
+    to: Annotated[_ExportFormat, typer.Option("--to", help="Format.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="File or folder to make.", show_default=False)
+    ] = None,
+    unverified: Unverified = False,
+) -> None:
+    """Write a record in another format, with its names and units."""
+    from hil.analysis.dataset import MissingPackageError, UnverifiedRunError
+    from hil.analysis.export.run import export as export_source
+    from hil.recording import RecordError
+
+    with usage_errors():
+        try:
+            with ProgressBar("rows") as bar:
+                made = export_source(source, to.value, out, unverified=unverified, progress=bar.done)
+        except (MissingPackageError, UnverifiedRunError, RecordError, OSError) as error:
+            complain(str(error))
+            raise typer.Exit(USAGE) from None
+    for reason in made.left_out:
+        complain(f"left out: {reason}")
+    print(f"{made.runs} run{'' if made.runs == 1 else 's'}: {made.path}")
+
+
+def render(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN|CAMPAIGN", help="Folder of a run; of a campaign: each of its trials.")
+    ],
+    view: Annotated[
+        Literal["side", "top", "3d"],
+        typer.Option("--view", help="From starboard, from above, or in three dimensions, which needs Chromium."),
+    ] = "side",
+    to: Annotated[
+        Literal["mp4", "gif", "png"],
+        typer.Option("--to", help="Film, or png: a strip of six pictures. mp4 needs ffmpeg."),
+    ] = "gif",
+    speed: Annotated[
+        float,
+        typer.Option(
+            "--speed",
+            metavar="X",
+            min=1e-4,
+            max=1000.0,
+            help="Of the film: 0.01 is a hundredth. Below 0.2 it shows the impact alone, unless times are given.",
+        ),
+    ] = 1.0,
+    fps: Annotated[float, typer.Option("--fps", metavar="N", min=0.5, max=50.0, help="Pictures a second.")] = 20.0,
+    from_s: Annotated[
+        float | None, typer.Option("--from", metavar="S", help="First time of the run.", show_default=False)
+    ] = None,
+    to_s: Annotated[
+        float | None, typer.Option("--to-time", metavar="S", help="Last time of the run.", show_default=False)
+    ] = None,
+    at_s: Annotated[
+        float | None,
+        typer.Option("--at", metavar="S", help="One picture, of that time; with --to png.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="File to make; RUN/VIEW.TO.", show_default=False)
+    ] = None,
+    camera: Annotated[
+        bool, typer.Option("--camera", help="With the frames of the run's camera beside it, at the same time.")
+    ] = False,
+    unverified: Unverified = False,
+) -> None:
+    """Film a run: the rover with its legs and wheels, the plate, the loads, as the record has them."""
+    from hil.analysis.dataset import UnverifiedRunError
+    from hil.analysis.film.files import FilmError
+    from hil.analysis.film.make import FilmRequest, trials_in
+    from hil.analysis.film.make import render as render_run
+    from hil.app.page.film import solid_pictures
+    from hil.recording import RecordError
+
+    if at_s is not None and to != "png":
+        raise typer.BadParameter("--at makes one picture: allowed with --to png")
+    if (many := is_campaign(run)) and out is not None:
+        raise typer.BadParameter("--out is one file, a campaign has one in each trial's folder: leave --out away")
+    wanted, failed = FilmRequest(view, to, speed, fps, from_s, to_s, at_s, unverified, camera), False
+    for folder in trials_in(run) if many else [run]:
+        with usage_errors():
+            try:
+                with ProgressBar("pictures") as bar:
+                    path, count = render_run(folder, wanted, out, bar.done, solid_pictures)
+            except (FilmError, RecordError, UnverifiedRunError, OSError) as error:
+                complain(f"{folder.name}: {error}" if many else str(error))
+                failed = True
+                continue
+        print(f"{path}: {count} picture{'s' * (count != 1)}")
+    if failed:
+        raise typer.Exit(USAGE)

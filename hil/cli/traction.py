@@ -1,21 +1,23 @@
-"""`hil drawbar` and `hil slope`: series of runs of the experiments of traction, on a real rig with an operator."""
+"""`hil drawbar` and `hil slope`: series of runs of the experiments of traction, on a real rig with an operator.
+
+`hil sweep`: runs over any keys of a config, a row of a table for each.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.table import Table
 
-from hil.cli.batch import INTERRUPTED, BatchOptions, running
-from hil.cli.console import show
-from hil.cli.exits import usage_errors
-from hil.cli.options import with_groups
+from hil.cli.run_options import INTERRUPTED, BatchOptions, running, with_groups
+from hil.cli.terminal import show, usage_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from hil.campaign.run import CampaignStop, ProgressReporter
     from hil.campaign.traction.guided import Guide
     from hil.config import Config
+
 
 Ask = Annotated[bool, typer.Option("--ask", help="Ask an operator on a simulated rig, too: a rehearsal.")]
 Commands = Annotated[
@@ -34,9 +37,8 @@ _QUIET = 'telemetry.endpoint=""'  # many at once: none has viewers
 @with_groups
 def drawbar(options: BatchOptions, ask: Ask = False, commands: Commands = False) -> None:
     """Drawbar pull over slip, for each load distribution and payload: table, figure, JSON."""
-    from hil.campaign.sweep import run_sweep
-    from hil.campaign.sweep_rows import UNFINISHED
-    from hil.campaign.traction.drawbar import curves, expand_drawbar
+    from hil.campaign.sweep import UNFINISHED, run_sweep
+    from hil.campaign.traction.series import curves, expand_drawbar
 
     with usage_errors():
         runs = expand_drawbar(options.config, [*(options.overrides or ()), _QUIET], options.seed)
@@ -73,7 +75,7 @@ def drawbar(options: BatchOptions, ask: Ask = False, commands: Commands = False)
 @with_groups
 def slope(options: BatchOptions, ask: Ask = False, commands: Commands = False) -> None:
     """The steepest slope that the rover climbs, for each load distribution: table, figure, JSON."""
-    from hil.campaign.traction.slope import expand_slope, kinds_of, run_slopes
+    from hil.campaign.traction.series import expand_slope, kinds_of, run_slopes
     from hil.config import ConfigError, Problem
 
     with usage_errors():
@@ -93,7 +95,7 @@ def slope(options: BatchOptions, ask: Ask = False, commands: Commands = False) -
             searches = run_slopes(base, options.place(kinds_of(base), report), report, stop.now)
     from hil.campaign.traction.figures import draw_slopes  # matplotlib takes half a second to import
     from hil.config.rig import Rig
-    from hil.experiments.slope.limit import limit_at_even_loads_deg
+    from hil.experiments.slope.experiment import limit_at_even_loads_deg
 
     limit_deg = limit_at_even_loads_deg(Rig(base))
     draw_slopes(searches, limit_deg, base, folder / "slope.png")
@@ -136,7 +138,7 @@ def _guide(
 ) -> Iterator[Guide]:
     """Who is asked, at this terminal or by commands, and how a run is made."""
     from hil.app.run import run_experiment
-    from hil.campaign.operator import TerminalOperator
+    from hil.campaign.guided import TerminalOperator
     from hil.campaign.traction.guided import Guide
 
     def run(config: Config, place: Path) -> dict[str, Any]:
@@ -147,7 +149,7 @@ def _guide(
         return
     from hil.app.command_server import CommandServer
     from hil.app.console import Console
-    from hil.app.latched_faults import LatchedFaults
+    from hil.app.resident import LatchedFaults
     from hil.campaign.commanded import CommandedOperator, show_end, watched
     from hil.cli.operate import keep_alive
 
@@ -188,9 +190,46 @@ def _degrees(value: float | None) -> str:
 
 def _finish(result: dict[str, Any], folder: Path, name: str, *, as_json: bool) -> None:
     """Write the result as JSON, and print it where that is wanted."""
-    from hil.config.whole_file import write_whole
+    from hil.config.files import write_whole
 
     text = json.dumps(result, allow_nan=False)
     write_whole(folder / f"{name}.json", text + "\n")
     if as_json:
         print(text)
+
+
+@with_groups
+def sweep(
+    options: BatchOptions,
+    over: Annotated[
+        list[str],
+        typer.Option("--over", metavar="a.b=VALUES", help="Values 1,2,3 or a range 0:1:0.1, end included; repeatable."),
+    ],
+    table: Annotated[
+        Literal["csv", "parquet"], typer.Option("--format", help="Of the table; parquet needs the extra export.")
+    ] = "csv",
+) -> None:
+    """Run a config over the product of values of any keys: one table, no folder for a run."""
+    from hil.campaign.sweep import UNFINISHED, expand_sweep, parquet_writer, run_sweep
+
+    with usage_errors():
+        if table == "parquet":
+            parquet_writer()
+        overrides = [*(options.overrides or ()), 'telemetry.endpoint=""']
+        runs = expand_sweep(options.config, over, overrides, options.seed)
+        configs = [run.config for run in runs]
+        options.check_place(configs[0].clock, configs[0].name)
+        folder = options.folder(configs[0].name, "sweep", UNFINISHED)
+    path = folder / f"sweep.{table}"
+    with running("runs", folder) as (report, stop):
+        place = options.place(configs, report)
+        rows = run_sweep(runs, path, table, place, report, stop.now, resume=options.resume)
+    counts = Counter("accepted" if row["accepted"] else "not accepted" for row in rows)
+    if options.as_json:
+        print(json.dumps({"table": str(path), "planned": len(runs), "runs": len(rows), **counts}))
+    else:
+        judged = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+        print(f"{len(rows)} of {len(runs)} runs: {judged}")
+        print(f"table: {path}")
+    if stop.wanted:
+        raise typer.Exit(INTERRUPTED)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hil.cli.exits import USAGE, complain, usage_errors
-from hil.cli.options import Overrides, Unverified, config_from, progress
+from hil.cli.run_options import Overrides, Unverified, config_from, progress
+from hil.cli.terminal import USAGE, complain, usage_errors
 from hil.messages.layout import Layout
 
 if TYPE_CHECKING:
@@ -135,8 +135,7 @@ def _follow(
 
 
 def _play(run: Path, layout: Layout, host: str, port: int, unverified: bool, origins: Sequence[str]) -> None:
-    from hil.app.view.follow import live_channels
-    from hil.app.view.play_back import play_back, played
+    from hil.app.view.follow import live_channels, play_back, played
     from hil.app.view.server import ViewServer
 
     with (

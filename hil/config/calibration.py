@@ -18,14 +18,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from drivers.calibration import Calibration
 from drivers.device_sections import INSTRUMENTS
-from hil.config.named_file import TextFile, WrongContentError
-from hil.config.schema.cylinders import CylinderSheet
+from hil.config.files import TextFile, WrongContentError, read_text, replacing, write_whole
 from hil.config.schema.instruments import ImuSheet, JointsSheet, MotionSheet
 from hil.config.schema.loads import LoadSheet
+from hil.config.schema.normal_force import CylinderSheet
 from hil.config.schema.residuals import ResidualSheet
-from hil.config.text_file import read_text
-from hil.config.whole_file import replacing, write_whole
-from hil.config.yaml_io import MOST_BYTES, read_yaml, write_yaml
+from hil.config.text_io import MOST_BYTES, read_yaml, write_yaml
 
 KEY = "devices.daq.calibration"
 _SECTIONS = "a section for each sensor, as in rig_configs/calibration"

@@ -13,31 +13,23 @@ from pydantic import BaseModel, ValidationError, model_validator
 from typing_extensions import override
 
 from hil.config.calibration import CALIBRATIONS
-from hil.config.checks.arm_cross_checks import without_wheels_problems
-from hil.config.checks.cylinder_cross_checks import cylinder_cross_checks
-from hil.config.checks.device_cross_checks import device_cross_checks
-from hil.config.checks.endpoint_cross_checks import endpoint_cross_checks
+from hil.config.checks.device_cross_checks import device_cross_checks, endpoint_cross_checks, limit_cross_checks
 from hil.config.checks.instrument_cross_checks import instrument_cross_checks
-from hil.config.checks.limit_cross_checks import limit_cross_checks
-from hil.config.checks.load_channel_cross_checks import load_channel_cross_checks
-from hil.config.checks.load_cross_checks import load_cross_checks
-from hil.config.checks.model_cross_checks import model_cross_checks
-from hil.config.checks.residual_cross_checks import residual_cross_checks
-from hil.config.checks.sensor_cross_checks import sensor_cross_checks
-from hil.config.checks.servo_cross_checks import servo_cross_checks
-from hil.config.checks.soil_estimation_cross_checks import soil_estimation_cross_checks
-from hil.config.checks.wheel_cross_checks import wheel_cross_checks
+from hil.config.checks.load_cross_checks import cylinder_cross_checks, load_channel_cross_checks, load_cross_checks
+from hil.config.checks.model_cross_checks import model_cross_checks, soil_estimation_cross_checks
+from hil.config.checks.rover_cross_checks import servo_cross_checks, wheel_cross_checks, without_wheels_problems
+from hil.config.checks.sensor_cross_checks import residual_cross_checks, sensor_cross_checks
 from hil.config.error_messages import problems_of, wrong_by_themselves
+from hil.config.files import NamedFile
 from hil.config.model import UncheckedConfig
-from hil.config.named_file import NamedFile
 from hil.config.other_rovers import leave_out_replaced, other_rovers_problems, rover_type
 from hil.config.overrides import SEED_ON_RIG, changes_of, put
 from hil.config.problems import ConfigError, CrossCheckError, Problem
-from hil.config.profile_file import PROFILE, TABLE
 from hil.config.retired_keys import retired_key_problems
 from hil.config.rover_file import URDF
 from hil.config.scan.file import ScanFile
 from hil.config.schema.base import Section
+from hil.config.tables import PROFILE, TABLE
 from hil.config.unused_sections import leave_out_unused, unused_section_problems
 
 if TYPE_CHECKING:

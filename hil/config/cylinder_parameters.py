@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.config.schema.cylinders import CylindersConfig, LinkageConfig
+from hil.config.schema.normal_force import CylindersConfig, LinkageConfig
 from hil.messages.layout import Layout
 from models.actuators.compressible import SOUND_SPEED, Pneumatics
 from models.actuators.cylinder_forces import CylinderForces

@@ -15,7 +15,7 @@ from drivers.device_sections import Role
 from drivers.registry import driver_names, driver_type
 from hil.config.model import UncheckedConfig
 from hil.config.problems import CrossCheckError, Problem
-from hil.config.schema.extensions import section_class
+from hil.config.schema.experiments import section_class
 from hil.config.schema.rover import rover_section
 
 # The values that a key takes, by the type of its JSON schema.

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
-from hil.config.csv_rows import number_in, numbered_rows
+from hil.config.text_io import number_in, numbered_rows
 
 Contact = Literal["hold", "lock", "roll"]
 CONTACTS: tuple[Contact, ...] = get_args(Contact)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
-from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig
-from hil.config.schema.soil_region import SoilRegionConfig
+from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig, SoilRegionConfig
 from hil.config.schema.trial import TrialConfig
 from models.validity import (
     bekker_stiffness,

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hil.config.text_file import read_text
+from hil.config.files import read_text
 
 DEEPEST = 32
 # Each value of a list or section follows one of these, so that counting them bounds the memory before it is used.

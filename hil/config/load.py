@@ -8,9 +8,9 @@ from pathlib import Path
 
 from hil.config.checked import FILES, Config, Overrides, checked_values, require_possible
 from hil.config.error_messages import shown
+from hil.config.files import is_file, read_text
 from hil.config.problems import ConfigError, Problem
-from hil.config.text_file import is_file, read_text
-from hil.config.yaml_io import MOST_BYTES, read_yaml
+from hil.config.text_io import MOST_BYTES, read_yaml
 
 
 def load_config(source: str | Path, overrides: Overrides = (), seed: int | None = None) -> Config:

@@ -25,34 +25,37 @@ from drivers.device_sections import LoadReading
 from drivers.extensions import EXPERIMENTS, installed_names
 from hil.config.power import watched_supplies
 from hil.config.schema.base import Section
-from hil.config.schema.camera import CameraConfig
-from hil.config.schema.cylinders import CylindersConfig
 from hil.config.schema.devices import DevicesConfig
-from hil.config.schema.driven_joints import DrivenJoint, driven_joints, servo_keys
 from hil.config.schema.equipment import (
     DrivesConfig,
     LimitsConfig,
+    LoopConfig,
+    OperatorConfig,
     PlantConfig,
+    RealtimeConfig,
     RecordConfig,
     SimLatencyConfig,
     TelemetryConfig,
 )
-from hil.config.schema.estimation import EstimationConfig
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.config.schema.experiments import ExperimentSections, section_key, unused_sections
-from hil.config.schema.extensions import extension_section, installed_section
+from hil.config.schema.experiments import (
+    ExperimentSections,
+    extension_section,
+    installed_section,
+    section_key,
+    unused_sections,
+)
+from hil.config.schema.follow import SoilEstimationConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig
-from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig, MotionConfig
+from hil.config.schema.instruments import EstimationConfig, ImuConfig, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.loads import LoadsConfig
-from hil.config.schema.loop import LoopConfig, RealtimeConfig
-from hil.config.schema.operator import OperatorConfig
+from hil.config.schema.normal_force import CylindersConfig
 from hil.config.schema.residuals import ResidualsConfig
 from hil.config.schema.rover import RoverConfig
-from hil.config.schema.sensors import NO_DROOP_S, DaqConfig, DetectorConfig
-from hil.config.schema.servos import ServosConfig
-from hil.config.schema.soil_estimation import SoilEstimationConfig
+from hil.config.schema.sensors import NO_DROOP_S, CameraConfig, DaqConfig, DetectorConfig
+from hil.config.schema.servos import DrivenJoint, ServosConfig, driven_joints, servo_keys
 from hil.config.schema.wheel import OneWheel, WheelConfig, each_wheel
-from hil.config.yaml_io import write_yaml
+from hil.config.text_io import write_yaml
 from hil.messages.layout import SAMPLED, SOIL_PARAMETERS, Layout, layout_of
 from models.rover.own_wheels import OwnWheel, with_own_wheels
 from models.rover.parameters import Parameters

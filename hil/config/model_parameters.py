@@ -10,24 +10,25 @@ from typing import Any
 import numpy as np
 
 from hil.config import cylinder_parameters
-from hil.config.instrument_parameters import instrument_parameters
-from hil.config.load_parameters import load_sensors
+from hil.config.device_parameters import disturbance_of, fault_gains, instrument_parameters, load_sensors
 from hil.config.model import UncheckedConfig
-from hil.config.scan.map_text import grid_from
-from hil.config.scan.mesh import mesh_from
+from hil.config.scan.map_text import grid_from, mesh_from
 from hil.config.schema.capture import CaptureConfig
-from hil.config.schema.driven_joints import DrivenJoint
 from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, PlateConfig, SoilConfig
+from hil.config.schema.ground_and_obstacle import (
+    GroundConfig,
+    ObstacleConfig,
+    PlateConfig,
+    SoilConfig,
+    SoilRegionConfig,
+)
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.profile import ProfileConfig
 from hil.config.schema.sensors import DaqConfig
-from hil.config.schema.servos import ServosConfig
-from hil.config.schema.soil_region import SoilRegionConfig
+from hil.config.schema.servos import DrivenJoint, ServosConfig
 from hil.config.schema.trial import TrialConfig
 from hil.config.schema.wheel import OneWheel
-from hil.config.sensor_faults import disturbance_of, fault_gains
 from hil.messages.layout import Layout
 from models.actuators.drive import Drive, Motor
 from models.actuators.servo import Servo

@@ -10,8 +10,7 @@ from typing import Any
 from drivers.extensions import ExtensionError
 from hil.config.error_messages import shown
 from hil.config.problems import Problem
-from hil.config.schema.rover import RoverConfig, key_path, rover_named
-from hil.config.schema.rover_of_a_file import ImportedSection
+from hil.config.schema.rover import ImportedSection, RoverConfig, key_path, rover_named
 from models.rover.imported import IMPORTED
 from models.rover.parameters import Parameters
 from models.rover.registry import VEHICLES

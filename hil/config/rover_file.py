@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.config.named_file import TextFile, lines_of
+from hil.config.files import TextFile, lines_of
 from models.rover.urdf_reader import MOST_CHARACTERS
 
 # What is in it is checked with the config.

@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 from hil.config.checked import Config
 from hil.config.error_messages import allowed, resolved
+from hil.config.files import OpenedFiles
+from hil.config.key_descriptions import name_of, unit_of
 from hil.config.problems import ConfigError, Problem
 from hil.config.schema.base import Section
-from hil.config.text_file import OpenedFiles
-from hil.config.units import name_of, unit_of
 
 Value: TypeAlias = bool | int | float | str | None
 # Makes the config of a command line with more overrides and another seed (None: the same one). Raises ConfigError.

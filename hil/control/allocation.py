@@ -3,7 +3,7 @@
 Twice as many wheels as cylinders bear the weight, and equilibrium fixes three combinations of their loads; the
 cylinders move the others. The torques are those of a small quadratic program (hil.control.load_program) about the
 change from the present loads, so whatever the tractions do to the loads is in it. What a change of the torques does to
-the tractions, and they to the loads, comes from the steady state of the rover twin (hil.control.steady_loads), as do
+the tractions, and they to the loads, comes from the steady state of the rover twin (hil.control.load_state), as do
 the loads of the goal max_traction.
 """
 
@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from hil.control.load_program import find_torques, make_program
-from hil.control.steady_loads import SteadyLoads
+from hil.control.load_state import SteadyLoads
 from hil.messages.load_limits import SOLVER, LoadLimits, require_shares
 from hil.messages.loads import LoadGoal, LoadMode
 from models.actuators.cylinder_forces import CylinderForces

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from hil.config.cylinder_parameters import cylinder_forces
+from hil.config.delays import least_pulse_s, valve_delay_s
 from hil.config.rig import Rig
-from hil.config.valve_delay import least_pulse_s, valve_delay_s
 from hil.control.allocation import Allocator
-from hil.control.base import Controller
-from hil.control.load_state import Doubts, DoubtSettings
+from hil.control.load_state import Doubts, DoubtSettings, steady_loads
 from hil.control.normal_force import LoadSettings, NormalForceController
-from hil.control.pressure import make_loops
-from hil.control.pressure_settings import PressureSettings
-from hil.control.steady_loads import steady_loads
+from hil.control.pressure import PressureSettings, make_loops
+from hil.control.wheel_speed import Controller
 
 # A cycle has room for so many shortest pulses.
 _LEAST_CYCLE = 3.0

@@ -6,7 +6,7 @@ from collections.abc import Container
 
 from msgspec.structs import replace
 
-from hil.control.base import Controller
+from hil.control.wheel_speed import Controller
 from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
 
 

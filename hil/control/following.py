@@ -1,4 +1,17 @@
-"""Wheel speeds, or duties, by which a measured speed or slip follows what is wanted: one outer loop, or one a wheel."""
+"""Wheel speeds, or duties, by which a measured speed or slip follows what is wanted: one outer loop, or one a wheel.
+
+An outer loop on a measured quantity: proportional and integral, with limits, on top of a feed-forward.
+
+Duties of a torque, by which a measured speed follows what is wanted: one loop, or one a wheel (Petersen 2012, 6.3).
+
+No controller of the rig is commanded a torque. That of a direct-current motor is a duty that depends on its speed,
+
+    torque = stall torque (duty - speed / no-load speed),
+
+so that duty is set from the wanted torque and from the measured speed of each tick. This is as good as the motor's
+numbers (`drives.motor`) and its supply are; the speed's delay adds to the motor's inertia stall torque / no-load speed
+times that delay.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +20,54 @@ from collections.abc import Sequence
 
 from hil.config.rig import Rig
 from hil.config.schema.experiment_section import SLIP_MARGIN
-from hil.config.schema.follow import LEAST_DUTY, FollowConfig
-from hil.control.outer_loop import OuterLoop
+from hil.config.schema.follow import LEAST_DUTY, FollowConfig, TorqueLoop
+from hil.config.schema.instruments import MotorConfig
 from hil.messages.layout import INSTRUMENTS
 from hil.messages.stages import SOURCE_STATES, Estimate, Goal, Prediction, Samples, SetPoints
+
+
+class OuterLoop:
+    """A PI controller whose output is bounded, and changes no faster than it may.
+
+    The integral stands still while the output is at a limit that its error drives it into: it does not wind up. With
+    an error that is not known the correction stays as it is.
+
+    Args:
+        gain: output over error.
+        integral_per_s: growth of the output in a second over the error [1/s].
+        period_s: time between ticks.
+        change: largest change of the output in a tick.
+
+    Attributes:
+        output: of the last tick.
+    """
+
+    def __init__(self, gain: float, integral_per_s: float, period_s: float, change: float) -> None:
+        self._gain, self._integral_per_tick, self._change = gain, integral_per_s * period_s, change
+        self._correction = self._integral = self.output = 0.0
+
+    def step(self, forward: float, error: float, most: float) -> float:
+        """The output of this tick.
+
+        Args:
+            forward: feed-forward.
+            error: wanted less measured; NaN: it is not known.
+            most: largest output; the least is 0.
+        """
+        known = not math.isnan(error)
+        if known:
+            self._correction = self._gain * error + self._integral
+        wished = forward + self._correction
+        low, high = max(self.output - self._change, 0.0), min(self.output + self._change, most)
+        self.output = min(max(wished, low), max(high, 0.0))
+        if known and not (wished > self.output and error > 0.0) and not (wished < self.output and error < 0.0):
+            self._integral += self._integral_per_tick * error
+        return self.output
+
+    def reset(self) -> None:
+        """Start again from rest."""
+        self._correction = self._integral = self.output = 0.0
+
 
 # Part of the acceleration that the limiter allows: a loop that has lost ticks can catch up before the limiter clamps.
 OF_ACCELERATION = 0.5
@@ -102,3 +159,117 @@ def full_duties_mps(section: FollowConfig, radii_m: Sequence[float]) -> tuple[fl
     """Speed of each wheel's rim at full duty [m/s]: equal motors turn a larger wheel's rim faster; none: no duties."""
     full_mps = section.full_duty_mps
     return () if full_mps is None else tuple(full_mps * (radius_m / radii_m[0]) for radius_m in radii_m)
+
+
+class TorquePid:
+    """A PID whose output is a torque; its integral begins with one, and stands still at a limit that it is driven into.
+
+    The derivative part is of the measured speed alone, filtered. While the speed is not known, the output stays as it
+    is.
+
+    Args:
+        gains: of the config.
+        period_s: time between ticks.
+    """
+
+    def __init__(self, gains: TorqueLoop, period_s: float) -> None:
+        self._gains, self._period_s = gains, period_s
+        self._share = period_s / (gains.filter_s + period_s)
+        self.reset()
+
+    def reset(self) -> None:
+        """Start again with the first torque."""
+        self._integral = self._output = self._gains.begin_Nm
+        self._rate, self._last = 0.0, math.nan
+
+    def step(self, wanted_radps: float, measured_radps: float, low_Nm: float, high_Nm: float) -> float:
+        """The torque [N m] of this tick.
+
+        Args:
+            wanted_radps: speed.
+            measured_radps: speed; NaN: not known.
+            low_Nm: smallest torque that the motor can give at its speed; with the gains' own limit.
+            high_Nm: likewise, the largest.
+        """
+        gains = self._gains
+        low, high = max(low_Nm, -gains.limit_Nm), min(high_Nm, gains.limit_Nm)
+        if math.isnan(measured_radps):
+            self._last = math.nan
+            return min(max(self._output, low), high)
+        if not math.isnan(self._last):
+            self._rate += self._share * ((measured_radps - self._last) / self._period_s - self._rate)
+        self._last = measured_radps
+        error = wanted_radps - measured_radps
+        wished = gains.gain * error + self._integral - gains.derivative_gain * self._rate
+        self._output = min(max(wished, low), high)
+        if not (wished > self._output and error > 0.0) and not (wished < self._output and error < 0.0):
+            self._integral += gains.integral_gain * error * self._period_s
+        return self._output
+
+
+class FollowingTorque:
+    """Follows `Goal.forward_mps` by the motors' torque, with the speed of each wheel or of the rover.
+
+    Args:
+        rig: with section `follow`, whose `torque` is given.
+    """
+
+    def __init__(self, rig: Rig) -> None:
+        section = rig.section
+        assert isinstance(section, FollowConfig)
+        assert section.torque is not None
+        # a loop on the rover's speed takes it over the first wheel's radius, which is no more than a unit of its gains
+        self._radii_m, self._motor = rig.config.wheel_radii_m, rig.config.drives.axle_motor
+        self._apart, instruments = not section.measures_motion, rig.layout.instruments
+        self._source = instruments.index(INSTRUMENTS[0]) if INSTRUMENTS[0] in instruments else -1
+        count = len(rig.layout.wheels) if self._apart else 1
+        self._loops = tuple(TorquePid(section.torque, 1.0 / rig.rate_hz) for _ in range(count))
+
+    def control(self, goal: Goal, samples: Samples, estimate: Estimate, prediction: Prediction) -> SetPoints:  # noqa: ARG002
+        """The set-points of this tick."""
+        if goal.cut:
+            for loop in self._loops:
+                loop.reset()
+            return SetPoints(goal.state, True, goal.speed_radps)
+        speeds, motor = estimate.wheel_speed_radps, self._motor
+        if self._apart:
+            torques = [
+                loop.step(
+                    goal.forward_mps / radius_m, speed, torque_at(motor, -1.0, speed), torque_at(motor, 1.0, speed)
+                )
+                for loop, radius_m, speed in zip(self._loops, self._radii_m, speeds, strict=True)
+            ]
+        else:
+            observed, measured, radius_m = prediction.observed, math.nan, self._radii_m[0]
+            if observed is not None and observed.source[self._source] in MEASURED:
+                measured = prediction.speed_mps / radius_m
+            # what every motor can give
+            low, high = torque_at(motor, -1.0, min(speeds)), torque_at(motor, 1.0, max(speeds))
+            torques = [self._loops[0].step(goal.forward_mps / radius_m, measured, low, high)] * len(speeds)
+        duties = [duty_of(motor, torque, speed) for torque, speed in zip(torques, speeds, strict=True)]
+        return SetPoints(goal.state, False, goal.speed_radps, duty=tuple(duties))
+
+
+def torque_at(motor: MotorConfig, duty: float, speed_radps: float) -> float:
+    """Torque [N m] of a motor at a duty and a speed, at the axle."""
+    return motor.stall_torque_Nm * (duty - speed_radps / motor.no_load_radps)
+
+
+def duty_of(motor: MotorConfig, torque_Nm: float, speed_radps: float) -> float:
+    """Duty [-1, 1] at which a motor with that speed has a torque; never 0, which is a cut."""
+    duty = min(max(torque_Nm / motor.stall_torque_Nm + speed_radps / motor.no_load_radps, -1.0), 1.0)
+    return duty if abs(duty) >= LEAST_DUTY else math.copysign(LEAST_DUTY, duty)
+
+
+def moved_inertia(rig: Rig) -> float:
+    """What a motor moves, at the axle [kg m^2]: its wheels; to follow the rover's speed, its share of the rover too."""
+    section, rover = rig.section, rig.nominal.make_rover()
+    assert isinstance(section, FollowConfig)
+    tree, motors = rover.tree, len(rover.chain.motor_wheel)
+    wheels = sum(float(tree.body[one.body].inertia_matrix[1, 1]) for one in tree.wheels) / motors
+    wheels += rig.nominal.drive.rotor_inertia
+    if not section.measures_motion:
+        return wheels
+    # a torque on each wheel pushes the rover by the sum of it over the radii; its speed is over the first one
+    first_m, *_ = radii_m = rig.config.wheel_radii_m
+    return wheels + sum(body.mass for body in tree.bodies) * first_m / sum(1.0 / radius_m for radius_m in radii_m)

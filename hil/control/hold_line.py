@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hil.config.rig import Rig
-from hil.config.schema.hold_line import CORNER, INTEGRAL, HoldLineConfig
-from hil.control.base import Controller
+from hil.config.schema.trial import CORNER, INTEGRAL, HoldLineConfig
+from hil.control.wheel_speed import Controller
 from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
 from models.kernels.compiled import FloatArray
 

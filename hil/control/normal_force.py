@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from drivers.messages import ValveSet
 from hil.control.allocation import Allocator
-from hil.control.base import Controller
 from hil.control.load_state import NO_SOLUTION, Doubts, Smoothed
 from hil.control.pressure import PressureLoops
+from hil.control.wheel_speed import Controller
 from hil.messages.load_limits import SOLVER
 from hil.messages.loads import LoadGoal, LoadMode, LoadSetPoints
 from hil.messages.operator_input import SetLoads, asks

@@ -15,7 +15,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.equipment import RecordConfig
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.control.base import Controller, DirectSetPoints
+from hil.control.wheel_speed import Controller, DirectSetPoints
 from hil.experiments.claim import Claim
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.source_check import SourceCheck, source_check
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hil.recording import OpenRecord
-    from hil.recording.stored_rows import Recorded
+    from hil.recording.content import Recorded
     from hil.runtime.clock import Clock
-    from hil.runtime.cycle import Cycle
+    from hil.runtime.loop import Cycle
     from hil.safety.monitor import SafetyMonitor
 
 __all__ = ["Experiment", "Finished", "State", "Summary"]

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from hil.config.rig import Rig
-from hil.config.schema.camera import CameraConfig
-from hil.control.base import Controller
+from hil.config.schema.sensors import CameraConfig
 from hil.control.camera_trigger import CameraTrigger
+from hil.control.wheel_speed import Controller
 from hil.estimation.estimator import Estimator
 from hil.estimation.observer import make_twin
 from hil.experiments.base import ARMED, DONE, ArmingChecks, Experiment
@@ -19,13 +19,11 @@ from hil.messages.fault import Event
 from hil.messages.stages import Estimate, Samples
 from hil.recording.sinks import RecordSink
 from hil.recording.tick_logger import TickLogger
-from hil.runtime.cycle import Cycle
+from hil.runtime.loop import Cycle
 from hil.runtime.rig_io import RigIO
-from hil.safety.arming import arming_checks, disk_check, load_checks
-from hil.safety.calibration_dates import calibration_checks, today
-from hil.safety.cylinder_limits import cylinder_checks
+from hil.safety.arming import arming_checks, calibration_checks, cylinder_checks, disk_check, load_checks, today
+from hil.safety.device_monitors import MeasuredMonitor
 from hil.safety.limiter import Limiter
-from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.monitor import SafetyMonitor
 from hil.safety.validity import rest_checks, rest_share
 

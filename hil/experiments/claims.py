@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from hil.config.rig import Rig
 from hil.experiments.base import Finished, Summary
 from hil.experiments.claim import ALONE, MEASURED, SIMULATED, TRUTH_CHECK, Claim
+from hil.experiments.motion_summary import NORMAL, window_mean
 from hil.experiments.summary import finite
-from hil.experiments.window_mean import NORMAL, window_mean
 from hil.messages.layout import INSTRUMENTS
-from hil.recording.stored_rows import Recorded, in_blocks
+from hil.recording.content import Recorded, in_blocks
 from models.plant.motion_history import BY_WHEEL, EVERY_NS, PITCH, ROLL, TIME, X, Z
 
 # Standard deviations that are allowed, what twin and simulated rig of one config agree within, and a way [m] and an

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
-from hil.recording.stored_rows import Recorded, in_blocks, packed
+from hil.recording.content import Recorded, in_blocks, packed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from hil.config.whole_file import replacing
+from hil.config.files import replacing
 from hil.experiments.figure_form import FigureForm
 from hil.recording import OpenRecord
 

@@ -14,8 +14,15 @@ from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.messages.stages import SOURCE_STATES
 from hil.recording import OpenRecord
-from hil.signals.innovation import independent_values, innovation_bound
-from hil.signals.instrument_readings import Floats, Readings, new_readings, place_in_rig, speed_of
+from hil.signals.instrument_readings import (
+    Floats,
+    Readings,
+    independent_values,
+    innovation_bound,
+    new_readings,
+    place_in_rig,
+    speed_of,
+)
 
 # Readings that a measured speed is the slope of, at least, and the time that they span at least [s].
 _SLOPE_READINGS, _SLOPE_S = 11, 0.2

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config import ConfigError, Problem
-from hil.config.whole_file import replacing
+from hil.config.files import replacing
 from hil.experiments.base import Experiment, Finished, Summary
 from hil.experiments.capture.experiment import CaptureExperiment
 from hil.experiments.claims import truth_check
 from hil.experiments.crossing.experiment import CrossingExperiment
 from hil.experiments.drawbar.experiment import DrawbarExperiment
 from hil.experiments.drive.experiment import DriveExperiment
-from hil.experiments.estimation_summary import estimation_summary
+from hil.experiments.estimation_summary import estimation_summary, soil_estimate_summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.experiment import FollowExperiment
 from hil.experiments.impact.experiment import ImpactExperiment
@@ -24,7 +24,6 @@ from hil.experiments.mobility import mobility_summary
 from hil.experiments.normal_force.experiment import NormalForceExperiment
 from hil.experiments.sinkage.experiment import SinkageExperiment
 from hil.experiments.slope.experiment import SlopeExperiment
-from hil.experiments.soil_estimate_summary import soil_estimate_summary
 from hil.experiments.stimulus.experiment import StimulusExperiment
 from hil.experiments.summary import run_summary, truth_reasons
 from hil.experiments.walk.experiment import WalkExperiment

@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 from hil.config.rig import Rig
 from hil.config.schema.instruments import MotionConfig
 from hil.messages.layout import INSTRUMENTS
-from hil.recording.stored_rows import Recorded, in_blocks
+from hil.recording.content import Recorded, in_blocks
 from hil.signals.alignment import SETTLES_S, Number, Travel, sheared, straight_drive
 from hil.signals.calibration import CalibrationError
 from hil.signals.instrument_readings import Floats, Readings, rotation, unit

@@ -1,4 +1,9 @@
-"""summary.json: the part that every run has, whatever its experiment."""
+"""summary.json: the part that every run has, whatever its experiment.
+
+Means of fields of ticks that are seen block by block.
+
+Quantiles of times that are seen block by block: exact, and of a long run no larger than of a short one.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +16,91 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.config.files import replacing
 from hil.config.model import fingerprint
-from hil.config.whole_file import replacing
 from hil.experiments.base import Finished, Summary
-from hil.experiments.disturbance_summary import long_ticks_summary, machine_summary, simulated_rig_summary
-from hil.experiments.time_counts import TimeCounts
+from hil.experiments.summary_table import long_ticks_summary, machine_summary, simulated_rig_summary
 from hil.messages.signals import PHASES
+from hil.recording.content import Recorded, in_blocks
 from hil.recording.file_layout import RECOVERED
 from hil.recording.reader import read_digests
-from hil.recording.stored_rows import Recorded, in_blocks
 from hil.simulator.ground_truth import GroundTruth
 from hil.version import running_version
+
+
+class FieldMeans:
+    """Sums of fields so far.
+
+    Args:
+        axes: over which each field is summed: 0, its elements apart, or None, all of them together.
+
+    Attributes:
+        count: of the rows.
+    """
+
+    def __init__(self, axes: Mapping[str, int | None]) -> None:
+        self._axes = axes
+        self._sums: dict[str, Any] = {}
+        self._numbers: dict[str, int] = {}
+        self.count = 0
+
+    def add(self, rows: NDArray[np.void]) -> None:
+        """Take in rows."""
+        self.count += len(rows)
+        for field, axis in self._axes.items() if len(rows) else ():
+            values = rows[field]
+            self._numbers[field] = self._numbers.get(field, 0) + (len(rows) if axis == 0 else values.size)
+            if field not in self._sums:
+                self._sums[field] = values.sum(axis=axis)
+            elif axis == 0:  # elements are summed row by row, as they would be all at once
+                self._sums[field] = np.concatenate([self._sums[field][None], values]).sum(axis=0)
+            else:
+                self._sums[field] = self._sums[field] + values.sum()
+
+    def sum(self, field: str) -> Any:
+        """Of a field; 0 of no rows."""
+        return self._sums.get(field, 0.0)
+
+    def mean(self, field: str) -> Any:
+        """Of a field; of no rows there is none. Raises KeyError: there were none."""
+        return self._sums[field] / self._numbers[field]
+
+
+SHARES = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999, "max": 1.0}
+
+
+class TimeCounts:
+    """How often each time came: whole ns, of which many ticks have the same.
+
+    Attributes:
+        times_ns: (values,) those that came, rising [ns].
+        counts: (values,) how often.
+    """
+
+    def __init__(self) -> None:
+        self.times_ns: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.counts: NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def add(self, times_ns: NDArray[Any]) -> None:
+        """Count times (n,) [ns]."""
+        new, counts = np.unique(times_ns, return_counts=True)
+        both, places = np.unique(np.concatenate([self.times_ns, new]), return_inverse=True)
+        merged = np.zeros(both.size, np.int64)
+        np.add.at(merged, places, np.concatenate([self.counts, counts]))
+        self.times_ns, self.counts = both, merged
+
+    def quantiles_us(self) -> dict[str, float] | None:
+        """Quantiles of `SHARES` [us], to the bit those of numpy over all times; None: nothing was counted."""
+        if not self.counts.size:
+            return None
+        last = np.cumsum(self.counts) - 1  # rank of the last of each time
+        found = {}
+        for name, share in SHARES.items():
+            rank = share * int(last[-1])
+            around = np.searchsorted(last, [int(rank), min(int(rank) + 1, int(last[-1]))])
+            found[name] = float(np.quantile(self.times_ns[around], rank - int(rank))) * 1e-3
+        return found
+
 
 FILE_NAME = "summary.json"
 

@@ -1,4 +1,13 @@
-"""Shared memory of a run: the loop process makes it, each worker opens it; after a kill `hil recover` reads it."""
+"""Shared memory of a run: the loop process makes it, each worker opens it; after a kill `hil recover` reads it.
+
+State of each link to real devices, as its worker last reported it.
+
+Late actions of a simulated rig that did not get CPU time, logged in shared memory.
+
+Such a rig answers late, like a device with a fault. This log distinguishes the two causes.
+
+Frames that stop each link without its driver: stored before a run, for the watchdog.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +15,24 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
+from drivers.interfaces import StopFrames
 from hil.config import Config
+from hil.config.files import read_text
 from hil.config.json_io import read_json
-from hil.config.text_file import read_text
 from hil.ipc.shared_types import FAULT_MESSAGE, GROUND_TRUTH, LATE, START, history_dtypes
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
 from hil.ipc.wake_up import WakeUp
 from hil.messages.fault import Fault
 from hil.messages.layout import COMMANDED, NEWEST, ROLES
-from hil.messages.link_messages import HEALTH, BlockRow, CommandRow, SampleRow
+from hil.messages.link_messages import HEALTH, BlockRow, CommandRow, SampleRow, health_of
 from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING
 from hil.messages.signals import tick_dtype
 
@@ -198,3 +210,79 @@ def _meta_in(folder: Path) -> dict[str, Any]:
     if not isinstance(meta, dict):
         raise ShmError(f"{folder / 'meta.json'}: holds no keys")
     return meta
+
+
+def healths(shared: RunMemory) -> dict[str, dict[str, Any]]:
+    """By name of the link, what `health_of` says of it."""
+    row = np.zeros(1, HEALTH)
+    return {name: health_of(row) for name, box in shared.healths.items() if box.read(row) > 0}
+
+
+# A longer delay than this is logged [ns]: real hardware would not have been so late.
+LATE_NS = 3_000_000
+_BATCH = 2**16
+
+
+class Late(NamedTuple):
+    """A late action.
+
+    Attributes:
+        due_ns: when it was due [ns of CLOCK_MONOTONIC]; line time and injected delays are included.
+        late_ns: how much later it was done [ns].
+        device: which device was late.
+    """
+
+    due_ns: int
+    late_ns: int
+    device: str
+
+
+class LatenessLog:
+    """Logs the late actions of one process of a simulated rig.
+
+    Args:
+        ring: of rows `LATE`; no other process writes to it.
+    """
+
+    def __init__(self, ring: Ring) -> None:
+        self._ring = ring
+        self._lock = Lock()  # a device server has several threads
+
+    def of(self, device: str) -> Callable[[int, int], None]:
+        """A function to call after each action of a device with its due and actual time [ns of CLOCK_MONOTONIC]."""
+        row = np.zeros(1, LATE)
+        row["device"] = device.encode()
+
+        def done(due_ns: int, done_ns: int) -> None:
+            if done_ns - due_ns > LATE_NS:
+                with self._lock:
+                    row["due_ns"], row["late_ns"] = due_ns, done_ns - due_ns
+                    self._ring.append(row)
+
+        return done
+
+
+def late_since(ring: Ring, since_ns: int) -> list[Late]:
+    """The entries still in a ring that were done since a time [ns of CLOCK_MONOTONIC], oldest first."""
+    rows = ring.reader("late").read(_BATCH)
+    late_steps = [Late(due_ns, late_ns, device.decode(errors="replace")) for due_ns, late_ns, device in rows.tolist()]
+    return [late for late in late_steps if late.due_ns + late.late_ns >= since_ns]
+
+
+_FILE = "stops.json"
+Stops = Mapping[str, Sequence[StopFrames]]
+
+
+def write_stops(shared: RunMemory, stops: Stops) -> None:
+    """Store the stop frames of each link, by its name."""
+    _place(shared).write_bytes(msgspec.json.encode(stops))
+
+
+def read_stops(shared: RunMemory) -> Stops:
+    """The stop frames of each link; none if there are no links to stop."""
+    place = _place(shared)
+    return msgspec.json.decode(place.read_bytes(), type=dict[str, tuple[StopFrames, ...]]) if place.exists() else {}
+
+
+def _place(shared: RunMemory) -> Path:
+    return shared.run / FOLDER / _FILE

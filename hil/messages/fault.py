@@ -1,4 +1,10 @@
-"""Faults: the rows of the fault table, and how one is reported and recorded."""
+"""Faults: the rows of the fault table, and how one is reported and recorded.
+
+Bounds of the fault table that no config sets: times and counts from which something is a fault.
+
+The code that notices a fault and the fault table (`hil.safety.fault_table`) read the same names. Bounds that a rig may
+choose are keys of its config, section `limits`.
+"""
 
 from __future__ import annotations
 
@@ -77,3 +83,69 @@ class Event(msgspec.Struct, frozen=True):
     limit: float
     detail: str
     only_marked: bool = False
+
+
+# Row 3: ticks in a row with a sample that is not finite; one more is a fault.
+BAD_TICKS_ALLOWED = 2
+# Row 7: blocks of samples that may be missing in a row.
+GAP_ALLOWED = 3
+# Row 9: ticks in a row with a clamped command; one more is a fault.
+CLAMPS_ALLOWED = 19
+# Row 11: how late a tick may begin [ns], and how many of the last WINDOW periods may be skipped.
+LATE_LIMIT_NS = 20_000_000
+SKIPPED_LIMIT = 5
+WINDOW = 100
+
+# Row 12: a loop without a heartbeat for longer is gone or hung: the dead-man of each link stops its devices [ns].
+DEAD_MAN_NS = 20_000_000
+# The loop has not ended a good tick for so long: logged; the dead-man of each link has acted before [ns].
+LOOP_SILENT_NS = 50_000_000
+# The loop has not even begun a tick for so long: it hangs, and is killed [ns].
+LOOP_HUNG_NS = 1_000_000_000
+# Rows 12 and 29: a worker with a device has had no heartbeat for so long. The loop goes Safe, and the watchdog kills
+# the worker, so that it cannot write during the stop [ns].
+WORKER_SILENT_NS = 20_000_000
+# The watchdog or the recorder has had no heartbeat for so long: the loop goes Safe [ns].
+WATCHDOG_SILENT_NS = 50_000_000
+RECORDER_SILENT_NS = 2_000_000_000
+# From the decision to stop a link to the last byte of its stop frames: one transaction that is in progress, and the
+# stops of all controllers [ns].
+STOP_WRITTEN_NS = 15_000_000
+# The same of the watchdog, which has no transaction in progress [ns].
+WATCHDOG_STOP_WRITTEN_NS = 10_000_000
+
+# Row 13: drives that gave no answer to a request and its repetition [ns].
+LINK_LOST_NS = 50_000_000
+# Row 17: timeout of a valve, as a multiple of the time that it may take (devices.valves.moves_within_s), and the share
+# of the supply pressure that a chamber has to cross.
+TIMEOUT_FACTOR = 2.0
+SWITCHING_PRESSURE_RATIO = 0.5
+# Row 18: how often a worker reports the state of its device [ns]. A driver looks at its emergency stop every 50 ms at
+# most, and one transaction may be in progress: the stop reaches the loop within E_STOP_NS.
+HEALTH_EVERY_NS = 20_000_000
+E_STOP_NS = 75_000_000
+# Row 41: a driver reads each status of its device in so many of its rounds, or as often as its emergency stop.
+STATUS_ROUNDS = 4
+# Row 19: the holder of the operator lease has had no heartbeat for so long [ns].
+CONSOLE_SILENT_NS = 500_000_000
+# Row 23: ticks that a kill of any process, or of all, may cost [ns].
+RECORD_LOST_NS = 100_000_000
+# Row 24: share of a ring that may wait for the recorder; the rest holds the data after a fault.
+FULL = 0.5
+# Row 37: CLOCK_BOOTTIME is so far ahead of where it was beside CLOCK_MONOTONIC; but for a suspension it stays [ns].
+SUSPENDED_NS = 1_000_000
+# Row 38: a wheel that is to turn at least so fast [rad/s] has less than this share of its speed for so long [ns].
+LEAST_SET_RADPS, STANDS_SHARE, NOT_FOLLOWING_NS = 0.05, 0.1, 500_000_000
+# Rows 30 and 31: currents and supply voltages are read several times a second; the oldest may be this old [ns].
+POWER_AGE_NS = 1_000_000_000
+# Row 33: no part of a rover on a rig moves faster, not even in an impact or a fall [m/s], and its body and its joints
+# do not turn faster [rad/s]. A reading that differs from the one before it by more than this and JUMP_NOISES standard
+# deviations of its noise has jumped. A joint is not so far beyond its stop [rad], but for its noise.
+FASTEST_MPS = 2.0
+FASTEST_RADPS = 5.0
+JUMP_NOISES = 12.0
+BEYOND_STOP_RAD = 0.01
+# Row 34: a residual in a tick is a mean over this time [s]. A wheel is compared with a commanded speed that is still
+# what it was STOOD_S ago, within STOOD_RADPS [rad/s].
+RESIDUAL_WINDOW_S = 0.5
+STOOD_S, STOOD_RADPS = 0.5, 0.01

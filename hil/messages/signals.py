@@ -20,7 +20,7 @@ from hil.messages.layout import INSTRUMENTS, SAMPLED, Layout
 
 _TURNS = ("roll", "pitch", "yaw")
 _CHANNEL_UNITS = {"m": "m", "mps2": "m/s^2", "radps": "rad/s"}
-# The stages of a tick, in the order in which they run (hil/runtime/cycle.py).
+# The stages of a tick, in the order in which they run (hil/runtime/loop.py).
 PHASES = ("sample", "estimate", "predict", "check", "decide", "control", "limit", "command", "record")
 
 

@@ -1,14 +1,19 @@
-"""Decides what a client may do: key, form, session, sequence number and operator lease of each request; no I/O."""
+"""Decides what a client may do: key, form, session, sequence number and operator lease of each request; no I/O.
+
+The operator lease: who holds it, who asks for it, and when it ends; no I/O.
+"""
 
 from __future__ import annotations
 
 import secrets
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import (
     EStop,
     LeaseChange,
@@ -33,7 +38,96 @@ from hil.operator.command_messages import (
     is_client_name,
     read_request,
 )
-from hil.operator.operator_lease import Client, LeaseSink, OperatorLease
+
+# A client that asks for the lease is shown to its holder for so long; it asks again while somebody waits there [ns].
+ASKED_NS = 5_000_000_000
+# A client: its key and its name.
+Client: TypeAlias = tuple[str, str]
+
+
+class _LeaseSink(Protocol):
+    """Where the lease is published, and its changes are recorded."""
+
+    def report(self, notice: LeaseChange) -> None:
+        """Hand a notice to the loop, unless that would take the room of commands."""
+
+    def set_lease(self, holder: str, t_ns: int) -> None:
+        """Publish who holds the lease ("": nobody), and its last heartbeat [ns of CLOCK_MONOTONIC]."""
+
+
+class _OperatorLease:
+    """Belongs to one client at a time, or to nobody.
+
+    Args:
+        sink: see `_LeaseSink`.
+        name: name of a client as people see it.
+
+    Attributes:
+        holder: of the lease; None: nobody.
+        asked_by: the client that asked the holder for it last; None: nobody, or ASKED_NS ago.
+    """
+
+    def __init__(self, sink: _LeaseSink, name: Callable[[Client | None], str]) -> None:
+        self._sink, self._name = sink, name
+        self.holder: Client | None = None
+        self.asked_by: Client | None = None
+        self._kept_ns = self._asked_ns = 0
+        sink.set_lease("", 0)
+
+    def pass_time(self, now_ns: int) -> None:
+        """End it without a heartbeat; forget who asked for it long ago."""
+        if self.holder is not None and now_ns - self._kept_ns > CONSOLE_SILENT_NS:
+            self._end("expired")
+        if now_ns - self._asked_ns > ASKED_NS:
+            self.asked_by = None
+
+    def change(self, request: Lease, client: Client, now_ns: int) -> None:
+        """Do what a client asks for.
+
+        Args:
+            request: take, keep, release, ask or give.
+            client: that sent it.
+            now_ns: CLOCK_MONOTONIC [ns].
+
+        Raises:
+            RefusedError: it is not this client's to do that.
+        """
+        mine = self.holder == client
+        if request.do == "ask":
+            self.asked_by, self._asked_ns = None if mine or self.holder is None else client, now_ns
+        elif request.do == "take":
+            if self.holder is not None and not mine:
+                error = f"{self._name(self.holder)} holds the operator lease: ask for it, or wait until it is released"
+                raise RequestRefusedError("lease_held", error)
+            if not mine:
+                self._pass_to(client, "taken")
+            self._keep(now_ns)
+        elif not mine:
+            error = "this client does not hold the operator lease (any more): take it again"
+            raise RequestRefusedError("lease_lost", error)
+        elif request.do == "keep":
+            self._keep(now_ns)
+        elif request.do == "release":
+            self._end("released")
+        elif self.asked_by is None:
+            raise RequestRefusedError("not_asked", "nobody asks for the operator lease (any more): release it instead")
+        else:
+            self._pass_to(self.asked_by, "given")
+            self._keep(now_ns)  # the new holder has as long for its first heartbeat as for any other
+
+    def _keep(self, now_ns: int) -> None:
+        self._kept_ns = now_ns
+        self._sink.set_lease(self._name(self.holder), now_ns)
+
+    def _pass_to(self, client: Client, why: Literal["taken", "given"]) -> None:
+        self.holder, self.asked_by = client, None
+        self._sink.report(LeaseChange(self._name(client), why))
+
+    def _end(self, why: Literal["released", "expired"]) -> None:
+        self.holder = self.asked_by = None
+        self._sink.set_lease("", self._kept_ns)
+        self._sink.report(LeaseChange("", why))
+
 
 # Sessions that are open at the same time; another one ends the one that was used longest ago.
 MOST_SESSIONS = 64
@@ -46,8 +140,8 @@ REPORT_EVERY_NS = 1_000_000_000
 _SECOND_NS = 1_000_000_000
 
 
-class CommandSink(LeaseSink, Protocol):
-    """Where accepted commands, the lease and the status are (`hil.operator.command_socket.SharedCommands`)."""
+class CommandSink(_LeaseSink, Protocol):
+    """Where accepted commands, the lease and the status are (`hil.operator.sockets.SharedCommands`)."""
 
     def put(self, command: OperatorRequest) -> bool:
         """Hand a command to the loop; False: it does not read."""
@@ -89,7 +183,7 @@ class CommandGate:
         self._requests, self._replies = Seal(token, "request"), Seal(token, "reply")
         self._most_bytes = MOST_REQUEST_BYTES + (0 if token is None else CODE_BYTES)
         self._sessions: dict[str, _Session] = {}
-        self._operator_lease = OperatorLease(sink, self._name)
+        self._operator_lease = _OperatorLease(sink, self._name)
         self.refused: Counter[Refusal] = Counter()
         self._unreported, self._why, self._reported_ns = 0, "", -REPORT_EVERY_NS
         self._strangers: tuple[int, int] = (0, 0)  # second, answers in it

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
 from hil.config import Config
-from hil.config.schema.operator import KeysConfig
+from hil.config.schema.equipment import KeysConfig
 from hil.messages.endpoints import is_local
 from hil.messages.layout import Layout
 from hil.messages.signals import TICK
 from hil.operator.curve import CurveDoor, KeysError, own_path
-from hil.operator.listening import bind
+from hil.operator.sockets import bind
 
 _QUEUE = 1000  # messages kept for a slow viewer; more are dropped
 _TOPICS = (b"tick", b"event", b"link", b"trial")
@@ -171,7 +171,7 @@ class Publisher:
         """Publishes the state of each link: link/NAME/errors, retries, rate_hz and age_ms, as far as they are counted.
 
         Args:
-            healths: By name of the link (`hil.ipc.link_health.healths`).
+            healths: By name of the link (`hil.ipc.run_memory.healths`).
         """
         if healths:
             self._send(b"link", {"timestamp": self._timestamp(self._newest_ns)} | _numbers(healths))

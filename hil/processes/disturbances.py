@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.ipc.lateness import LATE_NS, Late
+from hil.ipc.run_memory import LATE_NS, Late
 from hil.messages.schema import event_row
+from hil.realtime.clock import STALL_NS, Stall
 from hil.realtime.long_ticks import LongTick
-from hil.realtime.stalls import STALL_NS, Stall
 
 STALL = "machine stall"  # name of the event; value: its length [ms]
 RIG_LATE = "simulated rig late"  # name of the event; value: how late [ms]

@@ -12,8 +12,7 @@ from drivers.host import COMPUTER, SLICE_S, Host
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, PolledDevice, SamplesLostError
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import NO_FAULT, START, fault_message
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import HEALTH_EVERY_NS
+from hil.messages.fault import HEALTH_EVERY_NS, Fault
 from hil.messages.layout import INSTRUMENTS
 from hil.messages.link_messages import health_row, reported
 from hil.processes.lifecycle import Reporter

@@ -11,8 +11,7 @@ from drivers.messages import DaqBlock, Reading
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import NO_FAULT, fault_message
 from hil.ipc.shm import NEVER_NS
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import DEAD_MAN_NS
+from hil.messages.fault import DEAD_MAN_NS, Fault
 from hil.messages.layout import ROLES, SAMPLED
 from hil.messages.link_messages import BlockRow, CommandRow, SampleRow
 from hil.messages.schema import Row

@@ -14,12 +14,11 @@ from drivers.interfaces import DeviceError
 from hil.ipc.run_memory import LINKS, RECORDER, WITH_DEVICES, RunMemory
 from hil.ipc.shared_types import FAULT_MESSAGE, START, alarm_of
 from hil.ipc.shm import NEVER_NS, Mailbox
-from hil.messages.fault import Alarm, Fault
-from hil.messages.fault_bounds import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS
+from hil.messages.fault import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS, Alarm, Fault
 from hil.messages.link_messages import HEALTH, reports_of
 from hil.messages.schema import event_row
 from hil.processes.disturbances import beside
-from hil.processes.process import Child, Process
+from hil.processes.lifecycle import Child, Process
 from hil.realtime.rights import Right
 
 # Time limit for a worker to report that it is ready [s]; the simulated rig loads its kernels in 2 s.

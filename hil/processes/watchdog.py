@@ -22,17 +22,15 @@ from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError, StopFrames
 from drivers.serial.stop_port import NEVER_NS as NOT_DUE_NS
 from drivers.serial.stop_port import StopPort
-from hil.ipc.run_memory import RECORDER, WITH_DEVICES, RunMemory
+from hil.ipc.run_memory import RECORDER, WITH_DEVICES, RunMemory, read_stops
 from hil.ipc.shared_types import START
 from hil.ipc.shm import NEVER_NS
-from hil.ipc.stop_frames import read_stops
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS
+from hil.messages.fault import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS, Fault
 from hil.messages.schema import event_row
 from hil.processes.disturbances import stall_event
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.realtime import Right, RightsWanted, rights
-from hil.realtime.stalls import STALL_NS, Stall, StallMonitor, measured_wakeups
+from hil.realtime.clock import STALL_NS, Stall, StallMonitor, measured_wakeups
 
 # Between two looks at most, and while a stop is being written [ns]. Silence is looked for when it is due.
 PERIOD_NS, STOPPING_NS = 5_000_000, 1_000_000

@@ -1,18 +1,122 @@
-"""The real-time clock: every tick belongs to a point of a fixed grid, and lateness does not shift the grid."""
+"""The real-time clock: every tick belongs to a point of a fixed grid, and lateness does not shift the grid.
+
+Stalls of the machine: wake-ups that were late although no process of the run has a higher priority.
+
+Whether this machine can hold a rate: how late it wakes a process up, compared with the work of a tick.
+
+Whether the computer was suspended while a run was going on: CLOCK_MONOTONIC, by which all act, stands still then.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-from hil.messages.fault import Alarm, Fault
-from hil.messages.fault_bounds import LATE_LIMIT_NS, SKIPPED_LIMIT, WINDOW
+from hil.messages.fault import LATE_LIMIT_NS, SKIPPED_LIMIT, SUSPENDED_NS, WINDOW, Alarm, Fault
 from hil.messages.stages import Tick
 from hil.realtime.histogram import Histogram
-from hil.realtime.libc import monotonic_sleeper
 from hil.realtime.long_ticks import LongTickMonitor, Usage, thread_usage
-from hil.realtime.stalls import STALL_NS, StallMonitor
+from hil.realtime.rights import monotonic_sleeper
+
+# A later wake-up than this is a stall [ns]. A sensor block may be 10 ms old, and normally takes some 4 ms.
+STALL_NS = 3_000_000
+# Between two wake-ups of a measuring thread [ns]: a stall longer than both values together is always detected. Each
+# wake-up can delay a tick by some 60 us. The loop's wake-ups are measured too, at no cost.
+PERIOD_NS = 10_000_000
+# Limit of stalls that wait to be read; more means that no caller reads them.
+_KEPT = 256
+# A thread that only sleeps needs little stack, and the whole stack is locked in RAM.
+_STACK_BYTES = 256 * 1024
+
+
+class Stall(NamedTuple):
+    """A time in which this machine did not run a process.
+
+    Attributes:
+        began_ns: when the process was due to wake up [ns].
+        length_ns: how much later it woke up [ns]; the stall itself may have begun up to a period before.
+    """
+
+    began_ns: int
+    length_ns: int
+
+
+class StallMonitor:
+    """Compares wake-ups with their due times.
+
+    Args:
+        limit_ns: a wake-up later than this is a stall [ns].
+    """
+
+    def __init__(self, limit_ns: int = STALL_NS) -> None:
+        self._limit_ns = limit_ns
+        self._found: deque[Stall] = deque(maxlen=_KEPT)
+
+    def woke(self, due_ns: int, now_ns: int) -> None:
+        """Record a wake-up: its due time and its actual time [ns of the same clock]."""
+        if now_ns - due_ns > self._limit_ns:
+            self._found.append(Stall(due_ns, now_ns - due_ns))
+
+    def take(self) -> list[Stall]:
+        """The stalls since the last call; simultaneous stalls of several processors count as one."""
+        return merged([self._found.popleft() for _ in range(len(self._found))])
+
+
+def merged(stalls: Iterable[Stall]) -> list[Stall]:
+    """Stalls in order of time; overlapping stalls are merged."""
+    joined: list[Stall] = []
+    for stall in sorted(stalls):
+        if joined and stall.began_ns <= (end_ns := joined[-1].began_ns + joined[-1].length_ns):
+            began_ns = joined[-1].began_ns
+            joined[-1] = Stall(began_ns, max(end_ns, stall.began_ns + stall.length_ns) - began_ns)
+        else:
+            joined.append(stall)
+    return joined
+
+
+@contextmanager
+def measured_wakeups(monitor: StallMonitor) -> Iterator[None]:
+    """Threads that only wake up every PERIOD_NS and report to the monitor, with the scheduling of the calling thread.
+
+    Under SCHED_FIFO each processor has one thread bound to it: the processors of a virtual machine stall one by one,
+    and a thread on another processor would not notice. Under the ordinary scheduler there is one unbound thread: a
+    bound one would wait for other programs on its processor, while the processes of the run move to another.
+
+    Args:
+        monitor: of all of them.
+    """
+    real_time = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO
+    over = threading.Event()
+    before = threading.stack_size(_STACK_BYTES)
+    threads = [
+        threading.Thread(target=_wake_up, args=(monitor, cpus, over.is_set), daemon=True)
+        for cpus in ([{cpu} for cpu in sorted(os.sched_getaffinity(0))] if real_time else [None])
+    ]
+    for thread in threads:
+        thread.start()
+    threading.stack_size(before)
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def _wake_up(monitor: StallMonitor, cpus: set[int] | None, over: Callable[[], bool]) -> None:
+    if cpus is not None:
+        os.sched_setaffinity(0, cpus)  # of this thread
+    sleep_until = monotonic_sleeper()
+    while not over():
+        due_ns = time.monotonic_ns() + PERIOD_NS
+        sleep_until(due_ns)
+        monitor.woke(due_ns, time.monotonic_ns())
+
 
 # Spinning for a larger share of the period has no benefit.
 MOST_SPIN = 0.2
@@ -174,3 +278,104 @@ def _refuse_if_too_busy(rate_hz: int, spin_share: float, work_us: float) -> None
 def _room_ns(rate_hz: int, spin_share: float) -> int:
     """Time left for work besides the spin [ns]."""
     return round((MOST_BUSY - spin_share) * (_SECOND_NS // rate_hz))
+
+
+# Rates that may be proposed; a second is a whole number of periods of each [Hz].
+RATES_HZ = (2000, 1000, 500, 250, 200, 125, 100)
+
+
+class WakeUpTest(NamedTuple):
+    """Measurement at one rate.
+
+    Attributes:
+        rate_hz: ticks per second.
+        wake_us: quantiles of the wake-up latency [us], as in summary.json.
+        work_us: quantiles of the work of a tick [us]; None: not known.
+        skipped: whole periods skipped.
+        ticks: number of ticks made.
+        stalls: wake-ups late by more than hil.realtime.stalls.STALL_NS.
+        allowed_us: largest allowed lateness of 999 of 1000 wake-ups of any process of a run, at any rate [us].
+    """
+
+    rate_hz: int
+    wake_us: Mapping[str, float]
+    work_us: Mapping[str, float] | None
+    skipped: int
+    ticks: int
+    stalls: tuple[Stall, ...]
+    allowed_us: float
+
+    @property
+    def holds(self) -> bool:
+        """The rate can be held, according to the measurement."""
+        return self.wake_us["p99_9"] <= self.allowed_us and self._fits(self.rate_hz)
+
+    @property
+    def proposed_hz(self) -> int | None:
+        """The highest lower rate that would have been held; None: there is none.
+
+        A lower rate slows down only the loop: the delay of sensor samples on their way to it stays the same.
+        """
+        if self.wake_us["p99_9"] > self.allowed_us:
+            return None
+        return next((rate_hz for rate_hz in RATES_HZ if rate_hz < self.rate_hz and self._fits(rate_hz)), None)
+
+    def _fits(self, rate_hz: int) -> bool:
+        """Wake-up and work of 99 % of ticks end before the next is due; the work alone takes under MOST_BUSY of it."""
+        period_us = 1e6 / rate_hz
+        work_us = self.work_us["p99"] if self.work_us else 0.0
+        return work_us <= MOST_BUSY * period_us and self.wake_us["p99"] + work_us <= period_us
+
+
+def measure_wake_ups(
+    rate_hz: int,
+    seconds: float,
+    allowed_us: float,
+    work: Histogram | None = None,
+    now: Callable[[], int] = time.monotonic_ns,
+    sleep_until: Callable[[int], None] | None = None,
+) -> WakeUpTest:
+    """Tick like the loop, with the rights of the calling thread, without any work.
+
+    Args:
+        rate_hz: ticks per second.
+        seconds: duration [s].
+        allowed_us: see `WakeUpTest`.
+        work: work of ticks, measured before; None: not known.
+        now: reads CLOCK_MONOTONIC [ns].
+        sleep_until: returns at a time of that clock [ns] or later.
+    """
+    clock = RealtimeClock(rate_hz, now=now, sleep_until=sleep_until)
+    while clock.next().t_ns < seconds * 1e9:
+        pass
+    stalls = tuple(clock.stalls.take())
+    work_us = work.summary_us() if work else None
+    return WakeUpTest(rate_hz, clock.wake.summary_us() or {}, work_us, clock.skipped, clock.ticks, stalls, allowed_us)
+
+
+class SuspensionMonitor:
+    """Compares the clock that stands still with the one that does not, CLOCK_BOOTTIME.
+
+    To be made when a run begins. Between the two readings this process may be interrupted, which must not look like a
+    suspension: the first difference is taken so that it is too large then, and each later one so that it is too small.
+
+    Args:
+        now: reads CLOCK_MONOTONIC [ns].
+        boottime: reads CLOCK_BOOTTIME [ns].
+    """
+
+    def __init__(self, now: Callable[[], int], boottime: Callable[[], int]) -> None:
+        self._now, self._boottime = now, boottime
+        began_ns = now()
+        self._apart_ns = boottime() - began_ns
+
+    def alarm(self) -> Alarm | None:
+        """Called in each tick: a suspension since the last call, or None."""
+        boot_ns = self._boottime()
+        apart_ns = boot_ns - self._now()
+        if (slept_ns := apart_ns - self._apart_ns) <= SUSPENDED_NS:
+            return None
+        self._apart_ns = apart_ns
+        slept_s, allowed_ms = slept_ns * 1e-9, SUSPENDED_NS * 1e-6
+        detail = f"computer: was suspended for {slept_s:.3f} s, in which no device had a command"
+        return Alarm(Fault.COMPUTER_SUSPENDED, slept_ns * 1e-6, allowed_ms, detail)

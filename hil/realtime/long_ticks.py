@@ -1,11 +1,17 @@
-"""Ticks whose work takes longer than a period, and what the loop's thread did in that time, as the kernel counts it."""
+"""Ticks whose work takes longer than a period, and what the loop's thread did in that time, as the kernel counts it.
+
+The processor of this machine: results are identical to the last bit only on one like it.
+"""
 
 from __future__ import annotations
 
 import heapq
+import platform
 import resource
 import time
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 # Of a run, the longest are kept.
@@ -78,3 +84,18 @@ class LongTickMonitor:
         """The longest since the last call, in order of time."""
         ticks, self._found = self._found, []
         return sorted(ticks, key=lambda tick: tick.number)
+
+
+@cache
+def processor_name() -> str:
+    """Its model, as the kernel names it."""
+    return cpuinfo("model name") or platform.processor() or platform.machine()
+
+
+def cpuinfo(key: str) -> str:
+    """First line of /proc/cpuinfo with this key; empty if there is none."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(key)), "")

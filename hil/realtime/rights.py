@@ -1,20 +1,171 @@
-"""Real-time rights: requested, never assumed; the result is reported, and all rights are released at the end."""
+"""Real-time rights: requested, never assumed; the result is reported, and all rights are released at the end.
+
+Functions of the C library that Python's library lacks: absolute sleep, locked memory, timer slack.
+
+Memory of a process in RAM: measured, and reduced by the parts that only its start needed.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import gc
 import getpass
 import os
+import re
 import resource
 import select
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hil.realtime import libc, process_memory
+_TIMER_ABSTIME = 1
+_MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
+_MADV_DONTNEED = 4
+_PR_SET_PDEATHSIG, _PR_SET_TIMERSLACK, _PR_GET_TIMERSLACK = 1, 29, 30
+
+
+class _Timespec(ctypes.Structure):
+    _fields_ = (("tv_sec", ctypes.c_long), ("tv_nsec", ctypes.c_long))
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.clock_nanosleep.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Timespec), ctypes.c_void_p)
+    libc.prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
+    libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return libc
+
+
+def _check(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def monotonic_sleeper() -> Callable[[int], None]:
+    """A function that sleeps until a time of CLOCK_MONOTONIC [ns], despite signals and changes of the wall clock.
+
+    Signal handlers run when signals arrive; if one raises, the sleep ends with that exception.
+    """
+    spec = _Timespec()
+    place = ctypes.byref(spec)
+    nanosleep, monotonic = _libc().clock_nanosleep, time.CLOCK_MONOTONIC
+
+    def sleep_until(deadline_ns: int) -> None:
+        spec.tv_sec, spec.tv_nsec = divmod(deadline_ns, 1_000_000_000)
+        while (error := nanosleep(monotonic, _TIMER_ABSTIME, place, None)) == errno.EINTR:
+            pass  # here the interpreter runs the signal's handler
+        if error:
+            raise OSError(error, f"clock_nanosleep until {deadline_ns} ns: {os.strerror(error)}")
+
+    return sleep_until
+
+
+def lock_memory() -> None:
+    """Keep in RAM all memory that this process has used or will use. Raises OSError.
+
+    Memory that is mapped but never used, such as most of a library or of a thread's stack, is not loaded.
+    """
+    _check(_libc().mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT))
+
+
+def unlock_memory() -> None:
+    """Undo lock_memory. Raises OSError."""
+    _check(_libc().munlockall())
+
+
+def forget_pages(address: int, size: int) -> None:
+    """Remove pages from this process' memory; on the next access they are read from their file. Raises OSError."""
+    _check(_libc().madvise(address, size, _MADV_DONTNEED))
+
+
+def timer_slack_ns() -> int:
+    """How late the kernel may wake this thread, in order to wake others at the same time [ns]. Raises OSError."""
+    return _check(_libc().prctl(_PR_GET_TIMERSLACK, 0, 0, 0, 0))
+
+
+def set_timer_slack_ns(slack_ns: int) -> None:
+    """Set the timer slack [ns]; 0 is the default of the thread. Raises OSError."""
+    _check(_libc().prctl(_PR_SET_TIMERSLACK, slack_ns, 0, 0, 0))
+
+
+def signal_when_parent_dies(number: int) -> None:
+    """Have the kernel send this process a signal when the thread that started it ends. Raises OSError."""
+    _check(_libc().prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0))
+
+
+# Libraries used only before a run, by a part of their path: the compiler, once kernels are loaded; linear algebra.
+SET_UP_ONLY = ("llvmlite", "scipy", "openblas")
+_MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (....) \S+ \S+ \S+ +(/.*)")
+_MB = 1024  # kB
+
+
+class Memory(NamedTuple):
+    """RAM of a process [MB]; memory shared with other processes counts in proportion.
+
+    Attributes:
+        share_MB: all memory.
+        own_MB: memory not mapped from a file.
+        locked_MB: locked memory.
+    """
+
+    share_MB: float
+    own_MB: float
+    locked_MB: float
+
+
+def memory_of(process: int | None = None) -> Memory:
+    """Memory of a process, by its id, or of this one; not for a process with deadlines.
+
+    The kernel goes through all its pages, and lets it map no memory meanwhile, whatever the priorities of the two: on
+    a busy machine a process under SCHED_FIFO waited for 0.2 s, and was taken for hung.
+
+    Raises:
+        OSError: the process is gone, or access is denied.
+    """
+    text = Path(f"/proc/{process or 'self'}/smaps_rollup").read_text(encoding="ascii")
+    parts_MB = {
+        name: int(value.split()[0]) / _MB for name, _, value in (line.partition(":") for line in text.splitlines()[1:])
+    }
+    return Memory(parts_MB["Pss"], parts_MB["Pss_Anon"], parts_MB["Locked"])
+
+
+def let_go_of_set_up() -> None:
+    """Drop the code of SET_UP_ONLY from this process, before its memory is locked.
+
+    Only mappings identical to their file are dropped, so that the same contents return on the next access. Mappings
+    for which the kernel refuses this stay.
+    """
+    with suppress(OSError):  # a kernel without smaps
+        smaps = Path("/proc/self/smaps").read_text(encoding="utf-8", errors="replace")
+        for address, size in _droppable(smaps):
+            with suppress(OSError):
+                forget_pages(address, size)
+
+
+def _droppable(smaps: str) -> Iterator[tuple[int, int]]:
+    """Address and size of each mapping that may be dropped."""
+    place: tuple[int, int] | None = None
+    for line in smaps.splitlines():
+        if mapping := _MAPPING.fullmatch(line):
+            start, end, rights, path = int(mapping[1], 16), int(mapping[2], 16), mapping[3], mapping[4]
+            wanted = any(part in path for part in SET_UP_ONLY) and "w" not in rights and rights.endswith("p")
+            place = (start, end - start) if wanted else None
+        elif line[:1].islower() or line[:1].isdigit():  # a mapping of another kind
+            place = None
+        elif place and line.startswith("Anonymous:"):  # relocated when loaded: differs from the file
+            if not int(line.split()[1]):
+                yield place
+            place = None
+
 
 LIMITS_FILE = "/etc/security/limits.d/rover-hil.conf"
 MEMORY = "memory"
@@ -123,7 +274,7 @@ def _ask(stack: ExitStack, request: _Request) -> Right:
     detail = "granted"
     if request.name == MEMORY:
         with suppress(OSError):  # a kernel without this information
-            detail = f"granted: {process_memory.memory_of().locked_MB:.0f} MB"
+            detail = f"granted: {memory_of().locked_MB:.0f} MB"
     return Right(request.name, request.wanted, True, detail)
 
 
@@ -174,9 +325,9 @@ def _lock_memory() -> Undo:
     if limit != resource.RLIM_INFINITY and not _may_lock_all():
         # with such a limit, a later allocation would fail in the middle of a trial
         raise PermissionError(1, f"the limit of locked memory is {limit // 1024} KiB")
-    process_memory.let_go_of_set_up()
-    libc.lock_memory()
-    return libc.unlock_memory
+    let_go_of_set_up()
+    lock_memory()
+    return unlock_memory
 
 
 def _may_lock_all() -> bool:
@@ -195,9 +346,9 @@ def _set_cpus(cpus: tuple[int, ...]) -> Undo:
 
 
 def _set_slack(slack_ns: int) -> Undo:
-    before = libc.timer_slack_ns()
-    libc.set_timer_slack_ns(slack_ns)
-    return lambda: libc.set_timer_slack_ns(before)
+    before = timer_slack_ns()
+    set_timer_slack_ns(slack_ns)
+    return lambda: set_timer_slack_ns(before)
 
 
 def _keep_awake() -> Undo:

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from hil.config.csv_rows import write_rows
-from hil.config.text_file import read_text
-from hil.config.whole_file import replacing
+from hil.config.files import read_text, replacing
+from hil.config.text_io import write_rows
 from hil.recording.run_folder import FolderError, file_in
 
 FOLDER, TABLE = "camera", "frames.csv"

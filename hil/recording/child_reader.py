@@ -1,7 +1,11 @@
-"""Lets a child process read a file first, within limits of work and memory: HDF5 trusts what a file says."""
+"""Lets a child process read a file first, within limits of work and memory: HDF5 trusts what a file says.
+
+Checks what an HDF5 file declares before any of it is read: a file from elsewhere may declare anything.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import select
@@ -10,7 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import h5py
+
 from hil.config.limited_process import limit_process, mapped_bytes
+from hil.recording.digests import SLACK, is_hollow
 
 # HDF5 reads a piece whose checksum is wrong up to 100 times, and sleeps twice as long before each attempt, from 1 ns.
 # Who writes puts it right within microseconds. A reader that sleeps for so long at a stretch is at about its 29th [s].
@@ -71,3 +78,115 @@ def _limit(size: int) -> None:
     """Work and memory of this process, to what reading so many bytes takes; a crash leaves no image of it."""
     memory, work_s = mapped_bytes() + _MEMORY + _MEMORY_A_BYTE * size, _WORK_S + int(_WORK_A_BYTE_S * size)
     limit_process({resource.RLIMIT_AS: memory, resource.RLIMIT_CPU: work_s})
+
+
+# A record has about 60 objects, two levels of groups, and 6 attributes at an object.
+MOST_OBJECTS = 1000
+DEEPEST = 8
+MOST_ATTRIBUTES = 64
+# The filters of a compressed record: bytes shuffled, then gzip.
+SHUFFLE_GZIP = (h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE)
+# Compressed data is at most so many times the size of its file: 6 in a trial, 23 in the emptiest one tried, a rover at
+# rest with 100,000 samples a second without noise.
+MOST_EXPANDED = 64
+
+
+class StructureError(ValueError):
+    """A file declares what no record has: the object is named, with what was found."""
+
+
+def check_structure(file: h5py.File) -> int:
+    """Check that everything in a file is stored in it, once, as a record has it, and is no larger than it can be.
+
+    Only names, types and sizes are read.
+
+    Args:
+        file: open.
+
+    Returns:
+        size of all its data, read and not compressed [bytes].
+
+    Raises:
+        StructureError: links to other places, data in other files, filters that a record has not, types of no fixed
+            size, an object found twice, more objects than a record has, or sizes beyond that of the file, or beyond
+            `MOST_EXPANDED` times that where it is compressed.
+        OSError, RuntimeError: it is damaged.
+    """
+    status = os.stat(file.filename)
+    if is_hollow(status):
+        raise StructureError(f"{status.st_size} bytes long, but nearly all of it is holes")
+    walk = _Walk(status.st_size)
+    walk.group(file, "", 0)
+    return walk.content
+
+
+class _Walk:
+    """One walk through a file.
+
+    Args:
+        size: of the file [bytes].
+
+    Attributes:
+        content: what all declare so far [bytes].
+    """
+
+    def __init__(self, size: int) -> None:
+        self._most = {False: size + SLACK, True: MOST_EXPANDED * size}  # by whether it is compressed
+        self._declared = {False: 0, True: 0}
+        self._seen: set[int] = set()
+
+    @property
+    def content(self) -> int:
+        return sum(self._declared.values())
+
+    def group(self, group: h5py.Group, path: str, depth: int) -> None:
+        if depth > DEEPEST:
+            raise StructureError(f"groups are nested deeper than {DEEPEST} at {path}")
+        self._enter(group, path)
+        if len(group) > MOST_OBJECTS:
+            raise StructureError(f"{path or '/'} holds {len(group)} objects, a record at most {MOST_OBJECTS}")
+        for name in sorted(group):
+            place = f"{path}/{name}"
+            link = group.get(name, getlink=True)
+            if not isinstance(link, h5py.HardLink):
+                raise StructureError(f"{place} is a link to another place ({type(link).__name__}), a record has none")
+            item = group[name]
+            if isinstance(item, h5py.Group):
+                self.group(item, place, depth + 1)
+            elif isinstance(item, h5py.Dataset):
+                self._dataset(item, place)
+
+    def _enter(self, item: h5py.Group | h5py.Dataset, path: str) -> None:
+        address = h5py.h5o.get_info(item.id).addr
+        if address in self._seen:
+            raise StructureError(f"{path} is an object that has another name, too")
+        self._seen.add(address)
+        if len(self._seen) > MOST_OBJECTS:
+            raise StructureError(f"more than {MOST_OBJECTS} objects")
+        if len(item.attrs) > MOST_ATTRIBUTES:
+            raise StructureError(f"{path or '/'} has {len(item.attrs)} attributes, allowed are {MOST_ATTRIBUTES}")
+        for name in item.attrs:
+            attribute = item.attrs.get_id(name)
+            self._take(attribute.dtype, attribute.shape, f"attribute {name} of {path or '/'}")
+
+    def _dataset(self, dataset: h5py.Dataset, path: str) -> None:
+        made = dataset.id.get_create_plist()
+        # the first two before anything else is asked of it: its shape may depend on other files
+        if made.get_layout() == h5py.h5d.VIRTUAL or made.get_external_count():
+            raise StructureError(f"{path} has its data in other files")
+        filters = tuple(made.get_filter(place)[0] for place in range(made.get_nfilters()))
+        if filters not in ((), SHUFFLE_GZIP):
+            allowed = f"{SHUFFLE_GZIP}, shuffle and gzip, or none"
+            raise StructureError(f"{path} has filters {filters}, allowed: {allowed} (h5repack -f NONE undoes it)")
+        self._enter(dataset, path)
+        self._take(dataset.dtype, dataset.shape, path, packed=bool(filters))
+
+    def _take(self, dtype: Any, shape: tuple[int, ...] | None, path: str, *, packed: bool = False) -> None:
+        if dtype.hasobject:
+            raise StructureError(f"{path} has a type of no fixed size ({dtype})")
+        if shape is None:
+            raise StructureError(f"{path} has no place for data")
+        self._declared[packed] += dtype.itemsize * math.prod(shape)
+        if self._declared[packed] > self._most[packed]:
+            holds = f"{self._most[packed]} bytes that the file can hold"
+            raise StructureError(f"{path} has shape {shape}: more than the {holds}")

@@ -1,7 +1,14 @@
-"""What `trial.h5` holds, and how much of it has content."""
+"""What `trial.h5` holds, and how much of it has content.
+
+Rows of a record that stay in its file: they are read block by block, so that a long record does not fill the memory.
+
+What is no longer than a block is an array. Whoever goes through rows goes through `in_blocks`, which takes both.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,9 +18,163 @@ from numpy.typing import NDArray
 
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.signals import block_dtype
+from hil.recording.child_reader import StructureError
 from hil.recording.digests import CONTENT, FORMAT
-from hil.recording.stored_rows import Recorded, in_blocks, stored
-from hil.recording.structure import StructureError
+
+# Size of a block [bytes]: a trial of a minute. Chunks of a record are read whole, so a block is a multiple of them.
+BLOCK_BYTES = 2**24
+_CHUNK_ROWS = 16384  # of which the chunks of all datasets are parts (`hil.recording.file_layout`)
+
+
+class StoredRows(np.lib.mixins.NDArrayOperatorsMixin):
+    """Rows of a dataset that stay there, with what an array has for reading; columns and single rows are arrays.
+
+    A column, or a selection, of all rows is read as a whole: it is as long as the record. It costs one reading of the
+    dataset each time, so what needs several columns takes them from `in_blocks`. Calculated with, they are read whole.
+
+    Args:
+        dataset: of an open file.
+        count: how many of its rows there are.
+
+    Attributes:
+        dtype: of a row.
+        shape: of all of them.
+    """
+
+    def __init__(self, dataset: h5py.Dataset, count: int) -> None:
+        self._dataset = dataset
+        self.dtype: np.dtype[Any] = dataset.dtype
+        self.shape: tuple[int, ...] = (count, *dataset.shape[1:])
+
+    @property
+    def size(self) -> int:
+        """How many rows, or numbers of them."""
+        return int(np.prod(self.shape))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        for block in self.blocks():
+            yield from block
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self[:], dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **how: Any) -> Any:
+        return getattr(ufunc, method)(*(one[:] if isinstance(one, StoredRows) else one for one in inputs), **how)
+
+    def first(self, count: int) -> StoredRows:
+        """The first of them."""
+        return StoredRows(self._dataset, count)
+
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        """All rows in order, block by block."""
+        count, rows = len(self), block_rows(self.dtype, self.shape)
+        for first in range(0, count, rows):
+            yield self._dataset[first : min(first + rows, count)]
+
+    def __getitem__(self, key: Any) -> Any:
+        """Fields, rows or both, as of an array: a name or a list of them, a slice, a number, a mask of rows."""
+        if isinstance(key, int | np.integer):
+            place = range(len(self))[key]
+            return self._dataset[place : place + 1][0]
+        if isinstance(key, slice) and key.step in (None, 1):
+            first, last, _ = key.indices(len(self))
+            return self._dataset[first : max(first, last)]
+        if isinstance(key, slice) and key.step > 0:
+            chosen = np.zeros(len(self), bool)
+            chosen[key] = True
+            return self[chosen]
+        if isinstance(key, np.ndarray) and key.dtype == bool and len(key) == len(self):
+            return self._joined(lambda rows, first: rows[key[first : first + len(rows)]])
+        if isinstance(key, str) or (isinstance(key, list) and all(isinstance(name, str) for name in key)):
+            return self._joined(lambda rows, _: rows[key] if isinstance(key, str) else packed(rows, key))
+        return self._dataset[: len(self)][key]
+
+    def _joined(self, take: Callable[[NDArray[Any], int], NDArray[Any]]) -> NDArray[Any]:
+        """Something of all blocks, as one array."""
+        parts, first = [], 0
+        for rows in self.blocks():
+            parts.append(np.ascontiguousarray(take(rows, first)))
+            first += len(rows)
+        return np.concatenate(parts)
+
+
+# What functions take that go through rows: both have a dtype, fields by name, slices and a length.
+Recorded = NDArray[Any] | StoredRows
+
+
+def stored(dataset: h5py.Dataset, count: int) -> Recorded:
+    """The first rows of a dataset: an array of what is no longer than a block."""
+    short = count <= block_rows(dataset.dtype, dataset.shape)
+    return dataset[:count] if short else StoredRows(dataset, count)
+
+
+def in_blocks(rows: Recorded) -> Iterator[NDArray[Any]]:
+    """Rows in order, in blocks of the same lengths wherever they are kept; of no rows one that is empty."""
+    if isinstance(rows, StoredRows):
+        yield from rows.blocks()
+        return
+    step = block_rows(rows.dtype, rows.shape)
+    for first in range(0, max(len(rows), 1), step):
+        yield rows[first : first + step]
+
+
+def first_rows(rows: Recorded, count: int) -> Recorded:
+    """The first of them."""
+    return rows.first(count) if isinstance(rows, StoredRows) else rows[:count]
+
+
+def between(rows: Recorded, first_ns: float, last_ns: float, field: str | tuple[()] = ()) -> slice:
+    """Which rows, in order of time, have times from first to last; only some of them are read.
+
+    Args:
+        rows: with a field of times, or times themselves [ns].
+        first_ns: no time before that [ns].
+        last_ns: nor after that [ns].
+        field: its name.
+    """
+    places = range(len(rows))
+    first = bisect_left(places, first_ns, key=lambda place: rows[place][field])
+    return slice(first, bisect_right(places, last_ns, key=lambda place: rows[place][field]))
+
+
+def packed(rows: NDArray[Any], names: list[str], may_lack: Collection[str] = ()) -> NDArray[Any]:
+    """Some fields of rows, without the room of the others.
+
+    Args:
+        rows: of a table.
+        names: of the fields.
+        may_lack: those of them that have no elements where the rows lack them.
+    """
+    there = [name for name in names if name not in may_lack or name in (rows.dtype.names or ())]
+    empty: list[Any] = [(name, "<f8", (0,)) for name in names if name not in there]
+    made = np.empty(len(rows), [*((name, rows.dtype[name]) for name in there), *empty])
+    for name in there:
+        made[name] = rows[name]
+    return made
+
+
+def per_part(rows: NDArray[Any] | np.void, name: str) -> NDArray[Any]:
+    """A field with a number for each part of one kind, as joints are: none of a row where the rover has no such part.
+
+    A record lacks the field then. Rows of an earlier version may lack it too: who has to tell these looks first.
+
+    Args:
+        rows: of a table, or one of them.
+        name: of the field.
+    """
+    there = name in (rows.dtype.names or ())
+    found: NDArray[Any] = rows[name] if there else np.zeros((*rows.shape, 0))
+    return found
+
+
+def block_rows(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
+    """How many rows a block has."""
+    a_row = max(dtype.itemsize * int(np.prod(shape[1:], dtype=np.int64)), 1)
+    return max(BLOCK_BYTES // a_row // _CHUNK_ROWS, 1) * _CHUNK_ROWS
+
 
 # Of the records that this version writes; it reads all before it: 1, which does not say so, is not compressed.
 NEWEST_FORMAT = 2

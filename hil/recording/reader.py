@@ -12,12 +12,10 @@ from typing import NamedTuple, TypeVar
 
 import h5py
 
-from hil.recording.child_reader import child_can_read
-from hil.recording.content import OpenRecord, TrialRecord, content_of, in_memory, read_through
+from hil.recording.child_reader import StructureError, check_structure, child_can_read
+from hil.recording.content import OpenRecord, TrialRecord, content_of, in_blocks, in_memory, read_through
 from hil.recording.digests import CONTENT, content_sha256, file_sha256
 from hil.recording.run_folder import FolderError, file_in
-from hil.recording.stored_rows import in_blocks
-from hil.recording.structure import StructureError, check_structure
 
 FILE_NAME = "trial.h5"
 T = TypeVar("T")

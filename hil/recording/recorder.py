@@ -16,8 +16,7 @@ from typing_extensions import override
 
 from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
-from hil.ipc.link_health import healths
-from hil.ipc.run_memory import RECORDER, RunMemory
+from hil.ipc.run_memory import RECORDER, RunMemory, healths
 from hil.ipc.shared_types import NO_FAULT, START, fault_message
 from hil.ipc.shm import Cursor
 from hil.messages.fault import Fault

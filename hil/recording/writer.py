@@ -20,7 +20,6 @@ from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, triggers_capture
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording.compressed_copy import CompressedCopy
-from hil.recording.disk_reserve import Reserve
 from hil.recording.file_layout import (
     GROWING,
     Meta,
@@ -32,8 +31,8 @@ from hil.recording.file_layout import (
     write_content_digest,
 )
 from hil.recording.reader import file_of, hold
-from hil.recording.sample_writer import DatasetBuffer, SampleWriter
-from hil.recording.triggered_capture import TriggeredCapture
+from hil.recording.run_folder import Reserve
+from hil.recording.sample_writer import DatasetBuffer, SampleWriter, TriggeredCapture
 
 
 class RecordWriter:

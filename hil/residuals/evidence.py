@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config import Config
-from hil.messages.fault_bounds import RESIDUAL_WINDOW_S, STOOD_RADPS, STOOD_S
+from hil.messages.fault import RESIDUAL_WINDOW_S, STOOD_RADPS, STOOD_S
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from hil.config.schema.residuals import ResidualsConfig
-from hil.messages.fault_bounds import STOOD_RADPS, STOOD_S
+from hil.messages.fault import STOOD_RADPS, STOOD_S
 from hil.messages.layout import Layout
 from hil.messages.stages import Command, Estimate, Prediction
 from hil.residuals.evidence import window_ticks
@@ -91,7 +91,7 @@ class TickResiduals:
         return worst
 
     def _speeds(self, estimate: Estimate) -> Sequence[float]:
-        """As `hil.residuals.rig.wheel_speed`, before its mean."""
+        """As `hil.residuals.table.wheel_speed`, before its mean."""
         then, now = self._commands[0], self._commands[-1]
         return [
             measured - commanded if abs(commanded - before) <= STOOD_RADPS else math.nan
@@ -100,6 +100,6 @@ class TickResiduals:
 
 
 def _load_sum(estimate: Estimate, prediction: Prediction) -> Sequence[float]:
-    """As `hil.residuals.rig.load_sum`, before its mean."""
+    """As `hil.residuals.table.load_sum`, before its mean."""
     twin = sum(prediction.normal_force_N)
     return (sum(estimate.wheel_load_N) / twin - 1.0 if twin else math.nan,)

@@ -1,25 +1,34 @@
-"""Arming checks: the conditions that must hold before anything may move."""
+"""Arming checks: the conditions that must hold before anything may move.
+
+Arming checks of how old the calibrations are, by the dates in their sheets.
+
+Limits of the air cylinders that the config alone decides: pressure, and torque on a bogie (MacMahon 2016, 6.1).
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from drivers.messages import ValveSample
+from hil.config import Config
+from hil.config.cylinder_parameters import cylinder, largest_arm_m
 from hil.config.schema.equipment import LimitsConfig
 from hil.messages.check import Check
-from hil.messages.fault_bounds import SWITCHING_PRESSURE_RATIO
+from hil.messages.fault import SWITCHING_PRESSURE_RATIO
 from hil.messages.layout import COMMANDED, ROLES
 from hil.messages.stages import ByWheel, Estimate, Samples
-from hil.safety.servo_zero import joint_checks
-from hil.safety.valve_monitor import measures_pressures
+from hil.safety.device_monitors import measures_pressures
+from hil.safety.joint_safety import joint_checks
 
 if TYPE_CHECKING:
     from hil.config.rig import Rig
+
 
 # A wheel slower than this counts as standing still [rad/s].
 STANDING_RADPS = 0.01
@@ -152,3 +161,72 @@ def _confirmed(device: str, acknowledged_ns: int, what: str) -> Check:
 def _at_most(item: str, value: float, limit: float, unit: str, setting: str, to_do: str) -> Check:
     # a value that is not a number is not at most anything
     return Check(item, value <= limit, f"{value:.4g} {unit}", f"at most {limit:g} {unit} ({setting})", to_do)
+
+
+_KEY = "limits.calibration_days"
+
+
+def today() -> date:
+    """The date at this place, as on a certificate: by UTC it would be yesterday or tomorrow for hours of each day."""
+    return datetime.now().astimezone().date()
+
+
+def calibration_checks(config: Config, today: date) -> list[Check]:
+    """One for each calibration sheet of the config: its date and its age.
+
+    Args:
+        config: of the rig. What has no sheet is not checked.
+        today: date to count from.
+    """
+    return [_check(key, dated, today, config.limits.calibration_days) for key, dated in _dates(config)]
+
+
+def _dates(config: Config) -> Iterator[tuple[str, str | None]]:
+    """Key of each sheet, and its date."""
+    daq = config.devices.daq if config.devices else None
+    for channel in config.layout.channels:
+        if daq is not None and (sheet := daq.sheet(channel)) is not None:
+            yield f"devices.daq.calibration.{channel}", sheet.date
+    for key, sheets in (
+        ("loads", config.loads.calibration if config.loads else None),
+        ("cylinders", config.cylinders.calibration),
+    ):
+        for name, one in (sheets or {}).items():
+            yield f"{key}.calibration.{name}", one.date
+    for role, section in config.instruments.items():
+        if section.calibration is not None:
+            yield f"{role}.calibration", section.calibration.date
+
+
+def _check(key: str, dated: str | None, today: date, most_days: int | None) -> Check:
+    allowed = f"any age ({_KEY}: null)" if most_days is None else f"a date, at most {most_days} days ago ({_KEY})"
+    to_do = f"calibrate it again, or write the date of its certificate (YYYY-MM-DD) into its sheet, or raise {_KEY}"
+    try:
+        age_days = None if dated is None else (today - date.fromisoformat(dated)).days
+        found = "no date" if age_days is None else f"{dated}, {age_days} days ago"
+    except ValueError:  # a day that does not exist, like 2026-02-30
+        age_days, found = None, f"{dated}, which is no day"
+    ok = most_days is None or (age_days is not None and 0 <= age_days <= most_days)
+    return Check(f"date of {key}", ok, found, allowed, to_do)
+
+
+def cylinder_checks(rig: Rig) -> list[Check]:
+    """Whether the cylinders stay within the pressure and the torque that they are meant for; none without cylinders."""
+    if not rig.layout.cylinders:
+        return []
+    limits, supply_kPa = rig.limits, rig.config.cylinders.supply_kPa
+    torque_Nm = cylinder(rig.config.cylinders).area * supply_kPa * 1e3 * largest_arm_m(rig.config.cylinders)
+    found, allowed = f"{supply_kPa:g} kPa", f"at most {limits.cylinder_kPa:g} kPa (limits.cylinder_kPa)"
+    most = f"at most {limits.bogie_torque_Nm:g} N m (limits.bogie_torque_Nm)"
+    lower = "turn the supply down, and lower cylinders.supply_kPa to it"
+    ok, torque = torque_Nm <= limits.bogie_torque_Nm, f"{torque_Nm:.1f} N m"
+    checks = [
+        Check("cylinder supply", supply_kPa <= limits.cylinder_kPa, found, allowed, lower),
+        Check("cylinder torque, at full pressure", ok, torque, most, lower),
+    ]
+    if rig.section.controls_loads:
+        wanted_Nm = rig.config.normal_force.torque_limit_Nm
+        ok = wanted_Nm <= limits.bogie_torque_Nm
+        lower = "lower normal_force.torque_limit_Nm"
+        checks.append(Check("cylinder torque, controlled", ok, f"{wanted_Nm:g} N m", most, lower))
+    return checks

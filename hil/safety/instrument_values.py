@@ -11,8 +11,7 @@ from hil.config.model import UncheckedConfig
 from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.messages.check import Check
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import BEYOND_STOP_RAD, FASTEST_MPS, FASTEST_RADPS, JUMP_NOISES
+from hil.messages.fault import BEYOND_STOP_RAD, FASTEST_MPS, FASTEST_RADPS, JUMP_NOISES, Fault
 from hil.signals.instrument_readings import rotation
 from models.gravity import GRAVITY_MPS2
 

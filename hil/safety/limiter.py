@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from drivers.messages import JointSample, ValveSet
 from hil.config.schema.equipment import LimitsConfig
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import CLAMPS_ALLOWED
+from hil.messages.fault import CLAMPS_ALLOWED, Fault
 from hil.messages.stages import Command, SetPoints, Tick
+from hil.safety.joint_safety import LimitedAngles, ServoLimiter
 from hil.safety.monitor import SafetyMonitor
-from hil.safety.servo_limiter import LimitedAngles, ServoLimiter
 
 if TYPE_CHECKING:
     from hil.config.rig import Rig

@@ -12,20 +12,15 @@ from hil.config.load_channels import full_scales, noises
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import DaqConfig
-from hil.messages.fault import Alarm, Event, Fault
-from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
+from hil.messages.fault import BAD_TICKS_ALLOWED, Alarm, Event, Fault
 from hil.messages.layout import COMMANDED
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import IDLE_STATE, Command, Estimate, LoadState, Prediction, Samples
 from hil.residuals.in_tick import TickResiduals
-from hil.safety.block_monitor import BlockMonitor
+from hil.safety.device_monitors import BlockMonitor, MeasuredMonitor, SpeedMonitor, ValveMonitor
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
-from hil.safety.instrument_monitor import InstrumentMonitor
-from hil.safety.instrument_source import InstrumentSource
-from hil.safety.measured_monitor import MeasuredMonitor
-from hil.safety.servo_monitor import ServoMonitor
-from hil.safety.speed_monitor import SpeedMonitor
-from hil.safety.valve_monitor import ValveMonitor
+from hil.safety.instrument_monitor import InstrumentMonitor, InstrumentSource
+from hil.safety.joint_safety import ServoMonitor
 from models.rover.locks import hanging
 from models.validity import VALIDITIES
 

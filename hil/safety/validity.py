@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from hil.config.rig import Rig
 from hil.messages.check import Check
-from hil.safety.kept_statics import kept_statics
+from hil.safety.equilibrium_checks import kept_statics
 from models.contact.ground import wheel_of
 from models.kernels.compiled import FloatArray
 from models.plant.put_down import standing_on_mesh

@@ -1,4 +1,7 @@
-"""Readings of an instrument of motion in the ticks of a record, and their place in the rig's axes."""
+"""Readings of an instrument of motion in the ticks of a record, and their place in the rig's axes.
+
+How large the innovation of a good reading may be.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
+from scipy.special import gammaincinv
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.void]
@@ -117,3 +121,17 @@ def speed_of(t_s: Floats, way: Floats, over_s: float) -> Floats:
         slope = (sums(t * x) - sums(t) * sums(x) / counts) / spread
     slope[bad | (counts < 3)] = np.nan
     return np.asarray(slope)
+
+
+# A reading is believed if its squared normalised innovation is in this part of its chi-square distribution.
+BELIEVED = 0.9999
+
+
+def innovation_bound(values: int) -> float:
+    """Largest squared normalised innovation of a reading that is believed, over its number of independent values."""
+    return float(2.0 * gammaincinv(0.5 * values, BELIEVED)) / values
+
+
+def independent_values(channels: int, role: str) -> int:
+    """Of a reading of an instrument: a quaternion's four numbers are three turns."""
+    return channels - 1 if role == "motion" and channels > 3 else channels

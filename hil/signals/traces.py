@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.signals.channels import SensorChannels
-from hil.signals.droop import removed_by_coupling
+from hil.signals.channels import SensorChannels, removed_by_coupling
 from hil.signals.vibration import (
     ShieldResonance,
     Tone,

@@ -10,7 +10,7 @@ from pathlib import Path
 from drivers.interfaces import DeviceError
 from hil.config import Config
 from hil.config.json_io import read_json
-from hil.processes.process import Process
+from hil.processes.lifecycle import Process
 from hil.simulator.control_socket import ControlClient, wait_for
 
 READY_S = 120.0

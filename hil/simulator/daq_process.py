@@ -12,10 +12,10 @@ from drivers.registry import built_in, daq_driver
 from drivers.sim.server import ServerSetup, SimulatedServer
 from hil.config.rig_setup import rig_setup
 from hil.config.schema.devices import DevicesConfig
-from hil.ipc.lateness import LatenessLog
+from hil.ipc.run_memory import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
-from hil.simulator.commands import Answer, CommandReader, Handler
+from hil.simulator.control_socket import Answer, CommandReader, Handler
 from hil.simulator.memory import CylindersInMemory, SimulatorMemory
 from hil.simulator.sampled_memory import AnalogInMemory
 

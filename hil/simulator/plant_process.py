@@ -16,11 +16,11 @@ import numpy as np
 
 from drivers.host import COMPUTER, Host
 from hil.config.rig import Rig
-from hil.ipc.lateness import LatenessLog
+from hil.ipc.run_memory import LatenessLog
 from hil.ipc.shm import Ring
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
-from hil.realtime.libc import monotonic_sleeper
+from hil.realtime.rights import monotonic_sleeper
 from hil.simulator.build import build_plant, build_simulated_rig, power_model, warm_up_simulated_rig
 from hil.simulator.memory import COMMANDS_KEPT, RESET, RESET_DONE, ReadingsPublisher, SimulatorMemory
 from hil.simulator.rounds import PlantRounds

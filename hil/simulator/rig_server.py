@@ -17,15 +17,13 @@ import numpy as np
 
 from drivers.interfaces import DeviceError
 from hil.config import Config
-from hil.config.whole_file import write_whole
-from hil.ipc.lateness import late_since
-from hil.processes.lifecycle import WorkerLifecycle
-from hil.processes.process import Process
-from hil.processes.stop_flag import StopFlag
+from hil.config.files import write_whole
+from hil.ipc.run_memory import late_since
+from hil.processes.lifecycle import Process, StopFlag, WorkerLifecycle
 from hil.simulator.control_socket import ControlServer, wait_for
 from hil.simulator.ground_truth import truth_answer
 from hil.simulator.memory import RESET, RESET_DONE, SimulatorMemory
-from hil.simulator.serial_devices import has_server
+from hil.simulator.serial_process import has_server
 
 # A child compiles kernels at its start if needed; normally the parent has done so before.
 READY_S = 60.0

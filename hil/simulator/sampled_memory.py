@@ -12,8 +12,7 @@ from typing_extensions import override
 
 from drivers.sim.protocol.plant_ports import Analog, Instrument, Sampled
 from hil.ipc.shm import Mailbox
-from hil.ipc.shm.mapped import made_file
-from hil.ipc.shm.mapping import mapped_bytes
+from hil.ipc.shm.mapped import made_file, mapped_bytes
 
 # Samples kept of each channel: some 4 s at 30 kHz.
 REMEMBERED = 2**17

@@ -1,6 +1,8 @@
 """All devices of a simulated rig on serial lines and UDP ports, in one process.
 
 Run as `python -m hil.simulator.serial_process FOLDER PARENT`.
+
+Which simulated devices are connected to which line: as in the config, or as in a typical lab.
 """
 
 from __future__ import annotations
@@ -13,16 +15,41 @@ from typing import Any
 import msgspec
 
 from drivers.host import COMPUTER, Host
-from drivers.sim.protocol.line import Line, LineFault, OwnFaults, Pty, Terminal, serve_lines
+from drivers.registry import BUILT_IN, driver_of
+from drivers.sim.protocol.line import Line, LineFault, OwnFaults, Pty, SimulatedPort, Terminal, serve_lines
 from drivers.sim.protocol.plant_ports import PlantPorts
 from drivers.sim.protocol.udp import UdpTerminal
-from hil.ipc.lateness import LatenessLog
+from hil.config import Config
+from hil.config.rig_setup import rig_setup
+from hil.config.schema.devices import DevicesConfig
+from hil.config.schema.sensors import DaqConfig
+from hil.ipc.run_memory import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
-from hil.simulator.commands import Answer, CommandReader, Handler
+from hil.simulator.control_socket import Answer, CommandReader, Handler
 from hil.simulator.memory import CylindersInMemory, InstrumentInMemory, ServosInMemory, SimulatorMemory, WheelsInMemory
 from hil.simulator.sampled_memory import ReadingsInMemory
-from hil.simulator.serial_devices import serial_peers
+
+
+def serial_peers(config: Config, ports: PlantPorts) -> dict[str, SimulatedPort]:
+    """All serial devices by the names of their endpoints.
+
+    Devices of built-in drivers that the config does not use are served too, on the same rover; a link that the rig does
+    not have gets none.
+    """
+    sections = {driver_of(section): section for section in (config.devices.sections() if config.devices else ())}
+    peers: dict[str, SimulatedPort] = {}
+    for kind in dict.fromkeys((*BUILT_IN, *sections)):
+        if kind.role in config.layout.links:
+            peers |= kind.simulated_ports(sections.get(kind), rig_setup(config), ports)
+    return peers
+
+
+def has_server(devices: DevicesConfig | None, daq: DaqConfig | None) -> bool:
+    """Whether the rig needs a device server: it has force sensors, or valves on digital lines."""
+    sections = devices.sections() if devices else ()
+    return daq is not None or any(driver_of(section).uses_servers for section in sections)
+
 
 # Below the plant, which provides the values of the answers, and below the link workers: simulated devices must take no
 # time from the controller. They need little CPU time, and log their own lateness.

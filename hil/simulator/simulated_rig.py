@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hil.ipc.lateness import LatenessLog
-from hil.ipc.run_memory import RunMemory
+from hil.ipc.run_memory import LatenessLog, RunMemory
 from hil.ipc.shared_types import GROUND_TRUTH, MOST_ROWS, START
 from hil.ipc.shm import Mailbox
 from hil.processes.lifecycle import WorkerLifecycle

@@ -9,8 +9,7 @@ from typing import Any
 from drivers.roboclaw.settings import RoboClawControllerSettings
 from drivers.roboclaw.simulated import RoboClawBus, SimMotor, SimRoboClaw
 from drivers.roboteq.simulated import RoboteqDevice
-from hil.testing.bench import Place
-from hil.testing.device import LineDevice
+from hil.testing.bench import LineDevice, Place
 from hil.testing.wheels import Wheel, Wheels
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from drivers.sim.protocol.line import SimulatedSerialDevice
-from hil.testing.bench import Place
-from hil.testing.device import LineDevice
-from hil.testing.parts import SteadyReading
+from hil.testing.bench import LineDevice, Place
+from hil.testing.wheels import SteadyReading
 
 POSE = ("x_m", "y_m", "z_m", "qx", "qy", "qz", "qw")
 INERTIA = ("ax_mps2", "ay_mps2", "az_mps2", "wx_radps", "wy_radps", "wz_radps")

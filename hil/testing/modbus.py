@@ -13,9 +13,8 @@ from drivers.modbus.simulated.encoders import EncoderBus
 from drivers.modbus.simulated.outputs import AnalogOutputs
 from drivers.modbus.simulated.relay_board import RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
-from hil.testing.bench import Place
-from hil.testing.device import LineDevice
-from hil.testing.parts import Angles, Cylinders, Voltages
+from hil.testing.bench import LineDevice, Place
+from hil.testing.wheels import Angles, Cylinders, Voltages
 
 
 class _Coils(list[bool]):

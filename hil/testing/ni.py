@@ -8,10 +8,10 @@ from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.parts import ServerFault
 from drivers.ni.simulated.server import NiServer
 from drivers.ni.simulated.virtual import VirtualNiServer
-from hil.processes.served import Served
+from hil.processes.lifecycle import Served
 from hil.testing.bench import Computer, Place, VirtualBench
 from hil.testing.faults import ALWAYS, check_fault
-from hil.testing.parts import Cylinders, Voltages
+from hil.testing.wheels import Cylinders, Voltages
 
 KINDS = ("late", "error", "silent", "wrong_value")
 # Number of a server in virtual time, so that each has its own address.

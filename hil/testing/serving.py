@@ -14,9 +14,9 @@ from typing import Any
 
 import hil.testing
 from drivers.extras import install_command
-from hil.config.whole_file import write_whole
-from hil.processes.stop_flag import StopFlag
-from hil.simulator.commands import dispatch
+from hil.config.files import write_whole
+from hil.processes.lifecycle import StopFlag
+from hil.simulator.control_socket import dispatch
 
 # Devices that `hil sim` serves, by the name of the function that makes them.
 DEVICES = (

@@ -10,8 +10,7 @@ from drivers.joint_scale import HOME, JointScale
 from drivers.roboclaw.settings import RoboClawControllerSettings
 from drivers.roboclaw.simulated import SimMotor
 from drivers.roboclaw.simulated_servos import RoboClawServoBus
-from hil.testing.bench import Place
-from hil.testing.device import LineDevice
+from hil.testing.bench import LineDevice, Place
 
 # A joint follows the angle that its servo holds with this time constant [s].
 FOLLOW_S = 0.02

@@ -8,7 +8,7 @@ from typing import Any
 
 from hil.config import load_config
 from hil.config.rig import Rig as ConfiguredRig
-from hil.processes.served import Served
+from hil.processes.lifecycle import Served
 from hil.simulator.connection import connect
 from hil.simulator.control_socket import ControlClient
 

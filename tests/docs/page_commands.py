@@ -36,7 +36,7 @@ OF_A_READER = ("textline", "textcells", "wagon", "my_rover")
 PLACEHOLDER = re.compile(r"^[A-Z]+$|[A-Z]{3,}=|^\[|^[^=]*\]$|\||\.\.\.|^runs/")
 # Where commands begin to work: what comes before is read, loaded and checked.
 DOORS = (
-    "hil.app.channel_calibration:read_teds",
+    "hil.app.calibration:read_teds",
     "hil.app.check:check_rig", "hil.app.command_server:CommandServer", "hil.app.discovery:find_devices",
     "hil.app.faults.table:inject_all", "hil.app.run:run_repeatedly",
     "hil.app.view.server:ViewServer",
@@ -44,7 +44,7 @@ DOORS = (
     "hil.analysis.identification.sources:read_sources", "hil.bench.bench_loop:bench_loop",
     "hil.bench.bench_models:bench_models", "hil.bench.bench_rig:bench_rig", "hil.bench.bench_rig:bench_virtual_cuts",
     "hil.campaign.activity.simulate:simulate",
-    "hil.campaign.cluster:check_cluster", "hil.campaign.folder:locked", "hil.cli.jog:_confirm",
+    "hil.campaign.cluster:check_cluster", "hil.campaign.folder:locked", "hil.cli.operate:_confirm",
     "hil.operator.client:CommandClient", "hil.simulator.connection:read_endpoints",
     "hil.simulator.stepping.service:StepService", "hil.testing.serving:make",
 )  # fmt: skip

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from hil.app.console import LOOK_S, STATUS_EVERY_NS
-from hil.app.page.traces import MOST_TICKS
-from hil.config import json_io, yaml_io
-from hil.ipc.command_memory import MOST_STATUS_BYTES
+from hil.app.page.record import MOST_TICKS
+from hil.config import json_io, text_io
+from hil.ipc.operator import MOST_STATUS_BYTES
 from hil.operator.command_messages import MOST_NAME_BYTES, MOST_NAME_LETTERS
 from hil.operator.page.access import IDLE_S, LONGEST_NAME
 from hil.operator.page.app import MOST_VIEWERS
 from hil.operator.page.telemetry import RATE_HZ
 from hil.operator.page.viewer import EVERY_S, STATUS_S
 from hil.realtime.long_ticks import KEPT
-from hil.recording import child_reader, structure
+from hil.recording import child_reader
 from hil.recording.run_folder import MOST_SUMMARY_BYTES
 
 FILES, PAGE, OPERATE = "docs/explanation/files-from-elsewhere.md", "docs/reference/page.md", "docs/how-to/operate.md"
@@ -24,13 +24,13 @@ FILES, PAGE, OPERATE = "docs/explanation/files-from-elsewhere.md", "docs/referen
     ("page", "words", "found", "stated"),
     [
         (FILES, "262,144 bytes, 10,000 values, 20 levels",
-         (yaml_io.MOST_BYTES, yaml_io.MOST_VALUES, yaml_io.DEEPEST), (262_144, 10_000, 20)),
+         (text_io.MOST_BYTES, text_io.MOST_VALUES, text_io.DEEPEST), (262_144, 10_000, 20)),
         (FILES, "| 1 MiB, 32 levels, no NaN", (MOST_SUMMARY_BYTES, json_io.DEEPEST), (2**20, 32)),
         (FILES, "It has 1 s of processor time and 256 MiB of memory, and 0.1 s and 8 MB more for each MB: of",
          (child_reader._WORK_S, child_reader._MEMORY, 1e6 * child_reader._WORK_A_BYTE_S, child_reader._MEMORY_A_BYTE),
          (1, 2**28, pytest.approx(0.1), 8)),
         (FILES, "at most 1,000 objects, 8 levels and 64 attributes each",
-         (structure.MOST_OBJECTS, structure.DEEPEST, structure.MOST_ATTRIBUTES), (1000, 8, 64)),
+         (child_reader.MOST_OBJECTS, child_reader.DEEPEST, child_reader.MOST_ATTRIBUTES), (1000, 8, 64)),
         (PAGE, "| 5 times a second: all of the [status]", 1.0 / STATUS_S, 5.0),
         (PAGE, "| 10 times a second in a run: ticks at up to 30 Hz", (1.0 / EVERY_S, RATE_HZ), (10.0, 30)),
         (PAGE, "at most 3000 ticks", MOST_TICKS, 3000),

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from hil.app.run import run
 from hil.config import load_config, shipped_configs
-from hil.experiments.impact.table import impact_table
+from hil.experiments.impact.sensing import impact_table
 
 pytestmark = pytest.mark.slow
 NO_WEIGHTS = "rover.added_mass_kg=0"

@@ -16,7 +16,7 @@ from hil.app.check import check_rig
 from hil.app.driver_factory import DriverFactory
 from hil.app.run import run_experiment
 from hil.config import Config
-from hil.config.schema.drive import JogConfig
+from hil.config.schema.capture import JogConfig
 from models.rover.assembly import WHEELS
 
 VALVES_OFF = ((False, False), (False, False))

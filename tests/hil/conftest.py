@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 import zmq
 
-from hil.analysis import placed_blocks
+from hil.analysis import recording_checks
 from hil.config import load_config
-from hil.ipc.command_memory import LEASE, CommandMemory
-from hil.ipc.operator import SharedOperator
+from hil.ipc.operator import LEASE, CommandMemory, SharedOperator
 from hil.ipc.run_memory import RunMemory
 from hil.messages.operator_input import NOTICES
 from hil.operator import client as client_module
-from hil.operator.command_socket import CommandSocket, SharedCommands
 from hil.operator.runtime_folder import Running, RuntimeFolder, read_token
-from hil.recording import content, stored_rows
+from hil.operator.sockets import CommandSocket, SharedCommands
+from hil.recording import content
 
 # No test waits for it [s].
 PATIENCE_S = 300.0
@@ -125,10 +124,10 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Has records be read so many rows at a time, as a long one is: what is no longer would be read at once."""
 
     def at_a_time(rows: int) -> None:
-        monkeypatch.setattr(stored_rows, "BLOCK_BYTES", 1)
-        monkeypatch.setattr(stored_rows, "_CHUNK_ROWS", rows)
+        monkeypatch.setattr(content, "BLOCK_BYTES", 1)
+        monkeypatch.setattr(content, "_CHUNK_ROWS", rows)
         monkeypatch.setattr(content, "_AT_THE_END", rows)
-        monkeypatch.setattr(placed_blocks, "_TOGETHER", max(rows // 10, 1))
+        monkeypatch.setattr(recording_checks, "_TOGETHER", max(rows // 10, 1))
 
     return at_a_time
 

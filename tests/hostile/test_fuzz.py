@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 
 from hil.config import load_config
 from hil.config.json_io import parse_json
-from hil.config.yaml_io import MOST_VALUES, read_yaml
+from hil.config.text_io import MOST_VALUES, read_yaml
 from hil.messages.layout import SENSORS, Layout
 from hil.recording import RecordError, RecordWriter, TrialRecord, read_trial
 from hil.recording.reader import read_digests
-from hil.simulator.commands import dispatch
-from hil.simulator.control_socket import ControlServer
+from hil.simulator.control_socket import ControlServer, dispatch
 from hil.simulator.memory import SimulatorMemory
 from hil.simulator.serial_process import SerialLines
 from models.rover.assembly import WHEELS

@@ -12,11 +12,10 @@ import msgpack
 import pytest
 import zmq
 
-from hil.ipc.command_memory import CommandMemory
+from hil.ipc.operator import CommandMemory
 from hil.messages.layout import SENSORS, Layout
-from hil.operator import listening
-from hil.operator.command_socket import CommandSocket, SharedCommands
-from hil.operator.listening import RequestSocket
+from hil.operator import sockets
+from hil.operator.sockets import CommandSocket, RequestSocket, SharedCommands
 from hil.operator.telemetry import Publisher
 from hil.simulator.stepping.socket import StepSocket
 from models.rover.assembly import WHEELS
@@ -83,14 +82,14 @@ def test_only_topics_that_there_are_can_be_subscribed_to(publisher, context, ask
 
 def test_parts_without_end_close_the_socket_which_opens_again_on_the_same_port(context, monkeypatch):
     resident = iter(range(0, 10**12, 2**20))  # this process grows by 1 MB at each look
-    monkeypatch.setattr(listening, "_resident", lambda: next(resident))
+    monkeypatch.setattr(sockets, "_resident", lambda: next(resident))
     listener = RequestSocket(context, zmq.REP, "tcp://127.0.0.1:*", "test", None, {zmq.MAXMSGSIZE: 1000})
     endpoint, first = listener.endpoint, listener.socket
     looks = 0
     while listener.socket is first:
         assert not listener.wait(0)
         looks += 1
-    assert looks == listening.MOST_GROWTH // 2**20 + 1
+    assert looks == sockets.MOST_GROWTH // 2**20 + 1
     assert listener.endpoint == endpoint
     with context.socket(zmq.REQ) as client:
         client.connect(endpoint)

@@ -3,8 +3,8 @@
 import pytest
 
 from hil.analysis.recompute import recompute
+from hil.analysis.recorded_inputs import replayable_config
 from hil.analysis.replay import replay
-from hil.analysis.replayable import replayable_config
 from hil.analysis.verify import verify
 from hil.ipc.run_memory import LINKS
 from hil.messages.fault import Fault

@@ -12,8 +12,7 @@ import pytest
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.app.faults.protocol_cases import press, wait
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import E_STOP_NS, WATCHDOG_STOP_WRITTEN_NS, WORKER_SILENT_NS
+from hil.messages.fault import E_STOP_NS, WATCHDOG_STOP_WRITTEN_NS, WORKER_SILENT_NS, Fault
 from hil.operator.telemetry import Publisher
 from hil.recording import read_trial
 

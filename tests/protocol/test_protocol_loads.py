@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hil.analysis.recompute import recompute
+from hil.analysis.recorded_inputs import replayable_config
 from hil.analysis.replay import replay
-from hil.analysis.replayable import replayable_config
 from hil.analysis.verify import verify
 from hil.experiments.drive.experiment import DrivingState
 from hil.ipc.run_memory import LINKS

@@ -4,8 +4,7 @@ import pytest
 
 from hil.analysis.fault_report import read_reports
 from hil.analysis.recovery import recover
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import DEAD_MAN_NS, STOP_WRITTEN_NS
+from hil.messages.fault import DEAD_MAN_NS, STOP_WRITTEN_NS, Fault
 from hil.recording import read_trial
 from hil.recording.recorder import PERIOD_S
 

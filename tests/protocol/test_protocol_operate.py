@@ -14,8 +14,7 @@ from hil.app.operate import ResidentProcess
 from hil.app.run_loop import Signals
 from hil.config import load_config
 from hil.config.settings import Settings
-from hil.ipc.command_memory import LEASE, CommandMemory
-from hil.ipc.operator import OperatorWriter
+from hil.ipc.operator import LEASE, CommandMemory, OperatorWriter
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, Jog, Set, Start, Stop
 from hil.recording import read_trial

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.app.build import rights_wanted
 from hil.app.faults.process_cases import processes_of
 from hil.app.faults.protocol_cases import Step, protocol_cases
 from hil.app.run import open_backend
-from hil.app.run_loop import Signals, run_loop
+from hil.app.run_loop import Signals, rights_wanted, run_loop
 from hil.config import Config, load_config
 from hil.ipc.shared_types import START
 from hil.simulator.control_socket import ControlClient, wait_for

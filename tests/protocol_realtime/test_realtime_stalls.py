@@ -7,7 +7,7 @@ import pytest
 
 from hil.messages.fault import Fault
 from hil.processes.disturbances import STALL
-from hil.realtime.stalls import PERIOD_NS
+from hil.realtime.clock import PERIOD_NS
 from hil.recording import read_trial
 
 # A simulated device that is late while the run starts ends the run: this test needs a quiet machine. That a stall ends

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from hil.recording.disk_reserve import LOW
+from hil.recording.run_folder import LOW
 from hil.safety.arming import DISK_NEEDED
 
 # Room for some runs beside what arming asks for [bytes].

@@ -22,9 +22,8 @@ from pathlib import Path
 
 from hil.analysis.verify import verify
 from hil.app.faults.case import Expected
-from hil.app.faults.expectation import Expectations
 from hil.app.faults.faulty_device import KINDS, DeviceFault
-from hil.app.faults.judge import latched, unsafe
+from hil.app.faults.judge import Expectations, latched, unsafe
 from hil.app.faults.lockstep import LockstepRun
 from hil.app.faults.lockstep_cases import METHODS, inject, raising, reaction_ms
 from hil.app.faults.protocol_cases import LONGER, OF_DEAD_LINKS, protocol_cases, protocol_config, run_case, wait

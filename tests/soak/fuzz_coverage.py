@@ -22,7 +22,13 @@ except ImportError:  # it is made for Linux on x86-64
     sys.exit(0)
 
 # What is instrumented: our readers, and the part of the YAML library that is Python.
-READERS = ("yaml", "hil.config.yaml_io", "hil.config.json_io", "hil.config.error_messages", "hil.simulator.commands")
+READERS = (
+    "yaml",
+    "hil.config.text_io",
+    "hil.config.json_io",
+    "hil.config.error_messages",
+    "hil.simulator.control_socket",
+)
 READERS += ("hil.operator.command_messages",)
 TIMEOUT_S, MEMORY_MB = 60, 2048  # of wall-clock time, for the machine may be busy
 Target = Callable[[bytes], Any]
@@ -34,9 +40,9 @@ def targets() -> dict[str, Target]:
         from hil.config import Config, ConfigError
         from hil.config.json_io import parse_json
         from hil.config.load import parse_config
-        from hil.config.yaml_io import read_yaml
+        from hil.config.text_io import read_yaml
         from hil.operator.command_messages import read_request
-        from hil.simulator.commands import dispatch
+        from hil.simulator.control_socket import dispatch
 
     def yaml(data: bytes) -> None:
         read_yaml(data.decode("utf-8", "replace"), "(file)")

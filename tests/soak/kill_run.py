@@ -21,7 +21,7 @@ from hil.app.faults.process_cases import processes_of
 from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
-from hil.messages.fault_bounds import RECORD_LOST_NS
+from hil.messages.fault import RECORD_LOST_NS
 
 VICTIMS = {
     "loop": ("loop",),

@@ -25,7 +25,7 @@ from playwright.sync_api import sync_playwright
 from hil.bench.cpu_usage import seconds_used
 from hil.messages.operator_input import Arm, Start
 from hil.operator.client import CommandError
-from hil.realtime.process_memory import memory_of
+from hil.realtime.rights import memory_of
 from hil.simulator.control_socket import ControlClient
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -46,7 +46,7 @@ from hil.config.error_messages import resolved, whole_schema
 from hil.config.schema.experiments import unused_sections
 from hil.experiments.base import ARMED
 from hil.experiments.claim import TRUTH_CHECK
-from hil.experiments.window_mean import window_mean
+from hil.experiments.motion_summary import window_mean
 from hil.messages.fault import Fault
 from hil.recording import read_trial
 from hil.simulator.ground_truth import GroundTruth

@@ -27,9 +27,8 @@ from scipy.stats import beta
 from hil.app.run import run
 from hil.config import load_config
 from hil.config.calibration import replace_residuals
-from hil.residuals.calibration import thresholds
 from hil.residuals.evidence import RunEvidence
-from hil.residuals.judgement import judge, marks
+from hil.residuals.judgement import judge, marks, thresholds
 from hil.residuals.table import measured
 
 sys.path.insert(0, str(Path(__file__).parent))  # also where it is imported

@@ -21,12 +21,11 @@ import numpy as np
 
 from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.config import load_config
-from hil.ipc.run_memory import RunMemory
+from hil.ipc.run_memory import RunMemory, write_stops
 from hil.ipc.shared_types import START
-from hil.ipc.stop_frames import write_stops
 from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import RightsWanted, rights
-from hil.realtime.process_memory import memory_of
+from hil.realtime.rights import memory_of
 from hil.simulator.memory import SimulatorMemory
 from hil.simulator.rig_server import RigProcess
 

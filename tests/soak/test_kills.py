@@ -10,7 +10,7 @@ import pytest
 from hil.app.faults.process_cases import processes_of
 from hil.ipc.shared_types import GROUND_TRUTH
 from hil.ipc.shm import STALE
-from hil.messages.fault_bounds import DEAD_MAN_NS
+from hil.messages.fault import DEAD_MAN_NS
 from hil.recording import read_trial
 
 pytestmark = pytest.mark.slow

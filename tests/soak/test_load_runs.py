@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hil.ipc.lateness import Late
+from hil.ipc.run_memory import Late
 from hil.processes.disturbances import late_words, stall_event
-from hil.realtime.stalls import Stall
+from hil.realtime.clock import Stall
 
 SCRIPT = runpy.run_path(str(Path(__file__).with_name("load_runs.py")), run_name="imported")
 GOOD = {

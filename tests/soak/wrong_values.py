@@ -21,7 +21,7 @@ from hil.messages.schema import IMPACT
 from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import judge, marks
 from hil.residuals.table import measured
-from hil.signals.droop import removed_by_coupling
+from hil.signals.channels import removed_by_coupling
 from hil.signals.impact import measure_impact
 
 # Gains, as changes, and steps of the other kinds: the smallest noticed one is one of these.

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hil.analysis.export.channels import ExportChannel
-from hil.analysis.export.messages import Timed, streams_of
+from hil.analysis.export.channels import ExportChannel, Timed, streams_of
 from hil.analysis.export.motion import RecordedMotion
 from hil.analysis.export.tables import Table
 

@@ -10,7 +10,7 @@ import numpy as np
 from hil.analysis.film.moments import AFTER_S, BEFORE_S, config_of
 from hil.analysis.film.solids import Frames, ShownRig, Turning
 from hil.recording import OpenRecord, RecordError, in_blocks
-from hil.recording.stored_rows import per_part
+from hil.recording.content import per_part
 
 # Between two shown ticks; around the impact every tick is shown.
 EVERY_NS = 10_000_000

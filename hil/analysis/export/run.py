@@ -1,26 +1,170 @@
-"""Export of one run, or of all runs of a campaign."""
+"""Export of one run, or of all runs of a campaign.
+
+MAT, version 5: a struct for each dataset; the same names under `units` and `descriptions`.
+
+CSV and Parquet: a folder with one file for each dataset.
+
+TDMS: a group for each dataset, a channel for each column; equally spaced ones are waveforms.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import json
+import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.io import savemat
+
 from drivers.extras import install_command
 from hil.analysis.dataset import MissingPackageError, UnverifiedRunError, scalars, verified_summary
-from hil.analysis.export.mat_file import write_mat
 from hil.analysis.export.mcap_file import write_mcap
 from hil.analysis.export.motion import motion_of
 from hil.analysis.export.rrd_file import write_rrd
-from hil.analysis.export.table_files import write_csv, write_parquet
-from hil.analysis.export.tables import Progress, tables_of
-from hil.analysis.export.tdms_file import write_tdms
-from hil.config.whole_file import replacing
+from hil.analysis.export.tables import Column, Progress, Table, tables_of
+from hil.config.files import replacing
+from hil.config.text_io import write_rows
 from hil.recording import RecordError, open_trial
 from hil.recording.run_folder import FolderError, file_in
+
+_HEADER = b"MATLAB 5.0 MAT-file, written by rover-hil"  # in place of one with the time of day
+_HEADER_BYTES = 116
+
+
+def write_mat(tables: Sequence[Table], facts: Mapping[str, str | float], path: Path) -> None:
+    """Write one file; all but letters and digits of a name is `_`, as in `field_element`.
+
+    This format takes each dataset as a whole, so that a long record needs several times its size of memory.
+    """
+    content: dict[str, Any] = {"run": {name[:63]: value for name, value in facts.items()}}
+    for table in tables:
+        values = zip(table.columns, table.whole(), strict=True)
+        content[table.name] = {_name(column): one.reshape(-1, 1) for column, one in values}
+    for part in ("units", "descriptions"):
+        key = part.removesuffix("s")
+        content[part] = {
+            table.name: {_name(column): getattr(column, key) for column in table.columns} for table in tables
+        }
+    savemat(path, content, long_field_names=True, do_compression=True)
+    with path.open("r+b") as file:
+        file.write(_HEADER.ljust(_HEADER_BYTES))
+
+
+def _name(column: Column) -> str:
+    return re.sub("[^0-9A-Za-z]", "_", column.name)
+
+
+Facts = Mapping[str, str | float]
+# Of Parquet: fewer compress worse, more take more memory.
+_ROWS_A_GROUP = 65536
+
+
+def write_csv(tables: Sequence[Table], facts: Facts, folder: Path) -> None:
+    """Write `<dataset>.csv`, `columns.csv` with unit and meaning of each column, and `run.csv` with the facts."""
+    for table in tables:
+        rows = (row for values in table.blocks() for row in zip(*(one.tolist() for one in values), strict=True))
+        _rows(folder / f"{table.name}.csv", [column.name for column in table.columns], rows)
+    known = [[table.name, one.name, one.unit, one.description] for table in tables for one in table.columns]
+    _rows(folder / "columns.csv", ["dataset", "column", "unit", "description"], known)
+    _rows(folder / "run.csv", ["key", "value"], facts.items())
+
+
+def _rows(path: Path, head: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        write_rows(file, chain([head], rows))
+
+
+def write_parquet(tables: Sequence[Table], facts: Facts, folder: Path) -> None:
+    """Write `<dataset>.parquet`; columns have `unit` and `description`, each file the facts, as metadata."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    about = {"description": "", "run": json.dumps(dict(facts))}
+    for table in tables:
+        with ExitStack() as stack:
+            writer = None
+            for values in table.blocks(_ROWS_A_GROUP):
+                arrays = [pa.array(one) for one in values]
+                if writer is None:
+                    fields = [
+                        pa.field(one.name, array.type, metadata={"unit": one.unit, "description": one.description})
+                        for one, array in zip(table.columns, arrays, strict=True)
+                    ]
+                    schema = pa.schema(fields, metadata=about | {"description": table.description})
+                    writer = stack.enter_context(parquet.ParquetWriter(folder / f"{table.name}.parquet", schema))
+                writer.write_table(pa.table(arrays, schema=schema))
+
+
+# Each segment says again what it holds: 5 kB of 20 MB.
+_ROWS_A_SEGMENT = 65536
+
+
+def write_tdms(tables: Sequence[Table], facts: Mapping[str, str | float], path: Path) -> None:
+    """Write one file.
+
+    Channels of equally spaced rows have `wf_start_time` (when the run began), `wf_start_offset` [s], `wf_increment` [s]
+    and `wf_samples`: other programs show them over time. In other groups the column `t_ns` is the time.
+    """
+    from nptdms import ChannelObject, GroupObject, RootObject, TdmsWriter
+
+    began = _began(str(facts.get("wall_time", "")))
+    objects: list[Any] = [RootObject(properties={"name": "rover-hil", **facts})]
+    with TdmsWriter(path) as writer:
+        rest: list[tuple[Table, Iterator[list[Any]]]] = []
+        for table in tables:
+            objects.append(GroupObject(table.name, properties={"description": table.description}))
+            time = _axis(table)
+            if time:
+                time = {"wf_start_time": began, **time}
+            blocks = table.blocks(_ROWS_A_SEGMENT)
+            for column, values in zip(table.columns, next(blocks), strict=True):
+                properties = {"unit_string": column.unit, "description": column.description} | time
+                objects.append(ChannelObject(table.name, column.name, _plain(values), properties=properties))
+            rest.append((table, blocks))
+        writer.write_segment(objects)
+        for table, blocks in rest:
+            names = [column.name for column in table.columns]
+            for block in blocks:
+                pairs = zip(names, block, strict=True)
+                writer.write_segment([ChannelObject(table.name, name, _plain(values)) for name, values in pairs])
+
+
+def _axis(table: Table) -> dict[str, Any]:
+    """Start and increment of a waveform [s]; nothing where rows are not equally spaced."""
+    if table.rows < 2 or not table.even():
+        return {}
+    first_ns, last_ns = table.ends_ns()
+    return {
+        "wf_start_offset": float(first_ns) * 1e-9,
+        "wf_increment": float(last_ns - first_ns) * 1e-9 / (table.rows - 1),
+        "wf_samples": table.rows,
+        "wf_xname": "Time",
+        "wf_xunit_string": "s",
+    }
+
+
+def _plain(values: NDArray[Any]) -> Any:
+    """Text as a list, numbers of a type that TDMS has."""
+    if values.dtype == object:
+        return [str(item) for item in values]
+    return np.ascontiguousarray(values.astype(np.uint8) if values.dtype == bool else values)
+
+
+def _began(text: str) -> datetime:
+    try:
+        began = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+    return (began.astimezone(UTC) if began.tzinfo else began).replace(tzinfo=None)  # TDMS takes UTC without a zone
+
 
 CAMPAIGN = "campaign.csv"
 # What brings a package, where it has another name.

@@ -13,7 +13,7 @@ from hil.analysis.dataset import layout_of
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.signals import PLAIN, ROWS, Signal, flat, raw_signals, signals_of
 from hil.recording import OpenRecord
-from hil.recording.stored_rows import Recorded
+from hil.recording.content import Recorded
 
 Progress = Callable[[int, int], None]
 # Of the names of the tables of a data acquisition.

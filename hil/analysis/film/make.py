@@ -12,11 +12,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from numpy.typing import NDArray
 from PIL import Image
 
-from hil.analysis.film.camera import CameraFrames
-from hil.analysis.film.files import FilmError, Picture, ffmpeg, write_gif, write_mp4
+from hil.analysis.film.files import CameraFrames, FilmError, Picture, ffmpeg, write_gif, write_mp4
 from hil.analysis.film.moments import Filmed, filmed
 from hil.analysis.film.view import View, Which, caption, headline, make_figure
-from hil.config.whole_file import replacing
+from hil.config.files import replacing
 from hil.experiments.figure_file import write_figure
 
 Progress = Callable[[int, int], None]

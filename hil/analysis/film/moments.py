@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.dataset import verified_summary
-from hil.analysis.events import impact_time, ticks_between
 from hil.analysis.film.skeleton import Floats, Poses, Skeleton, foot_of
+from hil.analysis.recording_checks import impact_time, ticks_between
 from hil.config import Config, ConfigError, parse_config
 from hil.config.model_parameters import nominal_rig, obstacle_stand
 from hil.config.schema.rover import tree_on_rig
 from hil.recording import OpenRecord, RecordError, open_trial
-from hil.recording.stored_rows import packed
+from hil.recording.content import packed
 from models.kernels.compiled import FloatArray
 
 # A vehicle without wheels has none of these.

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Affine2D
 
 from hil.analysis.film.moments import HITTING, Filmed, FilmedPlate, Moment
-from hil.analysis.film.outlines import body_outline, disc, grouser_lines, rim_outline, spoke_lines
-from hil.analysis.film.skeleton import Floats
+from hil.analysis.film.skeleton import Floats, body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.solids import edges_of
 from hil.config.model_parameters import mesh_of, nominal_rig, profile_line, relief_of
 from models.terrain import HeightMap, slope_of, surface, uneven_ground

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from hil.analysis.identification.fit import DETERMINED_FACTOR, Direction, Identification
-from hil.analysis.identification.forward import Forward
-from hil.analysis.identification.parameters import RANGES, soil_of
-from hil.analysis.identification.windows import MeasuredMean, Window
+from hil.analysis.identification.forward import RANGES, Forward, MeasuredMean, Window, soil_of
 
 FloatArray = NDArray[np.float64]
 # A parameter takes part in a direction from this weight on.

@@ -14,9 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hil.analysis.identification.fit import NORMAL, Identification
-from hil.analysis.identification.forward import Forward
-from hil.analysis.identification.parameters import RANGES, soil_of
-from hil.analysis.identification.windows import MeasuredMean, Window
+from hil.analysis.identification.forward import RANGES, Forward, MeasuredMean, Window, soil_of
 from hil.experiments.drawing import COLOURS
 from hil.experiments.figure_file import save_figure
 from hil.experiments.figure_form import FigureForm

@@ -18,9 +18,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import least_squares
 from scipy.stats import chi2
 
-from hil.analysis.identification.forward import Forward
-from hil.analysis.identification.parameters import RANGES, STARTS, USUAL, soil_of
-from hil.analysis.identification.windows import IdentificationError, Window
+from hil.analysis.identification.forward import RANGES, STARTS, USUAL, Forward, IdentificationError, Window, soil_of
 
 FloatArray = NDArray[np.float64]
 NORMAL = 1.959964

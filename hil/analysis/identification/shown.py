@@ -13,7 +13,7 @@ from rich.table import Table
 
 from hil.analysis.identification.directions import in_words, proposals
 from hil.analysis.identification.fit import Identification, Parameter
-from hil.config.whole_file import write_whole
+from hil.config.files import write_whole
 
 _UNITS = {"stiffness": "N/m^(2+n)", "friction_angle_deg": "deg", "cohesion_Pa": "Pa"}
 # Slips that differ by less are one slip.

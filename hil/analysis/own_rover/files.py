@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from hil.analysis.own_rover.read import RoverFileError
 from hil.config.checked import Config
+from hil.config.files import replacing
 from hil.config.rig import Rig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import DaqConfig
-from hil.config.whole_file import replacing
-from hil.config.yaml_io import write_yaml
+from hil.config.text_io import write_yaml
 from models.rover.from_links import ImportedRover
 from models.rover.imported import imported
 from models.rover.locks import hanging

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hil.analysis.campaign import RecordedCampaign
-from hil.analysis.report.groups import ENERGIES, FORCE, Group
-from hil.analysis.report.trials import Trial
-from hil.analysis.trend import SPRING, Exponent, TrendVerdict
+from hil.analysis.report.groups import ENERGIES, FORCE, Group, Trial
+from hil.analysis.statistics import SPRING, Exponent, TrendVerdict
 from hil.config import Config
 
 # Of `rig`.

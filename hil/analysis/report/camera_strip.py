@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hil.analysis.events import impact_time, ticks_between
-from hil.analysis.film.camera import CameraFrames
-from hil.analysis.report.traces import AFTER_S, BEFORE_S
+from hil.analysis.film.files import CameraFrames
+from hil.analysis.recording_checks import impact_time, ticks_between
+from hil.analysis.report.trial_figures import AFTER_S, BEFORE_S
 from hil.experiments.base import Summary
 from hil.experiments.drawing import COLOURS, decimated, dress_panel
 from hil.experiments.figure_file import facts_of, run_line, save_figure
@@ -21,7 +21,7 @@ from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 from hil.recording.camera_frames import RunFrame, frames_of
-from hil.recording.stored_rows import packed
+from hil.recording.content import packed
 
 NAME = "camera"
 MOST = 6  # frames

@@ -11,14 +11,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hil.analysis.campaign import CSV, RecordedCampaign, read_campaign
-from hil.analysis.report import drawing, force_figures, grousers, trial_figures
-from hil.analysis.report.groups import Group, config_of, groups_of
-from hil.analysis.report.motion import motion_over_trials, motion_rows
-from hil.analysis.report.page import Contents, render
-from hil.analysis.report.traces import Trace, trace_of
-from hil.analysis.report.trials import Trial, doubts, trials_of
+from hil.analysis.report import drawing, force_figures, trial_figures
+from hil.analysis.report.groups import Group, Trial, config_of, doubts, groups_of, trials_of
+from hil.analysis.report.page import Contents, motion_over_trials, motion_rows, render
+from hil.analysis.report.trial_figures import Trace, trace_of
 from hil.config import Config
-from hil.config.whole_file import replacing
+from hil.config.files import replacing
 from hil.experiments.figure_file import stamp
 from hil.recording import RecordError, open_trial
 from hil.recording.digests import file_sha256
@@ -130,7 +128,7 @@ def _draw(
         "force_over_angle": [force_figures.force_over_angle(groups)],
         "force_over_energy": force_figures.force_over_energy(groups),
         "force_over_hit_height": [force_figures.force_over_hit_height(groups, triangle)],
-        "force_over_offset": [grousers.force_over_offset(groups)],
+        "force_over_offset": [force_figures.force_over_offset(groups)],
         "load_points": [trial_figures.load_points(groups, triangle, plate, wheel_radius_m)],
         "traces": trial_figures.small_multiples(trials, traces),
         "timing": [trial_figures.timing(trials, work_us)],

@@ -1,4 +1,11 @@
-"""report.html: one file that needs no network. Whatever a person typed is escaped, and no script but ours runs."""
+"""report.html: one file that needs no network. Whatever a person typed is escaped, and no script but ours runs.
+
+The soil estimated in the trials of a campaign.
+
+How the rover stood in the trials of a campaign.
+
+Measured motion in the report of a campaign: what became of each instrument, and how good the estimates were.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +15,198 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hil.analysis.campaign import CSV, JSON, RecordedCampaign
 from hil.analysis.report import answers
-from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, STRAIN, WITH, Group
-from hil.analysis.report.grousers import normalised
-from hil.analysis.report.mobility import mobility_rows
-from hil.analysis.report.motion import ERRORS, motion_rows, roles_of
-from hil.analysis.report.soil import soil_rows
-from hil.analysis.report.traces import Trace
-from hil.analysis.report.trials import Trial
+from hil.analysis.report.drawing import legend_below, marker_of, new_figure, say_nothing
+from hil.analysis.report.force_figures import normalised
+from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, STRAIN, WITH, Group, Trial
+from hil.analysis.report.trial_figures import Trace
 from hil.analysis.statistics import RankCorrelation, paired
 from hil.config import Config
+from hil.experiments.drawing import COLOURS
+from hil.messages.layout import INSTRUMENTS, SOIL_PARAMETERS
 from hil.recording.digests import file_sha256
 from hil.version import running_version
+
+
+class _SoilRow(NamedTuple):
+    """A trial's estimate.
+
+    Attributes:
+        label: of the trial.
+        values: of each of `SOIL_PARAMETERS`, in words: value and 95 % interval.
+    """
+
+    label: str
+    values: tuple[str, ...]
+
+
+def soil_rows(trials: Sequence[Trial]) -> list[_SoilRow]:
+    """One a trial whose soil was estimated."""
+    rows = []
+    for trial in trials:
+        estimate = trial.summary.get("soil_estimate")
+        if isinstance(estimate, Mapping) and isinstance(parameters := estimate.get("parameters"), Mapping):
+            rows.append(_SoilRow(trial.label, tuple(_words(parameters.get(name)) for name in SOIL_PARAMETERS)))
+    return rows
+
+
+def _words(one: object) -> str:
+    if not isinstance(one, Mapping):
+        return "–"
+    numbers = [one.get(key) for key in ("value", "low", "high")]
+    if not all(isinstance(number, int | float) for number in numbers):
+        return "–"
+    value, low, high = (f"{number:.3g}" for number in numbers)
+    return f"{value} ({low} to {high})" + ("" if one.get("observable") else ", not observable")
+
+
+class _MobilityRow(NamedTuple):
+    """The worst of each metric in a trial; None where there is none.
+
+    Attributes:
+        label: of the trial.
+        share: least share of the weight on a wheel [%].
+        wheel: which one that is.
+        stability_deg: least margin to tipping over.
+        friction: largest friction needed.
+    """
+
+    label: str
+    share: float | None
+    wheel: str
+    stability_deg: float | None
+    friction: float | None
+
+
+def mobility_rows(trials: Sequence[Trial]) -> list[_MobilityRow]:
+    """One a trial whose summary has the metrics (`hil.experiments.mobility`)."""
+    rows = []
+    for trial in trials:
+        found = trial.summary.get("mobility")
+        if not isinstance(found, Mapping):
+            continue
+        shares = found.get("load_share") or {}
+        least = [(share, str(name)) for name in shares if (share := _of(shares, name, "least")) is not None]
+        share, wheel = min(least, default=(None, "–"))
+        rows.append(
+            _MobilityRow(
+                trial.label,
+                None if share is None else 100.0 * share,
+                wheel.replace("_", " "),
+                _of(found, "stability_deg", "least"),
+                _of(found, "friction_needed", "largest"),
+            )
+        )
+    return rows
+
+
+def _of(found: Mapping[str, object], name: str, which: str) -> float | None:
+    one = found.get(name)
+    value = one.get(which) if isinstance(one, Mapping) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+ERRORS = {
+    "speed_error_mps": ("speed", "mm/s", 1e3),
+    "slip_error": ("slip", "%", 1e2),
+    "load_error_N": ("load", "N", 1.0),
+}
+NEES = "nees"
+
+
+class _MotionRow(NamedTuple):
+    """A trial's instruments and estimates.
+
+    Attributes:
+        label: of the trial.
+        errors: root mean square errors of speed, slip and load in the units of `ERRORS`; None: the truth is not known.
+        nees: mean of the squared errors over their variances; about 1 if the standard deviations are right.
+        sources: by role: readings used and rejected, mean innovation, and what became of it in words.
+    """
+
+    label: str
+    errors: tuple[float | None, ...]
+    nees: float | None
+    sources: Mapping[str, Mapping[str, Any]]
+
+
+def motion_rows(trials: Sequence[Trial]) -> list[_MotionRow]:
+    """One a trial with instruments of motion."""
+    rows = []
+    for trial in trials:
+        estimation = trial.summary.get("estimation")
+        if not isinstance(estimation, Mapping):
+            continue
+        errors = tuple(_number(estimation.get(key), scale) for key, (_, _, scale) in ERRORS.items())
+        sources = {role: _source(one) for role, one in (estimation.get("sources") or {}).items()}
+        rows.append(_MotionRow(trial.label, errors, _number(estimation.get(NEES)), sources))
+    return rows
+
+
+def roles_of(rows: Sequence[_MotionRow]) -> list[str]:
+    """The instruments that any of the trials has."""
+    return [role for role in INSTRUMENTS if any(role in row.sources for row in rows)]
+
+
+def _source(one: Mapping[str, Any]) -> dict[str, Any]:
+    readings, used = one.get("readings") or 0, one.get("used") or 0
+    ended = "left out" if one.get("left_out") else "stale" if one.get("stale") else "used"
+    return {
+        "used": 100.0 * used / readings if readings else None,
+        "rejected": one.get("rejected"),
+        "innovation": _number(one.get("innovation")),
+        "ended": ended if readings else "no reading",
+    }
+
+
+def _number(value: Any, scale: float = 1.0) -> float | None:
+    return scale * value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def motion_over_trials(rows: Sequence[_MotionRow]) -> Figure:
+    """Errors of the estimates, and the mean innovation of each instrument, over the trials in their order."""
+    figure = new_figure(2.9)
+    left, right = figure.subplots(1, 2)
+    at = np.arange(1, len(rows) + 1)
+    style: dict[str, Any] = {"ms": 3.0, "lw": 0.8}
+    for place, (name, unit, _) in enumerate(ERRORS.values()):
+        values = _known([row.errors[place] for row in rows])
+        if np.isfinite(values).any():
+            label = f"{name} [{unit}]"
+            left.plot(at, values, marker=marker_of(place), color=COLOURS[place], label=label, **style)
+    if left.lines:
+        left.set(yscale="log", xlabel="trial, in the order of the plan", ylabel="root mean square error")
+    else:
+        say_nothing(left, "the truth is not known")
+    for place, role in enumerate(roles_of(rows)):
+        values = _known([row.sources.get(role, {}).get("innovation") for row in rows])
+        right.plot(at, values, marker=marker_of(place), color=COLOURS[place], label=f"{role}, innovation", **style)
+    if right.lines:
+        nees = _known([row.nees for row in rows])
+        if np.isfinite(nees).any():
+            right.plot(at, nees, marker=marker_of(4), color="black", label="errors over sd, squared", **style)
+        right.axhline(1.0, color="#666666", lw=0.8)
+        right.set(yscale="log", xlabel="trial, in the order of the plan", ylabel="mean; 1 if the sd are right")
+    else:
+        say_nothing(right, "no instrument of motion")
+    handles = [*left.get_legend_handles_labels()[0], *right.get_legend_handles_labels()[0]]
+    if handles:
+        legend_below(figure, *handles)
+    return figure
+
+
+def _known(values: Sequence[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
 
 _SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 _DELAYS = {"cut_latency_ms": "stop command handed over", "cut_effective_ms": "drives cut, simulated rig"}

@@ -1,15 +1,27 @@
-"""A V4L2 camera films one run: its process is started before the loop and ended after it."""
+"""A V4L2 camera films one run: its process is started before the loop and ended after it.
+
+Where a camera gave no frames while the run went on: a mark in the record, and no fault.
+
+What the camera adds to the events of a record once its run is over: when its line was switched, and its silence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hil.app.camera.process import RAW_TABLE
-from hil.config.schema.camera import CameraConfig
-from hil.processes.process import Child, Process
+from hil.config.schema.sensors import CameraConfig
+from hil.messages.schema import event_row
+from hil.processes.lifecycle import Child, Process
 from hil.recording.camera_frames import FOLDER, RunFrame, write_frames
+from hil.recording.content import Recorded, packed
 
 # A camera that does not begin within this time films what it can from then on [s].
 BEGIN_S = 5.0
@@ -73,3 +85,70 @@ class Capture:
         except OSError as error:
             self.problem = self.problem or f"camera: its table cannot be written: {error.strerror}"
         return frames
+
+
+EVENT = "camera silent"
+# Of the time between two frames that was asked for; cameras lower their rate in the dark.
+PERIODS = 5.0
+LEAST_NS = 500_000_000
+
+
+def silence(
+    frames: Sequence[RunFrame], span_ns: tuple[int, int], rate_hz: float, problem: str = ""
+) -> list[NDArray[Any]]:
+    """The longest time without a frame, as an event, if it is too long or there was a problem.
+
+    Args:
+        frames: of the run, in order.
+        span_ns: from when to when there should be frames, on the record's clock [ns].
+        rate_hz: that was asked for.
+        problem: what was noticed otherwise.
+    """
+    begin_ns, end_ns = span_ns
+    allowed_ns = max(LEAST_NS, round(PERIODS / rate_hz * 1e9))
+    inside = [frame.t_ns for frame in frames if begin_ns < frame.t_ns < end_ns]
+    length_ns, since_ns = max((later - one, one) for one, later in pairwise([begin_ns, *inside, end_ns]))
+    if length_ns <= allowed_ns and not problem:
+        return []
+    found = f"no frame for {length_ns * 1e-9:.2f} s, {len(inside)} frames in all"
+    detail = f"{problem}; {found}" if problem else found
+    return [event_row(0, EVENT, 0, since_ns, length_ns * 1e-6, allowed_ns * 1e-6, detail=detail)]
+
+
+TRIGGER = "camera trigger"
+_FIELDS = ("tick", "t_ns", "camera_trigger", "valves_acknowledged_ns")
+
+
+def camera_marks(
+    camera: CameraConfig, ticks: Recorded, frames: Sequence[RunFrame] | None, problem: str
+) -> list[NDArray[np.void]]:
+    """Rows of `EVENT` to add to the record.
+
+    Args:
+        camera: section of the config.
+        ticks: of the run, at least one.
+        frames: that were taken while it ran; None: by no camera.
+        problem: what was noticed of the camera; empty: nothing.
+    """
+    span_ns: tuple[int, int] | None = (0, int(ticks[-1:]["t_ns"][0]))
+    marks: list[NDArray[np.void]] = []
+    if camera.trigger is not None:
+        rows = packed(ticks[: len(ticks)], list(_FIELDS))
+        on = np.flatnonzero(rows["camera_trigger"])
+        marks = [_switched_on(rows, int(on[0]))] if on.size else []
+        if camera.trigger.gates:
+            span_ns = (int(rows["t_ns"][on[0]]), int(rows["t_ns"][on[-1]])) if on.size else None
+    if frames is None or (span_ns is None and not problem):
+        return marks
+    return marks + silence(frames, span_ns or (0, 0), camera.rate_hz, problem)
+
+
+def _switched_on(rows: NDArray[Any], first: int) -> NDArray[np.void]:
+    """The tick that commanded the line to be on first, and when its device had confirmed it [ms] later."""
+    tick, t_ns = int(rows["tick"][first]), int(rows["t_ns"][first])
+    confirmed = np.flatnonzero(rows["valves_acknowledged_ns"] >= t_ns)
+    if not confirmed.size:
+        return event_row(0, TRIGGER, tick, t_ns, np.nan, detail="commanded to be on; its device has not confirmed it")
+    after_ms = (int(rows["t_ns"][confirmed[0]]) - t_ns) * 1e-6
+    detail = f"commanded to be on; its device had confirmed it after {after_ms:.4g} ms"
+    return event_row(0, TRIGGER, tick, t_ns, after_ms, reaction_tick=tick, detail=detail)

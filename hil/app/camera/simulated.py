@@ -10,14 +10,13 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from hil.analysis.film.moments import ANGLES, FilmedPlate, config_of, plate_of, turned_rad
-from hil.analysis.film.outlines import body_outline, rim_outline, spoke_lines
-from hil.analysis.film.skeleton import Floats, Poses, Skeleton
+from hil.analysis.film.skeleton import Floats, Poses, Skeleton, body_outline, rim_outline, spoke_lines
 from hil.config.model_parameters import nominal_rig
-from hil.config.schema.camera import CameraConfig
 from hil.config.schema.rover import tree_on_rig
+from hil.config.schema.sensors import CameraConfig
 from hil.recording import OpenRecord, RecordError
 from hil.recording.camera_frames import FOLDER, RunFrame, frame_name, write_frames
-from hil.recording.stored_rows import packed
+from hil.recording.content import packed
 
 _SIDE = (0, 2)
 # Beside the way of the rover's base the camera sees so much at each end, for the rest of the rover [m].

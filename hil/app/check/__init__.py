@@ -10,13 +10,9 @@ from typing import NamedTuple
 
 from drivers.interfaces import DeviceError, LinkLostError, SamplesLostError
 from hil.app.check.access import Access, open_access
-from hil.app.check.budgets import actuation, bus_loads, cut_latency
-from hil.app.check.camera_checks import check_camera
-from hil.app.check.device_checks import check_daq, check_drives, check_valves
-from hil.app.check.host import check_host
-from hil.app.check.instrument_checks import check_instrument
-from hil.app.check.load_checks import check_loads
-from hil.app.check.servo_checks import check_servos
+from hil.app.check.device_checks import check_daq, check_drives, check_loads, check_valves
+from hil.app.check.host import actuation, bus_loads, check_host, cut_latency
+from hil.app.check.instrument_checks import check_camera, check_instrument, check_servos
 from hil.app.pace_check import check_pace
 from hil.app.warm_up import report_compiling
 from hil.config import Config
@@ -25,9 +21,7 @@ from hil.config.rig_setup import rig_setup
 from hil.experiments.registry import experiment_named
 from hil.messages.check import Check
 from hil.messages.layout import INSTRUMENTS, ROLES
-from hil.safety.arming import NO_ANSWER
-from hil.safety.calibration_dates import calibration_checks, today
-from hil.safety.cylinder_limits import cylinder_checks
+from hil.safety.arming import NO_ANSWER, calibration_checks, cylinder_checks, today
 
 Progress = Callable[[str], None]
 _CHECKS: dict[str, Callable[[Rig, Access], list[Check]]] = {  # by the link

@@ -1,4 +1,7 @@
-"""Compares the reported state of each device with the config."""
+"""Compares the reported state of each device with the config.
+
+Compares what the load channels report with the config.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, Hea
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from drivers.registry import valves_driver
 from hil.app.check.access import Access, read_blocks
-from hil.app.link_rates import rate_check
+from hil.app.pace_check import rate_check
+from hil.config.load_channels import full_scales, normal_force_rows, offsets
 from hil.config.rig import Rig
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.sensors import DaqConfig
@@ -25,8 +29,8 @@ from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.check import Check
 from hil.messages.layout import Layout
 from hil.messages.stages import Samples
-from hil.safety.arming import NO_ANSWER, age_check, sensor_checks, standing_check
-from hil.safety.measured_monitor import MeasuredMonitor
+from hil.safety.arming import NO_ANSWER, age_check, load_age_check, sensor_checks, standing_check
+from hil.safety.device_monitors import MeasuredMonitor
 
 # Sensors are measured for so long [ns], and their rate may seem to differ by this share: blocks arrive unevenly.
 LOOK_NS = 1_500_000_000
@@ -325,3 +329,44 @@ def _dead_men(layout: Layout, valves: ValvesSection) -> list[Check]:
         allowed = "a watchdog of the device, or regulators.no_dead_man: accepted"
         checks.append(Check("dead-man of the regulators", True, found, allowed))
     return checks
+
+
+def check_loads(rig: Rig, access: Access) -> list[Check]:
+    """Load channels at rest: their age, rate, range, and the loads that they give. Raises DeviceError."""
+    assert rig.config.loads is not None
+    blocks, age_ms, _, health, _ = seen_blocks(access, access.device("loads"))
+    if len(blocks) < 2:
+        raise DeviceError(f"{health.device}: {len(blocks)} blocks in {LOOK_NS * 1e-9:g} s; is it connected?")
+    checks = [opened(health), load_age_check(rig.limits, age_ms)]
+    checks += rate_checks("load sample rate", blocks, rig.config.loads.rate_hz, "loads.rate_hz", 1)
+    readings = np.concatenate([block.values for block in blocks])
+    return [*checks, *_channels(rig, readings), *_loads(rig, readings.mean(axis=0))]
+
+
+def _channels(rig: Rig, readings: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[Check]:
+    """Readings that are finite and inside the range; a broken wire ends at full scale."""
+    setting = "full scale (force_N, moment_Nm)" if rig.layout.reads_loads else "loads.range_V"
+    to_do = f"look for a broken wire, or choose a larger {setting}"
+    means, noise = readings.mean(axis=0).tolist(), readings.std(axis=0).tolist()
+    full = (0.99 * full_scales(rig.config)).tolist()
+    return [
+        Check(
+            f"load channel {name}",
+            abs(mean) <= most,
+            f"{mean:.4g} {unit}, noise {spread:.2g} {unit}",
+            f"within {most:.4g} {unit}, 99 % of {setting}",
+            to_do,
+        )
+        for name, unit, mean, spread, most in zip(
+            rig.layout.loads, rig.layout.units_of("loads"), means, noise, full, strict=True
+        )
+    ]
+
+
+def _loads(rig: Rig, mean: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Check]:
+    """What the readings mean; whether they add up to the weight is an arming check. None of strain gauges alone."""
+    loads_N = (normal_force_rows(rig.config) @ (mean - offsets(rig.config))).tolist()
+    names = (*(rig.layout.wheels if rig.layout.leg_sensors else ()), *(("pull",) * rig.layout.load_cell))
+    words = ", ".join(f"{name} {load:.0f} N" for name, load in zip(names, loads_N, strict=True))
+    allowed = "as it stands; with offsets of the calibration (hil calibrate zero)"
+    return [Check("loads", True, words, allowed)] if names else []

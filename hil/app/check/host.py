@@ -1,14 +1,24 @@
-"""Requirements besides devices: rights, a port for viewers, disk space; and what holds the rover on a slope."""
+"""Requirements besides devices: rights, a port for viewers, disk space; and what holds the rover on a slope.
+
+Time budgets calculated from the config: load of each line, and how long a cut takes.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from hil.app.build import rights_wanted
+from drivers.checks import ALLOWED_LOAD, rate_key
+from drivers.device_sections import ValvesSection
+from drivers.driver_type import LineLoad, RigSetup
+from drivers.registry import driver_of, valves_driver
 from hil.app.computer import computer_checks
+from hil.app.run_loop import rights_wanted
 from hil.config import Config
-from hil.config.schema.operator import OperatorConfig
+from hil.config.delays import cut_delay
+from hil.config.schema.devices import DevicesConfig
+from hil.config.schema.equipment import OperatorConfig
 from hil.messages.check import Check
+from hil.messages.fault import DEAD_MAN_NS
 from hil.operator.curve import KeysError, allowed_clients, own_path, read_key_pair
 from hil.operator.telemetry import open_publisher
 from hil.realtime import rights
@@ -47,3 +57,57 @@ def _command_socket(operator: OperatorConfig) -> Check:
             found, ok = str(error), False
     allowed = "a token, or keys that are in order (operator.keys)"
     return Check("command socket", ok, found, allowed, "make the keys again, where it says so: hil keys new")
+
+
+def bus_loads(devices: DevicesConfig | None, setup: RigSetup) -> list[Check]:
+    """Share of the time that each line transfers bytes, and that each worker is busy with its devices."""
+    checks = []
+    for section in devices.sections() if devices else ():
+        driver = driver_of(section)
+        checks += [_load(load) for load in driver.line_loads(section, setup)]
+        if (busy := driver.busy(section, setup)) is not None:
+            checks.append(_busy(section.role, busy, rate_key(section.role)))
+    return checks
+
+
+def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
+    """Worst-case time from the first sample over the threshold to the last byte of the last stop, part by part.
+
+    Args:
+        config: of the rig; without drives or force sensors, which detect the impact, there is no result.
+        filter_delay_ms: of the converters [ms].
+    """
+    drives = config.devices.drives if config.devices else None
+    if drives is None or config.daq is None:
+        return []
+    parts = cut_delay(config, filter_delay_ms)
+    if parts is None:
+        return [Check("cut: in all, at worst", True, "not known", f"the driver {drives.driver} does not report it")]
+    checks = [Check(f"cut: {part.name}", True, f"{part.ms:.2f} ms", part.source) for part in parts]
+    total_ms, allowed_ms = sum(part.ms for part in parts), DEAD_MAN_NS * 1e-6
+    allowed = f"at most {allowed_ms:g} ms, after which a dead-man would cut; about 1 % of peak force for each"
+    to_do = "shorten the longest part above: a faster line (baud), shorter blocks of samples (daq.block_ms)"
+    return [*checks, Check("cut: in all, at worst", total_ms <= allowed_ms, f"{total_ms:.2f} ms", allowed, to_do)]
+
+
+def actuation(valves: ValvesSection | None, setup: RigSetup) -> list[Check]:
+    """Worst-case time from a command to the valves to the answer of their device, where the driver knows it."""
+    if valves is None or (times_s := valves_driver(valves).actuation_s(valves, setup)) is None:
+        return []
+    one_ms, all_ms = (time_s * 1e3 for time_s in times_s)
+    found = f"one valve {one_ms:.0f} ms, all and the regulators {all_ms:.0f} ms"
+    return [Check("valves: command to answer, at worst", True, found, "devices.valves.baud sets it")]
+
+
+def _load(load: LineLoad) -> Check:
+    allowed = f"at most {ALLOWED_LOAD:.0%} of its line time"
+    to_do = "raise the baud rate of the line, or ask its devices less often (rate_hz)"
+    return Check(
+        f"bus load of {load.port or 'a line'}", load.share <= ALLOWED_LOAD, f"{load.share:.0%}", allowed, to_do
+    )
+
+
+def _busy(link: str, busy: float, key: str) -> Check:
+    found = f"{busy:.0%} of its time, including the pauses of its devices"
+    allowed = f"at most 100%, or it is slower than {key}"
+    return Check(f"worker of the {link}", busy <= 1.0, found, allowed, f"lower {key}")

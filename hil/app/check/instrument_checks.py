@@ -1,4 +1,9 @@
-"""Compares what an instrument of motion reports with the config."""
+"""Compares what an instrument of motion reports with the config.
+
+Compares the state of the servos with the config: a cut is confirmed, and the joints are where they may be.
+
+The camera of a config, as far as it can be asked without a run, and its trigger line.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,24 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from drivers.interfaces import DeviceError, Health, Source
-from drivers.messages import Reading
+from drivers.messages import CAMERA_TRIGGER, JointCommand, JointSample, Reading
+from drivers.registry import servos_driver
+from hil.app.camera.v4l2 import CameraError, Grant, granted, present
 from hil.app.check.access import Access
-from hil.app.check.device_checks import identity_checks, opened
+from hil.app.check.device_checks import (
+    ANSWER_NS,
+    RATE_NS,
+    RELEASE,
+    confirmed_check,
+    controller_check,
+    identity_checks,
+    link_rate,
+    opened,
+    work_for,
+)
 from hil.config.rig import Rig
+from hil.config.schema.devices import DevicesConfig
+from hil.config.schema.sensors import CameraConfig
 from hil.messages.check import Check
 
 # Readings are looked at for so long [ns].
@@ -110,3 +129,106 @@ def _in_words(role: str, reading: Reading, channels: Sequence[str]) -> str:
             f"{name} {math.degrees(angle):.2f} deg" for name, angle in zip(channels, reading.value, strict=True)
         )
     return ", ".join(f"{name} {value:.4g}" for name, value in zip(channels, reading.value, strict=True))
+
+
+def check_servos(rig: Rig, access: Access) -> list[Check]:
+    """Every controller, with a cut commanded. Raises DeviceError."""
+    sample: JointSample | None = None
+    config = rig.config
+    with closing(access.device("servos")) as servos:
+        servos.open()
+        began_ns = t_ns = access.go_on()
+        servos.write(JointCommand(began_ns, True, (0.0,) * len(rig.layout.servos)))
+        while t_ns < began_ns + ANSWER_NS and not (
+            sample and sample.acknowledged_ns >= began_ns and all(state.known for state in access.states())
+        ):
+            t_ns = access.go_on()
+            sample = servos.read(t_ns) or sample
+        if config.rig != "simulated":
+            work_for(access, RATE_NS)
+        health, states = servos.health(), access.states()
+    if sample is None:
+        raise DeviceError(f"{health.device}: no angles within {ANSWER_NS * 1e-9:g} s")
+    checks = [
+        opened(health, f"{len(states)} controllers" if states else health.detail),
+        confirmed_check("servos cut", sample.acknowledged_ns >= began_ns, "confirmed", "confirmed by all of them"),
+        *_angles(rig, sample),
+        *map(controller_check, states),
+        *identity_checks(health),
+    ]
+    if config.rig != "simulated" and config.devices and (given := config.devices.servos) and config.servos:
+        _, timeout_ms = servos_driver(given).timeout(given)
+        checks += link_rate(rig, "servos", health)
+        words = "what is set in the controllers (servos.on_cut)"
+        checks.append(Check("servos at the cut", True, config.servos.on_cut, words))
+        checks.append(Check("dead-man of the servos", True, f"{timeout_ms:g} ms", "the controllers' own time-out"))
+        if getattr(given, "start", ""):
+            words = "devices.servos.start left out, once the joints were put at their start and confirmed"
+            checks.append(Check("start of the joints", True, "confirmed: a lost counter is loaded", words))
+    if health.e_stop:
+        checks.append(Check("emergency stop of the servos", False, "pressed", "released", RELEASE))
+    return checks
+
+
+def _angles(rig: Rig, sample: JointSample) -> list[Check]:
+    """Whether each joint is where it may be: otherwise its zero is wrong, or it was moved by hand."""
+    checks = []
+    to_do = "compare with a protractor; correct zero, gear or reversed in devices.servos, or move the joint"
+    for joint, angle in zip(rig.config.driven_joints, sample.angle_rad, strict=True):
+        ok = joint.low_rad - joint.outside_rad <= angle <= joint.high_rad + joint.outside_rad
+        low, high, what = joint.shown(joint.low_rad), joint.shown(joint.high_rad), "way" if joint.slides else "angle"
+        allowed = f"{low:g} to {high:g} {joint.unit}, where the joint really is"
+        checks.append(Check(f"{what} of {joint.name}", ok, joint.words(angle), allowed, to_do))
+    return checks
+
+
+# A camera may differ so much from the rate that is asked for, as a share of it.
+_RATE_OFF = 0.05
+_GOES_ON = "a run goes on without it"
+
+
+def check_camera(camera: CameraConfig | None, devices: DevicesConfig | None, rig: str) -> list[Check]:
+    """Whether the camera is there and gives what is asked for, and which output triggers it; no check: there is none.
+
+    Args:
+        camera: section of the config; None: there is none.
+        devices: section of the config; None: the rig is simulated.
+        rig: the same, simulated or not.
+    """
+    if camera is None:
+        return []
+    checks = [_device(camera)]
+    if camera.trigger is not None:
+        valves = devices.valves if devices and rig != "simulated" else None
+        place = getattr(valves, CAMERA_TRIGGER, None)
+        where = "only in the record (rig: simulated)" if valves is None else f"{valves.driver} output {place}"
+        since = "from arming" if camera.trigger.when == "armed" else "from the impact"
+        allowed = f"the output that the camera is wired to (devices.valves.{CAMERA_TRIGGER}), off in Safe"
+        checks.append(Check("camera trigger", True, f"{where}, on {since} to the end of the run", allowed))
+    return checks
+
+
+def _device(camera: CameraConfig) -> Check:
+    asked = f"{camera.width_px} x {camera.height_px} at {camera.rate_hz:g} Hz"
+    if not camera.device:
+        return Check("camera", True, f"simulated, {asked}, drawn after the run", asked)
+    if not camera.v4l2:
+        return Check("camera", True, "no frames are taken here (camera.device: none)", "its own recorder has them")
+    try:
+        found = granted(camera.device, camera.rate_hz, (camera.width_px, camera.height_px))
+    except CameraError as error:
+        there = ", ".join(present()) or "none"
+        to_do = f"video devices of this computer: {there}; {_GOES_ON}"
+        return Check("camera", False, f"{camera.device}: {error}", f"a V4L2 device with JPEG frames, {asked}", to_do)
+    to_do = f"set camera to what it gives (v4l2-ctl --list-formats-ext shows all); {_GOES_ON}"
+    return Check("camera", _as_asked(camera, found), f"{camera.device}: {_trigger_in_words(found)}", asked, to_do)
+
+
+def _as_asked(camera: CameraConfig, found: Grant) -> bool:
+    size = (found.width_px, found.height_px) == (camera.width_px, camera.height_px)
+    return size and (math.isnan(found.rate_hz) or abs(found.rate_hz / camera.rate_hz - 1.0) <= _RATE_OFF)
+
+
+def _trigger_in_words(found: Grant) -> str:
+    rate = "no rate of its own" if math.isnan(found.rate_hz) else f"{found.rate_hz:.4g} Hz"
+    return f"{found.name}, {found.pixel_format} {found.width_px} x {found.height_px}, {rate}"

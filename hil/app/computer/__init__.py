@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from drivers.registry import driver_of
-from hil.app.build import rights_wanted
+from hil.app.run_loop import rights_wanted
 from hil.config import Config
 from hil.messages.check import Check
 from hil.realtime.rights import LIMITS_FILE

@@ -20,8 +20,7 @@ from hil.app.command_server import CommandServer
 from hil.app.faults.case import NO_RUN, PROCESSES, Case, InjectionOutcome, NotInjectedError
 from hil.app.faults.lockstep import LockstepRun
 from hil.config import Config
-from hil.ipc.command_memory import LEASE, CommandMemory
-from hil.ipc.operator import SharedOperator
+from hil.ipc.operator import LEASE, CommandMemory, SharedOperator
 from hil.messages.fault import Fault
 from hil.messages.operator_input import NOTICES, Arm, LeaseChange, OperatorRequest, RefusedCommands, Start
 from hil.operator.command_gate import CommandGate, CommandSink

@@ -15,8 +15,8 @@ from typing_extensions import override
 
 from drivers.interfaces import DeviceError
 from drivers.sim.rig import InProcessRig
-from hil.app.build import record_meta
 from hil.app.faults.faulty_device import FaultyDevice
+from hil.app.run_loop import record_meta
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.base import Finished, State
@@ -28,8 +28,7 @@ from hil.messages.stages import Tick
 from hil.recording import open_writer, read_trial
 from hil.recording.sinks import MemorySink
 from hil.runtime.clock import LockstepClock
-from hil.runtime.cycle import Cycle
-from hil.runtime.loop import Loop
+from hil.runtime.loop import Cycle, Loop
 from hil.runtime.rig_io import RigIO
 from hil.simulator.build import build_simulated_rig
 from hil.simulator.ground_truth import GroundTruth

@@ -17,7 +17,7 @@ from drivers.interfaces import DeviceError
 from drivers.sim.protocol.line import Pty
 from hil.app.faults import command_cases
 from hil.app.faults.case import LOCKSTEP, PROCESSES, VIRTUAL_TIME, Case, Expected, InjectionOutcome, preparation
-from hil.app.faults.instrument_wire_cases import MEASURED, endpoints_of, wire_config
+from hil.app.faults.instrument_cases import MEASURED, endpoints_of, wire_config
 from hil.app.faults.judge import judge, judge_refusal
 from hil.app.faults.lockstep import LockstepRun
 from hil.app.faults.process_cases import UnattendedTrial

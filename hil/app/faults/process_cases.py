@@ -27,13 +27,11 @@ from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, lost_ticks, st
 from hil.app.faults.protocol_cases import DRIVES, WORKER_LOST, Step, fault, protocol_config, send, wait
 from hil.app.operate import OPENING
 from hil.config import Config
-from hil.config.yaml_io import write_yaml
-from hil.ipc.lateness import Late
-from hil.ipc.run_memory import FOLDER, RunMemory
+from hil.config.text_io import write_yaml
+from hil.ipc.run_memory import FOLDER, Late, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import LOOP_SILENT_NS, STOP_WRITTEN_NS, WATCHDOG_SILENT_NS
+from hil.messages.fault import LOOP_SILENT_NS, STOP_WRITTEN_NS, WATCHDOG_SILENT_NS, Fault
 from hil.messages.operator_input import Arm, Start
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.runtime_folder import read_token

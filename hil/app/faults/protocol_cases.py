@@ -17,8 +17,7 @@ from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, latched, lost_
 from hil.app.faults.virtual_run import VirtualRun, temporary_run
 from hil.config import Config, load_config
 from hil.config.schema.devices import DevicesConfig
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import (
+from hil.messages.fault import (
     LATE_LIMIT_NS,
     LINK_LOST_NS,
     LOOP_SILENT_NS,
@@ -28,6 +27,7 @@ from hil.messages.fault_bounds import (
     STOP_WRITTEN_NS,
     WATCHDOG_SILENT_NS,
     WORKER_SILENT_NS,
+    Fault,
 )
 from hil.messages.layout import COMMANDED
 from hil.recording import read_trial

@@ -14,20 +14,19 @@ from typing import Any
 
 from drivers.registry import driver_of
 from drivers.reported import Reaction, StatusRow, StatusTable
+from hil.app.camera.capture import EVENT as SILENT
 from hil.app.camera.capture import Capture
 from hil.app.camera.process import capture
-from hil.app.camera.silence import EVENT as SILENT
 from hil.app.camera.v4l2 import DAMAGED, MONOTONIC, CameraFrame, captured
-from hil.app.faults import servo_wire_cases
+from hil.app.faults import joint_cases
 from hil.app.faults.case import LOCKSTEP, VIRTUAL_TIME, Case, Expected, InjectionOutcome
 from hil.app.faults.protocol_cases import DRIVES, MOMENTS_S, SERVOS, fault, protocol_config, run_case
 from hil.app.resident import Resident
 from hil.app.run import open_backend
 from hil.app.run_loop import Signals, run_loop
 from hil.config import Config, load_config
-from hil.config.schema.camera import CameraConfig
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import STOP_WRITTEN_NS
+from hil.config.schema.sensors import CameraConfig
+from hil.messages.fault import STOP_WRITTEN_NS, Fault
 from hil.realtime import RightsWanted
 from hil.recording import read_trial
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
@@ -62,12 +61,12 @@ OTHER_SERVOS = (
 
 def status_cases() -> Iterator[Case]:
     """Every case, while the wheels run or the joints move."""
-    walking = servo_wire_cases.SETTINGS
+    walking = joint_cases.SETTINGS
     for config, role, device, state, at_s in (
         (protocol_config(), "drives", DRIVES, "run_up", MOMENTS_S["run_up"]),
         (protocol_config((OTHER_DRIVES,)), "drives", "roboteq", "run_up", MOMENTS_S["run_up"]),
-        (_walk(walking), "servos", SERVOS, servo_wire_cases.STATE, servo_wire_cases.AT_S),
-        (_walk((OTHER_SERVOS, *walking)), "servos", "roboteq_servos", servo_wire_cases.STATE, servo_wire_cases.AT_S),
+        (_walk(walking), "servos", SERVOS, joint_cases.STATE, joint_cases.AT_S),
+        (_walk((OTHER_SERVOS, *walking)), "servos", "roboteq_servos", joint_cases.STATE, joint_cases.AT_S),
     ):
         assert config.devices is not None
         section = getattr(config.devices, role)
@@ -139,7 +138,7 @@ def run_filmed(case: Case) -> InjectionOutcome:
 
 
 def _walk(settings: Sequence[str]) -> Config:
-    return load_config(servo_wire_cases.RIG, settings)
+    return load_config(joint_cases.RIG, settings)
 
 
 def _of(status: StatusTable, config: Config) -> Iterator[tuple[str, int, Expected]]:

@@ -1,28 +1,62 @@
-"""The case table: every injection that can be made here, in the order of the fault table, and what is left out."""
+"""The case table: every injection that can be made here, in the order of the fault table, and what is left out.
+
+Cases of configs in which every value is wrong (row 25).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from hil.app.faults.case import Case, FaultResult
-from hil.app.faults.command_cases import command_cases
-from hil.app.faults.config_cases import config_cases
-from hil.app.faults.cylinder_cases import cylinder_cases
+from hil.app.faults.case import NO_RUN, Case, FaultResult
+from hil.app.faults.command_cases import command_cases, run_case
 from hil.app.faults.disk_cases import cannot_mount, disk_cases
-from hil.app.faults.instrument_cases import instrument_cases
-from hil.app.faults.instrument_wire_cases import instrument_wire_cases
+from hil.app.faults.instrument_cases import instrument_cases, instrument_wire_cases
+from hil.app.faults.joint_cases import servo_cases, servo_wire_cases
 from hil.app.faults.lockstep import state_ticks
-from hil.app.faults.lockstep_cases import LockstepCases
+from hil.app.faults.lockstep_cases import LockstepCases, cylinder_cases
 from hil.app.faults.opening_cases import opening_cases
 from hil.app.faults.process_cases import process_cases
 from hil.app.faults.protocol_cases import protocol_cases
-from hil.app.faults.servo_cases import servo_cases
-from hil.app.faults.servo_wire_cases import servo_wire_cases
 from hil.app.faults.status_cases import status_cases
-from hil.config import Config
+from hil.config import Config, ConfigError, parse_config
+from hil.config.text_io import write_yaml
 from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE
+
+CONFIG_WRONG = 25
+# What no key of a config may be.
+NONSENSE = "\N{WARNING SIGN} nonsense"
+
+
+def config_cases(config: Config) -> Iterator[Case]:
+    """Each section of a config wrong, and all at once."""
+    sections = [key for key, value in config.model_dump(mode="json").items() if isinstance(value, dict) and value]
+    for name, wrong in (*((section, [section]) for section in sections), ("all sections", sections)):
+        refused = partial(_refused, wrong, config)
+        yield Case(CONFIG_WRONG, "every value wrong", name, "-", NO_RUN, config, run_case, refused)
+
+
+def _refused(sections: Sequence[str], config: Config) -> tuple[str, str]:
+    """Every value of the sections is replaced; each must be named, all at once."""
+    raw = config.model_dump(mode="json")
+    for section in sections:
+        raw[section] = _spoilt(raw[section])
+    try:
+        parse_config(write_yaml(raw), config.name)
+    except ConfigError as error:
+        named = {str(problem).partition(".")[0].partition(":")[0] for problem in error.problems}
+        missing = [section for section in sections if section not in named]
+        wrong = f"nothing is said of {', '.join(missing)}" if missing else ""
+        return wrong, f"refused, {len(error.problems)} problems named at once"
+    return "it was accepted", ""
+
+
+def _spoilt(value: Any) -> Any:
+    return {key: _spoilt(one) for key, one in value.items()} if isinstance(value, dict) else NONSENSE
+
 
 Progress = Callable[[str], None]
 # What a config of a simulated rig gets, so that its runs are short and alone.

@@ -1,4 +1,15 @@
-"""What the page draws with: the rover, the obstacle, all series, set-points, limits and the fault table."""
+"""What the page draws with: the rover, the obstacle, all series, set-points, limits and the fault table.
+
+The values that the limits of a rig allow a series.
+
+The instruments of motion as the page shows them, and how their readings come into the rig.
+
+The ground that the page draws, a plane, a scan's map or a profile, and how the obstacle stands on it.
+
+The rover as the page draws it: its bodies, its joints, and its wheels.
+
+Every number of a tick as the page calls it: FIELD or FIELD/ELEMENT, in telemetry and in a record.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +18,191 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from hil.app.check.budgets import bus_loads, cut_latency
-from hil.app.console_status import obstacle_shown
-from hil.app.page.bands import band
-from hil.app.page.ground_shown import ground_shown, stands_shown
-from hil.app.page.instruments_shown import instruments_shown
-from hil.app.page.rover_shown import rover_shown
-from hil.app.page.series import series
+from hil.analysis.film.skeleton import Floats, Skeleton
+from hil.app.check.host import bus_loads, cut_latency
+from hil.app.console import obstacle_shown
 from hil.config import Config
+from hil.config.model_parameters import nominal_rig, obstacle_stand, profile_line, relief_of
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
+from hil.config.schema.equipment import LimitsConfig
+from hil.config.schema.instruments import ImuConfig, JointEncoder, MotionConfig
+from hil.config.schema.rover import tree_on_rig
 from hil.config.settings import settings_shown
 from hil.experiments.base import Experiment
 from hil.experiments.registry import BUILT_IN, experiment_named
 from hil.messages.check import Check
 from hil.messages.layout import Layout
 from hil.messages.loads import load_modes
-from hil.safety.cylinder_limits import cylinder_checks
+from hil.messages.signals import TICK, flat, signals_of
+from hil.messages.stages import UPRIGHT
+from hil.safety.arming import cylinder_checks
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
+from hil.signals.instrument_readings import independent_values, innovation_bound, rotation, unit
+
+Band = tuple[float | None, float | None]
+
+
+def band(series: str, limits: LimitsConfig) -> Band | None:
+    """Lowest and highest value that the limits allow a series, in its unit; None: no limit is about it.
+
+    Args:
+        series: its name.
+        limits: of the rig.
+    """
+    field = series.partition("/")[0]
+    torque, speed = limits.bogie_torque_Nm, limits.wheel_speed_radps
+    force_N, pressure_Pa = limits.sensor_force_N, limits.cylinder_kPa * 1e3
+    bands: dict[str, Band] = {
+        "daq_age_ns": (None, limits.daq_age_ms * 1e6),
+        "load_age_ns": (None, limits.loads_age_ms * 1e6),
+        **dict.fromkeys(("set_speed_radps", "wheel_speed_radps"), (-speed, speed)),
+        **dict.fromkeys(("cylinder_torque_Nm", "torque_wanted_Nm"), (-torque, torque)),
+        **dict.fromkeys(("pressure_Pa", "pressure_wanted_Pa", "regulator_Pa"), (None, pressure_Pa)),
+    }
+    if force_N is not None:
+        bands["force_N"] = (None, force_N)
+    if (current_A := limits.motor_current_A) is not None and current_A.safe_above is not None:
+        bands["current_A"] = (-current_A.safe_above, current_A.safe_above)  # of its magnitude
+    if (supply_V := limits.supply_V) is not None:
+        bands["supply_V"] = (supply_V.safe_below, supply_V.safe_above)
+    if (gauge_kPa := limits.pressure_kPa) is not None and gauge_kPa.safe_above is not None:
+        bands["pressure_Pa"] = (None, gauge_kPa.safe_above * 1e3)
+    return bands.get(field)
+
+
+def instruments_shown(config: Config) -> list[dict[str, Any]]:
+    """One a role: channels, rate_hz, stale_ms, bound of its innovation, and what puts its readings into the rig."""
+    shown = []
+    for role, section in config.instruments.items():
+        channels = config.layout.parts(role)
+        about = {
+            "role": role,
+            "channels": list(channels),
+            "rate_hz": section.rate_hz,
+            "stale_ms": section.stale_ms,
+            "bound": innovation_bound(independent_values(len(channels), role)),
+        }
+        shown.append(about | _axes(config.encoders, section))
+    return shown
+
+
+def _axes(encoders: tuple[JointEncoder, ...], section: object) -> dict[str, Any]:
+    """Rotations are matrices, by rows; angles of encoders in rad."""
+    if isinstance(section, MotionConfig):
+        return {
+            "measures": section.measures,
+            "origin_m": list(section.origin_m),
+            "point_m": list(section.point_m),
+            "direction": unit(section.direction).tolist(),
+            "axes": rotation(section.turn_deg).as_matrix().tolist(),
+            "body_axes": rotation(section.body_turn_deg).as_matrix().tolist(),
+        }
+    if isinstance(section, ImuConfig):
+        return {"axes": rotation(section.turn_deg).as_matrix().tolist()}
+    return {"encoders": [encoder.model_dump(exclude={"error_deg"}) for encoder in encoders]}
+
+
+# Decimals of a height: the text of a map in a config has steps of 0.1 mm.
+_DECIMALS = 4
+
+
+def ground_shown(config: Config) -> dict[str, Any]:
+    """`ground` of GET /api/config: kind, pitch and roll [deg], map of a scan and corners of a profile or None."""
+    ground, relief, line = config.ground, relief_of(config.ground), profile_line(nominal_rig(config))
+    shown = (
+        None
+        if relief is None
+        else {
+            "x_m": relief.x,
+            "y_m": relief.y,
+            "spacing_m": relief.spacing,
+            "steepest": relief.steepest,
+            "height_m": np.round(relief.height, _DECIMALS).tolist(),
+        }
+    )
+    plane = {"kind": ground.kind, "pitch_deg": ground.pitch_deg, "roll_deg": ground.roll_deg}
+    return {**plane, "map": shown, "profile_m": None if line is None else np.round(line, _DECIMALS).tolist()}
+
+
+def stands_shown(config: Config) -> list[dict[str, list[Any]]] | None:
+    """Where the obstacle stands before each front wheel: origin [m], and axes ahead, left, up; None: level ground."""
+    stand = obstacle_stand(nominal_rig(config))
+    return None if stand is None else [{"at_m": one[0].tolist(), "axes": one[1:].tolist()} for one in stand]
+
+
+def rover_shown(rig: Rig) -> dict[str, Any]:
+    """The rover as it stands on level ground with all turning joints at zero; base frame, lengths in m."""
+    nominal, each = rig.nominal, rig.config.wheels
+    tree = tree_on_rig(nominal.rover)
+    skeleton = Skeleton(tree, ())
+    placed = skeleton.place(UPRIGHT, (), (0.0,) * len(skeleton.wheels))
+    return {
+        "base": tree.bodies[0].name,
+        "wheels": [
+            {
+                "name": wheel.name, "body": wheel.body, **_point(placed.origin[wheel.body]),
+                "radius_m": wheel.radius + each[wheel.name].tips_m, "width_m": wheel.width,
+                "grousers": {"count": each[wheel.name].grousers, "height_m": each[wheel.name].tips_m},
+            }
+            for wheel in tree.wheels
+        ],
+        "bodies": [
+            {
+                "name": body.name, **_point(placed.origin[body.name] + placed.axes[body.name] @ np.array(body.com)),
+                "com_m": list(body.com), "size_m": list(body.size or body.box),
+            }
+            for body in tree.bodies
+            if body.name not in skeleton.wheels
+        ],
+        "joints": [
+            {
+                "name": joint.name, "parent": joint.parent, "child": joint.child, "origin_m": list(joint.origin),
+                "axis": list(joint.axis), "locked_rad": joint.locked_at, "slides": joint.slides,
+            }
+            for joint in skeleton.joints
+        ],
+    }  # fmt: skip
+
+
+def _point(place: Floats) -> dict[str, float]:
+    return {f"{axis}_m": float(value) for axis, value in zip("xyz", place, strict=True)}
+
+
+def series(layout: Layout) -> list[dict[str, Any]]:
+    """Every number of a tick: name, unit, description, and where telemetry has it.
+
+    Args:
+        layout: of the rig.
+    """
+    rows: list[dict[str, Any]] = []
+    for signal in TICK:
+        if not signal.present(layout):
+            continue
+        for index, element in enumerate(signal.names(layout) or ("",)):
+            places = [int(place) for place in np.unravel_index(index, signal.shape(layout))]
+            path = [signal.name, *([element] if signal.by_name else places)]
+            about = {"unit": signal.unit_of(element), "description": signal.description}
+            rows.append({"name": "/".join(filter(None, (signal.name, element))), **about, "path": path})
+    return rows
+
+
+def column(rows: NDArray[np.void], name: str, layout: Layout) -> NDArray[np.float64] | None:
+    """A series of the rows of a record, (rows,); None: the rig does not have it.
+
+    Args:
+        rows: of `tick_dtype`.
+        name: of the series.
+        layout: of the rig.
+    """
+    field, _, element = name.partition("/")
+    if field not in (rows.dtype.names or ()):
+        return None
+    elements = signals_of("tick")[field].names(layout) or ("",)
+    return flat(rows[field])[:, elements.index(element)].astype(float) if element in elements else None
 
 
 def page_content(

@@ -30,7 +30,7 @@ from drivers.extras import install_command
 from hil.analysis.film.files import FilmError, Picture
 from hil.analysis.film.moments import Filmed
 from hil.analysis.film.view import caption, headline
-from hil.app.page.replay import shown_of
+from hil.app.page.record import shown_of
 
 WIDTH, HEIGHT = 960, 540
 _STATIC = Path(next(iter(hil.operator.__path__))) / "static"

@@ -14,9 +14,9 @@ from hil.app.page.content import fixed_checks, page_content
 from hil.app.server_process import ServerProcess
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.config.schema.operator import KeysConfig
+from hil.config.schema.equipment import KeysConfig
 from hil.operator.curve import own_path
-from hil.operator.page.settings import PageSettings, Shown, write_settings, write_shown
+from hil.operator.page.messages import PageSettings, Shown, write_settings, write_shown
 from hil.operator.runtime_folder import TICKET, read_token
 
 _NEEDED = ("starlette", "uvicorn", "websockets")

@@ -5,5 +5,5 @@ processes are replaced.
 
 rig        the simulated rig: plant, serial devices, device server
 processes  workers as actors
-computer   all of it as a `hil.app.platform.Platform`
+computer   all of it as a `hil.app.backend.Platform`
 """

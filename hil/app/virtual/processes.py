@@ -11,8 +11,7 @@ from typing import Any
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import Actor
 from hil.app import link_process
-from hil.ipc.run_memory import RunMemory
-from hil.ipc.stop_frames import read_stops
+from hil.ipc.run_memory import RunMemory, read_stops
 from hil.processes import watchdog
 from hil.realtime import Right
 from hil.recording import recorder
@@ -45,7 +44,7 @@ class _VirtualLifecycle:
 
 
 class _VirtualProcess:
-    """A worker, as `hil.processes.process.Process`; made by `VirtualProcesses.launch`."""
+    """A worker, as `hil.processes.lifecycle.Process`; made by `VirtualProcesses.launch`."""
 
     def __init__(self, host: VirtualHost, name: str, pid: int, shared: RunMemory) -> None:
         self._host, self.name, self.pid, self.shared = host, name, pid, shared
@@ -163,7 +162,7 @@ class VirtualProcesses:
         return process
 
     def waker(self, _shared: RunMemory, name: str) -> Callable[[], None]:
-        """As `hil.app.platform.Platform.waker`."""
+        """As `hil.app.backend.Platform.waker`."""
 
         def wake() -> None:
             if (process := self.by_name.get(name)) is not None and process.actor is not None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hil.campaign.activity.plan import ActivityPlan
-from hil.campaign.activity.simulate import ActivityResult
+from hil.campaign.activity.simulate import ActivityPlan, ActivityResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

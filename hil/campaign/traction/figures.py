@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hil.campaign.traction.slope import SlopeSearch
+from hil.campaign.traction.series import SlopeSearch
 from hil.config import Config
 from hil.experiments.figure_file import save_figure
 from hil.experiments.figure_form import FigureForm
@@ -31,7 +31,7 @@ def draw_drawbar(curves: Sequence[Mapping[str, Any]], config: Config, path: Path
     """Draw pull, and spread of the wheel loads, over slip.
 
     Args:
-        curves: of `hil.campaign.traction.drawbar.curves`.
+        curves: of `hil.campaign.traction.series.curves`.
         config: of the series.
         path: of the file; its ending is the format.
     """

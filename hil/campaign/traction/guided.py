@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hil.campaign.guided import Run
-from hil.campaign.operator import NoAnswerError, Operator, Question
+from hil.campaign.guided import NoAnswerError, Operator, Question, Run
 from hil.campaign.run import CampaignStop, ProgressReporter, interrupted
-from hil.campaign.sweep import SweepRun, sweep_head, sweep_row, write_table
-from hil.campaign.sweep_rows import SweepRows
-from hil.campaign.traction.slope import SlopeSearch, on_slope
+from hil.campaign.sweep import SweepRows, SweepRun, sweep_head, sweep_row, write_table
+from hil.campaign.traction.series import SlopeSearch, on_slope
 from hil.config import Config, ConfigError, Problem
-from hil.config.schema.measured_way import along_way_problems
-from hil.config.whole_file import replacing
+from hil.config.files import replacing
+from hil.config.schema.follow import along_way_problems
 from hil.recording.run_folder import run_folder
 
 SAID = "said.json"
@@ -109,7 +107,7 @@ def run_drawbar(runs: Sequence[SweepRun], guide: Guide, *, resume: bool = False)
     """Make the runs of a drawbar series one after the other, as the operator says; writes drawbar.csv.
 
     Args:
-        runs: as `hil.campaign.traction.drawbar.expand_drawbar` makes them.
+        runs: as `hil.campaign.traction.series.expand_drawbar` makes them.
         guide: asks and runs.
         resume: rows that are there are kept.
 

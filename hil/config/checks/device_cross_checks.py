@@ -1,4 +1,11 @@
-"""Cross-checks of the devices of a config."""
+"""Cross-checks of the devices of a config.
+
+Cross-checks of the camera of a config and of its trigger line.
+
+Cross-checks of the endpoints that other programs connect to.
+
+Cross-checks of the limits: each of them has something to limit.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +14,43 @@ from collections.abc import Iterator
 
 from drivers.device_sections import INSTRUMENTS
 from drivers.driver_type import Connection
+from drivers.messages import CAMERA_TRIGGER
 from drivers.registry import driver_of
-from hil.config.checks.camera_cross_checks import camera_cross_checks
 from hil.config.model import UncheckedConfig
+from hil.config.power import measured_supplies
 from hil.config.problems import Problem
 from hil.config.rig_setup import rig_setup
+from hil.messages.endpoints import is_local
+
+
+def camera_cross_checks(config: UncheckedConfig) -> Iterator[Problem]:
+    """All of them, each naming the key to change."""
+    if (camera := config.camera) is None:
+        return
+    if camera.v4l2 and config.clock == "lockstep":
+        allowed = '"", a simulated camera: a real one has no virtual time (clock: lockstep)'
+        yield Problem("camera.device", camera.device, allowed, ("clock",))
+    if not camera.device and config.rig == "real":
+        allowed = "a V4L2 device, as /dev/v4l/by-id/..., or none: a real rig has no simulated camera (rig: real)"
+        yield Problem("camera.device", '""', allowed, ("rig",))
+    if camera.trigger is None:
+        if camera.device == "none":
+            allowed = "a section: without frames and without a trigger line there is nothing to do"
+            yield Problem("camera.trigger", "nothing (null)", allowed, ("camera.device",))
+        return
+    if camera.trigger.when == "impact" and config.daq is None:
+        allowed = "armed: with daq: null the rig has no force sensors, which detect the impact"
+        yield Problem("camera.trigger.when", "impact", allowed, ("daq",))
+    valves = config.devices.valves if config.devices else None
+    if valves is not None and not valves.can_trigger and config.rig != "simulated":
+        key = f"devices.valves.{CAMERA_TRIGGER}"
+        if hasattr(valves, CAMERA_TRIGGER):
+            allowed = "a coil of the relay board, or a digital line of the NI device, that nothing else uses"
+            yield Problem(key, "nothing (null)", allowed, ("camera.trigger",))
+        else:
+            found, allowed = valves.driver, "one that switches a trigger line: modbus or ni; or camera.trigger: null"
+            yield Problem("devices.valves.driver", found, allowed, ("camera.trigger",))
+
 
 # A sample may be lost, and the next may come late.
 PERIODS_IN_AGE = 3.0
@@ -91,3 +130,89 @@ def _connections(config: UncheckedConfig) -> Iterator[Problem]:
         for key, network in {one.setting: one.network for one in used if not one.name}.items():
             port = "the path of a serial port: `hil devices` lists them"
             yield Problem(key, "''", "HOST:PORT of the device on the network" if network else port, ("rig",))
+
+
+def endpoint_cross_checks(config: UncheckedConfig) -> list[Problem]:
+    """All of them, each naming the key to change."""
+    return [*_without_keys(config), *_ipc_with_keys(config), *_of_the_page(config)]
+
+
+def _without_keys(config: UncheckedConfig) -> Iterator[Problem]:
+    for name, section in (("operator", config.operator), ("telemetry", config.telemetry)):
+        if section.keys is None and not is_local(section.endpoint):
+            allowed = (
+                f"an address of this computer alone (tcp://127.0.0.1:PORT), or {name}.keys: other computers can reach "
+                "this one, and without keys anyone could connect (hil keys new)"
+            )
+            yield Problem(f"{name}.endpoint", section.endpoint, allowed, (f"{name}.keys",))
+
+
+def _ipc_with_keys(config: UncheckedConfig) -> Iterator[Problem]:
+    if config.telemetry.keys is not None and not config.telemetry.endpoint.startswith("tcp://"):
+        allowed = "null: keys protect an endpoint tcp://ADDRESS:PORT"
+        yield Problem("telemetry.keys", "keys", allowed, ("telemetry.endpoint",))
+
+
+def _of_the_page(config: UncheckedConfig) -> Iterator[Problem]:
+    operator, page = config.operator, config.operator.page
+    if (page.certificate is None) != (page.certificate_key is None):
+        there, missing = ("certificate", "certificate_key") if page.certificate else ("certificate_key", "certificate")
+        allowed = f"null, or operator.page.{missing} as well: TLS needs both"
+        yield Problem(f"operator.page.{there}", "a file", allowed, (f"operator.page.{missing}",))
+    secure = {
+        "operator.page.certificate": page.certificate,
+        "operator.page.client_key": page.client_key,
+        "operator.keys": operator.keys,
+    }
+    missing_keys = tuple(key for key, value in secure.items() if value is None)
+    if missing_keys and not is_local(f"tcp://{page.address}"):
+        allowed = (
+            f"an address of this computer alone (127.0.0.1:PORT), or {', '.join(missing_keys)} as well: other "
+            "computers can reach this one, so the page needs TLS and keys (docs/how-to/operate-from-the-page.md)"
+        )
+        yield Problem("operator.page.address", page.address, allowed, missing_keys)
+
+
+def limit_cross_checks(config: UncheckedConfig) -> list[Problem]:
+    """All of them, each naming the key to change."""
+    return [*_numbers(config), *_gearbox(config), *_currents(config), *_pressures(config)]
+
+
+def _numbers(config: UncheckedConfig) -> Iterator[Problem]:
+    for key in ("sensor_force_N", "bumper_force_N"):
+        if config.rig == "real" and getattr(config.limits, key) is None:
+            allowed = "a number with rig: real; an impact is not limited on a simulated rig only"
+            yield Problem(f"limits.{key}", "null", allowed, ("rig",))
+
+
+def _gearbox(config: UncheckedConfig) -> Iterator[Problem]:
+    """A commanded speed is one at which the drives still have their largest torque, as their model has it."""
+    if (gearbox := config.drives.gearbox) is None:
+        return
+    most, found = gearbox.at_axle.full_torque_speed, config.limits.wheel_speed_radps
+    if found > most:
+        allowed = f"up to {most:.4g} rad/s: above it the voltage limits the torque behind a gear of 1:{gearbox.ratio:g}"
+        yield Problem("limits.wheel_speed_radps", f"{found:g} rad/s", allowed, ("drives.gearbox.ratio",))
+
+
+def _currents(config: UncheckedConfig) -> Iterator[Problem]:
+    """A limit of what no driver measures would be one that nothing watches."""
+    drives = config.devices.drives if config.devices else None
+    if measured_supplies(config.rig, config.devices) or drives is None:
+        return
+    allowed = f"null: the driver {drives.driver} measures neither motor currents nor the supply"
+    for key in ("motor_current_A", "supply_V"):
+        if getattr(config.limits, key) is not None:
+            yield Problem(f"limits.{key}", "a limit", allowed, ("devices.drives.driver",))
+
+
+def _pressures(config: UncheckedConfig) -> Iterator[Problem]:
+    if config.limits.pressure_kPa is None:
+        return
+    valves = config.devices.valves if config.devices else None
+    if not config.layout.cylinders:
+        allowed = "null: the rover has no cylinders"
+        yield Problem("limits.pressure_kPa", "a limit", allowed, ("rover.type", "cylinders.joints"))
+    elif config.rig != "simulated" and valves is not None and not valves.measures_pressures:
+        allowed = f"null: the driver {valves.driver} has no pressure inputs; nothing measures this"
+        yield Problem("limits.pressure_kPa", "a limit", allowed, ("devices.valves",))

@@ -1,4 +1,7 @@
-"""Cross-checks of the sensors of a config, their inputs and their calibration."""
+"""Cross-checks of the sensors of a config, their inputs and their calibration.
+
+Cross-checks of the residuals: thresholds that lead to Safe hold for the run.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Iterator
 from drivers.calibration import SENSITIVITY
 from drivers.device_sections import DaqSection
 from hil.config.calibration import KEY
+from hil.config.good_runs import unlike
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.schema.sensors import DaqConfig
@@ -185,3 +189,13 @@ def _uncalibrated(daq: DaqConfig) -> Iterator[Problem]:
         if "sensitivity_mVpN" not in channel.model_fields_set:
             found = f"no sensitivity of {channel.name}"
             yield Problem("daq.channels", found, allowed, ("rig", _CALIBRATION))
+
+
+def residual_cross_checks(config: UncheckedConfig) -> list[Problem]:
+    """A run is not stopped by thresholds of other runs, nor by none. At its end those of others judge nothing."""
+    if config.residuals.reaction != "safe":
+        return []
+    why = "no residuals.calibration" if config.residuals.calibration is None else unlike(config)
+    allowed = "mark, or thresholds of such runs: hil calibrate residuals RUN... --sheet FILE"
+    depends = ("residuals.calibration",)
+    return [Problem("residuals.reaction", f"safe with {why}", allowed, depends)] if why else []

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from typing_extensions import override
 
+from hil.config.files import NamedFile, is_file, named_path, read_bytes
 from hil.config.limited_process import in_limited_process
-from hil.config.named_file import NamedFile, named_path
 from hil.config.problems import Problem
-from hil.config.schema.scan import ScanConfig
-from hil.config.text_file import is_file, read_bytes
+from hil.config.schema.ground_and_obstacle import ScanConfig
 
 if TYPE_CHECKING:
     from hil.config.scan.grid import ScanSettings
@@ -60,7 +59,7 @@ class ScanFile(NamedFile):
                 return [] if same else [_changed(given.file)]
             prepare = partial(prepare_reading, path.suffix)
             if meshed:  # the process that reads opens no file, not that of a module either
-                import_module("hil.config.scan.mesh")
+                import_module("hil.config.scan.map_text")
             content = read_bytes(path, MOST_BYTES)
             made, *wrong = in_limited_process(prepare, partial(_map_of, content, path.suffix, settings, meshed))
             if wrong:
@@ -81,7 +80,7 @@ def _map_of(content: bytes, ending: str, settings: ScanSettings, meshed: bool) -
     try:
         points, triangles = points_of(content, ending, settings)
         if meshed:
-            from hil.config.scan.mesh import text_of_mesh
+            from hil.config.scan.map_text import text_of_mesh
 
             return [text_of_mesh(points, triangles, content, settings)]
         return [text_of(grid_of(points, settings, triangles), content, settings)]

@@ -27,7 +27,7 @@ _ASIDE = 1.2
 
 
 class ScanSettings(NamedTuple):
-    """How points are to be read, see `hil.config.schema.scan.ScanConfig`."""
+    """How points are to be read, see `hil.config.schema.ground_and_obstacle.ScanConfig`."""
 
     units: str
     up: str

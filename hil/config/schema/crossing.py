@@ -1,4 +1,7 @@
-"""The section of the experiment crossing: a drive over the shape of the ground."""
+"""The section of the experiment crossing: a drive over the shape of the ground.
+
+The sinkage experiment's part of a rig config.
+"""
 
 from __future__ import annotations
 
@@ -42,3 +45,23 @@ class CrossingConfig(ExperimentSection):
         if self.speed_mps > limit_mps:
             allowed = f"at most {limit_mps:.3g} m/s ({SLIP_MARGIN:g} of limits.wheel_speed_radps at the rim)"
             yield Problem("crossing.speed_mps", f"{self.speed_mps:g} m/s", allowed, ("limits.wheel_speed_radps",))
+
+
+class SinkageConfig(ExperimentSection):
+    """Sinkage under a load, without turning the wheels (Petersen 2012, 7.2)."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
+
+    settle_s: float = Field(1.0, ge=0.1, le=600, description="from the start until the measurement")
+    measure_s: float = Field(1.0, ge=0.1, le=600, description="length of the measurement")
+
+    @property
+    def measured_s(self) -> float | None:
+        """Length of the measurement."""
+        return self.measure_s
+
+    def problems(self, config: WholeConfig) -> Iterator[Problem]:
+        """Level soil."""
+        if not config.ground.on_soil or config.ground.pitch_deg or config.ground.roll_deg:
+            found = f"{config.ground.kind}, pitch {config.ground.pitch_deg:g}, roll {config.ground.roll_deg:g}"
+            yield Problem("ground.kind", found, "level soil: experiment sinkage measures how deep wheels sink", ())

@@ -1,14 +1,98 @@
-"""The equipment's part of a rig config: drives, limits, links, record and telemetry."""
+"""The equipment's part of a rig config: drives, limits, links, record and telemetry.
+
+The loop's part of a rig config: its rate, and the rights that it asks for.
+
+The doors of a rig: the command socket of `hil operate`, and the keys of those who may connect.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from hil.config.schema.base import PORT, Section
-from hil.config.schema.measured import GearboxConfig, MeasuredLimits, MotorConfig, PowerConfig
-from hil.config.schema.operator import KeysConfig
+from hil.config.schema.instruments import GearboxConfig, MeasuredLimits, MotorConfig, PowerConfig
+
+
+class LoopConfig(Section):
+    """The fixed-step control loop."""
+
+    rate_hz: int = Field(1000, ge=100, le=4000, description="ticks a second")
+
+
+class RealtimeConfig(Section):
+    """Rights that the loop requests with the realtime clock. A refusal is reported once, and the run continues."""
+
+    fifo_priority: int = Field(80, ge=0, le=98, description="SCHED_FIFO priority of the loop, 0: ordinary scheduling")
+    lock_memory: bool = Field(True, description="keep all memory in RAM")
+    awake: bool = Field(True, description="keep idle processors out of deep sleep states")
+    spin_share: float = Field(0.0, ge=0, le=0.2, description="share of the period spent spinning for the deadline")
+    cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=4095)], ...], Field(strict=False)] = Field(
+        (), max_length=64, description="numbers of the processors that the loop may run on; empty: any"
+    )
+    timer_slack_us: float = Field(
+        1.0, ge=0.001, le=1000, description="timer slack: how late the kernel may wake the loop without SCHED_FIFO"
+    )
+    measure_s: float = Field(
+        1.0,
+        ge=0,
+        le=60,
+        description="without SCHED_FIFO, wake-ups are measured for this time before arming; 0: not measured",
+    )
+
+
+# Of a text that names a file or folder.
+_PATH: dict[str, Any] = {
+    "pattern": r"^[^\p{C}]+$",
+    "max_length": 400,
+    "json_schema_extra": {"note": "a path, seen from the folder where hil is started"},
+}
+
+
+class KeysConfig(Section):
+    """CURVE keys: of this computer, and of all clients that may connect (`hil keys new`)."""
+
+    secret: str = Field(**_PATH, description="file of this computer's secret key; only its owner may read it")
+    clients: str = Field(**_PATH, description="folder of the public keys (NAME.key) of all clients that may connect")
+
+
+class _PageConfig(Section):
+    """The operator's page, which `hil operate --page` serves."""
+
+    address: str = Field(
+        "127.0.0.1:*",
+        pattern=rf"^[^\s:]+:(\*|{PORT})$",
+        max_length=200,
+        description="where browsers connect; * as the port: a free one",
+        json_schema_extra={"note": "ADDRESS:PORT, or ADDRESS:* for a free port"},
+    )
+    certificate: str | None = Field(None, **_PATH, description="file of the TLS certificate, PEM; null: no TLS")
+    certificate_key: str | None = Field(None, **_PATH, description="file of the certificate's key, PEM")
+    client_key: str | None = Field(
+        None,
+        **_PATH,
+        description="file of the page's own secret key (hil keys new), with operator.keys or telemetry.keys",
+    )
+
+
+class OperatorConfig(Section):
+    """The command socket of `hil operate`."""
+
+    endpoint: str = Field(
+        "tcp://127.0.0.1:*",
+        pattern=rf"^tcp://[^\s:]+:(\*|{PORT})$",
+        max_length=200,
+        description="where clients connect; * as the port: a free one",
+        json_schema_extra={"note": "tcp://ADDRESS:PORT, or tcp://ADDRESS:* for a free port"},
+    )
+    keys: KeysConfig | None = Field(
+        None, description="keys of the clients; null: whoever can read the token file, on this computer only"
+    )
+    console_lost: Literal["stop", "finish"] = Field(
+        "stop", description="a run whose operator lease has expired stops, or finishes"
+    )
+    page: _PageConfig = Field(default_factory=_PageConfig, description="where the page is served")
 
 
 class DrivesConfig(Section):

@@ -11,12 +11,12 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from hil.config.problems import Problem
 from hil.config.schema.base import Section
-from hil.config.schema.driven_joints import DrivenJoint
 from hil.config.schema.equipment import LimitsConfig, RecordConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig
 from hil.config.schema.instruments import MotionConfig
 from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig
+from hil.config.schema.servos import DrivenJoint
 from hil.messages.layout import Layout
 
 # Part of the limits of wheel speed and acceleration that an experiment may take; the rest is for slip.

@@ -1,4 +1,7 @@
-"""Sections of the experiments that come with this program, and which of them an experiment uses."""
+"""Sections of the experiments that come with this program, and which of them an experiment uses.
+
+Sections of experiments from other packages: `extensions.NAME` of a config.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,55 @@ from typing import Any
 
 from pydantic import Field
 
-from drivers.extensions import ExtensionError
+from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config.schema.base import Section
-from hil.config.schema.capture import CaptureConfig
-from hil.config.schema.crossing import CrossingConfig
-from hil.config.schema.drive import DriveConfig, JogConfig
+from hil.config.schema.capture import CaptureConfig, DriveConfig, JogConfig
+from hil.config.schema.crossing import CrossingConfig, SinkageConfig
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.config.schema.extensions import section_class
 from hil.config.schema.follow import FollowConfig
+from hil.config.schema.nested import checked_below
 from hil.config.schema.normal_force import NormalForceConfig
-from hil.config.schema.sinkage import SinkageConfig
 from hil.config.schema.stimulus import StimulusConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig
 from hil.config.schema.trial import QualityConfig, TrialConfig
 from hil.config.schema.walk import WalkConfig
+
+
+def extension_section(name: str, values: Any) -> Section:
+    """The checked section of an installed experiment.
+
+    Args:
+        name: of the experiment.
+        values: as in the config.
+
+    Raises:
+        ValueError: see `section_class`.
+        ValidationError: the values are not valid for the section.
+    """
+    return checked_below(name, section_class(name), values)
+
+
+def installed_section(name: str) -> ExperimentSection:
+    """Section of an installed experiment with its default values; if there is none of that name, that of any other."""
+    with suppress(ValueError, ExtensionError):
+        return section_class(name)()
+    return ExperimentSection()
+
+
+def section_class(name: str) -> type[ExperimentSection]:
+    """Class of the section of an installed experiment.
+
+    Raises:
+        ValueError: no installed package has an experiment of that name, or it cannot be imported, or is none.
+    """
+    for kind, package in load_installed(EXPERIMENTS, name):
+        section = getattr(kind, "section", None)  # of somebody else's: it may be anything
+        if not (isinstance(section, type) and issubclass(section, ExperimentSection)):
+            raise ValueError(f"an experiment with an ExperimentSection; {package} brings {kind!r}")
+        return section
+    installed = ", ".join(installed_names(EXPERIMENTS)) or "none is installed"
+    raise ValueError(f"the name of an experiment of an installed package: {installed}")
+
 
 # Key of an experiment's section where that is not its name.
 _KEYS = {"impact": "trial"}

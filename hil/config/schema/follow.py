@@ -1,7 +1,13 @@
-"""The section of the experiment follow: a speed over time that is followed, or a slip that is held."""
+"""The section of the experiment follow: a speed over time that is followed, or a slip that is held.
+
+Whether a rig measures how far the rover has driven: what a measured speed, and a measured slip, need.
+
+The estimate of the soil beside the rover twin: how uncertain the soil is, and what is measured how well.
+"""
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
 
@@ -10,7 +16,31 @@ from pydantic import Field, field_validator
 from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.experiment_section import SLIP_MARGIN, ExperimentSection, WholeConfig, Winch
-from hil.config.schema.measured_way import along_way_problems
+
+# A distance is measured along the way if its direction is within 45 degrees of it.
+_ALONG = math.cos(math.pi / 4.0)
+
+
+def along_way_problems(config: WholeConfig, why: str, depends_on: tuple[str, ...] = ()) -> list[Problem]:
+    """Why the forward speed is not measured; none: it is.
+
+    Args:
+        config: of the rig.
+        why: it is needed, in words.
+        depends_on: keys that ask for it.
+    """
+    motion = config.motion
+    if motion is None:
+        allowed = (
+            "an instrument that measures the rover's way, like motion={measures: distance}: nothing else measures its "
+            "forward speed"
+        )
+        return [Problem("motion", f"none, with {why}", allowed, depends_on)]
+    if motion.measures == "distance" and abs(motion.direction[0]) < _ALONG * math.hypot(*motion.direction):
+        found = f"{list(motion.direction)}, with {why}"
+        return [Problem("motion.direction", found, "within 45 degrees of the way, x", depends_on)]
+    return []
+
 
 Seconds = Annotated[float, Field(ge=0, le=3600)]
 Speed = Annotated[float, Field(ge=0, le=10)]
@@ -227,3 +257,43 @@ class FollowConfig(ExperimentSection):
             allowed = f"at most follow.torque.limit_Nm, {self.torque.limit_Nm:g}"
             problems.append(Problem("follow.torque.begin_Nm", f"{self.torque.begin_Nm:g}", allowed))
         return problems
+
+
+class SoilEstimationConfig(Section):
+    """Stiffness, rebound and slip modulus of the soil, estimated while the rover drives; max_traction uses them."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ("*",)
+
+    rate_hz: float = Field(20.0, ge=1, le=100, description="measurements a second")
+    stiffness: float = Field(
+        0.3, ge=0, le=1.5, description="standard deviation of the log of soil.stiffness before the drive; 0: known"
+    )
+    rebound: float = Field(0.3, ge=0, le=1.5, description="the same of soil.rebound")
+    slip_modulus: float = Field(0.3, ge=0, le=1.5, description="the same of soil.slip_modulus")
+    memory_m: float = Field(
+        20.0, ge=0.1, le=1e4, description="way over which the soil may become another: what was found fades to a third"
+    )
+    model: float = Field(
+        0.01,
+        ge=1e-4,
+        le=0.5,
+        description="standard deviation of what the wheel model leaves of the pull, and of the torque over the radius, "
+        "over the wheels' load",
+    )
+    correlation_m: float = Field(0.1, ge=1e-3, le=100, description="way along which that error is the same")
+    loads_u95: float = Field(
+        0.02,
+        ge=0,
+        le=1,
+        description="95 % half-width of the sum of the loads by leg sensors; without them estimation.mass is used",
+    )
+    torque_u95: float = Field(
+        0.05, ge=0, le=1, description="95 % half-width of the torque for a motor's current, relative"
+    )
+    torque_per_A_Nm: float | None = Field(
+        None,
+        gt=0,
+        le=1e4,
+        description="torque at the axle for each ampere of a motor [N m/A]; null: drives.power.torque_per_A_Nm of a "
+        "simulated rig, and no torques on a real one",
+    )

@@ -3,6 +3,10 @@
 The keys of a rover are those of its parameters (`models.rover.parameters.RoverQuantity`), in a section of its name.
 Keys directly under `rover` describe the bodies of the RCP, and of `parametric`, which places the same bodies from a
 few lengths.
+
+Joints that a config locks: of the rover, and none that has to turn.
+
+The section of a rover that is described by a file.
 """
 
 from __future__ import annotations
@@ -18,16 +22,54 @@ from pydantic import Field, ModelWrapValidatorHandler, create_model, field_valid
 
 from drivers.extensions import ROVERS as INSTALLED
 from drivers.extensions import ExtensionError, installed_names, load_installed
+from drivers.section import Listed
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.base import Section
-from hil.config.schema.rover_locks import lock_problem
-from hil.config.schema.rover_of_a_file import ImportedSection
 from models.rover.chassis import ChassisParameters
 from models.rover.imported import IMPORTED, imported
 from models.rover.locks import locked
 from models.rover.parameters import STEERING, Parameters, RoverQuantity
 from models.rover.registry import VEHICLES
 from models.rover.tree import Tree
+
+
+def lock_problem(type_: str, rover: type[Parameters], locks: tuple[tuple[str, float], ...]) -> Problem | None:
+    """What is wrong with the locks of a config; None: nothing.
+
+    Args:
+        type_: of the rover, as the config names it.
+        rover: without these locks.
+        locks: angle [rad] by name or kind of a joint.
+    """
+    known = rover.lockable()
+    kinds = {name.rsplit("_", 1)[-1] for name in known}
+    unknown = [name for name, _ in locks if name not in known and name not in kinds]
+    if unknown:
+        allowed = f"joints of rover.type {type_} that are not of wheels or coupled: {', '.join(known) or 'none'}"
+        return Problem("rover.locks", f"of {', '.join(unknown)}", allowed, ("rover.type",))
+    try:
+        tree = locked(rover, locks)().tree()  # type: ignore[arg-type]  # a class can be hashed
+    except ValueError as error:
+        found, _, allowed = str(error).rpartition("allowed: ")
+        return Problem("rover.locks", found.rstrip(", "), allowed, ("rover.type",))
+    wheels = {wheel.body for wheel in tree.wheels}
+    still = [joint.name for joint in tree.joints if joint.child in wheels and joint.locked_at is not None]
+    if still:
+        allowed = f"names of joints: a kind that wheels have too would lock these; {', '.join(known)}"
+        return Problem("rover.locks", f"of the wheels' {', '.join(still)}", allowed, ("rover.type",))
+    return None
+
+
+class ImportedSection(Section):
+    """A rover of a file, as `hil rover import` writes it."""
+
+    urdf: str | None = Field(
+        None, description="path of a URDF, relative to this file; an effective config has its text; null: another type"
+    )
+    wheels: Listed[str] | None = Field(
+        None, min_length=2, max_length=10, description="its wheels: links or joints; null: those that are recognised"
+    )
+
 
 # A rover; the section has a key `type`, which hides Python's.
 Kind = type[Parameters]

@@ -2,6 +2,8 @@
 
 Each part begins and ends at rest. Angles go from one value to the next by a polynomial of degree five, so their rates
 and accelerations have no jumps; the speed of a motion rises and falls likewise.
+
+What a timeline sets at a time: smooth between its samples, ready for a tick.
 """
 
 from __future__ import annotations
@@ -15,8 +17,7 @@ from numpy.typing import NDArray
 
 from hil.config.gait_table import Contact, Phase, phase_contacts, phase_targets
 from hil.control.motions.geometry import Floats, Geometry
-from hil.control.motions.rolling import headings, rolling, twist_of_held
-from hil.control.motions.steering import steered
+from hil.control.motions.steering import headings, rolling, steered, twist_of_held
 
 # Distance of the samples [s]; between two a run sets what lies on the straight line.
 STEP_S = 0.01
@@ -244,3 +245,52 @@ def _smooth(seconds: float) -> tuple[Floats, Floats]:
     share: Floats = t**3 * (10.0 - 15.0 * t + 6.0 * t * t)
     rate: Floats = 30.0 * t * t * (1.0 - t) ** 2 / (count * STEP_S)
     return share, rate
+
+
+_STEP_NS = round(STEP_S * 1e9)
+Numbers = tuple[float, ...]
+
+
+class Playback:
+    """The set-points of a timeline in plain numbers.
+
+    Args:
+        line: that is played.
+
+    Attributes:
+        length_ns: how long it lasts [ns].
+    """
+
+    def __init__(self, line: Timeline) -> None:
+        self._speeds = [tuple(row) for row in line.speeds.tolist()]
+        self._angles = [tuple(row) for row in line.angles.tolist()]
+        # changes in a step: with them angles between two samples are smooth, as the limiter wants them
+        changes = np.gradient(line.angles, axis=0) if len(line.angles) > 1 else np.zeros_like(line.angles)
+        self._changes = [tuple(row) for row in changes.tolist()]
+        self.length_ns = _STEP_NS * (len(self._speeds) - 1)
+
+    def at(self, elapsed_ns: int) -> tuple[Numbers, Numbers]:
+        """Speeds of the drives (wheels,) [rad/s] and angles of the joints (servos,) [rad], so long after the begin.
+
+        After the end: those of the end.
+        """
+        before, left = divmod(min(elapsed_ns, self.length_ns), _STEP_NS)
+        part, after = left / _STEP_NS, min(before + 1, len(self._speeds) - 1)
+        speeds = _between(self._speeds[before], self._speeds[after], part)
+        angles, changes = self._angles, self._changes
+        return speeds, _smoothly(angles[before], angles[after], changes[before], changes[after], part)
+
+
+def _between(one: Sequence[float], later: Sequence[float], part: float) -> Numbers:
+    return tuple([a + (b - a) * part for a, b in zip(one, later, strict=True)])
+
+
+def _smoothly(
+    one: Sequence[float], later: Sequence[float], change: Sequence[float], later_change: Sequence[float], part: float
+) -> Numbers:
+    """Cubic between two samples, with their changes in a step as slopes (Hermite)."""
+    rest = 1.0 - part
+    a, b = rest * rest * (1.0 + 2.0 * part), part * part * (3.0 - 2.0 * part)
+    c, d = rest * rest * part, -part * part * rest
+    rows = zip(one, later, change, later_change, strict=True)
+    return tuple([a * at + b * to + c * slope + d * last for at, to, slope, last in rows])

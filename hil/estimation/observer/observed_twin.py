@@ -10,8 +10,7 @@ from typing_extensions import override
 
 from drivers.messages import Reading
 from hil.config.rig import Rig
-from hil.estimation.observer.filter_setup import SINKAGE_BY_LOAD, STEP_NS, make_filter
-from hil.estimation.observer.load_slopes import load_errors, load_slopes
+from hil.estimation.observer.filter_setup import SINKAGE_BY_LOAD, STEP_NS, load_errors, load_slopes, make_filter
 from hil.estimation.soil.soil_estimator import SoilEstimator
 from hil.estimation.twin import RoverTwin
 from hil.messages.layout import INSTRUMENTS

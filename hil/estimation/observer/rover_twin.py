@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from hil.config.rig import Rig
-from hil.estimation.capture_twin import CaptureTwin
 from hil.estimation.observer.observed_twin import ObservedTwin
-from hil.estimation.twin import RoverTwin
+from hil.estimation.twin import CaptureTwin, RoverTwin
 from models.plant import RigParameters
 
 

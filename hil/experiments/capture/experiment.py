@@ -11,8 +11,7 @@ from hil.config.rig import Rig
 from hil.config.schema.capture import CaptureConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
-from hil.experiments.capture.judgement import RESULTS, judged
-from hil.experiments.capture.states import (
+from hil.experiments.capture.judgement import (
     APPROACH,
     ARMED,
     CONTROL,
@@ -20,8 +19,10 @@ from hil.experiments.capture.states import (
     HOLD,
     LATCH,
     MOVING,
+    RESULTS,
     SETTLE,
     CaptureState,
+    judged,
 )  # fmt: skip
 from hil.experiments.claim import Claim
 from hil.experiments.figure_form import FigureForm

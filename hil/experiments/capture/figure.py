@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hil.experiments.capture.judgement import BENDS
-from hil.experiments.capture.states import PHASES
+from hil.experiments.capture.judgement import BENDS, PHASES
 from hil.experiments.drawing import COLOURS, dress_panel, over_time, plot_line
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout

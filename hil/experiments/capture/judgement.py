@@ -1,22 +1,115 @@
-"""What came of a capture: times, energies, momentum, turns of the joints, and bending of the booms."""
+"""What came of a capture: times, energies, momentum, turns of the joints, and bending of the booms.
+
+States of a capture.
+
+Momentum of arm and payload from a record: poses and joint angles of two ticks, and the masses of the tree.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
-from hil.estimation.capture_twin import CaptureTwin
+from hil.estimation.twin import CaptureTwin
 from hil.experiments.base import Finished, Summary
-from hil.experiments.capture.momentum import Configuration, Momentum, momentum_between
-from hil.experiments.capture.states import APPROACH, CONTROL, HOLD, LATCH, PHASES, SETTLE
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import SummaryKey
-from hil.recording.stored_rows import in_blocks, packed
+from hil.recording.content import in_blocks, packed
 from models.plant.grapple import CaptureTruth
 from models.rover.arm_names import PAYLOAD
+from models.rover.body_points import body_point
 from models.rover.rover import Rover
+
+
+class CaptureState(IntEnum):
+    """State of a capture; numbers as for the states of other experiments where they are alike."""
+
+    IDLE = 0
+    ARMED = 1
+    APPROACH = 2
+    LATCH = 3
+    SETTLE = 4
+    DONE = 5
+    ABORTED = 6
+    HOLD = 11
+    CONTROL = 12
+
+
+# faster in a tick, see hil.experiments.base
+IDLE, ARMED, APPROACH, LATCH, SETTLE, DONE, ABORTED, HOLD, CONTROL = CaptureState
+MOVING = (APPROACH, LATCH, HOLD, CONTROL)
+# Names of those while it captures.
+PHASES = {int(state): state.name.lower() for state in MOVING}
+
+
+Floats = NDArray[np.float64]
+
+
+class _Momentum(NamedTuple):
+    """About the origin of the world, its axes.
+
+    Attributes:
+        linear: (3,) [N s].
+        angular: (3,) [N m s].
+    """
+
+    linear: Floats
+    angular: Floats
+
+
+class Configuration(NamedTuple):
+    """Of one tick.
+
+    Attributes:
+        t_s: time [s].
+        pose: (7,) of the base: place [m], quaternion.
+        joints: (joints,) by name, as the record has them [rad, m].
+    """
+
+    t_s: float
+    pose: Floats
+    joints: Floats
+
+
+def configuration_of(rover: Rover, names: tuple[str, ...], pose: Floats, joints: Floats) -> Floats:
+    """The rover's own configuration (nq,) from a row of a record.
+
+    Args:
+        rover: of the rig.
+        names: of the joints of a row.
+        pose: (7,) of the base.
+        joints: (joints,) of the row.
+    """
+    own = [joints[names.index(name)] for name in rover.joint_names]
+    turn = pose[3:] / np.linalg.norm(pose[3:])
+    return np.concatenate([pose[:3], turn, own])
+
+
+def momentum_between(rover: Rover, names: tuple[str, ...], first: Configuration, last: Configuration) -> _Momentum:
+    """Mean momentum between two ticks: each body's way and turn over the time between them.
+
+    Args:
+        rover: of the rig.
+        names: of the joints of a row.
+        first: earlier tick.
+        last: later tick.
+    """
+    span_s = last.t_s - first.t_s
+    ends = [configuration_of(rover, names, one.pose, one.joints) for one in (first, last)]
+    linear, angular = np.zeros(3), np.zeros(3)
+    for body in rover.tree.bodies:
+        begin, end = (body_point(rover, q, body.name, np.array(body.com)) for q in ends)
+        push = body.mass * (end.place - begin.place) / span_s
+        turned = Rotation.from_matrix(end.rotation @ begin.rotation.T).as_rotvec() / span_s
+        half = 0.5 * (begin.rotation + end.rotation)  # to second order that of the middle
+        linear += push
+        angular += np.cross(0.5 * (begin.place + end.place), push) + half @ body.inertia_matrix @ half.T @ turned
+    return _Momentum(linear, angular)
+
 
 BENDS = ("upper_1_bend", "lower_1_bend")
 _FIELDS = ("t_ns", "state", "pose", "joint_angle_rad", "servo_angle_rad", "gap_m", "effective_kinetic_energy_J")
@@ -164,7 +257,7 @@ def _momentum(rover: Rover, ticks: NDArray[Any], names: tuple[str, ...], speed_m
     return found
 
 
-def _mean(rover: Rover, ticks: NDArray[Any], names: tuple[str, ...]) -> Momentum | None:
+def _mean(rover: Rover, ticks: NDArray[Any], names: tuple[str, ...]) -> _Momentum | None:
     """Mean over pairs of rows that are spread over these ticks; None: there are too few."""
     step = round(_SPAN_S / _EVERY_S)
     if len(ticks) <= step + 1:
@@ -173,7 +266,7 @@ def _mean(rover: Rover, ticks: NDArray[Any], names: tuple[str, ...]) -> Momentum
     for first in np.linspace(0, len(ticks) - step - 1, _PAIRS).astype(int).tolist():
         ends = [_configuration(row) for row in (ticks[first], ticks[first + step])]
         pairs.append(momentum_between(rover, names, *ends))
-    return Momentum(*(np.mean([getattr(one, key) for one in pairs], axis=0) for key in Momentum._fields))
+    return _Momentum(*(np.mean([getattr(one, key) for one in pairs], axis=0) for key in _Momentum._fields))
 
 
 def _configuration(row: np.void) -> Configuration:

@@ -13,9 +13,8 @@ from hil.config.schema.ground_and_obstacle import GroundConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.claim import Claim
 from hil.experiments.claims import motion_claims
-from hil.experiments.crossing.course import Course
 from hil.experiments.crossing.drop_force import drop_checks
-from hil.experiments.crossing.judgement import RESULTS, judged
+from hil.experiments.crossing.judgement import RESULTS, Course, judged
 from hil.experiments.drive.experiment import OF_ACCELERATION
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import quantity

@@ -13,8 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from hil.config.load import parse_config
 from hil.config.model_parameters import nominal_rig
-from hil.experiments.crossing.course import Course, Floats
-from hil.experiments.crossing.judgement import PHASES
+from hil.experiments.crossing.judgement import PHASES, Course, Floats
 from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout

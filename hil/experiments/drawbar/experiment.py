@@ -8,10 +8,9 @@ from hil.config import Config
 from hil.config.schema.traction import DrawbarConfig
 from hil.experiments.base import Finished, Summary
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.measured_motion import measurement_reasons
+from hil.experiments.motion_summary import measurement_reasons
 from hil.experiments.summary_table import summary_table
-from hil.experiments.throttle import ThrottleExperiment
-from hil.experiments.traction_summary import traction_of, traction_rows
+from hil.experiments.throttle import ThrottleExperiment, traction_of, traction_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,18 +9,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hil.config.rig import Rig
-from hil.config.schema.drive import DriveConfig, DriveStepConfig
+from hil.config.schema.capture import DriveConfig, DriveStepConfig
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.control.base import Controller
 from hil.control.hold_line import hold_line
+from hil.control.wheel_speed import Controller
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
-from hil.experiments.field_means import FieldMeans
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.summary import finite
+from hil.experiments.summary import FieldMeans, finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.operator_input import SetPoint
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
-from hil.recording.stored_rows import in_blocks
+from hil.recording.content import in_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

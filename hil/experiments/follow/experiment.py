@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.follow import FollowConfig
-from hil.control.base import Controller
-from hil.control.following import Following
-from hil.control.following_torque import FollowingTorque, moved_inertia
+from hil.control.following import Following, FollowingTorque, moved_inertia
 from hil.control.loop_margins import Margins, TorqueLine, loop_margins, torque_margins
+from hil.control.wheel_speed import Controller
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.judgement import RESULTS, Judgement
@@ -21,7 +20,7 @@ from hil.experiments.summary import finite
 from hil.experiments.summary_table import quantity
 from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
-from hil.recording.stored_rows import in_blocks
+from hil.recording.content import in_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

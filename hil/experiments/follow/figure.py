@@ -14,10 +14,10 @@ from hil.config.load import parse_config
 from hil.experiments.drawing import FloatArray, dress_panel, over_time, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.judgement import motor_torques_Nm
-from hil.experiments.measured_motion import with_interval
+from hil.experiments.motion_summary import with_interval
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
-from hil.recording.stored_rows import in_blocks, packed
+from hil.recording.content import in_blocks, packed
 
 _SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
 _BLUE, _RED, _GREY = "#004488", "#bb5566", "#888888"

@@ -13,7 +13,7 @@ from hil.config.rig import Rig
 from hil.config.schema.equipment import DrivesConfig
 from hil.control.following import Following, full_duties_mps
 from hil.experiments.base import Summary
-from hil.experiments.measured_motion import MeasuredWindow, measurement_reasons
+from hil.experiments.motion_summary import MeasuredWindow, measurement_reasons
 from hil.experiments.source_check import Drift
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import SummaryKey

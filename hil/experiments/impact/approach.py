@@ -1,4 +1,7 @@
-"""How the rover came to the obstacle, by its instruments of motion: angle, place and height of the hit, with doubts."""
+"""How the rover came to the obstacle, by its instruments of motion: angle, place and height of the hit, with doubts.
+
+The obstacle's frame: how it stands at an angle, and where the wheel meets its plate (MacMahon 2016, App. C.2).
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from hil.config.schema.hold_line import PLACES
+from hil.config.schema.trial import PLACES
 from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import finite
 from hil.messages.stages import SOURCE_STATES
-from hil.recording.stored_rows import per_part
+from hil.recording.content import per_part
 from hil.signals.impact import UncertainValue
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
+from models.sensors.rear_frame import REAR_LINK_M, contact_lever, rear_link_angle
 
 # The obstacle that has the sensors stands before this wheel.
 WHEEL = "front_right"
@@ -130,3 +134,41 @@ def _variance(found: Callable[[FloatArray], FloatArray], sd: FloatArray) -> Floa
     slopes = np.array([(found(way) - found(-way)) / (2.0 * _STEP) for way in ways])
     total: FloatArray = ((slopes * sd[:, None]) ** 2).sum(axis=0)
     return total
+
+
+# Under this angle a wheel meets the plate so near the ground that a rover driven into it cannot be measured (MacMahon
+# 2016, 6.2.3 and 6.2.4) [deg]. Computing such an impact is fine; arming a real rig for it is not.
+LEAST_ANGLE_DEG = 40.0
+LARGEST_ANGLE_DEG = 90.0
+
+
+class _FrameSettings(NamedTuple):
+    """What to set on the frame for an angle.
+
+    Attributes:
+        bottom_link_m: L_3, the length to set between the feet of the two links [m].
+        rear_angle_deg: alpha, of the rear link to the ground [deg].
+        contact_height_m: d, of the contact point of a smooth wheel over the ground [m].
+        along_plate_m: the same point, from the foot of the plate along the plate [m].
+    """
+
+    bottom_link_m: float
+    rear_angle_deg: float
+    contact_height_m: float
+    along_plate_m: float
+
+
+def frame_settings(angle_deg: float, wheel_radius_m: float) -> _FrameSettings:
+    """Frame and sensors of the obstacle at an angle.
+
+    The three links are a triangle with the plate's angle beta opposite the rear link L_2, alpha opposite the front link
+    L_1 and theta opposite the bottom link L_3.
+
+    Args:
+        angle_deg: beta, of the plate to the ground [deg], above 0 and at most 90.
+        wheel_radius_m: rolling radius of the wheel [m].
+    """
+    beta = math.radians(angle_deg)
+    alpha, along_m = rear_link_angle(beta), contact_lever(beta, wheel_radius_m)
+    bottom_link_m = REAR_LINK_M * math.sin(alpha + beta) / math.sin(beta)
+    return _FrameSettings(bottom_link_m, math.degrees(alpha), along_m * math.sin(beta), along_m)

@@ -1,4 +1,7 @@
-"""The impact trial: its states (MacMahon 2016, 6.2.4, with the cures of D.2), and its part of summary.json."""
+"""The impact trial: its states (MacMahon 2016, 6.2.4, with the cures of D.2), and its part of summary.json.
+
+Limits of an impact trial that the sources state, checked before anything moves.
+"""
 
 from __future__ import annotations
 
@@ -12,35 +15,35 @@ import numpy as np
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.trial import TrialConfig
-from hil.control.base import Controller
 from hil.control.hold_line import hold_line
-from hil.control.motions.playback import Playback
-from hil.control.wheel_speed import WheelSpeed
+from hil.control.motions.timeline import Playback
+from hil.control.wheel_speed import Controller, WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.claim import Claim
 from hil.experiments.claims import DEVIATIONS, motion_claims
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, refusals
-from hil.experiments.impact.approach import approach_keys, measured_approach
-from hil.experiments.impact.limits import impact_checks
+from hil.experiments.impact.approach import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG, approach_keys, measured_approach
 from hil.experiments.impact.posture import Posture, least_energy_posture, posture_check, posture_timeline
+from hil.experiments.impact.predicted_force import predicted_force
 from hil.experiments.impact.release import Release
 from hil.experiments.impact.sensing import (
     GROUSER_KEYS,
     PEAK_KEYS,
+    RESULTS,
     grouser_keys,
+    impact_table,
     measured_impact,
     measured_keys,
     measured_speed_mps,
     peak_keys,
     strain_keys,
 )
-from hil.experiments.impact.table import RESULTS, impact_table
 from hil.experiments.summary import finite
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
-from hil.recording.stored_rows import Recorded, in_blocks
+from hil.recording.content import Recorded, in_blocks
 from hil.safety.monitor import SafetyMonitor
 
 if TYPE_CHECKING:
@@ -48,6 +51,43 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hil.recording import OpenRecord
+
+
+_LOWER = "lower trial.speed_mps, or cut sooner"
+
+
+def impact_checks(rig: Rig) -> list[Check]:
+    """Speed, angle of a real obstacle, and the predicted force on each sensor and bumper."""
+    config, trial, limits = rig.config, rig.config.trial, rig.limits
+    allowed = f"at most {limits.impact_speed_mps:g} m/s (limits.impact_speed_mps)"
+    ok, found = trial.speed_mps <= limits.impact_speed_mps, f"{trial.speed_mps:g} m/s"
+    checks = [Check("impact speed", ok, found, allowed, "lower trial.speed_mps")]
+    if config.rig == "real":
+        allowed = f"{LEAST_ANGLE_DEG:g} to {LARGEST_ANGLE_DEG:g} deg: under that it meets a wheel too near the ground"
+        ok, found = trial.angle_deg >= LEAST_ANGLE_DEG, f"{trial.angle_deg:g} deg"
+        checks.append(Check("obstacle angle", ok, found, allowed, "raise the obstacle, and trial.angle_deg with it"))
+    if config.daq is None:
+        return checks
+    force = predicted_force(rig)
+    how = f"T_c {force.energy_J:.3g} J, drives cut after {_in_ms(force.delay_s)}"
+    loads = [
+        (f"predicted force on sensor {name}", load_N, limits.sensor_force_N, "limits.sensor_force_N")
+        for name, load_N in zip(config.layout.channels, force.sensor_N, strict=True)
+    ]
+    if config.daq.layout == "bumper":
+        loads.append(("predicted force on a bumper", force.wheel_N, limits.bumper_force_N, "limits.bumper_force_N"))
+    for item, load_N, limit_N, key in loads:
+        if limit_N is None:
+            checks.append(Check(item, True, f"{load_N:.0f} N: {how}", f"not checked ({key} is null)"))
+        else:
+            allowed = f"at most {limit_N:g} N ({key})"
+            checks.append(Check(item, load_N <= limit_N, f"{load_N:.0f} N: {how}", allowed, _LOWER))
+    return checks
+
+
+def _in_ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms" if seconds < float("inf") else "a set time"
+
 
 # Mean speed of the back-and-forth that de-stresses the legs, as a share of the trial's speed; then a rest [ns].
 DESTRESS_SHARE = 0.5

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hil.config import Config
-from hil.config.cut_delay import cut_delay
+from hil.config.delays import cut_delay
 from hil.config.rig import Rig
 from hil.config.schema.sensors import DaqConfig
 from hil.experiments.impact.release import operator_delay_s
-from hil.residuals.forces import spring_peak_N
+from hil.residuals.table import spring_peak_N
 from models.contact.obstacle import Obstacle
 from models.impact import effective_kinetic_energy
 from models.rover.rover import Rover

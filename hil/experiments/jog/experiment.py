@@ -1,7 +1,11 @@
-"""One short motion of a rig: turn wheels, power a valve, or turn a driven joint."""
+"""One short motion of a rig: turn wheels, power a valve, or turn a driven joint.
+
+The config of a jog, from what somebody asks for.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from enum import IntEnum
@@ -15,12 +19,13 @@ from rich.text import Text
 from drivers.messages import ValveSet
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.config.schema.drive import JogConfig
+from hil.config.schema.capture import JogConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.claim import Claim
 from hil.messages.layout import Layout
+from hil.messages.operator_input import Jog, JogJoint, Valve
 from hil.messages.stages import ByServo, ByWheel, Estimate, Goal, Prediction, Samples
-from hil.recording.stored_rows import Recorded
+from hil.recording.content import Recorded
 from hil.safety.monitor import SafetyMonitor
 
 # Time recorded after the motion, drives cut.
@@ -197,3 +202,19 @@ def what_moved(ticks: Recorded, layout: Layout, radii_m: Sequence[float]) -> dic
 
 def _known(values: NDArray[np.float64], of: Callable[[NDArray[np.float64]], Any]) -> float | None:
     return float(of(values)) if values.size and np.isfinite(values).all() else None
+
+
+def jog_overrides(asked: Jog | JogJoint | Valve) -> list[str]:
+    """Overrides that make a rig's config one of a jog: of wheels, of a driven joint or of a valve.
+
+    Args:
+        asked: what is to move, and for how long; the config checks it.
+    """
+    section: dict[str, object] = {"seconds": asked.seconds, "wheels": (), "valve": "", "joint": ""}
+    if isinstance(asked, Jog):
+        section |= {"wheels": asked.wheels, "speed_mps": asked.speed_mps}
+    elif isinstance(asked, JogJoint):
+        section |= {"joint": asked.joint, "angle_deg": asked.angle_deg, "rate_degps": asked.rate_degps}
+    else:
+        section |= {"valve": f"{asked.cylinder}_{asked.way}"}
+    return ["experiment=jog", *(f"jog.{key}={json.dumps(value)}" for key, value in section.items())]

@@ -10,10 +10,10 @@ import msgspec
 
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.config.schema.drive import DriveStepConfig
+from hil.config.schema.capture import DriveStepConfig
 from hil.config.schema.normal_force import NormalForceConfig
-from hil.control.base import Controller
 from hil.control.build import load_controller
+from hil.control.wheel_speed import Controller
 from hil.experiments.base import ArmingChecks, Finished, Summary
 from hil.experiments.claim import Claim
 from hil.experiments.claims import motion_claims

@@ -16,7 +16,7 @@ from hil.experiments.drawing import dress_panel, plot_line, wheel_style, wheels_
 from hil.experiments.figure_file import run_line
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.normal_force.segments import Loads, loads_of
-from hil.experiments.normal_force.spread import WINDOW_S, running_mean
+from hil.experiments.normal_force.summary import WINDOW_S, running_mean
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 from hil.simulator.ground_truth import GroundTruth

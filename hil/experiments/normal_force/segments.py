@@ -12,7 +12,7 @@ from hil.config.schema.normal_force import NormalForceConfig
 from hil.experiments.drive.experiment import DRIVE
 from hil.messages.loads import LoadGoal, LoadMode, load_goal, load_modes
 from hil.messages.operator_input import SetLoads, command_of, is_command
-from hil.recording.stored_rows import Recorded
+from hil.recording.content import Recorded
 
 Rows = NDArray[np.void]
 FloatArray = NDArray[np.floating[Any]]

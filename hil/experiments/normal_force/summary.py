@@ -1,31 +1,122 @@
-"""The results of a run with controlled wheel loads: its part of summary.json, and the table in the terminal."""
+"""The results of a run with controlled wheel loads: its part of summary.json, and the table in the terminal.
+
+How evenly loads are shared, how soon and how well a wanted distribution is reached: arrays in, numbers out.
+
+The best that statics allow: how evenly the cylinders of a rig could share the loads.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.table import Table
 
+from hil.config.rig import Rig
+from hil.config.steady_drive import best_state, steady_drive
 from hil.control.load_state import doubt_names
 from hil.experiments.base import Finished, Summary
 from hil.experiments.drive.experiment import DRIVE
-from hil.experiments.normal_force.best import best_spreads
 from hil.experiments.normal_force.segments import Loads, Rows, Segment, loads_of, segments, switched_on
-from hil.experiments.normal_force.spread import (
-    BAND,
-    FloatArray,
-    mean_between,
-    running_mean,
-    settling_time,
-    step_response,
-)
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.load_limits import binding_names
 from hil.messages.loads import LoadMode
-from models.statics import spread_of
+from models.statics import spread_of, unevenness
+
+FloatArray = NDArray[np.floating[Any]]
+# Spread and step response are those of loads averaged over this time [s].
+WINDOW_S = 0.5
+# A spread so close to its best has settled.
+BAND = 0.03
+# A share has settled within this part of its step.
+SHARE_BAND = 0.1
+
+
+def mean_between(t_s: FloatArray, values: FloatArray, begin_s: float, end_s: float) -> FloatArray | None:
+    """Mean over time of values (n, k) in (begin, end]; None: there are none."""
+    inside = values[(t_s > begin_s) & (t_s <= end_s)]
+    return inside.mean(axis=0) if len(inside) else None
+
+
+def running_mean(t_s: FloatArray, values: FloatArray, window_s: float = WINDOW_S) -> FloatArray:
+    """At each time the mean of values (n, k) over the window that ends there, as far as there are values.
+
+    Args:
+        t_s: (n,) [s], rising.
+        values: (n, k).
+        window_s: length of the window [s].
+    """
+    first = np.searchsorted(t_s, t_s - window_s, side="right")
+    sums = np.vstack([np.zeros(values.shape[1]), np.cumsum(values, axis=0)])
+    last = np.arange(1, len(t_s) + 1)
+    return np.asarray((sums[last] - sums[first]) / (last - first)[:, None])
+
+
+def settling_time(t_s: FloatArray, values: FloatArray, wanted: float, band: float) -> float | None:
+    """When values (n,) came within the band of the wanted one for good: their first time [s] there; None: never."""
+    outside = np.flatnonzero(~(np.abs(values - wanted) <= band))
+    after = outside[-1] + 1 if outside.size else 0
+    return float(t_s[after]) if after < len(t_s) else None
+
+
+class _StepResponse(NamedTuple):
+    """Answer of a quantity to a step.
+
+    Attributes:
+        settle_s: from the step until it stays within SHARE_BAND of the step from its final value; None: never.
+        overshoot: how far it went beyond its final value, over the step.
+    """
+
+    settle_s: float | None
+    overshoot: float
+
+
+def step_response(t_s: FloatArray, values: FloatArray, before: float, final: float) -> _StepResponse | None:
+    """How values (n,) from a step on at time 0 [s] went from `before` to `final`; None: there is no step."""
+    step = final - before
+    if step == 0.0 or not len(values):
+        return None
+    settle_s = settling_time(t_s, values, final, SHARE_BAND * abs(step))
+    return _StepResponse(settle_s, max(float(((values - final) / step).max()), 0.0))
+
+
+# A part's loads are means of its second half, so the best is that in the middle of this: at this share of the part.
+_MIDDLE = 0.75
+
+
+def best_spreads(rig: Rig, parts: Sequence[Segment], torque_Nm: Sequence[FloatArray | None]) -> list[float | None]:
+    """The least spread that the cylinders of the simulated rig allow in each part of a run, within their limits.
+
+    It is that of the steady states of the rig with its own masses, soil, slope and drawbar, tractions and slip solved
+    for with the loads. On a slope a rover that is pulled on one side drifts off its heading: by the turning speed of
+    its steady states so far.
+
+    Args:
+        rig: simulated.
+        parts: of the run.
+        torque_Nm: (cylinders,) true, mean of each part; None: the run has none, and no best is known from there on.
+
+    Returns:
+        None where the rig has no steady state, and on rigid ground.
+    """
+    heading, found = rig.simulated.veer.heading, list[float | None]()
+    try:
+        for part, torque in zip(parts, torque_Nm, strict=True):
+            if torque is None:
+                break
+            drive = steady_drive(rig, rig.simulated, heading)
+            by_joint = dict(zip(rig.layout.joints, torque.tolist(), strict=True))
+            turning = drive.at([by_joint.get(joint, 0.0) for joint in drive.joint_names]).turning
+            way = turning * (part.end_s - part.begin_s)
+            best = best_state(rig, steady_drive(rig, rig.simulated, heading + _MIDDLE * way), unevenness)
+            found.append(float(spread_of(best.load)))
+            heading += way
+    except (ValueError, RuntimeError):  # no ground with traction laws; no steady state
+        pass
+    return found + [None] * (len(parts) - len(found))
 
 
 def normal_force_summary(run: Finished) -> Summary:

@@ -9,14 +9,13 @@ import numpy as np
 
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.config.schema.sinkage import SinkageConfig
+from hil.config.schema.crossing import SinkageConfig
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
-from hil.experiments.field_means import FieldMeans
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.summary import finite
+from hil.experiments.summary import FieldMeans, finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
-from hil.recording.stored_rows import in_blocks
+from hil.recording.content import in_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,18 +1,25 @@
-"""Climbing one slope: the throttle of the config, and whether the slip stays within its limit."""
+"""Climbing one slope: the throttle of the config, and whether the slip stays within its limit.
+
+The steepest slope by statics: equal wheel loads, and the pull of the wheel-soil model at one slip.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from scipy.optimize import brentq
+
 from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.traction import SlopeConfig
 from hil.experiments.base import Finished, Summary
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.measured_motion import measurement_reasons
+from hil.experiments.motion_summary import measurement_reasons
 from hil.experiments.summary_table import summary_table
-from hil.experiments.throttle import ThrottleExperiment
-from hil.experiments.traction_summary import traction_of, traction_rows
+from hil.experiments.throttle import ThrottleExperiment, traction_of, traction_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,3 +74,29 @@ class SlopeExperiment(ThrottleExperiment):
             f"Slope of {summary.get('pitch_deg') or 0.0:g} degrees, {climbed}, slip {summary.get('slip') or 0.0:.3f}"
         )
         return plot_over_time(record, summary, form, title)
+
+
+_STEEPEST_DEG = 59.0
+
+
+def limit_at_even_loads_deg(rig: Rig) -> float | None:
+    """Slope on which the wheels' pull at `slope.slip_limit` just carries the weight along it [deg]; None: none does.
+
+    Each wheel has the same load m g cos(slope) / wheels, and the pull of models.wheel at that load (Petersen 2012
+    (4.30)-(4.32)), less that of the drawbar. A rover of other loads pulls less on soil whose compaction resistance is
+    convex in the load.
+    """
+    rover, _, _ = rig.nominal.assemble()
+    each = Counter(rig.nominal.ground.wheel_of(mount) for mount in rover.tree.wheels)
+    slip = rig.config.slope.slip_limit
+
+    def surplus(slope: float) -> float:
+        load, pull = rig.weight_N * math.cos(slope) / len(rover.wheel_names), rig.nominal.drawbar.force[0]
+        for wheel, count in each.items():
+            sinkage = brentq(lambda z, wheel=wheel: float(wheel.forces(z, slip)[1]) - load, 1e-9, 0.8 * wheel.radius)
+            pull += float(count * wheel.forces(sinkage, slip)[0])
+        return pull - rig.weight_N * math.sin(slope)
+
+    if surplus(0.0) <= 0.0:
+        return None
+    return math.degrees(float(brentq(surplus, 0.0, math.radians(_STEEPEST_DEG))))

@@ -18,7 +18,7 @@ from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import SummaryKey
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
-from hil.recording.stored_rows import in_blocks
+from hil.recording.content import in_blocks
 
 if TYPE_CHECKING:
     from hil.recording import OpenRecord

@@ -11,8 +11,7 @@ import numpy as np
 
 from hil.config.rig import Rig
 from hil.config.schema.walk import WalkConfig
-from hil.control.motions.playback import Playback
-from hil.control.motions.timeline import STEP_S, Timeline
+from hil.control.motions.timeline import STEP_S, Playback, Timeline
 from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
@@ -31,7 +30,7 @@ from hil.experiments.walk.judgement import (
 from hil.experiments.walk.programme import geometry_of, programme_checks, start_angles, walk_timeline
 from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
-from hil.recording.stored_rows import in_blocks
+from hil.recording.content import in_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

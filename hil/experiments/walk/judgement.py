@@ -17,12 +17,12 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from hil.control.motions.geometry import Floats, Geometry
-from hil.control.motions.rolling import headings
+from hil.control.motions.steering import headings
 from hil.control.motions.timeline import STEP_S, Timeline
 from hil.experiments.base import Summary
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import SummaryKey
-from hil.recording.stored_rows import per_part
+from hil.recording.content import per_part
 from models.plant.motion_history import PITCH, ROLL, TIME, YAW, X, Z
 
 # Shorter wanted ways [m] and turns [rad] are no measure of an advance.

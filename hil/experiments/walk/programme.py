@@ -8,13 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from hil.config import Config
-from hil.config.schema.driven_joints import DrivenJoint
+from hil.config.schema.servos import DrivenJoint
 from hil.config.schema.walk import WalkConfig, WalkStep
-from hil.control.motions.geometry import Geometry
-from hil.control.motions.route import route_legs
-from hil.control.motions.steering import steered
+from hil.control.motions.geometry import Geometry, route_legs
+from hil.control.motions.steering import body_height, steered, wheel_lift
 from hil.control.motions.timeline import PaceLimits, Programme, Timeline
-from hil.control.motions.walking import body_height, wheel_lift
 from hil.messages.check import Check
 
 # Part of the drives' acceleration limit that a programme may take: a loop that lost ticks can catch up.

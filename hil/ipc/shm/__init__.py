@@ -9,9 +9,8 @@ Ring       every row in order, for several readers: sensor blocks, ticks to reco
 Heartbeat  when each process was last alive
 """
 
-from hil.ipc.shm.heartbeat import NEVER_NS, PROCESSES, Heartbeat
 from hil.ipc.shm.machine import UnsupportedMachine
-from hil.ipc.shm.mailbox import STALE, Mailbox
+from hil.ipc.shm.mailbox import NEVER_NS, PROCESSES, STALE, Heartbeat, Mailbox
 from hil.ipc.shm.mapped import ShmError
 from hil.ipc.shm.ring import Cursor, Ring
 

@@ -22,10 +22,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from hil.operator.page.access import PageAccess, Session, viewer_name
-from hil.operator.page.messages import MOST_SERIES, read_note, read_stop
+from hil.operator.page.messages import MOST_SERIES, Shown, read_note, read_stop
 from hil.operator.page.operated_rig import PageRig
 from hil.operator.page.runs import RunFolder
-from hil.operator.page.settings import Shown
 from hil.operator.page.telemetry import Series
 from hil.operator.page.viewer import Viewer
 

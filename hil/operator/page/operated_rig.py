@@ -14,8 +14,7 @@ import zmq
 from hil.messages.operator_input import EStop, Stop, shortened
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.command_messages import LeaseState, Status
-from hil.operator.page.recent import Recent
-from hil.operator.page.telemetry import TelemetryReceiver
+from hil.operator.page.telemetry import Recent, TelemetryReceiver
 
 Connect = Callable[[str], CommandClient]
 # Name of the server's own client, which asks for the status and sends the stops of all viewers.

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from hil.config.text_file import read_bytes
+from hil.config.files import read_bytes
 
 # The files that can be asked for; a figure is named after its experiment.
 FIGURE, SUMMARY, REPORT, RECORD = "figure.png", "summary.json", "report.html", "trial.h5"

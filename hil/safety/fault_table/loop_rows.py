@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.messages.fault_bounds import (
+from hil.messages.fault import (
     DEAD_MAN_NS,
     LATE_LIMIT_NS,
     LOOP_HUNG_NS,

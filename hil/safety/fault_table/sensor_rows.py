@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.messages.fault_bounds import (
+from hil.messages.fault import (
     BAD_TICKS_ALLOWED,
     CLAMPS_ALLOWED,
     GAP_ALLOWED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hil.config import Config
 from hil.ipc.run_memory import LEAST_TICKS, RING_S
-from hil.messages.fault_bounds import (
+from hil.messages.fault import (
     BAD_TICKS_ALLOWED,
     CLAMPS_ALLOWED,
     CONSOLE_SILENT_NS,

@@ -7,11 +7,11 @@ from typing import Self
 
 import zmq
 
-from hil.config.schema.operator import KeysConfig
+from hil.config.schema.equipment import KeysConfig
 from hil.messages.endpoints import is_local
 from hil.operator.curve import CurveDoor, KeysError, own_path
-from hil.operator.listening import RequestSocket
-from hil.processes.stop_flag import StopFlag
+from hil.operator.sockets import RequestSocket
+from hil.processes.lifecycle import StopFlag
 from hil.simulator.stepping.layout import MOST_FRAME_BYTES
 from hil.simulator.stepping.service import StepService
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hil.analysis.verify import verify
-from hil.experiments import balance, mobility
+from hil.experiments import mobility
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +46,7 @@ def test_without_hits_a_changed_number_does_not_pass(earlier):
 
 def test_with_hits_mobility_is_not_compared_and_that_is_said(earlier, monkeypatch):
     folder = earlier()
-    monkeypatch.setattr(balance, "UNBALANCED", 1e-3)  # then the start of the drive counts for a hit
+    monkeypatch.setattr(mobility, "UNBALANCED", 1e-3)  # then the start of the drive counts for a hit
     check = summary_check(folder)
     assert check.ok
     assert "made by a version that took the forces of hits for loads in mobility" in check.found
@@ -62,7 +62,7 @@ def test_of_a_run_whose_wheels_lifted_it_is_not_compared_either(earlier, monkeyp
 
 def test_with_hits_a_summary_of_this_version_is_compared(edited, monkeypatch):
     folder = edited("good")
-    monkeypatch.setattr(balance, "UNBALANCED", 1e-3)
+    monkeypatch.setattr(mobility, "UNBALANCED", 1e-3)
     check = summary_check(folder)
     assert not check.ok
     assert "mobility.disturbed_s is 0.0" in check.found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.analysis.events import schema_mismatch
+from hil.analysis.recording_checks import schema_mismatch
 from hil.messages.layout import SENSORS, layout_of
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype

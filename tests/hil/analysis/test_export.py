@@ -15,8 +15,7 @@ from drivers.extras import install_command
 from hil.analysis import open_run
 from hil.analysis.campaign import other_cell, table_text
 from hil.analysis.dataset import MissingPackageError
-from hil.analysis.export.run import FORMATS
-from hil.analysis.export.table_files import write_csv
+from hil.analysis.export.run import FORMATS, write_csv
 from hil.cli import run as hil
 from hil.recording import read_trial
 

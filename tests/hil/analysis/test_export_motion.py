@@ -22,7 +22,7 @@ from hil.config import load_config
 from hil.messages.layout import Layout
 from hil.messages.stages import UPRIGHT
 from hil.recording import read_trial
-from hil.recording.stored_rows import packed
+from hil.recording.content import packed
 
 MOTION = ("way_m", "gap_m", "pose", "joint_angle_rad")
 WHEEL = "front_right_wheel"

@@ -9,11 +9,11 @@ import pytest
 
 from hil.analysis.fault_report import TICKS_BEFORE_FAULT, FaultWindow, read_reports
 from hil.cli import run
-from hil.ipc.lateness import Late
+from hil.ipc.run_memory import Late
 from hil.messages.fault import Fault
 from hil.messages.schema import event_row
 from hil.processes.disturbances import late_event, stall_event
-from hil.realtime.stalls import Stall
+from hil.realtime.clock import Stall
 from hil.recording import read_trial
 from hil.recording.tick_logger import LATCHED_BEFORE
 from hil.runtime.loop import TICKS_AFTER_FAULT

@@ -15,8 +15,7 @@ from hil.analysis.dataset import UnverifiedRunError
 from hil.analysis.film.files import FilmError
 from hil.analysis.film.make import FilmRequest, render
 from hil.analysis.film.moments import HITTING, filmed
-from hil.analysis.film.outlines import rim_outline
-from hil.analysis.film.skeleton import Poses, Skeleton, foot_of
+from hil.analysis.film.skeleton import Poses, Skeleton, foot_of, rim_outline
 from hil.analysis.film.view import View, make_figure
 from hil.app.run import run_experiment
 from hil.config import load_config

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hil.analysis.film.camera import CameraFrames
-from hil.analysis.film.files import FilmError
+from hil.analysis.film.files import CameraFrames, FilmError
 from hil.analysis.film.make import FilmRequest, render
 from hil.analysis.report.camera_strip import draw_camera
 from hil.experiments.figure_form import FigureForm

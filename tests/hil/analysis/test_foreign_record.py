@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from hil.analysis.foreign_impact import impact_of
-from hil.analysis.foreign_record import (
+from hil.analysis.foreign_impact import (
     ForeignRecordError,
     ForeignSamples,
     Map,
     SensorColumn,
     Time,
+    impact_of,
     read_map,
     read_samples,
 )

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from hil.analysis.listed_runs import chosen, listed_runs
-from hil.analysis.run_filter import FilterError
+from hil.analysis.listed_runs import FilterError, chosen, listed_runs
 from hil.cli import run
 from hil.recording.annotation import annotate
 from hil.recording.run_folder import FolderError

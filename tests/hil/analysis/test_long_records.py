@@ -15,7 +15,7 @@ from hil.analysis.export.run import export
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.recording import digests, open_trial, read_trial
-from hil.recording.stored_rows import StoredRows, in_blocks
+from hil.recording.content import StoredRows, in_blocks
 
 BLOCK = 300
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.analysis.outliers import outliers
+from hil.analysis.statistics import outliers
 
 ANGLES = [angle for angle in (40.0, 60.0, 80.0) for _ in range(5)]
 

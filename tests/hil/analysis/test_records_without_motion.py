@@ -13,7 +13,7 @@ from hil.analysis.verify import verify
 from hil.messages.layout import Layout
 from hil.messages.signals import tick_dtype
 from hil.recording import read_trial
-from hil.recording.stored_rows import packed
+from hil.recording.content import packed
 
 pytestmark = pytest.mark.slow
 MOTION = ("way_m", "gap_m", "pose", "joint_angle_rad")

@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 
+from hil.analysis.recorded_inputs import CannotReplayError
 from hil.analysis.replay import IN_SAFE, replay
-from hil.analysis.replayable import CannotReplayError
 from hil.app.run import run_experiment
 from hil.cli import run as hil
 from hil.config import load_config
 from hil.config.model import fingerprint
-from hil.config.yaml_io import read_yaml
+from hil.config.text_io import read_yaml
 from hil.estimation.estimator import Estimator
 from hil.messages.layout import SENSORS, Layout
 from hil.messages.signals import TICK as SIGNALS
@@ -156,7 +156,7 @@ def test_an_exception_of_todays_program_is_a_difference(recorded, monkeypatch):
 
 def test_a_fault_that_today_would_not_see_is_found(recorded, monkeypatch):
     folder = recorded("not_finite")
-    monkeypatch.setattr("hil.safety.block_monitor.BAD_TICKS_ALLOWED", 10)
+    monkeypatch.setattr("hil.safety.device_monitors.BAD_TICKS_ALLOWED", 10)
     found = differing(folder)
     assert found["safe"].first_tick == 404
     assert found["event"].recorded.startswith("sample_not_finite, 404000000 ns: DAQ: samples that are not finite")

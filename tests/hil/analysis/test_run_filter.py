@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hil.analysis.run_filter import FilterError, RunFilter
+from hil.analysis.listed_runs import FilterError, RunFilter
 
 RUN = {"accepted": True, "angle_deg": 70.0, "peak": 87.0, "experiment": "impact", "tags": ("good",), "loop.late": 2}
 

@@ -17,16 +17,14 @@ import pytest
 
 import hil
 from hil.analysis.energy import energy_curve, peak_over_masses
-from hil.analysis.energy_compliance import compliance
-from hil.analysis.energy_sensitivity import sensitivity
-from hil.analysis.energy_standing import standing_curve
+from hil.analysis.energy_variants import compliance, sensitivity, standing_curve
 from hil.analysis.path_energy import energy_per_metre, energy_per_radian
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.estimation.observer.load_slopes import load_errors, load_slopes
+from hil.estimation.observer.filter_setup import load_errors, load_slopes
 from hil.estimation.soil.soil_estimator import SoilEstimator
 from hil.experiments.impact.predicted_force import predicted_force
-from hil.experiments.slope.limit import limit_at_even_loads_deg
+from hil.experiments.slope.experiment import limit_at_even_loads_deg
 from models.impact import effective_kinetic_energy
 
 # Where a key's value does not count, the answer differs by no more than rounding.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hil.analysis.trend import TrendVerdict, exponent_over_angles
+from hil.analysis.statistics import TrendVerdict, exponent_over_angles
 
 ANGLES = (40.0, 50.0, 60.0, 70.0, 80.0, 90.0)
 ENERGY = dict(zip(ANGLES, (0.10, 0.13, 0.17, 0.21, 0.25, 0.28), strict=True))

@@ -13,7 +13,7 @@ from hil.analysis.recompute import disagreements, recompute
 from hil.analysis.verify import verify
 from hil.cli import run as hil
 from hil.config import parse_config
-from hil.config.whole_file import replacing
+from hil.config.files import replacing
 from hil.recording import read_trial
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from drivers.roboclaw.settings import cut_s, in_flight_s
 from drivers.roboteq.drives import RoboteqDrives
 from drivers.roboteq.entry import ROBOTEQ as ROBOTEQ_DRIVER
 from drivers.roboteq.settings import cut_s as roboteq_cut_s
-from hil.app.check.budgets import bus_loads, cut_latency
+from hil.app.check.host import bus_loads, cut_latency
 from hil.config import load_config
 from hil.config.rig_setup import rig_setup
 

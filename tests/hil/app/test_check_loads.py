@@ -5,7 +5,7 @@ import pytest
 
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import DaqBlock
-from hil.app.check.load_checks import check_loads
+from hil.app.check.device_checks import check_loads
 from hil.config import load_config
 from hil.config.load_channels import normal_force_rows, offsets
 from hil.config.rig import Rig

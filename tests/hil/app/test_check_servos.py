@@ -6,7 +6,7 @@ import pytest
 
 from drivers.interfaces import ControllerState, DeviceError, Health
 from drivers.messages import JointSample
-from hil.app.check.servo_checks import check_servos
+from hil.app.check.instrument_checks import check_servos
 from hil.config import load_config
 from hil.config.rig import Rig
 

@@ -10,15 +10,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from hil.app.console import Console
-from hil.app.console_status import ConsoleStatus, FaultShown, SettingsShown, ShownQuestion, encoded, main_numbers
+from hil.app.console import Console, ConsoleStatus, FaultShown, SettingsShown, ShownQuestion, encoded, main_numbers
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.config.settings import MOST_CHANGED
 from hil.experiments.base import Experiment
 from hil.experiments.impact.experiment import RUN_UP
-from hil.ipc.command_memory import LEASE, MOST_STATUS_BYTES, STATUS, CommandMemory
-from hil.ipc.operator import OperatorWriter
+from hil.ipc.operator import LEASE, MOST_STATUS_BYTES, STATUS, CommandMemory, OperatorWriter
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Campaign, EStop, Jog, LeaseChange, Start
 from hil.safety.monitor import SafetyMonitor

@@ -7,8 +7,8 @@ import math
 import pytest
 from pydantic import BaseModel
 
-from hil.app import link_rates
-from hil.app.link_rates import rate_check, refuse_slow_links
+from hil.app import pace_check
+from hil.app.pace_check import rate_check, refuse_slow_links
 from hil.config import load_config
 from hil.safety.arming import NotArmedError
 
@@ -64,7 +64,7 @@ def reported(monkeypatch):
             known = [rate_hz for from_s, rate_hz in rates if host.t_ns >= from_s * 1e9]
             return {"drives": {"rate_hz": known[-1]}} if known else {}
 
-        monkeypatch.setattr(link_rates, "healths", healths)
+        monkeypatch.setattr(pace_check, "healths", healths)
         return host
 
     return report

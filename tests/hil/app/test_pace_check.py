@@ -7,8 +7,7 @@ import hil.app.pace_check
 from hil.app.pace_check import check_pace, refuse_without_pace
 from hil.config import load_config
 from hil.realtime import Right
-from hil.realtime.stalls import Stall
-from hil.realtime.wake_up_test import WakeUpTest
+from hil.realtime.clock import Stall, WakeUpTest
 from hil.safety.arming import NotArmedError
 
 GRANTED = Right("scheduler", "SCHED_FIFO 80", True, "granted")

@@ -11,11 +11,11 @@ from drivers.interfaces import DeviceError
 from hil.app import backends
 from hil.app import run as app
 from hil.app.backends import SimulatedRigLateError
-from hil.app.build import record_meta
 from hil.app.faults.process_cases import processes_of
+from hil.app.run_loop import record_meta
 from hil.config import load_config
 from hil.experiments.impact.experiment import ImpactExperiment
-from hil.ipc.lateness import Late
+from hil.ipc.run_memory import Late
 from hil.recording import open_writer, read_trial
 from hil.recording.run_folder import summary_of
 

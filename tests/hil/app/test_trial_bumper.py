@@ -12,7 +12,7 @@ from hil.analysis.recorded_inputs import RecordedInputs
 from hil.app.run import run_experiment
 from hil.cli import run
 from hil.config import load_config
-from hil.config.yaml_io import read_yaml
+from hil.config.text_io import read_yaml
 from hil.recording import read_trial
 
 QUICK = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5")

@@ -8,13 +8,13 @@ import pytest
 import hil.bench.bench_rig
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.bench.bench_rig import CUTS_A_RUN, MOST_WITHOUT, Cuts, _cut_rows, _many_cuts, _seen_by_devices
-from hil.bench.impacts import PAUSE_NS, RepeatedImpacts
+from hil.bench.virtual_cuts import PAUSE_NS, RepeatedImpacts
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.base import ARMED_NS
 from hil.experiments.impact.experiment import ImpactState
 from hil.messages.stages import Estimate, Samples
-from hil.recording.cut_times import CutTimes, parts_ms
+from hil.recording.tick_logger import CutTimes, parts_ms
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

@@ -5,7 +5,7 @@ import sys
 
 from hil.bench.bench_rig import _memory_rows
 from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB, memory_usage
-from hil.realtime.process_memory import Memory
+from hil.realtime.rights import Memory
 
 
 def test_memory_is_told_by_the_module_that_a_process_runs():

@@ -5,7 +5,7 @@ import pytest
 from hil.bench.bench_rig import CUTS, STEP_V
 from hil.bench.virtual_cuts import virtual_cuts
 from hil.config import load_config
-from hil.recording.cut_times import parts_ms
+from hil.recording.tick_logger import parts_ms
 
 pytestmark = pytest.mark.slow
 

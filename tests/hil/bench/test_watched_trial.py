@@ -3,12 +3,11 @@
 import sys
 
 import hil.bench.bench_rig
-from hil.bench import watched_trial as module
+from hil.bench import cpu_usage as module
 from hil.bench.bench_rig import _trial_rows
-from hil.bench.cpu_usage import ALLOWED_MB
-from hil.bench.left_out import FailedMeasurements
-from hil.bench.watched_trial import WatchedTrial, watched_trial
-from hil.realtime.process_memory import Memory
+from hil.bench.conditions import FailedMeasurements
+from hil.bench.cpu_usage import ALLOWED_MB, WatchedTrial, watched_trial
+from hil.realtime.rights import Memory
 
 BEGINS_AGAIN = """
 import sys

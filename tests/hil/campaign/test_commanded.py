@@ -11,11 +11,10 @@ import pytest
 
 from hil.analysis.campaign import read_campaign
 from hil.app.console import Console
-from hil.app.latched_faults import LatchedFaults
+from hil.app.resident import LatchedFaults
 from hil.campaign.commanded import CommandedCampaign
 from hil.campaign.plan_choice import PlanChoice
-from hil.ipc.command_memory import STATUS, CommandMemory
-from hil.ipc.operator import OperatorWriter
+from hil.ipc.operator import STATUS, CommandMemory, OperatorWriter
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Campaign, ClearFault, EStop, Start, Stop, Verdict
 

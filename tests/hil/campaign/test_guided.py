@@ -9,9 +9,8 @@ import pytest
 
 from hil.analysis.campaign import read_campaign
 from hil.app.run import run_experiment
-from hil.campaign import operator as terminal
-from hil.campaign.guided import run_guided, to_set
-from hil.campaign.operator import NoAnswerError, Question, TerminalOperator
+from hil.campaign import guided as terminal
+from hil.campaign.guided import NoAnswerError, Question, TerminalOperator, run_guided, to_set
 
 from .conftest import QUICK, Lines, NeverStop
 from .test_run import folder_of

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import hil.campaign.spread as spread_module
+import hil.campaign.cluster as spread_module
+from hil.analysis.identification.forward import IdentificationError
 from hil.analysis.identification.recorded import windows_of
-from hil.analysis.identification.windows import IdentificationError
-from hil.campaign.spread import with_workers
+from hil.campaign.cluster import with_workers
 from hil.campaign.trial import OtherVersionError
 from hil.campaign.workers import LOSSES, WorkersError
 from hil.cli import run

@@ -7,12 +7,11 @@ import csv
 import pytest
 
 from hil.campaign import workers
-from hil.campaign.sweep import expand_sweep, run_sweep, sweep_head, write_table
-from hil.campaign.sweep_rows import UNFINISHED, SweepRows
+from hil.campaign.sweep import UNFINISHED, SweepRows, expand_sweep, run_sweep, sweep_head, write_table
 from hil.cli import run
 from hil.config import ConfigError
 from hil.config.load import shipped_files
-from hil.config.value_ranges import range_values
+from hil.config.text_io import range_values
 from hil.recording.run_folder import FolderError
 
 from .conftest import Lines, NeverStop, summary_of_job

@@ -7,12 +7,11 @@ import json
 
 import pytest
 
-from hil.app.latched_faults import LatchedFaults
+from hil.app.resident import LatchedFaults
 from hil.campaign.commanded import CommandedOperator
-from hil.campaign.operator import NoAnswerError, Question
-from hil.campaign.traction.drawbar import curves, expand_drawbar
+from hil.campaign.guided import NoAnswerError, Question
 from hil.campaign.traction.guided import SAID, Guide, refuse_unmeasured, run_drawbar, run_slopes
-from hil.campaign.traction.slope import expand_slope
+from hil.campaign.traction.series import curves, expand_drawbar, expand_slope
 from hil.config import ConfigError, load_config
 
 from .conftest import Lines, NeverStop

@@ -6,13 +6,12 @@ import json
 
 import pytest
 
-from hil.campaign.traction.drawbar import curves, expand_drawbar
-from hil.campaign.traction.slope import SlopeSearch, expand_slope, run_slopes
+from hil.campaign.traction.series import SlopeSearch, curves, expand_drawbar, expand_slope, run_slopes
 from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import InThisProcess, Workers
 from hil.config import Config, ConfigError, load_config
 from hil.config.rig import Rig
-from hil.experiments.slope.limit import limit_at_even_loads_deg
+from hil.experiments.slope.experiment import limit_at_even_loads_deg
 
 from .conftest import Lines, NeverStop
 

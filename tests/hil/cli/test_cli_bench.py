@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hil.app.run
-from hil.bench import bench_loop, cyclictest, load
+from hil.bench import bench_loop
 from hil.cli import run
 
 pytestmark = pytest.mark.slow
@@ -94,7 +94,7 @@ def test_without_cyclictest_the_bench_runs_and_says_what_is_missing(tmp_path, mo
     monkeypatch.setattr(bench_loop, "_tick_rows", lambda *_: [])
     assert run(["bench", "loop", "--seconds", "0.01"]) == 0
     assert "rt-tests" in capsys.readouterr().out
-    assert cyclictest.cyclictest(0.01, 0, False) is None
+    assert bench_loop.cyclictest(0.01, 0, False) is None
 
 
 @pytest.mark.parametrize("place", ["no/such/folder/loop.json", "."])
@@ -107,14 +107,14 @@ def test_a_json_file_that_cannot_be_is_refused_before_measuring(place, tmp_path:
 
 def test_what_is_beyond_the_yardsticks_last_bin_still_counts():
     text = "# Histogram\n000004 000099\n# Max Latencies: 25000\n# Histogram Overflows: 00001\n"
-    counts = cyclictest.parse(text)
+    counts = bench_loop.parse(text)
     assert counts == {4: 99, 25_000: 1}
-    assert cyclictest.summary_us(counts) == {"p50": 4.5, "p99": 4.5, "p99_9": 25_000.5, "max": 25_000.5}
-    assert cyclictest.parse("cyclictest: cannot run") is None
+    assert bench_loop.summary_us(counts) == {"p50": 4.5, "p99": 4.5, "p99_9": 25_000.5, "max": 25_000.5}
+    assert bench_loop.parse("cyclictest: cannot run") is None
 
 
 def test_the_busy_children_are_gone_afterwards_also_after_an_exception():
-    with suppress(RuntimeError), load.busy_processors() as children:
+    with suppress(RuntimeError), bench_loop.busy_processors() as children:
         assert len(children) == len(os.sched_getaffinity(0))
         for pid in children:
             os.kill(pid, 0)  # raises if there is no such process

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from hil.bench import bench_models, start_time
+from hil.bench import bench_models, conditions
 from hil.cli import run
 
 pytestmark = pytest.mark.slow
@@ -62,7 +62,7 @@ with open({str(found)!r}, "a") as file:
     print(len(list(cache.iterdir())), cache, file=file)
 (cache / "kernel").touch()
 """
-    monkeypatch.setattr(start_time, "PROGRAM", program)
+    monkeypatch.setattr(conditions, "PROGRAM", program)
     first, cached = bench_models._starts(3)
     counts, folders = zip(*(line.split() for line in found.read_text().splitlines()), strict=True)
     assert counts == ("0", "1", "1", "1")
@@ -74,14 +74,14 @@ with open({str(found)!r}, "a") as file:
 
 
 def test_the_program_that_is_timed_runs():
-    assert "warm_up" in start_time.PROGRAM
-    subprocess.run([sys.executable, "-c", start_time.PROGRAM], check=True)
+    assert "warm_up" in conditions.PROGRAM
+    subprocess.run([sys.executable, "-c", conditions.PROGRAM], check=True)
 
 
 def test_a_start_that_fails_is_no_time(monkeypatch):
-    monkeypatch.setattr(start_time, "PROGRAM", "raise SystemExit(3)")
+    monkeypatch.setattr(conditions, "PROGRAM", "raise SystemExit(3)")
     with pytest.raises(subprocess.CalledProcessError):
-        start_time.start_times_s(1)
+        conditions.start_times_s(1)
 
 
 def test_without_the_peers_it_measures_our_own_and_says_what_is_missing(monkeypatch, capsys):

@@ -15,7 +15,7 @@ from hil.app import live_samples
 from hil.app.run import run_experiment
 from hil.cli import run
 from hil.config import load_config
-from hil.config.yaml_io import read_yaml
+from hil.config.text_io import read_yaml
 from hil.experiments.impact.experiment import ImpactExperiment
 
 # The trial as a press and release: the sensors' couplings have a time constant that the sheet does not know.

@@ -8,11 +8,11 @@ import pytest
 
 from drivers.channel_calibration import Teds
 from drivers.ni.loads_entry import NI_LOADS
-from hil.app import channel_calibration
+from hil.app import calibration
 from hil.cli import run
 from hil.config import load_config
 from hil.config.load_channels import normal_force_rows
-from hil.config.yaml_io import read_yaml
+from hil.config.text_io import read_yaml
 
 INPUTS = "[{channel: pull, input: cDAQ1Mod6/ai0, kind: bridge}, {channel: frame, input: cDAQ1Mod6/ai1, kind: bridge}]"
 LOADS = "loads={load_cell: {}, strain_gauges: {}}"
@@ -23,7 +23,7 @@ SHUNT = ("--resistor", "100000", "--bridge", "350")
 @pytest.fixture
 def devices(monkeypatch):
     """No rig is started; what NI would find."""
-    monkeypatch.setattr(channel_calibration, "open_access", lambda config, *_: (None, config))
+    monkeypatch.setattr(calibration, "open_access", lambda config, *_: (None, config))
     gains = {"pull": 1.02041, "frame": 1.0}
     monkeypatch.setattr(
         type(NI_LOADS), "shunt_gains", lambda _, _section, _rig, names, *_more: {name: gains[name] for name in names}

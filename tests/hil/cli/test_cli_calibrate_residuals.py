@@ -8,7 +8,7 @@ import pytest
 from hil.app.run import run_in_virtual_time
 from hil.cli import run
 from hil.config import load_config
-from hil.config.yaml_io import read_yaml
+from hil.config.text_io import read_yaml
 
 SHORT = (
     "telemetry.endpoint=''", "residuals.calibration=null", "trial.start_distance_m=0.03", "trial.ramp_s=0.1",

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from hil.cli import run
-from hil.ipc.command_memory import STATUS
-from hil.messages.fault_bounds import CONSOLE_SILENT_NS
+from hil.ipc.operator import STATUS
+from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import (
     Arm,
     Campaign,

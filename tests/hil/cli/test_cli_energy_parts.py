@@ -10,8 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from hil.analysis.energy import energy_curve
-from hil.analysis.energy_compliance import compliance
-from hil.analysis.energy_sensitivity import sensitivity
+from hil.analysis.energy_variants import compliance, sensitivity
 from hil.cli import run
 from hil.config import load_config
 from hil.config.rig import Rig

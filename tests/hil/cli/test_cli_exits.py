@@ -11,7 +11,7 @@ from rich.table import Table
 import hil
 import hil.analysis.energy
 from hil.cli import run
-from hil.cli.console import show
+from hil.cli.terminal import show
 from hil.config import ConfigError, load_config, shipped_configs
 
 ROOT = Path(hil.__path__[0]).parent

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 import hil
+from hil.analysis.identification.forward import IdentificationError
 from hil.analysis.identification.recorded import windows_of
-from hil.analysis.identification.windows import IdentificationError
 from hil.cli import run
 from hil.config import load_config
 

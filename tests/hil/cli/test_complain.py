@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hil.cli import run
-from hil.cli.exits import complain
+from hil.cli.terminal import complain
 
 LONG = "trial.speed_mps: found 70; allowed: a number 0.005 to 0.2, in metres per second, as in every other key"
 

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from hil.cli.output import _Stream
-from hil.cli.waiting import COMPUTE, LINE, WaitingLine
+from hil.cli.terminal import COMPUTE, LINE, WaitingLine, _Stream
 
 
 @contextmanager

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from hil.app.build import record_meta
+from hil.app.run_loop import record_meta
 from hil.config import ConfigError, load_config, parse_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
-from hil.config.yaml_io import read_yaml, write_yaml
+from hil.config.text_io import read_yaml, write_yaml
 from hil.estimation.estimator import channel_parameters
 
 SHEET = "{{serial: SN{0}, sensitivity_mVpN: {0}, range_N: 445, date: 2026-02-01}}"

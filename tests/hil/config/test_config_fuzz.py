@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hil.config import Config, ConfigError, load_config
 from hil.config.error_messages import _place
-from hil.config.yaml_io import read_yaml
+from hil.config.text_io import read_yaml
 
 # Wrong values of each key, and of each key of a device, whose configs are long; `make fuzz` tries more.
 A_KEY, A_DEVICE_KEY = (100, 5) if os.environ.get("HIL_FUZZ") else (4, 3)

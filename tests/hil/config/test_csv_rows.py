@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hil
-from hil.config.csv_rows import write_rows
+from hil.config.text_io import write_rows
 
 
 @pytest.mark.parametrize("begins", "=@+-\t\r\n")

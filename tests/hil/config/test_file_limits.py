@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from hil.config import load_config, shipped_configs
+from hil.config.files import read_text
 from hil.config.json_io import DEEPEST as DEEPEST_JSON
 from hil.config.json_io import parse_json, read_json
-from hil.config.text_file import read_text
-from hil.config.yaml_io import DEEPEST, MOST_BYTES, MOST_VALUES, read_yaml
+from hil.config.text_io import DEEPEST, MOST_BYTES, MOST_VALUES, read_yaml
 
 
 def nested(depth: int) -> str:

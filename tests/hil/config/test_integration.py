@@ -10,7 +10,7 @@ import pytest
 from hil.config import ConfigError, load_config, parse_config, shipped_configs
 from hil.config.integration import contacts_of, longest_step_s
 from hil.config.model_parameters import nominal_rig
-from hil.config.yaml_io import write_yaml
+from hil.config.text_io import write_yaml
 from hil.estimation.twin import FOLLOW, LONGEST_STEP_NS
 from models.statics import NoSteadyStateError, SteadyRover
 from models.vehicle import run

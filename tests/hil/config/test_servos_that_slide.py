@@ -15,7 +15,7 @@ from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.messages.fault import Fault
 from hil.messages.stages import Command, Samples
-from hil.safety.servo_monitor import ServoMonitor
+from hil.safety.joint_safety import ServoMonitor
 
 MS = 1_000_000
 

@@ -6,10 +6,10 @@ import pytest
 from pydantic import BaseModel
 
 from hil.config import Config, ConfigError, load_config, shipped_configs
+from hil.config.key_descriptions import unit_of
 from hil.config.load import shipped_files
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.settings import MOST_CHANGED, Settings, settings_of, settings_shown
-from hil.config.units import unit_of
 
 
 def settings(name="sim_impact", *overrides, seed=None):

@@ -6,7 +6,7 @@ import pytest
 
 from hil.config import ConfigError, load_config
 from hil.config.load import parse_config, shipped_files
-from hil.config.stimulus_table import MOST_CHARACTERS, read_table
+from hil.config.tables import MOST_CHARACTERS, read_table
 
 HEAD = "time_s,speed_mps\n"
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from hil.config import Config, ConfigError, load_config, parse_config
 from hil.config.schema import experiments
-from hil.config.schema.drive import DriveConfig
+from hil.config.schema.capture import DriveConfig
 from hil.config.schema.experiments import ExperimentSections, users_of
 
 SECTIONS = frozenset(ExperimentSections.model_fields)

@@ -9,7 +9,7 @@ import pytest
 
 from hil.analysis.own_rover.files import RoverFiles
 from hil.config.calibration import SheetError, update_sheet
-from hil.config.whole_file import replacing, write_whole
+from hil.config.files import replacing, write_whole
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def full_disk(monkeypatch):
             monkeypatch.setattr(file, "write", cut, raising=False)
         return file
 
-    monkeypatch.setattr("hil.config.whole_file.Path.open", opened)
+    monkeypatch.setattr("hil.config.files.Path.open", opened)
 
 
 def test_a_sheet_is_as_it_was_when_the_disk_is_full(tmp_path, full_disk):

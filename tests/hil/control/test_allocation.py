@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hil.control.allocation import Allocator
-from hil.control.steady_loads import SteadyLoads
+from hil.control.load_state import SteadyLoads
 from hil.messages.load_limits import LIMIT_NAMES, LoadLimits, binding_names
 from hil.messages.loads import LoadGoal, LoadMode
 from models.actuators.cylinder_forces import CylinderForces

@@ -8,7 +8,7 @@ import pytest
 
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
-from hil.control.following_torque import FollowingTorque, duty_of, moved_inertia, torque_at
+from hil.control.following import FollowingTorque, duty_of, moved_inertia, torque_at
 from hil.messages.stages import Estimate, Goal, Observed, Prediction
 
 NAN4 = (math.nan,) * 4

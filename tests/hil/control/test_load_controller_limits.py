@@ -7,11 +7,10 @@ import math
 import pytest
 
 from hil.control.allocation import Allocation
-from hil.control.base import DirectSetPoints
 from hil.control.load_state import Doubts, DoubtSettings, doubt_names
 from hil.control.normal_force import LoadSettings, NormalForceController
-from hil.control.pressure import RegulatedLoops
-from hil.control.pressure_settings import PressureSettings
+from hil.control.pressure import PressureSettings, RegulatedLoops
+from hil.control.wheel_speed import DirectSetPoints
 from hil.messages.load_limits import SOLVER
 from hil.messages.loads import LoadGoal, LoadMode
 from hil.messages.stages import Estimate, Goal, Prediction, Samples

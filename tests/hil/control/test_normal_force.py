@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.control.base import DirectSetPoints
 from hil.control.build import load_controller
-from hil.control.load_state import doubt_names
-from hil.control.steady_loads import steady_loads
+from hil.control.load_state import doubt_names, steady_loads
+from hil.control.wheel_speed import DirectSetPoints
 from hil.messages.loads import LoadGoal, LoadMode
 from hil.messages.operator_input import SetLoads
 from hil.messages.stages import Estimate, Goal, Prediction, Samples

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from hil.control.outer_loop import OuterLoop
+from hil.control.following import OuterLoop
 
 PERIOD_S = 0.001
 

@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from hil.control.pressure import OnOffLoops, RegulatedLoops, make_loops
-from hil.control.pressure_settings import PressureSettings
+from hil.control.pressure import OnOffLoops, PressureSettings, RegulatedLoops, make_loops
 
 SUPPLY_Pa, PERIOD_S = 207e3, 1e-3
 SETTINGS = PressureSettings(SUPPLY_Pa, 4e3, 250_000_000, 1.0, PERIOD_S, 0.4, 0.4)

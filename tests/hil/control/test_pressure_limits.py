@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hil.control.pressure import Correction, RegulatedLoops
-from hil.control.pressure_settings import PressureSettings
+from hil.control.pressure import Correction, PressureSettings, RegulatedLoops
 
 SUPPLY_PA, BAND_PA, MOST_PA = 200e3, 4e3, 50e3  # the integral may take or add a quarter of the supply
 SETTINGS = PressureSettings(SUPPLY_PA, BAND_PA, 250_000_000, 1.0, 1e-3, 0.4, 0.4)

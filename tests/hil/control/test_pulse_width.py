@@ -12,8 +12,7 @@ import pytest
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.control.build import pressure_settings
-from hil.control.pressure_settings import PressureSettings
-from hil.control.pulse_width import EndPressures, PulseWidth
+from hil.control.pressure import EndPressures, PressureSettings, PulseWidth
 
 SUPPLY_Pa, CYCLE_S, PERIOD_S, MS = 207e3, 0.25, 1e-3, 1_000_000
 # The quarter-inch line as it is, a throttled one, and one between: time constants of filling and venting [s].

@@ -7,7 +7,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.estimation.observer.load_slopes import load_errors, load_slopes, resting_loads
+from hil.estimation.observer.filter_setup import load_errors, load_slopes, resting_loads
 from models.rover.registry import ROVERS
 from models.statics import SteadyRover
 

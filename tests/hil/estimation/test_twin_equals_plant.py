@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import rig_configs
-from hil.app.build import simulated_rig_io
+from hil.app.run_loop import simulated_rig_io
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.estimation.twin import RoverTwin

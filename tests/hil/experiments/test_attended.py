@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from hil.app.build import simulated_rig_io
+from hil.app.run_loop import simulated_rig_io
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle

@@ -13,7 +13,7 @@ from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
-from hil.experiments.capture.states import APPROACH, ARMED, CONTROL, DONE, HOLD, IDLE, LATCH, SETTLE
+from hil.experiments.capture.judgement import APPROACH, ARMED, CONTROL, DONE, HOLD, IDLE, LATCH, SETTLE
 from hil.messages.operator_input import EStop
 from hil.messages.stages import Tick
 from hil.recording import read_trial
@@ -108,7 +108,7 @@ class _Nowhere:
 
 @pytest.mark.slow
 def test_in_safe_the_servos_are_cut_and_what_is_latched_stays_latched():
-    from hil.app.build import simulated_rig_io
+    from hil.app.run_loop import simulated_rig_io
 
     rig = Rig(load_config("sim_capture", SHORT))
     simulated = build_simulated_rig(rig)

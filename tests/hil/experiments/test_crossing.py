@@ -15,11 +15,10 @@ from hil.config import ConfigError, load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
 from hil.estimation import twin
-from hil.experiments.crossing.course import Course
 from hil.experiments.crossing.drop_force import drop_checks, drop_force
 from hil.experiments.crossing.experiment import APPROACH, ARMED, CONTACT, CROSS, DONE, IDLE, SETTLE
 from hil.experiments.crossing.figure import plot_crossing
-from hil.experiments.crossing.judgement import judged
+from hil.experiments.crossing.judgement import Course, judged
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.mobility import mobility
 from hil.messages.signals import tick_dtype

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hil.experiments.disturbance_summary import (
+from hil.experiments.summary_table import (
     LISTED,
     disturbance_lines,
     long_tick_lines,
@@ -10,11 +10,11 @@ from hil.experiments.disturbance_summary import (
     machine_summary,
     simulated_rig_summary,
 )
-from hil.ipc.lateness import Late
+from hil.ipc.run_memory import Late
 from hil.messages.schema import EVENT
 from hil.processes.disturbances import late_event, long_tick_event, stall_event
+from hil.realtime.clock import Stall
 from hil.realtime.long_ticks import LongTick
-from hil.realtime.stalls import Stall
 
 MS = 1_000_000
 START_NS = 5 * 10**9

@@ -7,8 +7,8 @@ import math
 import h5py
 import pytest
 
-from hil.app.build import simulated_rig_io
 from hil.app.run import run_experiment
+from hil.app.run_loop import simulated_rig_io
 from hil.cli import run as hil
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig

@@ -7,7 +7,7 @@ import pytest
 
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
-from hil.app.faults.servo_cases import servo_cases
+from hil.app.faults.joint_cases import servo_cases
 from hil.app.run import run_experiment
 from hil.config import load_config
 from hil.experiments.stimulus.experiment import StimulusState

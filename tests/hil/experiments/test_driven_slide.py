@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hil.analysis.fault_report import quantities
 from hil.analysis.replay import replay
-from hil.analysis.tick_values import quantities
 from hil.analysis.verify import verify
 from hil.app.run import run_experiment
 from hil.config import load_config

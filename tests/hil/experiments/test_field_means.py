@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.experiments.field_means import FieldMeans
+from hil.experiments.summary import FieldMeans
 
 KIND = np.dtype([("state", "u1"), ("speed_mps", "<f8"), ("slip", "<f8", (4,))])
 

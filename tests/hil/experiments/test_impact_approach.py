@@ -14,7 +14,7 @@ from hil.app.run import run
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.impact.approach import KEYS, approach_keys, measured_approach
-from hil.experiments.impact.table import impact_table
+from hil.experiments.impact.sensing import impact_table
 from hil.messages.signals import tick_dtype
 from hil.messages.stages import SOURCE_STATES
 from hil.simulator.ground_truth import GroundTruth

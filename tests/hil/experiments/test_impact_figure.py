@@ -14,7 +14,7 @@ from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact import figure
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.impact.figure import plot_trial
-from hil.experiments.impact.table import impact_table
+from hil.experiments.impact.sensing import impact_table
 from hil.messages.layout import SENSORS, Layout
 from hil.messages.schema import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype

@@ -12,12 +12,10 @@ import pytest
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.base import Finished
-from hil.experiments.impact import limits as impact_limits
+from hil.experiments.impact import experiment as impact_limits
 from hil.experiments.impact.acceptance import Evidence, judge
-from hil.experiments.impact.approach import Approach
-from hil.experiments.impact.experiment import ImpactExperiment
-from hil.experiments.impact.limits import impact_checks
-from hil.experiments.impact.obstacle_frame import LEAST_ANGLE_DEG
+from hil.experiments.impact.approach import LEAST_ANGLE_DEG, Approach
+from hil.experiments.impact.experiment import ImpactExperiment, impact_checks
 from hil.experiments.impact.predicted_force import predicted_force
 from hil.experiments.normal_force.segments import Loads, Segment
 from hil.experiments.normal_force.summary import _limits_met

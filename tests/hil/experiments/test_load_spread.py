@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hil.experiments.normal_force.spread import (
+from hil.experiments.normal_force.summary import (
     mean_between,
     running_mean,
     settling_time,

@@ -10,8 +10,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.experiments.balance import balance_of
-from hil.experiments.mobility import mobility, mobility_summary
+from hil.experiments.mobility import balance_of, mobility, mobility_summary
 from hil.experiments.summary_table import mobility_rows
 from hil.messages.signals import tick_dtype
 from tests.rover_files import cart

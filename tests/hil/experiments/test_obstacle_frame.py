@@ -8,8 +8,8 @@ import pytest
 
 from hil.config import load_config
 from hil.config.rig import Rig
+from hil.experiments.impact.approach import frame_settings
 from hil.experiments.impact.experiment import ImpactExperiment
-from hil.experiments.impact.obstacle_frame import frame_settings
 from models.sensors.rear_frame import FRONT_LINK_M, REAR_LINK_M
 
 # beta, alpha, theta [deg], L_3, d [m], as printed.

@@ -7,7 +7,7 @@ import pytest
 from hil.app.run import run
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.experiments.impact.limits import impact_checks
+from hil.experiments.impact.experiment import impact_checks
 from hil.experiments.impact.predicted_force import predicted_force
 
 SHORT = (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.experiments.time_counts import SHARES, TimeCounts
+from hil.experiments.summary import SHARES, TimeCounts
 
 
 @given(st.lists(st.lists(st.integers(-5, 2000), max_size=40), min_size=1, max_size=8))

@@ -7,11 +7,8 @@ import pytest
 
 import hil
 from hil.analysis.film.moments import filmed
-from hil.analysis.identification.forward import wheel_state
-from hil.analysis.identification.parameters import soil_of
-from hil.analysis.identification.recorded import windows_of
-from hil.analysis.identification.rigs import soil_section, wheel_of
-from hil.analysis.identification.windows import IdentificationError
+from hil.analysis.identification.forward import IdentificationError, soil_of, wheel_state
+from hil.analysis.identification.recorded import soil_section, wheel_of, windows_of
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.app.run import run, run_experiment

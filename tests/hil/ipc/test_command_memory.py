@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.ipc.command_memory import LEASE, STATUS, CommandMemory
-from hil.ipc.operator import OperatorWriter, SharedOperator
+from hil.ipc.operator import LEASE, STATUS, CommandMemory, OperatorWriter, SharedOperator
 from hil.ipc.shm import ShmError
 from hil.messages.operator_input import Arm, Stop
 

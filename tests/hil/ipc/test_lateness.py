@@ -1,6 +1,6 @@
 """The log of late actions of a simulated rig."""
 
-from hil.ipc.lateness import LATE_NS, Late, LatenessLog, late_since
+from hil.ipc.run_memory import LATE_NS, Late, LatenessLog, late_since
 
 DUE_NS = 10**10
 

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from hil.analysis.replay import replay
-from hil.app.build import record_meta, simulated_rig_io
+from hil.app.run_loop import record_meta, simulated_rig_io
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import ImpactState
-from hil.ipc.command_memory import OPERATOR_COMMANDS, CommandMemory
-from hil.ipc.operator import MOST_COMMANDS, OperatorWriter, SharedOperator
+from hil.ipc.operator import MOST_COMMANDS, OPERATOR_COMMANDS, CommandMemory, OperatorWriter, SharedOperator
 from hil.ipc.shared_types import OPERATOR_COMMAND
 from hil.messages.fault import Fault
 from hil.messages.operator_input import (
@@ -50,7 +49,7 @@ COMMANDS = (
 WRITER = """
 import sys
 from pathlib import Path
-from hil.ipc.command_memory import CommandMemory
+from hil.ipc.operator import CommandMemory
 from hil.ipc.operator import OperatorWriter
 from hil.messages.operator_input import Arm, SetPoint
 writer = OperatorWriter(CommandMemory(Path(sys.argv[1]), create=False).commands)

@@ -12,8 +12,7 @@ from hil.ipc.shared_types import GROUND_TRUTH, START
 from hil.messages.fault import Fault
 from hil.messages.schema import TIMING, event_row
 from hil.messages.signals import tick_dtype
-from hil.recording.ring_sink import FULL, RingSink
-from hil.recording.sinks import RecordBufferFull
+from hil.recording.sinks import FULL, RecordBufferFull, RingSink
 from hil.simulator.ground_truth import GroundTruth, packed, truth_answer
 
 TICK = tick_dtype(load_config("sim_impact").layout)

@@ -69,7 +69,7 @@ from types import SimpleNamespace
 
 import msgspec
 
-from hil.app.build import record_meta
+from hil.app.run_loop import record_meta
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_devices import shared_device

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.ipc.command_memory import STATUS
+from hil.ipc.operator import STATUS
 
 
 class Resident(ABC):

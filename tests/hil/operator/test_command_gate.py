@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hil.messages.fault_bounds import CONSOLE_SILENT_NS
+from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import (
     Arm,
     Campaign,

@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from hil.ipc.command_memory import CommandMemory
+from hil.ipc.operator import CommandMemory
 from hil.messages.operator_input import Arm, EStop
 from hil.operator.client import CommandClient
-from hil.operator.command_socket import CommandSocket, SharedCommands
 from hil.operator.curve import KeysError, prove, read_key_pair, read_public_key
+from hil.operator.sockets import CommandSocket, SharedCommands
 
 TOKEN = bytes(range(32))
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import zmq
 
-from hil.ipc.command_memory import OPERATOR_COMMANDS, STATUS, CommandMemory
-from hil.messages.fault_bounds import CONSOLE_SILENT_NS
+from hil.ipc.operator import OPERATOR_COMMANDS, STATUS, CommandMemory
+from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import (
     Arm,
     ClearFault,
@@ -25,7 +25,7 @@ from hil.messages.operator_input import (
 from hil.operator import client as client_module
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.command_messages import Lease, Request, Seal
-from hil.operator.command_socket import MOST_FRAME_BYTES, CommandSocket, SharedCommands
+from hil.operator.sockets import MOST_FRAME_BYTES, CommandSocket, SharedCommands
 
 TOKEN = bytes(range(32))
 

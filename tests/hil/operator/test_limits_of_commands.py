@@ -6,13 +6,18 @@ import msgspec
 import pytest
 import zmq
 
-from hil.ipc.command_memory import OPERATOR_COMMANDS, CommandMemory
-from hil.messages.fault_bounds import CONSOLE_SILENT_NS
+from hil.ipc.operator import OPERATOR_COMMANDS, CommandMemory
+from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import Arm, ClearFault, EStop, LeaseChange, RefusedCommands, SetPoint, Stop
-from hil.operator.command_gate import MOST_COMMANDS_PER_S, MOST_SESSIONS, MOST_STRANGERS_PER_S, REPORT_EVERY_NS
+from hil.operator.command_gate import (
+    ASKED_NS,
+    MOST_COMMANDS_PER_S,
+    MOST_SESSIONS,
+    MOST_STRANGERS_PER_S,
+    REPORT_EVERY_NS,
+)
 from hil.operator.command_messages import CODE_BYTES, MOST_REQUEST_BYTES, Hello, Request, Status
-from hil.operator.command_socket import MOST_FRAME_BYTES, CommandSocket, SharedCommands
-from hil.operator.operator_lease import ASKED_NS
+from hil.operator.sockets import MOST_FRAME_BYTES, CommandSocket, SharedCommands
 
 SECOND_NS = 1_000_000_000
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hil.messages.fault_bounds import CONSOLE_SILENT_NS
+from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import Arm, LeaseChange
-from hil.operator.operator_lease import ASKED_NS
+from hil.operator.command_gate import ASKED_NS
 
 MS = 1_000_000
 

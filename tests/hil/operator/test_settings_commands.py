@@ -122,7 +122,7 @@ def test_hil_command_set_of_another_form_is_wrong_usage_and_sends_nothing(found_
 
 
 def test_what_the_page_draws_with_is_read_again_when_it_is_another(tmp_path):
-    from hil.operator.page.settings import Shown, ShownFile, write_shown
+    from hil.operator.page.messages import Shown, ShownFile, write_shown
 
     write_shown(tmp_path, Shown({"name": "one"}, []))
     file = ShownFile(tmp_path)

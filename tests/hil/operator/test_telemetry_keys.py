@@ -7,7 +7,7 @@ import zmq
 
 from drivers.interfaces import DeviceError
 from hil.config import load_config
-from hil.config.schema.operator import KeysConfig
+from hil.config.schema.equipment import KeysConfig
 from hil.messages.layout import SENSORS, Layout
 from hil.operator.curve import prove, read_key_pair, read_public_key
 from hil.operator.telemetry import Publisher, open_publisher

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from hil.ipc.lateness import Late
+from hil.ipc.run_memory import Late
 from hil.messages.schema import event_row, triggers_capture
 from hil.processes.disturbances import INTERRUPTED, LONG, beside, late_event, long_tick_event, stall_event
+from hil.realtime.clock import Stall
 from hil.realtime.long_ticks import LongTick
-from hil.realtime.stalls import Stall
 
 MS = 1_000_000
 START_NS = 5 * 10**9

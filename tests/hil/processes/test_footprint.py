@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hil.processes import process
+from hil.processes import lifecycle
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +38,6 @@ def test_a_process_imports_no_more_than_it_needs(module, without):
 
 def test_no_process_that_we_start_has_threads_of_a_linear_algebra_library(monkeypatch):
     given = {}
-    monkeypatch.setattr(process.subprocess, "Popen", lambda command, **options: given.update(options))
-    process.Process("hil.processes.watchdog", "run")
+    monkeypatch.setattr(lifecycle.subprocess, "Popen", lambda command, **options: given.update(options))
+    lifecycle.Process("hil.processes.watchdog", "run")
     assert given["env"]["OPENBLAS_NUM_THREADS"] == "1"

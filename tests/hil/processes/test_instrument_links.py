@@ -13,8 +13,7 @@ from hil.config.schema.trial import TrialConfig
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_devices import shared_device
 from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START, fault_message
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import DEAD_MAN_NS, WORKER_SILENT_NS
+from hil.messages.fault import DEAD_MAN_NS, WORKER_SILENT_NS, Fault
 from hil.processes import link, watchdog
 from hil.processes.link import LinkWorker
 from hil.processes.link_bridge import LinkBridge, feed_of

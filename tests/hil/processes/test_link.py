@@ -14,8 +14,7 @@ from drivers.reported import DeviceReport
 from hil.app import link_process
 from hil.ipc.shared_devices import shared_device
 from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import DEAD_MAN_NS, HEALTH_EVERY_NS
+from hil.messages.fault import DEAD_MAN_NS, HEALTH_EVERY_NS, Fault
 from hil.messages.link_messages import HEALTH
 from hil.processes import link
 from hil.processes.link import LinkWorker, fault_of

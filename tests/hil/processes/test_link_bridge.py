@@ -7,7 +7,7 @@ from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, 
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_devices import shared_device
-from hil.messages.fault_bounds import DEAD_MAN_NS
+from hil.messages.fault import DEAD_MAN_NS
 from hil.processes.link_bridge import LinkBridge, feed_of
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels

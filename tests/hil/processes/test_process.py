@@ -8,8 +8,8 @@ from types import CodeType
 
 import pytest
 
-from hil.processes import process
-from hil.processes.process import Process
+from hil.processes import lifecycle
+from hil.processes.lifecycle import Process
 
 
 class Interrupt:
@@ -32,9 +32,9 @@ class Interrupt:
 
 @pytest.mark.parametrize("number", range(4))  # the lines up to where a look takes note of the end
 def test_a_child_can_be_killed_wherever_a_signal_interrupted_a_look_at_it(monkeypatch, number):
-    start = process.subprocess.Popen
+    start = lifecycle.subprocess.Popen
     sleeping = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
-    monkeypatch.setattr(process.subprocess, "Popen", lambda _, **how: start(sleeping, **how))
+    monkeypatch.setattr(lifecycle.subprocess, "Popen", lambda _, **how: start(sleeping, **how))
     child = Process("hil.processes.any", "folder")
     interrupt = Interrupt(start._internal_poll.__code__, number)
     before = sys.gettrace()

@@ -14,11 +14,11 @@ from hil.ipc.shared_types import NO_FAULT, fault_message
 from hil.messages.fault import Fault
 from hil.messages.link_messages import health_row
 from hil.messages.schema import event_row
-from hil.processes import process
+from hil.processes import lifecycle
 from hil.processes import supervisor as supervisor_module
 from hil.processes.disturbances import stall_event
 from hil.processes.supervisor import SILENT_NS, WorkerSupervisor
-from hil.realtime.stalls import Stall
+from hil.realtime.clock import Stall
 from hil.recording.recorder import _report_disk_full
 
 READY = "import json, sys; print(json.dumps({'ready': True, 'granted': []}), flush=True); "
@@ -36,7 +36,7 @@ def supervisor(shared, monkeypatch):
         name = command[command.index("-m") + 1].rpartition(".")[2]
         return start([sys.executable, "-c", played[name]], **how)
 
-    monkeypatch.setattr(process.subprocess, "Popen", popen)
+    monkeypatch.setattr(lifecycle.subprocess, "Popen", popen)
     supervisor = WorkerSupervisor(shared)
     supervisor.played = played
     return supervisor
@@ -49,7 +49,7 @@ def started(supervisor, name, code):
 
 
 def gone(process):
-    return not Path(f"/proc/{process}").exists()
+    return not Path(f"/proc/{lifecycle}").exists()
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from hil.ipc.shared_types import START
-from hil.messages.fault_bounds import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS
+from hil.messages.fault import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS
 from hil.processes import watchdog
 from hil.processes.watchdog import PERIOD_NS, Watchdog, end_all, watch
-from hil.realtime.stalls import Stall, StallMonitor
+from hil.realtime.clock import Stall, StallMonitor
 
 LOOP, FAR_END = 111, 222
 NOW_NS = 9_000_000_000

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from drivers.host import COMPUTER
-from hil.messages.fault_bounds import WORKER_SILENT_NS
+from hil.messages.fault import WORKER_SILENT_NS
 from hil.processes.watchdog import TRIED_NS, Watchdog
 
 NOW_NS = 9_000_000_000

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from hil.realtime import process_memory
-from hil.realtime.process_memory import memory_of
+from hil.realtime import rights
+from hil.realtime.rights import memory_of
 
 SMAPS = """\
 55d0c0000000-55d0c0001000 r--p 00000000 fe:00 1 /usr/bin/python3
@@ -27,7 +27,7 @@ Anonymous:             0 kB
 
 
 def test_only_code_that_is_as_in_its_file_is_let_go_of():
-    assert list(process_memory._droppable(SMAPS)) == [(0x7F0000000000, 0x400000), (0x7F0000700000, 0x10000)]
+    assert list(rights._droppable(SMAPS)) == [(0x7F0000000000, 0x400000), (0x7F0000700000, 0x10000)]
 
 
 def test_memory_grows_by_what_is_touched():
@@ -48,7 +48,7 @@ def test_memory_of_a_process_that_is_gone_is_an_error():
 LET_GO = """
 import re
 import numpy as np
-from hil.realtime.process_memory import let_go_of_set_up
+from hil.realtime.rights import let_go_of_set_up
 
 def code_in_ram():
     text = open("/proc/self/smaps").read()

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.messages.fault_bounds import LATE_LIMIT_NS, SKIPPED_LIMIT, WINDOW
-from hil.realtime import libc
+from hil.messages.fault import LATE_LIMIT_NS, SKIPPED_LIMIT, WINDOW
+from hil.realtime import rights
 from hil.realtime.clock import RealtimeClock
 
 MS = 1_000_000
@@ -235,7 +235,7 @@ def test_the_grid_begins_where_it_is_told_to():
 def test_steps_of_the_wall_clock_change_nothing(monkeypatch):
     """Real sleeps, and a wall clock that jumps by a day at each reading: only CLOCK_MONOTONIC is used."""
     used = []
-    real = libc._libc()
+    real = rights._libc()
 
     class Spy:
         @staticmethod
@@ -249,7 +249,7 @@ def test_steps_of_the_wall_clock_change_nothing(monkeypatch):
         raise AssertionError(f"the wall clock was read: {next(jumps)}")
 
     before = time.monotonic_ns()
-    monkeypatch.setattr(libc, "_libc", lambda: Spy)
+    monkeypatch.setattr(rights, "_libc", lambda: Spy)
     with monkeypatch.context() as patch:
         for name in ("time", "time_ns", "localtime", "gmtime"):
             patch.setattr(time, name, wall)

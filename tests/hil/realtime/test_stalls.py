@@ -7,13 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from hil.realtime.stalls import PERIOD_NS, STALL_NS, Stall, StallMonitor, merged
+from hil.realtime.clock import PERIOD_NS, STALL_NS, Stall, StallMonitor, merged
 
 MS = 1_000_000
 # Measures wake-ups, and prints the stalls once its input is closed.
 WAKES = """
 import sys
-from hil.realtime.stalls import StallMonitor, measured_wakeups
+from hil.realtime.clock import StallMonitor, measured_wakeups
 monitor, found = StallMonitor(), []
 with measured_wakeups(monitor):
     print("awake", flush=True)

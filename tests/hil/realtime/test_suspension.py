@@ -2,9 +2,8 @@
 
 import pytest
 
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import SUSPENDED_NS
-from hil.realtime.suspension import SuspensionMonitor
+from hil.messages.fault import SUSPENDED_NS, Fault
+from hil.realtime.clock import SuspensionMonitor
 
 MS = 1_000_000
 

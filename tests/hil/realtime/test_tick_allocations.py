@@ -17,7 +17,7 @@ from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_devices import shared_device
 from hil.messages.stages import Tick
 from hil.processes.link_bridge import LinkBridge, feed_of
-from hil.recording.ring_sink import RingSink
+from hil.recording.sinks import RingSink
 from hil.runtime.rig_io import RigIO
 from hil.simulator.build import build_simulated_rig
 

@@ -2,9 +2,8 @@
 
 import pytest
 
+from hil.realtime.clock import Stall, measure_wake_ups
 from hil.realtime.histogram import Histogram
-from hil.realtime.stalls import Stall
-from hil.realtime.wake_up_test import measure_wake_ups
 
 MS = 1_000_000
 ALLOWED_US = 6000.0

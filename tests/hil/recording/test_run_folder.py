@@ -6,7 +6,7 @@ import pytest
 
 from hil.analysis.campaign import read_campaign
 from hil.campaign.folder import read_verdict
-from hil.config.whole_file import replacing
+from hil.config.files import replacing
 from hil.recording import RecordError, read_trial
 from hil.recording.run_folder import FolderError, file_in, finished_run, recorded_run, summary_of
 

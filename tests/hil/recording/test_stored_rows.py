@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hil.recording import content
-from hil.recording.stored_rows import StoredRows, between, first_rows, in_blocks, stored
+from hil.recording.content import StoredRows, between, first_rows, in_blocks, stored
 
 ROWS = 1050
 BLOCK = 100

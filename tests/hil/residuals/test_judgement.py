@@ -9,8 +9,7 @@ from hil.app.run import run
 from hil.config import ConfigError, load_config
 from hil.config.good_runs import NotAlikeError, conditions, unlike
 from hil.messages.fault import Fault
-from hil.residuals.calibration import thresholds
-from hil.residuals.judgement import MARK, Judged, judge, marks
+from hil.residuals.judgement import MARK, Judged, judge, marks, thresholds
 from hil.signals.calibration import CalibrationError
 
 QUIET = "telemetry.endpoint=''"

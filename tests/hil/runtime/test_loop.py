@@ -17,8 +17,7 @@ from hil.experiments.impact.experiment import ImpactExperiment, ImpactState
 from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.signals import PHASES
 from hil.messages.stages import IDLE_STATE, Command, Estimate, Prediction, Tick
-from hil.runtime.cycle import Cycle
-from hil.runtime.loop import TICKS_AFTER_FAULT, Loop
+from hil.runtime.loop import TICKS_AFTER_FAULT, Cycle, Loop
 from hil.runtime.rig_io import RigIO
 from hil.safety.limiter import Limiter
 from hil.safety.monitor import SafetyMonitor

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from hil.cli import run
-from hil.cli.calibration_run import date_of
+from hil.cli.calibrate_instruments import date_of
 from hil.config import load_config
-from hil.safety.calibration_dates import calibration_checks, today
+from hil.safety.arming import calibration_checks, today
 
 TODAY = date(2026, 7, 1)
 SENSORS = ("top", "lower_left", "lower_right")

@@ -7,7 +7,7 @@ import pytest
 from hil.config import load_config
 from hil.config.cylinder_parameters import cylinder, largest_arm_m
 from hil.config.rig import Rig
-from hil.safety.cylinder_limits import cylinder_checks
+from hil.safety.arming import cylinder_checks
 
 
 def refused(config, *overrides):

@@ -8,8 +8,7 @@ import math
 import pytest
 
 from hil.config import load_config
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import (
+from hil.messages.fault import (
     BAD_TICKS_ALLOWED,
     CLAMPS_ALLOWED,
     CONSOLE_SILENT_NS,
@@ -28,6 +27,7 @@ from hil.messages.fault_bounds import (
     WATCHDOG_STOP_WRITTEN_NS,
     WINDOW,
     WORKER_SILENT_NS,
+    Fault,
 )
 from hil.safety.fault_table import EXTERNAL_FAULTS, FAULT_TABLE, WARNINGS, ReactionTimes, row_of
 from hil.safety.fault_table.row import NOT_ARMED, NOTHING_TO_CLEAR

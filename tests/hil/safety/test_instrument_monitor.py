@@ -15,8 +15,7 @@ from hil.messages.fault import Fault
 from hil.messages.schema import EVENT
 from hil.messages.stages import SOURCE_STATES, Samples
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes, warnings_for
-from hil.safety.instrument_monitor import InstrumentMonitor
-from hil.safety.instrument_source import InstrumentSource
+from hil.safety.instrument_monitor import InstrumentMonitor, InstrumentSource
 
 MS = 1_000_000
 POSE = "motion={measures: pose, stale_ms: 100, frozen_readings: 5}"

@@ -6,8 +6,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.safety.equilibrium_checks import _predicted
-from hil.safety.kept_statics import kept_statics
+from hil.safety.equilibrium_checks import _predicted, kept_statics
 
 
 def count(*overrides: tuple[str, ...]) -> int:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import CLAMPS_ALLOWED
+from hil.messages.fault import CLAMPS_ALLOWED, Fault
 from hil.messages.stages import Command, SetPoints, Tick
 from hil.safety.limiter import Limiter
 from hil.safety.monitor import SafetyMonitor

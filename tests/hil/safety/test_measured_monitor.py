@@ -7,10 +7,9 @@ import pytest
 from drivers.messages import DriveSample, PowerSample, ValveSample
 from drivers.roboclaw.entry import RoboclawType
 from hil.config import ConfigError, load_config
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import POWER_AGE_NS
+from hil.messages.fault import POWER_AGE_NS, Fault
 from hil.messages.stages import Samples
-from hil.safety.measured_monitor import MeasuredMonitor
+from hil.safety.device_monitors import MeasuredMonitor
 
 NEAR, OUT = Fault.MEASURED_NEAR_LIMIT, Fault.MEASURED_OUT_OF_LIMIT
 NOW_NS = 5_000_000_000

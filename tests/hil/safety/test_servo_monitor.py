@@ -9,7 +9,7 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.fault import Fault
 from hil.messages.stages import Command, Samples
-from hil.safety.servo_monitor import ServoMonitor
+from hil.safety.joint_safety import ServoMonitor
 
 CONFIG = load_config(
     "sim_impact", ["servos={joints: {front_left_walking: {}, rear_left_walking: {}}, follow_deg: 4, follow_s: 0.2}"]

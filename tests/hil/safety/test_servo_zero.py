@@ -8,7 +8,7 @@ from drivers.messages import DriveSample, JointSample, Reading, ValveSample
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.stages import Samples
-from hil.safety.servo_zero import zero_checks
+from hil.safety.joint_safety import zero_checks
 
 WALKING = "servos={joints: {walking: {}}, outside_deg: 2}"
 ENCODERS = "joints={encoders: [{joint: front_left_walking, zero_deg: 10, reversed: true}, {joint: rear_left_walking}]}"

@@ -6,9 +6,9 @@ import pytest
 
 from drivers.messages import DriveSample
 from hil.config import load_config
-from hil.messages.fault_bounds import LEAST_SET_RADPS, NOT_FOLLOWING_NS, STANDS_SHARE
+from hil.messages.fault import LEAST_SET_RADPS, NOT_FOLLOWING_NS, STANDS_SHARE
 from hil.messages.stages import Command
-from hil.safety.speed_monitor import SpeedMonitor
+from hil.safety.device_monitors import SpeedMonitor
 
 MS = 1_000_000
 SET = 0.179

@@ -10,7 +10,7 @@ from drivers.messages import ValveSample
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.stages import Samples
-from hil.safety.valve_monitor import ValveMonitor
+from hil.safety.device_monitors import ValveMonitor
 
 MS = 1_000_000
 WITHIN_MS = 100

@@ -7,10 +7,17 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from hil.config import load_config
-from hil.config.instrument_parameters import instrument_parameters
+from hil.config.device_parameters import instrument_parameters
 from hil.messages.signals import tick_dtype
-from hil.signals.innovation import independent_values, innovation_bound
-from hil.signals.instrument_readings import Readings, base_turned, new_readings, place_in_rig, speed_of
+from hil.signals.instrument_readings import (
+    Readings,
+    base_turned,
+    independent_values,
+    innovation_bound,
+    new_readings,
+    place_in_rig,
+    speed_of,
+)
 from models.plant.instruments import InstrumentOnRig
 from models.rover import rcp
 

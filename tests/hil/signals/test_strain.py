@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hil.signals.strain import strain_peak
-from hil.signals.uncertainty import half_width
+from hil.signals.channels import half_width
+from hil.signals.impact import strain_peak
 
 IMPACT_S, PEAK_N, RATE_HZ = 2.0, 100.0, 1000
 

@@ -9,8 +9,7 @@ import pytest
 
 from drivers.interfaces import DeviceError
 from hil.config import Config, load_config
-from hil.simulator.commands import dispatch
-from hil.simulator.control_socket import ControlClient, ControlServer, wait_for
+from hil.simulator.control_socket import ControlClient, ControlServer, dispatch, wait_for
 
 DEEP = b"[" * 50_000
 HOSTILE = [

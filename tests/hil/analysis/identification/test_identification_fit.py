@@ -10,10 +10,18 @@ import pytest
 
 from hil.analysis.identification.directions import in_words, proposals
 from hil.analysis.identification.fit import identify, spread_along
-from hil.analysis.identification.forward import Forward, wheel_state
-from hil.analysis.identification.parameters import USUAL, soil_of
+from hil.analysis.identification.forward import (
+    USUAL,
+    Forward,
+    IdentificationError,
+    MeasuredMean,
+    SharedErrors,
+    WheelSize,
+    Window,
+    soil_of,
+    wheel_state,
+)
 from hil.analysis.identification.shown import warnings_of, yaml_section
-from hil.analysis.identification.windows import IdentificationError, MeasuredMean, SharedErrors, WheelSize, Window
 
 TRUTH = {
     "stiffness": 1.58e5, "exponent": 0.501, "rebound": 0.0813, "slip_modulus": 0.819, "friction_angle_deg": 30.0,

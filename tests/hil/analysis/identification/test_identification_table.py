@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hil.analysis.identification.table import windows_of_table
-from hil.analysis.identification.windows import IdentificationError, MeasuredMean, WheelSize
+from hil.analysis.identification.forward import IdentificationError, MeasuredMean, WheelSize
+from hil.analysis.identification.sources import windows_of_table
 
 WHEEL = WheelSize(0.28, 0.25)
 

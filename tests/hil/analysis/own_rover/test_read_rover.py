@@ -111,7 +111,7 @@ def test_the_mass_of_a_mesh_counts_wherever_an_mjcf_has_it(compiler: str, tmp_pa
 
 def test_an_mjcf_is_read_where_no_file_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, MODEL)
-    monkeypatch.setattr("hil.analysis.own_rover.mjcf._Model", lambda *_: path.open())
+    monkeypatch.setattr("hil.analysis.own_rover.read._Model", lambda *_: path.open())
     with pytest.raises(RoverFileError, match="Too many open files"):
         read_rover(path)
 

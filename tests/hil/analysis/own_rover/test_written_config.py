@@ -10,8 +10,8 @@ from hil.analysis.own_rover.files import RoverFiles
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.config.schema.rover import tree_on_rig
-from hil.experiments.impact.limits import impact_checks
-from hil.safety.cylinder_limits import cylinder_checks
+from hil.experiments.impact.experiment import impact_checks
+from hil.safety.arming import cylinder_checks
 from models.rover.from_links import rover_of
 from models.rover.locks import hanging
 from models.rover.urdf_reader import read_urdf

@@ -8,8 +8,7 @@ import pytest
 
 from hil.analysis.campaign import RecordedCampaign, row_of
 from hil.analysis.report import answers
-from hil.analysis.report.groups import FORCE, WITH, WITHOUT, Group
-from hil.analysis.report.trials import Trial
+from hil.analysis.report.groups import FORCE, WITH, WITHOUT, Group, Trial
 
 ENERGY = {40.0: 0.10, 50.0: 0.13, 60.0: 0.17, 70.0: 0.21, 80.0: 0.25, 90.0: 0.28}
 JITTER = (0.98, 1.01, 1.03, 0.98)  # of the trials of an angle

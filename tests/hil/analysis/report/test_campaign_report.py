@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from hil.analysis.campaign import read_campaign, row_of, table_text
-from hil.analysis.report.groups import WITH, WITHOUT, groups_of
+from hil.analysis.report.groups import WITH, WITHOUT, groups_of, trials_of
 from hil.analysis.report.make import DoubtedError, report_campaign
-from hil.analysis.report.traces import trace_of
-from hil.analysis.report.trials import trials_of
+from hil.analysis.report.trial_figures import trace_of
 from hil.cli import run
 from hil.recording import read_trial
 from hil.recording.annotation import annotate

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.analysis.report import drawing, force_figures, grousers, trial_figures
-from hil.analysis.report.groups import FORCE, WITH, WITHOUT, Group
-from hil.analysis.report.traces import Trace
-from hil.analysis.report.trials import Trial
+from hil.analysis.report import drawing, force_figures, trial_figures
+from hil.analysis.report.groups import FORCE, WITH, WITHOUT, Group, Trial
+from hil.analysis.report.trial_figures import Trace
 
 ANGLES = (40.0, 60.0, 80.0)
 
@@ -41,7 +40,7 @@ def figures(groups):
             "angle": [force_figures.force_over_angle(groups)],
             "energy": force_figures.force_over_energy(groups),
             "height": [force_figures.force_over_hit_height(groups, None)],
-            "offset": [grousers.force_over_offset(groups)],
+            "offset": [force_figures.force_over_offset(groups)],
             "points": [trial_figures.load_points(groups, None, None, 0.13)],
             "timing": [trial_figures.timing([Trial({}, None, {"cut_latency_ms": 2.0}, "")], np.arange(1.0, 50.0))],
         }

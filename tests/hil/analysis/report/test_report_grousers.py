@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.analysis.report.groups import Group
-from hil.analysis.report.grousers import force_over_offset, normalised
-from hil.analysis.report.trials import Trial
+from hil.analysis.report.force_figures import force_over_offset, normalised
+from hil.analysis.report.groups import Group, Trial
 
 PITCH = 360.0 / 22.0
 

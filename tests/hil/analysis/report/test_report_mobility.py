@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hil.analysis.report.mobility import mobility_rows
-from hil.analysis.report.trials import Trial
+from hil.analysis.report.groups import Trial
+from hil.analysis.report.page import mobility_rows
 
 
 def trial(number, summary):

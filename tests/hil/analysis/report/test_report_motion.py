@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hil.analysis.report import drawing
-from hil.analysis.report.motion import motion_over_trials, motion_rows, roles_of
-from hil.analysis.report.trials import Trial
+from hil.analysis.report.groups import Trial
+from hil.analysis.report.page import motion_over_trials, motion_rows, roles_of
 
 
 def source(**changed):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hil.analysis.report.soil import soil_rows
-from hil.analysis.report.trials import Trial
+from hil.analysis.report.groups import Trial
+from hil.analysis.report.page import soil_rows
 
 
 def trial(number, summary):

@@ -14,13 +14,12 @@ from PIL import Image
 
 from hil.analysis.verify import verify
 from hil.app.camera import v4l2
-from hil.app.camera.capture import Capture
+from hil.app.camera.capture import Capture, silence
 from hil.app.camera.process import RAW_TABLE, capture
-from hil.app.camera.silence import silence
 from hil.app.camera.v4l2 import CameraError, CameraFrame, frames, granted
 from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
-from hil.config.schema.camera import CameraConfig
+from hil.config.schema.sensors import CameraConfig
 from hil.recording import read_trial
 from hil.recording.annotation import annotate
 from hil.recording.camera_frames import FOLDER, TABLE, RunFrame, frames_of

@@ -12,14 +12,14 @@ from drivers.modbus.settings import ModbusValvesSettings
 from drivers.modbus.valves import ModbusValves
 from drivers.valve_layout import ValveLayout
 from hil.analysis.command_checks import cut_in_safe
-from hil.app.camera import marks
-from hil.app.camera.marks import camera_marks
+from hil.app.camera import capture
+from hil.app.camera.capture import camera_marks
 from hil.app.camera.v4l2 import CameraError, Grant
-from hil.app.check import camera_checks
-from hil.app.check.camera_checks import check_camera
+from hil.app.check import instrument_checks
+from hil.app.check.instrument_checks import check_camera
 from hil.app.run import run
 from hil.config import ConfigError, load_config
-from hil.config.schema.camera import CameraConfig, TriggerConfig
+from hil.config.schema.sensors import CameraConfig, TriggerConfig
 from hil.control.camera_trigger import CameraTrigger
 from hil.messages.layout import Layout
 from hil.messages.link_messages import CommandRow
@@ -131,7 +131,7 @@ def test_the_record_says_when_the_line_was_on_and_when_its_device_had_confirmed_
 
 def test_a_gated_camera_is_not_silent_while_its_line_is_off(monkeypatch):
     spans = []
-    monkeypatch.setattr(marks, "silence", lambda frames, span_ns, *_: spans.append(span_ns) or [])
+    monkeypatch.setattr(capture, "silence", lambda frames, span_ns, *_: spans.append(span_ns) or [])
     camera = CameraConfig(device="/dev/video0", trigger=TriggerConfig(gates=True))
     frames = [RunFrame(6_000_000, 0, "000000.jpg", "camera")]
     camera_marks(camera, ticks_with(5, 6), frames, "")
@@ -163,14 +163,14 @@ def row_of(config, item):
     ],
 )
 def test_hil_check_says_what_the_camera_grants(monkeypatch, granted, ok, said):
-    monkeypatch.setattr(camera_checks, "granted", lambda *_: granted)
+    monkeypatch.setattr(instrument_checks, "granted", lambda *_: granted)
     check = row_of(load_config("sim_impact", ["clock=realtime", "camera={device: /dev/video0}"]), "camera")
     assert check.ok is ok
     assert said in check.found
 
 
 def test_hil_check_names_the_cameras_that_are_there_and_how_to_install_what_is_missing(monkeypatch):
-    monkeypatch.setattr(camera_checks, "present", lambda: ["/dev/v4l/by-id/usb-other", "/dev/video3"])
+    monkeypatch.setattr(instrument_checks, "present", lambda: ["/dev/v4l/by-id/usb-other", "/dev/video3"])
     config = load_config("sim_impact", ["clock=realtime", "camera={device: /dev/no_such_camera}"])
     check = row_of(config, "camera")
     assert (check.ok, "No such file" in check.found) == (False, True)
@@ -179,7 +179,7 @@ def test_hil_check_names_the_cameras_that_are_there_and_how_to_install_what_is_m
     def not_installed(*_):
         raise CameraError("linuxpy is not installed: pip install 'rover-hil[camera]'")
 
-    monkeypatch.setattr(camera_checks, "granted", not_installed)
+    monkeypatch.setattr(instrument_checks, "granted", not_installed)
     assert "pip install" in row_of(config, "camera").found
 
 

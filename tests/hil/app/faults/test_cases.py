@@ -22,17 +22,14 @@ from hil.app.faults.case import (
     NotInjectedError,
     preparation,
 )
-from hil.app.faults.config_cases import config_cases
-from hil.app.faults.cylinder_cases import cylinder_cases
 from hil.app.faults.faulty_device import KINDS
 from hil.app.faults.judge import stopped_ms, times_wrong
-from hil.app.faults.lockstep_cases import LockstepCases
+from hil.app.faults.lockstep_cases import LockstepCases, cylinder_cases
 from hil.app.faults.process_cases import process_cases
 from hil.app.faults.protocol_cases import protocol_cases, protocol_config
-from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, all_cases
+from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, all_cases, config_cases
 from hil.config import load_config
-from hil.messages.fault import Fault
-from hil.messages.fault_bounds import NOT_FOLLOWING_NS
+from hil.messages.fault import NOT_FOLLOWING_NS, Fault
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 RUN_UP = {"run_up": 300}

@@ -10,7 +10,7 @@ from hil.app.faults.command_cases import FORGERIES, command_cases
 from hil.app.faults.process_cases import process_cases
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
 from hil.config import load_config
-from hil.messages.fault_bounds import CONSOLE_SILENT_NS
+from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.operator.command_messages import Lease
 
 pytestmark = pytest.mark.timeout(300)

@@ -15,7 +15,7 @@ from drivers.serial.link import BadFrameError, SerialLink
 from drivers.sim.protocol.line import SimulatedPort
 from drivers.sim.protocol.plant_ports import NEVER_NS
 from hil.app.faults.case import PROCESSES, VIRTUAL_TIME
-from hil.app.faults.instrument_wire_cases import endpoints_of, instrument_wire_cases
+from hil.app.faults.instrument_cases import endpoints_of, instrument_wire_cases
 from hil.config import load_config
 from hil.config.schema.trial import TrialConfig
 from hil.messages.fault import Fault

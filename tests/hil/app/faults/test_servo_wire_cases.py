@@ -2,7 +2,7 @@
 
 import pytest
 
-from hil.app.faults.servo_wire_cases import servo_wire_cases
+from hil.app.faults.joint_cases import servo_wire_cases
 
 CASES = {(case.row, case.kind): case for case in servo_wire_cases()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hil.analysis.film.solids import GROUND, Lines, ShownRig
-from hil.app.page.ground_shown import ground_shown
+from hil.app.page.content import ground_shown
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig, profile_line
 

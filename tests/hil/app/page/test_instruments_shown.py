@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from hil.app.page.content import page_content
-from hil.app.page.series import series
+from hil.app.page.content import page_content, series
 from hil.config import load_config
 from hil.operator.page.app import STATIC
 from hil.operator.page.messages import MOST_BYTES, MOST_SERIES

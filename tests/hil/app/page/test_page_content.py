@@ -8,9 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from hil.app.page.bands import band
-from hil.app.page.content import fixed_checks, page_content
-from hil.app.page.series import series
+from hil.app.page.content import band, fixed_checks, page_content, series
 from hil.campaign.guided import verdict_text
 from hil.config import load_config
 from hil.config.rig import Rig

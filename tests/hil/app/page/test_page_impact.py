@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.app.page.impact import AFTER_MS, BEFORE_MS, MOST_SAMPLES, impact_of
+from hil.app.page.record import AFTER_MS, BEFORE_MS, MOST_SAMPLES, impact_of
 
 from .records import record_of
 

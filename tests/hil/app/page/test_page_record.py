@@ -9,13 +9,12 @@ import sys
 import numpy as np
 import pytest
 
-from hil.app.page.series import column, series
-from hil.app.page.timing import timing_of
-from hil.app.page.traces import MOST_TICKS, traces_of
+from hil.app.page.content import column, series
+from hil.app.page.record import MOST_TICKS, timing_of, traces_of
 from hil.messages.schema import TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.realtime.histogram import Histogram
-from hil.recording.cut_times import CutTimes, cut_at_impact
+from hil.recording.tick_logger import CutTimes, cut_at_impact
 
 from .records import LAYOUT, MS, record_of
 

@@ -50,7 +50,7 @@ def test_a_time_without_ticks_is_said_to_have_none(run):
 
 
 def test_a_record_without_motion_cannot_be_replayed():
-    from hil.app.page.replay import replay_of
+    from hil.app.page.record import replay_of
 
     with pytest.raises(RecordError, match="no motion of the rover"):
         replay_of(record_of(), {}, None, None)

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from hil.app.view.origin_gate import CHUNK, MOST_REQUEST, OriginGate, hidden_host, is_allowed
+from hil.app.view.server import CHUNK, MOST_REQUEST, OriginGate, hidden_host, is_allowed
 
 FOREIGN = "https://pages.example"
 HEAD = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n{}\r\n"

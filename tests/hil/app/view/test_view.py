@@ -19,9 +19,8 @@ import pytest
 from hil.analysis.dataset import MissingPackageError
 from hil.analysis.film.moments import filmed
 from hil.analysis.film.solids import ShownRig
-from hil.app.view.follow import LiveView, OtherRigError, follow, live_channels
+from hil.app.view.follow import LiveView, OtherRigError, follow, live_channels, play_back, played
 from hil.app.view.layout import layout_file
-from hil.app.view.play_back import play_back, played
 from hil.app.view.server import ViewServer, ViewServerError
 from hil.cli import run as hil
 from hil.config import load_config

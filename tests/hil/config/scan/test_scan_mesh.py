@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from hil.analysis.film.solids import ShownRig
 from hil.config import ConfigError, load_config, parse_config
 from hil.config.model_parameters import nominal_rig
-from hil.config.scan.mesh import MOST_TRIANGLES, mesh_from
+from hil.config.scan.map_text import MOST_TRIANGLES, mesh_from
 from tests.hil.config.scan.meshes import CAVE, ON_MESH, hollow, write_mesh
 
 

@@ -13,9 +13,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from hil.control.motions.geometry import Geometry
-from hil.control.motions.rolling import rolling, twist_of_held
-from hil.control.motions.steering import steered
-from hil.control.motions.walking import body_height, wheel_lift
+from hil.control.motions.steering import body_height, rolling, steered, twist_of_held, wheel_lift
 from models.rover import ROVERS, Body, ExomarsParameters, RcpParameters, RockerBogieParameters, TreeBuilder
 from models.rover.assembly import VERTICAL, on_side
 

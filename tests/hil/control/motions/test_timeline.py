@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hil.config.gait_table import read_gait
-from hil.control.motions.geometry import Geometry
-from hil.control.motions.route import route_legs
+from hil.control.motions.geometry import Geometry, route_legs
 from hil.control.motions.timeline import STEP_S, PaceLimits, Programme
 from models.rover import RcpParameters
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from drivers.messages import DriveSample, PowerSample, ValveSample
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
-from hil.control.base import DirectSetPoints
 from hil.control.build import load_controller
-from hil.control.steady_loads import steady_loads
+from hil.control.load_state import steady_loads
+from hil.control.wheel_speed import DirectSetPoints
 from hil.estimation.soil.soil_estimator import SoilEstimator
 from hil.messages.loads import LoadGoal, LoadMode
 from hil.messages.stages import SOIL_STATES, Estimate, Observed, Prediction, Samples

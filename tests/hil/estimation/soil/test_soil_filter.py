@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil.analysis.identification.forward import wheel_state
-from hil.analysis.identification.windows import WheelSize
+from hil.analysis.identification.forward import WheelSize, wheel_state
 from hil.estimation.soil.soil_filter import (
     LOAD_GAIN,
     MOST_DEVIATIONS,
@@ -19,11 +18,12 @@ from hil.estimation.soil.soil_filter import (
     SOIL,
     STATES,
     TORQUE_GAIN,
+    drive,
     make_filter,
     make_wheels,
+    set_soil,
     update,
 )
-from hil.estimation.soil.soil_model import drive, set_soil
 from hil.messages.layout import SOIL_PARAMETERS
 from models.kernels.bound import BoundArguments
 from models.wheel import RigidWheel, Soil

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
-from hil.ipc.shm.mapping import mapped_bytes
+from hil.ipc.shm.mapped import mapped_bytes
 
 KIND = np.dtype([("number", "<i8")])
 

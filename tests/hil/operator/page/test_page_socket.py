@@ -7,7 +7,7 @@ import json
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from hil.messages.fault_bounds import CONSOLE_SILENT_NS
+from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import Arm, ClearFault, EStop, SetPoint, Start, Stop
 from hil.operator import client as client_module
 from hil.operator.page import viewer as viewer_module

@@ -8,8 +8,7 @@ import time
 import msgspec
 import zmq
 
-from hil.operator.page.recent import Recent
-from hil.operator.page.telemetry import Series, TelemetryReceiver, columns
+from hil.operator.page.telemetry import Recent, Series, TelemetryReceiver, columns
 
 
 def tick(t_s, **fields):

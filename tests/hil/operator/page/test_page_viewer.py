@@ -15,8 +15,7 @@ from hil.operator.command_messages import Lease, LeaseState
 from hil.operator.page import viewer
 from hil.operator.page.access import Session
 from hil.operator.page.operated_rig import PageRig
-from hil.operator.page.recent import Recent
-from hil.operator.page.telemetry import TelemetryReceiver
+from hil.operator.page.telemetry import Recent, TelemetryReceiver
 from hil.operator.page.viewer import Viewer
 
 HANGS_S = 120.0  # only a viewer that does nothing any more needs so long

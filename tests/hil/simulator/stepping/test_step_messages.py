@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hil.simulator.stepping import layout
-from hil.simulator.stepping.contacts import ContactDoor
 from hil.simulator.stepping.layout import BadMessage, Sizes
+from hil.simulator.stepping.service import ContactDoor
 from models.contact.compliant import make_compliant_ground
 from models.contact.laws import make_law
 from models.contact.restitution import gonthier_factor

@@ -18,7 +18,7 @@ import zmq
 from hil.api.stepping import StepClient, StepError
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
-from hil.config.schema.operator import KeysConfig
+from hil.config.schema.equipment import KeysConfig
 from hil.operator.curve import new_keys
 from hil.simulator.stepping import layout
 from hil.simulator.stepping.service import StepService

@@ -1,0 +1,361 @@
+"""Figures of `hil energy --compliance`, `--sensitivity` and `--standing`.
+
+T_c with compliant legs over the obstacle's angle: what the wheels' first hit spends of the rigid rover's T_c.
+
+How T_c changes with the rover's posture, over the obstacle's angle.
+
+How the nominal rover stands with its front wheels on the obstacle, over the obstacle's angle: beside T_c.
+
+The metrics of MacMahon 2016, 2.1: least friction needed, shares of the weight, margin to tipping over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from rich.markup import escape
+from rich.table import Table
+
+from hil.analysis.energy import EnergyCurve
+from hil.config.files import replacing
+from models.impact import (
+    CompliantImpact,
+    compliant_effective_kinetic_energy,
+    effective_kinetic_energy,
+    energy_gradient,
+    on_springs,
+)
+from models.rover.rover import Rover
+from models.statics import least_friction, stability_margin, stand
+from models.vehicle import HITTING_WHEELS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from hil.analysis.energy import EnergyCurve
+    from hil.config.rig import Rig
+
+
+# Plates over which the first hit is shown at one angle, in stiffnesses of a leg.
+_PLATES_OVER_LEG = tuple(np.geomspace(1e-2, 1e6, 33).tolist())
+_MOST_ROUNDS, _CLOSE = 100, 1e-9
+
+
+class Compliance(TypedDict):
+    """First hit of the front wheels on springs of the legs' stiffness, against a plate.
+
+    Attributes:
+        leg_stiffness_Npm: of each leg, forward.
+        leg_stiffness_up_Npm: upward.
+        rigid_energy_J: T_c of the rigid rover at each angle.
+        energy_J: most that the plate's springs hold at once in the first hit.
+        peak_force_N: over both wheels at that time.
+        time_s: of it after the touch.
+        plate_stiffness_Npm: of a linear spring with the plate's peak force at that energy, a wheel.
+        over_plate: the first hit at `trial.angle_deg` over the plate: `stiffness_Npm`, `energy_J`.
+    """
+
+    leg_stiffness_Npm: float
+    leg_stiffness_up_Npm: float
+    rigid_energy_J: list[float]
+    energy_J: list[float]
+    peak_force_N: list[float]
+    time_s: list[float]
+    plate_stiffness_Npm: list[float]
+    over_plate: dict[str, list[float]]
+
+
+def compliance(rig: Rig, angles_deg: Sequence[float]) -> Compliance:
+    """The first hit over the angle (`models.impact.on_springs`), at `trial.speed_mps`, without ground.
+
+    The legs have `obstacle.leg_stiffness_Npm` and `.leg_stiffness_up_Npm`, the plate `obstacle.plate_stiffness`,
+    whatever `obstacle.legs` says.
+
+    Args:
+        rig: rover with its payload, speed, legs and plate.
+        angles_deg: above 0; at 0 the wheel does not approach the plate.
+
+    Raises:
+        ValueError: an angle of 0, or legs and plate for which models.impact refuses.
+    """
+    rover, trial, obstacle = rig.nominal.held.make_rover(), rig.config.trial, rig.config.obstacle
+    speed = trial.speed_mps
+    forward = obstacle.leg_stiffness_Npm
+    legs = (forward, forward if obstacle.leg_stiffness_up_Npm is None else obstacle.leg_stiffness_up_Npm)
+    hits = [_on_plate(rover, speed, angle, legs, obstacle.plate_stiffness, obstacle.exponent) for angle in angles_deg]
+    plates = [share * forward for share in _PLATES_OVER_LEG]
+    at_one = [_hit(rover, speed, trial.angle_deg, legs, plate).energy for plate in plates]
+    return {
+        "leg_stiffness_Npm": legs[0],
+        "leg_stiffness_up_Npm": legs[1],
+        "rigid_energy_J": [_rigid(rover, speed, angle) for angle in angles_deg],
+        "energy_J": [hit.energy for hit, _ in hits],
+        "peak_force_N": [hit.peak_force for hit, _ in hits],
+        "time_s": [hit.time for hit, _ in hits],
+        "plate_stiffness_Npm": [plate for _, plate in hits],
+        "over_plate": {"stiffness_Npm": plates, "energy_J": at_one},
+    }
+
+
+def compliance_table(found: Compliance, angles_deg: Sequence[float]) -> Table:
+    """The first hit over the angle, as a table."""
+    table = Table(title="first hit of a plate of obstacle.plate_stiffness: in a trial the legs give in the contact")
+    for name in ("angle [deg]", "T_c rigid [J]", "first hit [J]", "share", "peak, both wheels [N]", "after [ms]"):
+        table.add_column(name, justify="right")
+    columns = (found[key] for key in ("rigid_energy_J", "energy_J", "peak_force_N", "time_s"))
+    for angle, rigid, energy, force, time in zip(angles_deg, *columns, strict=True):
+        table.add_row(
+            f"{angle:g}", f"{rigid:.4f}", f"{energy:.5f}", f"{energy / rigid:.3f}", f"{force:.0f}", f"{1e3 * time:.3g}"
+        )
+    return table
+
+
+def draw_compliance(
+    over_angle: Axes, over_plate: Axes, found: Compliance, angles_deg: Sequence[float], at: float
+) -> None:
+    """Draw T_c of the rigid rover and the first hit over the angle, and at one angle [deg] over the plate."""
+    over_angle.plot(angles_deg, found["rigid_energy_J"], marker="o", markersize=3.5, label="rigid legs")
+    over_angle.plot(angles_deg, found["energy_J"], "s--", markersize=3.5, label="first hit, legs on springs")
+    over_angle.set(xlabel="obstacle angle [deg]", ylabel="energy [J]", title="Legs on springs")
+    over_angle.set_ylim(bottom=0.0)
+    plates = found["over_plate"]
+    over_plate.semilogx(plates["stiffness_Npm"], plates["energy_J"], color="C1")
+    over_plate.axvline(
+        found["leg_stiffness_Npm"], color="0.5", linestyle="--", linewidth=1.0, label="as stiff as a leg"
+    )
+    over_plate.set(xlabel="plate's stiffness, a wheel [N/m]", ylabel="energy of the first hit [J]", title=f"At {at:g}°")
+    over_plate.set_ylim(bottom=0.0)
+    for axes in (over_angle, over_plate):
+        axes.grid(alpha=0.3)
+        axes.legend()
+
+
+def _rigid(rover: Rover, speed_mps: float, angle_deg: float) -> float:
+    q = rover.neutral()
+    rows = rover.impact_jacobian(q, math.radians(angle_deg))
+    return effective_kinetic_energy(rover.mass_matrix(q), rows, _forward(rover.nv, speed_mps))
+
+
+def _forward(count: int, speed_mps: float) -> np.ndarray:
+    v = np.zeros(count)
+    v[0] = speed_mps
+    return v
+
+
+def _hit(
+    rover: Rover, speed_mps: float, angle_deg: float, legs_Npm: tuple[float, float], plate_Npm: float
+) -> CompliantImpact:
+    """The first hit on a linear plate."""
+    mass, rows = on_springs(rover, rover.neutral(), math.radians(angle_deg))
+    springs = np.zeros(rows.shape[1])
+    springs[rover.nv :] = np.tile(legs_Npm, rows.shape[0])
+    return compliant_effective_kinetic_energy(mass, rows, _forward(len(springs), speed_mps), springs, plate_Npm)
+
+
+def _on_plate(
+    rover: Rover,
+    speed_mps: float,
+    angle_deg: float,
+    legs_Npm: tuple[float, float],
+    stiffness: float,
+    exponent: float,
+) -> tuple[CompliantImpact, float]:
+    """The first hit on F = stiffness x^exponent, and the linear plate [N/m] of the same peak at the same energy."""
+    plate = stiffness
+    for _ in range(_MOST_ROUNDS):
+        hit = _hit(rover, speed_mps, angle_deg, legs_Npm, plate)
+        wheel_J = hit.energy / 2.0  # of two wheels alike
+        deepest = ((exponent + 1.0) * wheel_J / stiffness) ** (1.0 / (exponent + 1.0))
+        before, plate = plate, (stiffness * deepest**exponent) ** 2 / (2.0 * wheel_J)
+        if abs(plate - before) <= _CLOSE * plate:
+            break
+    return hit, plate
+
+
+_BASE = ("base_roll", "base_pitch", "base_yaw")
+
+
+class Sensitivity(TypedDict):
+    """dT_c/dq at the neutral posture.
+
+    Attributes:
+        coordinates: the base's rotations about its own axes, and the joints but the wheels' own.
+        gradient_Jprad: of each coordinate, one number an angle.
+    """
+
+    coordinates: list[str]
+    gradient_Jprad: list[list[float]]
+
+
+def sensitivity(rig: Rig, angles_deg: Sequence[float]) -> Sensitivity:
+    """dT_c/dq of the nominal rover at constant forward speed `trial.speed_mps`, without ground.
+
+    Places and wheel angles are left out: T_c does not depend on them.
+    """
+    rover = rig.nominal.held.make_rover()
+    q, v = rover.neutral(), np.zeros(rover.nv)
+    v[0] = rig.config.trial.speed_mps
+    bodies = {wheel.body for wheel in rover.tree.wheels}
+    drives = {joint.name for joint in rover.tree.joints if joint.child in bodies}
+    names = [*_BASE, *rover.joint_names]
+    kept = [i for i, name in enumerate(names) if name not in drives]
+    gradients = np.array([energy_gradient(rover, q, v, math.radians(angle)) for angle in angles_deg])[:, 3:]
+    return {"coordinates": [names[i] for i in kept], "gradient_Jprad": gradients[:, kept].T.tolist()}
+
+
+def sensitivity_table(found: Sensitivity, angles_deg: Sequence[float]) -> Table:
+    """dT_c/dq, an angle a row, in mJ a degree."""
+    table = Table(title=escape("dT_c/dq [mJ/deg]"), title_justify="left")
+    table.add_column("angle [deg]", justify="right")
+    for name in found["coordinates"]:
+        table.add_column(name, justify="right")
+    for angle, *row in zip(angles_deg, *found["gradient_Jprad"], strict=True):
+        table.add_row(f"{angle:g}", *(f"{round(_mJpdeg(value), 3) + 0.0:+.3f}" for value in row))
+    return table
+
+
+def draw_sensitivity(axes: Axes, found: Sensitivity, angles_deg: Sequence[float]) -> None:
+    """Draw dT_c/dq of each coordinate over the angle."""
+    for place, (name, values) in enumerate(zip(found["coordinates"], found["gradient_Jprad"], strict=True)):
+        axes.plot(
+            angles_deg,
+            [_mJpdeg(value) for value in values],
+            marker="os^Dv<>P"[place % 8],
+            linestyle=("-", "--", ":")[place % 3],
+            markersize=3.5,
+            label=name,
+        )
+    axes.set(xlabel="obstacle angle [deg]", ylabel="$dT_c/dq$ [mJ/deg]", title="Sensitivity to the posture")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=7, ncols=2)
+
+
+def _mJpdeg(value_Jprad: float) -> float:
+    return 1e3 * math.radians(value_Jprad)
+
+
+class _StandingCurve(TypedDict):
+    """At each angle; the front wheels touch only the obstacle, the others level ground, the joints are at their start.
+
+    Attributes:
+        friction_needed: least coefficient of friction that holds the rover; None: none does.
+        load_share: by wheel, its normal force over the weight with that friction; None: there is none.
+        stability_deg: margin to tipping over; None: the contacts span no polygon.
+    """
+
+    friction_needed: list[float | None]
+    load_share: dict[str, list[float | None]]
+    stability_deg: list[float | None]
+
+
+def standing_curve(rig: Rig, angles_deg: Sequence[float]) -> _StandingCurve:
+    """How the rover stands, over the obstacle's angle.
+
+    Args:
+        rig: rover with payload and drawbar, and gravity of its ground.
+        angles_deg: of the obstacle, 0 to 90.
+    """
+    nominal, rover = rig.nominal, rig.nominal.held.make_rover()
+    q, gravity, pull = rover.neutral(), (0.0, 0.0, -nominal.ground.gravity), nominal.drawbar.wrench()
+    friction, margin = list[float | None](), list[float | None]()
+    share: dict[str, list[float | None]] = {name: [] for name in rover.wheel_names}
+    for angle in map(math.radians, angles_deg):
+        normals = np.tile((0.0, 0.0, 1.0), (len(rover.wheel_names), 1))
+        normals[:HITTING_WHEELS] = (-math.sin(angle), 0.0, math.cos(angle))
+        standing = stand(rover, q, normals, gravity=gravity, pull=pull)
+        found = least_friction(standing)
+        friction.append(_finite(found.coefficient))
+        for name, force in zip(rover.wheel_names, found.normal.tolist(), strict=True):
+            share[name].append(_finite(force / standing.weight))
+        try:
+            margin.append(math.degrees(stability_margin(standing)))
+        except ValueError:  # fewer than three wheels
+            margin.append(None)
+    return {"friction_needed": friction, "load_share": share, "stability_deg": margin}
+
+
+def standing_table(standing: _StandingCurve, curve: EnergyCurve) -> Table:
+    """How the rover stands over the angle, beside T_c, as a table."""
+    table = Table()
+    shares = standing["load_share"]
+    for name in ("angle [deg]", "T_c [J]", "friction needed", "front wheels bear", "tips after [deg]"):
+        table.add_column(name, justify="right")
+    for i, (angle, joule) in enumerate(zip(curve["angles_deg"], curve["energy_J"], strict=True)):
+        front = [share[i] for share in list(shares.values())[:HITTING_WHEELS]]
+        borne = None if None in front else 100.0 * sum(one for one in front if one is not None)
+        words = (f"{joule:.4f}", _words(standing["friction_needed"][i], ".3f"), _words(borne, ".0f", " %"))
+        table.add_row(f"{angle:g}", *words, _words(standing["stability_deg"][i], ".1f"))
+    return table
+
+
+def draw_standing(friction: Axes, share: Axes, standing: _StandingCurve, curve: EnergyCurve) -> None:
+    """Draw the friction needed over the angle with T_c on an axis of its own, and the shares of the weight."""
+    angles = curve["angles_deg"]
+    friction.plot(angles, _gaps(standing["friction_needed"]), marker="o", markersize=3.5)
+    friction.set(xlabel="obstacle angle [deg]", ylabel="least friction needed")
+    energy = friction.twinx()
+    energy.plot(angles, curve["energy_J"], "s--", color="C1", markersize=3.5)
+    energy.set_ylabel("effective kinetic energy $T_c$ [J]", color="C1")
+    for name, one in standing["load_share"].items():
+        if not name.endswith("right"):  # both sides of the nominal rover bear the same
+            share.plot(angles, _gaps(one), marker="o", markersize=3.5, label=name.replace("_", " "))
+    share.set(xlabel="obstacle angle [deg]", ylabel="normal force over the weight")
+    share.legend()
+    for axes in (friction, share):
+        axes.set_ylim(bottom=0.0)
+        axes.grid(alpha=0.3)
+
+
+def _gaps(values: Sequence[float | None]) -> list[float]:
+    return [math.nan if one is None else one for one in values]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _words(value: float | None, form: str, unit: str = "") -> str:
+    return "-" if value is None else f"{value:{form}}{unit}"
+
+
+def save_parts(folder: Path, parts: Mapping[str, Any], curve: EnergyCurve, at_deg: float) -> None:
+    """Write energy_compliance.png, energy_sensitivity.png and energy_standing.png, of what is in `parts`.
+
+    Args:
+        folder: to write to.
+        parts: `compliance`, `sensitivity` and `standing`, any of them.
+        curve: T_c, and the angles of all parts.
+        at_deg: angle of the figure over the plate's stiffness.
+    """
+    angles_deg = curve["angles_deg"]
+    if "compliance" in parts:
+        figure = _figure(9.0)
+        over_angle, over_plate = figure.subplots(1, 2)
+        draw_compliance(over_angle, over_plate, parts["compliance"], angles_deg, at_deg)
+        _save(figure, folder / "energy_compliance.png")
+    if "sensitivity" in parts:
+        figure = _figure(7.0)
+        draw_sensitivity(figure.add_subplot(), parts["sensitivity"], angles_deg)
+        _save(figure, folder / "energy_sensitivity.png")
+    if "standing" in parts:
+        figure = _figure(9.0)
+        friction, share = figure.subplots(1, 2)
+        draw_standing(friction, share, parts["standing"], curve)
+        _save(figure, folder / "energy_standing.png")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, dpi=150)
+
+
+def _figure(width_in: float) -> Figure:
+    figure = Figure(figsize=(width_in, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
