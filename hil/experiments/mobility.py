@@ -114,7 +114,7 @@ def known(rows: NDArray[Any]) -> NDArray[Any]:
 MOST_INSTANTS = 20
 # Fewer wheels than this are not held by statics: a single wheel hangs on a carriage.
 _FEWEST = 3
-# The summary's key of the time that is left out (`hil.experiments.balance`); a version that left out none has no such.
+# The summary's key of the time that is left out (`balance_of`); a version that left out none has no such.
 LEFT_OUT = "disturbed_s"
 
 
@@ -137,7 +137,7 @@ class Mobility(NamedTuple):
 def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility | None:
     """The metrics at ticks at which the rover stands or drives on its ground and does not touch the obstacle.
 
-    Ticks near to one at which it is hit, falls or bounces are left out (`hil.experiments.balance`). A wheel counts as
+    Ticks near to one at which it is hit, falls or bounces are left out (`balance_of`). A wheel counts as
     support if it bears at the tick, or does so as near to it: on hard ground wheels chatter.
 
     On a profile each wheel has the normal of the face or edge that it touches. Ticks at which a wheel touches two are

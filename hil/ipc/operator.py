@@ -27,7 +27,7 @@ class SharedOperator:
     """The loop's end of the ring (`hil.messages.operator_input.OperatorSource`).
 
     Args:
-        ring: of rows `OPERATOR_COMMAND` (`hil.ipc.command_memory.CommandMemory.commands`).
+        ring: of rows `OPERATOR_COMMAND` (`CommandMemory.commands`).
     """
 
     def __init__(self, ring: Ring) -> None:

@@ -189,7 +189,7 @@ class RightsWanted:
         fifo_priority: SCHED_FIFO with this priority, 1 to 98; 0 keeps the ordinary scheduler.
         nice: niceness, -20 to 19: below 0 goes before other ordinary programs; 0 leaves it unchanged.
         lock_memory: keep in RAM all memory in use (mlockall), except the code of libraries used only before a run
-            (`hil.realtime.process_memory`).
+            (`let_go_of_set_up`).
         cpus: processors to run on; empty: any.
         timer_slack_ns: how late the kernel may wake an ordinary thread; 0 leaves it unchanged. SCHED_FIFO has none.
         awake: keep idle processors out of deep sleep states (/dev/cpu_dma_latency), as cyclictest does.
