@@ -38,7 +38,6 @@ from models.vehicle import HITTING_WHEELS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hil.analysis.energy import EnergyCurve
     from hil.config.rig import Rig
 
 

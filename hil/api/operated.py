@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import IO, Any, NoReturn
 
-from hil.api.notebook import FIELDS, LivePlot
+from hil.api.live_plot import FIELDS, LivePlot
 from hil.api.recorded import open as open_run
 from hil.api.result import Result
 from hil.api.running import Progress, lines_to

@@ -19,11 +19,10 @@ import typer
 from hil.cli.calibrate_instruments import Sheet, date_of, imu, joints, motion, record_of
 from hil.cli.run_options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
 from hil.cli.terminal import USAGE, complain, usage_errors
-from hil.config.schema.loads import LoadsConfig
-from hil.messages.layout import Layout
 
 if TYPE_CHECKING:
     from hil.config import Config
+    from hil.config.schema.loads import LoadsConfig
     from hil.messages.layout import Layout
     from hil.recording import TrialRecord
     from hil.signals.calibration import Fitted, Floats

@@ -18,11 +18,11 @@ import typer
 
 from hil.cli.run_options import AsJson, Clock, Endpoints, Out, Overrides, Seed, config_from, progress, with_groups
 from hil.cli.terminal import REFUSED, USAGE, complain, usage_errors
-from hil.config.schema.instruments import JointEncoder
 
 if TYPE_CHECKING:
     from hil.app.instrument_calibration import Alignment
     from hil.config import Config
+    from hil.config.schema.instruments import JointEncoder
     from hil.recording import TrialRecord
 
 

@@ -12,10 +12,10 @@ import typer
 
 from hil.cli.run_options import Overrides, Unverified, config_from, progress
 from hil.cli.terminal import USAGE, complain, usage_errors
-from hil.messages.layout import Layout
 
 if TYPE_CHECKING:
     from hil.config import Config
+    from hil.messages.layout import Layout
     from hil.operator.curve import KeyPair
 
 
