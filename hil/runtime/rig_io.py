@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from typing import Any
 
 from drivers.interfaces import Health, Link, Source
@@ -123,8 +124,9 @@ class RigIO:
 
 def _sender(role: Role, write: Callable[[Any], None]) -> Callable[[int, Command], None]:
     """Writes what a command of the loop has for a device of that role, at a time [ns]."""
-    fields = ", ".join(f"command.{name}" for name in role.fields.values())
-    sender: Callable[[int, Command], None] = eval(
-        f"lambda t_ns, command: write(kind(t_ns, {fields}))", {"write": write, "kind": role.command}
-    )
-    return sender
+    kind: Callable[..., Any] | None = role.command
+    assert kind is not None  # only for roles that take commands
+    values = attrgetter(*role.fields.values())
+    if len(role.fields) == 1:
+        return lambda t_ns, command: write(kind(t_ns, values(command)))
+    return lambda t_ns, command: write(kind(t_ns, *values(command)))

@@ -89,7 +89,7 @@ def test_the_endpoints_of_a_rig_are_an_address_and_a_path(wired):
 
 def test_poses_and_angles_arrive_at_their_rate_while_the_plant_runs(wired):
     for role, values in (("motion", POSE), ("joints", ANGLES)):
-        device = wired.device(role)
+        device = wired.instrument(role)
         device.open()
         found = wired.readings(device, 1.0)
         assert len(found) == pytest.approx(50, abs=2)
