@@ -25,4 +25,4 @@ def test_every_csv_file_is_written_by_the_one_writer_that_leaves_no_formula():
     root = Path(hil.__file__).parent
     own = re.compile(r"csv\.(writer|DictWriter)|savetxt\(|to_csv\(")
     writers = {str(file.relative_to(root)) for file in root.rglob("*.py") if own.search(file.read_text())}
-    assert writers == {"config/csv_rows.py"}
+    assert writers == {"config/text_io.py"}
