@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from hil.realtime import rights
-from hil.realtime.rights import memory_of
+from hil.realtime.rights import _droppable, memory_of
 
 SMAPS = """\
 55d0c0000000-55d0c0001000 r--p 00000000 fe:00 1 /usr/bin/python3
@@ -27,7 +26,7 @@ Anonymous:             0 kB
 
 
 def test_only_code_that_is_as_in_its_file_is_let_go_of():
-    assert list(rights._droppable(SMAPS)) == [(0x7F0000000000, 0x400000), (0x7F0000700000, 0x10000)]
+    assert list(_droppable(SMAPS)) == [(0x7F0000000000, 0x400000), (0x7F0000700000, 0x10000)]
 
 
 def test_memory_grows_by_what_is_touched():

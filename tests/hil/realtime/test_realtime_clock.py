@@ -1,6 +1,7 @@
 """The real-time clock in virtual time: a real clock is read only to test which clock is used."""
 
 import datetime
+import sys
 import time
 import tracemalloc
 from itertools import pairwise
@@ -10,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.messages.fault import LATE_LIMIT_NS, SKIPPED_LIMIT, WINDOW
-from hil.realtime import rights
 from hil.realtime.clock import RealtimeClock
+from hil.realtime.rights import monotonic_sleeper
 
 MS = 1_000_000
 
@@ -235,7 +236,7 @@ def test_the_grid_begins_where_it_is_told_to():
 def test_steps_of_the_wall_clock_change_nothing(monkeypatch):
     """Real sleeps, and a wall clock that jumps by a day at each reading: only CLOCK_MONOTONIC is used."""
     used = []
-    real = rights._libc()
+    real = sys.modules[monotonic_sleeper.__module__]._libc()
 
     class Spy:
         @staticmethod
@@ -249,7 +250,7 @@ def test_steps_of_the_wall_clock_change_nothing(monkeypatch):
         raise AssertionError(f"the wall clock was read: {next(jumps)}")
 
     before = time.monotonic_ns()
-    monkeypatch.setattr(rights, "_libc", lambda: Spy)
+    monkeypatch.setattr(sys.modules[monotonic_sleeper.__module__], "_libc", lambda: Spy)
     with monkeypatch.context() as patch:
         for name in ("time", "time_ns", "localtime", "gmtime"):
             patch.setattr(time, name, wall)

@@ -30,8 +30,8 @@ def nobody(monkeypatch):
     monkeypatch.setattr(os, "sched_setscheduler", denied)
     monkeypatch.setattr(os, "sched_setaffinity", denied)
     monkeypatch.setattr(os, "setpriority", denied)
-    monkeypatch.setattr(rights, "lock_memory", denied)
-    monkeypatch.setattr(rights, "set_timer_slack_ns", denied)
+    monkeypatch.setattr(module, "lock_memory", denied)
+    monkeypatch.setattr(module, "set_timer_slack_ns", denied)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (8 << 20, 8 << 20))
     monkeypatch.setattr(module, "_may_lock_all", lambda: False)
     monkeypatch.setattr(module, "_DMA_LATENCY", module.Path("/nonexistent/cpu_dma_latency"))
@@ -51,7 +51,7 @@ def test_refused_rights_are_told_with_the_line_that_helps_and_raise_nothing(nobo
 
 
 def test_memory_is_not_locked_under_a_limit_that_would_fail_a_later_request(nobody, monkeypatch):
-    monkeypatch.setattr(rights, "lock_memory", lambda: pytest.fail("locked"))
+    monkeypatch.setattr(module, "lock_memory", lambda: pytest.fail("locked"))
     with rights(RightsWanted(lock_memory=True)) as (memory,):
         assert not memory.granted
 
@@ -82,7 +82,7 @@ def state():
         os.sched_getparam(0).sched_priority,
         os.sched_getaffinity(0),
         os.getpriority(os.PRIO_PROCESS, 0),
-        rights.timer_slack_ns(),
+        module.timer_slack_ns(),
         gc.isenabled(),
         gc.get_freeze_count(),
     )
