@@ -16,7 +16,7 @@ def test_a_program_reaches_every_device_of_a_rig_and_a_test_sees_its_truth():
         with serial.Serial(whole.endpoints["roboclaw"], 115200, timeout=30.0) as port:
             port.write(bytes((0x80, 21)))
             assert b"Roboclaw" in port.read(8 + len(b"Roboclaw"))
-        assert "hit_ns" in whole.ask("truth")
+        assert "contact_force_peak" in whole.ask("truth")
         folder = Path(whole.endpoints["control"]).parent
     assert not folder.exists()
     whole.close()  # twice is nothing
