@@ -201,4 +201,4 @@ def test_no_check_of_a_rig_can_fail_without_saying_what_to_do():
                 can_fail = ast.unparse(call.args[1]) != "True"
                 made.append(file.name)
                 assert len(call.args) == (5 if can_fail else 4), f"{file}: {ast.unparse(call)}"
-    assert {"arming.py", "device_checks.py", "limits.py"} <= set(made)
+    assert {"arming.py", "device_checks.py", "experiment.py"} <= set(made)
