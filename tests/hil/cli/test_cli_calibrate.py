@@ -113,7 +113,8 @@ class LiveDaq:
         self.t_ns = self.taken = 0
         self.drooped = 0.0
 
-    def daq(self):
+    def device(self, role):
+        assert role == "daq"
         return self
 
     def go_on(self):
