@@ -25,5 +25,6 @@ SCRIPTS = [*sorted((ROOT / "benchmarks").glob("*.py")), *SOAK]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
-def test_a_script_finds_all_that_it_imports(script: Path):
+def test_a_script_finds_all_that_it_imports(script: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(script.parent)  # as Python does for a script
     assert callable(runpy.run_path(str(script), run_name="imported")["main"])
