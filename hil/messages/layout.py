@@ -332,7 +332,6 @@ def layout_of(
         joints: those with a cylinder, NAME_bogie each.
         ways: in which the valves can push: both, extend or retract.
         regulators: moved during a run: none, common (one for all cylinders) or each (one for each).
-        reads_loads: the load channels' readings are loads [N, N m]; otherwise volts.
         controls_loads: a controller distributes the wheels' loads, where there are cylinders.
         open_loop: the wheels are driven by duty.
     """

@@ -14,6 +14,7 @@ from hil.analysis.own_rover.read import RoverFileError
 from hil.config.checked import Config
 from hil.config.files import replacing
 from hil.config.rig import Rig
+from hil.config.schema.equipment import DrivesConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.text_io import write_yaml
@@ -149,16 +150,16 @@ def _by_size(tree: Tree) -> dict[str, dict[str, Any]]:
     torque = heavier * larger * 6.0 / len(tree.wheels)
     speed_mps = _two_digits(min(0.4 * radius_m, 0.14 / heavier), 0.005, 2.0)
     force = speed_mps / 0.07 * heavier
-    per_speed = {"gain": 200.0, "integral_gain": 2000.0, "coast_damping": 0.5, "brake_damping": 40.0}
-    drives = {key: value * torque * larger for key, value in per_speed.items()}
-    drives |= {"torque_limit_Nm": 40.0 * torque, "gear_friction_Nm": 0.3 * torque}
+    factors = dict.fromkeys(("gain", "integral_gain", "coast_damping", "brake_damping"), torque * larger)
+    factors |= dict.fromkeys(("torque_limit_Nm", "gear_friction_Nm"), torque)
     sizes: dict[str, dict[str, Any]] = {
         "trial": {"speed_mps": speed_mps, "start_distance_m": _two_digits(4.25 * speed_mps, 0.01, 5.0)},
         "limits": {"impact_speed_mps": _two_digits(speed_mps / 0.7, 0.005, 2.0)},
         "detector": {"threshold_N": _two_digits(10.0 * force, 0.1, 20.0)},
         "obstacle": {"leg_stiffness_Npm": _two_digits(5.5e4 * heavier, 1e3, 1e8)},
-        "drives": {key: _two_digits(value, 0.1 if key in ("gain", "torque_limit_Nm") else 0.0, 1e4)
-                   for key, value in drives.items()},
+        "drives": {key: _two_digits(getattr(DrivesConfig(), key) * factor,
+                                    0.1 if key in ("gain", "torque_limit_Nm") else 0.0, 1e4)
+                   for key, factor in factors.items()},
     }  # fmt: skip
     if force < 0.1:
         sizes["limits"]["sensor_force_N"] = 44.5
