@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from drivers.calibration import CalibratedSensor, Calibration, sensitivity_mVpN
+from drivers.calibration_sheets import CalibratedSensor, Calibration, sensitivity_mVpN
 from drivers.messages import SensorName
 from drivers.section import Listed, Problem, Section
 
@@ -233,7 +233,7 @@ class _Named(Section, Generic[T]):
                 yield Problem(f"{key}.{name}", "nothing", f"a value; each of {known}, needs one", (setting,))
 
 
-class EachValve(_Named[T]):
+class ValveValues(_Named[T]):
     """One value for each valve."""
 
     what = "valve"

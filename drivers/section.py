@@ -19,9 +19,8 @@ class Section(BaseModel):
     """A frozen part of the config: no unknown keys, no text for numbers, no NaN or infinity.
 
     Attributes:
-        between_runs: keys that an operator may change between two runs (`hil.config.settings`); "*": all of them. A key
-            that decides about devices, about the shape of a record, about limits or about who may operate is not among
-            them.
+        between_runs: keys that an operator may change between two runs (`hil.config.operator_settings`); "*": all keys.
+            A key that decides about devices, the shape of a record, limits, or who may operate is not among them.
     """
 
     between_runs: ClassVar[tuple[str, ...]] = ()

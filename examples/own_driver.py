@@ -45,7 +45,7 @@ class Wheels:
         return self.speeds[wheel]
 
 
-class Shown(TextlineDevice):  # type: ignore[misc]  # the example package is not typed
+class DrawingInputs(TextlineDevice):  # type: ignore[misc]  # the example package is not typed
     """The simulated device, showing each request and its answer."""
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
@@ -57,7 +57,7 @@ class Shown(TextlineDevice):  # type: ignore[misc]  # the example package is not
 
 time, wheels = VirtualTime(), Wheels()
 host = VirtualHost(time)
-line = Line(Path("/dev/text"), Shown(wheels, 6, timeout_ms=100), 115200, terminal=host.terminal)
+line = Line(Path("/dev/text"), DrawingInputs(wheels, 6, timeout_ms=100), 115200, terminal=host.terminal)
 VirtualLines(time, {"text": line}, host.ports)
 section = TEXTLINE.settings(driver="textline", port="/dev/text", rate_hz=100)
 drives = TEXTLINE.make(section, rig_setup(load_config("sim_impact")), host)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hil.api.result import Result
     from hil.api.running import load, run
     from hil.api.sweeping import Sweep, sweep
-    from hil.config.checked import Config
+    from hil.config.checked_config import Config
     from hil.config.problems import ConfigError
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
 ]
 # Module of each of these names.
 _PLACES = {
-    "Config": "hil.config.checked",
+    "Config": "hil.config.checked_config",
     "ConfigError": "hil.config.problems",
     "IdentifiedSoil": "hil.api.recorded",
     "OperatedRig": "hil.api.operated",

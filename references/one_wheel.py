@@ -27,7 +27,7 @@ STIFFNESS, HOLD, HOLD_DAMPING = 1e6, 8e5, 2e3
 _MOTOR = Drive(200.0, 2000.0, 500.0, 0.0, 0.01, 0.0, 0.0, 0.0)
 
 
-class OneWheel:
+class WheelProperties:
     """A wheel on a line, at rest.
 
     Args:

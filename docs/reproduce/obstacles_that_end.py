@@ -19,7 +19,7 @@ from models.gravity import GRAVITY_MPS2
 from models.sensors.rear_frame import FRONT_LINK_M, REAR_LINK_M
 from models.terrain import shapes
 from models.terrain.shapes import Corners
-from references.one_wheel import STIFFNESS, OneWheel
+from references.one_wheel import STIFFNESS, WheelProperties
 
 PAGE = Path(__file__).with_suffix(".md")
 Row = tuple[str, str, str, str, str]
@@ -36,7 +36,7 @@ def slope(angle: float, length_m: float = 5.0) -> Corners:
 def climbs(height_m: float, friction: float) -> bool:
     """Whether a driven wheel alone gets up an upright step."""
     touches_m = math.sqrt(2.0 * 0.125 * height_m - height_m**2)
-    wheel = OneWheel(shapes.ended(shapes.step(height_m), "plateau"), friction, -touches_m - 0.002)
+    wheel = WheelProperties(shapes.ended(shapes.step(height_m), "plateau"), friction, -touches_m - 0.002)
     wheel.run(0.1)
     wheel.drive(SPEED_MPS)
     wheel.run(4.0)
@@ -54,7 +54,7 @@ def least_friction_of_a_step(height_m: float, near: float) -> float:
 
 def steps() -> list[Row]:
     """The least friction for a step, by halving."""
-    radius_m, rows = OneWheel(LEDGE, 1.0, -1.0).radius_m, []
+    radius_m, rows = WheelProperties(LEDGE, 1.0, -1.0).radius_m, []
     for height_m in (0.03, 0.06):
         expected = math.tan(math.acos(1.0 - height_m / radius_m))
         found = least_friction_of_a_step(height_m, expected)
@@ -73,13 +73,13 @@ def steps() -> list[Row]:
 def edges() -> list[Row]:
     """A wheel that stands on an edge, and one that rolls off it."""
     angle = math.radians(30.0)
-    holds, slides = (OneWheel(LEDGE, mu, 0.125 * math.sin(angle)) for mu in (0.6, 0.55))
+    holds, slides = (WheelProperties(LEDGE, mu, 0.125 * math.sin(angle)) for mu in (0.6, 0.55))
     for wheel in (holds, slides):
         wheel.run(1.0)
     before = holds.place
     holds.run(1.0)
     ahead, up = holds.push
-    free, began = OneWheel(LEDGE, 8.0, 0.125 * math.sin(math.radians(5.0)), drives=False), math.radians(5.0)
+    free, began = WheelProperties(LEDGE, 8.0, 0.125 * math.sin(math.radians(5.0)), drives=False), math.radians(5.0)
     while free.push[1] > 0.0 or free.speed[0] < 0.1:
         free.run(1e-4)
     left = math.degrees(math.atan2(*free.place))
@@ -104,7 +104,7 @@ def edges() -> list[Row]:
     ]
 
 
-def _way(wheel: OneWheel, before: tuple[float, float]) -> str:
+def _way(wheel: WheelProperties, before: tuple[float, float]) -> str:
     """How far it has moved."""
     way_m = math.dist(wheel.place, before)
     return "less than 1e-7 m" if way_m < 1e-7 else f"{way_m:.1e} m"
@@ -118,7 +118,7 @@ def _off(found: float, expected: float, digits: int = 1) -> str:
 
 def slopes() -> list[Row]:
     """Rolling, standing, sliding; a compound slope."""
-    rolls = OneWheel(slope(-0.02), 0.35, 0.5, drives=False)
+    rolls = WheelProperties(slope(-0.02), 0.35, 0.5, drives=False)
     rolls.run(0.5)
     before = math.hypot(*rolls.speed)
     rolls.run(2.0)
@@ -126,11 +126,11 @@ def slopes() -> list[Row]:
     massless = GRAVITY_MPS2 * math.sin(0.02)
 
     steep = math.radians(20.0)
-    stands = OneWheel(slope(steep), 1.02 * math.tan(steep), 1.0)
+    stands = WheelProperties(slope(steep), 1.02 * math.tan(steep), 1.0)
     stands.run(1.5)
     place = stands.place
     stands.run(2.0)
-    glides = OneWheel(slope(steep), 0.25, 4.0)
+    glides = WheelProperties(slope(steep), 0.25, 4.0)
     glides.run(0.2)
     before = math.hypot(*glides.speed)
     glides.run(0.3)
@@ -138,7 +138,7 @@ def slopes() -> list[Row]:
     as_block = GRAVITY_MPS2 * (math.sin(steep) - 0.25 * math.cos(steep))
 
     faces = shapes.ended(shapes.faces_from([(0.2, math.radians(-15.0)), (1.0, math.radians(-30.0))]), "plateau")
-    down = OneWheel(faces, 1.0, 0.1, drives=False)
+    down = WheelProperties(faces, 1.0, 0.1, drives=False)
     top_m = down.place[1]
     while down.place[0] < 0.6:
         down.run(1e-3)
@@ -179,7 +179,7 @@ def slopes() -> list[Row]:
 
 def drops() -> list[Row]:
     """One wheel falls onto level ground."""
-    wheel = OneWheel([(-1.0, 0.0), (1.0, 0.0)], 0.5, 0.0, over_m=DROP_M, damping=DROP_DAMPING)
+    wheel = WheelProperties([(-1.0, 0.0), (1.0, 0.0)], 0.5, 0.0, over_m=DROP_M, damping=DROP_DAMPING)
     speed, peak = 0.0, 0.0
     for _ in range(1700):
         wheel.run(1e-4)

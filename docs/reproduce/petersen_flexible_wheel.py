@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 
 from models.gravity import GRAVITY_MPS2
 from models.wheel import FlexibleWheel, RigidWheel, Ring, Soil
-from models.wheel.flexible_dynamics import OFFSET, SHAPES, TURN, FlexibleDynamics, Motion, Moving, X, Z, scaled
+from models.wheel.flexible_dynamics import OFFSET, SHAPES, TURN, FlexibleDynamics, Motion, MovingWheel, X, Z, scaled
 from models.wheel.flexible_equilibrium import balance, resultants_of, rims
 from models.wheel.flexible_ring import displacements
 from references.flexible_ring import BeamRing, on_soil
@@ -31,7 +31,7 @@ R, B, LOAD_N = 0.125, 0.1, 70.0
 # Printed are R, b and the load, and gamma of the bed (4.2.5). Sand of Table 3.1; all else is assumed.
 SAND = Soil(1.783e6, 0.75, friction_angle=0.52, rebound=0.025, slip_modulus=0.185, shear_modulus=0.0025)
 RING = Ring(0.5, 3000.0, 5, 0.4)
-WHEEL = Moving(R, B, SAND, RING, hub_mass=3.0, hub_inertia=0.01, damping=2.0)
+WHEEL = MovingWheel(R, B, SAND, RING, hub_mass=3.0, hub_inertia=0.01, damping=2.0)
 SPEED_MPS, STEP_S = 0.05, 5e-4  # five times the bed's speed, to be short
 SLIPS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 0.95)
 
@@ -50,7 +50,7 @@ def tabled(wheel: FlexibleWheel | RigidWheel, slip: float) -> tuple[float, float
     return hub, float(found.longitudinal), float(found.torque)
 
 
-def rolled(moving: Moving, units: tuple[float, float, float], slip: float, hub: float, way: float) -> Motion:
+def rolled(moving: MovingWheel, units: tuple[float, float, float], slip: float, hub: float, way: float) -> Motion:
     """The full equations in a single-wheel bed; numbers of `moving` are in these units of length, time and force."""
     length, time, force = units
     wheel, speed = FlexibleDynamics(moving), SPEED_MPS * time / length

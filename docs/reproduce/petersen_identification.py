@@ -23,7 +23,7 @@ from written_page import write_or_compare
 from hil.analysis.identification.fit import identify
 from hil.analysis.identification.forward import (
     USUAL,
-    Forward,
+    ForwardModel,
     MeasuredMean,
     SharedErrors,
     WheelSize,
@@ -175,7 +175,7 @@ LADDER: Mapping[str, Callable[[], list[Window]]] = {
 
 def synthetic(windows: Sequence[Window], ground_truth: Mapping[str, float], seed: int | None) -> list[Window]:
     """The windows with values of a known soil, and errors by their covariance; None: without errors."""
-    forward, soil = Forward(windows), soil_of({**ASSUMED, **ground_truth})
+    forward, soil = ForwardModel(windows), soil_of({**ASSUMED, **ground_truth})
     values = forward.predict(soil)
     if seed is not None:
         factor = np.linalg.cholesky(forward.covariance(soil))

@@ -17,7 +17,7 @@ from scipy.optimize import root
 from models.impact import effective_kinetic_energy
 from models.kernels.compiled import FloatArray
 from models.rover import ParametricParameters, Rover
-from models.statics import Standing, least_friction, stability_margin, stand
+from models.statics import StandingEquations, least_friction, stability_margin, stand
 from models.vehicle.loads import CubePayload
 
 ROWS, BOGIES = ("front", "middle", "rear"), ("left_bogie", "right_bogie")
@@ -99,7 +99,7 @@ def climb(posture: Posture, height_m: float) -> Climb:
     )
 
 
-def _way(rover: Rover, names: FloatArray, posture: Posture, height_m: float) -> Iterator[tuple[str, Standing]]:
+def _way(rover: Rover, names: FloatArray, posture: Posture, height_m: float) -> Iterator[tuple[str, StandingEquations]]:
     """The row that climbs, and the equations of the equilibrium, at places along the whole climb."""
     radius, torque = float(rover.chain.wheel_radius[0]), dict.fromkeys(BOGIES, posture.bogie_Nm)
     steepest = first_angle(height_m, radius)

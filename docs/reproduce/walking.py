@@ -183,7 +183,7 @@ def go(way: str, soil: str, slope_deg: float, shear_m: float, *, low: bool = Fal
     return Gone(way_m, float(line.path[last, 0] - line.path[first, 0]), mechanical, electrical, sinkage)
 
 
-class Standing:
+class StandingEquations:
     """The rover on a slope, its wheels under the loads that they bear at rest: closed forms of the hypervolume model.
 
     Args:
@@ -293,7 +293,7 @@ def _ratio(values: list[float]) -> str:
     return f"{mean:.3f} +- {half:.3f}"
 
 
-Runs = dict[tuple[str, float, float, bool], tuple[Standing, dict[str, Gone]]]
+Runs = dict[tuple[str, float, float, bool], tuple[StandingEquations, dict[str, Gone]]]
 
 
 def study(slopes: Sequence[int], cases: Sequence[tuple[str, float]]) -> Runs:
@@ -303,7 +303,7 @@ def study(slopes: Sequence[int], cases: Sequence[tuple[str, float]]) -> Runs:
         for slope in slopes:
             for low in (False, True) if slope in LOW_DEG else (False,):
                 runs = {way: go(way, soil, slope, shear_m, low=low) for way in WAYS}
-                found[soil, shear_m, slope, low] = Standing(soil, slope, shear_m, low=low), runs
+                found[soil, shear_m, slope, low] = StandingEquations(soil, slope, shear_m, low=low), runs
     return found
 
 
@@ -366,7 +366,7 @@ def over_sinkage(slopes: Sequence[int], soils: Sequence[str]) -> list[list[str]]
     for slope in slopes:
         for soil in soils:
             runs = {way: go(way, soil, slope, SINKAGE_SHEAR_M) for way in WAYS}
-            drive, standing = runs["driving"], Standing(soil, slope, SINKAGE_SHEAR_M)
+            drive, standing = runs["driving"], StandingEquations(soil, slope, SINKAGE_SHEAR_M)
             rows.append([f"{slope}", f"{SOILS[soil]['soil.stiffness']:.3g}", f"{1e3 * drive.sinkage_m:.0f}"])
             rows[-1] += [_part(gone) for gone in runs.values()]
             rows[-1] += [_equal(gone, drive, "mechanical_J") for way, gone in runs.items() if way != "driving"]

@@ -10,12 +10,12 @@ from typing_extensions import override
 
 from drivers.device_sections import (
     Baud,
-    EachValve,
     JointsSection,
     LoadsSection,
     MovedRegulators,
     Port,
     ValvesSection,
+    ValveValues,
 )
 from drivers.host import Characters
 from drivers.section import Listed, Section
@@ -28,7 +28,7 @@ _CHARACTERS = "as set in the devices on the line: data bits, parity (none, even,
 WordOrder = Literal["high_first", "low_first"]
 
 
-class Coils(EachValve[int]):
+class Coils(ValveValues[int]):
     """Coil of each valve, counted from 0. Without a value it is the valve's place among the rig's valves."""
 
     needed = False
@@ -40,7 +40,7 @@ class Coils(EachValve[int]):
         return tuple(self.given.get(name, place) for place, name in enumerate(names))
 
 
-class PressureRegisters(EachValve[int]):
+class PressureRegisters(ValveValues[int]):
     """Register of the pressure in each chamber that has a valve, counted from 0; the first of two of 32 bits."""
 
     __pydantic_extra__: dict[str, Annotated[int, Field(ge=0, le=65535, description="its register")]] = Field(init=False)

@@ -31,7 +31,7 @@ _STRING_END = b"\0"
 BITSTREAM = "Bitstream"
 
 
-class Kind(IntEnum):
+class MessageKind(IntEnum):
     """Numbers of messages used here."""
 
     CONNECT = 0
@@ -77,7 +77,7 @@ def in_words(version: Version) -> str:
     return f"{version[0]}.{version[1]}"
 
 
-def message(kind: Kind, content: bytes = b"") -> bytes:
+def message(kind: MessageKind, content: bytes = b"") -> bytes:
     """A whole message."""
     return _HEADER.pack(kind, len(content)) + content
 
@@ -100,7 +100,9 @@ def unpack(datagram: bytes) -> tuple[int, bytes]:
 
 def connect(wanted: Version = NEWEST) -> bytes:
     """Ask a server who it is, and to stream to the port that this comes from, in a version if it can choose."""
-    return message(Kind.CONNECT, _CLIENT.pack(b"Ping", bytes(4), bytes(4), False, bytes((*wanted, 0, 0))) + _STRING_END)
+    return message(
+        MessageKind.CONNECT, _CLIENT.pack(b"Ping", bytes(4), bytes(4), False, bytes((*wanted, 0, 0))) + _STRING_END
+    )
 
 
 def wanted_version(content: bytes) -> Version | None:
@@ -116,7 +118,7 @@ def server_info(info: ServerInfo) -> bytes:
     version = bytes(int(part) for part in info.version.split("."))
     sender = _SERVER.pack(info.name.encode(), version.ljust(4, b"\0"), bytes((*info.natnet, 0, 0)))
     return message(
-        Kind.SERVER_INFO, sender + _CLOCK.pack(info.clock_hz) + _CONNECTION.pack(1511, info.multicast, bytes(4))
+        MessageKind.SERVER_INFO, sender + _CLOCK.pack(info.clock_hz) + _CONNECTION.pack(1511, info.multicast, bytes(4))
     )
 
 
@@ -137,12 +139,12 @@ def read_server_info(content: bytes) -> ServerInfo:
 
 def request(words: str) -> bytes:
     """A request in words, like Bitstream,4.1."""
-    return message(Kind.REQUEST, words.encode() + _STRING_END)
+    return message(MessageKind.REQUEST, words.encode() + _STRING_END)
 
 
 def response(words: str) -> bytes:
     """The answer to a request in words."""
-    return message(Kind.RESPONSE, words.encode() + _STRING_END)
+    return message(MessageKind.RESPONSE, words.encode() + _STRING_END)
 
 
 def in_text(content: bytes) -> str:

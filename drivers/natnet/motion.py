@@ -16,7 +16,7 @@ from drivers.messages import Reading
 from drivers.natnet import messages
 from drivers.natnet.axes import UpAxis, z_up
 from drivers.natnet.frame import Frame, read_frame
-from drivers.natnet.messages import NEWEST, VERSIONS, Kind, ServerInfo, Version, in_words
+from drivers.natnet.messages import NEWEST, VERSIONS, MessageKind, ServerInfo, Version, in_words
 from drivers.serial.bad_frame import BadFrameError
 
 NAME = "motion capture"
@@ -123,7 +123,7 @@ class NatNetMotion:
         """Tell the server and close the port."""
         if self._port is not None:
             with suppress(OSError):
-                self._port.send(messages.message(Kind.DISCONNECT))
+                self._port.send(messages.message(MessageKind.DISCONNECT))
             self._port.close()
             self._port = None
 
@@ -139,7 +139,7 @@ class NatNetMotion:
         """Receive what has come, or wait a few ms for it; tell the server that we are here. Raises DeviceError."""
         now_ns = self._host.now_ns()
         if now_ns - self._told_ns >= KEEP_ALIVE_NS:
-            self._send(messages.message(Kind.KEEP_ALIVE))
+            self._send(messages.message(MessageKind.KEEP_ALIVE))
             self._told_ns = now_ns
         self._receive()
         silent_ns = self._host.now_ns() - self._heard_ns
@@ -198,12 +198,12 @@ class NatNetMotion:
     def _take(self, data: bytes, arrived_ns: int) -> None:
         """Use a message. Raises BadFrameError, DeviceError."""
         kind, content = messages.unpack(data)
-        if kind == Kind.SERVER_INFO:
+        if kind == MessageKind.SERVER_INFO:
             self._greeted(messages.read_server_info(content), arrived_ns)
-        elif kind == Kind.RESPONSE:
+        elif kind == MessageKind.RESPONSE:
             if self._version is None and messages.chosen_version(content) == NEWEST:
                 self._version = NEWEST
-        elif kind == Kind.FRAME and self._version is not None:
+        elif kind == MessageKind.FRAME and self._version is not None:
             self._framed(read_frame(content, self._version), arrived_ns)
 
     def _greeted(self, server: ServerInfo, arrived_ns: int) -> None:

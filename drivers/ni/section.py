@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from drivers.device_sections import DaqSection, EachValve, LoadsSection, MovedRegulators, SensorInput, ValvesSection
+from drivers.device_sections import DaqSection, LoadsSection, MovedRegulators, SensorInput, ValvesSection, ValveValues
 from drivers.section import SERVER, Listed, Section
 
 # Largest output of the analog outputs [V].
@@ -31,13 +31,13 @@ NiServer = Annotated[
 ]
 
 
-class _ValveLines(EachValve[str]):
+class _ValveLines(ValveValues[str]):
     """Digital output line of each valve."""
 
     __pydantic_extra__: dict[str, Annotated[NiChannel, Field(description="its line")]] = Field(init=False)
 
 
-class _PressureInputs(EachValve[str]):
+class _PressureInputs(ValveValues[str]):
     """Analog input of the pressure in each chamber that has a valve."""
 
     __pydantic_extra__: dict[str, Annotated[NiChannel, Field(description="its input")]] = Field(init=False)

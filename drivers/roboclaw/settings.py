@@ -70,14 +70,14 @@ class RoboClawControllerSettings(msgspec.Struct, frozen=True):
         return tuple(motor for motor in self.channels if motor is not None)
 
 
-class _Places(msgspec.Struct, frozen=True):
+class _ControllerPlaces(msgspec.Struct, frozen=True):
     """The ports, and the controllers with their motors; every wheel or joint once."""
 
     buses: tuple[Bus, ...]
     controllers: tuple[RoboClawControllerSettings, ...]
 
 
-class RoboClawBusSettings(_Places, frozen=True, kw_only=True):
+class RoboClawBusSettings(_ControllerPlaces, frozen=True, kw_only=True):
     """What wheel drives and servos on RoboClaw controllers have in common.
 
     Attributes:

@@ -58,7 +58,7 @@ class RoboteqController:
     def open(self) -> None:
         """Stop it, before anything else. Raises DeviceError."""
         self.link.open()
-        self.stop_state, opening = StopState.MAY_RUN, protocol.Opening(self._settings.at_rest)
+        self.stop_state, opening = StopState.MAY_RUN, protocol.OpeningLine(self._settings.at_rest)
         self.faults = self.link.ask(opening.frame, opening.missing, opening.decode)
         self._see(
             "stopped by !EX",

@@ -177,7 +177,7 @@ def _values(name: str, line: bytes, count: int) -> tuple[int, ...]:
 BOTH_ZERO = go(1, 0), go(2, 0)
 
 
-class Opening:
+class OpeningLine:
     """The first line to a controller in any state, with or without echo: stop, zero set-points, no echo.
 
     The carriage return at its beginning ends a partial line of a dead host. The stop comes first: after a time-out of

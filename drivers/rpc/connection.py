@@ -87,7 +87,7 @@ class Stream:
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _PendingData:
     """Data that the peer's windows do not admit yet, and the frame that follows them."""
 
     number: int
@@ -114,7 +114,7 @@ class RpcConnection:
         self._streams: dict[int, Stream] = {}
         self._block: tuple[int, int, bytes] | None = None  # header block that continues: stream, flags, bytes
         self._out: list[bytes] = [PREFACE] if client else []
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_PendingData] = deque()
         self._window, self._first_window, self._frame_bytes = _FIRST_WINDOW, _FIRST_WINDOW, FRAME_BYTES
         self._windows: dict[int, int] = {}  # of streams on which data wait
         self._consumed = self._newest = 0
@@ -287,7 +287,7 @@ class RpcConnection:
     def _send(self, number: int, message: bytes, last: bytes, *, ends: bool) -> None:
         """Send a message with gRPC's prefix, as far as the peer admits, then `last`."""
         data = b"\0" + len(message).to_bytes(4, "big") + message
-        self._waiting.append(_Waiting(number, memoryview(data), last, ends))
+        self._waiting.append(_PendingData(number, memoryview(data), last, ends))
         self._windows[number] = self._first_window
         self._flush()
 
@@ -305,7 +305,7 @@ class RpcConnection:
                 self._waiting.remove(item)
                 del self._windows[item.number]
 
-    def _admitted(self, item: _Waiting) -> int:
+    def _admitted(self, item: _PendingData) -> int:
         """Length of the next frame of data [bytes]."""
         return min(len(item.data), self._frame_bytes, self._window, self._windows[item.number])
 

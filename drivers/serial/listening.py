@@ -2,7 +2,7 @@
 
 A message gets the time when its first byte began on the line: that of the look which found it, less the line time of
 all that had come since that byte. This is never too early; it is too late by what the bytes waited unread, some 0.1 ms
-where `drivers.serial.looks` follows the device's rhythm.
+where `drivers.serial.poll_times` follows the device's rhythm.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from drivers.host import COMPUTER, LOOK_S, Alive, Host, SerialPort, line_time_ns
 from drivers.interfaces import Health, LinkLostError
 from drivers.serial.bad_frame import BadFrameError
 from drivers.serial.link import GONE, gone_error, open_port
-from drivers.serial.looks import Looks
+from drivers.serial.poll_times import PollTimes
 
 T = TypeVar("T")
 # Where the first whole message in some bytes begins and ends; None: there is none yet.
@@ -108,7 +108,7 @@ class ListeningLink:
         self._timeout_ns, self._host, self._alive = round(timeout_s * 1e9), host, alive
         self._byte_ns = line_time_ns(1, baud)
         self._silent_ns = max(SILENT_PERIODS * period_ns, LEAST_SILENT_NS)
-        self._looks = Looks(period_ns)
+        self._looks = PollTimes(period_ns)
         self._damage = DamageCount(f"{device} on {port}", "messages")
         self._serial: SerialPort | None = None
         self._recent: deque[int] = deque(maxlen=RECENT)

@@ -23,7 +23,7 @@ from drivers.messages import (
     ValveSample,
 )
 from drivers.sim.power import PowerModel
-from drivers.sim.protocol.plant_ports import Sampled
+from drivers.sim.protocol.plant_ports import SampledChannels
 from models.plant import InstrumentOnRig, Plant
 
 C = TypeVar("C")
@@ -59,7 +59,9 @@ class _Device:
 class SimDaq(_Device):
     """Blocks of samples, each readable once it is complete and `delay_ns` old."""
 
-    def __init__(self, sampled: Sampled, block_samples: int, delay_ns: int = 0, name: str = "simulated DAQ") -> None:
+    def __init__(
+        self, sampled: SampledChannels, block_samples: int, delay_ns: int = 0, name: str = "simulated DAQ"
+    ) -> None:
         super().__init__()
         self.name, self._sampled = name, sampled
         self._block_samples, self._delay_ns = block_samples, delay_ns

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from hil.config.needs import ground_of, refuse_unfit
+from hil.config.command_requirements import ground_of, refuse_unfit
 from models.kernels.bound import BoundArguments
 from models.rover.rover import Rover
 from models.terrain.least_cost import MapRoute, Traverse, least_cost, way_along
@@ -44,7 +44,7 @@ _SHARE, _SPEED_MPS, _SETTLE_S, _MEASURE_S, _TICK_S = 0.3, 0.1, 3.0, 5.0, 0.02
 _GRADES, _SLIPS = np.radians(np.arange(-30.0, 30.5, 1.0)), (-0.95, 0.95)
 
 
-class Planned(NamedTuple):
+class _PlannedPath(NamedTuple):
     """The way of least energy, and the straight one beside it; energies in J, infinite: it cannot be driven."""
 
     least: MapRoute
@@ -150,7 +150,7 @@ def plan(
     goal: tuple[float, float],
     most_roll_deg: float = MOST_ROLL_DEG,
     heading_deg: float = 0.0,
-) -> Planned:
+) -> _PlannedPath:
     """The way of least energy over the rig's scan, and the straight one.
 
     Args:
@@ -169,10 +169,10 @@ def plan(
     assert relief is not None
     rover, heading = traverse_of(rig, most_roll_deg), math.radians(heading_deg)
     least = least_cost(relief, rover, start, goal, heading=heading)
-    return Planned(least, way_along(relief, rover, least.places[[0, -1]], heading=heading))
+    return _PlannedPath(least, way_along(relief, rover, least.places[[0, -1]], heading=heading))
 
 
-def draw_plan(rig: Rig, planned: Planned) -> Figure:
+def draw_plan(rig: Rig, planned: _PlannedPath) -> Figure:
     """Both ways over lines of equal height."""
     from matplotlib.figure import Figure
 

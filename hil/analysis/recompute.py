@@ -15,7 +15,7 @@ from hil.analysis.recovery import holes_of
 from hil.analysis.replay import Difference, Progress, run_again
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.experiments.base import Finished, Summary, samples_of
+from hil.experiments.base import FinishedRun, Summary, samples_of
 from hil.experiments.claim import FALSE, TRUTH_CHECK
 from hil.experiments.impact.approach import KEYS as MEASURED
 from hil.experiments.impact.sensing import GROUSER_KEYS, KEYS, PEAK_KEYS, PEAKS
@@ -61,7 +61,7 @@ class Recomputed(NamedTuple):
 
 
 @dataclass
-class _Beats:
+class _RecordedClock:
     """What a record tells of its clock (`hil.runtime.clock.Clock`)."""
 
     name: str
@@ -98,10 +98,10 @@ def recompute(
     live = config.clock == "realtime"
     known = not (missing and live and RECOVERED in record.meta)  # else skipped, or lost: nobody knows
     samples, load_samples = samples_of(record, config.record)
-    finished = Finished(
+    finished = FinishedRun(
         rig=rig,
         cycle=cycle,
-        clock=_Beats(config.clock, late=0, skipped=missing),
+        clock=_RecordedClock(config.clock, late=0, skipped=missing),
         ground_truth=GroundTruth.recorded(record.events),
         ticks=record.tick,
         timing=record.timing,

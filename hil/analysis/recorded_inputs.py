@@ -57,7 +57,7 @@ class RecordedInputs:
         asked = [(int(event["tick"]), command_of(event)) for event in commands_of(record.events)]
         self._asked = {tick: tuple(one for at, one in asked if at == tick) for tick, _ in asked}
         self._rows = {link: SampleRow(link, layout) for link in layout.links if link in NEWEST}
-        devices = {link: _Newest(self, link) for link in self._rows}
+        devices = {link: _NewestLink(self, link) for link in self._rows}
         sources = {group: _Blocks(self, record.samples(group), group) for group in SAMPLED if layout.parts(group)}
         self.devices = RigIO(layout, {**sources, **devices}, _Operator(self))
 
@@ -127,7 +127,7 @@ class _Operator:
         return self._recorded_inputs.operator()
 
 
-class _Newest(_Link):
+class _NewestLink(_Link):
     def __init__(self, recorded_inputs: RecordedInputs, link: str) -> None:
         super().__init__(recorded_inputs)
         self._link = link

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.recovery import holes_of
-from hil.config.model import fingerprint
 from hil.config.text_io import read_yaml
+from hil.config.unchecked_config import fingerprint
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.layout import SAMPLED, Layout
@@ -315,18 +315,18 @@ def block_length(record: SampleSet, samples: int, all_kept: bool, group: str, na
     return Check(f"{name}block length", not wrong, found, allowed)
 
 
-class _Counted(NamedTuple):
+class _BlockCount(NamedTuple):
     first: np.void
     number: int
 
 
-def _counted(parts: Iterable[Rows]) -> _Counted | None:
+def _counted(parts: Iterable[Rows]) -> _BlockCount | None:
     """The first of some rows and how many there are; None: there are none."""
     first, count = None, 0
     for rows in parts:
         count += len(rows)
         first = rows[0] if first is None and len(rows) else first
-    return None if first is None else _Counted(first, count)
+    return None if first is None else _BlockCount(first, count)
 
 
 class _Steps:

@@ -219,7 +219,7 @@ def _replayed(record: OpenRecord, summary: Mapping[str, Any] | None, progress: P
     return Replay(again.ticks, differences, str(record.meta.get("version")), running_version(), notes)
 
 
-class _RunAgain(NamedTuple):
+class _RepeatedRun(NamedTuple):
     """What came of a cycle that was run again.
 
     Attributes:
@@ -307,7 +307,7 @@ def run_again(
     until: int = NEVER,
     tolerance: float = 0.0,
     progress: Progress = lambda *_: None,
-) -> _RunAgain:
+) -> _RepeatedRun:
     """Run today's cycle over the inputs of a record, and compare what it does with what is recorded.
 
     Args:
@@ -356,7 +356,7 @@ def run_again(
     before = np.concatenate([one(record.events) for one in (carried_of, impacts_of, commands_of, faults_of)])
     within = [events[events["tick"] <= comparison.last] for events in (before, outputs.events)]
     differences = comparison.differences + event_differences(within[0], within[1], exact=not tolerance)
-    return _RunAgain(cycle, comparison.count, raised, differences)
+    return _RepeatedRun(cycle, comparison.count, raised, differences)
 
 
 def _notes(record: OpenRecord, digest: str, left_out: int, until: int) -> list[str]:

@@ -15,7 +15,7 @@ from hil.analysis.identification.directions import in_words, proposals
 from hil.analysis.identification.fit import Identification
 from hil.analysis.identification.fit import identify as identify_soil
 from hil.analysis.identification.forward import USUAL
-from hil.analysis.identification.shown import warnings_of, yaml_section
+from hil.analysis.identification.printed_result import warnings_of, yaml_section
 from hil.analysis.identification.sources import check_enough, read_sources
 from hil.analysis.listed_runs import chosen, listed_runs
 from hil.api.result import Result, frame_of, html_table

@@ -18,7 +18,7 @@ from hil.ipc.run_memory import RunMemory
 from hil.messages.fault import Event
 from hil.processes.lifecycle import Process
 from hil.processes.supervisor import Launch
-from hil.realtime import Right
+from hil.realtime import RealtimeRight
 from hil.realtime.clock import RealtimeClock
 from hil.runtime.loop import Cycle, Loop
 from hil.runtime.rig_io import RigIO
@@ -38,7 +38,7 @@ class Backend(Protocol):
     def ground_truth(self) -> GroundTruth:
         """What only a simulated rig can tell."""
 
-    def granted(self) -> Sequence[Right]:
+    def granted(self) -> Sequence[RealtimeRight]:
         """Rights of processes beside the loop's."""
 
     def plant_loop(self) -> dict[str, Any] | None:
@@ -80,7 +80,7 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Platform:
-    """Without arguments it is this computer; `hil.app.virtual.rig` makes the other.
+    """Without arguments it is this computer; `hil.app.virtual.virtual_rig` makes the other.
 
     Attributes:
         host: clock and ports of the loop process.

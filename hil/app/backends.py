@@ -26,14 +26,14 @@ from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import MakeExperiment, build_cycle
-from hil.ipc.run_memory import FOLDER, RECORDER, Late, RunMemory, healths, late_since, write_stops
+from hil.ipc.run_memory import FOLDER, RECORDER, LateAction, RunMemory, healths, late_since, write_stops
 from hil.ipc.shared_devices import shared_device
 from hil.ipc.shared_types import START
 from hil.messages.fault import Event
 from hil.messages.layout import COMMANDED, ROLES
 from hil.processes.disturbances import late_event, late_words, long_tick_event, stall_event
 from hil.processes.supervisor import WorkerSupervisor
-from hil.realtime import Right
+from hil.realtime import RealtimeRight
 from hil.realtime.clock import SuspensionMonitor
 from hil.recording.reader import FILE_NAME
 from hil.recording.sinks import RingSink
@@ -188,7 +188,7 @@ class RealtimeBackend(Backend):
         """Of a simulated rig; nothing of a real one."""
         return self._ground_truth
 
-    def granted(self) -> Sequence[Right]:
+    def granted(self) -> Sequence[RealtimeRight]:
         """Rights of the workers."""
         return self._supervisor.granted()
 
@@ -268,11 +268,11 @@ class RealtimeBackend(Backend):
                 raise SimulatedRigLateError(str(error)) from error
             raise
 
-    def _late_since(self, since_ns: int) -> list[Late]:
+    def _late_since(self, since_ns: int) -> list[LateAction]:
         """What a simulated rig did late since a time [ns of CLOCK_MONOTONIC]; of a real or lost one, nothing."""
         if self._control:
             with suppress(DeviceError):
-                return [Late(*late) for late in self._control.ask("lateness", since_ns=since_ns)["late"]]
+                return [LateAction(*late) for late in self._control.ask("lateness", since_ns=since_ns)["late"]]
             return []
         return late_since(self.shared.late, since_ns)
 

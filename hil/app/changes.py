@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 from hil.app.console import Console, obstacle_shown
 from hil.app.resident import LatchedFaults
 from hil.config import Config, ConfigError
-from hil.config.settings import SEED, Settings, Value, as_overrides, settings_of
+from hil.config.operator_settings import SEED, Settings, Value, as_overrides, settings_of
 from hil.messages.operator_input import ChoosePlan, Set
 
 

@@ -49,7 +49,7 @@ LENGTHS = (1000, 200, 80, 20)
 _NOT_SHOWN = ("seed",)
 
 
-class FaultShown(msgspec.Struct, frozen=True):
+class ConsoleFault(msgspec.Struct, frozen=True):
     """A fault that is latched or recorded: its number in docs/reference/faults.md, its name, and what was found."""
 
     number: int
@@ -57,7 +57,7 @@ class FaultShown(msgspec.Struct, frozen=True):
     detail: str
 
 
-class ShownQuestion(msgspec.Struct, frozen=True):
+class ConsoleQuestion(msgspec.Struct, frozen=True):
     """What the operator is asked.
 
     Attributes:
@@ -73,8 +73,8 @@ class ShownQuestion(msgspec.Struct, frozen=True):
     trial: int = 0
 
 
-class SettingsShown(msgspec.Struct):
-    """What an operator has changed between two runs (`hil.config.settings`).
+class ConsoleSettings(msgspec.Struct):
+    """What an operator has changed between two runs (`hil.config.operator_settings`).
 
     Attributes:
         answered: requests for a change so far: of settings, or of the plan.
@@ -121,8 +121,8 @@ class ConsoleStatus(msgspec.Struct):
     experiment: str = ""
     armed: bool = False
     safe: bool = False
-    faults: list[FaultShown] = msgspec.field(default_factory=list)
-    warnings: list[FaultShown] = msgspec.field(default_factory=list)
+    faults: list[ConsoleFault] = msgspec.field(default_factory=list)
+    warnings: list[ConsoleFault] = msgspec.field(default_factory=list)
     refused: list[str] = msgspec.field(default_factory=list)
     checks: Sequence[Check] = ()
     checks_t_s: float = 0.0
@@ -131,8 +131,8 @@ class ConsoleStatus(msgspec.Struct):
     runs: int = 0
     summary: dict[str, Any] | None = None
     holder: str | None = None
-    question: ShownQuestion | None = None
-    settings: SettingsShown = msgspec.field(default_factory=SettingsShown)
+    question: ConsoleQuestion | None = None
+    settings: ConsoleSettings = msgspec.field(default_factory=ConsoleSettings)
     message: str = ""
 
 
@@ -149,9 +149,9 @@ def encoded(status: ConsoleStatus) -> bytes:
     return content
 
 
-def faults_shown(events: Sequence[Event]) -> list[FaultShown]:
+def faults_shown(events: Sequence[Event]) -> list[ConsoleFault]:
     """Faults as clients see them."""
-    return [FaultShown(int(event.fault), FAULT_TABLE[event.fault].name, event.detail) for event in events]
+    return [ConsoleFault(int(event.fault), FAULT_TABLE[event.fault].name, event.detail) for event in events]
 
 
 def obstacle_shown(trial: TrialConfig, section: ExperimentSection) -> dict[str, float] | None:
@@ -323,7 +323,7 @@ class Console:
         """Show the faults that are latched where no loop runs."""
         self.status.faults, self.status.safe = faults_shown(latched), bool(latched)
 
-    def ask(self, question: ShownQuestion | None) -> None:
+    def ask(self, question: ConsoleQuestion | None) -> None:
         """Show a question to the operator, or that there is none."""
         self.status.question = question
         self.show()

@@ -30,7 +30,7 @@ from hil.signals.alignment import (
     turn_from_drive,
     yaw_from_drive,
 )
-from hil.signals.calibration import CalibrationError
+from hil.signals.calibration_fits import CalibrationError
 from hil.signals.instrument_readings import Floats, Readings, new_readings, rotation, unit
 from models.gravity import GRAVITY_MPS2
 

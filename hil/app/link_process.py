@@ -16,7 +16,7 @@ from hil.messages.layout import ROLES
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.processes.link import LinkWorker
 from hil.processes.link_bridge import LinkBridge
-from hil.realtime import Right, RightsWanted, rights
+from hil.realtime import RealtimeRight, RightsWanted, rights
 
 # How long a worker waits for the watchdog's descriptors [ns], and its pause between two looks [s].
 STOP_PORTS_NS, LOOK_S = 30_000_000_000, 0.002
@@ -55,7 +55,7 @@ def serve(
     name: str,
     shared: RunMemory,
     lifecycle: Reporter,
-    granted: Sequence[Right] = (),
+    granted: Sequence[RealtimeRight] = (),
     host: Host = COMPUTER,
     opened: Callable[[], None] = lambda: None,
 ) -> None:

@@ -19,7 +19,7 @@ from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.messages.fault import Event
 from hil.operator.telemetry import open_publisher
-from hil.realtime import Right
+from hil.realtime import RealtimeRight
 from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
 from hil.runtime.clock import LockstepClock, PacedClock
@@ -34,7 +34,7 @@ FLUSH_MS_OF_MANY = 1000.0
 _SAY_EVERY_S, _LOOK_EVERY = 10.0, 4096
 
 
-class _HowFar:
+class _ProgressMessages:
     """Says now and then how far a long run has come; nothing of a short one.
 
     Args:
@@ -105,7 +105,7 @@ class LockstepBackend(Backend):
         )
         if console is None:
             clock = LockstepClock(self.simulated_rig, rate_hz)
-            self.loop = Loop(clock, self.cycle, feed=_HowFar(rate_hz, self._progress).tick)
+            self.loop = Loop(clock, self.cycle, feed=_ProgressMessages(rate_hz, self._progress).tick)
         else:
             clock = PacedClock(self.simulated_rig, rate_hz, console.host)
             console.attend(self.cycle, folder, self._rig.config)
@@ -127,7 +127,7 @@ class LockstepBackend(Backend):
         """The ground truth of the simulated rig."""
         return GroundTruth.of(self.simulated_rig.plant)
 
-    def granted(self) -> Sequence[Right]:
+    def granted(self) -> Sequence[RealtimeRight]:
         """None: there are no other processes."""
         return ()
 

@@ -16,7 +16,7 @@ from hil.app.resident import LatchedFaults, Resident, RunOutcome
 from hil.app.run import begin_again, open_backend, summarise_what_there_is
 from hil.app.run_loop import Signals
 from hil.config import Config, ConfigError
-from hil.config.settings import Settings
+from hil.config.operator_settings import Settings
 from hil.experiments.base import Summary
 from hil.experiments.jog.experiment import jog_overrides
 from hil.messages.fault import Fault

@@ -25,7 +25,7 @@ from hil.messages.check import Check
 from hil.messages.fault import DEAD_MAN_NS
 from hil.messages.layout import COMMANDED
 from hil.messages.stages import Tick
-from hil.realtime import Right, rights
+from hil.realtime import RealtimeRight, rights
 from hil.realtime.clock import WakeUpTest, measure_wake_ups
 from hil.realtime.histogram import Histogram
 from hil.recording.sinks import Rows
@@ -79,7 +79,7 @@ def _virtual_time(holds: bool) -> Check:
     return Check("virtual time", True, found, "runs with --clock lockstep hold on any machine, on this rig")
 
 
-def refuse_without_pace(config: Config, granted: Sequence[Right], progress: Progress) -> None:
+def refuse_without_pace(config: Config, granted: Sequence[RealtimeRight], progress: Progress) -> None:
     """Measure before the run whether this machine holds the loop's rate, if the loop has no real-time priority.
 
     With priority, only a stall of the machine can delay the loop, and a second of measurement says nothing about those.
@@ -120,7 +120,7 @@ def _verdict(pace: WakeUpTest) -> str:
     return f"this machine {can} hold {pace.rate_hz} Hz: {wake}, {pace.skipped} of {pace.ticks + pace.skipped} skipped"
 
 
-def _advice(pace: WakeUpTest, granted: Iterable[Right], rig: str) -> str:
+def _advice(pace: WakeUpTest, granted: Iterable[RealtimeRight], rig: str) -> str:
     """Remedies."""
     if pace.proposed_hz:
         parts = [f"run with --set loop.rate_hz={pace.proposed_hz}"]

@@ -20,7 +20,7 @@ from hil.app.run_loop import Signals, rights_wanted, run_loop
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.sensors import CameraConfig
-from hil.experiments.base import Experiment, Finished, Summary, samples_of
+from hil.experiments.base import Experiment, FinishedRun, Summary, samples_of
 from hil.experiments.registry import draw, experiment_named, summarise
 from hil.experiments.summary import with_digests, write_summary
 from hil.messages.fault import Event, Fault
@@ -51,7 +51,7 @@ class Resident:
     where an operator clears it (`ClearFault`); an unattended run ends at once for it.
 
     After an exception no further run can be made, and once the rig is closed the record has its summary made of it
-    (`hil.analysis.afterwards.summarise_afterwards`), as `hil.app.run.run_repeatedly` does.
+    (`hil.analysis.recovered_summary.summarise_afterwards`), as `hil.app.run.run_repeatedly` does.
 
     Args:
         config: of the rig and the experiment.
@@ -141,7 +141,7 @@ class Resident:
         """
         config, rig, kind = self._config, self.rig, experiment_named(self._config.experiment)
         with open_trial(folder, trusted=True) as record:
-            finished = Finished(
+            finished = FinishedRun(
                 Rig(config), rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
                 rig.plant_loop(), rig.links(), wall_s, *samples_of(record, config.record),
             )  # fmt: skip
@@ -180,7 +180,7 @@ class Resident:
             self._progress(f"camera: no frames: {error}")
 
 
-def exit_code(run: Finished) -> int:
+def exit_code(run: FinishedRun) -> int:
     """The exit status of a run's command (docs/reference/command-line.md)."""
     experiment = run.experiment
     if experiment.done and not run.cycle.safety.safe:

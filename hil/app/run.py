@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
-from hil.analysis.afterwards import summarise_afterwards
+from hil.analysis.recovered_summary import summarise_afterwards
 from hil.app.backend import THIS_COMPUTER, Backend, Platform
 from hil.app.backends import RealtimeBackend, SimulatedRigLateError
 from hil.app.console import Console
@@ -24,7 +24,7 @@ from hil.app.run_loop import Signals, simulated_rig_io
 from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME as SUMMARY
@@ -52,7 +52,7 @@ class RunResult:
         summary: as summary.json has it.
         ticks: rows of `tick_dtype`, one a tick.
         events: rows of `EVENT`.
-        samples: of the force sensors, as `Finished` has them.
+        samples: of the force sensors, as `FinishedRun` has them.
     """
 
     exit_code: int
@@ -109,7 +109,7 @@ def _platform(config: Config, progress: Progress, stack: ExitStack, console: Con
     """This computer, or one in virtual time with a simulated rig, which `stack` closes."""
     if config.clock == "realtime":
         return THIS_COMPUTER
-    from hil.app.virtual.rig import VirtualComputer  # simulated devices, which no other rig needs here
+    from hil.app.virtual.virtual_rig import VirtualComputer  # simulated devices, which no other rig needs here
 
     warm_up(Rig(config), progress)
     progress("settling the rover on its ground")
@@ -300,7 +300,7 @@ def run(config: Config, *, timed: bool = True) -> RunResult:
     for row in ground_truth.events(config.loop.rate_hz):
         sink.event(row)
     samples = sink.samples("daq") if config.record.sensors == "all" else None
-    finished = Finished(
+    finished = FinishedRun(
         rig, cycle, loop.clock, ground_truth, sink.ticks, sink.timings, sink.events, None, None, wall_s,
         samples, sink.samples("loads"),
     )  # fmt: skip

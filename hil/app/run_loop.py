@@ -19,7 +19,7 @@ from hil.config.text_io import write_yaml
 from hil.experiments.registry import experiment_named
 from hil.messages.layout import Layout
 from hil.messages.operator_input import OperatorSource
-from hil.realtime import Right, RightsWanted, rights
+from hil.realtime import RealtimeRight, RightsWanted, rights
 from hil.runtime.loop import Loop
 from hil.runtime.rig_io import RigIO
 from hil.version import running_version
@@ -34,7 +34,7 @@ def run_loop(
     what: str = "",
     *,
     wanted: RightsWanted,
-    refuse: Callable[[Sequence[Right], Progress], None] = lambda *_: None,
+    refuse: Callable[[Sequence[RealtimeRight], Progress], None] = lambda *_: None,
 ) -> float:
     """Run the loop until its trial is over; then the devices are stopped and the record is closed, whatever happens.
 
@@ -72,7 +72,7 @@ def run_loop(
     return wall_s
 
 
-def _note_rights(granted: Sequence[Right], backend: Backend, progress: Progress) -> None:
+def _note_rights(granted: Sequence[RealtimeRight], backend: Backend, progress: Progress) -> None:
     """Record each right; report a refusal with a remedy."""
     for item in granted:
         outcome = "granted" if item.granted else "refused"

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 from drivers.interfaces import DeviceError
 from hil.app.server_supervisor import SERVERS, STARTS_S
 from hil.operator.runtime_folder import RuntimeFolder, RuntimeFolderError
-from hil.processes.lifecycle import Process, Served
-from hil.realtime.rights import Right
+from hil.processes.lifecycle import Process, ServedProcess
+from hil.realtime.rights import RealtimeRight
 
 # How long the process above the server may take to end [s].
 _ENDS_S = 5.0
 
 
-class ServerProcess(Served, ABC):
+class ServerProcess(ServedProcess, ABC):
     """The life of one such server; a subclass starts it with `_launch`, within `_begin`.
 
     Attributes:
@@ -32,7 +32,7 @@ class ServerProcess(Served, ABC):
     def __init__(self) -> None:
         super().__init__()
         self._process: Process | None = None
-        self.granted: tuple[Right, ...] = ()
+        self.granted: tuple[RealtimeRight, ...] = ()
 
     def _begin(self, stack: ExitStack) -> None:
         """Start the process for the first time; `close` ends it, and what is on the stack so far.
@@ -64,7 +64,7 @@ class ServerProcess(Served, ABC):
         if "address" not in answer:
             problem = answer.get("error") or f"not started (exit status {self._process.status()})"
             raise DeviceError(f"{self.what}: {problem}")
-        self.granted = tuple(Right(**item) for item in answer["granted"])
+        self.granted = tuple(RealtimeRight(**item) for item in answer["granted"])
         return str(answer["address"])
 
     @property

@@ -20,7 +20,7 @@ from typing import Any
 from drivers.interfaces import DeviceError
 from hil.bench.conditions import FailedMeasurements, machine
 from hil.config.rig import Rig
-from hil.realtime import Right, RightsWanted, rights
+from hil.realtime import RealtimeRight, RightsWanted, rights
 from hil.realtime.clock import RealtimeClock
 from hil.realtime.histogram import Histogram
 from hil.safety.arming import NotArmedError
@@ -147,7 +147,7 @@ def bench_loop(
     return {"machine": about, "peers": {"cyclictest": version}, "rows": rows, "left_out": left_out.items}
 
 
-def _peer(version: str | None, seconds: float, wanted: RightsWanted, granted: Sequence[Right]) -> Counts | None:
+def _peer(version: str | None, seconds: float, wanted: RightsWanted, granted: Sequence[RealtimeRight]) -> Counts | None:
     """Run cyclictest with the rights that the loop has."""
     if version is None:
         return None

@@ -15,7 +15,7 @@ import msgspec
 
 from hil.app.backends import RealtimeBackend
 from hil.app.run_loop import Signals, run_loop
-from hil.app.virtual.rig import VirtualComputer
+from hil.app.virtual.virtual_rig import VirtualComputer
 from hil.bench.impact_injector import AFTER
 from hil.config import Config
 from hil.config.rig import Rig

@@ -136,7 +136,7 @@ def _first_line(error: BaseException) -> str:
 T = TypeVar("T")
 
 
-class _SameVersion(Executor):
+class _VersionCheckedExecutor(Executor):
     """Hands tasks to another executor; each is refused by a worker that has another version of rover-hil."""
 
     def __init__(self, executor: Executor) -> None:
@@ -175,7 +175,7 @@ def with_workers(
         try:
             with _place(processes, address, progress) as where:
                 alone = processes == 1 and address is None
-                return work(None if alone else _SameVersion(where.executor), where.shares_folders)
+                return work(None if alone else _VersionCheckedExecutor(where.executor), where.shares_folders)
         except BrokenExecutor as error:
             lost = error
     raise WorkersError(f"processes that worked, or their scheduler, were killed {LOSSES + 1} times ({lost})") from lost

@@ -11,7 +11,7 @@ from typing import Any
 from typing_extensions import override
 
 from hil.app.changes import CampaignRuns
-from hil.app.console import Console, ShownQuestion
+from hil.app.console import Console, ConsoleQuestion
 from hil.app.resident import LatchedFaults
 from hil.app.run import run_experiment
 from hil.campaign.folder import locked
@@ -56,7 +56,7 @@ class CommandedOperator(Operator):
         early = [one for one in self._console.take_all() if isinstance(one, EStop | Stop | Campaign)]
         for one in sorted(early, key=lambda one: not isinstance(one, EStop)):  # the first may end the campaign
             self._answer(question.key, one)
-        self._console.ask(ShownQuestion(question.key, question.text, ANSWERS[question.key], question.trial))
+        self._console.ask(ConsoleQuestion(question.key, question.text, ANSWERS[question.key], question.trial))
         try:
             while True:
                 if self._paused and question.key == "ready":

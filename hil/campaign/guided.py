@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from hil.campaign.expand import PlannedTrial
 from hil.campaign.folder import VERDICT, Trial
-from hil.campaign.run import CampaignOrder, CampaignStop, Progressing, ProgressReporter, begin, interrupted
+from hil.campaign.run import CampaignOrder, CampaignProgress, CampaignStop, ProgressReporter, begin, interrupted
 from hil.config import Config
 from hil.config.files import replacing
 from hil.experiments.impact.approach import frame_settings
@@ -153,7 +153,7 @@ def run_guided(
 
 
 def _one(
-    progressing: Progressing,
+    progressing: CampaignProgress,
     trial: PlannedTrial,
     attempt: int,
     before: PlannedTrial | None,

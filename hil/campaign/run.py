@@ -27,7 +27,7 @@ from hil.campaign.plan import Plan
 from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config
-from hil.config.model import fingerprint
+from hil.config.unchecked_config import fingerprint
 from hil.version import running_version
 
 # What must be the same when a campaign is resumed, and its name in messages.
@@ -117,7 +117,7 @@ class CampaignStop:
             signal.signal(number, handler)
 
 
-class Progressing:
+class CampaignProgress:
     """What is done of a campaign, and what comes next.
 
     Args:
@@ -212,10 +212,10 @@ def refuse_other(wanted: CampaignOrder, folder: Path) -> list[str]:
 
 def begin(
     wanted: CampaignOrder, folder: Path, report: ProgressReporter, resume: bool
-) -> tuple[Progressing, list[tuple[PlannedTrial, int]]]:
+) -> tuple[CampaignProgress, list[tuple[PlannedTrial, int]]]:
     """A campaign in its folder, and the trials that are left with their next attempts; raises as `run_campaign`."""
     ledger = CampaignFolder(folder, wanted.head(), refuse_other(wanted, folder) if resume else ())
-    progressing = Progressing(wanted, ledger, report)
+    progressing = CampaignProgress(wanted, ledger, report)
     return progressing, progressing.pending(resume)
 
 
@@ -260,7 +260,7 @@ def run_campaign(
 
 
 def _run(
-    progressing: Progressing,
+    progressing: CampaignProgress,
     left: Sequence[tuple[PlannedTrial, int]],
     workers: Callable[[], AbstractContextManager[Workers]],
     stop: CampaignStop,

@@ -106,7 +106,7 @@ def recover(
     as_json: AsJson = False,
 ) -> None:
     """Make trial.h5 of a killed run whole, and its summary.json, and say what is missing."""
-    from hil.analysis.afterwards import recover as recover_run
+    from hil.analysis.recovered_summary import recover as recover_run
     from hil.analysis.recovery import NothingToRecoverError
     from hil.app.warm_up import report_compiling
 

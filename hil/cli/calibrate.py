@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hil.config.schema.loads import LoadsConfig
     from hil.messages.layout import Layout
     from hil.recording import TrialRecord
-    from hil.signals.calibration import Fitted, Floats
+    from hil.signals.calibration_fits import FittedValue, Floats
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def shunt(
     """
     config = rig.load()
     from drivers.channel_calibration import Shunt
-    from hil.app.calibration import shunt_gains
+    from hil.app.sensor_calibration import shunt_gains
 
     if arm not in ("R1", "R2", "R3", "R4"):
         complain(f"--arm {arm}: allowed: R1, R2, R3, R4")
@@ -78,7 +78,7 @@ def teds(rig: _BridgeCalibration) -> None:
     With --sheet it is the file of the force sensors, or of the load channels of a rig without force sensors.
     """
     config = rig.load()
-    from hil.app.calibration import read_teds
+    from hil.app.sensor_calibration import read_teds
 
     with usage_errors():
         found = read_teds(config, progress, rig.endpoints)
@@ -118,7 +118,7 @@ def _finish(rig: _BridgeCalibration, found: dict[str, dict[str, float]], group: 
 
 
 def _write(rig: _BridgeCalibration, found: dict[str, dict[str, Any]], group: str) -> None:
-    from hil.config.calibration import SheetError, update_sheets
+    from hil.config.calibration_sheets import SheetError, update_sheets
 
     assert rig.sheet is not None
     try:
@@ -147,9 +147,9 @@ def residuals(
 
     The runs may differ in numbers of their config: the thresholds hold between these, and are wider.
     """
-    from hil.app.calibration import calibrate_residuals
-    from hil.config.calibration import SheetError, replace_residuals
-    from hil.signals.calibration import CalibrationError
+    from hil.app.sensor_calibration import calibrate_residuals
+    from hil.config.calibration_sheets import SheetError, replace_residuals
+    from hil.signals.calibration_fits import CalibrationError
 
     try:
         sheet_values = calibrate_residuals(runs)
@@ -220,9 +220,9 @@ def _calibrations() -> None:
 @with_groups
 def droop(sensor: Sensor) -> None:
     """Time constant of a sensor's AC coupling: 0.2 s without force, press, release, wait for two seconds."""
-    from hil.signals.calibration import CalibrationError, fit_droop
+    from hil.signals.calibration_fits import CalibrationError, fit_droop
 
-    def fit(one: _SensorReadings) -> Fitted:
+    def fit(one: _SensorReadings) -> FittedValue:
         device = one.config.devices.daq if one.config.devices else None
         if device is not None and not device.droops(sensor.name):
             kind = device.kind(sensor.name)
@@ -242,9 +242,9 @@ def force(
     ],
 ) -> None:
     """Sensitivity from known weights: 0.2 s without force, then each weight put on for a second and taken off."""
-    from hil.signals.calibration import fit_sensitivity
+    from hil.signals.calibration_fits import fit_sensitivity
 
-    def fit(one: _SensorReadings) -> Fitted:
+    def fit(one: _SensorReadings) -> FittedValue:
         droop_s, droop_u95 = one.config.droops_s[one.column], one.config.droops_u95[one.column]
         return fit_sensitivity(one.volts, one.rate_hz, droop_s, droop_u95, weight)
 
@@ -270,7 +270,7 @@ def cylinder(
 
     Without --force the torque on its joint is taken from the leg sensors, with the rover at rest on level ground.
     """
-    from hil.app.calibration import calibrate_cylinder
+    from hil.app.sensor_calibration import calibrate_cylinder
 
     record, config = record_of(run)
     known = config.layout.cylinders
@@ -290,13 +290,13 @@ def zero(sensor: Sensor) -> None:
     Of a load channel, or of `loads`, all of them: over the whole of a run with the rover lifted and its legs hanging,
     its wheels at rest: `hil run CONFIG --set experiment=drive --set "drive.steps=[{for_s: 10, speed_mps: 0}]"`.
     """
-    from hil.signals.calibration import UNLOADED_S, fit_offset
+    from hil.signals.calibration_fits import UNLOADED_S, fit_offset
 
     if (offsets := _hanging_offsets(sensor)) is not None:
         _finish_all(offsets, sensor.sheet, "loads", as_json=sensor.as_json)
         return
 
-    def fit(one: _SensorReadings) -> Fitted:
+    def fit(one: _SensorReadings) -> FittedValue:
         live = not Path(sensor.source).is_dir()
         return fit_offset(one.volts if live else one.volts[: round(UNLOADED_S * one.rate_hz)], one.rate_hz)
 
@@ -307,7 +307,7 @@ for command in (residuals, motion, imu, joints, shunt, teds):
     calibrate.command()(command)
 
 
-def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[_SensorReadings], Fitted]) -> Fitted:
+def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[_SensorReadings], FittedValue]) -> FittedValue:
     """What a fit to a sensor's samples gives."""
     samples = _recorded(sensor) if Path(sensor.source).is_dir() else _live(sensor, what_to_do)
     return _fitted(sensor.source, lambda: fit(samples))
@@ -315,7 +315,7 @@ def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[_SensorReadings], Fitte
 
 def _fitted(source: str | Path, fit: Callable[[], T]) -> T:
     """What a fit gives; what the samples lack ends the command."""
-    from hil.signals.calibration import CalibrationError
+    from hil.signals.calibration_fits import CalibrationError
 
     try:
         return fit()
@@ -340,7 +340,7 @@ def _hanging_offsets(sensor: Sensor) -> dict[str, dict[str, float]] | None:
 
 def _hanging(name: str, record: TrialRecord, loads: LoadsConfig | None, names: Sequence[str]) -> float:
     """Reading of a load channel over the run, in the unit of its readings."""
-    from hil.signals.calibration import CalibrationError, fit_offset
+    from hil.signals.calibration_fits import CalibrationError, fit_offset
 
     assert loads is not None
     try:
@@ -393,7 +393,7 @@ def _finish_all(
     """The same of several sensors, or of a cylinder; `date` is that of the calibration, for the sheet."""
     sheets = {name: {key: float(f"{value:.5g}") for key, value in one.items()} for name, one in found.items()}
     if sheet is not None:
-        from hil.config.calibration import SheetError, update_sheets
+        from hil.config.calibration_sheets import SheetError, update_sheets
 
         try:
             former = update_sheets(sheet, sheets, kind, date)

@@ -173,8 +173,8 @@ def _align(
     fit: Callable[[TrialRecord, Config], Alignment],
 ) -> None:
     """Make the run if there is none yet, show what it says, and write it."""
-    from hil.config.calibration import SheetError, update_sheet
-    from hil.signals.calibration import CalibrationError
+    from hil.config.calibration_sheets import SheetError, update_sheet
+    from hil.signals.calibration_fits import CalibrationError
 
     run = Path(source.source)
     if not run.is_dir():

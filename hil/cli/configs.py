@@ -44,7 +44,7 @@ def configs(
     from hil.campaign.plan import shipped_plans
     from hil.config import shipped_configs
     from hil.config.files import replacing
-    from hil.config.load import shipped_files, shipped_name
+    from hil.config.loading import shipped_files, shipped_name
     from hil.config.text_io import read_yaml
 
     shipped = shipped_configs()
@@ -142,7 +142,7 @@ def import_rover(
     """Make a config of a rover's description, with its energy of an impact, wheel loads, and a sketch."""
     from hil.analysis.energy import energy_table, peak_in_words
     from hil.analysis.own_rover.files import RoverFiles, name_of
-    from hil.analysis.own_rover.look import draw_sketch, joints_in_words, look_at, wheels_table
+    from hil.analysis.own_rover.overview import draw_sketch, joints_in_words, look_at, wheels_table
     from hil.analysis.own_rover.read import RoverFileError, read_rover
     from hil.app.warm_up import report_compiling
     from hil.config import ConfigError, load_config

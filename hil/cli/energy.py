@@ -59,7 +59,7 @@ def energy(
     as_json: AsJson = False,
 ) -> None:
     """Effective kinetic energy over the obstacle angle: table, figure, and the effect of the masses."""
-    from hil.config.needs import FRONT_PAIR, refuse_unfit
+    from hil.config.command_requirements import FRONT_PAIR, refuse_unfit
     from hil.recording.run_folder import run_folder
 
     with usage_errors():

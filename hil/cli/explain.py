@@ -141,7 +141,7 @@ def faults(
 
     Devices and loop in lockstep, on the rig of CONFIG; lines and processes on the rig sim_wire. A real rig is refused.
     """
-    from hil.config.needs import SIMULATED, refuse_unfit
+    from hil.config.command_requirements import SIMULATED, refuse_unfit
     from hil.safety.fault_table import row_of
 
     writable(json_file)

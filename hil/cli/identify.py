@@ -69,8 +69,8 @@ def identify(
     from hil.analysis.dataset import UnverifiedRunError
     from hil.analysis.identification.fit import identify as identify_soil
     from hil.analysis.identification.forward import USUAL, IdentificationError
+    from hil.analysis.identification.printed_result import lines_of, parameter_table, residual_table, save, yaml_section
     from hil.analysis.identification.recorded import Uncertainty
-    from hil.analysis.identification.shown import lines_of, parameter_table, residual_table, save, yaml_section
     from hil.analysis.identification.sources import check_enough, read_sources
     from hil.campaign.cluster import with_workers
     from hil.campaign.trial import OtherVersionError

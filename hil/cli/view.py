@@ -62,8 +62,8 @@ def view(
 ) -> None:
     """Show a running rig live, or play a record back: scene, transforms, plots and log."""
     from hil.analysis.dataset import MissingPackageError, UnverifiedRunError
-    from hil.app.view.follow import OtherRigError
     from hil.app.view.layout import layout_file
+    from hil.app.view.live_view import OtherRigError
     from hil.app.view.server import ViewServerError
     from hil.operator.curve import KeysError
     from hil.recording import RecordError
@@ -121,21 +121,21 @@ def _follow(
     keys: tuple[KeyPair, bytes] | None,
     origins: Sequence[str],
 ) -> None:
-    from hil.analysis.film.solids import ShownRig
-    from hil.app.view.follow import LiveView, follow, live_channels
+    from hil.analysis.film.solids import RigSolids
+    from hil.app.view.live_view import LiveView, follow, live_channels
     from hil.app.view.server import ViewServer
 
     endpoint = endpoint or config.telemetry.endpoint
     if not endpoint:
         raise typer.BadParameter("telemetry.endpoint is empty, so the rig publishes nothing: set one")
-    rig = ShownRig(config)
+    rig = RigSolids(config)
     with ViewServer(config.name, live_channels(config.layout), rig.solids(), host, port, origins) as server:
         _report(server.url, f"follows the telemetry at {endpoint}")
         follow(endpoint, LiveView(config, server, rig), _until_stopped(), keys)
 
 
 def _play(run: Path, layout: Layout, host: str, port: int, unverified: bool, origins: Sequence[str]) -> None:
-    from hil.app.view.follow import live_channels, play_back, played
+    from hil.app.view.live_view import live_channels, play_back, played
     from hil.app.view.server import ViewServer
 
     with (

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from drivers.registry import drives_driver, valves_driver
 from hil.config.cylinder_parameters import pneumatics
-from hil.config.model import UncheckedConfig
 from hil.config.rig_setup import rig_setup
+from hil.config.unchecked_config import UncheckedConfig
 
 # From the end of a block until it is in the loop's memory [ms]: a request to a device server or to the driver.
 DELIVERY_MS = 0.5

@@ -26,11 +26,11 @@ from hil.config.load_channels import (
     normal_force_rows,
     offsets,
 )
-from hil.config.model import UncheckedConfig
 from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.instruments import ImuConfig, InstrumentErrors, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.loads import AXES, PULL, LegSensorsConfig
 from hil.config.schema.sensors import DaqConfig
+from hil.config.unchecked_config import UncheckedConfig
 from models.plant.instruments import InstrumentParameters
 from models.rover.ties import Vector
 from models.sensors.disturbance import SensorDisturbances, make_disturbance

@@ -13,10 +13,10 @@ from pydantic_core import ErrorDetails
 
 from drivers.device_sections import Role
 from drivers.registry import driver_names, driver_type
-from hil.config.model import UncheckedConfig
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.experiments import section_class
 from hil.config.schema.rover import rover_section
+from hil.config.unchecked_config import UncheckedConfig
 
 # The values that a key takes, by the type of its JSON schema.
 KINDS = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true or false"}

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig, SoilRegionConfig
 from hil.config.schema.trial import TrialConfig
+from hil.config.unchecked_config import UncheckedConfig
 from models.validity import (
     bekker_stiffness,
     longest_explicit_step,

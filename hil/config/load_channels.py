@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.device_sections import LoadReading
-from hil.config.model import UncheckedConfig
 from hil.config.schema.loads import AXES, FRAME, PULL, LegSensorsConfig, LoadsConfig
+from hil.config.unchecked_config import UncheckedConfig
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from hil.config import cylinder_parameters
 from hil.config.device_parameters import disturbance_of, fault_gains, instrument_parameters, load_sensors
-from hil.config.model import UncheckedConfig
 from hil.config.scan.map_text import grid_from, mesh_from
 from hil.config.schema.capture import CaptureConfig
 from hil.config.schema.equipment import PlantConfig
@@ -28,7 +27,8 @@ from hil.config.schema.profile import ProfileConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.schema.servos import DrivenJoint, ServosConfig
 from hil.config.schema.trial import TrialConfig
-from hil.config.schema.wheel import OneWheel
+from hil.config.schema.wheel import WheelProperties
+from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.layout import Layout
 from models.actuators.drive import Drive, Motor
 from models.actuators.servo import Servo
@@ -227,14 +227,14 @@ def _soil(section: SoilConfig | SoilRegionConfig, **others: Any) -> Soil:
     )
 
 
-def _wheel_kind(wheel: OneWheel) -> WheelKind:
+def _wheel_kind(wheel: WheelProperties) -> WheelKind:
     if wheel.variant != "flexible":
         return WheelKind(wheel.variant)
     ring = wheel.ring
     return WheelKind(wheel.variant, Ring(ring.bending_stiffness_Nm2, ring.hub_stiffness_Npm, ring.modes))
 
 
-def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, OneWheel]) -> GroundParameters:
+def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelProperties]) -> GroundParameters:
     kinds = {name: _wheel_kind(one) for name, one in wheels.items()}
     usual = next(iter(kinds.values()), WheelKind("exact"))
     damping = ground.damping_Nspm if ground.law == "kelvin_voigt" else ground.damping_spm * ground.stiffness

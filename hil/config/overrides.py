@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hil.config.error_messages import shown
-from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.schema.sensors import LISTED
 from hil.config.text_io import read_yaml
+from hil.config.unchecked_config import UncheckedConfig
 
 SEED_ON_RIG = "no seed: with rig: real there are no random numbers"
 _PLAIN = (bool, int, float, str, type(None))

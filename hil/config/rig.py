@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hil.config.checked import Config
+from hil.config.checked_config import Config
 from hil.config.integration import contacts_of, longest_step_s
 from hil.config.model_parameters import nominal_rig, spread, veer
 from hil.config.resting_loads import resting_loads_N

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from drivers.driver_type import InstrumentSetup, LoadChannelSetup, LoadSetup, RigSetup, SensorSetup, ServoSetup
 from hil.config.load_channels import full_scales
-from hil.config.model import UncheckedConfig
+from hil.config.unchecked_config import UncheckedConfig
 
 # How often motor currents and supply voltages are read [1/s]: where limits watch them, and where they are only shown.
 WATCHED_POWER_HZ, READ_POWER_HZ = 5.0, 1.0

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hil.config.model import UncheckedConfig
 from hil.config.model_parameters import mesh_of, nominal_rig, relief_of
 from hil.config.problems import Problem
+from hil.config.unchecked_config import UncheckedConfig
 from models.plant.put_down import standing_on_mesh
 from models.rover.rover import Rover
 from models.terrain import HeightMap

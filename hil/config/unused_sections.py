@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from drivers.extensions import EXPERIMENTS, installed_names
-from hil.config.model import UncheckedConfig
 from hil.config.overrides import Change
 from hil.config.problems import Problem
 from hil.config.schema.experiments import unused_sections, users_of
+from hil.config.unchecked_config import UncheckedConfig
 
 
 def leave_out_unused(raw: dict[str, Any], changes: Sequence[Change], before: Any) -> None:

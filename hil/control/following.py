@@ -75,7 +75,7 @@ OF_ACCELERATION = 0.5
 MEASURED = frozenset((SOURCE_STATES.index("used"), SOURCE_STATES.index("rejected")))
 
 
-class Following:
+class SpeedFollower:
     """Follows `Goal.forward_mps` with the quantity of section `follow`; all values of the loop are at the rim, in m/s.
 
     - wheel_speed by speed: the drives close the loop. By duty: a loop for each wheel.

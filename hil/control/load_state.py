@@ -35,7 +35,7 @@ def doubt_names(binding: int) -> tuple[str, ...]:
     return tuple(name for bit, name in enumerate(DOUBT_NAMES) if binding >> (_FIRST + bit) & 1)
 
 
-class Smoothed:
+class SmoothedLoads:
     """Loads and torques behind the same first-order filter, so that the torques' part of the loads cancels.
 
     Args:

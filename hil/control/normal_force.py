@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from drivers.messages import ValveSet
 from hil.control.allocation import Allocator
-from hil.control.load_state import NO_SOLUTION, Doubts, Smoothed
+from hil.control.load_state import NO_SOLUTION, Doubts, SmoothedLoads
 from hil.control.pressure import PressureLoops
 from hil.control.wheel_speed import Controller
 from hil.messages.load_limits import SOLVER
@@ -64,7 +64,7 @@ class NormalForceController:
     ) -> None:
         self._drive, self._allocator, self._loops = drive, allocator, loops
         self._doubts, self._settings = doubts, settings
-        self._load_N, self._torque_Nm = Smoothed(settings.smoothing), Smoothed(settings.smoothing)
+        self._load_N, self._torque_Nm = SmoothedLoads(settings.smoothing), SmoothedLoads(settings.smoothing)
         self._next_ns = 0
         self._aimed: LoadSetPoints | None = None
         self._soil: SoilEstimate | None = None

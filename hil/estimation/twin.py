@@ -54,7 +54,7 @@ FOLLOW_ROLLING = FOLLOW._replace(gain=5000.0, integral_gain=1e5)
 FOLLOW_ANGLE, FOLLOW_GAIN = 100.0, 2e6
 
 
-class _Ahead(NamedTuple):
+class _ImpactModel(NamedTuple):
     """What T_c and the time to an impact are calculated from: the rover, the obstacle's plane, and scratch (2, nv)."""
 
     chain: Chain
@@ -76,7 +76,7 @@ class _Twin(NamedTuple):
 
     scene: BoundApart[Scene]
     state: VehicleState
-    ahead: _Ahead | None
+    ahead: _ImpactModel | None
     invariants: Invariants
     cylinders: IntArray  # speeds of the joints on which cylinders push
     joints: IntArray  # places in q of the joints whose angles are results
@@ -154,7 +154,7 @@ class RoverTwin:
         self._twin = _Twin(
             BoundApart(Scene(self._vehicle, self._state)),
             self._state._replace(servos=None),
-            passable and _Ahead(vehicle.chain, passable.angle, passable.stand, servos, rows),
+            passable and _ImpactModel(vehicle.chain, passable.angle, passable.stand, servos, rows),
             invariants,
             vehicle.cylinders.speed,
             np.array([7 + self._rover.tree_joint_names.index(joint) for joint in joints], dtype=np.int64),
@@ -352,7 +352,7 @@ def _load_state(cylinders: IntArray, state: VehicleState, out: FloatArray, first
 
 
 @kernel
-def _impact_ahead(ahead: _Ahead | None, state: VehicleState) -> tuple[float, float]:
+def _impact_ahead(ahead: _ImpactModel | None, state: VehicleState) -> tuple[float, float]:
     """T_c [J] and the time to impact [s]."""
     if ahead is None:
         return np.nan, np.inf

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from hil.runtime.loop import Cycle
     from hil.safety.monitor import SafetyMonitor
 
-__all__ = ["Experiment", "Finished", "State", "Summary"]
+__all__ = ["Experiment", "FinishedRun", "State", "Summary"]
 
 # How long the rig stands armed before it moves by itself [ns].
 ARMED_NS = 50_000_000
@@ -184,12 +184,12 @@ class Experiment(ABC):
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
         """What is wanted in this tick; a cut wherever nothing is."""
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Its part of summary.json, with `accepted` and `reasons`; by default these two."""
         reasons = self.reasons(run.cycle.safety, run.beside)
         return {"accepted": self.done and not reasons, "reasons": reasons}
 
-    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim] | None:  # noqa: ARG002
+    def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim] | None:  # noqa: ARG002
         """What its summary says that a simulated rig, or an instrument, may know better; None: the motion."""
         return None
 
@@ -282,7 +282,7 @@ class Experiment(ABC):
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedRun:
     """A run that is over, and all that its summary is made of.
 
     Attributes:
@@ -336,6 +336,6 @@ class Finished:
 
 
 def samples_of(record: OpenRecord, section: RecordConfig) -> tuple[SampleRows | None, SampleRows]:
-    """The samples of a record, as `Finished` has them: of the force sensors, and of the load channels."""
+    """The samples of a record, as `FinishedRun` has them: of the force sensors, and of the load channels."""
     kept = (record.daq_t_ns, record.raw) if section.sensors == "all" else None
     return kept, (record.loads.t_ns, record.loads.raw)

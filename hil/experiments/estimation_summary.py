@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.source_check import SourceCheck
 from hil.experiments.summary import finite
 from hil.messages.layout import INSTRUMENTS, SOIL_PARAMETERS
@@ -26,7 +26,7 @@ _USED, _REJECTED, _LEFT_OUT, _STALE = (SOURCE_STATES.index(name) for name in ("u
 _FIELDS = ("t_ns", "speed_mps", "speed_sd_mps", "pose", "pose_sd", "slip", "normal_force_N")
 
 
-def estimation_summary(run: Finished) -> Summary:
+def estimation_summary(run: FinishedRun) -> Summary:
     """Key `estimation` as docs/reference/summary.md has it; empty for a rig without instruments of motion.
 
     Errors are root mean squares over the drive until the impact, at the ticks next to the times of the true motion (10
@@ -112,7 +112,7 @@ def _rms(errors: NDArray[np.floating[Any]]) -> float | None:
     return finite(float(np.sqrt(np.mean(known.astype(np.float64) ** 2)))) if known.size else None
 
 
-def _sources(run: Finished) -> dict[str, Any]:
+def _sources(run: FinishedRun) -> dict[str, Any]:
     """Of each instrument by its role: what became of its readings, their innovation and their age."""
     layout = run.config.layout
     counts = {role: np.zeros(len(SOURCE_STATES), np.int64) for role in layout.instruments}
@@ -155,7 +155,7 @@ _OBSERVABLE = 0.5
 _PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
-def soil_estimate_summary(run: Finished) -> Summary:
+def soil_estimate_summary(run: FinishedRun) -> Summary:
     """Key `soil_estimate` as docs/reference/summary.md has it; empty for a rig whose soil is not estimated."""
     section = run.config.soil_estimation
     if section is None or not len(run.ticks):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hil.config.rig import Rig
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.summary import finite
 from hil.recording.content import Recorded, between, in_blocks, per_part
 from models.kernels.compiled import FloatArray
@@ -158,7 +158,7 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
     return None if rover is None else _metrics(rig, rover, balance_of(rig, rover, ticks), ticks, most)
 
 
-def mobility_summary(run: Finished) -> Summary:
+def mobility_summary(run: FinishedRun) -> Summary:
     """Key `mobility` as docs/reference/summary.md has it."""
     rig, ticks = run.rig, run.ticks
     rover = _standing_rover(rig, ticks)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config import ConfigError, Problem
 from hil.config.files import replacing
-from hil.experiments.base import Experiment, Finished, Summary
+from hil.experiments.base import Experiment, FinishedRun, Summary
 from hil.experiments.capture.experiment import CaptureExperiment
-from hil.experiments.claims import truth_check
 from hil.experiments.crossing.experiment import CrossingExperiment
 from hil.experiments.drawbar.experiment import DrawbarExperiment
 from hil.experiments.drive.experiment import DriveExperiment
@@ -21,6 +20,7 @@ from hil.experiments.follow.experiment import FollowExperiment
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.jog.experiment import JogExperiment
 from hil.experiments.mobility import mobility_summary
+from hil.experiments.motion_claims import truth_check
 from hil.experiments.normal_force.experiment import NormalForceExperiment
 from hil.experiments.sinkage.experiment import SinkageExperiment
 from hil.experiments.slope.experiment import SlopeExperiment
@@ -77,7 +77,7 @@ def _installed(name: str) -> Iterator[type[Experiment]]:
         yield kind
 
 
-def summarise(run: Finished) -> Summary:
+def summarise(run: FinishedRun) -> Summary:
     """The whole summary but for its digests: the experiment's part, what every run has, and its residuals.
 
     Neither residuals nor what a simulated rig knows depend on the experiment, so they count here, whatever it is.

@@ -22,7 +22,7 @@ from hil.config.schema.instruments import MotionConfig
 from hil.messages.layout import INSTRUMENTS
 from hil.recording.content import Recorded, in_blocks
 from hil.signals.alignment import SETTLES_S, Number, Travel, sheared, straight_drive
-from hil.signals.calibration import CalibrationError
+from hil.signals.calibration_fits import CalibrationError
 from hil.signals.instrument_readings import Floats, Readings, rotation, unit
 
 # Time recorded after a drive, drives cut; where the way is measured it is long enough for a drift to show itself.
@@ -35,7 +35,7 @@ _LEAST_S, _LEAST_READINGS = 0.5, 8
 # The rims' speed is taken so often [ns], and over so long a way beside a start or a stop [m]. It changes until it has
 # been this share of its largest one.
 _EVERY_NS, _BESIDE_M, _RAMP = 10_000_000, 0.25, 0.9
-# A delay further from 0 than so many standard deviations is no chance, as in `hil.experiments.claims`.
+# A delay further from 0 than so many standard deviations is no chance, as in `hil.experiments.motion_claims`.
 _CHANCE = 3.0
 
 

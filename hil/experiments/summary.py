@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config.files import replacing
-from hil.config.model import fingerprint
-from hil.experiments.base import Finished, Summary
+from hil.config.unchecked_config import fingerprint
+from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.summary_table import long_ticks_summary, machine_summary, simulated_rig_summary
 from hil.messages.signals import PHASES
 from hil.recording.content import Recorded, in_blocks
@@ -105,7 +105,7 @@ class TimeCounts:
 FILE_NAME = "summary.json"
 
 
-def run_summary(run: Finished) -> Summary:
+def run_summary(run: FinishedRun) -> Summary:
     """What every run's summary holds: keys as docs/reference/summary.md lists them, numbers finite or None."""
     config, cycle, clock, plant_loop = run.config, run.cycle, run.clock, run.plant_loop
     experiment, ticks, took = run.experiment, cycle.tick_logger.ticks, _times_us(run.timing)

@@ -19,9 +19,9 @@ from hil.config.rig import Rig
 from hil.config.schema.traction import ThrottleConfig
 from hil.control.build import load_controller
 from hil.control.wheel_speed import Controller
-from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.claim import Claim
-from hil.experiments.claims import motion_claims, traction_claims
+from hil.experiments.motion_claims import motion_claims, traction_claims
 from hil.experiments.motion_summary import MeasuredWindow, with_interval
 from hil.experiments.source_check import rest_ns
 from hil.experiments.summary import FieldMeans, finite
@@ -74,7 +74,7 @@ class ThrottleExperiment(Experiment):
         controlled = rig.layout.controls_loads
         self._loads = wanted_loads(throttle.mode, throttle.heavy_share, rig.layout.wheels) if controlled else None
 
-    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:
+    def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:
         """The motion where nothing pulls, and the traction that is measured."""
         return [*motion_claims(run), *traction_claims(run, summary)]
 
@@ -121,7 +121,7 @@ def wanted_loads(mode: TractionModeName, heavy_share: float, wheels: tuple[str, 
     return load_goal("share", tuple(each if one else rest for one in heavy), "", wheels)
 
 
-def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
+def traction_of(run: FinishedRun, throttle: ThrottleConfig) -> Summary:
     """Keys as docs/reference/summary.md lists them, without a judgement; None for what was not measured.
 
     Pull: of the load cell, or the simulated rig's own. Slip and speed: measured, where an instrument measures the

@@ -223,7 +223,7 @@ LATE_NS = 3_000_000
 _BATCH = 2**16
 
 
-class Late(NamedTuple):
+class LateAction(NamedTuple):
     """A late action.
 
     Attributes:
@@ -262,10 +262,12 @@ class LatenessLog:
         return done
 
 
-def late_since(ring: Ring, since_ns: int) -> list[Late]:
+def late_since(ring: Ring, since_ns: int) -> list[LateAction]:
     """The entries still in a ring that were done since a time [ns of CLOCK_MONOTONIC], oldest first."""
     rows = ring.reader("late").read(_BATCH)
-    late_steps = [Late(due_ns, late_ns, device.decode(errors="replace")) for due_ns, late_ns, device in rows.tolist()]
+    late_steps = [
+        LateAction(due_ns, late_ns, device.decode(errors="replace")) for due_ns, late_ns, device in rows.tolist()
+    ]
     return [late for late in late_steps if late.due_ns + late.late_ns >= since_ns]
 
 

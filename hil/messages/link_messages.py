@@ -27,7 +27,7 @@ Numbers = tuple[Any, ...]
 _FIELD = re.compile(r"\bcommand\.(\w+)")
 
 
-class _Part(NamedTuple):
+class _SampleSignal(NamedTuple):
     """A signal of a sample: its field, of which class where that is a sample of its own, and its numbers in the row."""
 
     signal: Signal
@@ -74,7 +74,7 @@ class SampleRow:
 
     def __init__(self, link: str, layout: Layout) -> None:
         kind = ROLES[link].sample
-        self._parts: list[_Part] = list(_parts(kind, layout, f"samples.{link}."))
+        self._parts: list[_SampleSignal] = list(_parts(kind, layout, f"samples.{link}."))
         fields: list[Any] = [(part.signal.name, f"<{part.signal.kind}", part.shape) for part in self._parts]
         self.dtype: np.dtype[Any] = np.dtype([("sequence", "<i8"), *fields])
         names: dict[str, Any] = {"since": since, "flat": chain.from_iterable, "nan": math.nan}
@@ -102,7 +102,7 @@ class SampleRow:
         return self.unpack(tuple(numbers))
 
 
-def _parts(kind: type[Any], layout: Layout, place: str) -> Iterator[_Part]:
+def _parts(kind: type[Any], layout: Layout, place: str) -> Iterator[_SampleSignal]:
     first = 1
     for signal in TICK:
         source = signal.source.removeprefix("flat(").removesuffix(")")
@@ -110,7 +110,7 @@ def _parts(kind: type[Any], layout: Layout, place: str) -> Iterator[_Part]:
             continue
         path, shape = tuple(source.removeprefix(place).split(".")), signal.shape(layout)
         inner = next(iter(get_args(get_type_hints(kind)[path[0]])), None) if len(path) > 1 else None
-        yield _Part(signal, path, inner, first, shape)
+        yield _SampleSignal(signal, path, inner, first, shape)
         first += math.prod(shape)
 
 

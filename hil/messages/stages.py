@@ -136,7 +136,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     loads: LoadState | None = None
 
 
-class Observed(msgspec.Struct, frozen=True, gc=False):
+class ObserverOutput(msgspec.Struct, frozen=True, gc=False):
     """What instruments of motion add to a prediction: standard deviations of its values, and the state of each source.
 
     Attributes:
@@ -226,7 +226,7 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     cylinder_torque_Nm: tuple[float, ...] = ()
     cylinder_angle_rad: tuple[float, ...] = ()
     gravity: tuple[float, ...] = ()
-    observed: Observed | None = None
+    observed: ObserverOutput | None = None
     soil: SoilEstimate | None = None
 
 

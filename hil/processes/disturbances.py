@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.ipc.run_memory import LATE_NS, Late
+from hil.ipc.run_memory import LATE_NS, LateAction
 from hil.messages.schema import event_row
 from hil.realtime.clock import STALL_NS, Stall
 from hil.realtime.long_ticks import LongTick
@@ -42,14 +42,14 @@ def stall_event(stall: Stall, start_ns: int, rate_hz: int, *, real_time: bool) -
     return event_row(0, STALL, _tick(at_ns, rate_hz), at_ns, length_ms, STALL_NS * 1e-6, detail=detail)
 
 
-def late_event(late: Late, start_ns: int, rate_hz: int) -> Events:
+def late_event(late: LateAction, start_ns: int, rate_hz: int) -> Events:
     """A late action of a simulated device, as a row of `EVENT`; arguments as for `stall_event`."""
     at_ns, late_ms = max(late.due_ns - start_ns, 0), late.late_ns * 1e-6
     detail = late_words(late, f" at {at_ns * 1e-9:.3f} s")
     return event_row(0, RIG_LATE, _tick(at_ns, rate_hz), at_ns, late_ms, LATE_NS * 1e-6, detail=detail)
 
 
-def late_words(late: Late, at: str = "") -> str:
+def late_words(late: LateAction, at: str = "") -> str:
     """The same as text; `at` is empty before a run, which has no time yet."""
     return f"simulated rig late by {late.late_ns * 1e-6:.0f} ms{at} ({late.device})"
 

@@ -20,7 +20,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from typing import Any, Protocol, Self
 
-from hil.realtime.rights import Right, signal_when_parent_dies
+from hil.realtime.rights import RealtimeRight, signal_when_parent_dies
 
 
 class Reporter(Protocol):
@@ -32,7 +32,7 @@ class Reporter(Protocol):
     def orphaned(self) -> bool:
         """The process that started this one is gone."""
 
-    def ready(self, granted: Sequence[Right] = (), **more: Any) -> None:
+    def ready(self, granted: Sequence[RealtimeRight] = (), **more: Any) -> None:
         """Report to the loop process that the worker is ready, and its rights."""
 
     def report(self, **message: Any) -> None:
@@ -70,7 +70,7 @@ class WorkerLifecycle:
         """The process that started this one is gone."""
         return os.getppid() != self._parent
 
-    def ready(self, granted: Sequence[Right] = (), **more: Any) -> None:
+    def ready(self, granted: Sequence[RealtimeRight] = (), **more: Any) -> None:
         """Report to the loop process that the worker is ready, and its rights."""
         self.report(ready=True, granted=[asdict(item) for item in granted], **more)
 
@@ -187,7 +187,7 @@ class Process:
         return was_there and code == 0
 
 
-class Served:
+class ServedProcess:
     """Something that a program or a test starts, and that ends with `close` or with its `with` block.
 
     A subclass puts what it needs on `_stack`.

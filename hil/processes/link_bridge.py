@@ -46,7 +46,7 @@ class Feed(Protocol):
         """Whether the device has confirmed the stop of that time, or a newer one."""
 
 
-class _Uncommanded:
+class _NoCommands:
     """What a feed of a link without commands does with them, and with a stop."""
 
     def skip(self) -> None:
@@ -63,7 +63,7 @@ class _Uncommanded:
         return True
 
 
-class _ReadingFeed(_Uncommanded):
+class _ReadingFeed(_NoCommands):
     """A device that only measures, for the mailbox of its link."""
 
     def __init__(self, shared: RunMemory, link: str, instrument: Source[Reading]) -> None:
@@ -78,7 +78,7 @@ class _ReadingFeed(_Uncommanded):
         self._readings.write(self._row.array)
 
 
-class _BlockFeed(_Uncommanded):
+class _BlockFeed(_NoCommands):
     """Blocks of samples, for the ring of their group."""
 
     def __init__(self, shared: RunMemory, group: str, daq: Source[DaqBlock]) -> None:

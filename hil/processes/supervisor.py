@@ -19,7 +19,7 @@ from hil.messages.link_messages import HEALTH, reports_of
 from hil.messages.schema import event_row
 from hil.processes.disturbances import beside
 from hil.processes.lifecycle import Child, Process
-from hil.realtime.rights import Right
+from hil.realtime.rights import RealtimeRight
 
 # Time limit for a worker to report that it is ready [s]; the simulated rig loads its kernels in 2 s.
 READY_S = 60.0
@@ -172,10 +172,10 @@ class WorkerSupervisor:
         self._messages[name] = message
         return message
 
-    def granted(self) -> list[Right]:
+    def granted(self) -> list[RealtimeRight]:
         """The rights of the workers, with the worker's name added to each."""
         return [
-            Right(**{**item, "name": f"{item['name']} of {name}"})
+            RealtimeRight(**{**item, "name": f"{item['name']} of {name}"})
             for name, message in self._messages.items()
             for item in message.get("granted", ())
         ]

@@ -29,7 +29,7 @@ from hil.messages.fault import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS, F
 from hil.messages.schema import event_row
 from hil.processes.disturbances import stall_event
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
-from hil.realtime import Right, RightsWanted, rights
+from hil.realtime import RealtimeRight, RightsWanted, rights
 from hil.realtime.clock import STALL_NS, Stall, StallMonitor, measured_wakeups
 
 # Between two looks at most, and while a stop is being written [ns]. Silence is looked for when it is due.
@@ -70,7 +70,7 @@ class Watchdog:
         self._ports = {name: [StopPort(stop, host) for stop in frames] for name, frames in stops.items()}
         self._begun: dict[StopPort, int] = {}  # stops not completely written yet, and the time of the last write [ns]
         self._dying: dict[str, Callable[[], bool]] = {}  # whether a process that was killed is gone
-        self._kill = kill or Killed
+        self._kill = kill or ProcessKill
         self._noted: set[str] = set()
         self._lost = False  # a worker was killed
         self._start, self._seen, self._looked_ns = np.zeros(1, START), 0, 0
@@ -220,7 +220,7 @@ def watch(
     watchdog: Watchdog,
     shared: RunMemory,
     lifecycle: Reporter,
-    granted: Sequence[Right] = (),
+    granted: Sequence[RealtimeRight] = (),
     host: Host = COMPUTER,
     monitor: StallMonitor | None = None,
 ) -> None:
@@ -257,7 +257,7 @@ def end_all(processes: Iterable[int], seconds: float) -> None:
             os.close(handle)
 
 
-class Killed:
+class ProcessKill:
     """Kills a process when made; a call tells whether the process has ended.
 
     Args:

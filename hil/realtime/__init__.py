@@ -3,6 +3,6 @@
 What needs numpy is not imported here: processes that only ask for rights, or end with their parent, stay small.
 """
 
-from hil.realtime.rights import Right, RightsWanted, rights
+from hil.realtime.rights import RealtimeRight, RightsWanted, rights
 
-__all__ = ["Right", "RightsWanted", "rights"]
+__all__ = ["RealtimeRight", "RightsWanted", "rights"]

@@ -214,7 +214,7 @@ class RightsWanted:
 
 
 @dataclass(frozen=True)
-class Right:
+class RealtimeRight:
     """One right: the request, whether it was granted, and if not, the reason and a remedy."""
 
     name: str
@@ -231,7 +231,7 @@ class _Request(NamedTuple):
 
 
 @contextmanager
-def rights(wanted: RightsWanted) -> Iterator[tuple[Right, ...]]:
+def rights(wanted: RightsWanted) -> Iterator[tuple[RealtimeRight, ...]]:
     """Request rights for the calling thread, and release them at the end. A refusal is reported and raises nothing."""
     with ExitStack() as stack:
         yield tuple([_ask(stack, request) for request in _requests(wanted) if request.wanted])
@@ -263,19 +263,19 @@ def _requests(wanted: RightsWanted) -> tuple[_Request, ...]:
     )
 
 
-def _ask(stack: ExitStack, request: _Request) -> Right:
+def _ask(stack: ExitStack, request: _Request) -> RealtimeRight:
     try:
         undo = request.ask()
     except (OSError, ValueError, OverflowError) as error:  # the last two: an invalid processor number
         why = getattr(error, "strerror", None) or str(error)
         detail = "; ".join(part for part in (f"refused: {why}", request.hint) if part)
-        return Right(request.name, request.wanted, False, detail)
+        return RealtimeRight(request.name, request.wanted, False, detail)
     stack.callback(_quietly, undo)
     detail = "granted"
     if request.name == MEMORY:
         with suppress(OSError):  # a kernel without this information
             detail = f"granted: {memory_of().locked_MB:.0f} MB"
-    return Right(request.name, request.wanted, True, detail)
+    return RealtimeRight(request.name, request.wanted, True, detail)
 
 
 def _quietly(undo: Undo) -> None:

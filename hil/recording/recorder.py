@@ -23,7 +23,7 @@ from hil.messages.fault import Fault
 from hil.messages.schema import event_row
 from hil.operator.telemetry import Publisher, open_publisher
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
-from hil.realtime import Right, RightsWanted, rights
+from hil.realtime import RealtimeRight, RightsWanted, rights
 from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
 
@@ -119,7 +119,7 @@ def serve(
     lifecycle: Reporter,
     inbox: Inbox,
     host: Host = COMPUTER,
-    granted: Sequence[Right] = (),
+    granted: Sequence[RealtimeRight] = (),
     after_flush: Callable[[], None] = lambda: None,
 ) -> None:
     """Record a run and publish its summary, then the next, until asked to end.

@@ -11,7 +11,7 @@ from hil.messages.fault import STOOD_RADPS, STOOD_S
 from hil.messages.layout import Layout
 from hil.messages.stages import Command, Estimate, Prediction
 from hil.residuals.evidence import window_ticks
-from hil.residuals.judgement import Judged
+from hil.residuals.judgement import JudgedValue
 from hil.residuals.table import RESIDUALS
 
 
@@ -77,7 +77,7 @@ class TickResiduals:
         else:
             self._commands.append(command.speed_radps)
 
-    def check(self, estimate: Estimate, prediction: Prediction) -> Judged | None:
+    def check(self, estimate: Estimate, prediction: Prediction) -> JudgedValue | None:
         """What is furthest over a threshold in this tick; None: nothing is."""
         worst = None
         for name, pairs in self._pairs.items():
@@ -85,7 +85,7 @@ class TickResiduals:
             for element, mean, value in zip(self._elements[name], self.means[name], values, strict=True):
                 average = mean.add(value)
                 if element in pairs and math.isfinite(average):
-                    judged = Judged(name, element, average, *pairs[element])
+                    judged = JudgedValue(name, element, average, *pairs[element])
                     if not judged.ok and (worst is None or judged.excess > worst.excess):
                         worst = judged
         return worst

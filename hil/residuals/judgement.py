@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config import Config
-from hil.config.good_runs import NotAlikeError, conditions, unlike
+from hil.config.residual_conditions import NotAlikeError, conditions, unlike
 from hil.messages.fault import Fault
 from hil.messages.schema import event_row
 from hil.residuals.evidence import Floats, RunEvidence
 from hil.residuals.table import RESIDUALS, Residual, measured
-from hil.signals.calibration import CalibrationError
+from hil.signals.calibration_fits import CalibrationError
 
 # Name of the event of a mark at the end of a run; that of a tick has the name of its fault.
 MARK = "implausible value, whole run"
@@ -26,7 +26,7 @@ MARK = "implausible value, whole run"
 IMPLAUSIBLE = "implausible value"
 
 
-class Judged(NamedTuple):
+class JudgedValue(NamedTuple):
     """One value that a threshold is known of."""
 
     name: str
@@ -63,7 +63,7 @@ class Judged(NamedTuple):
         return f"{IMPLAUSIBLE}, {self.short()} ({row.compares}); look at: {row.look_at}"
 
 
-def judge(config: Config, values: Mapping[str, Mapping[str, float]]) -> list[Judged]:
+def judge(config: Config, values: Mapping[str, Mapping[str, float]]) -> list[JudgedValue]:
     """Hold the residuals of a run against the thresholds of its config.
 
     Args:
@@ -77,26 +77,26 @@ def judge(config: Config, values: Mapping[str, Mapping[str, float]]) -> list[Jud
     if sheet is None or unlike(config):
         return []
     return [
-        Judged(name, element, values[name][element], *pair)
+        JudgedValue(name, element, values[name][element], *pair)
         for name, pairs in sheet.thresholds.items()
         for element, pair in pairs.items()
         if element in values.get(name, {})
     ]
 
 
-def marks(judged: list[Judged]) -> list[Judged]:
+def marks(judged: list[JudgedValue]) -> list[JudgedValue]:
     """Of each residual that is over a threshold, the element that is furthest over; the furthest first.
 
     A wrong sensor of three moves the shares of all: the one that it is in moves furthest.
     """
-    worst: dict[str, Judged] = {}
+    worst: dict[str, JudgedValue] = {}
     for residual in judged:
         if not residual.ok and (residual.name not in worst or residual.excess > worst[residual.name].excess):
             worst[residual.name] = residual
     return sorted(worst.values(), key=lambda residual: -residual.excess)
 
 
-def residual_summary(evidence: RunEvidence) -> tuple[dict[str, Any] | None, list[Judged]]:
+def residual_summary(evidence: RunEvidence) -> tuple[dict[str, Any] | None, list[JudgedValue]]:
     """Key `residuals` of the summary, and the marks; None and none where the config has no thresholds.
 
     A run that did not come to its end is not judged: what ended it is its reason.
@@ -110,10 +110,10 @@ def residual_summary(evidence: RunEvidence) -> tuple[dict[str, Any] | None, list
     return {"not_judged": why, "values": rows}, marks(judged)
 
 
-def marks_of(residuals: Mapping[str, Any] | None) -> list[Judged]:
+def marks_of(residuals: Mapping[str, Any] | None) -> list[JudgedValue]:
     """The marks of the key `residuals` of a summary."""
     values = residuals["values"] if residuals else ()
-    return marks([Judged(row["name"], row["element"], row["value"], row["low"], row["high"]) for row in values])
+    return marks([JudgedValue(row["name"], row["element"], row["value"], row["low"], row["high"]) for row in values])
 
 
 def mark_events(summary: Mapping[str, Any], tick: int, t_ns: int) -> list[NDArray[np.void]]:

@@ -53,7 +53,7 @@ def kept_statics(compute: Callable[Concatenate[Rig, P], T]) -> Callable[Concaten
     return kept
 
 
-class _Predicted(NamedTuple):
+class _PredictedState(NamedTuple):
     """One state of the nominal rover, in the models' units.
 
     Attributes:
@@ -124,7 +124,7 @@ def equilibrium_checks(rig: Rig, speeds_mps: Sequence[float] = (), *, steady: bo
 
 
 @kept_statics
-def _predicted(rig: Rig, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequence[_Predicted]:
+def _predicted(rig: Rig, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequence[_PredictedState]:
     """The states at rest and at these speeds, with the drawbar; those without traction only where it must suffice."""
     if rig.config.ground.kind == "none":
         return ()
@@ -144,11 +144,11 @@ def _predicted(rig: Rig, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequ
         except NoSteadyStateError as error:
             # rolling without slip leaves the tractions undetermined, so that not finding a drive there says nothing
             if (steady and vehicle.yields) or error.lifted or speed_mps == 0.0:
-                states.append(_Predicted(words, error.why))
+                states.append(_PredictedState(words, error.why))
     return tuple(states)
 
 
-def _judged(standing: SteadyRover, words: str) -> _Predicted:
+def _judged(standing: SteadyRover, words: str) -> _PredictedState:
     from models.statics import tilt_of
 
     found = standing.at()
@@ -157,7 +157,7 @@ def _judged(standing: SteadyRover, words: str) -> _Predicted:
     angle = rover.tree_configuration(q)[stops.speed + 1]
     over = np.maximum(angle - stops.high, stops.low - angle)
     joint = int(over.argmax()) if over.size else -1
-    return _Predicted(
+    return _PredictedState(
         words,
         "",
         standing.wheel_names[wheel],

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 from drivers.messages import Reading
-from hil.config.model import UncheckedConfig
 from hil.config.schema.instruments import READINGS_TO_ARM
+from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.stages import SOURCE_STATES, Prediction, Samples
-from hil.safety.instrument_values import AtRest, Finding, Value, values_of
+from hil.safety.instrument_values import Finding, RestReadings, Value, values_of
 
 LEFT_OUT = SOURCE_STATES.index("left_out")
 # States as a source of the observer that allow arming: one reading of a good source may be rejected, and a source may
@@ -52,9 +52,9 @@ class _Spread:
             self._mean[place] += off / self.count
             self._squares[place] += off * (each - self._mean[place])
 
-    def at_rest(self) -> AtRest:
+    def at_rest(self) -> RestReadings:
         others = max(self.count - 1, 1)
-        return AtRest(
+        return RestReadings(
             self.count, tuple(self._mean), tuple([math.sqrt(max(one, 0.0) / others) for one in self._squares])
         )
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple, Protocol
 
-from hil.config.model import UncheckedConfig
 from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.rover import tree_on_rig
+from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.check import Check
 from hil.messages.fault import BEYOND_STOP_RAD, FASTEST_MPS, FASTEST_RADPS, JUMP_NOISES, Fault
 from hil.signals.instrument_readings import rotation
@@ -39,7 +39,7 @@ class Finding(NamedTuple):
     fault: Fault = Fault.MEASURED_MOTION
 
 
-class AtRest(NamedTuple):
+class RestReadings(NamedTuple):
     """Readings of an instrument while the rover stands: how many, and mean and standard deviation of each channel."""
 
     readings: int
@@ -56,7 +56,7 @@ class _InstrumentValues(Protocol):
     def jumped(self, before: Value, after: Value, span_s: float) -> Finding | None:
         """Whether a reading is further from the one before it than a rover gets in that time [s]."""
 
-    def checks(self, newest: Value, rest: AtRest) -> list[Check]:
+    def checks(self, newest: Value, rest: RestReadings) -> list[Check]:
         """For arming: the newest reading, and those at rest."""
 
 
@@ -119,7 +119,7 @@ class _MotionValues:
                 return Finding("jumped", turn_rad, most_rad, _jumped(turn_rad, most_rad, "rad", span_s))
         return None
 
-    def checks(self, newest: Value, rest: AtRest) -> list[Check]:
+    def checks(self, newest: Value, rest: RestReadings) -> list[Check]:
         """The place, and how much it scatters."""
         section = self._section
         if section.measures == "distance":
@@ -167,7 +167,7 @@ class _ImuValues:
         """Never."""
         return None
 
-    def checks(self, newest: Value, rest: AtRest) -> list[Check]:  # noqa: ARG002
+    def checks(self, newest: Value, rest: RestReadings) -> list[Check]:  # noqa: ARG002
         """Gravity alone acts, and nothing turns."""
         section = self._section
         force, rate = math.hypot(*rest.mean[:3]), math.hypot(*rest.mean[3:])
@@ -232,7 +232,7 @@ class _JointValues:
                 return Finding("jumped", turn_rad, most_rad, words)
         return None
 
-    def checks(self, newest: Value, rest: AtRest) -> list[Check]:
+    def checks(self, newest: Value, rest: RestReadings) -> list[Check]:
         """Each angle between its stops, and how much they scatter."""
         checks = []
         to_do = "turn the joint by hand and see its reading; then set zero_deg and reversed of its encoder"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 
-from hil.signals.calibration import CalibrationError
+from hil.signals.calibration_fits import CalibrationError
 from hil.signals.instrument_readings import Floats, Readings, Triple, rotation, turns_of
 
 # Wheels stand below this speed [rad/s] and so many standard deviations of an encoder's noise; a stretch begins and ends

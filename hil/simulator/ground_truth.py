@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from models.plant.grapple import CaptureTruth
     from models.plant.plate_truth import PlateTruth
     from models.plant.towing import Traction
-    from models.plant.validity_watch import Outside
+    from models.plant.validity_watch import RangeExit
 
 Columns = dict[str, Any]
 FloatArray = NDArray[np.float64]
@@ -39,7 +39,7 @@ _NUMBERS = 9  # in the detail of an event
 _TOWED = "mean over the last part of the drive"
 
 
-class _Noted(NamedTuple):
+class _TruthRow(NamedTuple):
     """An event of the record that holds columns of the truth; it is there if they are.
 
     Attributes:
@@ -58,43 +58,43 @@ class _Noted(NamedTuple):
 
 
 _NOTED = (
-    _Noted("truth: drawbar pull", "", "traction.pull", f"N, {_TOWED}"),
-    _Noted("truth: slip", "", "traction.slip", f"of the rims, {_TOWED}"),
-    _Noted("truth: speed", "", "traction.speed", f"m/s, {_TOWED}"),
-    _Noted("truth: sinkage", "", "traction.sinkage", f"m, of the wheels, {_TOWED}"),
-    _Noted("truth: outside its models", "outside.t_ns", "outside.value", "outside.words", "outside.limit"),
-    _Noted("truth: capture", "", "capture.missed", "1: the latch closed on nothing"),
-    _Noted(
+    _TruthRow("truth: drawbar pull", "", "traction.pull", f"N, {_TOWED}"),
+    _TruthRow("truth: slip", "", "traction.slip", f"of the rims, {_TOWED}"),
+    _TruthRow("truth: speed", "", "traction.speed", f"m/s, {_TOWED}"),
+    _TruthRow("truth: sinkage", "", "traction.sinkage", f"m, of the wheels, {_TOWED}"),
+    _TruthRow("truth: outside its models", "outside.t_ns", "outside.value", "outside.words", "outside.limit"),
+    _TruthRow("truth: capture", "", "capture.missed", "1: the latch closed on nothing"),
+    _TruthRow(
         "truth: speed at the seat", "capture.contact_ns", "capture.contact_speed",
         "m/s, when the payload first met the seat",
     ),
-    _Noted(
+    _TruthRow(
         "truth: energy lost at the seat", "capture.contact_ns", "capture.contact_loss", "J, by all impacts on the seat"
     ),
-    _Noted("truth: latched", "capture.latched_ns", "", "the latch closed on the payload"),
-    _Noted(
+    _TruthRow("truth: latched", "capture.latched_ns", "", "the latch closed on the payload"),
+    _TruthRow(
         "truth: energy lost by the hold", "capture.held_ns", "capture.hold_loss", "J, when the payload was held rigidly"
     ),
-    _Noted("truth: held ahead of the seat", "capture.held_ns", "capture.ahead", "m, payload ahead of the seat"),
-    _Noted(
+    _TruthRow("truth: held ahead of the seat", "capture.held_ns", "capture.ahead", "m, payload ahead of the seat"),
+    _TruthRow(
         "truth: held across the seat", "capture.held_ns", "capture.across",
         "m, payload across the seat, to port above 0",
     ),
-    _Noted(HIT_SPEED, "hit_ns", "hit_speed", "m/s, when a wheel first touched the obstacle"),
-    _Noted("truth: contact force peak", "hit_ns", "contact_force_peak", "N, largest of the run, both front wheels"),
-    _Noted("truth: energy at impact", "hit_ns", "hit_energy", "J, T_c of the simulated rig at first touch"),
-    _Noted(
+    _TruthRow(HIT_SPEED, "hit_ns", "hit_speed", "m/s, when a wheel first touched the obstacle"),
+    _TruthRow("truth: contact force peak", "hit_ns", "contact_force_peak", "N, largest of the run, both front wheels"),
+    _TruthRow("truth: energy at impact", "hit_ns", "hit_energy", "J, T_c of the simulated rig at first touch"),
+    _TruthRow(
         "truth: energy at impact, ground", "hit_ns", "hit_energy_on_ground",
         "J, the same with the ground's active constraints",
     ),
-    _Noted("truth: sensors' load onset", "plate.onset_s", "", "true load of the force sensors begins"),
-    _Noted(PLATE_PEAK, "plate.onset_s", "plate.peak_N", "N, of the first contact"),
-    _Noted("truth: sum of sensors' peaks", "plate.onset_s", "plate.sum_of_peaks_N", "N, of the first contact"),
-    _Noted("truth: sensors' impulse", "plate.end_s", "plate.impulse_Ns", "N s, until the load is 5 % of its peak"),
-    _Noted(HEADING, "hit_ns", "hit_heading", "rad, of the rover when a wheel first touched, positive to port"),
-    _Noted(ACROSS, "hit_ns", "hit_across", "m, starboard wheel to port of where it hits if all is straight"),
-    _Noted(SLIP, "slip_ns", "slip_force", "N, on what first slipped off an edge of a plate"),
-    _Noted("truth: cut obeyed", "cut_ns", "", "all drives cut, after the first touch"),
+    _TruthRow("truth: sensors' load onset", "plate.onset_s", "", "true load of the force sensors begins"),
+    _TruthRow(PLATE_PEAK, "plate.onset_s", "plate.peak_N", "N, of the first contact"),
+    _TruthRow("truth: sum of sensors' peaks", "plate.onset_s", "plate.sum_of_peaks_N", "N, of the first contact"),
+    _TruthRow("truth: sensors' impulse", "plate.end_s", "plate.impulse_Ns", "N s, until the load is 5 % of its peak"),
+    _TruthRow(HEADING, "hit_ns", "hit_heading", "rad, of the rover when a wheel first touched, positive to port"),
+    _TruthRow(ACROSS, "hit_ns", "hit_across", "m, starboard wheel to port of where it hits if all is straight"),
+    _TruthRow(SLIP, "slip_ns", "slip_force", "N, on what first slipped off an edge of a plate"),
+    _TruthRow("truth: cut obeyed", "cut_ns", "", "all drives cut, after the first touch"),
 )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ class GroundTruth:
     cut_ns: int | None = None
     plate: PlateTruth | None = None
     traction: Traction | None = None
-    outside: Outside | None = None
+    outside: RangeExit | None = None
     capture: CaptureTruth | None = None
     loads: FloatArray | None = None
     motion: FloatArray | None = None
@@ -199,13 +199,13 @@ class GroundTruth:
         from models.plant.grapple import CaptureTruth  # with the kernels, which take a second to import
         from models.plant.plate_truth import PlateTruth
         from models.plant.towing import Traction
-        from models.plant.validity_watch import Outside
+        from models.plant.validity_watch import RangeExit
 
         parts: dict[str, Columns] = {"": {}}
         for name, value in columns.items():
             part, _, key = name.rpartition(".")
             parts.setdefault(part, {})[key] = value
-        kinds = {"plate": PlateTruth, "traction": Traction, "outside": Outside, "capture": CaptureTruth}
+        kinds = {"plate": PlateTruth, "traction": Traction, "outside": RangeExit, "capture": CaptureTruth}
         return cls(**parts.pop(""), **{part: kinds[part](**values) for part, values in parts.items()})
 
     def columns(self, by_ns: int = 0) -> Columns:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from drivers.sim.protocol.plant_ports import Analog, Instrument, Sampled
+from drivers.sim.protocol.plant_ports import Analog, Instrument, SampledChannels
 from hil.ipc.shm import Mailbox
 from hil.ipc.shm.mapped import made_file, mapped_bytes
 
@@ -71,7 +71,7 @@ class SamplePublisher:
         self._taken = np.zeros(1, TAKEN)
         memory.clock.write(np.array([(start_ns, rate_hz)], CLOCK))
 
-    def hand_out(self, sampled: Sampled, now_ns: int, next_ns: int) -> None:
+    def hand_out(self, sampled: SampledChannels, now_ns: int, next_ns: int) -> None:
         """Publish the samples taken since the last call, now; the next ones will follow [ns of CLOCK_MONOTONIC]."""
         count = sampled.samples - (self._given - self._first)
         if count > 0:

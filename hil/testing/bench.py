@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from drivers.sim.protocol.line import Line, LineFault, SimulatedPort, SimulatedSerialDevice, serve_lines
 from drivers.sim.protocol.plant_ports import NEVER_NS
 from drivers.sim.protocol.udp import UdpTerminal
-from hil.processes.lifecycle import Served
+from hil.processes.lifecycle import ServedProcess
 from hil.testing.faults import ALWAYS, KINDS, FaultKind, ReportedValue, check_fault, line_fault, misread
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class VirtualBench:
 TURNAROUND_NS = 100_000
 
 
-class LineDevice(Served):
+class LineDevice(ServedProcess):
     """A simulated device on a serial line, or on a UDP port of this computer; a context manager.
 
     Attributes:

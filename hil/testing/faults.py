@@ -58,7 +58,7 @@ class ReportedValue(Protocol):
     reading_error: float
 
 
-class _Misread(SimulatedSerialDevice):
+class _MisreadingDevice(SimulatedSerialDevice):
     """A `SimulatedSerialDevice` whose readings can be wrong, in frames that are right.
 
     Args:
@@ -97,7 +97,7 @@ class _Misread(SimulatedSerialDevice):
             self._measured.reading_error = 0.0
 
 
-class _MisreadStream(_Misread):
+class _MisreadStream(_MisreadingDevice):
     """The same of a device that also sends without being asked."""
 
     _device: Any
@@ -115,6 +115,6 @@ class _MisreadStream(_Misread):
         return messages
 
 
-def misread(device: SimulatedSerialDevice, measured: ReportedValue) -> _Misread:
+def misread(device: SimulatedSerialDevice, measured: ReportedValue) -> _MisreadingDevice:
     """The device, with readings that can be wrong."""
-    return (_MisreadStream if isinstance(device, Streaming) else _Misread)(device, measured)
+    return (_MisreadStream if isinstance(device, Streaming) else _MisreadingDevice)(device, measured)

@@ -8,7 +8,7 @@ from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.parts import ServerFault
 from drivers.ni.simulated.server import NiServer
 from drivers.ni.simulated.virtual import VirtualNiServer
-from hil.processes.lifecycle import Served
+from hil.processes.lifecycle import ServedProcess
 from hil.testing.bench import Computer, Place, VirtualBench
 from hil.testing.faults import ALWAYS, check_fault
 from hil.testing.wheels import Cylinders, Voltages
@@ -20,7 +20,7 @@ _FIRST_PORT = 31763
 LOST = -201003
 
 
-class NiChassis(Served):
+class NiChassis(ServedProcess):
     """A simulated cDAQ chassis; a context manager.
 
     Its modules: cDAQ1Mod1 inputs ai0, ai1, ... (`inputs`); cDAQ1Mod2 digital outputs port0/line0, ...; cDAQ1Mod3

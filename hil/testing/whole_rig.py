@@ -8,12 +8,12 @@ from typing import Any
 
 from hil.config import load_config
 from hil.config.rig import Rig as ConfiguredRig
-from hil.processes.lifecycle import Served
+from hil.processes.lifecycle import ServedProcess
 from hil.simulator.connection import connect
 from hil.simulator.control_socket import ControlClient
 
 
-class SimulatedRig(Served):
+class SimulatedRig(ServedProcess):
     """A simulated rig in real time, in processes of its own, as `hil sim CONFIG` serves it; a context manager.
 
     Attributes:

@@ -9,7 +9,7 @@ import numpy as np
 
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 
 
 class Motor(NamedTuple):
@@ -114,7 +114,7 @@ def gear_damping(drive: Drive, speed: float) -> float:
 
 @kernel
 def drive_axle(
-    drive: Drive, state: DriveState, wheel: int, speed_number: int, v: FloatArray, dt: float, work: Work
+    drive: Drive, state: DriveState, wheel: int, speed_number: int, v: FloatArray, dt: float, work: Workspace
 ) -> None:
     """Add one drive's torque to work.rhs, and its slope over speed to work.mass_matrix (implicitly)."""
     speed = v[speed_number]

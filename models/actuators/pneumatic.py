@@ -11,7 +11,7 @@ import numpy as np
 from models.actuators.linkage import Linkage, piston, rub, stop
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.rover import Rover
 
 
@@ -139,7 +139,7 @@ def fill_cylinders(cylinder: Cylinder, state: CylinderState, dt: float) -> None:
 
 @kernel
 def push_cylinders(
-    mounts: CylinderMounts, state: CylinderState, q: FloatArray, v: FloatArray, dt: float, work: Work
+    mounts: CylinderMounts, state: CylinderState, q: FloatArray, v: FloatArray, dt: float, work: Workspace
 ) -> None:
     """Add every cylinder's torque, from the present pressures, to work; friction and stops implicitly.
 
@@ -166,7 +166,7 @@ def _push(
     q: FloatArray,
     v: FloatArray,
     dt: float,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """One cylinder, at the pressure [Pa] that acts on its piston."""
     speed = mounts.speed[which]

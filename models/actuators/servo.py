@@ -16,7 +16,7 @@ import numpy as np
 from models.actuators.drive import friction_damping
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.factor import solve
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
@@ -163,7 +163,9 @@ def servo_friction(servos: JointServos, which: int, speed: float) -> float:
 
 
 @kernel
-def push_servos(servos: JointServos, state: ServoState, q: FloatArray, v: FloatArray, dt: float, work: Work) -> None:
+def push_servos(
+    servos: JointServos, state: ServoState, q: FloatArray, v: FloatArray, dt: float, work: Workspace
+) -> None:
     """Add the torque of every servo to work.rhs, and its slope over the speed to work.mass_matrix (implicitly).
 
     Args:
@@ -197,7 +199,7 @@ def push_servos(servos: JointServos, state: ServoState, q: FloatArray, v: FloatA
 
 
 @kernel
-def limit_servos(servos: JointServos, state: ServoState, chain: Chain, dt: float, work: Work) -> None:
+def limit_servos(servos: JointServos, state: ServoState, chain: Chain, dt: float, work: Workspace) -> None:
     """Keep the torques at the end of the step within their limits.
 
     The accelerations in work.rhs have been solved with the loops closed, and their torques may be too large. What is

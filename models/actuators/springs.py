@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.rover import Rover
 
 
@@ -40,7 +40,7 @@ def make_springs(rover: Rover) -> JointSprings | None:
 
 
 @kernel
-def push_springs(springs: JointSprings, q: FloatArray, v: FloatArray, dt: float, work: Work) -> None:
+def push_springs(springs: JointSprings, q: FloatArray, v: FloatArray, dt: float, work: Workspace) -> None:
     """Add the force of every spring to work.
 
     With k dt^2/4 on the mass matrix the step is stable for any stiffness, and neither makes nor loses energy in the

@@ -9,7 +9,7 @@ import numpy as np
 
 from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.rover import Rover
 
 # How far a joint's stop gives under the rover's weight at the farthest wheel that the joint carries [rad], and its
@@ -88,7 +88,7 @@ def _rise(rover: Rover, speed: int) -> float:
 
 
 @kernel
-def push_stops(stops: JointStops, q: FloatArray, v: FloatArray, dt: float, work: Work) -> None:
+def push_stops(stops: JointStops, q: FloatArray, v: FloatArray, dt: float, work: Workspace) -> None:
     """Add the torque of every stop that its joint has reached, or reaches in this step, to work.
 
     Args:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.factor import half_solve
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
@@ -71,7 +71,7 @@ def make_rigid_ground(rover: Rover, *, first: int = 0, rolling: bool = False) ->
 
 
 @kernel
-def find_active(chain: Chain, rigid: RigidGround, work: Work) -> bool:
+def find_active(chain: Chain, rigid: RigidGround, work: Workspace) -> bool:
     """From row and speed, find the active wheels and their impulses; needs the factored mass matrix.
 
     Returns:

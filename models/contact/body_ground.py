@@ -13,7 +13,7 @@ from models.contact.laws import make_law
 from models.contact.press import press
 from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.points import Direction, body_spin, body_velocity, cross, to_base, to_world, vector
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
@@ -79,7 +79,7 @@ def body_corners(tree: Tree) -> FloatArray:
 
 
 @kernel
-def push_body(chain: Chain, body: BodyContact, terrain: Terrain, q: FloatArray, dt: float, work: Work) -> None:
+def push_body(chain: Chain, body: BodyContact, terrain: Terrain, q: FloatArray, dt: float, work: Workspace) -> None:
     """Add the ground's force on the body's corners to work; a rover on its wheels costs one test.
 
     Args:
@@ -112,7 +112,7 @@ def _rise(terrain: Terrain, body: BodyContact) -> float:
 
 @kernel
 def _push_corner(
-    chain: Chain, body: BodyContact, terrain: Terrain, q: FloatArray, i: int, dt: float, work: Work
+    chain: Chain, body: BodyContact, terrain: Terrain, q: FloatArray, i: int, dt: float, work: Workspace
 ) -> None:
     corner = vector(body.corner[i], 0)
     arm = to_world(work, corner[0], corner[1], corner[2])

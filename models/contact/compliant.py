@@ -14,11 +14,11 @@ from models.contact.press import press
 from models.contact.profile_contact import ProfileContact
 from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.factor import add_sliding
 from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
-from models.terrain.given import DAMPING, FRICTION, SHARE, GivenContacts, find_planes, over_plane
+from models.terrain.given_contacts import DAMPING, FRICTION, SHARE, GivenContacts, find_planes, over_plane
 from models.terrain.surface import Terrain, axes, contact_plane, from_ground, to_ground
 
 
@@ -68,7 +68,7 @@ def push_compliant_ground(
     wheel: int,
     dt: float,
     contact: GroundContact,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """Add the ground's force on one wheel to work.rhs and its damping to work.mass_matrix; see `push_plane`."""
     if terrain is None:
@@ -88,7 +88,7 @@ def _push_terrain(
     wheel: int,
     dt: float,
     contact: GroundContact,
-    work: Work,
+    work: Workspace,
 ) -> None:
     place = body_position(q, work, chain.wheel_body[wheel])
     if given is None:  # decided at compile time
@@ -139,7 +139,7 @@ def push_plane(
     wheel: int,
     dt: float,
     contact: GroundContact,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """Add the force of a plane of firm ground on one wheel, whose centre is at a distance `over` [m] from it.
 
@@ -203,7 +203,7 @@ def rub(
     sliding: tuple[float, float],
     force: float,
     dt: float,
-    work: Work,
+    work: Workspace,
 ) -> float:
     """Add the friction at a point of a body to work, implicitly.
 

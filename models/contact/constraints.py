@@ -14,7 +14,7 @@ from models.contact.active_set import RigidGround, find_active, make_rigid_groun
 from models.contact.ground import GroundContact
 from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work, fill_mass_matrix, make_work, place_bodies
+from models.rover.dynamics import Workspace, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import add_scaled, factorise, solve
 from models.rover.points import approach_row, axle, body_position, project
 from models.rover.reduction import Chain
@@ -23,7 +23,7 @@ from models.terrain.surface import Terrain, axes, contact_plane, from_ground
 
 
 @kernel
-def fill_ground_rows(chain: Chain, q: FloatArray, rigid: RigidGround, terrain: Terrain, work: Work) -> None:
+def fill_ground_rows(chain: Chain, q: FloatArray, rigid: RigidGround, terrain: Terrain, work: Workspace) -> None:
     """Fill the wheels' rows: speeds of the contact point up (5.27) and, with rolling, forward and across (5.28).
 
     Directions are those of the ground below each wheel.
@@ -52,7 +52,7 @@ def hold_ground(
     rigid: RigidGround,
     terrain: Terrain,
     contact: GroundContact,
-    work: Work,
+    work: Workspace,
 ) -> bool:
     """Keep wheels from entering rigid ground over a step: changes v (speeds,) as it would be without ground.
 
@@ -92,7 +92,9 @@ def hold_ground(
 
 
 @kernel
-def energy_on_ground(chain: Chain, q: FloatArray, v: FloatArray, angle: float, rigid: RigidGround, work: Work) -> float:
+def energy_on_ground(
+    chain: Chain, q: FloatArray, v: FloatArray, angle: float, rigid: RigidGround, work: Workspace
+) -> float:
     """T_c [J] of the rover's first `rigid.first` wheels against a plane, the ground's active constraints added.
 
     Leaves rigid.active and rigid.impulse. NaN where no set of constraints is consistent (find_active).

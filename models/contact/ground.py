@@ -30,7 +30,7 @@ from models.contact.wheel_slots import (
     UP,
 )
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.factor import add_damping_both_ways, add_scaled
 from models.rover.points import body_position, cross, dot, spread_wrench, to_base, vector
 from models.rover.reduction import Chain
@@ -95,7 +95,7 @@ def make_ground_contact(wheels: int) -> GroundContact:
 
 @kernel
 def push_ground(
-    chain: Chain, ground: Ground, terrain: Terrain, q: FloatArray, dt: float, contact: GroundContact, work: Work
+    chain: Chain, ground: Ground, terrain: Terrain, q: FloatArray, dt: float, contact: GroundContact, work: Workspace
 ) -> None:
     """Add the soil's force on every wheel to work.rhs and its traction's damping to work.mass_matrix.
 
@@ -123,7 +123,7 @@ def _push_all(
     q: FloatArray,
     dt: float,
     contact: GroundContact,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """The stages after `_look`; which of the two kinds of wheel is decided at compile time."""
     wheels = chain.wheel_body.size
@@ -158,7 +158,7 @@ def _push_stresses(
     wheel: int,
     dt: float,
     contact: GroundContact,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """All of a wheel "xu", or of another one beside such wheels."""
     up = _up(terrain, contact.scratch[wheel], work)
@@ -185,7 +185,7 @@ def _inverses(ground: Ground) -> tuple[float, float, float]:
 
 
 @kernel
-def _look(chain: Chain, terrain: Terrain, q: FloatArray, wheel: int, contact: GroundContact, work: Work) -> None:
+def _look(chain: Chain, terrain: Terrain, q: FloatArray, wheel: int, contact: GroundContact, work: Workspace) -> None:
     """Sinkage, directions and speeds of a wheel."""
     body, radius, out = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.scratch[wheel]
     t, s, centre = work.twist[body], work.screw[body], vector(work.place[body], 0)
@@ -208,7 +208,7 @@ def _look(chain: Chain, terrain: Terrain, q: FloatArray, wheel: int, contact: Gr
 
 @kernel
 def _over(
-    terrain: Terrain, q: FloatArray, wheel: int, body: int, work: Work
+    terrain: Terrain, q: FloatArray, wheel: int, body: int, work: Workspace
 ) -> tuple[float, tuple[float, float, float]]:
     """Height [m] of a wheel's centre over the ground, and the ground's normal there in base axes."""
     if terrain is None:
@@ -227,7 +227,7 @@ def _keep_up(terrain: Terrain, scratch: FloatArray, up: tuple[float, float, floa
 
 
 @kernel
-def _up(terrain: Terrain, scratch: FloatArray, work: Work) -> tuple[float, float, float]:
+def _up(terrain: Terrain, scratch: FloatArray, work: Workspace) -> tuple[float, float, float]:
     """The ground's normal under a wheel, base axes."""
     if terrain is None:
         return vector(work.base[2], 0)
@@ -242,7 +242,7 @@ def _press(
     q: FloatArray,
     wheel: int,
     contact: GroundContact,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """Normal force and its shear limit, by the wheel's own row where wheels differ."""
     if each is None:  # decided at compile time: wheels that are alike cost nothing
@@ -253,7 +253,7 @@ def _press(
 
 @kernel
 def _press_row(
-    chain: Chain, ground: Ground, own: FloatArray, q: FloatArray, wheel: int, contact: GroundContact, work: Work
+    chain: Chain, ground: Ground, own: FloatArray, q: FloatArray, wheel: int, contact: GroundContact, work: Workspace
 ) -> None:
     out = contact.scratch[wheel]
     if own[VARIANT] == FLEXIBLE:
@@ -284,7 +284,7 @@ def _by_place(
     q: FloatArray,
     wheel: int,
     contact: GroundContact,
-    work: Work,
+    work: Workspace,
 ) -> tuple[float, float, float, float]:
     """Of the soil, or of the soils at the wheel's place."""
     if regions is None:  # decided at compile time: one soil everywhere costs nothing
@@ -313,7 +313,7 @@ def _resultant(
     q: FloatArray,
     wheel: int,
     contact: GroundContact,
-    work: Work,
+    work: Workspace,
 ) -> tuple[float, float, float, float]:
     """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant in ruts."""
     if ruts is None:  # decided at compile time: fresh soil costs nothing
@@ -333,7 +333,7 @@ def _shear(
     wheel: int,
     dt: float,
     contact: GroundContact,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """Forces along the contact, and the state of the soil that they come from."""
     per_slip_speed, per_modulus, per_displacement = inverses
@@ -357,7 +357,7 @@ def _shear(
 
 
 @kernel
-def _push(chain: Chain, terrain: Terrain, wheel: int, contact: GroundContact, work: Work) -> None:
+def _push(chain: Chain, terrain: Terrain, wheel: int, contact: GroundContact, work: Workspace) -> None:
     """Apply all forces of a wheel at its contact, the normal force included."""
     body, radius, scratch = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.scratch[wheel]
     heading, left, up, centre = (
@@ -396,7 +396,7 @@ def _push(chain: Chain, terrain: Terrain, wheel: int, contact: GroundContact, wo
 
 
 @kernel
-def _normal(terrain: Terrain, scratch: FloatArray, work: Work) -> tuple[float, float, float]:
+def _normal(terrain: Terrain, scratch: FloatArray, work: Workspace) -> tuple[float, float, float]:
     """Direction of the normal force, from the contact to the wheel's centre."""
     cosine, sine, up = scratch[COSINE], scratch[SINE], _up(terrain, scratch, work)
     return (

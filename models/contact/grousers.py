@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.points import axle, x_axis
 from models.rover.reduction import Chain
 from models.terrain.stand import Stand, into
@@ -15,7 +15,7 @@ from models.terrain.stand import Stand, into
 def grouser_tip(
     chain: Chain,
     q: FloatArray,
-    work: Work,
+    work: Workspace,
     wheel: int,
     stand: Stand,
     angle: float,

@@ -27,7 +27,7 @@ from models.contact.wheel_slots import (
     TRACTION,
 )
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.factor import add_damping, add_scaled
 from models.rover.points import Direction, cross, dot, spread_wrench, vector
 from models.rover.reduction import Chain
@@ -91,7 +91,7 @@ def push_linear(
     pulls: FloatArray,
     sheared: FloatArray,
     scratch: FloatArray,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """Add the soil's force on a wheel to work.rhs and the damping of its shear to work.mass_matrix.
 
@@ -159,7 +159,7 @@ def push_linear(
 @kernel
 def _apply(
     chain: Chain,
-    work: Work,
+    work: Workspace,
     body: int,
     centre: Direction,
     radius: float,

@@ -25,7 +25,7 @@ from models.contact.ground import GroundContact
 from models.contact.rebound import NEWTON, Impact, Rebound, address_of_find_impulses, make_rebound
 from models.kernels.bound import call_with
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.factor import add_scaled, half_solve, solve
 from models.rover.points import axle, body_position, body_spin, body_velocity, dot, project
 from models.rover.reduction import Chain
@@ -109,7 +109,7 @@ def make_hard_contacts(rover: Rover, profile: Profile, theta: float = 0.5, law: 
 
 @kernel
 def hold_contacts(
-    chain: Chain, q: FloatArray, v: FloatArray, dt: float, hard: HardContacts, contact: GroundContact, work: Work
+    chain: Chain, q: FloatArray, v: FloatArray, dt: float, hard: HardContacts, contact: GroundContact, work: Workspace
 ) -> None:
     """Change v (speeds,), as it would be without contacts, to what it is with them; needs work.rhs and the factor.
 
@@ -137,7 +137,7 @@ def hold_contacts(
 
 
 @kernel
-def _find(chain: Chain, q: FloatArray, dt: float, hard: HardContacts, work: Work) -> int:
+def _find(chain: Chain, q: FloatArray, dt: float, hard: HardContacts, work: Workspace) -> int:
     """Contacts whose gap is closed to CLOSED_M, or closes to that within half of the step, and their rows."""
     count, none = 0, (0.0, 0.0, 0.0)
     for wheel in range(chain.wheel_body.size):
@@ -166,7 +166,7 @@ def _find(chain: Chain, q: FloatArray, dt: float, hard: HardContacts, work: Work
 
 
 @kernel
-def _aim(chain: Chain, v: FloatArray, hard: HardContacts, count: int, work: Work) -> None:
+def _aim(chain: Chain, v: FloatArray, hard: HardContacts, count: int, work: Workspace) -> None:
     """Fill the problem: rows half solved, velocities without impulses, friction, and impulses to begin with."""
     cones, profile, total = hard.cones, hard.profile, 0.0
     for c in range(count):
@@ -196,7 +196,7 @@ def _aim(chain: Chain, v: FloatArray, hard: HardContacts, count: int, work: Work
 
 @kernel
 def _apply(
-    chain: Chain, v: FloatArray, dt: float, hard: HardContacts, count: int, contact: GroundContact, work: Work
+    chain: Chain, v: FloatArray, dt: float, hard: HardContacts, count: int, contact: GroundContact, work: Workspace
 ) -> None:
     largest = hard.largest
     for wheel in range(largest.size):

@@ -15,7 +15,7 @@ from models.contact.legs import leg_deflection, relaxed
 from models.contact.plate import Plate, has_plate, nearest_plane, plate_problems, reached, seen_by_sensors
 from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.factor import add_scaled, add_sliding
 from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, project, vector
 from models.rover.reduction import Chain
@@ -128,7 +128,7 @@ def make_contact(wheels: int) -> ObstacleContact:
 
 @kernel
 def push_obstacle(
-    chain: Chain, obstacle: Obstacle, q: FloatArray, wheel: int, dt: float, contact: ObstacleContact, work: Work
+    chain: Chain, obstacle: Obstacle, q: FloatArray, wheel: int, dt: float, contact: ObstacleContact, work: Workspace
 ) -> None:
     """Add the obstacle's force on one wheel to work.rhs and its friction's damping to work.mass_matrix.
 
@@ -186,7 +186,7 @@ def _law_of(obstacle: Obstacle) -> Law:
 
 
 @kernel
-def _motion(obstacle: Obstacle, wheel: int, body: int, work: Work) -> tuple[Direction, Direction]:
+def _motion(obstacle: Obstacle, wheel: int, body: int, work: Workspace) -> tuple[Direction, Direction]:
     """Velocity [m/s] and spin [rad/s] of a wheel's body, in the axes of the ground that the obstacle stands on."""
     stand = obstacle.stand
     return into(stand, wheel, body_velocity(work, body)), into(stand, wheel, body_spin(work, body))
@@ -210,7 +210,7 @@ def _press(
     arm: tuple[float, float, float],
     force: float,
     dt: float,
-    work: Work,
+    work: Workspace,
     wrench: FloatArray,
 ) -> float:
     """Apply a normal force [N] and its friction to one point of a wheel; gives that on the plate, up along it [N].
@@ -252,7 +252,7 @@ def _push_points(
     centre: tuple[float, float, float],
     dt: float,
     contact: ObstacleContact,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """push_obstacle in full, edges included: place the points, deflect the leg, apply each point's force."""
     normal, middle, smooth = (sine, cosine), (centre[0], centre[2]), obstacle.grousers == 0
@@ -318,7 +318,7 @@ def _place_points(
     cosine: float,
     centre: tuple[float, float, float],
     contact: ObstacleContact,
-    work: Work,
+    work: Workspace,
 ) -> tuple[float, int]:
     """Fill arm, depth and lean of a wheel's points, and place of the deepest; its depth [m], the number of points."""
     radius = chain.wheel_radius[wheel]

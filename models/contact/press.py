@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from models.contact.laws import KELVIN_VOIGT, VISCO_ELASTIC, Law, law_force
 from models.kernels.compiled import kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.factor import add_sliding
 from models.rover.points import Direction, project
 from models.rover.reduction import Chain
@@ -20,7 +20,7 @@ def press(
     depth: float,
     rising: float,
     dt: float,
-    work: Work,
+    work: Workspace,
 ) -> float:
     """Add the normal force at a point of a body to work, its spring and its damper linearly implicit.
 

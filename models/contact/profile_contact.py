@@ -22,7 +22,7 @@ from models.contact.ground import GroundContact
 from models.contact.laws import Law
 from models.contact.press import press
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.factor import add_sliding
 from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, dot, project
 from models.rover.reduction import Chain
@@ -88,7 +88,7 @@ def push_on_profile(
     wheel: int,
     dt: float,
     contact: GroundContact,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """Add the profile's force on one wheel to work.rhs and its damping to work.mass_matrix.
 
@@ -161,7 +161,7 @@ def _hold(
     sliding: tuple[float, float],
     limit: float,
     dt: float,
-    work: Work,
+    work: Workspace,
 ) -> float:
     """Add the friction of one contact, implicitly, and stretch it; gives its force back along the profile [N]."""
     stretch, k, slope = hard.stretch[wheel, which], hard.stiffness, hard.damping + dt * hard.stiffness

@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 
 from models.actuators.servo import JointServos
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work, fill_mass_matrix, place_bodies
+from models.rover.dynamics import Workspace, fill_mass_matrix, place_bodies
 from models.rover.factor import factorise, half_solve
 from models.rover.points import approach_along
 from models.rover.reduction import Chain
@@ -113,7 +113,7 @@ def pair_energy(
     v: FloatArray,
     angle: float,
     rows: FloatArray,
-    work: Work,
+    work: Workspace,
     servos: JointServos | None = None,
 ) -> float:
     """T_c [J] of the rover's first two wheels against a plane at `angle` [rad], in closed form for two contacts.
@@ -140,7 +140,7 @@ def pair_energy_on(
     angle: float,
     stand: Stand,
     rows: FloatArray,
-    work: Work,
+    work: Workspace,
     servos: JointServos | None = None,
 ) -> float:
     """`pair_energy` against planes at `angle` to the ground on which the obstacle stands; None: level ground."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from models.impact.energy import projectors
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.block import base_of, put_base
-from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, make_work, momentum, place_bodies
+from models.rover.dynamics import Workspace, fill_bias, fill_mass_matrix, make_work, momentum, place_bodies
 from models.rover.factor import fold, follow
 from models.rover.points import project, to_base
 from models.rover.queries import gather
@@ -135,7 +135,7 @@ def _gradient(
     bodies: IntArray,
     pushes: FloatArray,
     weightless: FloatArray,
-    work: Work,
+    work: Workspace,
     of_all: FloatArray,
     out: FloatArray,
 ) -> None:

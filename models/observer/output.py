@@ -38,7 +38,7 @@ from models.observer.model import (
 from models.observer.ring import begin, close_step, refresh, shake, shaken_after, take_reading
 from models.observer.rows import turn_base
 from models.observer.step import move
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.reduction import Chain
 from models.vehicle.model import VehicleState
 
@@ -110,7 +110,7 @@ class _Outputs(NamedTuple):
     model: OutputModel
     chain: Chain
     state: VehicleState
-    work: Work
+    work: Workspace
     rows: FloatArray
     q: FloatArray
     v: FloatArray
@@ -129,7 +129,7 @@ def make_outputs(
     model: OutputModel,
     chain: Chain,
     state: VehicleState,
-    work: Work,
+    work: Workspace,
     servos: JointServos | None = None,
 ) -> _Outputs:
     """Allocate the results of a filter beside this state of the twin."""

@@ -67,7 +67,7 @@ class Log(NamedTuple):
     plate: FloatArray
 
 
-class Parts(NamedTuple):
+class PlantParts(NamedTuple):
     """Parts of the plant: what is stepped, by its address, then what fills cylinders and takes samples.
 
     Of the vehicle they have only what that reads, so that vehicles on all kinds of ground share one kernel. Without
@@ -95,7 +95,7 @@ class Parts(NamedTuple):
 
 
 @kernel
-def advance(parts: BoundArguments[Parts], run: int, from_ns: int, to_ns: int, steps: int) -> None:
+def advance(parts: BoundArguments[PlantParts], run: int, from_ns: int, to_ns: int, steps: int) -> None:
     """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between.
 
     `run` is what address_of_run gives for their scene.

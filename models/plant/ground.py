@@ -43,7 +43,7 @@ class Impacts(NamedTuple):
     law: str
 
 
-class Under(NamedTuple):
+class _GroundModels(NamedTuple):
     """The ground of `models.vehicle.VehicleModel`, one of them or none."""
 
     soil: Ground | None = None
@@ -136,7 +136,7 @@ class GroundParameters:
             return uneven_ground(self.relief)
         return slope_of(self.pitch, self.roll, self.wheel_height)
 
-    def under(self, rover: Rover) -> Under:
+    def under(self, rover: Rover) -> _GroundModels:
         """The ground of `models.vehicle.VehicleModel` under a rover.
 
         Raises:
@@ -149,12 +149,16 @@ class GroundParameters:
                 f"{len(rover.wheel_names)} wheels"
             )
         if self.kind == "soil":
-            return Under(soil=self._soil(rover))
+            return _GroundModels(soil=self._soil(rover))
         if self.kind == "firm":
-            return Under(compliant=self._firm(rover))
+            return _GroundModels(compliant=self._firm(rover))
         if self.kind == "nonsmooth":
-            return Under(hard=self._hard(rover))
-        return Under(rigid=make_rigid_ground(rover, rolling=self.rolling)) if self.kind == "rigid" else Under()
+            return _GroundModels(hard=self._hard(rover))
+        return (
+            _GroundModels(rigid=make_rigid_ground(rover, rolling=self.rolling))
+            if self.kind == "rigid"
+            else _GroundModels()
+        )
 
     def _hard(self, rover: Rover) -> HardContacts:
         if self.impacts is None:

@@ -20,7 +20,7 @@ from models.plant.advance import (
     PEAK,
     RING,
     SAMPLES,
-    Parts,
+    PlantParts,
     Sensing,
     advance,
     make_log,
@@ -36,7 +36,7 @@ from models.plant.plate_truth import PlateTruth, plate_truth
 from models.plant.reading_noise import read_with
 from models.plant.sensing import make_sensing
 from models.plant.towing import ROUND_NS, Traction, make_tow
-from models.plant.validity_watch import Outside, ValidityWatch
+from models.plant.validity_watch import RangeExit, ValidityWatch
 from models.plant.veer import Veer
 from models.rover.locks import held_rover
 from models.terrain import GivenContacts, ground_from_outside
@@ -107,7 +107,7 @@ class Plant:
         filled = self._mounts if gas else NO_CYLINDERS
         seen, cylinder = self._state._replace(servos=None), parameters.cylinder
         self._parts = BoundArguments(
-            Parts(self.scene, seen, self.rover.chain.wheel_body, cylinder, self._sensing, self._log, gas, filled)
+            PlantParts(self.scene, seen, self.rover.chain.wheel_body, cylinder, self._sensing, self._log, gas, filled)
         )
         self._stand = None if vehicle.obstacle is None else vehicle.obstacle.stand
         self._watch = ValidityWatch(self.rover, vehicle, self._state, tilt_deg)
@@ -295,7 +295,7 @@ class Plant:
         return self._motion.rows
 
     @property
-    def outside(self) -> Outside | None:
+    def outside(self) -> RangeExit | None:
         """What the models hold for and this rig left first; None: it is within."""
         return self._watch.outside
 

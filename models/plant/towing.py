@@ -74,12 +74,12 @@ class Traction(NamedTuple):
     sinkage: float = math.nan
 
 
-def make_tow(towing: Towing | None, drawbar: Drawbar, pull: FloatArray) -> Tow | None:
-    """The winch of a rig, at the place of its drawbar; arguments as `Tow`. None: nothing is towed."""
-    return None if towing is None else Tow(towing, drawbar.backwards(), pull)
+def make_tow(towing: Towing | None, drawbar: Drawbar, pull: FloatArray) -> TowingWinch | None:
+    """The winch of a rig, at the place of its drawbar; arguments as `TowingWinch`. None: nothing is towed."""
+    return None if towing is None else TowingWinch(towing, drawbar.backwards(), pull)
 
 
-class Tow:
+class TowingWinch:
     """The winch at work.
 
     Args:

@@ -15,7 +15,7 @@ from models.vehicle.invariants import Invariants, check_invariants, make_invaria
 EVERY_NS = 5_000_000
 
 
-class Outside(NamedTuple):
+class RangeExit(NamedTuple):
     """The first range of models.validity that a rig left.
 
     Attributes:
@@ -49,7 +49,7 @@ class ValidityWatch:
         self._invariants = make_invariants(rover, vehicle, state, tilt_deg)
         self._watched = BoundArguments(self._invariants)
         self._looked_ns = 0
-        self.outside: Outside | None = None
+        self.outside: RangeExit | None = None
 
     def look(self, t_ns: int) -> None:
         """It has moved until t_ns [ns]."""
@@ -60,14 +60,14 @@ class ValidityWatch:
         if code := int(_look(self._watched, span_ns * 1e-9)):
             self.outside = self._left(code, t_ns)
 
-    def _left(self, code: int, t_ns: int) -> Outside:
+    def _left(self, code: int, t_ns: int) -> RangeExit:
         validity, (_, value, limit) = VALIDITIES[code], self._invariants.found.tolist()
         since_s, words = float(self._invariants.since_s[code]), validity.words(value, limit)
         if code == LIFTED:
             wheel = int(self._invariants.lifted_s.argmax())
             since_s = float(self._invariants.lifted_s[wheel])
             words = f"{self._wheel_names[wheel].replace('_', ' ')} wheel off the ground for {since_s:.2f} s"
-        return Outside(t_ns - round(since_s * 1e9), value, limit, words)
+        return RangeExit(t_ns - round(since_s * 1e9), value, limit, words)
 
 
 @kernel

@@ -20,7 +20,7 @@ from models.rover.loops import ROUNDS, Loops, accelerate, close_once
 from models.rover.reduction import Chain
 
 
-class Work(NamedTuple):
+class Workspace(NamedTuple):
     """Scratch arrays of one rover, made once so that no kernel allocates.
 
     All are over tree speeds (models.rover.reduction.Chain).
@@ -58,12 +58,12 @@ class Work(NamedTuple):
     v: FloatArray
 
 
-def make_work(chain: Chain) -> Work:
+def make_work(chain: Chain) -> Workspace:
     """Allocate the scratch arrays for a rover."""
     n, speeds = chain.parent.size, chain.speed_parent.size
     turn = np.zeros((n, 3, 3))
     turn[0] = np.eye(3)
-    return Work(
+    return Workspace(
         np.eye(3), turn, np.zeros((n, 3)), np.zeros((n, 6)), np.zeros((n, 10)), np.zeros((n, 6)),
         np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((speeds, speeds)), np.zeros(speeds), np.zeros(speeds),
         np.zeros(speeds), np.zeros(speeds + 1), np.zeros(speeds),
@@ -71,7 +71,7 @@ def make_work(chain: Chain) -> Work:
 
 
 @kernel
-def place_bodies(chain: Chain, q: FloatArray, work: Work) -> None:
+def place_bodies(chain: Chain, q: FloatArray, work: Workspace) -> None:
     """Fill base, turn, place, screw and inertia for the configuration q (speeds + 1,) of all joints that turn.
 
     Closed loops are closed: the dependent angles of q are corrected, and their ratios set. Where a loop cannot close,
@@ -82,7 +82,7 @@ def place_bodies(chain: Chain, q: FloatArray, work: Work) -> None:
 
 
 @kernel
-def _close(loops: Loops | None, chain: Chain, q: FloatArray, work: Work) -> None:
+def _close(loops: Loops | None, chain: Chain, q: FloatArray, work: Workspace) -> None:
     if loops is not None:
         for _ in range(ROUNDS):
             if close_once(loops, chain.parent, q, work.turn, work.place, work.screw, chain.ratio):
@@ -94,7 +94,7 @@ def _close(loops: Loops | None, chain: Chain, q: FloatArray, work: Work) -> None
 
 
 @kernel
-def _place_open(chain: Chain, q: FloatArray, work: Work) -> None:
+def _place_open(chain: Chain, q: FloatArray, work: Workspace) -> None:
     """Place the bodies by the angles that q has."""
     x, y, z, w = q[3], q[4], q[5], q[6]
     base = work.base
@@ -112,7 +112,7 @@ def _place_open(chain: Chain, q: FloatArray, work: Work) -> None:
 
 
 @kernel
-def _place_axis(chain: Chain, i: int, work: Work) -> None:
+def _place_axis(chain: Chain, i: int, work: Workspace) -> None:
     """Place and screw of body i, whatever its joint angle."""
     parent = chain.parent[i]
     up, o, axis = work.turn[parent], chain.origin[i], chain.carried_axis[i]
@@ -130,7 +130,7 @@ def _place_axis(chain: Chain, i: int, work: Work) -> None:
 
 
 @kernel
-def _slide(slides: IntArray | None, i: int, coordinate: float, work: Work) -> float:
+def _slide(slides: IntArray | None, i: int, coordinate: float, work: Workspace) -> float:
     """The angle [rad] of body i's joint; one that slides has none, and moves the body along its axis."""
     if slides is None:
         return coordinate
@@ -146,7 +146,7 @@ def _slide(slides: IntArray | None, i: int, coordinate: float, work: Work) -> fl
 
 
 @kernel
-def _turn_body(chain: Chain, i: int, angle: float, work: Work) -> None:
+def _turn_body(chain: Chain, i: int, angle: float, work: Workspace) -> None:
     """Base axes from body axes of body i at its joint angle [rad], by Rodrigues' formula."""
     parent, turn = chain.parent[i], work.turn[i]
     up, at_zero, sideways, inwards = work.turn[parent], chain.rotation[i], chain.sideways[i], chain.inwards[i]
@@ -165,7 +165,7 @@ def _turn_body(chain: Chain, i: int, angle: float, work: Work) -> None:
 
 
 @kernel
-def _body_inertia(chain: Chain, i: int, work: Work) -> None:
+def _body_inertia(chain: Chain, i: int, work: Workspace) -> None:
     """Inertia of body i about the base origin, in base axes."""
     m, com, own, turn, p = chain.mass[i], chain.com[i], chain.inertia[i], work.turn[i], work.place[i]
     out = work.inertia[i]
@@ -208,7 +208,7 @@ def power(motion: FloatArray, force: SpatialVector) -> float:
 
 
 @kernel
-def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Work) -> None:
+def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Workspace) -> None:
     """Write the bias force (Coriolis, centrifugal, gravity [m/s^2, world]) into work.rhs; needs place_bodies.
 
     With closed loops, M dN/dt v is part of it (Cyril 1993 (21)); v must keep the loops. Leaves work.twist filled.
@@ -270,7 +270,7 @@ def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Work) -> N
 
 
 @kernel
-def fill_mass_matrix(chain: Chain, work: Work) -> None:
+def fill_mass_matrix(chain: Chain, work: Workspace) -> None:
     """Write the mass matrix into the lower triangle of work.mass_matrix; turns work.inertia into composites."""
     M, coupled = work.mass_matrix, chain.dependent.size > 0
     for i in range(chain.parent.size - 1, 0, -1):

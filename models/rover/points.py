@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work
+from models.rover.dynamics import Workspace
 from models.rover.reduction import Chain
 
 Direction = tuple[float, float, float]
 
 
 @kernel
-def to_base(work: Work, x: float, y: float, z: float) -> tuple[float, float, float]:
+def to_base(work: Workspace, x: float, y: float, z: float) -> tuple[float, float, float]:
     """A world direction in base axes."""
     b = work.base
     return (
@@ -23,7 +23,7 @@ def to_base(work: Work, x: float, y: float, z: float) -> tuple[float, float, flo
 
 
 @kernel
-def to_world(work: Work, x: float, y: float, z: float) -> tuple[float, float, float]:
+def to_world(work: Workspace, x: float, y: float, z: float) -> tuple[float, float, float]:
     """A base-axes direction in world axes."""
     b = work.base
     return (
@@ -34,7 +34,7 @@ def to_world(work: Work, x: float, y: float, z: float) -> tuple[float, float, fl
 
 
 @kernel
-def body_position(q: FloatArray, work: Work, body: int) -> tuple[float, float, float]:
+def body_position(q: FloatArray, work: Workspace, body: int) -> tuple[float, float, float]:
     """World position [m] of a body's origin (for a wheel: its centre)."""
     p = work.place[body]
     x, y, z = to_world(work, p[0], p[1], p[2])
@@ -42,7 +42,7 @@ def body_position(q: FloatArray, work: Work, body: int) -> tuple[float, float, f
 
 
 @kernel
-def body_velocity(work: Work, body: int) -> tuple[float, float, float]:
+def body_velocity(work: Workspace, body: int) -> tuple[float, float, float]:
     """World velocity [m/s] of a body's origin; needs work.twist (fill_bias)."""
     p, t = work.place[body], work.twist[body]
     return to_world(
@@ -54,21 +54,21 @@ def body_velocity(work: Work, body: int) -> tuple[float, float, float]:
 
 
 @kernel
-def body_spin(work: Work, body: int) -> tuple[float, float, float]:
+def body_spin(work: Workspace, body: int) -> tuple[float, float, float]:
     """World angular velocity [rad/s] of a body; needs work.twist (fill_bias)."""
     t = work.twist[body]
     return to_world(work, t[3], t[4], t[5])
 
 
 @kernel
-def axle(work: Work, body: int) -> tuple[float, float, float]:
+def axle(work: Workspace, body: int) -> tuple[float, float, float]:
     """World direction of a body's joint axis; a wheel's points to port, so forward spin is positive."""
     s = work.screw[body]
     return to_world(work, s[3], s[4], s[5])
 
 
 @kernel
-def x_axis(chain: Chain, q: FloatArray, work: Work, body: int) -> tuple[float, float, float]:
+def x_axis(chain: Chain, q: FloatArray, work: Workspace, body: int) -> tuple[float, float, float]:
     """World direction of a body's x axis at its joint angle, also for a body without stored work.turn."""
     up, fixed = work.turn[chain.parent[body]], chain.rotation[body]
     ax, ay, az = chain.axis[body, 0], chain.axis[body, 1], chain.axis[body, 2]
@@ -89,7 +89,7 @@ def x_axis(chain: Chain, q: FloatArray, work: Work, body: int) -> tuple[float, f
 @kernel
 def project(
     chain: Chain,
-    work: Work,
+    work: Workspace,
     body: int,
     force: tuple[float, float, float],
     moment: tuple[float, float, float],
@@ -121,7 +121,7 @@ def project(
 @kernel
 def spread_wrench(
     chain: Chain,
-    work: Work,
+    work: Workspace,
     body: int,
     force: tuple[float, float, float],
     moment: tuple[float, float, float],
@@ -157,13 +157,13 @@ def dot(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
 
 
 @kernel
-def approach_row(chain: Chain, work: Work, body: int, angle: float, row: FloatArray) -> None:
+def approach_row(chain: Chain, work: Workspace, body: int, angle: float, row: FloatArray) -> None:
     """Jacobian row (speeds,) of a wheel's approach to a plane at angle [rad], MacMahon 2016 (3.24); all written."""
     approach_along(chain, work, body, (np.sin(angle), 0.0, -np.cos(angle)), row)
 
 
 @kernel
-def approach_along(chain: Chain, work: Work, body: int, direction: Direction, row: FloatArray) -> None:
+def approach_along(chain: Chain, work: Workspace, body: int, direction: Direction, row: FloatArray) -> None:
     """The same in any direction (world), a unit vector towards the plane."""
     for a in range(row.size):
         row[a] = 0.0

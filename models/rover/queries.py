@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, place_bodies
+from models.rover.dynamics import Workspace, fill_bias, fill_mass_matrix, place_bodies
 from models.rover.factor import add_scaled, factorise, fold, fold_inertia, follow, solve
 from models.rover.loops import Loops
 from models.rover.points import approach_row, body_position, project
@@ -49,7 +49,7 @@ def gather(chain: Chain, x: FloatArray, out: FloatArray) -> None:
 
 
 @kernel
-def mass_matrix(chain: Chain, q: FloatArray, work: Work, out: FloatArray) -> None:
+def mass_matrix(chain: Chain, q: FloatArray, work: Workspace, out: FloatArray) -> None:
     """M~ (nv, nv), both triangles."""
     spread_configuration(chain, q, work.q)
     place_bodies(chain, work.q, work)
@@ -62,7 +62,7 @@ def mass_matrix(chain: Chain, q: FloatArray, work: Work, out: FloatArray) -> Non
 
 
 @kernel
-def bias(chain: Chain, q: FloatArray, v: FloatArray, gravity: FloatArray, work: Work, out: FloatArray) -> None:
+def bias(chain: Chain, q: FloatArray, v: FloatArray, gravity: FloatArray, work: Workspace, out: FloatArray) -> None:
     """Bias force (nv,)."""
     _fill_bias(chain, q, v, gravity, work)
     fold(chain, work.rhs)
@@ -70,7 +70,7 @@ def bias(chain: Chain, q: FloatArray, v: FloatArray, gravity: FloatArray, work: 
 
 
 @kernel
-def _fill_bias(chain: Chain, q: FloatArray, v: FloatArray, gravity: FloatArray, work: Work) -> None:
+def _fill_bias(chain: Chain, q: FloatArray, v: FloatArray, gravity: FloatArray, work: Workspace) -> None:
     """Expand the state, place the bodies, and write the bias of all joints that turn into work.rhs."""
     spread_configuration(chain, q, work.q)
     place_bodies(chain, work.q, work)
@@ -86,7 +86,7 @@ def forward_dynamics(
     tau: FloatArray,
     wrenches: FloatArray,
     gravity: FloatArray,
-    work: Work,
+    work: Workspace,
     out: FloatArray,
 ) -> None:
     """Acceleration (nv,)."""
@@ -105,7 +105,7 @@ def driven_dynamics(
     spin: FloatArray,
     wrenches: FloatArray,
     gravity: FloatArray,
-    work: Work,
+    work: Workspace,
     rows: FloatArray,
     out: FloatArray,
     torque: FloatArray,
@@ -142,7 +142,7 @@ def _fill_forces(
     tau: FloatArray,
     wrenches: FloatArray,
     gravity: FloatArray,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """Mass matrix of all joints that turn, and in work.rhs every force on them."""
     _fill_bias(chain, q, v, gravity, work)
@@ -159,7 +159,7 @@ def _fill_forces(
 
 
 @kernel
-def wheel_positions(chain: Chain, q: FloatArray, work: Work, out: FloatArray) -> None:
+def wheel_positions(chain: Chain, q: FloatArray, work: Workspace, out: FloatArray) -> None:
     """Wheel centres (wheels, 3) in the world."""
     spread_configuration(chain, q, work.q)
     place_bodies(chain, work.q, work)
@@ -168,7 +168,9 @@ def wheel_positions(chain: Chain, q: FloatArray, work: Work, out: FloatArray) ->
 
 
 @kernel
-def approach_rows(chain: Chain, q: FloatArray, bodies: IntArray, angle: float, work: Work, out: FloatArray) -> None:
+def approach_rows(
+    chain: Chain, q: FloatArray, bodies: IntArray, angle: float, work: Workspace, out: FloatArray
+) -> None:
     """Jacobian rows (bodies, nv) of approach to a plane."""
     spread_configuration(chain, q, work.q)
     place_bodies(chain, work.q, work)

@@ -88,7 +88,7 @@ class Chain(NamedTuple):
     loops: Loops | None
 
 
-class _Merged:
+class _MergedBody:
     """A reduced body while its members are being collected."""
 
     def __init__(
@@ -124,7 +124,7 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
     Returns:
         The arrays and the names of the turning joints in the order of their tree speeds.
     """
-    merged: list[_Merged] = []
+    merged: list[_MergedBody] = []
     index_of: dict[str, int] = {}
     placed: dict[str, tuple[FloatArray, FloatArray]] = {}
     free_joints: list[str] = []
@@ -139,14 +139,14 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
         for joint in tree.children(name):
             if joint.locked_at is None:
                 origin = offset + turn @ np.array(joint.origin)
-                merged.append(_Merged(index, origin, turn.copy(), np.array(joint.axis), slides=joint.slides))
+                merged.append(_MergedBody(index, origin, turn.copy(), np.array(joint.axis), slides=joint.slides))
                 free_joints.append(joint.name)
                 visit(joint.child, len(merged) - 1, np.zeros(3), np.eye(3))
             else:
                 place, axes = joint.placed(joint.locked_at)
                 visit(joint.child, index, offset + turn @ place, turn @ axes)
 
-    merged.append(_Merged(-1, np.zeros(3), np.eye(3), np.zeros(3)))
+    merged.append(_MergedBody(-1, np.zeros(3), np.eye(3), np.zeros(3)))
     visit(tree.bodies[0].name, 0, np.zeros(3), np.eye(3))
 
     parent = np.array([body.parent for body in merged], dtype=np.int64)
@@ -202,7 +202,7 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
 
 def _loops(
     tree: Tree,
-    merged: list[_Merged],
+    merged: list[_MergedBody],
     index_of: dict[str, int],
     placed: dict[str, tuple[FloatArray, FloatArray]],
     number: dict[str, int],
@@ -233,7 +233,7 @@ def _loops(
     )
 
 
-def _speeds_above(merged: list[_Merged], body: int) -> set[int]:
+def _speeds_above(merged: list[_MergedBody], body: int) -> set[int]:
     """Tree speeds of the joints that carry a reduced body, its own included."""
     speeds: set[int] = set()
     while body > 0:
@@ -242,7 +242,7 @@ def _speeds_above(merged: list[_Merged], body: int) -> set[int]:
     return speeds
 
 
-def _join_round(merged: list[_Merged]) -> FloatArray:
+def _join_round(merged: list[_MergedBody]) -> FloatArray:
     """Move the members of each round body to its carrier; the inertia of their spin."""
     spin_inertia = np.zeros(len(merged))
     carriers = {body.parent for body in merged}

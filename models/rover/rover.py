@@ -13,7 +13,7 @@ import numpy.typing as npt
 from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.rover import queries
-from models.rover.dynamics import Work, make_work, place_bodies
+from models.rover.dynamics import Workspace, make_work, place_bodies
 from models.rover.reduction import Chain, reduce
 from models.rover.tree import Tree
 from models.rover.urdf import to_urdf
@@ -60,7 +60,7 @@ class Rover:
         self.nv: int = self.chain.independent.size
         self.nq: int = self.nv + 1
         self.wheel_names: tuple[str, ...] = tuple(wheel.name for wheel in tree.wheels)
-        self._work: Work = make_work(self.chain)
+        self._work: Workspace = make_work(self.chain)
 
     @property
     def mass(self) -> float:

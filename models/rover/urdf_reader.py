@@ -39,7 +39,7 @@ _SHAPES = {"box": ("size", 3), "cylinder": ("radius length", 2), "sphere": ("rad
 _Read = TypeVar("_Read")
 
 
-class _Limited:
+class _LimitedTreeBuilder:
     """Builds the tree of a text as it is read, until a limit is passed."""
 
     def __init__(self, deepest: int) -> None:
@@ -138,7 +138,7 @@ def read_xml(text: str, deepest: int = _DEEPEST) -> ElementTree.Element:
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise ValueError("a document type or an entity (<!DOCTYPE, <!ENTITY), allowed: elements alone")
     try:
-        parser = ElementTree.XMLParser(target=_Limited(deepest))
+        parser = ElementTree.XMLParser(target=_LimitedTreeBuilder(deepest))
         parser.feed(text)
         root: ElementTree.Element = parser.close()
     except ElementTree.ParseError as error:

@@ -12,7 +12,7 @@ from models.contact.obstacle import Obstacle
 from models.contact.wheel_slots import LEFT, SIDE
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.dynamics import Work, make_work, place_bodies
+from models.rover.dynamics import Workspace, make_work, place_bodies
 from models.rover.points import body_position, cross, dot, to_base, vector
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
@@ -226,7 +226,7 @@ def _load_leg(
 
 @kernel
 def _add_push(
-    work: Work, turn: FloatArray, upright: FloatArray, push: FloatArray, centre: float, out: FloatArray
+    work: Workspace, turn: FloatArray, upright: FloatArray, push: FloatArray, centre: float, out: FloatArray
 ) -> None:
     """Add what the obstacle applies to a wheel, whose centre is `centre` [m] above the sensor, to (6,) in leg axes."""
     force, moment = to_base(work, push[0], push[1], push[2]), to_base(work, push[3], push[4], push[5])

@@ -3,7 +3,7 @@
 from models.statics.best import Cost, best_torques, spread_of, traction_loss, unevenness
 from models.statics.least_friction import LeastFriction, least_friction
 from models.statics.stability import stability_margin, tipping_slope
-from models.statics.standing import Standing, stand
+from models.statics.standing import StandingEquations, stand
 from models.statics.statics import RoverStatics
 from models.statics.steady import NoSteadyStateError, SteadyRover, SteadyState, tilt_of
 
@@ -12,7 +12,7 @@ __all__ = [
     "LeastFriction",
     "NoSteadyStateError",
     "RoverStatics",
-    "Standing",
+    "StandingEquations",
     "SteadyRover",
     "SteadyState",
     "best_torques",

@@ -15,7 +15,7 @@ import numpy as np
 
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.kernels.elimination import solve_in_place
-from models.rover.dynamics import Work, make_work, place_bodies
+from models.rover.dynamics import Workspace, make_work, place_bodies
 from models.rover.factor import fold
 from models.rover.points import Direction, cross, dot, spread_wrench, vector
 from models.rover.reduction import Chain
@@ -45,7 +45,7 @@ class Balance(NamedTuple):
     factor: FloatArray
     influence: FloatArray
     row: FloatArray
-    work: Work
+    work: Workspace
 
 
 def make_balance(chain: Chain, joint: IntArray) -> Balance:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from models.kernels.compiled import FloatArray
-from models.statics.standing import Standing
+from models.statics.standing import StandingEquations
 
 # What may be left over of the equations, over the weight [-, m]. No coefficient beyond the largest is looked for.
 _LEFT_OVER, _LARGEST = 1e-10, 100.0
@@ -34,7 +34,7 @@ class LeastFriction(NamedTuple):
     left: FloatArray
 
 
-def least_friction(standing: Standing) -> LeastFriction:
+def least_friction(standing: StandingEquations) -> LeastFriction:
     """Minimise the largest ratio of friction to normal force over all forces of the wheels that hold the rover.
 
     It is Thueer's metric (MacMahon 2016, 2.1), with the friction across the wheels counted too. Whether a coefficient
@@ -69,7 +69,7 @@ class _Fit(NamedTuple):
     slope: float
 
 
-def _found(coefficient: float, fit: _Fit, standing: Standing) -> LeastFriction:
+def _found(coefficient: float, fit: _Fit, standing: StandingEquations) -> LeastFriction:
     unit = standing.weight if coefficient < math.inf else math.nan
     return LeastFriction(coefficient, *(unit * part for part in fit.forces))
 
@@ -81,7 +81,7 @@ def _newton(coefficient: float, fit: _Fit) -> float:
 class _Cones:
     """Forces inside the wheels' friction cones, as sums of forces along edges: ahead and back, and others as needed."""
 
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, standing: StandingEquations) -> None:
         wheels = len(standing.point)
         self._normal, self._ahead, self._left = standing.normal, standing.ahead, standing.left
         self._wanted = standing.load / standing.weight

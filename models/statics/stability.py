@@ -7,13 +7,13 @@ import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
 from models.kernels.compiled import FloatArray
-from models.statics.standing import Standing
+from models.statics.standing import StandingEquations
 
 # So near to the polygon's edge, seen along gravity, a contact is on it [m].
 _ON_EDGE = 1e-6
 
 
-def stability_margin(standing: Standing) -> float:
+def stability_margin(standing: StandingEquations) -> float:
     """The force-angle margin of a rover at rest [rad]: least over the edges of its support polygon.
 
     The polygon joins the outermost contact points, seen along gravity. A contact between two others in one line there,
@@ -36,7 +36,7 @@ def stability_margin(standing: Standing) -> float:
     return float(np.arctan2(sines, cosines).min())
 
 
-def tipping_slope(standing: Standing, towards: npt.ArrayLike) -> float:
+def tipping_slope(standing: StandingEquations, towards: npt.ArrayLike) -> float:
     """Angle [rad] by which gravity may lean in one direction before the rover, its joints held, tips over an edge.
 
     Over the edges of `stability_margin`: the first about which the weight no longer holds. Below 0: it tips now.
@@ -53,7 +53,7 @@ def tipping_slope(standing: Standing, towards: npt.ArrayLike) -> float:
     return float(np.arctan2(holds, -turns).min())
 
 
-def _edges(standing: Standing) -> tuple[FloatArray, FloatArray]:
+def _edges(standing: StandingEquations) -> tuple[FloatArray, FloatArray]:
     """Of the support polygon, counter-clockwise: from the centre of mass to each edge [m], and its direction (n, 3)."""
     corners = _outermost(standing.point, standing.down)
     edges = np.roll(corners, -1, axis=0) - corners

@@ -28,7 +28,7 @@ _NORMAL_LENGTH = 1e-6  # a normal's length may differ from 1 by this
 _ALONG_AXLE = 1e-3  # sine of the least angle between a normal and the axle
 
 
-class Standing(NamedTuple):
+class StandingEquations(NamedTuple):
     """Equations of the equilibrium of a rover at one configuration: normal^T N + ahead^T T + left^T S = load.
 
     N, T and S are the forces (wheels,) of the ground on the wheels along its normal, ahead and to the left [N]. The
@@ -54,7 +54,7 @@ class Standing(NamedTuple):
     centre: FloatArray
     down: FloatArray
 
-    def only(self, wheels: npt.ArrayLike) -> Standing:
+    def only(self, wheels: npt.ArrayLike) -> StandingEquations:
         """The same on some of the wheels: (wheels,) true where a wheel bears."""
         kept = np.asarray(wheels, dtype=bool)
         return self._replace(
@@ -71,7 +71,7 @@ def stand(
     torque: Mapping[str, float] | None = None,
     held: Collection[str] = (),
     pull: npt.ArrayLike = (0.0,) * 6,
-) -> Standing:
+) -> StandingEquations:
     """The equations of a rover that stands, or moves so slowly that only weight counts.
 
     Args:
@@ -121,7 +121,7 @@ def stand(
         load[place] -= (torque or {}).get(rover.tree_joint_names[joint - 6], 0.0)
     mass, strength = float(chain.mass.sum()), float(np.linalg.norm(down))
     up, forward, aside = (np.array([row @ f for row, f in zip(work, side, strict=True)]) for side in sides)
-    return Standing(
+    return StandingEquations(
         point=tree_q[:3] + points,
         normal=up,
         ahead=forward,

@@ -17,7 +17,7 @@ from models.contact.laws import make_law
 from models.contact.ruts import NOBODY, Ruts, press
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work, fill_bias, place_bodies
+from models.rover.dynamics import Workspace, fill_bias, place_bodies
 from models.rover.factor import fold
 from models.rover.points import body_position
 from models.rover.queries import spread, spread_configuration
@@ -101,7 +101,7 @@ def _push_compliant(compliant: CompliantGround | None, terrain: Terrain, chain: 
 
 
 @kernel
-def _press_ruts(ruts: Ruts | None, terrain: Terrain, chain: Chain, q: FloatArray, work: Work) -> None:
+def _press_ruts(ruts: Ruts | None, terrain: Terrain, chain: Chain, q: FloatArray, work: Workspace) -> None:
     """Under each wheel the rut of those ahead on its track, as if they had always borne what they bear."""
     if ruts is not None:
         for wheel in range(chain.wheel_body.size):

@@ -5,7 +5,7 @@ mesh's grid is the filter: a wheel is tested against the triangles of the cells 
 
 A wheel touches a face, an edge or a corner that stands out where its centre is nearest to the mesh in the
 neighbourhood: of a flat ground of many triangles one contact, of a step its floor and its edge. Each contact fixes a
-plane (models.terrain.given), and the wheel touches it as a sphere does (models.contact.rim).
+plane (models.terrain.given_contacts), and the wheel touches it as a sphere does (models.contact.rim).
 
 In a hollow of triangles there are such places on several of them, though the surface that they stand for is touched
 once. Places of one patch of the mesh whose normals are within `_SMOOTH` are therefore one contact: as deep as the
@@ -47,7 +47,7 @@ _LEVEL = 1e-24  # square of the sine below which two directions are at right ang
 _REACH = Range(0.0, math.inf, "m")
 
 
-class Touch(NamedTuple):
+class MeshTouch(NamedTuple):
     """A place where a wheel touches a mesh, world axes, in the order of a contact of the step service.
 
     Attributes:
@@ -64,7 +64,7 @@ class Touch(NamedTuple):
     penetration: float
 
 
-def touches(mesh: TriangleMesh, centre: npt.ArrayLike, radius: Sequence[float], reach: float = 0.0) -> list[Touch]:
+def touches(mesh: TriangleMesh, centre: npt.ArrayLike, radius: Sequence[float], reach: float = 0.0) -> list[MeshTouch]:
     """Where wheels touch a mesh, or are nearer to it than `reach`: as spheres do, whatever their lean.
 
     Args:
@@ -84,7 +84,7 @@ def touches(mesh: TriangleMesh, centre: npt.ArrayLike, radius: Sequence[float], 
     for wheel, (at, its) in enumerate(zip(np.asarray(centre, np.float64).tolist(), map(float, radius), strict=True)):
         for nx, ny, nz, distance, share in found[: touched_mesh(mesh, tuple(at), its + reach, found), :PATCH].tolist():
             point = at[0] - its * nx, at[1] - its * ny, at[2] - its * nz
-            result.append(Touch(wheel, point, (nx, ny, nz), min(its - distance, share * (its - distance))))
+            result.append(MeshTouch(wheel, point, (nx, ny, nz), min(its - distance, share * (its - distance))))
     return result
 
 

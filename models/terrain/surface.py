@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.points import Direction, cross, dot
-from models.terrain.given import GivenContacts, nearest_plane
+from models.terrain.given_contacts import GivenContacts, nearest_plane
 from models.terrain.height_map import HeightMap, foot, local
 
 # At a quarter turn the ground is a wall, and the height is not a function of the place.

@@ -23,7 +23,7 @@ from models.contact.obstacle import Obstacle, ObstacleContact
 from models.contact.plate import has_plate
 from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work, fill_mass_matrix, place_bodies
+from models.rover.dynamics import Workspace, fill_mass_matrix, place_bodies
 from models.rover.points import axle, project, to_world
 from models.rover.reduction import Chain
 from models.terrain.stand import into, out_of
@@ -69,10 +69,10 @@ class Ledger(NamedTuple):
     mean: FloatArray
     acceleration: FloatArray
     deflection: FloatArray
-    work: Work
+    work: Workspace
 
 
-def make_ledger(work: Work, hitting_wheels: int, speeds: int) -> Ledger:
+def make_ledger(work: Workspace, hitting_wheels: int, speeds: int) -> Ledger:
     """A ledger in which nothing is noted.
 
     Args:
@@ -88,7 +88,9 @@ def make_ledger(work: Work, hitting_wheels: int, speeds: int) -> Ledger:
 
 
 @kernel
-def open_step(ledger: Ledger | None, v: FloatArray, torque: FloatArray, contact: ObstacleContact, work: Work) -> None:
+def open_step(
+    ledger: Ledger | None, v: FloatArray, torque: FloatArray, contact: ObstacleContact, work: Workspace
+) -> None:
     """Before any group of forces is added to work."""
     if ledger is not None:
         for a in range(v.size):
@@ -101,7 +103,7 @@ def open_step(ledger: Ledger | None, v: FloatArray, torque: FloatArray, contact:
 
 
 @kernel
-def note(ledger: Ledger | None, group: int, work: Work) -> None:
+def note(ledger: Ledger | None, group: int, work: Workspace) -> None:
     """What a group of forces has added to work since the last note."""
     if ledger is not None:
         for a in range(ledger.rhs.size):
@@ -138,7 +140,7 @@ def close_step(
     contact: ObstacleContact,
     v: FloatArray,
     dt: float,
-    work: Work,
+    work: Workspace,
 ) -> None:
     """After the velocities of a step, before the configuration moves on."""
     if ledger is not None:
@@ -213,7 +215,7 @@ def _note_plate(
     contact: ObstacleContact,
     v: FloatArray,
     dt: float,
-    work: Work,
+    work: Workspace,
 ) -> float:
     """Work [J] of the plate's normal forces; notes what its contacts lose and store."""
     total = 0.0
@@ -276,7 +278,9 @@ def _kinetic(M: FloatArray, v: FloatArray) -> float:
 
 
 @kernel
-def motion_energy(chain: Chain, gravity: FloatArray, q: FloatArray, v: FloatArray, work: Work) -> tuple[float, float]:
+def motion_energy(
+    chain: Chain, gravity: FloatArray, q: FloatArray, v: FloatArray, work: Workspace
+) -> tuple[float, float]:
     """Kinetic energy, and potential energy of the weight over the world's origin [J]; work is overwritten."""
     place_bodies(chain, q, work)
     fill_mass_matrix(chain, work)

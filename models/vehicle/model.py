@@ -19,7 +19,7 @@ from models.contact.ground import Ground, GroundContact, make_ground_contact
 from models.contact.nonsmooth import HardContacts
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact
 from models.kernels.compiled import FloatArray, IntArray
-from models.rover.dynamics import Work, make_work
+from models.rover.dynamics import Workspace, make_work
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
 from models.terrain import Terrain
@@ -91,7 +91,7 @@ class VehicleState(NamedTuple):
     drives: DriveState
     ground: GroundContact
     obstacle: ObstacleContact
-    work: Work
+    work: Workspace
     cylinders: CylinderState
     pull: FloatArray
     servos: ServoState | None = None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.dynamics import Work, place_bodies
+from models.rover.dynamics import Workspace, place_bodies
 from models.rover.points import axle, body_position
 from models.rover.reduction import Chain
 
 
 @kernel
-def fill_wheel_poses(chain: Chain, q: FloatArray, work: Work, centre: FloatArray, direction: FloatArray) -> None:
+def fill_wheel_poses(chain: Chain, q: FloatArray, work: Workspace, centre: FloatArray, direction: FloatArray) -> None:
     """Centre [m] and unit vector of the axle, to port, of each wheel (wheels, 3), world axes; work is overwritten."""
     place_bodies(chain, q, work)
     for wheel in range(chain.wheel_body.size):

@@ -22,7 +22,7 @@ from models.contact.obstacle import Obstacle, push_obstacle
 from models.contact.profile_contact import ProfileContact, push_on_profile
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, address_of, kernel
-from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, place_bodies
+from models.rover.dynamics import Workspace, fill_bias, fill_mass_matrix, place_bodies
 from models.rover.factor import factorise, follow_loops, hold_speed, solve
 from models.rover.loops import add_acceleration
 from models.rover.points import to_world
@@ -179,7 +179,7 @@ def _push_obstacle(obstacle: Obstacle | None, chain: Chain, state: VehicleState,
 
 
 @kernel
-def _keep_on_rails(rails: IntArray | None, work: Work) -> None:
+def _keep_on_rails(rails: IntArray | None, work: Workspace) -> None:
     if rails is not None:
         for a in rails:
             hold_speed(work.mass_matrix, work.rhs, a)
@@ -210,7 +210,7 @@ def _move(hard: HardContacts | None, state: VehicleState, dt: float) -> None:
 
 
 @kernel
-def move(q: FloatArray, v: FloatArray, dt: float, work: Work) -> None:
+def move(q: FloatArray, v: FloatArray, dt: float, work: Workspace) -> None:
     """Advance the configuration by dt [s] at velocity v; needs work.base of the old configuration."""
     x, y, z = to_world(work, v[0], v[1], v[2])
     q[0] += dt * x

@@ -23,7 +23,7 @@ _LOOKED_AT = 1.2
 X, Z, TURN, OFFSET, SHAPES = 0, 1, 2, 3, 5
 
 
-class Moving(NamedTuple):
+class MovingWheel(NamedTuple):
     """A wheel and what holds it; the numbers of a scaled one have no unit.
 
     Attributes:
@@ -71,7 +71,7 @@ class Motion(NamedTuple):
     soil_sinkage: FloatArray
 
 
-def scaled(wheel: Moving) -> tuple[Moving, _Scales]:
+def scaled(wheel: MovingWheel) -> tuple[MovingWheel, _Scales]:
     """The wheel in units of R, T* = sqrt(rho A R^3 / alpha) and alpha/R, alpha = EI/R.
 
     (5.40) prints K_r R^2 / alpha, which is right for exponent 1 and a force per radian; for a pressure and any exponent
@@ -87,7 +87,7 @@ def scaled(wheel: Moving) -> tuple[Moving, _Scales]:
     mass = ring.mass_per_length * length
     assert soil.shear_modulus is not None
     return (
-        Moving(
+        MovingWheel(
             1.0,
             wheel.width / length,
             Soil(
@@ -117,7 +117,7 @@ class FlexibleDynamics:
         points: Of the rim, evenly spaced.
     """
 
-    def __init__(self, wheel: Moving, points: int = POINTS) -> None:
+    def __init__(self, wheel: MovingWheel, points: int = POINTS) -> None:
         if wheel.soil.shear_modulus is None:
             raise ValueError("FlexibleDynamics: soil.shear_modulus is None, allowed: a length in m")
         if wheel.ring.mass_per_length <= 0.0:

@@ -13,7 +13,7 @@ from hil.app.faults.virtual_run import VirtualRun
 from hil.app.operate import ResidentProcess
 from hil.app.run_loop import Signals
 from hil.config import load_config
-from hil.config.settings import Settings
+from hil.config.operator_settings import Settings
 from hil.ipc.operator import LEASE, CommandMemory, OperatorWriter
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, Jog, Set, Start, Stop

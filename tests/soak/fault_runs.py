@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from hil.analysis.verify import verify
-from hil.app.faults.case import Expected
+from hil.app.faults.case import ExpectedOutcome
 from hil.app.faults.faulty_device import KINDS, DeviceFault
 from hil.app.faults.judge import Expectations, latched, unsafe
 from hil.app.faults.lockstep import LockstepRun
@@ -56,7 +56,7 @@ class Drawn:
     device: str
     tick: int
     disturb: object
-    expected: Expected
+    expected: ExpectedOutcome
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ def draw(seed):
         if device == "stage":
             stage, method = chance.choice(METHODS)
             what, disturb = f"exception in {stage}.{method}", raising(stage, method)
-            expected = Expected(frozenset({Fault.EXCEPTION}), 1.0)
+            expected = ExpectedOutcome(frozenset({Fault.EXCEPTION}), 1.0)
         elif device == "operator":
             what, disturb = "e-stop", lambda run: run.loop.stop("soak")
-            expected = Expected(frozenset({Fault.STOP_BY_OPERATOR}), 1.0)
+            expected = ExpectedOutcome(frozenset({Fault.STOP_BY_OPERATOR}), 1.0)
         else:
             what, disturb, expected = draw_device_fault(chance, config, device)
         found.append(Drawn(what, device, tick, disturb, expected))
@@ -177,12 +177,12 @@ def at_protocol_level(seed):
     first, second = chance.sample(protocol_level(), 2)
     at_s, pause_s = chance.uniform(*MOMENTS_S), chance.uniform(0.0, 0.2)
     names, case, one = [f"{first.device}: {first.kind}"], replace(first, at_s=at_s), first.expected
-    expected = Expected(one.rows, optional=one.optional, ends=one.ends)
+    expected = ExpectedOutcome(one.rows, optional=one.optional, ends=one.ends)
     if chance.random() < 0.5 and not one.ends:
         names.append(f"{second.device}: {second.kind}")
         other = second.expected
         optional = all(each.optional or not each.rows for each in (one, other))
-        expected = Expected(one.rows | other.rows | OF_DOUBLE_FAULTS, optional=optional, ends=other.ends)
+        expected = ExpectedOutcome(one.rows | other.rows | OF_DOUBLE_FAULTS, optional=optional, ends=other.ends)
         longer = protocol_config(LONGER)
         config = longer if longer in (first.config, second.config) else first.config
         case = replace(case, act=(*first.act, wait(pause_s), *map(UnlessOver, second.act)), config=config)

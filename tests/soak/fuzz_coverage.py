@@ -39,7 +39,7 @@ def targets() -> dict[str, Target]:
     with atheris.instrument_imports(include=list(READERS)):
         from hil.config import Config, ConfigError
         from hil.config.json_io import parse_json
-        from hil.config.load import parse_config
+        from hil.config.loading import parse_config
         from hil.config.text_io import read_yaml
         from hil.operator.command_messages import read_request
         from hil.simulator.control_socket import dispatch

@@ -26,7 +26,7 @@ from scipy.stats import beta
 
 from hil.app.run import run
 from hil.config import load_config
-from hil.config.calibration import replace_residuals
+from hil.config.calibration_sheets import replace_residuals
 from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import judge, marks, thresholds
 from hil.residuals.table import measured

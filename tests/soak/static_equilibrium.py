@@ -22,7 +22,7 @@ _ROUNDS, _STEP = 30, 1e-6
 Array = NDArray[np.float64]
 
 
-class Standing(NamedTuple):
+class StandingEquations(NamedTuple):
     """A rover at rest: load [N] and sinkage [m] of each wheel."""
 
     load_N: Array
@@ -45,7 +45,7 @@ def weight_N(config: Config) -> float:
     return sum(body.mass for body in tree_of(config).bodies) * config.ground.gravity_mps2 * cosine
 
 
-def at_rest(config: Config) -> Standing | None:
+def at_rest(config: Config) -> StandingEquations | None:
     """The rover on level ground with free joints; None where its loads depend on more than its weight.
 
     That is on a slope, where wheels that are held share the downhill force as they came to rest; with friction in the
@@ -75,7 +75,7 @@ def at_rest(config: Config) -> Standing | None:
         pose = least_squares(lambda one, z=lowest: _wheel_heights(tree, free, one) - z, pose, xtol=1e-14).x
         if np.abs(load - before).max() < 1e-6:
             break
-    return Standing(load, sinkage)
+    return StandingEquations(load, sinkage)
 
 
 def _free_joints(tree: Tree) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.ipc.run_memory import Late
+from hil.ipc.run_memory import LateAction
 from hil.processes.disturbances import late_words, stall_event
 from hil.realtime.clock import Stall
 
@@ -28,7 +28,7 @@ def test_a_stall_is_recognised_by_the_words_of_the_record(real_time):
 
 
 def test_a_late_simulated_device_is_recognised_by_the_words_of_the_record():
-    assert SCRIPT["names_stall"](late_words(Late(0, 9_000_000, "serial devices"), " at 2.000 s"))
+    assert SCRIPT["names_stall"](late_words(LateAction(0, 9_000_000, "serial devices"), " at 2.000 s"))
 
 
 def test_a_run_is_good_if_its_loads_settle_in_time_near_the_best_without_a_fault():

@@ -50,7 +50,7 @@ def test_a_word_that_is_good_elsewhere_is_found_in_its_folder_only(tmp_path: Pat
 
 
 def test_families_of_names_are_found_by_pattern(tmp_path: Path):
-    assert len(found(tmp_path, "hil/config/load.py", "device_misfits = SoilAssumptions = 0")) == 2
+    assert len(found(tmp_path, "hil/config/loading.py", "device_misfits = SoilAssumptions = 0")) == 2
 
 
 def test_text_and_names_of_drivers_are_let_stand(tmp_path: Path):

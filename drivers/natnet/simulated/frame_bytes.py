@@ -20,7 +20,7 @@ from drivers.natnet.frame import (
     Frame,
     RigidBody,
 )
-from drivers.natnet.messages import Kind, Version, message
+from drivers.natnet.messages import MessageKind, Version, message
 
 T = TypeVar("T")
 Point = tuple[float, float, float]
@@ -97,7 +97,7 @@ def frame_message(frame: Frame, version: Version, scene: FrameContent = EMPTY, r
     if version >= PRECISE_FROM:
         parts.append(PRECISION.pack(0, 0))
     parts.append(STATE.pack(0 if frame.live else EDITS))
-    return message(Kind.FRAME, b"".join(parts))
+    return message(MessageKind.FRAME, b"".join(parts))
 
 
 def _counted(items: Iterable[bytes]) -> bytes:

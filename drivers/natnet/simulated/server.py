@@ -12,7 +12,7 @@ import msgspec
 from drivers.natnet import messages
 from drivers.natnet.axes import UpAxis, streamed
 from drivers.natnet.frame import Frame, RigidBody
-from drivers.natnet.messages import CHOOSES_FROM, NEWEST, VERSIONS, Kind, ServerInfo, Version, in_words
+from drivers.natnet.messages import CHOOSES_FROM, NEWEST, VERSIONS, MessageKind, ServerInfo, Version, in_words
 from drivers.natnet.simulated.frame_bytes import FrameContent, frame_message
 from drivers.serial.bad_frame import BadFrameError
 from drivers.sim.protocol.plant_ports import NEVER_NS, Instrument
@@ -96,7 +96,7 @@ class MotionServer:
             kind, content = messages.unpack(data)
         except BadFrameError:
             return b""
-        if kind == Kind.CONNECT:
+        if kind == MessageKind.CONNECT:
             if self._heard_ns is None:
                 self.clients += 1
                 self._skip()
@@ -105,13 +105,13 @@ class MotionServer:
             return messages.server_info(self._info)
         if self._heard_ns is None:
             return b""
-        self._heard_ns = None if kind == Kind.DISCONNECT else ended_ns
-        if kind in (Kind.DISCONNECT, Kind.KEEP_ALIVE):
+        self._heard_ns = None if kind == MessageKind.DISCONNECT else ended_ns
+        if kind in (MessageKind.DISCONNECT, MessageKind.KEEP_ALIVE):
             return b""
-        if kind == Kind.REQUEST and messages.in_text(content).startswith(messages.BITSTREAM):
+        if kind == MessageKind.REQUEST and messages.in_text(content).startswith(messages.BITSTREAM):
             self._choose(messages.chosen_version(content))
             return messages.response(f"{messages.BITSTREAM},{in_words(self.version)}")
-        return messages.message(Kind.UNRECOGNIZED)
+        return messages.message(MessageKind.UNRECOGNIZED)
 
     def wake(self, now_ns: int) -> int:
         """When the next frame is sent, or looked for."""

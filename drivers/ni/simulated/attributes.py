@@ -33,7 +33,7 @@ _DIFFERENTIAL = 10106
 _VOLTS = 10348
 
 
-class Asked(NamedTuple):
+class AttributeTarget(NamedTuple):
     """What an attribute is asked of; `channel` is the first that is named, or the task's first."""
 
     chassis: Chassis
@@ -52,27 +52,27 @@ class Attribute(NamedTuple):
     """Name in nidaqmx, and how its value is found."""
 
     name: str
-    value: Callable[[Asked], Any]
+    value: Callable[[AttributeTarget], Any]
 
 
-def _names(asked: Asked) -> str:
+def _names(asked: AttributeTarget) -> str:
     return ", ".join(channel.name for channel in asked.task.channels)
 
 
-def _lines(asked: Asked) -> int:
+def _lines(asked: AttributeTarget) -> int:
     return max((len(channel.lines) for channel in asked.task.channels), default=0)
 
 
-def _devices(asked: Asked) -> list[str]:
+def _devices(asked: AttributeTarget) -> list[str]:
     return sorted({channel.physical.partition("/")[0] for channel in asked.task.channels})
 
 
-def _mode(asked: Asked) -> int:
+def _mode(asked: AttributeTarget) -> int:
     value: int = (AcquisitionType.CONTINUOUS if asked.task.continuous else AcquisitionType.FINITE).value
     return value
 
 
-def _default_count(asked: Asked) -> int:
+def _default_count(asked: AttributeTarget) -> int:
     """How many samples a read of all gets: of a finite task its samples, else those that wait; on demand one."""
     task = asked.task
     if not task.timed:
@@ -198,4 +198,4 @@ def value_of(call: str, number: int, chassis: Chassis, task: Task, named: str = 
         channel = next((one for one in task.channels if first in (one.name, *one.lines)), None)
         if channel is None:
             raise DaqmxError(-200087, f"Specified channel is not in the task. Channel: {first}")
-    return attribute.value(Asked(chassis, task, channel))
+    return attribute.value(AttributeTarget(chassis, task, channel))

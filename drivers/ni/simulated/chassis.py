@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drivers.host import COMPUTER, Host
-from drivers.ni.simulated.calibration import Sensors
+from drivers.ni.simulated.daq_calibration import Sensors
 from drivers.ni.simulated.parts import (
     ChannelNames,
     ChassisWatchdog,
@@ -35,7 +35,7 @@ from drivers.ni.simulated.parts import (
     usual_names,
     watchdog_of,
 )
-from drivers.sim.protocol.plant_ports import Analog, CylinderPorts, Paced, TakesTimes
+from drivers.sim.protocol.plant_ports import Analog, CylinderPorts, PacedChannels, TakesTimes
 
 # Once the plant's next samples are due, a reader that waits for them looks at this period [s].
 LOOK_S = 0.0002
@@ -52,7 +52,7 @@ class Chassis:
         analog: the sampled channels.
         cylinders: the valves and pressures; None for none.
         range_V: converters' full scale, either sign [V].
-        max_rate_hz: reported limit of the converters; those of an `analog` that is not `Paced` support no rate but its.
+        max_rate_hz: their reported limit; those of an `analog` that is not `PacedChannels` support no other rate.
         filter_delay_s: of the converters' filters, as reported [s]; not in the samples' times.
         pressure_VpkPa: sensitivity of pressure sensors, and of regulators [V/kPa].
         delivered: called with the due time of requested samples and the time of their delivery.
@@ -179,7 +179,7 @@ class Chassis:
         """Of the sample clock of a task [Hz]: as asked for, where that can be."""
         if task.kind == "ao":
             return task.rate_hz
-        if isinstance(self.sampled(task), Paced):
+        if isinstance(self.sampled(task), PacedChannels):
             return float(max(round(task.rate_hz), 1))
         return float(self.sampled(task).rate_hz)
 
@@ -198,7 +198,7 @@ class Chassis:
                 self.feed()
             task.running, task.automatic, task.began_ns = True, automatic, self._host.now_ns()
             analog = self.sampled(task)
-            if task.timed and task.kind == "ai" and isinstance(analog, Paced):
+            if task.timed and task.kind == "ai" and isinstance(analog, PacedChannels):
                 analog.pace(task.rate_hz)
             task.first = analog.taken()
             task.position = 0

@@ -107,14 +107,14 @@ class Analog(Protocol):
 
 
 @runtime_checkable
-class Paced(Protocol):
+class PacedChannels(Protocol):
     """Sampled channels whose rate a reader chooses."""
 
     def pace(self, rate_hz: float) -> None:
         """Take so many samples a second from now on, counted from 0."""
 
 
-class Sampled(Protocol):
+class SampledChannels(Protocol):
     """Sampled channels of a plant.
 
     Attributes:

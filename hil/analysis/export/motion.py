@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hil.analysis.film.moments import AFTER_S, BEFORE_S, config_of
-from hil.analysis.film.solids import Frames, ShownRig, Turning
+from hil.analysis.film.solids import Frames, RigSolids, WheelAngles
 from hil.recording import OpenRecord, RecordError, in_blocks
 from hil.recording.content import per_part
 
@@ -33,12 +33,12 @@ class RecordedMotion:
     def __init__(self, record: OpenRecord, impact_s: float | None) -> None:
         self._record, self._impact_s = record, impact_s
         self._config = config_of(record)
-        self.rig = ShownRig(self._config)
+        self.rig = RigSolids(self._config)
         self._foot_m = self._foot()
 
     def frames(self) -> Iterator[tuple[int, Frames]]:
         """Times [ns] and places of all frames, EVERY_NS and of every tick around the impact; first and last always."""
-        turning, shown_ns, last = Turning(len(self.rig.skeleton.wheels)), -EVERY_NS, None
+        turning, shown_ns, last = WheelAngles(len(self.rig.skeleton.wheels)), -EVERY_NS, None
         fields = ("t_ns", "pose", "joint_angle_rad", "wheel_speed_radps")
         for block in in_blocks(self._record.tick):
             columns = [per_part(block, name) for name in fields]

@@ -199,7 +199,7 @@ FORMATS = {
 }
 
 
-class _Exported(NamedTuple):
+class _WrittenFile(NamedTuple):
     """What was written.
 
     Attributes:
@@ -220,7 +220,7 @@ def export(
     *,
     unverified: bool = False,
     progress: Progress = lambda *_: None,
-) -> _Exported:
+) -> _WrittenFile:
     """Write a run, or a campaign's table and all its runs, in another format.
 
     Args:
@@ -246,7 +246,7 @@ def export(
         return _campaign(source, to, out or source / f"export_{to}", unverified)
     path = out or source / (to if made.folder else f"trial.{to}")
     _run(source, made, path, unverified, progress)
-    return _Exported(path, 1, ())
+    return _WrittenFile(path, 1, ())
 
 
 def _run(folder: Path, made: Format, path: Path, unverified: bool, progress: Progress = lambda *_: None) -> None:
@@ -263,7 +263,7 @@ def _run(folder: Path, made: Format, path: Path, unverified: bool, progress: Pro
         made.write(tables, facts, unfinished, *([motion_of(record, facts)] if made.motion else []))
 
 
-def _campaign(source: Path, to: str, out: Path, unverified: bool) -> _Exported:
+def _campaign(source: Path, to: str, out: Path, unverified: bool) -> _WrittenFile:
     made, runs, left_out = FORMATS[to], 0, []
     with _making(out) as unfinished:
         unfinished.mkdir()
@@ -274,7 +274,7 @@ def _campaign(source: Path, to: str, out: Path, unverified: bool) -> _Exported:
                 runs += 1
             except (FolderError, RecordError, UnverifiedRunError) as error:
                 left_out.append(f"{folder.name}: {error}")
-    return _Exported(out, runs, tuple(left_out))
+    return _WrittenFile(out, runs, tuple(left_out))
 
 
 def _table(place: Path, to: str, folder: Path) -> None:

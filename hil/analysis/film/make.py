@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hil.analysis.film.files import CameraFrames, FilmError, Picture, ffmpeg, write_gif, write_mp4
-from hil.analysis.film.moments import Filmed, filmed
+from hil.analysis.film.moments import FilmedWindow, filmed
 from hil.analysis.film.view import View, Which, caption, headline, make_figure
 from hil.config.files import replacing
 from hil.experiments.figure_file import write_figure
 
 Progress = Callable[[int, int], None]
 # Draws a run at these times, picture by picture.
-Pictures = Callable[[Filmed, NDArray[np.float64], Progress], Iterator[Picture]]
+Pictures = Callable[[FilmedWindow, NDArray[np.float64], Progress], Iterator[Picture]]
 STRIP = 6  # pictures of a strip
 MOST_PICTURES = 3000  # of a film: five minutes of computing
 SLOW = 0.2  # a film slower than this shows the impact alone, unless times are given
@@ -112,7 +112,7 @@ def trials_in(campaign: Path) -> list[Path]:
     return sorted(path.parent for path in campaign.glob("*/trial.h5") if not path.parent.is_symlink())
 
 
-def _pictures(shown: Filmed, wanted: FilmRequest, solid: Pictures | None) -> Pictures:
+def _pictures(shown: FilmedWindow, wanted: FilmRequest, solid: Pictures | None) -> Pictures:
     if wanted.view != "3d":
         return partial(_flat_pictures, which=wanted.view)
     if solid is None:
@@ -121,7 +121,7 @@ def _pictures(shown: Filmed, wanted: FilmRequest, solid: Pictures | None) -> Pic
 
 
 def _flat_pictures(
-    shown: Filmed, times_s: NDArray[np.float64], progress: Progress, *, which: Which
+    shown: FilmedWindow, times_s: NDArray[np.float64], progress: Progress, *, which: Which
 ) -> Iterator[Picture]:
     figure, (axes,) = make_figure(1)
     canvas: Any = FigureCanvasAgg(figure)
@@ -140,7 +140,7 @@ def _flat_pictures(
 
 def _write_strip(
     path: Path,
-    shown: Filmed,
+    shown: FilmedWindow,
     times_s: NDArray[np.float64],
     wanted: FilmRequest,
     solid: Pictures | None,

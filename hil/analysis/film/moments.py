@@ -66,7 +66,7 @@ class Moment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Filmed:
+class FilmedWindow:
     """A part of a run, ready to be drawn.
 
     Attributes:
@@ -102,7 +102,7 @@ class Filmed:
 
 def filmed(
     run: Path, from_s: float | None, to_s: float | None, *, around_impact: bool = False, unverified: bool = False
-) -> Filmed:
+) -> FilmedWindow:
     """Read a run.
 
     Args:
@@ -132,7 +132,9 @@ def filmed(
     plate = plate_of(config, skeleton, radius_m, rows)
     doubt = f" NOT VERIFIED: {wrong}" if wrong else ""
     names = {int(number): name.replace("_", " ") for number, name in states.items()}
-    return Filmed(run.resolve().name + doubt, config, skeleton, radius_m, rows, turned_rad(rows), plate, hit_s, names)
+    return FilmedWindow(
+        run.resolve().name + doubt, config, skeleton, radius_m, rows, turned_rad(rows), plate, hit_s, names
+    )
 
 
 # Of a slow film, without times: so much before the impact, and after it.

@@ -77,7 +77,7 @@ class Frames(NamedTuple):
     quaternions: Floats
 
 
-class ShownRig:
+class RigSolids:
     """A rig as a viewer in three dimensions shows it.
 
     Each body of the rover is a frame of its own name; `ground` and `obstacle` are two more.
@@ -247,7 +247,7 @@ def _ruled(line: Floats) -> Floats:
     return np.array(found)
 
 
-class Turning:
+class WheelAngles:
     """The angle by which each wheel has turned since the first tick, from its speed, one tick after the other.
 
     Args:

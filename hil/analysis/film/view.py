@@ -11,7 +11,7 @@ from matplotlib.collections import Collection, LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.transforms import Affine2D
 
-from hil.analysis.film.moments import HITTING, Filmed, FilmedPlate, Moment
+from hil.analysis.film.moments import HITTING, FilmedPlate, FilmedWindow, Moment
 from hil.analysis.film.skeleton import Floats, body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.solids import edges_of
 from hil.config.model_parameters import mesh_of, nominal_rig, profile_line, relief_of
@@ -44,7 +44,7 @@ class View:
         which: side, seen from starboard, or top.
     """
 
-    def __init__(self, axes: Axes, run: Filmed, which: Which) -> None:
+    def __init__(self, axes: Axes, run: FilmedWindow, which: Which) -> None:
         self._axes, self._run, self._side = axes, run, which == "side"
         self._up = 2 if self._side else 1
         first = run.at(0.0)
@@ -336,7 +336,7 @@ def _section(mesh: TriangleMesh, y: float) -> Floats:
     return ends
 
 
-def _corners(run: Filmed, moment: Moment) -> Floats:
+def _corners(run: FilmedWindow, moment: Moment) -> Floats:
     """Corners (n, 3) of the boxes of all bodies [m]."""
     signs = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
     origin, axes = moment.placed
@@ -360,14 +360,14 @@ def _swept(points: Floats, poses: Floats) -> Floats:
     return np.stack([turn.real.ravel(), turn.imag.ravel()], axis=1)
 
 
-def headline(run: Filmed) -> str:
+def headline(run: FilmedWindow) -> str:
     """What is filmed: the run, its config and rig, and whether it was simulated."""
     config = run.config
     angle = f", {config.trial.angle_deg:g} degrees" if run.plate else ""
     return f"{run.name}: {config.name}{angle}, {'real rig' if config.rig == 'real' else 'SIMULATED'}"
 
 
-def caption(run: Filmed, moment: Moment) -> tuple[str, str]:
+def caption(run: FilmedWindow, moment: Moment) -> tuple[str, str]:
     """Two lines over a picture: the moment, and the numbers of its tick."""
     row = moment.row
     where = "" if run.impact_s is None else f", impact {(moment.t_s - run.impact_s) * 1e3:+.1f} ms"

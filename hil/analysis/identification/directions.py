@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from hil.analysis.identification.fit import DETERMINED_FACTOR, Direction, Identification
-from hil.analysis.identification.forward import RANGES, Forward, MeasuredMean, Window, soil_of
+from hil.analysis.identification.forward import RANGES, ForwardModel, MeasuredMean, Window, soil_of
 
 FloatArray = NDArray[np.float64]
 # A parameter takes part in a direction from this weight on.
@@ -96,7 +96,7 @@ def _rank(information: FloatArray) -> tuple[int, float]:
 
 def _information(windows: Sequence[Window], values: dict[str, float], names: Sequence[str]) -> FloatArray:
     """(parameters, parameters) that windows would add, at a soil."""
-    forward = Forward(windows)
+    forward = ForwardModel(windows)
     base = forward.predict(soil_of(values))
     columns = []
     for name in names:
@@ -158,7 +158,7 @@ def _at(window: Window, slip: float) -> Window:
 def _predicted(windows: Sequence[Window], values: dict[str, float], measured: Sequence[str]) -> list[Window]:
     """The windows with these quantities as they would be measured."""
     asked = [window.measuring(dict.fromkeys(measured, MeasuredMean(1.0, 1.0))) for window in windows]
-    forward = Forward(asked)
+    forward = ForwardModel(asked)
     found: list[dict[str, MeasuredMean]] = [{} for _ in windows]
     for (place, name), value in zip(forward.names, forward.predict(soil_of(values)).tolist(), strict=True):
         scale = max(abs(value), 0.02 * sum(windows[place].load_N) * (1.0 if name == "pull_N" else 0.1))

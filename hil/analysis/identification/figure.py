@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hil.analysis.identification.fit import NORMAL, Identification
-from hil.analysis.identification.forward import RANGES, Forward, MeasuredMean, Window, soil_of
+from hil.analysis.identification.forward import RANGES, ForwardModel, MeasuredMean, Window, soil_of
 from hil.experiments.drawing import COLOURS
 from hil.experiments.figure_file import save_figure
 from hil.experiments.figure_form import FigureForm
@@ -123,7 +123,7 @@ def _along(windows: Sequence[Window], slips: FloatArray, name: str) -> list[Wind
 
 def _band(found: Identification, windows: Sequence[Window]) -> tuple[FloatArray, FloatArray | None]:
     """What the soil found gives, and the half-width of its 95 % band by the determined directions."""
-    forward = Forward(windows)
+    forward = ForwardModel(windows)
     middle = forward.predict(soil_of(found.values))
     names = [one.name for one in found.parameters]
     variance = np.zeros_like(middle)

@@ -18,7 +18,15 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import least_squares
 from scipy.stats import chi2
 
-from hil.analysis.identification.forward import RANGES, STARTS, USUAL, Forward, IdentificationError, Window, soil_of
+from hil.analysis.identification.forward import (
+    RANGES,
+    STARTS,
+    USUAL,
+    ForwardModel,
+    IdentificationError,
+    Window,
+    soil_of,
+)
 
 FloatArray = NDArray[np.float64]
 NORMAL = 1.959964
@@ -148,7 +156,7 @@ def identify(
     """
     names = tuple(find)
     _check(windows, names)
-    forward = Forward(windows)
+    forward = ForwardModel(windows)
     # a soil that starts without cohesion would keep none
     first = {**start, **{name: min(max(start[name], low), high) for name, (low, high) in _ranges(names).items()}}
     if "cohesion_Pa" in names and start["cohesion_Pa"] <= 1.0:
@@ -161,7 +169,7 @@ def identify(
 class _Fit:
     """Searches in logs."""
 
-    def __init__(self, forward: Forward, names: tuple[str, ...], fixed: Mapping[str, float]) -> None:
+    def __init__(self, forward: ForwardModel, names: tuple[str, ...], fixed: Mapping[str, float]) -> None:
         self.forward, self.names, self.fixed = forward, names, dict(fixed)
         ranges = _ranges(names)
         self.low, self.high = (np.log([ranges[name][side] for name in names]) for side in (0, 1))

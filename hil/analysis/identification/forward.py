@@ -196,7 +196,7 @@ _DEEPEST = 0.95
 _SLIP_STEP, _LOAD_STEP = 1e-4, 1e-3
 
 
-class Forward:
+class ForwardModel:
     """Predictions for fixed windows.
 
     Args:

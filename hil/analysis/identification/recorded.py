@@ -242,7 +242,7 @@ def _pressed(run: Path, config: Config, summary: Mapping[str, Any], uncertainty:
     )
 
 
-class _Means:
+class _WindowMeans:
     """Takes the rows of a window block by block: means over equal times of each quantity."""
 
     def __init__(self, config: Config, names: Sequence[str]) -> None:
@@ -286,7 +286,7 @@ def _window(
         torque = "current_A" in there and per_A is not None
         pulled = layout.load_cell and not slope
         optional = [*(["pull_N"] if pulled else []), *(["current_A"] if torque else [])]
-        means = _Means(config, [load_field, "wheel_speed_radps", *optional])
+        means = _WindowMeans(config, [load_field, "wheel_speed_radps", *optional])
         for rows in in_blocks(record.tick):
             means.add(rows[rows["state"] == MEASURE])
     loads, rates = means.of(load_field), means.of("wheel_speed_radps")
@@ -334,7 +334,7 @@ def _window(
     )
 
 
-def _speed(run: Path, summary: Mapping[str, Any], means: _Means) -> tuple[float, float]:
+def _speed(run: Path, summary: Mapping[str, Any], means: _WindowMeans) -> tuple[float, float]:
     """Mean forward speed of the rover [m/s], and its standard deviation."""
     if means.motion is not None:
         found = means.motion.speed

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hil.analysis.own_rover.read import RoverFileError
-from hil.config.checked import Config
+from hil.config.checked_config import Config
 from hil.config.files import replacing
 from hil.config.rig import Rig
 from hil.config.schema.equipment import DrivesConfig

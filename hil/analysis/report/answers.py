@@ -38,7 +38,7 @@ _LAW_IN_DOUBT = 0.05  # of p_of_spring
 
 
 @dataclass(frozen=True)
-class Why:
+class _RejectionReason:
     """A reason against trials.
 
     Attributes:
@@ -92,14 +92,17 @@ def _moment(time: str) -> tuple[str, str]:
     return day, clock[:5]
 
 
-def reasons_against(campaign: RecordedCampaign, trials: Sequence[Trial]) -> list[Why]:
+def reasons_against(campaign: RecordedCampaign, trials: Sequence[Trial]) -> list[_RejectionReason]:
     """Why trials do not count, the commonest reason first; a trial that broke two rules stands under both."""
     against: dict[str, list[str]] = {}
     for trial, entry in zip(trials, campaign.trials, strict=True):
         if not trial.kept:
             for words in _reasons(entry["summary"]):
                 against.setdefault(words, []).append(trial.label)
-    return [Why(words, tuple(labels)) for words, labels in sorted(against.items(), key=lambda item: -len(item[1]))]
+    return [
+        _RejectionReason(words, tuple(labels))
+        for words, labels in sorted(against.items(), key=lambda item: -len(item[1]))
+    ]
 
 
 def _reasons(summary: Mapping[str, Any]) -> list[str]:

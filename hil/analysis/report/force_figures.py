@@ -221,7 +221,7 @@ LEAST_FREEDOM = 4
 _LINES = ("-", "--", ":", "-.")  # of groups
 
 
-class _Normalised(NamedTuple):
+class _NormalisedPeaks(NamedTuple):
     """Peaks of a group's kept trials, scaled to the mean over all offsets.
 
     Of a trial with force F at offset alpha, F over the mean of its angle is taken to be s = 1 + cosine cos(x) + sine
@@ -245,7 +245,7 @@ class _Normalised(NamedTuple):
     freedom: int
 
 
-def normalised(rows: Sequence[Mapping[str, Any]]) -> _Normalised | None:
+def normalised(rows: Sequence[Mapping[str, Any]]) -> _NormalisedPeaks | None:
     """Scale the rows of trials that count; None: no grousers, or too few trials to tell their offset's effect."""
     keys = ("number", "angle_deg", "grouser_offset_deg", "grouser_pitch_deg", FORCE)
     pairs = np.array(list(paired(rows, *keys)))
@@ -265,7 +265,7 @@ def normalised(rows: Sequence[Mapping[str, Any]]) -> _Normalised | None:
     (*_, cosine, sine), *_ = np.linalg.lstsq(design, ratio, rcond=None)
     scaled = force / (1.0 + wave @ np.array([cosine, sine]))
     means = np.array([scaled[angle == one].mean() for one in angle])
-    return _Normalised(
+    return _NormalisedPeaks(
         tuple(zip(*(column.tolist() for column in (number, angle, offset, force, ratio, scaled)), strict=True)),
         float(cosine),
         float(sine),

@@ -41,7 +41,7 @@ class CameraFrame(NamedTuple):
     time_from: str
 
 
-class Grant(NamedTuple):
+class GrantedFormat(NamedTuple):
     """What a camera gives of what it was asked for.
 
     Attributes:
@@ -103,7 +103,7 @@ def captured(flags: int, stamped_ns: int, sequence: int, jpeg: bytes, arrived_ns
     return CameraFrame(arrived_ns, sequence, jpeg, "arrival")
 
 
-def granted(device: str, rate_hz: float, size_px: tuple[int, int]) -> Grant:
+def granted(device: str, rate_hz: float, size_px: tuple[int, int]) -> GrantedFormat:
     """What a camera gives when it is asked as for a run; no frame is taken.
 
     Args: as `frames`.
@@ -121,7 +121,7 @@ def present() -> list[str]:
 
 
 @contextmanager
-def _opened(device: str, rate_hz: float, size_px: tuple[int, int]) -> Iterator[tuple[Any, Any, Grant]]:
+def _opened(device: str, rate_hz: float, size_px: tuple[int, int]) -> Iterator[tuple[Any, Any, GrantedFormat]]:
     """A camera, its frames, and what it has granted."""
     try:
         from linuxpy.video.device import Device, PixelFormat, VideoCapture
@@ -140,6 +140,10 @@ def _opened(device: str, rate_hz: float, size_px: tuple[int, int]) -> Iterator[t
             with suppress(OSError, ValueError, ArithmeticError):
                 capture.set_fps(rate_hz)
                 rate = float(capture.get_fps())
-            yield camera, capture, Grant(camera.info.card, given.pixel_format.name, given.width, given.height, rate)
+            yield (
+                camera,
+                capture,
+                GrantedFormat(camera.info.card, given.pixel_format.name, given.width, given.height, rate),
+            )
     except OSError as error:
         raise CameraError(error.strerror or str(error)) from None

@@ -34,7 +34,7 @@ _CHECKS: dict[str, Callable[[Rig, Access], list[Check]]] = {  # by the link
 }
 
 
-class _Checked(NamedTuple):
+class _CheckResults(NamedTuple):
     """Results of all checks, and the errors of devices that could not be checked."""
 
     checks: list[Check]
@@ -43,7 +43,7 @@ class _Checked(NamedTuple):
 
 def check_rig(
     config: Config, progress: Progress = lambda _: None, endpoints: Path | None = None, *, quick: bool = False
-) -> _Checked:
+) -> _CheckResults:
     """Query the state of every device, and make the arming checks.
 
     Args:
@@ -80,7 +80,7 @@ def check_rig(
             checks += [*bus_loads(devices, setup), *actuation(devices.valves if devices else None, setup)]
             checks += cut_latency(config, access.filter_delay_ms)
     pace = [] if quick else check_pace(config, progress)
-    return _Checked([*checks, *check_host(config), *pace], missing)
+    return _CheckResults([*checks, *check_host(config), *pace], missing)
 
 
 def _asked(name: str, look: Callable[[], list[Check]], progress: Progress) -> list[Check]:

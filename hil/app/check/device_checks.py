@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from drivers.calibration import SENSITIVITY
+from drivers.calibration_sheets import SENSITIVITY
 from drivers.device_sections import DaqSection, ValvesSection
 from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, Health, Source
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
@@ -70,7 +70,7 @@ def check_daq(rig: Rig, access: Access) -> list[Check]:
 
 def couplings(rig: Rig, blocks: Sequence[DaqBlock]) -> list[Check]:
     """Whether a force that is put on meanwhile fades as the config says."""
-    from hil.signals.calibration import COUPLING, fading  # no other check needs scipy
+    from hil.signals.calibration_fits import COUPLING, fading  # no other check needs scipy
 
     volts, daq = np.concatenate([block.values for block in blocks]), rig.config.daq
     assert daq is not None
@@ -161,7 +161,7 @@ def link_rate(rig: Rig, link: str, health: Health) -> list[Check]:
     return [check] if check else []
 
 
-class _Seen(NamedTuple):
+class _DaqBlocks(NamedTuple):
     """Blocks of a data acquisition, and what is to be known of it.
 
     Attributes:
@@ -179,7 +179,7 @@ class _Seen(NamedTuple):
     cost_us: float
 
 
-def seen_blocks(access: Access, daq: Source[DaqBlock]) -> _Seen:
+def seen_blocks(access: Access, daq: Source[DaqBlock]) -> _DaqBlocks:
     """What a data acquisition delivers within LOOK_NS. Raises DeviceError."""
     with closing(daq):
         daq.open()
@@ -188,7 +188,7 @@ def seen_blocks(access: Access, daq: Source[DaqBlock]) -> _Seen:
         cost_us = (time.thread_time_ns() - began_ns) * 1e-3 / len(timed) if timed else math.nan
         ages_ms = [(read_ns - int(block.t_ns[-1])) * 1e-6 for read_ns, block in timed]
         age_ms = statistics.median(ages_ms) if ages_ms else math.nan
-        return _Seen([block for _, block in timed], age_ms, t_ns, daq.health(), cost_us)
+        return _DaqBlocks([block for _, block in timed], age_ms, t_ns, daq.health(), cost_us)
 
 
 def block_check(daq: DaqConfig, limits: LimitsConfig, cost_us: float) -> Check:

@@ -15,7 +15,7 @@ from contextlib import closing
 from drivers.interfaces import DeviceError, Health, Source
 from drivers.messages import CAMERA_TRIGGER, JointCommand, JointSample, Reading
 from drivers.registry import servos_driver
-from hil.app.camera.v4l2 import CameraError, Grant, granted, present
+from hil.app.camera.v4l2 import CameraError, GrantedFormat, granted, present
 from hil.app.check.access import Access
 from hil.app.check.device_checks import (
     ANSWER_NS,
@@ -224,11 +224,11 @@ def _device(camera: CameraConfig) -> Check:
     return Check("camera", _as_asked(camera, found), f"{camera.device}: {_trigger_in_words(found)}", asked, to_do)
 
 
-def _as_asked(camera: CameraConfig, found: Grant) -> bool:
+def _as_asked(camera: CameraConfig, found: GrantedFormat) -> bool:
     size = (found.width_px, found.height_px) == (camera.width_px, camera.height_px)
     return size and (math.isnan(found.rate_hz) or abs(found.rate_hz / camera.rate_hz - 1.0) <= _RATE_OFF)
 
 
-def _trigger_in_words(found: Grant) -> str:
+def _trigger_in_words(found: GrantedFormat) -> str:
     rate = "no rate of its own" if math.isnan(found.rate_hz) else f"{found.rate_hz:.4g} Hz"
     return f"{found.name}, {found.pixel_format} {found.width_px} x {found.height_px}, {rate}"

@@ -39,7 +39,7 @@ def preparation(*kinds: type[Exception]) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedOutcome:
     """What must come of a case.
 
     Attributes:
@@ -117,7 +117,7 @@ class Case:
     runner: Callable[[Case], InjectionOutcome]
     act: Any = None
     at_s: float = 0.0
-    expected: Expected = Expected()
+    expected: ExpectedOutcome = ExpectedOutcome()
 
     @property
     def fault(self) -> str:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from hil.app.faults import lockstep_cases
-from hil.app.faults.case import PROCESSES, Case, Expected, InjectionOutcome
+from hil.app.faults.case import PROCESSES, Case, ExpectedOutcome, InjectionOutcome
 from hil.app.faults.lockstep import LockstepRun
 from hil.app.resident import RunOutcome
 from hil.app.run import run_in_virtual_time
@@ -51,8 +51,8 @@ def disk_cases(config: Config) -> Iterator[Case]:
     """
     row, at_s = Fault.DISK_FULL, FULL_TICK / config.loop.rate_hz
     bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config))
-    during = Expected(frozenset({row}), bound_ms, bound_ms)
-    before = Expected(refused=True)
+    during = ExpectedOutcome(frozenset({row}), bound_ms, bound_ms)
+    before = ExpectedOutcome(refused=True)
     yield Case(row, "full before the run", "disk", "idle", PROCESSES, config, run_case, SMALL_MB, expected=before)
     yield Case(row, "full during the run", "disk", "run_up", PROCESSES, config, run_case, ENOUGH_MB, at_s, during)
 

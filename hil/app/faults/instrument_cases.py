@@ -16,7 +16,7 @@ from typing import Any
 from drivers.driver_type import InstrumentType
 from drivers.registry import driver_of
 from hil.app.faults import process_cases, protocol_cases
-from hil.app.faults.case import PROCESSES, VIRTUAL_TIME, Case, Expected
+from hil.app.faults.case import PROCESSES, VIRTUAL_TIME, Case, ExpectedOutcome
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep_cases import inject, lockstep_case
 from hil.app.faults.protocol_cases import Step, fault, protocol_config, send, wait
@@ -58,7 +58,7 @@ def instrument_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case
         for made in (DeviceFault("off"), DeviceFault("garbage"), DeviceFault("playback"), false):
             # what is noticed before arming is tried may lead to Safe, where the experiment needs the instrument
             row = row_of(made)
-            expected = Expected(frozenset({row}), optional=True, refused=True)
+            expected = ExpectedOutcome(frozenset({row}), optional=True, refused=True)
             act = inject(role, made)
             yield lockstep_case(config, row, made.kind, role, "idle", 1, act, expected)
 
@@ -87,7 +87,7 @@ def row_of(fault: DeviceFault) -> Fault:
     return Fault.NOT_LIVE if fault.kind == "playback" else Fault.MEASURED_MOTION
 
 
-def expected_of(config: Config, role: str, fault: DeviceFault) -> Expected:
+def expected_of(config: Config, role: str, fault: DeviceFault) -> ExpectedOutcome:
     """What must come of it: a mark that names the instrument, and Safe where the experiment needs it."""
     row = row_of(fault)
     bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config), role)
@@ -95,7 +95,7 @@ def expected_of(config: Config, role: str, fault: DeviceFault) -> Expected:
     subtle = fault.kind in SUBTLE or (role, fault.kind) == ("imu", "jump")
     unseen = fault.kind == "stuck" and not config.instruments[role].frozen_readings
     needed = role in config.needed_instruments
-    return Expected(
+    return ExpectedOutcome(
         frozenset({row}),
         None if subtle else bound_ms,
         bound_ms + config.links.drives_delay_ms if needed and not subtle else None,
@@ -158,12 +158,12 @@ def wire_config(config: Config, roles: list[str]) -> Config:
 def endpoints_of(devices: DevicesConfig | None, role: str) -> list[str]:
     """Names of the endpoints of an instrument's driver in a simulated rig."""
     section = getattr(devices, role)
-    asked = _Asked()
+    asked = _AnyEndpoint()
     driver_of(section).at_endpoints(section.model_dump(mode="json"), asked)
     return list(asked)
 
 
-class _Asked(dict[str, str]):
+class _AnyEndpoint(dict[str, str]):
     """Endpoints of a simulated rig that has every one that it is asked for."""
 
     def __missing__(self, name: str) -> str:
@@ -178,7 +178,7 @@ def _expected(
     row: Fault = Fault.MEASURED_MOTION,
     *,
     optional: bool = False,
-) -> Expected:
+) -> ExpectedOutcome:
     """A mark; Safe where the experiment needs the instrument, which then is also a lost link or a lost process."""
     needed = role in all_needed
     also = {Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.PROCESS_LOST} if needed else set[Fault]()
@@ -186,10 +186,12 @@ def _expected(
     if needed and bound_ms is not None:
         stop_ms = bound_ms + STOP_WRITTEN_NS * 1e-6
     says = "" if needed else f"{role}: "  # a driver has its own words for its device
-    return Expected(frozenset({row} | also), bound_ms, stop_ms, optional=optional, says=says, goes_on=not needed)
+    return ExpectedOutcome(frozenset({row} | also), bound_ms, stop_ms, optional=optional, says=says, goes_on=not needed)
 
 
-def _of_line(endpoint: str, noticed: Expected, unclear: Expected) -> Iterator[tuple[str, tuple[Step, ...], Expected]]:
+def _of_line(
+    endpoint: str, noticed: ExpectedOutcome, unclear: ExpectedOutcome
+) -> Iterator[tuple[str, tuple[Step, ...], ExpectedOutcome]]:
     """Kind, what is done, and what must come of it."""
     back = fault(endpoint, "reconnect")
     yield "off", (fault(endpoint, "off"),), noticed

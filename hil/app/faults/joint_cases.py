@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from drivers.sim.rig import SERVOS_TIMEOUT_NS
-from hil.app.faults.case import VIRTUAL_TIME, Case, Expected
+from hil.app.faults.case import VIRTUAL_TIME, Case, ExpectedOutcome
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep import Disturb, LockstepRun
 from hil.app.faults.lockstep_cases import inject, lockstep_case
@@ -67,7 +67,7 @@ def servo_cases() -> Iterator[Case]:
 
 def _case(config: Config, row: Fault, kind: str, act: Disturb, own_ms: float, more_ms: float = 0.0) -> Case:
     bound_ms = (FAULT_TABLE[row].bound_for(ReactionTimes(config), "servos") or 0.0) + more_ms
-    expected = Expected(frozenset({row}), bound_ms, max(bound_ms, own_ms))
+    expected = ExpectedOutcome(frozenset({row}), bound_ms, max(bound_ms, own_ms))
     return lockstep_case(config, row, kind, "servos", "play", TICK, act, expected)
 
 
@@ -99,7 +99,7 @@ class _Wire(NamedTuple):
     kind: str
     device: str
     steps: tuple[Step, ...]
-    expected: Expected
+    expected: ExpectedOutcome
 
 
 def servo_wire_cases() -> Iterator[Case]:
@@ -113,8 +113,8 @@ def _bound_ms(config: Config, row: int) -> float:
     return FAULT_TABLE[row].bound_for(ReactionTimes(config), "servos") or 0.0
 
 
-def _expected(row: int, detect_ms: float | None, react_ms: float | None, says: str = "") -> Expected:
-    return Expected(frozenset({row}), detect_ms, react_ms, says=says)
+def _expected(row: int, detect_ms: float | None, react_ms: float | None, says: str = "") -> ExpectedOutcome:
+    return ExpectedOutcome(frozenset({row}), detect_ms, react_ms, says=says)
 
 
 def _of_line(config: Config) -> Iterator[_Wire]:
@@ -135,7 +135,7 @@ def _of_line(config: Config) -> Iterator[_Wire]:
     always = (fault(SERVOS, "delayed", count=10**6, ms=LATE_MS),)
     yield _Wire(stale, "always late", SERVOS, always, _expected(stale, bound_ms, bound_ms + stop_ms, "servos"))
     for kind, how in (("delayed", {"ms": 25.0}), ("duplicate", {"count": 5, "every": 7})):
-        yield _Wire(ANSWER_LATE, kind, SERVOS, (fault(SERVOS, kind, **how),), Expected())
+        yield _Wire(ANSWER_LATE, kind, SERVOS, (fault(SERVOS, kind, **how),), ExpectedOutcome())
     yield _Wire(e_stop, "emergency stop", SERVOS, (press(SERVOS),), _expected(e_stop, _bound_ms(config, e_stop), None))
 
 

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.sim.rig import DRIVES_TIMEOUT_NS, SERVOS_TIMEOUT_NS
-from hil.app.faults.case import Expected, InjectionOutcome
+from hil.app.faults.case import ExpectedOutcome, InjectionOutcome
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep import LockstepResult
 from hil.config import Config
-from hil.config.good_runs import unlike
+from hil.config.residual_conditions import unlike
 from hil.config.schema.equipment import LimitsConfig
 from hil.experiments.base import State
 from hil.messages.fault import GAP_ALLOWED, RECORD_LOST_NS, Fault
@@ -62,7 +62,7 @@ class Observation:
     unmarked: str = ""
 
 
-def judge(seen: Observation, expected: Expected) -> InjectionOutcome:
+def judge(seen: Observation, expected: ExpectedOutcome) -> InjectionOutcome:
     """What came of a case, and whether it is what must come of it."""
     wrong, remark, reacted_ms = list(seen.unsafe), "", None if expected.goes_on else seen.stopped_ms
     if expected.refused_with:
@@ -96,7 +96,7 @@ def judge(seen: Observation, expected: Expected) -> InjectionOutcome:
     )
 
 
-def judge_refusal(error: str, unsafe: Sequence[str], expected: Expected) -> InjectionOutcome:
+def judge_refusal(error: str, unsafe: Sequence[str], expected: ExpectedOutcome) -> InjectionOutcome:
     """What came of a case whose devices were not opened.
 
     Args:
@@ -110,7 +110,7 @@ def judge_refusal(error: str, unsafe: Sequence[str], expected: Expected) -> Inje
     return InjectionOutcome(wrong=tuple(wrong), remark=f"refused with: {error}")
 
 
-def _unnoticed(seen: Observation, expected: Expected, in_words: str) -> tuple[list[str], str]:
+def _unnoticed(seen: Observation, expected: ExpectedOutcome, in_words: str) -> tuple[list[str], str]:
     """What is wrong where no fault was noticed, and the remark on it."""
     must = bool(expected.rows) and not expected.optional
     if expected.refused:
@@ -125,7 +125,7 @@ def _unnoticed(seen: Observation, expected: Expected, in_words: str) -> tuple[li
     return [f"not noticed, expected: fault {in_words}"] if must else [], remark
 
 
-def times_wrong(expected: Expected, detected_ms: float | None, reacted_ms: float | None) -> list[str]:
+def times_wrong(expected: ExpectedOutcome, detected_ms: float | None, reacted_ms: float | None) -> list[str]:
     """Times over their bounds, in words."""
     pairs = (("noticed", detected_ms, expected.detect_ms), ("stopped", reacted_ms, expected.react_ms))
     return [
@@ -262,7 +262,7 @@ class Expectations:
         noisy = daq is not None and all(one.noise_V > 0.0 for one in daq.channels)
         self._equal = {"daq": noisy and limits.frozen_samples > 0, "loads": limits.loads_frozen_samples > 0}
 
-    def of(self, device: str, fault: DeviceFault) -> Expected:
+    def of(self, device: str, fault: DeviceFault) -> ExpectedOutcome:
         """What must come of a fault.
 
         Args:
@@ -273,9 +273,9 @@ class Expectations:
         if expected.detect_ms is None or expected.react_ms is not None:
             return expected
         stopped_ms = self._stopped_ms(device, fault, expected.detect_ms)
-        return Expected(expected.rows, expected.detect_ms, stopped_ms, expected.optional)
+        return ExpectedOutcome(expected.rows, expected.detect_ms, stopped_ms, expected.optional)
 
-    def mark(self, device: str, fault: DeviceFault, state: str) -> Expected:
+    def mark(self, device: str, fault: DeviceFault, state: str) -> ExpectedOutcome:
         """What must come of a plausible wrong value: a mark at the end of the run, where its true value is not 0.
 
         Args:
@@ -285,9 +285,9 @@ class Expectations:
         """
         moves = device in ("daq", "drives") and state in ("idle", "armed", "run_up")
         seen = self._judged and (fault.kind == "garbage" or moves)
-        return Expected(_SUSPECT[device] | {Fault.IMPLAUSIBLE_VALUE}, optional=not seen, marked=True)
+        return ExpectedOutcome(_SUSPECT[device] | {Fault.IMPLAUSIBLE_VALUE}, optional=not seen, marked=True)
 
-    def of_the_table(self, row: int, noticed: int | None = None, own_ms: float = 0.0) -> Expected:
+    def of_the_table(self, row: int, noticed: int | None = None, own_ms: float = 0.0) -> ExpectedOutcome:
         """Noticed within the bound of a row of the fault table, and stopped by the cut that follows.
 
         Args:
@@ -297,7 +297,7 @@ class Expectations:
         """
         bound_ms = self.bound_ms(row)
         react_ms = max(bound_ms + self._delay_ms, own_ms)
-        return Expected(frozenset({row if noticed is None else noticed}), bound_ms, react_ms)
+        return ExpectedOutcome(frozenset({row if noticed is None else noticed}), bound_ms, react_ms)
 
     def bound_ms(self, row: int) -> float:
         """Bound of a row of the fault table; 0: it has none."""
@@ -333,31 +333,31 @@ class Expectations:
             faults.append((Fault.MODEL_NOT_FINITE, DeviceFault("wrong", factor=OVERFLOWING)))
         return [*faults, (Fault.IMPLAUSIBLE_VALUE, DeviceFault("wrong", factor=1.5))]
 
-    def _noticed(self, device: str, fault: DeviceFault) -> Expected:
+    def _noticed(self, device: str, fault: DeviceFault) -> ExpectedOutcome:
         tick_ms, limit_ms, block_ms = self._times.tick_ms, self._times.age(device), self._times.samples(device)
-        suspect = Expected(_SUSPECT[device], optional=True)
+        suspect = ExpectedOutcome(_SUSPECT[device], optional=True)
         if fault.kind == "wrong":
             clips = device in SAMPLED and abs(fault.factor) >= CLIPPING
-            return Expected(frozenset({Fault.ADC_SATURATED}), optional=True) if clips else suspect
+            return ExpectedOutcome(frozenset({Fault.ADC_SATURATED}), optional=True) if clips else suspect
         if fault.kind == "garbage":
             if device == "valves":  # a pressure that is no number is one that is not measured
                 return suspect
             row = Fault.SAMPLE_NOT_FINITE
-            return Expected(frozenset({row}), FAULT_TABLE[row].bound_for(self._times, device))
+            return ExpectedOutcome(frozenset({row}), FAULT_TABLE[row].bound_for(self._times, device))
         if fault.kind == "stuck" and device in SAMPLED:
             bound_ms = FAULT_TABLE[Fault.SENSOR_STALE].bound_for(self._times, device)
             # equal samples in a row are a fault only where the noise of the sensors changes every sample
-            return Expected(_STALE, bound_ms) if self._equal[device] else suspect
+            return ExpectedOutcome(_STALE, bound_ms) if self._equal[device] else suspect
         if fault.kind == "stuck" and device == "valves":
             return suspect  # its answers keep coming, under new times
         # off and stuck drives are silent for ever; the others at times
         silent_ms = {"slow": fault.every * block_ms, "delayed": fault.ms, "intermittent": fault.ms}.get(fault.kind)
         if silent_ms is None or silent_ms > limit_ms + 2.0 * (block_ms + tick_ms):
             row = Fault.SENSOR_DROPOUT if device in SAMPLED else Fault.SENSOR_STALE
-            return Expected(frozenset({row}), limit_ms + tick_ms)
+            return ExpectedOutcome(frozenset({row}), limit_ms + tick_ms)
         if fault.kind != "delayed" and device in SAMPLED and silent_ms >= (GAP_ALLOWED + 2) * block_ms:
             rows = {Fault.SEQUENCE_GAP, Fault.SENSOR_DROPOUT}
-            return Expected(frozenset(rows), max(self.bound_ms(Fault.SEQUENCE_GAP), limit_ms + tick_ms))
+            return ExpectedOutcome(frozenset(rows), max(self.bound_ms(Fault.SEQUENCE_GAP), limit_ms + tick_ms))
         return suspect
 
     def _stopped_ms(self, device: str, fault: DeviceFault, detect_ms: float) -> float:

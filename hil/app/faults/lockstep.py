@@ -19,7 +19,7 @@ from hil.app.faults.faulty_device import FaultyDevice
 from hil.app.run_loop import record_meta
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.experiments.base import Finished, State
+from hil.experiments.base import FinishedRun, State
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.registry import experiment_named
 from hil.messages.fault import Alarm
@@ -91,7 +91,7 @@ class LockstepResult:
     injected: int
     over: bool
     refused: bool
-    finished: Finished
+    finished: FinishedRun
 
     @property
     def injected_ns(self) -> int:
@@ -178,7 +178,7 @@ class LockstepRun:
         experiment: Any = self._cycle.experiment
         ground_truth, timings = GroundTruth.of(self.simulated_rig.plant), self._memory.timings
         samples = self._memory.samples("daq") if self.config.record.sensors == "all" else None
-        finished = Finished(
+        finished = FinishedRun(
             self.rig, self.cycle, self.loop.clock, ground_truth, ticks, timings, events, None, None, 0.0, samples,
             self._memory.samples("loads"),
         )  # fmt: skip

@@ -23,7 +23,7 @@ from drivers.host import HostComputer
 from drivers.interfaces import DeviceError
 from drivers.sim.rig import DRIVES_TIMEOUT_NS, SERVOS_TIMEOUT_NS, VALVES_TIMEOUT_NS
 from hil.app.console import Console
-from hil.app.faults.case import LOCKSTEP, Case, Expected, InjectionOutcome
+from hil.app.faults.case import LOCKSTEP, Case, ExpectedOutcome, InjectionOutcome
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.judge import Expectations, Observation, judge, latched, unsafe
 from hil.app.faults.lockstep import STOPPED_AFTER_S, Disturb, LockstepResult, LockstepRun
@@ -63,7 +63,7 @@ def run_case(case: Case, folder: Path | None = None) -> InjectionOutcome:
     return judge(_observed(run.run(), case.expected), case.expected)
 
 
-def _observed(run: LockstepResult, expected: Expected) -> Observation:
+def _observed(run: LockstepResult, expected: ExpectedOutcome) -> Observation:
     wrong, mark, unmarked = list(unsafe(run)), "", ""
     if expected.refused and not (run.refused and (run.ticks["cut"] == 1).all()):
         wrong.append("it was armed")
@@ -116,7 +116,7 @@ class LockstepCases:
             for state, tick in self._states.items() if row != Fault.IMPLAUSIBLE_VALUE else ():
                 expected = self._expect.of(device, fault)
                 if row == Fault.ADC_SATURATED and state != "idle":  # sensors are not judged while they are zeroed
-                    expected = Expected(frozenset({row}), self._expect.bound_ms(row))
+                    expected = ExpectedOutcome(frozenset({row}), self._expect.bound_ms(row))
                 if row == Fault.MODEL_NOT_FINITE and state == "run_up":  # wheels that stand have no speed to be wrong
                     expected = self._expect.of_the_table(row)
                 yield lockstep_case(self._config, row, fault.kind, device, state, tick, inject(device, fault), expected)
@@ -138,7 +138,7 @@ class LockstepCases:
     def stages(self) -> Iterator[Case]:
         """Exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26 to 28, 32, 38)."""
         expect = self._expect.of_the_table
-        rows: list[tuple[int, str, str, Disturb, Expected]] = []
+        rows: list[tuple[int, str, str, Disturb, ExpectedOutcome]] = []
         for stage, method in METHODS:
             expected, name = expect(Fault.EXCEPTION), f"{stage}.{method}"
             rows.append((Fault.EXCEPTION, "exception", name, raising(stage, method), expected))
@@ -152,13 +152,13 @@ class LockstepCases:
         rows += [
             (stop, "operator command", "loop", _stop, expect(stop)),
             (lifted, "a wheel lifted", "twin", partial(_replace, "twin", "predict", _lifted), expect(lifted)),
-            (WALL_CLOCK, "jumps by a day", "wall clock", step_wall_clock, Expected(unchanged=True)),
+            (WALL_CLOCK, "jumps by a day", "wall clock", step_wall_clock, ExpectedOutcome(unchanged=True)),
         ]
         for state, tick in self._states.items():
             for row, kind, device, act, expected in rows:
                 yield lockstep_case(self._config, row, kind, device, state, tick, act, expected)
         for state, tick in self._driving():
-            marked = Expected(frozenset({still}), self._expect.bound_ms(still))
+            marked = ExpectedOutcome(frozenset({still}), self._expect.bound_ms(still))
             act = partial(_replace, "rig_io", "command", _standing)
             yield lockstep_case(self._config, still, "stand though driven", "wheels", state, tick, act, marked)
             for kind, factor in (("over the limit", 1e3), ("not finite", float("nan"))):
@@ -183,7 +183,7 @@ class LockstepCases:
             kind = f"no heartbeat, console_lost: {setting}"
             expected = self._expect.of_the_table(row)
             if setting == "finish":
-                expected = Expected(expected.rows, expected.detect_ms)
+                expected = ExpectedOutcome(expected.rows, expected.detect_ms)
             for state, tick in self._states.items():
                 if state not in ("idle", "armed"):
                     yield lockstep_case(effective, row, kind, "console", state, tick, lose_console, expected)
@@ -195,12 +195,19 @@ class LockstepCases:
             for kind, key in (("offset", "bias_V"), ("noise", "noise_V")):
                 raw = config.model_dump(mode="json")
                 raw["daq"]["channels"][channel][key] = 2.0 * getattr(config.limits, key)
-                effective, expected = Config.model_validate(raw), Expected(refused=True)
+                effective, expected = Config.model_validate(raw), ExpectedOutcome(refused=True)
                 yield lockstep_case(effective, SENSOR_OPEN, kind, f"sensor {name}", "idle", 0, None, expected)
 
 
 def lockstep_case(
-    config: Config, row: int, kind: str, device: str, state: str, tick: int, act: Disturb | None, expected: Expected
+    config: Config,
+    row: int,
+    kind: str,
+    device: str,
+    state: str,
+    tick: int,
+    act: Disturb | None,
+    expected: ExpectedOutcome,
 ) -> Case:
     """A case of a run in lockstep that is disturbed in a tick."""
     at_s = tick / config.loop.rate_hz
@@ -314,5 +321,5 @@ def cylinder_cases() -> Iterator[Case]:
             config = load_config(VALVE_RIG, [*VALVE_SETTINGS, f"limits.pressure_kPa={{{limit}: {LIMIT_KPA:g}}}"])
         bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config)) or 0.0
         react_ms = own_ms if row == Fault.VALVE_STUCK else bound_ms if FAULT_TABLE[row].latched else None
-        expected = Expected(frozenset({row}), bound_ms, react_ms)
+        expected = ExpectedOutcome(frozenset({row}), bound_ms, react_ms)
         yield lockstep_case(config, row, fault.kind, "valves", "jog", tick, inject("valves", fault), expected)

@@ -16,7 +16,7 @@ from typing import Any
 from drivers.interfaces import DeviceError
 from drivers.sim.protocol.line import Pty
 from hil.app.faults import command_cases
-from hil.app.faults.case import LOCKSTEP, PROCESSES, VIRTUAL_TIME, Case, Expected, InjectionOutcome, preparation
+from hil.app.faults.case import LOCKSTEP, PROCESSES, VIRTUAL_TIME, Case, ExpectedOutcome, InjectionOutcome, preparation
 from hil.app.faults.instrument_cases import MEASURED, endpoints_of, wire_config
 from hil.app.faults.judge import judge, judge_refusal
 from hil.app.faults.lockstep import LockstepRun
@@ -47,10 +47,10 @@ def opening_cases() -> Iterator[Case]:
     """Every case."""
     config = protocol_config(("rig=simulated", "clock=lockstep"))
     for name in config.layout.links:
-        expected = Expected(refused_with=REFUSAL)
+        expected = ExpectedOutcome(refused_with=REFUSAL)
         yield Case(WRONG_DEVICE, "another device", name, STATE, LOCKSTEP, config, run_in_lockstep, expected=expected)
     for kind, device, found, refused_with, *steps in _found():
-        expected = Expected(refused_with=refused_with)
+        expected = ExpectedOutcome(refused_with=refused_with)
         for level, runner in ((VIRTUAL_TIME, run_case), (PROCESSES, run_in_real_time)):
             yield Case(WRONG_DEVICE, kind, device, STATE, level, found, runner, tuple(steps), expected=expected)
     runner = command_cases.run_case

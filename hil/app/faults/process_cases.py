@@ -22,13 +22,13 @@ import numpy as np
 from typing_extensions import override
 
 from hil.analysis.recovery import recover
-from hil.app.faults.case import PROCESSES, Case, Expected, InjectionOutcome, NotInjectedError, preparation
+from hil.app.faults.case import PROCESSES, Case, ExpectedOutcome, InjectionOutcome, NotInjectedError, preparation
 from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, lost_ticks, started_again, stopped_ms
 from hil.app.faults.protocol_cases import DRIVES, WORKER_LOST, Step, fault, protocol_config, send, wait
 from hil.app.operate import OPENING
 from hil.config import Config
 from hil.config.text_io import write_yaml
-from hil.ipc.run_memory import FOLDER, Late, RunMemory
+from hil.ipc.run_memory import FOLDER, LateAction, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
 from hil.messages.fault import LOOP_SILENT_NS, STOP_WRITTEN_NS, WATCHDOG_SILENT_NS, Fault
@@ -66,7 +66,7 @@ def process_cases() -> Iterator[Case]:
     )
 
     def case(row: int, kind: str, name: str, *steps: Step, faults: Fault, detect_ms: float, react_ms: float) -> Case:
-        expected = Expected(frozenset({faults}), detect_ms, react_ms)
+        expected = ExpectedOutcome(frozenset({faults}), detect_ms, react_ms)
         effective = protocol_config(OPERATED) if name == CONSOLE else config
         runner = run_operated_case if name == CONSOLE else run_case
         return Case(row, kind, f"{name} process", "run_up", PROCESSES, effective, runner, steps, expected=expected)
@@ -267,7 +267,7 @@ def observed(control: ControlClient, run: Path, start_ns: int, acted_ns: int) ->
     if (reacted_ms := stopped_ms(seen, acted_ns)) is None:
         raise NotInjectedError("the drives had stopped before the signal")
     wrong = (*started_again(seen, acted_ns), *lost_ticks(record.tick, injected_ns))
-    late = [Late(*one) for one in control.ask("lateness", since_ns=acted_ns)["late"]]
+    late = [LateAction(*one) for one in control.ask("lateness", since_ns=acted_ns)["late"]]
     stalls = record.events[record.events["name"] == STALL.encode()]
     beside = [late_words(max(late, key=lambda one: one.late_ns))] if late else []
     beside += [bytes(stalls[0]["detail"]).decode(errors="replace")] if len(stalls) else []

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hil.analysis.verify import verify
-from hil.app.faults.case import VIRTUAL_TIME, Case, Expected, InjectionOutcome
+from hil.app.faults.case import VIRTUAL_TIME, Case, ExpectedOutcome, InjectionOutcome
 from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, latched, lost_ticks, started_again, stopped_ms
 from hil.app.faults.virtual_run import VirtualRun, temporary_run
 from hil.config import Config, load_config
@@ -167,8 +167,10 @@ def protocol_cases() -> Iterator[Case]:
             yield Case(row, kind, device, state, VIRTUAL_TIME, config, run_case, steps, at_s, expected)
 
 
-def _expected(*faults: Fault, detect_ms: float | None = None, react_ms: float | None = None, **more: Any) -> Expected:
-    return Expected(frozenset(faults), detect_ms, react_ms, **more)
+def _expected(
+    *faults: Fault, detect_ms: float | None = None, react_ms: float | None = None, **more: Any
+) -> ExpectedOutcome:
+    return ExpectedOutcome(frozenset(faults), detect_ms, react_ms, **more)
 
 
 def _lines(devices: DevicesConfig, block_ms: float, times: ReactionTimes) -> Iterator[tuple[Any, ...]]:

@@ -19,7 +19,7 @@ from hil.app.camera.capture import Capture
 from hil.app.camera.process import capture
 from hil.app.camera.v4l2 import DAMAGED, MONOTONIC, CameraFrame, captured
 from hil.app.faults import joint_cases
-from hil.app.faults.case import LOCKSTEP, VIRTUAL_TIME, Case, Expected, InjectionOutcome
+from hil.app.faults.case import LOCKSTEP, VIRTUAL_TIME, Case, ExpectedOutcome, InjectionOutcome
 from hil.app.faults.protocol_cases import DRIVES, MOMENTS_S, SERVOS, fault, protocol_config, run_case
 from hil.app.resident import Resident
 from hil.app.run import open_backend
@@ -141,7 +141,7 @@ def _walk(settings: Sequence[str]) -> Config:
     return load_config(joint_cases.RIG, settings)
 
 
-def _of(status: StatusTable, config: Config) -> Iterator[tuple[str, int, Expected]]:
+def _of(status: StatusTable, config: Config) -> Iterator[tuple[str, int, ExpectedOutcome]]:
     """Of each row: its words, the value that is reported, and what must come of it."""
     if not status.simulated:
         return
@@ -152,8 +152,8 @@ def _of(status: StatusTable, config: Config) -> Iterator[tuple[str, int, Expecte
     stopped_ms = bound_ms + STOP_WRITTEN_NS * 1e-6
     rows = frozenset({ROW})
     for row in by_reaction[Reaction.SAFE]:
-        yield row.words, row.value, Expected(rows, bound_ms, stopped_ms, says=row.words)
+        yield row.words, row.value, ExpectedOutcome(rows, bound_ms, stopped_ms, says=row.words)
     for row in by_reaction[Reaction.MARK]:
-        yield row.words, row.value, Expected(rows, bound_ms, says=row.words, goes_on=True)
+        yield row.words, row.value, ExpectedOutcome(rows, bound_ms, says=row.words, goes_on=True)
     if ignored := by_reaction[Reaction.IGNORED]:
-        yield "all that is ignored", sum(row.value for row in ignored), Expected()
+        yield "all that is ignored", sum(row.value for row in ignored), ExpectedOutcome()

@@ -26,12 +26,12 @@ from hil.app.check.host import bus_loads, cut_latency
 from hil.app.console import obstacle_shown
 from hil.config import Config
 from hil.config.model_parameters import nominal_rig, obstacle_stand, profile_line, relief_of
+from hil.config.operator_settings import settings_shown
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.instruments import ImuConfig, JointEncoder, MotionConfig
 from hil.config.schema.rover import tree_on_rig
-from hil.config.settings import settings_shown
 from hil.experiments.base import Experiment
 from hil.experiments.registry import BUILT_IN, experiment_named
 from hil.messages.check import Check

@@ -28,7 +28,7 @@ from PIL import Image, ImageDraw, ImageFont
 import hil.operator
 from drivers.extras import install_command
 from hil.analysis.film.files import FilmError, Picture
-from hil.analysis.film.moments import Filmed
+from hil.analysis.film.moments import FilmedWindow
 from hil.analysis.film.view import caption, headline
 from hil.app.page.record import shown_of
 
@@ -45,7 +45,7 @@ _STARTS_S = 60.0
 
 
 def solid_pictures(
-    shown: Filmed, times_s: NDArray[np.float64], progress: Callable[[int, int], None]
+    shown: FilmedWindow, times_s: NDArray[np.float64], progress: Callable[[int, int], None]
 ) -> Iterator[Picture]:
     """A picture of each time.
 

@@ -10,7 +10,7 @@ from hil.operator.client import CommandClient
 from hil.operator.curve import KeysError, read_key_pair, read_public_key
 from hil.operator.page.access import PageAccess
 from hil.operator.page.app import Page
-from hil.operator.page.messages import PageSettings, ShownFile, read_settings
+from hil.operator.page.messages import DrawingInputsFile, PageSettings, read_settings
 from hil.operator.page.operated_rig import PageRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.server import bind, make_server, serve
@@ -23,7 +23,7 @@ from hil.recording.camera_frames import frames_of
 READ_RECORD = (sys.executable, "-P", "-m", "hil.app.page.record")
 
 
-def make_page(settings: PageSettings, shown: ShownFile, access: PageAccess) -> Page:
+def make_page(settings: PageSettings, shown: DrawingInputsFile, access: PageAccess) -> Page:
     """The page with its clients.
 
     Raises:
@@ -78,7 +78,7 @@ def main(folder: Path, parent: int, address: str) -> None:
         bound = f"{address.rpartition(':')[0] or host}:{port}"
         encrypted, ticket = settings.certificate is not None, Path(settings.ticket_file)
         access = PageAccess(token, bound, encrypted=encrypted, ticket=ticket)
-        server = make_server(make_page(settings, ShownFile(folder), access).app(), *files)
+        server = make_server(make_page(settings, DrawingInputsFile(folder), access).app(), *files)
     except (ValueError, KeysError, RuntimeFolderError) as error:
         lifecycle.report(error=str(error))
         return

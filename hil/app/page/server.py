@@ -16,7 +16,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.equipment import KeysConfig
 from hil.operator.curve import own_path
-from hil.operator.page.messages import PageSettings, Shown, write_settings, write_shown
+from hil.operator.page.messages import DrawingInputs, PageSettings, write_settings, write_shown
 from hil.operator.runtime_folder import TICKET, read_token
 
 _NEEDED = ("starlette", "uvicorn", "websockets")
@@ -77,7 +77,7 @@ class PageServer(ServerProcess):
     def show(self, config: Config, plan: Mapping[str, Any] | None) -> None:
         """Have the page draw with these from now on."""
         content = page_content(config, plan, self._given, self._plans)
-        write_shown(self._folder.path, Shown(content, fixed_checks(Rig(config))))
+        write_shown(self._folder.path, DrawingInputs(content, fixed_checks(Rig(config))))
 
     @property
     def url(self) -> str:

@@ -13,7 +13,7 @@ from drivers.sim.virtual.schedule import Actor
 from hil.app import link_process
 from hil.ipc.run_memory import RunMemory, read_stops
 from hil.processes import watchdog
-from hil.realtime import Right
+from hil.realtime import RealtimeRight
 from hil.recording import recorder
 
 KILLED = -9
@@ -33,7 +33,7 @@ class _VirtualLifecycle:
         self.messages: deque[dict[str, Any]] = deque()
         self._notify = notify
 
-    def ready(self, granted: Sequence[Right] = (), **more: Any) -> None:
+    def ready(self, granted: Sequence[RealtimeRight] = (), **more: Any) -> None:
         """Report that work can begin."""
         self.report(ready=True, granted=[asdict(item) for item in granted], **more)
 

@@ -15,7 +15,7 @@ from pydantic import Field
 from drivers.section import Listed, Section
 from hil.campaign.plan import read_plan, shipped_plans
 from hil.config import Problem
-from hil.config.needs import OPEN_GROUND, TRACTION, WHEELS, refuse_unfit
+from hil.config.command_requirements import OPEN_GROUND, TRACTION, WHEELS, refuse_unfit
 from hil.config.rig import Rig
 from models.kernels.compiled import FloatArray
 from models.plant import Plant

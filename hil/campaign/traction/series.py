@@ -16,7 +16,7 @@ from hil.campaign.sweep import SweepRun
 from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config, ConfigError, Problem, load_config
-from hil.config.needs import NO_RAILS, refuse_unfit
+from hil.config.command_requirements import NO_RAILS, refuse_unfit
 from hil.config.schema.traction import WeightConfig
 
 

@@ -16,10 +16,10 @@ from drivers.device_sections import INSTRUMENTS
 from drivers.driver_type import Connection
 from drivers.messages import CAMERA_TRIGGER
 from drivers.registry import driver_of
-from hil.config.model import UncheckedConfig
-from hil.config.power import measured_supplies
+from hil.config.measured_supplies import measured_supplies
 from hil.config.problems import Problem
 from hil.config.rig_setup import rig_setup
+from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.endpoints import is_local
 
 

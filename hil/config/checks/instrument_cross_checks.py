@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hil.config.checks.device_cross_checks import PERIODS_IN_AGE
-from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.schema.instruments import JointsConfig, MotionConfig
+from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.layout import INSTRUMENTS
 
 # Equal readings in a row: fewer than the first come by chance, and what takes longer than the second [s] is no watch.

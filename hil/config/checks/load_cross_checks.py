@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from hil.config.load_channels import full_loads, leg_matrix
-from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.schema.loads import AXES, FRAME, PULL, LoadsConfig, StrainGaugesConfig
 from hil.config.schema.normal_force import CylindersConfig, LinkageConfig
+from hil.config.unchecked_config import UncheckedConfig
 
 
 def load_cross_checks(config: UncheckedConfig) -> list[Problem]:

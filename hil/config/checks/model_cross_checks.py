@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
 
-from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
+from hil.config.unchecked_config import UncheckedConfig
 from models.gravity import GRAVITY_MPS2
 
 # Kinds of ground that can have a profile.

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.schema.servos import ServosConfig, driven_joints, servo_keys
 from hil.config.schema.wheel import axle_of
+from hil.config.unchecked_config import UncheckedConfig
 from models.rover.imported import IMPORTED
 from models.rover.parameters import STEERING
 from models.rover.registry import WITHOUT_WHEELS

@@ -9,13 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from drivers.calibration import SENSITIVITY
+from drivers.calibration_sheets import SENSITIVITY
 from drivers.device_sections import DaqSection
-from hil.config.calibration import KEY
-from hil.config.good_runs import unlike
-from hil.config.model import UncheckedConfig
+from hil.config.calibration_sheets import KEY
 from hil.config.problems import Problem
+from hil.config.residual_conditions import unlike
 from hil.config.schema.sensors import DaqConfig
+from hil.config.unchecked_config import UncheckedConfig
 
 LEAST_BETWEEN_LINKS_M = 0.01
 # Links that bear less than this share of the force are no measurement of it.

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from drivers.extras import install_command
 from hil.config.scan.grid import METRES, ScanError, ScanSettings
-from hil.config.scan.triangles import Scanned, obj_shape, ply_shape, stl_shape, usable
+from hil.config.scan.triangles import ScanGeometry, obj_shape, ply_shape, stl_shape, usable
 
 # By version: the least size of the header.
 _SIZES = {(1, 0): 227, (1, 1): 227, (1, 2): 227, (1, 3): 235, (1, 4): 375}
@@ -233,7 +233,7 @@ def _open_projections() -> None:
         file.open(driver="GTiff").close()
 
 
-def points_of(content: bytes, ending: str, settings: ScanSettings) -> Scanned:
+def points_of(content: bytes, ending: str, settings: ScanSettings) -> ScanGeometry:
     """Points or triangles of a file in its own units and axes; what has no finite coordinates is left out.
 
     Args:
@@ -275,19 +275,19 @@ def _bounded(count: int, what: str = "points") -> None:
         )
 
 
-def _csv(content: bytes, settings: ScanSettings) -> Scanned:
+def _csv(content: bytes, settings: ScanSettings) -> ScanGeometry:
     points = table_points(content, settings, MOST_POINTS + 1)
     _bounded(len(points))
-    return Scanned(points)
+    return ScanGeometry(points)
 
 
 def _bounded_by(
-    read: Callable[[bytes, Callable[[int], None]], Scanned],
-) -> Callable[[bytes, ScanSettings], Scanned]:
+    read: Callable[[bytes, Callable[[int], None]], ScanGeometry],
+) -> Callable[[bytes, ScanSettings], ScanGeometry]:
     return lambda content, _: read(content, _bounded)
 
 
-def _las(content: bytes, settings: ScanSettings) -> Scanned:
+def _las(content: bytes, settings: ScanSettings) -> ScanGeometry:
     import laspy
 
     _bounded(check_las(content))
@@ -306,10 +306,10 @@ def _las(content: bytes, settings: ScanSettings) -> Scanned:
         raise ScanError(
             "classes", f"{len(found)} points of {list(settings.classes)}", f"classes of the file: {sorted(seen)}"
         )
-    return Scanned(found)
+    return ScanGeometry(found)
 
 
-def _raster(driver: str, content: bytes, settings: ScanSettings) -> Scanned:
+def _raster(driver: str, content: bytes, settings: ScanSettings) -> ScanGeometry:
     import rasterio
 
     with (
@@ -325,7 +325,7 @@ def _raster(driver: str, content: bytes, settings: ScanSettings) -> Scanned:
     height = band.data[known].astype(np.float64) * scale + offset
     i, j = columns + 0.5, rows + 0.5
     x, y = place.c + place.a * i + place.b * j, place.f + place.d * i + place.e * j
-    return Scanned(np.column_stack([x, y, height]))
+    return ScanGeometry(np.column_stack([x, y, height]))
 
 
 def _check_raster(raster: Any, settings: ScanSettings) -> None:
@@ -356,7 +356,7 @@ class _Format(NamedTuple):
     """How the content of a format begins, what reads it, and the package and extra that this needs."""
 
     begins: tuple[bytes, ...]
-    read: Callable[[bytes, ScanSettings], Scanned]
+    read: Callable[[bytes, ScanSettings], ScanGeometry]
     package: str | None = None
     extra: str = ""
 

@@ -26,14 +26,14 @@ _STL_HEAD, _CORNERS, _AT_ONCE, _BORDER = 84, 3, 200_000, 1e-9
 _FACET = np.dtype([("normal", "<f4", 3), ("corner", "<f4", (_CORNERS, 3)), ("attribute", "<u2")])
 
 
-class Scanned(NamedTuple):
+class ScanGeometry(NamedTuple):
     """What a file holds: points (points, 3), and triangles (triangles, 3) of their numbers; None: points alone."""
 
     points: Points
     triangles: Numbers | None = None
 
 
-def obj_shape(content: bytes, bounded: Callable[[int], None]) -> Scanned:
+def obj_shape(content: bytes, bounded: Callable[[int], None]) -> ScanGeometry:
     """Points and faces of a Wavefront OBJ file.
 
     Args:
@@ -48,7 +48,7 @@ def obj_shape(content: bytes, bounded: Callable[[int], None]) -> Scanned:
     return _of_lines(re.sub(rb"\\\r?\n|/\S*", b" ", content), "a line with a point: v, x, y and z")
 
 
-def stl_shape(content: bytes, bounded: Callable[[int], None]) -> Scanned:
+def stl_shape(content: bytes, bounded: Callable[[int], None]) -> ScanGeometry:
     """Facets of an STL file, binary or text; arguments as of `obj_shape`.
 
     Raises:
@@ -66,10 +66,10 @@ def stl_shape(content: bytes, bounded: Callable[[int], None]) -> Scanned:
     else:
         bounded(_CORNERS * count)
         points = np.frombuffer(content, _FACET, count, _STL_HEAD)["corner"].reshape(-1, 3).astype(np.float64)
-    return Scanned(points, np.arange(len(points)).reshape(-1, _CORNERS))
+    return ScanGeometry(points, np.arange(len(points)).reshape(-1, _CORNERS))
 
 
-def _of_lines(content: bytes, needed: str) -> Scanned:
+def _of_lines(content: bytes, needed: str) -> ScanGeometry:
     places, corners = array("d"), array("q")
     for number, line in enumerate(io.BytesIO(content), 1):
         words = line.split()
@@ -87,7 +87,7 @@ def _of_lines(content: bytes, needed: str) -> Scanned:
     if not places:
         raise ValueError(f"no point in it; {needed}")
     triangles = np.array(corners).reshape(-1, _CORNERS) if corners else None
-    return Scanned(np.array(places).reshape(-1, 3), triangles)
+    return ScanGeometry(np.array(places).reshape(-1, 3), triangles)
 
 
 def fan(face: Sequence[int]) -> list[int]:
@@ -97,7 +97,7 @@ def fan(face: Sequence[int]) -> list[int]:
     return [corner for pair in pairwise(face[1:]) for corner in (face[0], *pair)]
 
 
-def usable(found: Scanned) -> Scanned:
+def usable(found: ScanGeometry) -> ScanGeometry:
     """The finite points; or a surface without triangles that have others, and with the points of its triangles alone.
 
     Where most points are of no triangle the file is a cloud with a few faces beside.
@@ -115,8 +115,8 @@ def usable(found: Scanned) -> Scanned:
         used = np.zeros(len(points), np.bool_)
         used[triangles] = True
         if 2 * np.count_nonzero(used) >= len(points):
-            return Scanned(points[used], (used.cumsum() - 1)[triangles])
-    return Scanned(points[finite])
+            return ScanGeometry(points[used], (used.cumsum() - 1)[triangles])
+    return ScanGeometry(points[finite])
 
 
 def top_of(points: Points, triangles: Numbers, pitch: float) -> Points:
@@ -190,7 +190,7 @@ class _Element(NamedTuple):
     columns: list[tuple[str, str, str]]
 
 
-def ply_shape(content: bytes, bounded: Callable[[int], None]) -> Scanned:
+def ply_shape(content: bytes, bounded: Callable[[int], None]) -> ScanGeometry:
     """Points of the content of a file, and the triangles of its faces.
 
     Args:
@@ -219,7 +219,7 @@ def ply_shape(content: bytes, bounded: Callable[[int], None]) -> Scanned:
             _, begin = _rows(one, content, begin, order, 0)
         elif one.rows and next(islice(lines, one.rows - 1, None), None) is None:
             raise _cut_off(one, content)
-    return Scanned(places, triangles)
+    return ScanGeometry(places, triangles)
 
 
 def _header(content: bytes) -> tuple[str, list[_Element], int]:

@@ -31,7 +31,7 @@ from hil.config.schema.base import Section
 from hil.config.schema.nested import checked_below
 
 
-class _OfDriver:
+class _DriverSectionCheck:
     """Checks the section of a device with the settings class of the driver that it names.
 
     The built-in drivers are the choices of a union, which the JSON schema shows; a driver from an installed package is
@@ -66,23 +66,27 @@ class _OfDriver:
 class DevicesConfig(Section):
     """All devices; each is needed unless `rig` is simulated."""
 
-    drives: Annotated[DrivesSection, _OfDriver("drives")] | None = Field(None, description="the six wheel drives")
-    valves: Annotated[ValvesSection, _OfDriver("valves")] | None = Field(
+    drives: Annotated[DrivesSection, _DriverSectionCheck("drives")] | None = Field(
+        None, description="the six wheel drives"
+    )
+    valves: Annotated[ValvesSection, _DriverSectionCheck("valves")] | None = Field(
         None, description="the four valves of the side cylinders"
     )
-    daq: Annotated[DaqSection, _OfDriver("daq")] | None = Field(None, description="the force sensors")
+    daq: Annotated[DaqSection, _DriverSectionCheck("daq")] | None = Field(None, description="the force sensors")
 
-    loads: Annotated[LoadsSection, _OfDriver("loads")] | None = Field(
+    loads: Annotated[LoadsSection, _DriverSectionCheck("loads")] | None = Field(
         None, description="the leg sensors and the load cell"
     )
-    motion: Annotated[MotionSection, _OfDriver("motion")] | None = Field(
+    motion: Annotated[MotionSection, _DriverSectionCheck("motion")] | None = Field(
         None, description="the instrument that measures the rover's place from outside"
     )
-    imu: Annotated[ImuSection, _OfDriver("imu")] | None = Field(None, description="the inertial measurement unit")
-    joints: Annotated[JointsSection, _OfDriver("joints")] | None = Field(
+    imu: Annotated[ImuSection, _DriverSectionCheck("imu")] | None = Field(
+        None, description="the inertial measurement unit"
+    )
+    joints: Annotated[JointsSection, _DriverSectionCheck("joints")] | None = Field(
         None, description="the encoders of the rover's joints"
     )
-    servos: Annotated[ServosSection, _OfDriver("servos")] | None = Field(
+    servos: Annotated[ServosSection, _DriverSectionCheck("servos")] | None = Field(
         None, description="the servos of the driven joints"
     )
 

@@ -40,7 +40,7 @@ class Winch(NamedTuple):
 
 
 class WholeConfig(Protocol):
-    """What the checks of a section may ask of the rest of its config (`hil.config.model.UncheckedConfig`)."""
+    """What the checks of a section read of the rest of its config (`hil.config.unchecked_config.UncheckedConfig`)."""
 
     @property
     def rig(self) -> str:

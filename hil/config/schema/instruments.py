@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from drivers.calibration import CalibrationDate
+from drivers.calibration_sheets import CalibrationDate
 from hil.config.schema.base import Section
 from models.actuators.gearbox import Gearbox
 

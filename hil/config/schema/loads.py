@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from drivers.calibration import CalibrationDate
+from drivers.calibration_sheets import CalibrationDate
 from drivers.device_sections import LoadReading
 from hil.config.schema.base import Section
 

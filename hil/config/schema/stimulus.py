@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 from hil.config.problems import Problem
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
 from hil.config.schema.servos import DrivenJoint
-from hil.config.tables import ALL_WHEELS, MOST_CHARACTERS, TIME, StimulusTable, read_table
+from hil.config.time_tables import ALL_WHEELS, MOST_CHARACTERS, TIME, StimulusTable, read_table
 from hil.messages.layout import Layout
 
 _KEY = "stimulus.table"

@@ -69,7 +69,7 @@ class WheelConfig(Section):
     )
 
 
-class OneWheel(NamedTuple):
+class WheelProperties(NamedTuple):
     """A wheel of the rig, with what all have and what it has of its own: `_OwnWheelConfig` has what the values mean.
 
     None: that of the rover.
@@ -96,7 +96,7 @@ def axle_of(wheel: str) -> str:
     return name if side in ("left", "right", "centre") else wheel
 
 
-def each_wheel(section: WheelConfig, wheels: Sequence[str]) -> dict[str, OneWheel]:
+def each_wheel(section: WheelConfig, wheels: Sequence[str]) -> dict[str, WheelProperties]:
     """The wheels of a rover by name, in its order.
 
     Example:
@@ -107,9 +107,9 @@ def each_wheel(section: WheelConfig, wheels: Sequence[str]) -> dict[str, OneWhee
     """
     found = {}
     for wheel in wheels:
-        values: dict[str, Any] = {key: getattr(section, key, None) for key in OneWheel._fields}
+        values: dict[str, Any] = {key: getattr(section, key, None) for key in WheelProperties._fields}
         for key in (axle_of(wheel), wheel):
             if (given := section.of.get(key)) is not None:
                 values |= {name: value for name, value in given if value is not None}
-        found[wheel] = OneWheel(**values)
+        found[wheel] = WheelProperties(**values)
     return found

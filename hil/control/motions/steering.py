@@ -87,7 +87,7 @@ _UP = np.array([0.0, 0.0, 1.0])
 _SMALL = 1e-9
 
 
-class Rolling(NamedTuple):
+class _WheelMotion(NamedTuple):
     """What the wheels do in a motion.
 
     Attributes:
@@ -122,7 +122,7 @@ def over_ground(frames: WheelFrames, twist: Floats) -> Floats:
     return velocity
 
 
-def rolling(geometry: Geometry, frames: WheelFrames, twist: Floats) -> Rolling:
+def rolling(geometry: Geometry, frames: WheelFrames, twist: Floats) -> _WheelMotion:
     """Drives at which every wheel rolls without slip along its heading.
 
     Args:
@@ -135,7 +135,7 @@ def rolling(geometry: Geometry, frames: WheelFrames, twist: Floats) -> Rolling:
     along = np.sum(velocity * heading, axis=-1)
     level = np.cross(_UP, heading)
     carried = np.sum(frames.spin * frames.axle, axis=-1) + twist[:, 2:3] * frames.axle[..., 2]
-    return Rolling(along / geometry.radius - carried, along, np.sum(velocity * level, axis=-1))
+    return _WheelMotion(along / geometry.radius - carried, along, np.sum(velocity * level, axis=-1))
 
 
 def twist_of_held(frames: WheelFrames, held: Floats) -> tuple[Floats, Floats]:

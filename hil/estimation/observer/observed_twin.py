@@ -14,7 +14,7 @@ from hil.estimation.observer.filter_setup import SINKAGE_BY_LOAD, STEP_NS, load_
 from hil.estimation.soil.soil_estimator import SoilEstimator
 from hil.estimation.twin import RoverTwin
 from hil.messages.layout import INSTRUMENTS
-from hil.messages.stages import SOURCE_STATES, Estimate, Observed, Prediction, Samples
+from hil.messages.stages import SOURCE_STATES, Estimate, ObserverOutput, Prediction, Samples
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import compile_for
 from models.observer.model import DROPPED, FATE, LEFT_OUT, MOTION, NEWEST, USED
@@ -174,7 +174,7 @@ class ObservedTwin(RoverTwin):
         self._fates = [OUT if sources[place][LEFT_OUT] else int(sources[place][FATE]) for _, place in self._roles]
         self._motion_used = sources[MOTION][USED] > 0.0
 
-    def _observe(self, t_ns: int, values: tuple[float, ...]) -> Observed:
+    def _observe(self, t_ns: int, values: tuple[float, ...]) -> ObserverOutput:
         source = tuple(
             [
                 STALE if fate in (USED_NOW, REJECTED) and t_ns - newest > stale else fate
@@ -183,7 +183,7 @@ class ObservedTwin(RoverTwin):
         )
         sd, (slip, sinkage, load, joint) = self._deviations, self._of_deviations
         known = sd if not self._pull_unknown else self._nothing_known
-        return Observed(
+        return ObserverOutput(
             speed_sd_mps=sd[SPEED_OUT],
             slip_sd=sd[slip],
             sinkage_sd_m=known[sinkage],
@@ -201,7 +201,7 @@ class ObservedTwin(RoverTwin):
     def _nothing_known(self) -> tuple[float, ...]:
         return (math.nan,) * len(self._deviations)
 
-    def _corrected(self, predicted: Prediction, values: tuple[float, ...], observed: Observed) -> Prediction:
+    def _corrected(self, predicted: Prediction, values: tuple[float, ...], observed: ObserverOutput) -> Prediction:
         slip, sinkage, load, joint = self._of_values
         angles = values[joint]
         gravity = values[GRAVITY_OUT : GRAVITY_OUT + 3] if predicted.gravity else ()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from hil.config.rig import Rig
 from hil.config.schema.capture import CaptureConfig
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.capture.judgement import (
     APPROACH,
     ARMED,
@@ -132,7 +132,7 @@ class CaptureExperiment(Experiment):
             out.append(last + min(max(wish - last, -step), step))
         self._set = tuple(out)
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
         found = judged(run)
         reasons = self.reasons(run.cycle.safety, run.beside)
@@ -164,7 +164,7 @@ class CaptureExperiment(Experiment):
                 reasons.append(f"{words} {shown}, allowed: {limit:g} {unit}".rstrip() + f" (capture.{name})")
         return reasons
 
-    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
+    def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
         """None: whether it held is asked of the simulated rig too."""
         return ()
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hil.estimation.twin import CaptureTwin
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import SummaryKey
 from hil.recording.content import in_blocks, packed
@@ -156,7 +156,7 @@ RESULTS = (
 )  # fmt: skip
 
 
-def judged(run: Finished) -> Summary:
+def judged(run: FinishedRun) -> Summary:
     """The part of a summary that says how the capture went."""
     config, names = run.config, run.config.layout.turning
     every, rate_hz = max(round(_EVERY_S * config.loop.rate_hz), 1), config.loop.rate_hz

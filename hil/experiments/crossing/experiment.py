@@ -10,13 +10,13 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.crossing import CrossingConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig
-from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.claim import Claim
-from hil.experiments.claims import motion_claims
 from hil.experiments.crossing.drop_force import drop_checks
 from hil.experiments.crossing.judgement import RESULTS, Course, judged
 from hil.experiments.drive.experiment import OF_ACCELERATION
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.motion_claims import motion_claims
 from hil.experiments.summary_table import quantity
 from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
@@ -119,7 +119,7 @@ class CrossingExperiment(Experiment):
         elif self.state == CONTACT and front_m >= course.on_m:
             self._enter(CROSS, t_ns)
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
         found = judged(run.config, self._course, run.ticks, run.ground_truth.motion)
         reasons = self.reasons(run.cycle.safety, run.beside)
@@ -127,7 +127,7 @@ class CrossingExperiment(Experiment):
             reasons += self._own_reasons(found)
         return {**found, "accepted": self.done and not reasons, "reasons": reasons}
 
-    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:
+    def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:
         """The way, and where the rover came to; its loads are the largest of hits, which the truth does not have."""
         found = motion_claims(run, loads=False)
         known = summary["wheels_across_true"], summary["rise_true_m"]

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from hil.config.load import parse_config
+from hil.config.loading import parse_config
 from hil.config.model_parameters import nominal_rig
 from hil.experiments.crossing.judgement import PHASES, Course, Floats
 from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hil.config import Config
 from hil.config.schema.traction import DrawbarConfig
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_summary import measurement_reasons
 from hil.experiments.summary_table import summary_table
@@ -35,7 +35,7 @@ class DrawbarExperiment(ThrottleExperiment):
         """Distribution and slip."""
         return f"{config.drawbar.mode}_{config.drawbar.slip:g}"
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Pull, slip and loads, and whether the slip has settled."""
         found, section = traction_of(run, run.config.drawbar), run.config.drawbar
         reasons = self.reasons(run.cycle.safety, run.beside)

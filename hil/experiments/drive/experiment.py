@@ -13,7 +13,7 @@ from hil.config.schema.capture import DriveConfig, DriveStepConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.hold_line import hold_line
 from hil.control.wheel_speed import Controller
-from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import FieldMeans, finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
@@ -142,7 +142,7 @@ class DriveExperiment(Experiment):
             now = self._steps[step]
             self._wanted = {"speed_mps": now.speed_mps, "turn_mps": now.turn_mps}
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them: distance, and means over the second half of each step."""
         steps, began_ns = run.config.drive.steps, None
         whole, steady = FieldMeans({"speed_mps": 0}), [FieldMeans(dict.fromkeys(_MEANS, 0)) for _ in steps]

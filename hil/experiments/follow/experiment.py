@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.follow import FollowConfig
-from hil.control.following import Following, FollowingTorque, moved_inertia
+from hil.control.following import FollowingTorque, SpeedFollower, moved_inertia
 from hil.control.loop_margins import Margins, TorqueLine, loop_margins, torque_margins
 from hil.control.wheel_speed import Controller
-from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.judgement import RESULTS, Judgement
 from hil.experiments.source_check import rest_ns
@@ -81,7 +81,7 @@ class FollowExperiment(Experiment):
 
     def controller(self) -> Controller:
         """The outer loop."""
-        return Following(self.rig) if self.config.follow.torque is None else FollowingTorque(self.rig)
+        return SpeedFollower(self.rig) if self.config.follow.torque is None else FollowingTorque(self.rig)
 
     def drive_speeds_mps(self) -> Sequence[float]:
         """The fastest of the profile."""
@@ -123,7 +123,7 @@ class FollowExperiment(Experiment):
         (t0, v0), (t1, v1) = profile[self._next - 1], profile[self._next]
         return v0 + (v1 - v0) * min(max((t_s - t0) / (t1 - t0), 0.0), 1.0)
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
         judgement, section = Judgement(run.config, run.source.drift), run.config.follow
         for rows in in_blocks(run.ticks):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.equipment import DrivesConfig
-from hil.control.following import Following, full_duties_mps
+from hil.control.following import SpeedFollower, full_duties_mps
 from hil.experiments.base import Summary
 from hil.experiments.motion_summary import MeasuredWindow, measurement_reasons
 from hil.experiments.source_check import Drift
@@ -66,7 +66,7 @@ class Judgement:
         self._config, self._section = config, config.follow
         self._times, self._speeds = np.array(config.follow.profile).T
         self._kept = 1.0 - config.follow.slip if config.follow.quantity == "slip" else 1.0
-        self._following = Following(Rig(config))
+        self._following = SpeedFollower(Rig(config))
         self._motion = MeasuredWindow(config, drift) if config.motion else None
         self._began_ns = self._ended_ns = -1
         self._sum = self._largest = self._rims = self._turned = self._torque_Nm = 0.0

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from hil.config.schema.trial import PLACES
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.summary import finite
 from hil.messages.stages import SOURCE_STATES
 from hil.recording.content import per_part
@@ -60,7 +60,7 @@ class Approach(NamedTuple):
     without: tuple[str, ...]
 
 
-def measured_approach(run: Finished) -> Approach | None:
+def measured_approach(run: FinishedRun) -> Approach | None:
     """The approach of a trial; None: the rig has no instruments of motion, or there was no impact."""
     impact_ns, layout, config = run.cycle.tick_logger.impact_ns, run.config.layout, run.config
     if impact_ns is None or not layout.instruments:

@@ -18,9 +18,8 @@ from hil.config.schema.trial import TrialConfig
 from hil.control.hold_line import hold_line
 from hil.control.motions.timeline import Playback
 from hil.control.wheel_speed import Controller, WheelSpeed
-from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.claim import Claim
-from hil.experiments.claims import DEVIATIONS, motion_claims
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, refusals
 from hil.experiments.impact.approach import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG, approach_keys, measured_approach
@@ -39,6 +38,7 @@ from hil.experiments.impact.sensing import (
     peak_keys,
     strain_keys,
 )
+from hil.experiments.motion_claims import DEVIATIONS, motion_claims
 from hil.experiments.summary import finite
 from hil.messages.check import Check
 from hil.messages.fault import Fault
@@ -234,7 +234,7 @@ class ImpactExperiment(Experiment):
             reasons.append("the obstacle was hit before the run-up")
         return reasons
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Forces, energies and times of the impact: keys as docs/reference/summary.md lists them."""
         config, cycle, ground_truth, estimator = run.config, run.cycle, run.ground_truth, run.cycle.estimator
         impact_ns = cycle.tick_logger.impact_ns
@@ -284,7 +284,7 @@ class ImpactExperiment(Experiment):
             "quality": quality_rows(results),
         }
 
-    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:
+    def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:
         """The motion until the hit, the hit itself, its speed, and its energy by wheels without grousers.
 
         A grouser touches above or below the point that T_c is of, and nobody knows which one hits.

@@ -15,7 +15,7 @@ from rich.table import Table
 from hil.config import Config
 from hil.config.load_channels import links_gain
 from hil.config.schema.loads import FRAME
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import SummaryKey, loop_rows, quantity, result_rows, summary_table, verdict_rows
 from hil.recording.content import Recorded, between
@@ -52,7 +52,7 @@ def sensor_channels(config: Config) -> SensorChannels:
     )
 
 
-def measured_impact(run: Finished) -> MeasuredImpact | None:
+def measured_impact(run: FinishedRun) -> MeasuredImpact | None:
     """The impact of a trial; None: there was none, or not all samples were kept."""
     impact_ns = run.cycle.tick_logger.impact_ns
     if run.samples is None or impact_ns is None or run.config.daq is None:
@@ -66,7 +66,7 @@ def impact_in(sensors: SensorChannels, t_ns: Recorded, volts: Recorded, impact_n
     return measure_impact(t_ns[near], volts[near], impact_ns, sensors)
 
 
-def measured_speed_mps(run: Finished) -> float | None:
+def measured_speed_mps(run: FinishedRun) -> float | None:
     """Speed at the impact by the rover twin, which follows the measured wheel speeds; None: no impact."""
     impact_ns, ticks = run.cycle.tick_logger.impact_ns, run.ticks
     if impact_ns is None:
@@ -75,7 +75,7 @@ def measured_speed_mps(run: Finished) -> float | None:
     return finite(float(before.mean())) if before.size else None
 
 
-def grouser_keys(run: Finished) -> Summary:
+def grouser_keys(run: FinishedRun) -> Summary:
     """How the grousers of the starboard front wheel stood at the impact (MacMahon 2016, 6.2.7); None of a smooth wheel.
 
     The offset is alpha of the grouser nearest to the line of contact, positive above it: `wheel.grouser_offset_deg`
@@ -181,7 +181,7 @@ def _u95(found: UncertainValue | None, reported: float | None = None) -> float |
     return finite(half_width(found.standard, 0.0 if reported is None else reported - found.value))
 
 
-def strain_keys(run: Finished) -> Summary:
+def strain_keys(run: FinishedRun) -> Summary:
     """Peak of one wheel's force by strain gauges on the frame, and its interval; no keys of a rig without them.
 
     They are a second source of the peak (MacMahon 2016, 6.2.2).

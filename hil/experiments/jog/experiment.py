@@ -20,7 +20,7 @@ from drivers.messages import ValveSet
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.capture import JogConfig
-from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.claim import Claim
 from hil.messages.layout import Layout
 from hil.messages.operator_input import Jog, JogJoint, Valve
@@ -150,12 +150,12 @@ class JogExperiment(Experiment):
         touched = ["ended early: the force sensors detected an impact"] if self.touched else []
         return [*super().reasons(safety, beside), *touched]
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them; None for values that were not measured."""
         moved = what_moved(run.ticks, run.config.layout, run.config.wheel_radii_m)
         return {"motion": what_moves(run.config), **moved, **super().summarise(run)}
 
-    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
+    def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
         """None: what it gives is measured."""
         return ()
 

@@ -14,11 +14,11 @@ from hil.config.schema.capture import DriveStepConfig
 from hil.config.schema.normal_force import NormalForceConfig
 from hil.control.build import load_controller
 from hil.control.wheel_speed import Controller
-from hil.experiments.base import ArmingChecks, Finished, Summary
+from hil.experiments.base import ArmingChecks, FinishedRun, Summary
 from hil.experiments.claim import Claim
-from hil.experiments.claims import motion_claims
 from hil.experiments.drive.experiment import AFTER_NS, DRIVE, DriveExperiment
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.motion_claims import motion_claims
 from hil.experiments.normal_force.segments import goal_of
 from hil.experiments.normal_force.summary import normal_force_summary, normal_force_table
 from hil.messages.loads import LoadGoal, load_goal
@@ -86,11 +86,11 @@ class NormalForceExperiment(DriveExperiment):
                 with suppress(ValueError):  # an impossible wish changes nothing
                     self._loads = goal_of(command, self.rig.layout.wheels, self.config.ground.kind)
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Spreads, loads and torques."""
         return normal_force_summary(run)
 
-    def claims(self, run: Finished, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
+    def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
         """The motion; its loads are those of the best source already."""
         return motion_claims(run, loads=False)
 

@@ -17,7 +17,7 @@ from rich.table import Table
 from hil.config.rig import Rig
 from hil.config.steady_drive import best_state, steady_drive
 from hil.control.load_state import doubt_names
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.drive.experiment import DRIVE
 from hil.experiments.normal_force.segments import Loads, Rows, Segment, loads_of, segments, switched_on
 from hil.experiments.summary import finite
@@ -119,7 +119,7 @@ def best_spreads(rig: Rig, parts: Sequence[Segment], torque_Nm: Sequence[FloatAr
     return found + [None] * (len(parts) - len(found))
 
 
-def normal_force_summary(run: Finished) -> Summary:
+def normal_force_summary(run: FinishedRun) -> Summary:
     """Keys as docs/reference/summary.md lists them."""
     config = run.config
     parts = segments(config.normal_force, config.layout.wheels, config.ground.kind, run.ticks, run.events)
@@ -161,7 +161,7 @@ def normal_force_summary(run: Finished) -> Summary:
     }
 
 
-def _best(run: Finished, parts: Sequence[Segment], loads: Loads) -> list[float | None]:
+def _best(run: FinishedRun, parts: Sequence[Segment], loads: Loads) -> list[float | None]:
     """The best spread of each part; it is known of a simulated rig."""
     if loads.source != "ground_truth":
         return [None] * len(parts)
@@ -171,7 +171,7 @@ def _best(run: Finished, parts: Sequence[Segment], loads: Loads) -> list[float |
 
 
 def _step(
-    run: Finished, number: int, parts: Sequence[Segment], known: Sequence[Loads], best: float | None
+    run: FinishedRun, number: int, parts: Sequence[Segment], known: Sequence[Loads], best: float | None
 ) -> dict[str, Any]:
     """Of one part: wanted and mean loads over its second half, spreads, and how soon they were reached."""
     part, best_source = parts[number], known[0]
@@ -225,7 +225,7 @@ def _switchings(active: Rows, chambers: Sequence[str]) -> dict[str, int]:
     return dict(zip(chambers, counts.tolist(), strict=True))
 
 
-def _limits_met(run: Finished, parts: Sequence[Segment], loads: Loads, active: Rows) -> bool:
+def _limits_met(run: FinishedRun, parts: Sequence[Segment], loads: Loads, active: Rows) -> bool:
     """Whether loads and torques were inside their limits while loads were controlled."""
     wanted, on = run.config.normal_force, switched_on(list(parts))
     if on is None:

@@ -10,7 +10,7 @@ import numpy as np
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.crossing import SinkageConfig
-from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import FieldMeans, finite
 from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
@@ -67,7 +67,7 @@ class SinkageExperiment(Experiment):
             self._enter(DONE, t_ns)
         return Goal(self.state, self.state not in (SETTLE, MEASURE), speed_radps=self._zeros)
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Loads and sinkage."""
         layout, known = run.config.layout, run.ground_truth.traction
         field = "wheel_load_N" if layout.leg_sensors else "normal_force_N"

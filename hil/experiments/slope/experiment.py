@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.traction import SlopeConfig
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_summary import measurement_reasons
 from hil.experiments.summary_table import summary_table
@@ -48,7 +48,7 @@ class SlopeExperiment(ThrottleExperiment):
         """The throttle's."""
         return (self.config.slope.speed_mps,)
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Slip and loads, and whether it climbs."""
         found, limit, done = traction_of(run, run.config.slope), run.config.slope.slip_limit, self.done
         slip = found["slip"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from drivers.messages import ValveSet
 from hil.config.rig import Rig
 from hil.config.schema.stimulus import OF_ACCELERATION, StimulusConfig
-from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import SummaryKey
@@ -150,7 +150,7 @@ class StimulusExperiment(Experiment):
         part = min(max((elapsed_ns - begin_ns) / (end_ns - begin_ns), 0.0), 1.0)
         return tuple([one + (later - one) * part for one, later in zip(before, after, strict=True)])
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
         section, radii_m = run.config.stimulus, np.array(run.config.wheel_radii_m)
         squares: NDArray[np.float64] = np.zeros(len(run.config.layout.wheels))

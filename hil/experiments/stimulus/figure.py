@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hil.config.load import parse_config
+from hil.config.loading import parse_config
 from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FigureForm

@@ -12,7 +12,7 @@ import numpy as np
 from hil.config.rig import Rig
 from hil.config.schema.walk import WalkConfig
 from hil.control.motions.timeline import STEP_S, Playback, Timeline
-from hil.experiments.base import ArmingChecks, Experiment, Finished, Summary
+from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import loop_rows, quantity, result_rows, summary_table, verdict_rows
@@ -105,7 +105,7 @@ class WalkExperiment(Experiment):
         speeds, self._last = self._playback.at(t_ns - self._since_ns)
         return Goal(self.state, False, speed_radps=speeds, joint_angle_rad=self._last)
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
         config, line = run.config, self.timeline
         found: Summary = {

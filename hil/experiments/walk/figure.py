@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.config import Config
-from hil.config.load import parse_config
+from hil.config.loading import parse_config
 from hil.control.motions.timeline import STEP_S
 from hil.experiments.drawing import COLOURS, FloatArray, dress_panel, over_time, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_form import FigureForm

@@ -133,7 +133,7 @@ def made_file(path: Path, size: int) -> int:
     return fd
 
 
-class _Closed:
+class _ClosedWords:
     """In place of the words of a file that was closed."""
 
     def __init__(self, path: Path) -> None:
@@ -197,7 +197,7 @@ class Mapped:
         finally:
             os.close(fd)
         self.address = int(self._bytes.ctypes.data)
-        self.words: memoryview | _Closed = self._bytes[CONTROL_AT:PAYLOAD_AT].view(np.int64).data
+        self.words: memoryview | _ClosedWords = self._bytes[CONTROL_AT:PAYLOAD_AT].view(np.int64).data
 
     def control(self, word: int) -> int:
         """Address of a control word."""
@@ -217,7 +217,7 @@ class Mapped:
         """
         self._bytes = None
         self.address = 0
-        self.words = closed = _Closed(self.path)
+        self.words = closed = _ClosedWords(self.path)
 
         def refuse(*_: int) -> Any:
             return closed[0]

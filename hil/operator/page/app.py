@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from hil.operator.page.access import PageAccess, Session, viewer_name
-from hil.operator.page.messages import MOST_SERIES, Shown, read_note, read_stop
+from hil.operator.page.messages import MOST_SERIES, DrawingInputs, read_note, read_stop
 from hil.operator.page.operated_rig import PageRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.telemetry import Series
@@ -87,7 +87,7 @@ class Page:
         access: PageAccess,
         rig: PageRig,
         runs: RunFolder,
-        shown: Callable[[], Shown],
+        shown: Callable[[], DrawingInputs],
         series: Sequence[Series],
     ) -> None:
         self._access, self._rig, self._runs, self._shown = access, rig, runs, shown

@@ -152,7 +152,7 @@ def read_settings(folder: Path) -> PageSettings:
     return msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=PageSettings)
 
 
-class Shown(msgspec.Struct, frozen=True):
+class DrawingInputs(msgspec.Struct, frozen=True):
     """What the page draws with, until an operator changes a setting or the plan.
 
     Attributes:
@@ -164,7 +164,7 @@ class Shown(msgspec.Struct, frozen=True):
     checks: list[dict[str, Any]]
 
 
-class ShownFile:
+class DrawingInputsFile:
     """What `hil operate` has last written for the page to draw with; it is read again when it is another.
 
     Args:
@@ -173,18 +173,18 @@ class ShownFile:
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / SHOWN
-        self._written_ns, self._shown = -1, Shown({}, [])
+        self._written_ns, self._shown = -1, DrawingInputs({}, [])
 
-    def read(self) -> Shown:
+    def read(self) -> DrawingInputs:
         """The newest."""
         written_ns = self._file.stat().st_mtime_ns
         if written_ns != self._written_ns:
-            self._shown = msgspec.json.decode(self._file.read_bytes(), type=Shown)
+            self._shown = msgspec.json.decode(self._file.read_bytes(), type=DrawingInputs)
             self._written_ns = written_ns
         return self._shown
 
 
-def write_shown(folder: Path, shown: Shown) -> None:
+def write_shown(folder: Path, shown: DrawingInputs) -> None:
     """Leave it in the runtime folder of the page server, in one go."""
     part = folder / f"{SHOWN}.part"
     part.write_bytes(msgspec.json.encode(shown))

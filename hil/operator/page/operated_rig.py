@@ -14,7 +14,7 @@ import zmq
 from hil.messages.operator_input import EStop, Stop, shortened
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.command_messages import LeaseState, Status
-from hil.operator.page.telemetry import Recent, TelemetryReceiver
+from hil.operator.page.telemetry import NewestEntries, TelemetryReceiver
 
 Connect = Callable[[str], CommandClient]
 # Name of the server's own client, which asks for the status and sends the stops of all viewers.
@@ -42,7 +42,7 @@ class PageRig:
 
     def __init__(self, connect: Connect, feed: TelemetryReceiver, *, realtime: bool) -> None:
         self.connect, self.feed, self._realtime = connect, feed, realtime
-        self.log: Recent[dict[str, Any]] = Recent(_LOG_LINES)
+        self.log: NewestEntries[dict[str, Any]] = NewestEntries(_LOG_LINES)
         self.answers = False
         self.status: dict[str, Any] = {}
         self.lease = LeaseState("", yours=False, held_before=False, asked_by="")

@@ -20,7 +20,7 @@ from hil.operator.curve import KeyPair, prove
 T = TypeVar("T")
 
 
-class Recent(Generic[T]):
+class NewestEntries(Generic[T]):
     """Keeps the newest entries, and counts them all.
 
     Args:
@@ -97,8 +97,8 @@ class TelemetryReceiver:
         self, endpoint: str, keys: tuple[KeyPair, bytes] | None = None, virtual_hz: float | None = None
     ) -> None:
         self.endpoint, self._keys, self._virtual_hz = endpoint, keys, virtual_hz
-        self.ticks: Recent[dict[str, Any]] = Recent(_KEPT)
-        self.events: Recent[dict[str, Any]] = Recent(_KEPT_EVENTS)
+        self.ticks: NewestEntries[dict[str, Any]] = NewestEntries(_KEPT)
+        self.events: NewestEntries[dict[str, Any]] = NewestEntries(_KEPT_EVENTS)
         self.links: dict[str, Any] = {}
         self.received_s = float("-inf")
         self.watching: list[Callable[[dict[str, Any], float], None]] = []

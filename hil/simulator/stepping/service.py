@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.config.needs import WHEELS, ground_of, refuse_unfit
+from hil.config.command_requirements import WHEELS, ground_of, refuse_unfit
 from hil.config.rig import Rig
 from hil.simulator.build import build_plant
 from hil.simulator.stepping import layout
@@ -25,7 +25,7 @@ from models.contact.restitution import gonthier_factor
 from models.kernels.compiled import FloatArray
 from models.plant import Plant
 from models.rover.dynamics import make_work
-from models.terrain.given import DAMPING, FRICTION, NORMAL, OFFSET, GivenContacts, make_given_contacts
+from models.terrain.given_contacts import DAMPING, FRICTION, NORMAL, OFFSET, GivenContacts, make_given_contacts
 from models.terrain.mesh_contacts import MOST_CONTACTS
 from models.vehicle.energy import Energies
 from models.vehicle.poses import fill_wheel_poses

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
-from drivers.natnet.messages import NEWEST, Kind, server_info
+from drivers.natnet.messages import NEWEST, MessageKind, server_info
 from drivers.natnet.motion import NatNetMotion, NatNetSettings
 from drivers.natnet.simulated.frame_bytes import frame_message
 from drivers.natnet.simulated.server import ServerOptions
@@ -335,7 +335,7 @@ def test_a_damaged_datagram_is_dropped_and_counted_and_three_of_ten_are_an_error
     assert rig.driver.health().errors == 3
 
 
-@given(data=st.binary(max_size=400), kind=st.sampled_from([*map(int, Kind), 11, 4711]))
+@given(data=st.binary(max_size=400), kind=st.sampled_from([*map(int, MessageKind), 11, 4711]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_datagram_comes_the_driver_goes_on_or_raises_an_error_of_its_own(rig, data, kind):
     rig.driver.open()

@@ -15,7 +15,7 @@ from natnet.version import Version as PeerVersion
 
 from drivers.natnet import messages
 from drivers.natnet.frame import Frame, RigidBody, read_frame
-from drivers.natnet.messages import VERSIONS, Kind, ServerInfo
+from drivers.natnet.messages import VERSIONS, MessageKind, ServerInfo
 from drivers.natnet.simulated.frame_bytes import FrameContent, frame_message
 from drivers.serial.bad_frame import BadFrameError
 
@@ -95,7 +95,7 @@ def test_a_server_description_is_read_alike_by_a_client_that_is_not_ours():
     info = ServerInfo("Motive", "3.1.0.1", (4, 1), 10_000_000, multicast=False)
     kind, content = messages.unpack(messages.server_info(info))
     peer = PeerServerInfo.read_from_buffer(PacketBuffer(content), None)
-    assert kind == Kind.SERVER_INFO
+    assert kind == MessageKind.SERVER_INFO
     assert messages.read_server_info(content) == info
     assert (peer.application_name, str(peer.server_version)) == ("Motive", "3.1.0.1")
     assert peer.nat_net_protocol_version.truncate(2) == PeerVersion(4, 1)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.roboteq import protocol
-from drivers.roboteq.protocol import Exchange, FaultFlag, Opening, RoboteqCommand
+from drivers.roboteq.protocol import Exchange, FaultFlag, OpeningLine, RoboteqCommand
 from drivers.serial.link import BadFrameError
 
 VALUE = st.integers(-999_999_999, 999_999_999)
@@ -115,14 +115,14 @@ def test_random_bytes_are_no_command_or_a_whole_one(text):
 
 @pytest.mark.parametrize("before", [b"", b"-\r", b"+\r", b"!EX_!G 1 0_!G 2 0_^ECHOF 1_", b"\x00\xff"])
 def test_the_opening_waits_for_the_faults_with_echo_and_without(before):
-    opening, answer = Opening(), b"+\r+\r+\r+\rFF=20\r"
+    opening, answer = OpeningLine(), b"+\r+\r+\r+\rFF=20\r"
     assert opening.decode(before + answer) == FaultFlag.EMERGENCY_STOP | FaultFlag.UNDERVOLTAGE
     assert all(opening.missing((before + answer)[:count]) for count in range(len(before + answer)))
 
 
 @given(st.binary(max_size=60))
 def test_the_opening_takes_no_random_bytes_for_faults(received):
-    opening = Opening()
+    opening = OpeningLine()
     if opening.missing(received):
         with pytest.raises(BadFrameError):
             opening.decode(received)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.build import load_controller
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from hil.messages.loads import LoadGoal, LoadMode
 from rover_hil_example.timed import TimedExperiment, TimedState
 
@@ -46,7 +46,7 @@ class Crawl(TimedExperiment):
     def loads(self) -> LoadGoal:
         return LoadGoal(LoadMode.UNIFORM)
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         moving = run.ticks[run.ticks["state"] == TimedState.SPIN]
         loads_N = moving["normal_force_N"][-200:].mean(axis=0)
         return {"spread": float(loads_N.std() / loads_N.mean()), **super().summarise(run)}

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from rover_hil_example.timed import TimedExperiment
 
 
@@ -23,5 +23,5 @@ class Spin(TimedExperiment):
     def wanted_radps(self) -> float:
         return self._section.speed_radps
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         return {"fastest_radps": float(run.ticks["wheel_speed_radps"].max()), **super().summarise(run)}

@@ -5,7 +5,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from rover_hil_example.timed import TimedExperiment, TimedState
 
 
@@ -18,7 +18,7 @@ class TouchSection(ExperimentSection):
     speed_mps: float = Field(0.05, gt=0, le=0.2, description="of the rims")
 
 
-class Touch(TimedExperiment):
+class MeshTouch(TimedExperiment):
     """Ahead, and cut in the tick of the touch."""
 
     name = "touch"
@@ -32,5 +32,5 @@ class Touch(TimedExperiment):
             return TimedState.ABORTED if late else None
         return TimedState.DONE
 
-    def summarise(self, run: Finished) -> Summary:
+    def summarise(self, run: FinishedRun) -> Summary:
         return {"touched": bool(run.ticks["impact"].any()), **super().summarise(run)}

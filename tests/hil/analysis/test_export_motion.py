@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 from hil.analysis.dataset import MissingPackageError
 from hil.analysis.export.run import export
 from hil.analysis.film.moments import filmed
-from hil.analysis.film.solids import Box, Cylinder, Lines, ShownRig, Turning
+from hil.analysis.film.solids import Box, Cylinder, Lines, RigSolids, WheelAngles
 from hil.config import load_config
 from hil.messages.layout import Layout
 from hil.messages.stages import UPRIGHT
@@ -254,7 +254,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(to, package, e
 
 @pytest.mark.parametrize("name", ["sim_impact", "sim_juno"])
 def test_any_rover_is_drawn_with_a_part_for_each_body_and_a_cylinder_for_each_wheel(name):
-    rig = ShownRig(load_config(name))
+    rig = RigSolids(load_config(name))
     solids = rig.solids()
     wheels = [solid.frame for solid in solids if isinstance(solid, Cylinder)]
     assert tuple(wheels) == rig.skeleton.wheels
@@ -265,7 +265,7 @@ def test_any_rover_is_drawn_with_a_part_for_each_body_and_a_cylinder_for_each_wh
 
 def test_the_ground_of_a_slope_rises_ahead_as_its_config_says():
     config = load_config("sim_impact", ["experiment=drive", "ground.pitch_deg=10"])
-    rig = ShownRig(config)
+    rig = RigSolids(config)
     still = (0.0,) * len(rig.skeleton.wheels)
     frames = rig.frames(UPRIGHT, (0.0,) * len(config.layout.turning), still, 0.0)
     turn = Rotation.from_quat(frames.quaternions[frames.names.index("ground")])
@@ -275,7 +275,7 @@ def test_the_ground_of_a_slope_rises_ahead_as_its_config_says():
 
 
 def test_wheels_turn_by_their_speed_and_begin_anew_with_another_run():
-    turning = Turning(2)
+    turning = WheelAngles(2)
     turning.add(0, [9.0, 9.0])
     turning.add(500_000_000, [1.0, float("nan")])
     np.testing.assert_allclose(turning.add(1_000_000_000, [1.0, 2.0]), [1.0, 1.0])

@@ -9,7 +9,7 @@ import pytest
 
 from hil.analysis.fault_report import TICKS_BEFORE_FAULT, FaultWindow, read_reports
 from hil.cli import run
-from hil.ipc.run_memory import Late
+from hil.ipc.run_memory import LateAction
 from hil.messages.fault import Fault
 from hil.messages.schema import event_row
 from hil.processes.disturbances import late_event, stall_event
@@ -91,7 +91,7 @@ def test_what_changed_is_shown_before_at_and_after_the_fault(recorded):
 def test_disturbances_and_the_other_events_of_the_window_stand_beside_it(edited, recorded):
     tick = only(read_reports(recorded("silent"))).tick
     stall = stall_event(Stall((tick - 20) * MS, 9 * MS), 0, 1000, real_time=True)
-    late = late_event(Late((tick - 5) * MS, 4 * MS, "daq"), 0, 1000)
+    late = late_event(LateAction((tick - 5) * MS, 4 * MS, "daq"), 0, 1000)
     far = event_row(0, "stopped by the watchdog", tick + 3000, (tick + 3000) * MS)
     report = only(read_reports(edited("silent", with_events(stall, late, far))))
     assert [text.partition(" for ")[0] for text in report.beside] == [

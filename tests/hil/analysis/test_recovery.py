@@ -28,7 +28,7 @@ BURST = ("record.sensors=burst", "record.before_s=0.1", "record.after_s=0.2", "t
 GRID = np.arange(200_000) * 1_000_000_000 // 30_000
 
 
-class Killed:
+class ProcessKill:
     """A run whose processes end without any message."""
 
     def __init__(self, folder, *settings):
@@ -77,7 +77,7 @@ class Killed:
 
 @pytest.fixture
 def killed(tmp_path):
-    return Killed(tmp_path)
+    return ProcessKill(tmp_path)
 
 
 def test_file_and_rings_together_are_whole(killed):
@@ -102,7 +102,7 @@ def test_file_and_rings_together_are_whole(killed):
 
 @pytest.mark.parametrize("damage", [b"", b"HDF5 no more"])
 def test_a_run_with_two_channels_is_recovered_with_two(tmp_path, damage):
-    killed = Killed(tmp_path, "daq={layout: bumper}")
+    killed = ProcessKill(tmp_path, "daq={layout: bumper}")
     killed.live(120)
     killed.consumer.run()
     killed.die(damage)
@@ -171,7 +171,7 @@ def test_an_event_in_file_and_ring_counts_once_also_without_a_value(killed):
 @pytest.mark.parametrize("drained", [0, 500, 600, 700])
 def test_the_burst_of_an_impact_is_whole_wherever_the_recorder_was(tmp_path, drained):
     """Impact at 550 ms, reported at 600 ms, killed at 1000 ms; the recorder had read up to `drained`."""
-    killed = Killed(tmp_path, *BURST)
+    killed = ProcessKill(tmp_path, *BURST)
     for now in range(0, 1000, 10):
         killed.live(10)
         if now == 590:
@@ -186,7 +186,7 @@ def test_the_burst_of_an_impact_is_whole_wherever_the_recorder_was(tmp_path, dra
 
 
 def test_without_an_impact_the_last_samples_are_kept(tmp_path):
-    killed = Killed(tmp_path, *BURST)
+    killed = ProcessKill(tmp_path, *BURST)
     killed.live(1000)
     killed.consumer.run()
     killed.die()

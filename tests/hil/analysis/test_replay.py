@@ -12,8 +12,8 @@ from hil.analysis.replay import IN_SAFE, replay
 from hil.app.run import run_experiment
 from hil.cli import run as hil
 from hil.config import load_config
-from hil.config.model import fingerprint
 from hil.config.text_io import read_yaml
+from hil.config.unchecked_config import fingerprint
 from hil.estimation.estimator import Estimator
 from hil.messages.layout import SENSORS, Layout
 from hil.messages.signals import TICK as SIGNALS

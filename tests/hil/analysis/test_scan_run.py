@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.analysis.film.solids import ShownRig
+from hil.analysis.film.solids import RigSolids
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.app.run import run_experiment
@@ -52,7 +52,7 @@ def test_a_rover_beyond_the_edge_of_the_scan_is_outside_what_is_known():
 
 def test_the_view_in_three_dimensions_has_a_net_through_the_nodes_of_the_map():
     config = load_config("sim_scan")
-    ground = [solid for solid in ShownRig(config).solids() if solid.frame == "ground"]
+    ground = [solid for solid in RigSolids(config).solids() if solid.frame == "ground"]
     height = nominal_rig(config).ground.relief.height
     assert len(ground) == 1
     assert ground[0].points[:, 2].max() == height.max()

@@ -19,7 +19,7 @@ from hil.app.console import Console
 from hil.app.operate import ResidentProcess
 from hil.app.run_loop import Signals
 from hil.config import load_config
-from hil.config.settings import Settings
+from hil.config.operator_settings import Settings
 from hil.ipc.operator import LEASE, STATUS, CommandMemory, OperatorWriter
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Start
@@ -33,7 +33,7 @@ HEARTBEAT_S = 0.1
 LONGEST_S = 60.0
 
 
-class Asked:
+class AttributeTarget:
     """Equals a question with that key."""
 
     def __init__(self, key):
@@ -122,7 +122,7 @@ class Operated:
     @staticmethod
     def asked(key):
         """A question of that kind, whatever its text."""
-        return Asked(key)
+        return AttributeTarget(key)
 
     def until(self, **wanted):
         """Wait until the status shows these values; return it."""

@@ -16,7 +16,7 @@ from hil.messages.operator_input import NOTICES, Stop
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.curve import new_keys
 from hil.operator.runtime_folder import find_running
-from hil.realtime import Right
+from hil.realtime import RealtimeRight
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def test_a_server_goes_before_other_programs_where_it_may():
         expected = int(niceness.wanted) if niceness.granted else os.getpriority(os.PRIO_PROCESS, 0)
         assert os.getpriority(os.PRIO_PROCESS, child) == expected
         assert bool(server.refused_rights) != niceness.granted
-        server.granted = (Right("niceness", "-10", False, "refused: Permission denied"),)
+        server.granted = (RealtimeRight("niceness", "-10", False, "refused: Permission denied"),)
         text = "command server without niceness -10, so a stop may wait there: refused: Permission denied"
         assert server.refused_rights == [text]
 

@@ -10,10 +10,18 @@ import msgspec
 import numpy as np
 import pytest
 
-from hil.app.console import Console, ConsoleStatus, FaultShown, SettingsShown, ShownQuestion, encoded, main_numbers
+from hil.app.console import (
+    Console,
+    ConsoleFault,
+    ConsoleQuestion,
+    ConsoleSettings,
+    ConsoleStatus,
+    encoded,
+    main_numbers,
+)
 from hil.config import load_config
+from hil.config.operator_settings import MOST_CHANGED
 from hil.config.rig import Rig
-from hil.config.settings import MOST_CHANGED
 from hil.experiments.base import Experiment
 from hil.experiments.impact.experiment import RUN_UP
 from hil.ipc.operator import LEASE, MOST_STATUS_BYTES, STATUS, CommandMemory, OperatorWriter
@@ -137,14 +145,14 @@ def test_the_status_shows_the_obstacle_as_it_stands_in_the_newest_run(memory, co
 
 def test_a_status_that_is_too_long_is_cut_and_still_names_every_fault(memory):
     long = "ü" * 3000
-    faults = [FaultShown(number, "sensor dropout", long) for number in range(10)]
+    faults = [ConsoleFault(number, "sensor dropout", long) for number in range(10)]
     changed = {
         f"obstacle.leg_stiffness_up_Npm_{number:02d}": -1.2345678901234567e-100 for number in range(MOST_CHANGED)
     }
     status = ConsoleStatus(
-        settings=SettingsShown(10**6, [long] * 50, changed, long),
+        settings=ConsoleSettings(10**6, [long] * 50, changed, long),
         faults=faults, warnings=faults, refused=[long] * 50, run=long, summary={"reasons": [long] * 50},
-        question=ShownQuestion("ready", long, ("start",)), message=long,
+        question=ConsoleQuestion("ready", long, ("start",)), message=long,
     )  # fmt: skip
     content = encoded(status)
     assert len(content) <= MOST_STATUS_BYTES

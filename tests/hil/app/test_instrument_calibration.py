@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from hil.app.instrument_calibration import calibrate_imu, calibrate_joints, calibrate_motion
 from hil.cli import run
 from hil.config import load_config, parse_config
-from hil.config.calibration import SheetError, update_sheet
+from hil.config.calibration_sheets import SheetError, update_sheet
 from hil.recording import read_trial
-from hil.signals.calibration import CalibrationError
+from hil.signals.calibration_fits import CalibrationError
 
 MOTION_DEG, IMU_DEG, ZEROS_DEG, LATE_MS = (0.0, -2.0, 3.0), (2.0, -3.0, 5.0), (2.0, -1.0), 12.0
 INSTRUMENTS = [

@@ -6,12 +6,12 @@ from pydantic import BaseModel
 import hil.app.pace_check
 from hil.app.pace_check import check_pace, refuse_without_pace
 from hil.config import load_config
-from hil.realtime import Right
+from hil.realtime import RealtimeRight
 from hil.realtime.clock import Stall, WakeUpTest
 from hil.safety.arming import NotArmedError
 
-GRANTED = Right("scheduler", "SCHED_FIFO 80", True, "granted")
-REFUSED = Right("scheduler", "SCHED_FIFO 80", False, "refused: Operation not permitted; ask for rtprio")
+GRANTED = RealtimeRight("scheduler", "SCHED_FIFO 80", True, "granted")
+REFUSED = RealtimeRight("scheduler", "SCHED_FIFO 80", False, "refused: Operation not permitted; ask for rtprio")
 QUIET = ["telemetry.endpoint=''", "clock=realtime"]
 
 

@@ -15,7 +15,7 @@ from hil.app.faults.process_cases import processes_of
 from hil.app.run_loop import record_meta
 from hil.config import load_config
 from hil.experiments.impact.experiment import ImpactExperiment
-from hil.ipc.run_memory import Late
+from hil.ipc.run_memory import LateAction
 from hil.recording import open_writer, read_trial
 from hil.recording.run_folder import summary_of
 
@@ -95,7 +95,7 @@ def test_a_device_that_fails_beside_a_rig_that_was_in_time_ends_the_run_at_once(
     assert outcome is error
 
 
-@pytest.mark.parametrize("late", [[], [Late(5, 86_000_000, "serial devices"), Late(7, 4_000_000, "plant")]])
+@pytest.mark.parametrize("late", [[], [LateAction(5, 86_000_000, "serial devices"), LateAction(7, 4_000_000, "plant")]])
 def test_what_a_device_fails_with_names_the_longest_lateness_of_its_simulation(monkeypatch, late):
     rig = backends.RealtimeBackend.__new__(backends.RealtimeBackend)
     rig._began_ns, rig._supervisor = 0, SimpleNamespace(was_silent=lambda _: False)

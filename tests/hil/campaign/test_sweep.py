@@ -10,7 +10,7 @@ from hil.campaign import workers
 from hil.campaign.sweep import UNFINISHED, SweepRows, expand_sweep, run_sweep, sweep_head, write_table
 from hil.cli import run
 from hil.config import ConfigError
-from hil.config.load import shipped_files
+from hil.config.loading import shipped_files
 from hil.config.text_io import range_values
 from hil.recording.run_folder import FolderError
 

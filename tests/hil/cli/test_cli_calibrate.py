@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from drivers.calibration import Calibration
+from drivers.calibration_sheets import Calibration
 from drivers.interfaces import Health
 from drivers.messages import DaqBlock
 from hil.app import live_samples

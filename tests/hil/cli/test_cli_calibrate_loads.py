@@ -68,7 +68,7 @@ def test_a_rover_whose_legs_sway_is_not_zeroed(legs, tmp_path, capsys):
 
 
 def test_offsets_of_a_driver_that_reads_loads_are_newtons(legs, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("hil.config.model.UncheckedConfig.load_reading", property(lambda _: "N"))
+    monkeypatch.setattr("hil.config.unchecked_config.UncheckedConfig.load_reading", property(lambda _: "N"))
     assert run(["calibrate", "zero", str(tmp_path), "--sensor", "front_left_fz", "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == {"sensor", "offset_N"}
 

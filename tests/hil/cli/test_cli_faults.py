@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hil.app.faults import table
-from hil.app.faults.case import LOCKSTEP, PROCESSES, Case, Expected, FaultResult, InjectionOutcome
+from hil.app.faults.case import LOCKSTEP, PROCESSES, Case, ExpectedOutcome, FaultResult, InjectionOutcome
 from hil.cli import run
 from hil.config import load_config
 
@@ -33,7 +33,7 @@ def test_chosen_rows_are_injected_and_written_as_json(capsys, tmp_path):
 
 
 def test_a_result_that_is_wrong_ends_with_status_1(capsys, monkeypatch):
-    config, bounds = load_config("sim_impact"), Expected(frozenset({1}), 11.0, 11.0)
+    config, bounds = load_config("sim_impact"), ExpectedOutcome(frozenset({1}), 11.0, 11.0)
     outcomes = [
         InjectionOutcome(40.0, 40.0, ("noticed after 40.0 ms, allowed: 11.0",)),
         InjectionOutcome(disturbed="the trial ended by itself before the signal", injected=False),

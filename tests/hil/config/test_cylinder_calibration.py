@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hil.config import ConfigError, load_config
-from hil.config.calibration import update_sheets
+from hil.config.calibration_sheets import update_sheets
 from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.model_parameters import nominal_rig
 from models.actuators.cylinder_forces import reachable

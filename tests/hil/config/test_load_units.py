@@ -81,6 +81,6 @@ def test_the_names_of_exported_samples_say_their_unit(made):
 
 
 def test_strain_gauges_give_the_compression_itself(made, monkeypatch):
-    monkeypatch.setattr("hil.config.model.UncheckedConfig.load_reading", property(lambda _: "N"))
+    monkeypatch.setattr("hil.config.unchecked_config.UncheckedConfig.load_reading", property(lambda _: "N"))
     config = load_config("sim_impact", ["loads={strain_gauges: {force_N: 700}}"])
     assert (links_gain(config), full_scales(config).tolist()) == (1.0, [700.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.config import ConfigError, load_config
-from hil.config.load import shipped_files
+from hil.config.loading import shipped_files
 
 
 @pytest.fixture

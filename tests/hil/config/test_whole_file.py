@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hil.analysis.own_rover.files import RoverFiles
-from hil.config.calibration import SheetError, update_sheet
+from hil.config.calibration_sheets import SheetError, update_sheet
 from hil.config.files import replacing, write_whole
 
 

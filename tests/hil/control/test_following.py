@@ -8,19 +8,19 @@ import pytest
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.control.following import Following
-from hil.messages.stages import Estimate, Goal, Observed, Prediction
+from hil.control.following import SpeedFollower
+from hil.messages.stages import Estimate, Goal, ObserverOutput, Prediction
 
 NAN4 = (math.nan,) * 4
 RADIUS_M = load_config("sim_follow").wheel_radius_m
 
 
 def following(*overrides):
-    return Following(Rig(load_config("sim_follow", overrides)))
+    return SpeedFollower(Rig(load_config("sim_follow", overrides)))
 
 
 def predicted(speed_mps, source=1):
-    observed = Observed(0.001, NAN4, NAN4, NAN4, (0.0,) * 6, (), (0.0, 0.0, -1.0), 0.0, 0.0, (1.0,), (source,))
+    observed = ObserverOutput(0.001, NAN4, NAN4, NAN4, (0.0,) * 6, (), (0.0, 0.0, -1.0), 0.0, 0.0, (1.0,), (source,))
     return Prediction(NAN4, NAN4, NAN4, speed_mps, 0.0, math.inf, True, observed=observed)
 
 

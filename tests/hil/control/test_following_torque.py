@@ -9,7 +9,7 @@ import pytest
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.control.following import FollowingTorque, duty_of, moved_inertia, torque_at
-from hil.messages.stages import Estimate, Goal, Observed, Prediction
+from hil.messages.stages import Estimate, Goal, ObserverOutput, Prediction
 
 NAN4 = (math.nan,) * 4
 GAINS = "follow.torque={begin_Nm: 50, gain: 20, integral_gain: 100, limit_Nm: 200}"
@@ -20,7 +20,7 @@ RADIUS_M, RATE_HZ = CONFIG.wheel_radius_m, CONFIG.loop.rate_hz
 
 def torques(controller, wanted_radps, speeds, v_radps=0.0, ticks=1, source=1, *, cut=False):
     """Of the motors, as their duty and speed give them."""
-    observed = Observed(0.001, NAN4, NAN4, NAN4, (0.0,) * 6, (), (0.0, 0.0, -1.0), 0.0, 0.0, (1.0,), (source,))
+    observed = ObserverOutput(0.001, NAN4, NAN4, NAN4, (0.0,) * 6, (), (0.0, 0.0, -1.0), 0.0, 0.0, (1.0,), (source,))
     seen = Prediction(NAN4, NAN4, NAN4, v_radps * RADIUS_M, 0.0, math.inf, True, observed=observed)
     estimate = Estimate(True, (), (), True, False, None, (), (0.0, 0.0), speeds)
     for _ in range(ticks):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hil.control.load_state import Doubts, DoubtSettings, Smoothed, doubt_names
+from hil.control.load_state import Doubts, DoubtSettings, SmoothedLoads, doubt_names
 from hil.messages.stages import Prediction
 
 FOLLOW_PA, DISAGREE_N, TICKS = 10e3, 50.0, 20
@@ -90,7 +90,7 @@ def test_what_is_not_known_is_doubted_in_its_tick():
 
 
 def test_a_filter_takes_its_share_of_what_is_new_and_the_first_value_whole():
-    smoothed = Smoothed(0.25)
+    smoothed = SmoothedLoads(0.25)
     smoothed.add((4.0, -8.0))
     assert smoothed.values == (4.0, -8.0)
     smoothed.add((8.0, 0.0))

@@ -10,7 +10,7 @@ from hil.experiments.summary_table import (
     machine_summary,
     simulated_rig_summary,
 )
-from hil.ipc.run_memory import Late
+from hil.ipc.run_memory import LateAction
 from hil.messages.schema import EVENT
 from hil.processes.disturbances import late_event, long_tick_event, stall_event
 from hil.realtime.clock import Stall
@@ -26,7 +26,7 @@ def stall(at_ms, length_ms, real_time=True):
 
 
 def late(at_ms, length_ms, device="roboclaw"):
-    return late_event(Late(START_NS + at_ms * MS, length_ms * MS, device), START_NS, 1000)
+    return late_event(LateAction(START_NS + at_ms * MS, length_ms * MS, device), START_NS, 1000)
 
 
 def long_tick(number=2104, ms=2.4, processor_ms=0.3, waits=0, interruptions=1, faults=0):

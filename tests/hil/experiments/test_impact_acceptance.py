@@ -43,7 +43,7 @@ def hit(again_N: float = 0.0):
     return np.repeat([0.0, 100.0, 0.0, again_N, 0.0], [20, 100, 200, 50, 50])
 
 
-class Judged:
+class JudgedValue:
     """An accepted trial, until a test changes it."""
 
     def __init__(self) -> None:
@@ -58,11 +58,11 @@ class Judged:
 
 
 def test_a_clean_hit_counts():
-    assert Judged().reasons() == []
+    assert JudgedValue().reasons() == []
 
 
 def test_each_arming_check_that_failed_is_a_reason_with_what_was_found_and_allowed():
-    judged = Judged()
+    judged = JudgedValue()
     judged.trial.impact_tick_ns = None
     judged.trial.checks += (Check("sensor top bias", False, "1 V", "at most 0.05 V"), Check("x", False, "a", "b"))
     assert judged.reasons(estimator_after()) == [
@@ -72,20 +72,20 @@ def test_each_arming_check_that_failed_is_a_reason_with_what_was_found_and_allow
 
 
 def test_each_fault_is_a_reason():
-    judged = Judged()
+    judged = JudgedValue()
     judged.safety.latch(Fault.STOP_BY_OPERATOR, 5, 0, math.nan, math.nan, "E-stop")
     judged.safety.latch(Fault.EXCEPTION, 6, 0, math.nan, math.nan, "ValueError: x")
     assert judged.reasons() == ["fault 18: E-stop", "fault 27: ValueError: x"]
 
 
 def test_no_impact_in_time_is_a_reason():
-    judged = Judged()
+    judged = JudgedValue()
     judged.trial.impact_tick_ns, judged.trial.timed_out = None, True
     assert judged.reasons(estimator_after()) == ["no impact within trial.timeout_s, 30 s"]
 
 
 def test_without_an_impact_nothing_is_said_of_forces():
-    judged = Judged()
+    judged = JudgedValue()
     judged.trial.impact_tick_ns = None
     assert judged.reasons(estimator_after(), saturated=True) == []
 
@@ -95,22 +95,22 @@ def test_without_an_impact_nothing_is_said_of_forces():
 def test_a_first_hit_off_the_triangle_is_a_reason(lifted, share, counts):
     split = np.full(3, 0.5 * (1.0 - share))
     split[lifted] = share
-    reasons = [reason.split(",")[0] for reason in Judged().reasons(estimator_after(hit(), split))]
+    reasons = [reason.split(",")[0] for reason in JudgedValue().reasons(estimator_after(hit(), split))]
     assert ("first hit outside the sensing triangle" in reasons) != counts
 
 
 def test_the_place_of_the_hit_is_given_in_millimetres():
-    reason = Judged().reasons(estimator_after(hit(), (0.0, 0.0, 1.0)))[0]  # all on the lower right sensor
+    reason = JudgedValue().reasons(estimator_after(hit(), (0.0, 0.0, 1.0)))[0]  # all on the lower right sensor
     assert reason.endswith("-51 mm across, -34 mm up")
 
 
 def test_a_saturated_sensor_is_a_reason():
-    assert Judged().reasons(saturated=True) == ["a sensor reached the end of its range"]
+    assert JudgedValue().reasons(saturated=True) == ["a sensor reached the end of its range"]
 
 
 @pytest.mark.parametrize(("part", "counts"), [(SECOND_HIT - 0.02, True), (SECOND_HIT + 0.02, False)])
 def test_a_second_hit_of_half_the_peak_is_a_reason(part, counts):
-    reasons = Judged().reasons(estimator_after(hit(100.0 * part)))
+    reasons = JudgedValue().reasons(estimator_after(hit(100.0 * part)))
     assert [reason[:10] for reason in reasons] == ([] if counts else ["second hit"])
 
 
@@ -121,34 +121,34 @@ def settled(*steps: tuple[float, float]):
 
 @pytest.mark.parametrize(("contact_s", "counts"), [(0.58, True), (0.62, False), (0.9, False)])
 def test_a_contact_longer_than_the_config_allows_is_a_reason(contact_s, counts):
-    reasons = Judged().reasons(estimator_after(settled((100.0, contact_s))))
+    reasons = JudgedValue().reasons(estimator_after(settled((100.0, contact_s))))
     allowed = "allowed: 0.6 s (quality.contact_s): the wheel stayed on"
     assert reasons == ([] if counts else [f"contact of {contact_s:g} s, {allowed}"])
 
 
 def test_a_contact_that_does_not_end_is_a_reason():
     forces = settled((100.0, 0.05), (30.0, 0.2))[:-100]
-    assert [reason[:24] for reason in Judged().reasons(estimator_after(forces))] == ["the contact did not end,"]
+    assert [reason[:24] for reason in JudgedValue().reasons(estimator_after(forces))] == ["the contact did not end,"]
 
 
 def test_weight_that_grows_over_the_peak_of_the_impact_is_told_apart_from_it():
     estimator = estimator_after(settled((40.0, 0.05), (20.0, 0.05), (60.0, 0.01), (50.0, 0.29)))
     assert estimator.peaks_N[3] == pytest.approx(60.0, rel=1e-2)  # largest over time, as ever
     assert estimator.impact_peak_N == pytest.approx(40.0, rel=1e-2)
-    (reason,) = Judged().reasons(estimator)
+    (reason,) = JudgedValue().reasons(estimator)
     assert re.match(r"largest force of 60 N 0\.[1-4]\d s after the impact, whose own peak is 40 N", reason)
 
 
 def test_weight_under_the_peak_of_the_impact_changes_nothing():
     estimator = estimator_after(settled((60.0, 0.05), (20.0, 0.05), (40.0, 0.3)))
-    assert Judged().reasons(estimator) == []
+    assert JudgedValue().reasons(estimator) == []
     assert estimator.impact_peak_N == estimator.peaks_N[3]
 
 
 def test_a_force_that_only_pauses_on_its_way_up_is_one_impact():
     """The force of drives that are cut late belongs to the impact."""
     estimator = estimator_after(settled((40.0, 0.05), (35.0, 0.05), (60.0, 0.1)))
-    assert Judged().reasons(estimator) == []
+    assert JudgedValue().reasons(estimator) == []
     assert estimator.impact_peak_N == estimator.peaks_N[3]
 
 
@@ -159,7 +159,7 @@ def test_one_sample_that_drops_out_does_not_end_the_impact():
 
 
 def test_every_reason_there_is_is_given():
-    judged = Judged()
+    judged = JudgedValue()
     judged.trial.checks += (Check("x", False, "a", "b"),)
     judged.trial.timed_out = True
     judged.safety.latch(Fault.EXCEPTION, 6, 0, math.nan, math.nan, "e")

@@ -11,7 +11,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.experiments.base import Finished
+from hil.experiments.base import FinishedRun
 from hil.experiments.impact import experiment as impact_limits
 from hil.experiments.impact.acceptance import Evidence, judge
 from hil.experiments.impact.approach import LEAST_ANGLE_DEG, Approach
@@ -207,7 +207,7 @@ def finished(name):
     experiment = experiment_named(name)(Rig(config), lambda *_: ())
     experiment.state = experiment.states.DONE
     safety = SafetyMonitor(Rig(config))
-    return Finished(
+    return FinishedRun(
         Rig(config), SimpleNamespace(experiment=experiment, safety=safety), None,
         SimpleNamespace(loads=None, traction=None),
         np.zeros(0, tick_dtype(config.layout)), None, np.zeros(0, EVENT), None, None, 0.0,

@@ -17,9 +17,9 @@ from hil.recording import read_trial
 from hil.simulator.build import build_plant, build_simulated_rig
 from hil.simulator.ground_truth import GroundTruth, truth_answer
 from hil.simulator.simulated_rig import GroundTruthPublisher
-from models.plant.validity_watch import Outside
+from models.plant.validity_watch import RangeExit
 
-LEFT = Outside(150_000_000, 0.0, 0.0, "front left wheel off the ground for 0.25 s")
+LEFT = RangeExit(150_000_000, 0.0, 0.0, "front left wheel off the ground for 0.25 s")
 START_NS = 7_000_000_000
 
 

@@ -13,7 +13,7 @@ import hil
 from hil.app.run import open_backend
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.experiments.base import Finished, samples_of
+from hil.experiments.base import FinishedRun, samples_of
 from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME, write_summary
 from hil.messages.fault import Event, Fault
@@ -79,7 +79,7 @@ class Run:
         rig = self.rig
         ground_truth, clock = ground_truth or rig.ground_truth, rig.loop.clock
         return summarise(
-            Finished(
+            FinishedRun(
                 Rig(self.config),
                 rig.cycle,
                 clock,

@@ -9,7 +9,7 @@ from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
-from hil.config.load import shipped_files
+from hil.config.loading import shipped_files
 from hil.config.rig import Rig
 from hil.recording import read_trial
 from tools.make_rough_ground import SEED, START_M, csv_text, points

@@ -1,6 +1,6 @@
 """The log of late actions of a simulated rig."""
 
-from hil.ipc.run_memory import LATE_NS, Late, LatenessLog, late_since
+from hil.ipc.run_memory import LATE_NS, LateAction, LatenessLog, late_since
 
 DUE_NS = 10**10
 
@@ -14,7 +14,10 @@ def test_what_was_late_is_noted_with_the_device_and_by_how_much(shared):
     notes = LatenessLog(shared.late)
     notes.of("roboclaw")(DUE_NS, DUE_NS + 14_000_000)
     notes.of("modbus")(DUE_NS + 1, DUE_NS + 5_000_001)
-    assert late_since(shared.late, 0) == [Late(DUE_NS, 14_000_000, "roboclaw"), Late(DUE_NS + 1, 5_000_000, "modbus")]
+    assert late_since(shared.late, 0) == [
+        LateAction(DUE_NS, 14_000_000, "roboclaw"),
+        LateAction(DUE_NS + 1, 5_000_000, "modbus"),
+    ]
 
 
 def test_what_was_done_before_a_run_is_not_of_that_run(shared):

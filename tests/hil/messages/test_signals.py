@@ -26,7 +26,7 @@ from hil.messages.loads import LoadSetPoints
 from hil.messages.packer import tick_packer
 from hil.messages.schema import Row
 from hil.messages.signals import PLAIN, ROWS, TICK, tick_dtype
-from hil.messages.stages import Command, Estimate, Observed, Prediction, Samples, Tick
+from hil.messages.stages import Command, Estimate, ObserverOutput, Prediction, Samples, Tick
 
 CONFIGS = ("sim_impact", "sim_juno", "sim_normal_force", "sim_drawbar", "sim_wire", "sim_motion")
 numbers = itertools.count(1)
@@ -46,11 +46,11 @@ def readings(layout: Any) -> dict[str, Reading]:
     }
 
 
-def observed(layout: Any) -> Observed | None:
+def observed(layout: Any) -> ObserverOutput | None:
     wheels, sources = len(layout.wheels), len(layout.instruments)
     if not sources:
         return None
-    return Observed(
+    return ObserverOutput(
         next(numbers), some(wheels), some(wheels), some(wheels), some(6), some(len(layout.turning)), some(3),
         next(numbers), next(numbers), some(sources), (1, 2, 3)[:sources],
     )  # fmt: skip

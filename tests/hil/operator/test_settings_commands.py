@@ -122,12 +122,12 @@ def test_hil_command_set_of_another_form_is_wrong_usage_and_sends_nothing(found_
 
 
 def test_what_the_page_draws_with_is_read_again_when_it_is_another(tmp_path):
-    from hil.operator.page.messages import Shown, ShownFile, write_shown
+    from hil.operator.page.messages import DrawingInputs, DrawingInputsFile, write_shown
 
-    write_shown(tmp_path, Shown({"name": "one"}, []))
-    file = ShownFile(tmp_path)
+    write_shown(tmp_path, DrawingInputs({"name": "one"}, []))
+    file = DrawingInputsFile(tmp_path)
     first = file.read()
     assert (first.content, file.read() is first) == ({"name": "one"}, True)
-    write_shown(tmp_path, Shown({"name": "two"}, [{"item": "disk"}]))
-    assert file.read() == Shown({"name": "two"}, [{"item": "disk"}])
+    write_shown(tmp_path, DrawingInputs({"name": "two"}, [{"item": "disk"}]))
+    assert file.read() == DrawingInputs({"name": "two"}, [{"item": "disk"}])
     assert msgspec.json.decode((tmp_path / "shown.json").read_bytes())["content"] == {"name": "two"}

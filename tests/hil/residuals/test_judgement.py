@@ -7,10 +7,10 @@ import pytest
 
 from hil.app.run import run
 from hil.config import ConfigError, load_config
-from hil.config.good_runs import NotAlikeError, conditions, unlike
+from hil.config.residual_conditions import NotAlikeError, conditions, unlike
 from hil.messages.fault import Fault
-from hil.residuals.judgement import MARK, Judged, judge, marks, thresholds
-from hil.signals.calibration import CalibrationError
+from hil.residuals.judgement import MARK, JudgedValue, judge, marks, thresholds
+from hil.signals.calibration_fits import CalibrationError
 
 QUIET = "telemetry.endpoint=''"
 PLAIN = "residuals.calibration=null"
@@ -94,9 +94,9 @@ def test_few_good_runs_give_wide_thresholds_and_too_few_give_none():
 
 def test_of_a_residual_the_element_that_is_furthest_over_is_marked():
     judged = [
-        Judged("force_share", "top", 0.5, -0.1, 0.1),
-        Judged("force_share", "lower_left", -0.2, -0.1, 0.1),
-        Judged("age", "daq", 0.5, 0.0, 1.0),
+        JudgedValue("force_share", "top", 0.5, -0.1, 0.1),
+        JudgedValue("force_share", "lower_left", -0.2, -0.1, 0.1),
+        JudgedValue("age", "daq", 0.5, 0.0, 1.0),
     ]
     assert [(one.name, one.element, one.limit) for one in marks(judged)] == [("force_share", "top", 0.1)]
 

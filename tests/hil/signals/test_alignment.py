@@ -17,7 +17,7 @@ from hil.signals.alignment import (
     turn_from_drive,
     yaw_from_drive,
 )
-from hil.signals.calibration import CalibrationError
+from hil.signals.calibration_fits import CalibrationError
 from hil.signals.instrument_readings import Readings, rotation
 
 NOISE_M, RATE_HZ, SLIP = 0.0005, 100.0, 0.03

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from hil.signals.calibration import CalibrationError, Step, fit_steps, joint_torques_Nm, pressure_steps
+from hil.signals.calibration_fits import CalibrationError, Step, fit_steps, joint_torques_Nm, pressure_steps
 
 RATE = 1000.0
 

@@ -14,13 +14,13 @@ from hil.simulator.ground_truth import GroundTruth, packed, truth_answer
 from models.plant.grapple import CaptureTruth
 from models.plant.plate_truth import PlateTruth
 from models.plant.towing import Traction
-from models.plant.validity_watch import Outside
+from models.plant.validity_watch import RangeExit
 
 START_NS = 7_000_000_000
 ALL = GroundTruth(
     321.125, 0.0625, 1_500_000_000, 12.5, math.nan, 0.03125, -0.0078125, 1_700_000_000, 44.5, 1_800_000_000,
     PlateTruth(1.5, 300.0, 310.0, 2.5, 1.75), Traction(350.0, 0.2, 0.05, math.nan),
-    Outside(900_000_000, 0.5, 0.25, "sinkage over wheel radius 0.5"),
+    RangeExit(900_000_000, 0.5, 0.25, "sinkage over wheel radius 0.5"),
     CaptureTruth(True, 10, 0.1, 0.2, 20, 30, 0.3, 0.4, -0.5),
 )  # fmt: skip
 SPARSE = GroundTruth(contact_force_peak=0.0, capture=CaptureTruth())

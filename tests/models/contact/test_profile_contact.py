@@ -15,7 +15,7 @@ from models.gravity import GRAVITY_MPS2
 from models.rover import single_wheel
 from models.terrain import shapes
 from models.terrain.profile import make_profile
-from references.one_wheel import OneWheel
+from references.one_wheel import WheelProperties
 
 pytestmark = pytest.mark.slow  # kernels of their own
 
@@ -24,7 +24,7 @@ RADIUS = 0.125
 
 def settled(corners, friction, x):
     """A wheel whose drive holds it."""
-    wheel = OneWheel(corners, friction, x)
+    wheel = WheelProperties(corners, friction, x)
     wheel.run(0.5)
     return wheel
 
@@ -54,7 +54,7 @@ def test_a_held_wheel_stands_on_a_slope_below_the_limit_of_friction_and_does_not
 def test_a_held_wheel_slides_down_a_slope_above_that_limit_as_a_block_does():
     slope, friction = math.radians(20.0), 0.25
     corners = shapes.ended(shapes.faces_from([(3.0, slope)]), "plateau")
-    wheel = OneWheel(corners, friction, 2.5)
+    wheel = WheelProperties(corners, friction, 2.5)
     wheel.run(0.2)
     before = math.hypot(*wheel.speed)
     wheel.run(0.3)
@@ -79,7 +79,7 @@ def test_a_wheel_that_rolls_slowly_over_an_edge_goes_along_the_arc_about_it():
 @pytest.mark.parametrize("damping", [0.0, 2e3])
 def test_no_energy_is_made_by_a_free_wheel_that_drops_bounces_and_rolls_over_edges(damping):
     corners = shapes.ended([*shapes.ledge(0.05), (0.8, 0.02)], "plateau")
-    wheel = OneWheel(corners, 0.5, -0.1, damping=damping, drives=False)
+    wheel = WheelProperties(corners, 0.5, -0.1, damping=damping, drives=False)
     meter = wheel.meter()
     wheel.state.v[0], wheel.state.v[6] = 0.6, 0.6 / RADIUS
     began = last = meter.read().stored

@@ -91,7 +91,7 @@ def test_a_value_that_is_not_made_of_words_is_refused(value):
 
 def test_a_kernel_finds_every_part_at_its_place():
     cube, column = np.arange(24.0).reshape(2, 3, 4), np.arange(12)[::3]
-    found = read_parts(BoundArguments(Parts(0.5, Inner(None, cube, True, 7), column, -3)))
+    found = read_parts(BoundArguments(PlantParts(0.5, Inner(None, cube, True, 7), column, -3)))
     assert found == (0.5, (2, 3, 4), cube.strides, 23.0, 7, 4, (24,), 9, True, -3)
 
 
@@ -102,7 +102,7 @@ class Inner(NamedTuple):
     count: int
 
 
-class Parts(NamedTuple):
+class PlantParts(NamedTuple):
     number: float
     inner: Inner
     column: np.ndarray

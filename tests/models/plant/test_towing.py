@@ -14,7 +14,7 @@ from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from models.plant import Plant, Towing
 from models.plant.drive_commands import DriveCommands
-from models.plant.towing import Tow
+from models.plant.towing import TowingWinch
 from models.wheel import RigidWheel
 
 pytestmark = pytest.mark.slow
@@ -37,7 +37,7 @@ def settled(nominal):
 def towed(settled, nominal, seconds=3.0, duty=0.45, **towing):
     plant = copy.deepcopy(settled)
     made = replace(nominal.towing, **towing)
-    plant._tow = Tow(made, nominal.drawbar.backwards(), plant._tow._pull)
+    plant._tow = TowingWinch(made, nominal.drawbar.backwards(), plant._tow._pull)
     for tick in range(round(seconds * 1000)):
         plant.set_drives((0.0,) * 6, False, (duty * max(min(tick / 500, 1.0), 1e-3),) * 6)
         plant.advance((tick + 1) * MS)
@@ -124,7 +124,7 @@ def test_a_duty_for_drives_without_motor_parameters_is_refused(settled):
 
 def test_the_winch_never_pushes():
     pull = np.zeros(6)
-    tow = Tow(Towing(slip=0.2, largest=1000.0), BACK, pull)
+    tow = TowingWinch(Towing(slip=0.2, largest=1000.0), BACK, pull)
     tow.act(0.001, 0.0, 0.1, cut=False)  # far slower than the cable
     assert not pull.any()
     tow.act(0.001, 0.1, 0.1, cut=False)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hil.config import load_config
-from hil.config.load import ConfigError
+from hil.config.loading import ConfigError
 from hil.config.model_parameters import nominal_rig
 from models.rover import rcp
 from models.terrain import slope_of

@@ -29,7 +29,7 @@ from models.vehicle.invariants import check_invariants, make_invariants
 TICK_S = 0.001
 
 
-class Moving:
+class MovingWheel:
     """A Juno, or the rover of another config, that moves at 0.05 m/s, of which a test changes what it likes."""
 
     def __init__(self, *overrides: str, config: str = "sim_juno") -> None:
@@ -47,14 +47,14 @@ class Moving:
 
 @pytest.fixture
 def juno():
-    return Moving()
+    return MovingWheel()
 
 
 def test_a_rover_that_drives_on_its_wheels_is_within(juno):
     assert juno.look(2.0) == WITHIN
 
 
-def left_for(moving: Moving, code: int) -> None:
+def left_for(moving: MovingWheel, code: int) -> None:
     """It counts once it has lasted for as long as the range says, and no longer once it is over."""
     for_s = VALIDITIES[code].for_s
     assert moving.look(max(for_s - 2 * TICK_S, 0.0)) == WITHIN
@@ -71,7 +71,7 @@ def test_a_wheel_deeper_than_half_its_radius_is_outside(juno):
 
 
 def test_a_wheel_deep_in_firm_ground_is_outside():
-    firm = Moving("ground.kind=firm")
+    firm = MovingWheel("ground.kind=firm")
     firm.state.ground.sinkage[0] = 0.11 * firm.rover.chain.wheel_radius[0]
     left_for(firm, DEPTH)
 
@@ -140,7 +140,7 @@ def test_a_joint_at_its_stop_is_outside(juno, side):
 
 @pytest.mark.slow
 def test_a_joint_that_slid_to_its_stop_is_outside():
-    lift = Moving(config="sim_lift")
+    lift = MovingWheel(config="sim_lift")
     stops = lift.vehicle.stops
     (slide,) = np.flatnonzero(stops.slides)
     lift.state.q[stops.speed[slide] + 1] = stops.high[slide] - 1e-4
@@ -172,13 +172,13 @@ def test_before_the_first_motion_nothing_counts(juno):
 
 @pytest.mark.slow
 def test_without_weight_loads_mean_nothing():
-    free = Moving("ground.kind=none")
+    free = MovingWheel("ground.kind=none")
     assert free.invariants.weight == 0.0
     assert free.look(1.0) == WITHIN
 
 
 def test_on_a_slope_the_weight_counts_along_its_normal():
-    slope = Moving("ground.pitch_deg=20")
+    slope = MovingWheel("ground.pitch_deg=20")
     mass = sum(body.mass for body in slope.rover.tree.bodies)
     assert slope.invariants.weight == pytest.approx(mass * 9.81 * math.cos(math.radians(20.0)))
     assert slope.look(1.0) == WITHIN

@@ -8,12 +8,12 @@ from scipy.optimize import brentq
 
 from models.gravity import GRAVITY_MPS2
 from models.wheel import FlexibleWheel, Ring, Soil
-from models.wheel.flexible_dynamics import OFFSET, SHAPES, TURN, FlexibleDynamics, Motion, Moving, X, Z, scaled
+from models.wheel.flexible_dynamics import OFFSET, SHAPES, TURN, FlexibleDynamics, Motion, MovingWheel, X, Z, scaled
 
 R, B = 0.125, 0.1
 SAND = Soil(1.783e6, 0.75, friction_angle=0.52, rebound=0.025, slip_modulus=0.185, shear_modulus=0.005)
 RING = Ring(0.5, 3000.0, 5, 0.4)
-WHEEL = Moving(R, B, SAND, RING, hub_mass=3.0, hub_inertia=0.01, damping=2.0)
+WHEEL = MovingWheel(R, B, SAND, RING, hub_mass=3.0, hub_inertia=0.01, damping=2.0)
 WEIGHT_N = (WHEEL.hub_mass + 2.0 * math.pi * R * RING.mass_per_length) * GRAVITY_MPS2
 
 
@@ -32,7 +32,7 @@ def test_without_soil_energy_and_angular_momentum_stay() -> None:
     assert np.all(np.array(errors[1]) < 0.7 * np.array(errors[0])), "of the first order in the step"
 
 
-def roll(wheel: Moving, length: float, time: float, force: float, slip: float, way: float, dt: float) -> Motion:
+def roll(wheel: MovingWheel, length: float, time: float, force: float, slip: float, way: float, dt: float) -> Motion:
     """A single-wheel bed with the numbers in other units: 70 N, 0.1 m/s, hub at 12 mm of sinkage."""
     moving = FlexibleDynamics(wheel)
     speed = 0.1 * time / length

@@ -12,7 +12,7 @@ from hil.analysis.identification.directions import in_words, proposals
 from hil.analysis.identification.fit import identify, spread_along
 from hil.analysis.identification.forward import (
     USUAL,
-    Forward,
+    ForwardModel,
     IdentificationError,
     MeasuredMean,
     SharedErrors,
@@ -21,7 +21,7 @@ from hil.analysis.identification.forward import (
     soil_of,
     wheel_state,
 )
-from hil.analysis.identification.shown import warnings_of, yaml_section
+from hil.analysis.identification.printed_result import warnings_of, yaml_section
 
 TRUTH = {
     "stiffness": 1.58e5, "exponent": 0.501, "rebound": 0.0813, "slip_modulus": 0.819, "friction_angle_deg": 30.0,
@@ -56,7 +56,7 @@ def bed():
 
 def with_values(windows, seed=None, ground_truth=TRUTH):
     """What a known soil gives, with errors by their covariance."""
-    forward, soil = Forward(windows), soil_of(ground_truth)
+    forward, soil = ForwardModel(windows), soil_of(ground_truth)
     values = forward.predict(soil)
     if seed is not None:
         factor = np.linalg.cholesky(forward.covariance(soil))
@@ -158,7 +158,9 @@ def test_nothing_depends_on_a_parameter_only_where_twice_of_it_changes_nothing()
         for one, text in zip([d for d in found.directions if not d.determined], in_words(found), strict=True):
             (name,) = (key for key, weight in one.weights.items() if abs(weight) > 0.9)
             doubled = {**found.values, name: 2.0 * found.values[name]}
-            moved = Forward(windows).predict(soil_of(doubled)) - Forward(windows).predict(soil_of(found.values))
+            moved = ForwardModel(windows).predict(soil_of(doubled)) - ForwardModel(windows).predict(
+                soil_of(found.values)
+            )
             assert text.startswith(f"{name} cannot be determined: ")
             assert ("nothing that was measured depends on it" in text) == (not moved.any()) == (name == "rebound")
     assert "slip sinkage" in " ".join(warnings_of(found))
@@ -219,7 +221,7 @@ def test_a_turning_wheel_bears_its_load_at_the_depth_that_is_found():
 def test_a_pressed_wheel_is_borne_by_both_halves_of_its_contact():
     """Petersen 2012 (3.4): k V_h; more than a turning wheel has at the same depth, whose rear half has relaxed."""
     soil, load = soil_of(TRUTH), 780.0
-    (depth,) = Forward(pressed(load)).predict(soil)
+    (depth,) = ForwardModel(pressed(load)).predict(soil)
     assert soil.stiffness * WHEEL.on(soil).hypervolume(depth) == pytest.approx(load, rel=1e-8)
     assert depth < wheel_state(WHEEL, soil, np.array([load]), np.array([0.2]))[2][0]
 
@@ -228,7 +230,7 @@ def test_a_slope_takes_its_part_of_the_pull():
     level = drives((0.3,), "pull_N")
     up = [replace(one, along_N=100.0) for one in level]
     soil = soil_of(TRUTH)
-    assert Forward(level).predict(soil)[0] - Forward(up).predict(soil)[0] == pytest.approx(100.0)
+    assert ForwardModel(level).predict(soil)[0] - ForwardModel(up).predict(soil)[0] == pytest.approx(100.0)
 
 
 def test_spreads_along_singular_vectors_are_those_of_the_covariance():

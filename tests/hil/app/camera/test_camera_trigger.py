@@ -14,7 +14,7 @@ from drivers.valve_layout import ValveLayout
 from hil.analysis.command_checks import cut_in_safe
 from hil.app.camera import capture
 from hil.app.camera.capture import camera_marks
-from hil.app.camera.v4l2 import CameraError, Grant
+from hil.app.camera.v4l2 import CameraError, GrantedFormat
 from hil.app.check import instrument_checks
 from hil.app.check.instrument_checks import check_camera
 from hil.app.run import run
@@ -156,10 +156,10 @@ def row_of(config, item):
 @pytest.mark.parametrize(
     ("granted", "ok", "said"),
     [
-        (Grant("Cam", "MJPEG", 640, 480, 10.0), True, "Cam, MJPEG 640 x 480, 10 Hz"),
-        (Grant("Cam", "MJPEG", 640, 480, 7.5), False, "7.5 Hz"),
-        (Grant("Cam", "MJPEG", 320, 240, 10.0), False, "320 x 240"),
-        (Grant("Cam", "MJPEG", 640, 480, np.nan), True, "no rate of its own"),
+        (GrantedFormat("Cam", "MJPEG", 640, 480, 10.0), True, "Cam, MJPEG 640 x 480, 10 Hz"),
+        (GrantedFormat("Cam", "MJPEG", 640, 480, 7.5), False, "7.5 Hz"),
+        (GrantedFormat("Cam", "MJPEG", 320, 240, 10.0), False, "320 x 240"),
+        (GrantedFormat("Cam", "MJPEG", 640, 480, np.nan), True, "no rate of its own"),
     ],
 )
 def test_hil_check_says_what_the_camera_grants(monkeypatch, granted, ok, said):

@@ -16,7 +16,7 @@ from hil.app.faults.case import (
     LOCKSTEP,
     PROCESSES,
     Case,
-    Expected,
+    ExpectedOutcome,
     FaultResult,
     InjectionOutcome,
     NotInjectedError,
@@ -120,14 +120,14 @@ def test_a_lost_console_comes_to_what_the_table_says(config):
 
 def test_a_fault_that_is_noticed_too_late_is_wrong(config):
     case = device_case(config, "daq", "off")
-    result = replace(case, expected=Expected(case.expected.rows, 1.0, 1.0)).result()
+    result = replace(case, expected=ExpectedOutcome(case.expected.rows, 1.0, 1.0)).result()
     assert not result.ok
     assert any("allowed: 1.0" in one for one in result.outcome.wrong)
 
 
 def test_a_fault_that_is_noticed_as_another_one_is_wrong(config):
     case = device_case(config, "daq", "off")
-    result = replace(case, expected=Expected(frozenset({9}))).result()
+    result = replace(case, expected=ExpectedOutcome(frozenset({9}))).result()
     (wrong,) = result.outcome.wrong
     assert wrong.startswith("noticed as fault 1 (")
     assert wrong.endswith(", expected: 9")
@@ -195,7 +195,7 @@ def test_a_simulated_rig_that_is_lost_before_the_signal_is_no_fault_of_the_contr
 
 
 def test_times_are_compared_with_their_own_bounds():
-    expected = Expected(frozenset({1}), 10.0, 20.0)
+    expected = ExpectedOutcome(frozenset({1}), 10.0, 20.0)
     assert times_wrong(expected, 10.0, 20.0) == []
     assert times_wrong(expected, None, None) == []
     assert len(times_wrong(expected, 10.1, 20.1)) == 2
@@ -235,7 +235,7 @@ def test_stops_count_for_controllers_that_ran_at_the_injection():
 
 
 def test_the_bound_is_that_of_the_detection_where_nothing_ran_that_had_to_stop(config):
-    case, expected = device_case(config, "daq", "off"), Expected(frozenset({1}), 10.0, 20.0)
+    case, expected = device_case(config, "daq", "off"), ExpectedOutcome(frozenset({1}), 10.0, 20.0)
 
     def bound_ms(outcome):
         return FaultResult(replace(case, expected=expected), outcome).bound_ms

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hil.app.faults.case import Expected
+from hil.app.faults.case import ExpectedOutcome
 from hil.app.faults.faulty_device import MOTION_KINDS
 from hil.app.faults.instrument_cases import instrument_cases
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
@@ -65,7 +65,7 @@ def test_a_rig_is_not_armed_with_an_instrument_that_plays_a_recording_back(devic
 
 def test_safe_where_a_mark_is_expected_is_wrong_and_so_is_a_mark_where_safe_is(monkeypatch):
     case = cases()["motion", "off", "run_up"]
-    (wrong,) = replace(case, expected=Expected(frozenset({33}), 300.0, 300.0)).result().outcome.wrong
+    (wrong,) = replace(case, expected=ExpectedOutcome(frozenset({33}), 300.0, 300.0)).result().outcome.wrong
     assert wrong == "only marked, expected: Safe"
     monkeypatch.setattr(TrialConfig, "needs_instruments", lambda self, rig: ("motion",))
     (wrong,) = case.result().outcome.wrong

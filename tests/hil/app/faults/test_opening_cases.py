@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hil.app.faults import opening_cases as opening
-from hil.app.faults.case import LOCKSTEP, PROCESSES, VIRTUAL_TIME, Expected
+from hil.app.faults.case import LOCKSTEP, PROCESSES, VIRTUAL_TIME, ExpectedOutcome
 from hil.app.faults.judge import judge_refusal
 from hil.app.faults.opening_cases import opening_cases
 
@@ -40,15 +40,15 @@ def test_in_lockstep_another_device_is_refused_with_its_words_and_nothing_moves(
     for case in found:
         result = case.result()
         assert (result.outcome.wrong, result.outcome.remark) == ((), f"refused with: {case.device}: {opening.REFUSAL}")
-    opened = replace(found[0], expected=Expected(refused_with="no such words")).result()
+    opened = replace(found[0], expected=ExpectedOutcome(refused_with="no such words")).result()
     assert not opened.ok
 
 
 def test_a_refusal_in_other_words_or_of_what_can_be_set_back_or_with_a_wheel_driven_is_wrong():
-    expected = Expected(refused_with="its identity is 12")
+    expected = ExpectedOutcome(refused_with="its identity is 12")
     assert judge_refusal("port: its identity is 12, needed: 11", [], expected).wrong == ()
     assert "expected: its identity is 12" in judge_refusal("no answer, check cable", [], expected).wrong[0]
-    assert "expected: it is opened" in judge_refusal("no answer, check cable", [], Expected()).wrong[0]
+    assert "expected: it is opened" in judge_refusal("no answer, check cable", [], ExpectedOutcome()).wrong[0]
     assert judge_refusal("its identity is 12", ["a wheel was driven"], expected).wrong == ("a wheel was driven",)
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hil.app.faults.case import Expected, NotInjectedError
+from hil.app.faults.case import ExpectedOutcome, NotInjectedError
 from hil.app.faults.judge import judge
 from hil.app.faults.process_cases import before_its_end, observed
 from hil.config import load_config
@@ -17,7 +17,7 @@ from hil.operator.client import CommandError
 from hil.recording import open_writer
 
 START_NS, ACTED_NS = 10_000_000_000, 10_500_000_000  # on the computer's clock
-EXPECTED = Expected(frozenset({12}), 60.0, 60.0)
+EXPECTED = ExpectedOutcome(frozenset({12}), 60.0, 60.0)
 RUNNING = {"starts": [(0x80, START_NS)], "stops": [(0x80, ACTED_NS + 30_000_000)], "timeouts": []}
 
 

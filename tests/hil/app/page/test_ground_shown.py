@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.analysis.film.solids import GROUND, Lines, ShownRig
+from hil.analysis.film.solids import GROUND, Lines, RigSolids
 from hil.app.page.content import ground_shown
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig, profile_line
@@ -21,7 +21,7 @@ def test_the_page_gets_the_corners_of_a_profile_in_the_world():
 
 def test_the_viewer_gets_lines_along_a_profile_and_across_it_at_each_edge():
     config = load_config("sim_drop")
-    (lines,) = [solid for solid in ShownRig(config).solids() if solid.frame == GROUND]
+    (lines,) = [solid for solid in RigSolids(config).solids() if solid.frame == GROUND]
     assert isinstance(lines, Lines)
     line = np.asarray(profile_line(nominal_rig(config)))
     x, _, z = lines.points.T

@@ -18,9 +18,9 @@ import pytest
 
 from hil.analysis.dataset import MissingPackageError
 from hil.analysis.film.moments import filmed
-from hil.analysis.film.solids import ShownRig
-from hil.app.view.follow import LiveView, OtherRigError, follow, live_channels, play_back, played
+from hil.analysis.film.solids import RigSolids
 from hil.app.view.layout import layout_file
+from hil.app.view.live_view import LiveView, OtherRigError, follow, live_channels, play_back, played
 from hil.app.view.server import ViewServer, ViewServerError
 from hil.cli import run as hil
 from hil.config import load_config
@@ -106,8 +106,8 @@ def thread(work: Callable[..., None], *arguments: Any) -> Iterator[None]:
 
 
 @contextmanager
-def server_of(config: Any) -> Iterator[tuple[ViewServer, ShownRig]]:
-    rig = ShownRig(config)
+def server_of(config: Any) -> Iterator[tuple[ViewServer, RigSolids]]:
+    rig = RigSolids(config)
     with ViewServer("tested", live_channels(config.layout), rig.solids(), "127.0.0.1", 0) as server:
         yield server, rig
 
@@ -213,7 +213,7 @@ def test_a_web_page_of_another_computer_is_refused_and_one_that_is_named_is_not(
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
 
-    rig, page = ShownRig(config), "https://pages.example"
+    rig, page = RigSolids(config), "https://pages.example"
     channels = live_channels(config.layout)
     for origins in ((), (page,)):
         with ViewServer("tested", channels, rig.solids(), "127.0.0.1", 0, origins) as server:
@@ -245,7 +245,7 @@ def test_the_layout_names_only_fields_and_topics_that_there_are(name):
             assert not element or element[0] in fields[field]["properties"]
     assert panels["RosOut!log"]["topicToRender"] in channels
     assert set(panels["3D!rover"]["topics"]) <= set(channels)
-    assert panels["3D!rover"]["followTf"] in ShownRig(config).names
+    assert panels["3D!rover"]["followTf"] in RigSolids(config).names
 
     def leaves(node: Any) -> list[str]:
         return [node] if isinstance(node, str) else leaves(node["first"]) + leaves(node["second"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hil.config import ConfigError, load_config, parse_config
-from hil.config.load import shipped_files
+from hil.config.loading import shipped_files
 from hil.config.model_parameters import nominal_rig
 from hil.config.scan import points as readers
 from hil.config.scan.grid import ScanError, ScanSettings

@@ -16,7 +16,7 @@ from hil.control.load_state import steady_loads
 from hil.control.wheel_speed import DirectSetPoints
 from hil.estimation.soil.soil_estimator import SoilEstimator
 from hil.messages.loads import LoadGoal, LoadMode
-from hil.messages.stages import SOIL_STATES, Estimate, Observed, Prediction, Samples
+from hil.messages.stages import SOIL_STATES, Estimate, ObserverOutput, Prediction, Samples
 
 MS = 1_000_000
 SPEED = 0.08
@@ -47,7 +47,7 @@ class Driving:
                 zeroed=True, bias_V=(), noise_V=(), finite=True, saturated=False, impact_ns=self.impact_ns, force_N=(),
                 load_point_m=(math.nan, math.nan), wheel_speed_radps=speeds, pull_N=(self.pull_N,),
             )  # fmt: skip
-            observed = Observed(
+            observed = ObserverOutput(
                 0.001, (self.slip_sd,) * 6, (0.001,) * 6, (5.0,) * 6, (0.01,) * 6, (), (0.0, 0.0, -1.0), 0.0, 0.0,
                 (1.0,), (self.source,),
             )  # fmt: skip

@@ -19,7 +19,7 @@ from hil.ipc.operator import STATUS
 from hil.operator.client import CommandClient
 from hil.operator.page.access import PageAccess
 from hil.operator.page.app import Page
-from hil.operator.page.messages import Shown
+from hil.operator.page.messages import DrawingInputs
 from hil.operator.page.operated_rig import PageRig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.server import bind, make_server, serve
@@ -120,7 +120,7 @@ class Browser:
         )  # fmt: skip
 
 
-class Served:
+class ServedProcess:
     """A page server in a thread."""
 
     def __init__(self, rig, runs, series=SERIES):
@@ -133,7 +133,7 @@ class Served:
         ticket.write_text(TICKET.hex() + "\n")
         access = PageAccess(PAGE_TOKEN, self.address, encrypted=False, ticket=ticket)
         self._runs = RunFolder(runs, ("false",), annotation_of, annotate, frames_of)
-        page = Page(access, self.rig, self._runs, lambda: Shown(CONTENT, CHECKS), series)
+        page = Page(access, self.rig, self._runs, lambda: DrawingInputs(CONTENT, CHECKS), series)
         self.server = make_server(page.app(), None, None)
         self.thread = threading.Thread(target=serve, args=(self.server, listening))
         self.thread.start()
@@ -167,7 +167,7 @@ def runs(tmp_path):
 
 @pytest.fixture
 def served(rig, show, runs):
-    one = Served(rig, runs)
+    one = ServedProcess(rig, runs)
     yield one
     one.close()
 

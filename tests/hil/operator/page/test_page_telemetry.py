@@ -8,7 +8,7 @@ import time
 import msgspec
 import zmq
 
-from hil.operator.page.telemetry import Recent, Series, TelemetryReceiver, columns
+from hil.operator.page.telemetry import NewestEntries, Series, TelemetryReceiver, columns
 
 
 def tick(t_s, **fields):
@@ -75,7 +75,7 @@ def test_columns_hold_a_list_for_each_series_and_null_where_there_is_no_number()
 
 
 def test_a_slow_reader_misses_the_oldest_entries_and_no_others():
-    recent = Recent(3)
+    recent = NewestEntries(3)
     for number in range(5):
         recent.add(number)
     assert [recent.since(count) for count in (0, 2, 4, 5)] == [(5, [2, 3, 4]), (5, [2, 3, 4]), (5, [4]), (5, [])]

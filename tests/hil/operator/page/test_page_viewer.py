@@ -15,7 +15,7 @@ from hil.operator.command_messages import Lease, LeaseState
 from hil.operator.page import viewer
 from hil.operator.page.access import Session
 from hil.operator.page.operated_rig import PageRig
-from hil.operator.page.telemetry import Recent, TelemetryReceiver
+from hil.operator.page.telemetry import NewestEntries, TelemetryReceiver
 from hil.operator.page.viewer import Viewer
 
 HANGS_S = 120.0  # only a viewer that does nothing any more needs so long
@@ -47,7 +47,7 @@ class Rig:
 
     def __init__(self):
         self.feed = TelemetryReceiver("")
-        self.log, self.status, self.answers = Recent(9), {}, True
+        self.log, self.status, self.answers = NewestEntries(9), {}, True
         self.lease = LeaseState("", yours=False, held_before=False, asked_by="")
         self.kept = 0
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.hil.simulator.stepping.served import Served
+from tests.hil.simulator.stepping.served import ServedProcess
 
 
 @pytest.fixture(scope="module")
 def on_soil():
-    served = Served()
+    served = ServedProcess()
     yield served
     served.close()

@@ -14,7 +14,7 @@ from hil.simulator.stepping.socket import StepSocket
 STEP_NS = 2_000_000
 
 
-class Served:
+class ServedProcess:
     """A step service of a config on a thread, and a client of it."""
 
     def __init__(self, *overrides, outside=True):

@@ -8,14 +8,14 @@ import pytest
 from hil.api.stepping import Contact
 from models.terrain.mesh import make_mesh
 from models.terrain.mesh_contacts import touches
-from tests.hil.simulator.stepping.served import STEP_NS, Served, built_in, drive, level_ground, same
+from tests.hil.simulator.stepping.served import STEP_NS, ServedProcess, built_in, drive, level_ground, same
 
 SQUARE, TWO_TRIANGLES = np.array([(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)]), [(0, 1, 2), (0, 2, 3)]
 
 
 @pytest.fixture(scope="module")
 def on_firm():
-    served = Served("ground.kind=firm")
+    served = ServedProcess("ground.kind=firm")
     yield served
     served.close()
 

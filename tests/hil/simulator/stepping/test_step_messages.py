@@ -12,7 +12,7 @@ from hil.simulator.stepping.service import ContactDoor
 from models.contact.compliant import make_compliant_ground
 from models.contact.laws import make_law
 from models.contact.restitution import gonthier_factor
-from models.terrain.given import DAMPING, FRICTION, NORMAL, OFFSET, make_given_contacts, nearest_plane
+from models.terrain.given_contacts import DAMPING, FRICTION, NORMAL, OFFSET, make_given_contacts, nearest_plane
 
 NAN = math.nan
 CENTRE = np.array([[0.0, 0.3, 0.098], [0.0, -0.3, 0.1]])

@@ -23,7 +23,7 @@ from hil.operator.curve import new_keys
 from hil.simulator.stepping import layout
 from hil.simulator.stepping.service import StepService
 from hil.simulator.stepping.socket import StepSocket
-from tests.hil.simulator.stepping.served import STEP_NS, Served, built_in, drive, level_ground, same
+from tests.hil.simulator.stepping.served import STEP_NS, ServedProcess, built_in, drive, level_ground, same
 
 NAN = math.nan
 C_CLIENT = Path(__file__).parents[4] / "examples" / "step_client.c"
@@ -121,7 +121,7 @@ def test_a_bad_request_has_an_answer_that_says_what_is_allowed(on_soil, frames, 
 
 
 def test_contacts_are_refused_where_the_ground_is_the_configs():
-    served = Served(outside=False)
+    served = ServedProcess(outside=False)
     try:
         client = served.client
         client.command([0.5] * 4)

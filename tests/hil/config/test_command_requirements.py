@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.config import ConfigError, load_config, shipped_configs
-from hil.config.needs import (
+from hil.config.command_requirements import (
     FRONT_PAIR,
     NO_RAILS,
     OPEN_GROUND,

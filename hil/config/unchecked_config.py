@@ -23,7 +23,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from drivers.device_sections import LoadReading
 from drivers.extensions import EXPERIMENTS, installed_names
-from hil.config.power import watched_supplies
+from hil.config.measured_supplies import watched_supplies
 from hil.config.schema.base import Section
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import (
@@ -54,7 +54,7 @@ from hil.config.schema.residuals import ResidualsConfig
 from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import NO_DROOP_S, CameraConfig, DaqConfig, DetectorConfig
 from hil.config.schema.servos import DrivenJoint, ServosConfig, driven_joints, servo_keys
-from hil.config.schema.wheel import OneWheel, WheelConfig, each_wheel
+from hil.config.schema.wheel import WheelConfig, WheelProperties, each_wheel
 from hil.config.text_io import write_yaml
 from hil.messages.layout import SAMPLED, SOIL_PARAMETERS, Layout, layout_of
 from models.rover.own_wheels import OwnWheel, with_own_wheels
@@ -214,7 +214,7 @@ class UncheckedConfig(ExperimentSections):
         return with_own_wheels(rover, {name: one for name, one in changed.items() if one != OwnWheel()})
 
     @property
-    def wheels(self) -> dict[str, OneWheel]:
+    def wheels(self) -> dict[str, WheelProperties]:
         """The wheels by name, in the rover's order, each with what it has of its own."""
         return each_wheel(self.wheel, self.rover.kind.wheels())
 

@@ -30,7 +30,7 @@ from hil.recording.run_folder import FolderError, finished_run, summary_of
 from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import IMPLAUSIBLE, thresholds
 from hil.residuals.table import measured
-from hil.signals.calibration import CalibrationError, fit_steps, joint_torques_Nm, pressure_steps
+from hil.signals.calibration_fits import CalibrationError, fit_steps, joint_torques_Nm, pressure_steps
 from models.rover import Parameters
 
 
@@ -110,7 +110,7 @@ _ANGLE = 1e-5  # of a joint, for the difference that gives how wheels rise [rad]
 
 
 def calibrate_cylinder(record: TrialRecord, config: Config, name: str, forces_N: Sequence[float]) -> dict[str, float]:
-    """Numbers of a cylinder's sheet (`hil.config.calibration.CylinderSheet`).
+    """Numbers of a cylinder's sheet (`hil.config.calibration_sheets.CylinderSheet`).
 
     Args:
         record: of a run in which its pressure stood at several steps, the rover at rest.

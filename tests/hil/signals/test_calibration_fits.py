@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hil.config.schema.sensors import NO_DROOP_S
-from hil.signals.calibration import CalibrationError, fading, fit_droop, fit_offset, fit_sensitivity
+from hil.signals.calibration_fits import CalibrationError, fading, fit_droop, fit_offset, fit_sensitivity
 
 RATE = 3000.0
 NOISE_V = 0.0005

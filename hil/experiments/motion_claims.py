@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config.rig import Rig
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.claim import ALONE, MEASURED, SIMULATED, TRUTH_CHECK, Claim
 from hil.experiments.motion_summary import NORMAL, window_mean
 from hil.experiments.summary import finite
@@ -34,7 +34,7 @@ _STRAIGHT = 1_000_000_000 // EVERY_NS
 _OF_OBSERVER = "pose_sd"
 
 
-def truth_check(run: Finished, claims: Sequence[Claim] | None) -> tuple[Summary, list[str]]:
+def truth_check(run: FinishedRun, claims: Sequence[Claim] | None) -> tuple[Summary, list[str]]:
     """Key `truth_check` as docs/reference/summary.md has it, and the reasons that follow from it.
 
     What nobody else knows is by the twin alone.
@@ -60,7 +60,7 @@ def truth_check(run: Finished, claims: Sequence[Claim] | None) -> tuple[Summary,
     return {TRUTH_CHECK: {"by": by, "values": values}}, reasons
 
 
-def source_of(run: Finished) -> str:
+def source_of(run: FinishedRun) -> str:
     """Who knows how the rover moved, but for its twin."""
     return MEASURED if run.config.rig == "real" else SIMULATED
 
@@ -71,7 +71,7 @@ def slip_deviation(rig: Rig) -> float:
     return math.sqrt(spread.mass**2 + 2.0 * spread.soil**2)
 
 
-def motion_claims(run: Finished, *, loads: bool = True) -> list[Claim]:
+def motion_claims(run: FinishedRun, *, loads: bool = True) -> list[Claim]:
     """Way, tilt and mean wheel loads while the drives are powered, until the obstacle is hit.
 
     Args:
@@ -109,7 +109,7 @@ def motion_claims(run: Finished, *, loads: bool = True) -> list[Claim]:
     return [*claims, *(_loads(rig, rows, true) if loads and not layout.leg_sensors else [])]
 
 
-def traction_claims(run: Finished, summary: Summary) -> list[Claim]:
+def traction_claims(run: FinishedRun, summary: Summary) -> list[Claim]:
     """What load cell and instruments measured of a traction, beside the simulated rig's own; none of a real rig.
 
     Allowed are three standard deviations of what each states of itself, and a hundredth. What the twin says of slip and

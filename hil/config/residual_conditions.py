@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from hil.config.model import UncheckedConfig, fingerprint
+from hil.config.unchecked_config import UncheckedConfig, fingerprint
 
 # Of no influence on a good run: who and where, what is recorded and published, what ends it, and how it is judged.
 _IGNORED = (

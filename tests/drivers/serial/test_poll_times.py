@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import pytest
 
-from drivers.serial.looks import Looks
+from drivers.serial.poll_times import PollTimes
 
 MS = 1_000_000
 
 
 def follow(period_ns, arrivals, oversleep_ns=60_000):
     """Look at these arrivals [ns]; the looks made, and how long each message has waited [ns]."""
-    looks, now_ns, made, waited, next_one = Looks(period_ns), 0, [], [], 0
+    looks, now_ns, made, waited, next_one = PollTimes(period_ns), 0, [], [], 0
     looks.begin(now_ns)
     while next_one < len(arrivals):
         now_ns = max(now_ns, looks.due_ns) + oversleep_ns
@@ -55,7 +55,7 @@ def test_after_a_long_silence_messages_are_searched_for_and_followed_again():
 
 def test_looks_of_a_silent_device_are_a_quarter_of_a_period_apart_and_not_further_than_4_ms():
     for period_ns, apart_ns in ((5 * MS, 1_250_000), (1 * MS, 500_000), (1000 * MS, 4 * MS)):
-        looks = Looks(period_ns)
+        looks = PollTimes(period_ns)
         looks.begin(0)
         dues_ns = []
         for _ in range(10):
@@ -65,7 +65,7 @@ def test_looks_of_a_silent_device_are_a_quarter_of_a_period_apart_and_not_furthe
 
 
 def test_a_late_look_does_not_move_the_rhythm():
-    looks = Looks(5 * MS)
+    looks = PollTimes(5 * MS)
     looks.begin(0)
     looks.came(1 * MS)
     looks.came(6 * MS + 13 * MS)  # 13 ms late: three messages at once
@@ -74,7 +74,7 @@ def test_a_late_look_does_not_move_the_rhythm():
 
 
 def test_a_message_that_has_begun_is_looked_for_when_its_rest_can_be_there():
-    looks = Looks(5 * MS)
+    looks = PollTimes(5 * MS)
     looks.begin(0)
     looks.came(1 * MS)
     looks.missed(6 * MS, 700_000)

@@ -33,7 +33,7 @@ from hil.analysis.export.channels import (
 )
 from hil.analysis.export.motion import EVERY_NS, RecordedMotion
 from hil.analysis.export.tables import columns_of, tables_of
-from hil.analysis.film.solids import ShownRig, Turning
+from hil.analysis.film.solids import RigSolids, WheelAngles
 from hil.app.view.server import ViewServer
 from hil.config import Config
 from hil.messages.layout import Layout
@@ -76,11 +76,11 @@ class LiveView:
         rig: as it is drawn.
     """
 
-    def __init__(self, config: Config, server: ViewServer, rig: ShownRig) -> None:
+    def __init__(self, config: Config, server: ViewServer, rig: RigSolids) -> None:
         self._layout, self._server, self._rig = config.layout, server, rig
         self._signals = [signal for signal in TICK if signal.present(config.layout)]
         wheels = len(rig.skeleton.wheels)
-        self._turning, self._newest_ns = Turning(wheels), -1
+        self._turning, self._newest_ns = WheelAngles(wheels), -1
         # until the first tick the rover stands at the start of a trial
         still, distance_m = (0.0,) * len(config.layout.turning), config.trial.start_distance_m
         foot_m = rig.foot_m(UPRIGHT, still, distance_m * math.sin(rig.angle_rad or 0.0))
@@ -188,7 +188,7 @@ _LOOK_S, _PAUSE_S = 0.1, 2.0
 _SHOWN = ("tick", "events")
 
 
-class _Played(NamedTuple):
+class _PlayedRecord(NamedTuple):
     """A record that can be played: open, the facts of its run, and its motion."""
 
     record: OpenRecord
@@ -197,7 +197,7 @@ class _Played(NamedTuple):
 
 
 @contextmanager
-def played(run: Path, *, unverified: bool = False) -> Iterator[_Played]:
+def played(run: Path, *, unverified: bool = False) -> Iterator[_PlayedRecord]:
     """A run whose record is open.
 
     Args:
@@ -213,11 +213,11 @@ def played(run: Path, *, unverified: bool = False) -> Iterator[_Played]:
     with open_trial(run) as record:
         facts = {f"summary_{key}": value for key, value in scalars(summary)}
         impact_s = facts.get("summary_impact_time_s")
-        yield _Played(record, facts, RecordedMotion(record, float(impact_s) if impact_s is not None else None))
+        yield _PlayedRecord(record, facts, RecordedMotion(record, float(impact_s) if impact_s is not None else None))
 
 
 def play_back(
-    run: _Played,
+    run: _PlayedRecord,
     server: ViewServer,
     going: Callable[[], bool],
     now_ns: Callable[[], int] = time.time_ns,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hil.config.checked import Config
+from hil.config.checked_config import Config
 from hil.config.problems import ConfigError, Problem
 from models.vehicle import HITTING_WHEELS
 
 
-class _Need(NamedTuple):
+class _Requirement(NamedTuple):
     """Something that a config may have or not.
 
     Attributes:
@@ -34,40 +34,42 @@ def _ground(config: Config) -> str:
     return config.ground.kind
 
 
-WHEELS = _Need("rover.type", "a rover with wheels", _rover, lambda config: bool(config.layout.wheels))
-FRONT_PAIR = _Need(
+WHEELS = _Requirement("rover.type", "a rover with wheels", _rover, lambda config: bool(config.layout.wheels))
+FRONT_PAIR = _Requirement(
     "rover.type",
     "a rover with two front wheels, which hit an obstacle",
     _rover,
     lambda config: len(config.layout.wheels) >= HITTING_WHEELS,
 )
-NO_RAILS = _Need(
+NO_RAILS = _Requirement(
     "rover.type",
     "a rover that stands on its wheels alone: rails are level",
     _rover,
     lambda config: not config.rover.kind.guided(),
 )
-OPEN_GROUND = _Need(
+OPEN_GROUND = _Requirement(
     "experiment",
     "one without an obstacle, as drive",
     lambda config: config.experiment,
     lambda config: not config.section.obstacle,
 )
-TRACTION = _Need(
+TRACTION = _Requirement(
     "ground.kind",
     "soil, scan, firm or nonsmooth with ground.friction above 0, or rigid with ground.rolling",
     _ground,
     lambda config: not config.ground.glides,
 )
-SIMULATED = _Need("rig", "simulated or simulated_wire", lambda config: config.rig, lambda config: config.rig != "real")
+SIMULATED = _Requirement(
+    "rig", "simulated or simulated_wire", lambda config: config.rig, lambda config: config.rig != "real"
+)
 
 
-def ground_of(*kinds: str) -> _Need:
+def ground_of(*kinds: str) -> _Requirement:
     """Ground of one of these kinds."""
-    return _Need("ground.kind", " or ".join(kinds), _ground, lambda config: config.ground.kind in kinds)
+    return _Requirement("ground.kind", " or ".join(kinds), _ground, lambda config: config.ground.kind in kinds)
 
 
-def refuse_unfit(config: Config, command: str, *needs: _Need) -> None:
+def refuse_unfit(config: Config, command: str, *needs: _Requirement) -> None:
     """Refuse a config that a command has no use for.
 
     Args:

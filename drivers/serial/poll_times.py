@@ -13,7 +13,7 @@ PATIENT_NS = 600_000
 LEAST_SEARCH_NS, MOST_SEARCH_NS = 500_000, 4_000_000
 
 
-class Looks:
+class PollTimes:
     """Times of the looks.
 
     A wake-up is dear on a small virtual machine, and a message that waits unread gets too late a time stamp. So the

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from hil.config.checked import Config
+from hil.config.checked_config import Config
 from hil.config.error_messages import allowed, resolved
 from hil.config.files import OpenedFiles
 from hil.config.key_descriptions import name_of, unit_of

@@ -6,7 +6,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from hil.config.checked import FILES, Config, Overrides, checked_values, require_possible
+from hil.config.checked_config import FILES, Config, Overrides, checked_values, require_possible
 from hil.config.error_messages import shown
 from hil.config.files import is_file, read_text
 from hil.config.problems import ConfigError, Problem

@@ -14,7 +14,7 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.base import Experiment
 from hil.experiments.claim import ALONE, FALSE, MEASURED, SIMULATED, TRUTH_CHECK, Claim
-from hil.experiments.claims import motion_claims, traction_claims, truth_check
+from hil.experiments.motion_claims import motion_claims, traction_claims, truth_check
 from hil.experiments.registry import BUILT_IN
 from hil.experiments.summary_table import verdict_rows
 from hil.simulator.ground_truth import GroundTruth

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from pydantic import BaseModel, ValidationError, model_validator
 from typing_extensions import override
 
-from hil.config.calibration import CALIBRATIONS
+from hil.config.calibration_sheets import CALIBRATIONS
 from hil.config.checks.device_cross_checks import device_cross_checks, endpoint_cross_checks, limit_cross_checks
 from hil.config.checks.instrument_cross_checks import instrument_cross_checks
 from hil.config.checks.load_cross_checks import cylinder_cross_checks, load_channel_cross_checks, load_cross_checks
@@ -21,15 +21,15 @@ from hil.config.checks.rover_cross_checks import servo_cross_checks, wheel_cross
 from hil.config.checks.sensor_cross_checks import residual_cross_checks, sensor_cross_checks
 from hil.config.error_messages import problems_of, wrong_by_themselves
 from hil.config.files import NamedFile
-from hil.config.model import UncheckedConfig
-from hil.config.other_rovers import leave_out_replaced, other_rovers_problems, rover_type
+from hil.config.foreign_rover_keys import leave_out_replaced, other_rovers_problems, rover_type
 from hil.config.overrides import SEED_ON_RIG, changes_of, put
 from hil.config.problems import ConfigError, CrossCheckError, Problem
 from hil.config.retired_keys import retired_key_problems
 from hil.config.rover_file import URDF
 from hil.config.scan.file import ScanFile
 from hil.config.schema.base import Section
-from hil.config.tables import PROFILE, TABLE
+from hil.config.time_tables import PROFILE, TABLE
+from hil.config.unchecked_config import UncheckedConfig
 from hil.config.unused_sections import leave_out_unused, unused_section_problems
 
 if TYPE_CHECKING:

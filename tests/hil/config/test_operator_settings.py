@@ -7,9 +7,9 @@ from pydantic import BaseModel
 
 from hil.config import Config, ConfigError, load_config, shipped_configs
 from hil.config.key_descriptions import unit_of
-from hil.config.load import shipped_files
+from hil.config.loading import shipped_files
+from hil.config.operator_settings import MOST_CHANGED, Settings, settings_of, settings_shown
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.config.settings import MOST_CHANGED, Settings, settings_of, settings_shown
 
 
 def settings(name="sim_impact", *overrides, seed=None):
@@ -107,7 +107,7 @@ def test_a_key_that_decides_about_devices_limits_or_access_is_refused(key):
 
 def test_a_file_is_not_read_for_a_key_that_is_refused(monkeypatch):
     one = settings()
-    monkeypatch.setattr("hil.config.load.read_yaml", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr("hil.config.loading.read_yaml", lambda *_: pytest.fail("read"))
     refused(one, {"devices.daq.calibration": "/etc/passwd"})
 
 

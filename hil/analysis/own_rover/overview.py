@@ -14,20 +14,20 @@ from rich.table import Table
 
 from hil.analysis.energy import EnergyCurve, energy_curve
 from hil.analysis.film.skeleton import Skeleton, body_outline, rim_outline
-from hil.config.checked import Config
+from hil.config.checked_config import Config
 from hil.config.files import replacing
 from hil.config.rig import Rig
 from hil.messages.stages import UPRIGHT
 from models.rover.rover import Rover
 from models.rover.tree import Tree
-from models.statics import NoSteadyStateError, Standing, stand, tipping_slope
+from models.statics import NoSteadyStateError, StandingEquations, stand, tipping_slope
 
 # To where gravity leans, as seen by the rover.
 _LEANS = {"nose up": (-1, 0, 0), "nose down": (1, 0, 0), "to port": (0, 1, 0), "to starboard": (0, -1, 0)}
 ANGLES_DEG = tuple(float(angle) for angle in range(10, 91, 10))
 
 
-class Look(NamedTuple):
+class _RoverOverview(NamedTuple):
     """A rover at a first look.
 
     Attributes:
@@ -47,7 +47,7 @@ class Look(NamedTuple):
     tips_deg: dict[str, float]
 
 
-def look_at(config: Config) -> Look:
+def look_at(config: Config) -> _RoverOverview:
     """Energy, loads and tip-over of the rover of a config."""
     rig = Rig(config)
     rover = rig.nominal.make_rover()
@@ -58,10 +58,10 @@ def look_at(config: Config) -> Look:
         why = str(error)
     standing = stand(rover, rover.neutral())
     x, y, z = (float(place) for place in standing.centre)
-    return Look(rover, (x, y, z), energy_curve(rig, ANGLES_DEG), loads, why, tips_deg(standing))
+    return _RoverOverview(rover, (x, y, z), energy_curve(rig, ANGLES_DEG), loads, why, tips_deg(standing))
 
 
-def tips_deg(standing: Standing) -> dict[str, float]:
+def tips_deg(standing: StandingEquations) -> dict[str, float]:
     """Slope [deg] at which a rover that stands level tips over its wheels, by direction; none: they span no area."""
     try:
         return {way: math.degrees(tipping_slope(standing, towards)) for way, towards in _LEANS.items()}
@@ -93,7 +93,7 @@ def joints_in_words(rover: Rover) -> str:
     return "; ".join(parts) or "none but those of the wheels"
 
 
-def wheels_table(look: Look, links: Sequence[str]) -> Table:
+def wheels_table(look: _RoverOverview, links: Sequence[str]) -> Table:
     """A row a wheel."""
     table = Table()
     for title in ("wheel", "link", "x [m]", "y [m]", "radius [m]", "width [m]", "load [N]"):

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from drivers.calibration import Calibration
+from drivers.calibration_sheets import Calibration
 from drivers.device_sections import INSTRUMENTS
 from hil.config.files import TextFile, WrongContentError, read_text, replacing, write_whole
 from hil.config.schema.instruments import ImuSheet, JointsSheet, MotionSheet

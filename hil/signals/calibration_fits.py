@@ -37,14 +37,14 @@ class CalibrationError(ValueError):
     """A record that does not hold what a calibration needs."""
 
 
-class Fitted(NamedTuple):
+class FittedValue(NamedTuple):
     """A value and the half-width of its 95 % interval, in the same unit."""
 
     value: float
     u95: float
 
 
-def fit_offset(volts: Floats, rate_hz: float) -> Fitted:
+def fit_offset(volts: Floats, rate_hz: float) -> FittedValue:
     """Reading without force [V], over a record (n,) in which none acts.
 
     Raises:
@@ -61,7 +61,7 @@ def fit_offset(volts: Floats, rate_hz: float) -> Fitted:
     return _mean(means)
 
 
-def fit_droop(volts: Floats, rate_hz: float) -> Fitted:
+def fit_droop(volts: Floats, rate_hz: float) -> FittedValue:
     """Time constant of an AC coupling [s] from the reading (n,) of a sensor that is pressed and released.
 
     Once no force acts, the reading is minus its own integral over the time constant: a straight line, whatever the
@@ -88,10 +88,10 @@ def fit_droop(volts: Floats, rate_hz: float) -> Fitted:
         raise CalibrationError("the reading does not return to zero after the release")
     freedom = len(left) - 2
     spread = float(np.sqrt((left @ left) / freedom * np.linalg.inv(design.T @ design)[0, 0]))
-    return Fitted(1.0 / rate, spread * float(student.ppf(0.975, freedom)) / rate**2)
+    return FittedValue(1.0 / rate, spread * float(student.ppf(0.975, freedom)) / rate**2)
 
 
-def fit_fading(volts: Floats, rate_hz: float) -> Fitted | None:
+def fit_fading(volts: Floats, rate_hz: float) -> FittedValue | None:
     """How fast the reading (n,) of a held load fades [1/s]: 1 / the time constant of an AC coupling, 0 of a DC one.
 
     From one step of the force to the next, the reading and its own integral times this rate add up to a constant.
@@ -121,7 +121,7 @@ def fit_fading(volts: Floats, rate_hz: float) -> Fitted | None:
     rate = -float(faded @ passed) / weight
     left = faded + rate * passed
     freedom = max(len(left) - len(held) - 1, 1)
-    return Fitted(rate, float(np.sqrt(left @ left / freedom / weight) * student.ppf(0.975, freedom)))
+    return FittedValue(rate, float(np.sqrt(left @ left / freedom / weight) * student.ppf(0.975, freedom)))
 
 
 def fading(volts: Floats, rate_hz: float, droop_s: float) -> tuple[bool, str, str]:
@@ -137,7 +137,7 @@ def fading(volts: Floats, rate_hz: float, droop_s: float) -> tuple[bool, str, st
 
 def fit_sensitivity(
     volts: Floats, rate_hz: float, droop_s: float, droop_u95: float, weights_N: Sequence[float]
-) -> Fitted:
+) -> FittedValue:
     """Sensitivity [V/N] from known weights, each put on and taken off, in their order.
 
     Args:
@@ -176,7 +176,7 @@ def fit_sensitivity(
     else:
         spread = 1.96 * float(scatter_V[0]) / float(weights[0])
     systematic = float(coupling_V @ weights / (weights @ weights))
-    return Fitted(value, float(np.hypot(spread, systematic)))
+    return FittedValue(value, float(np.hypot(spread, systematic)))
 
 
 def _means(values: Floats, rate_hz: float) -> Floats:
@@ -186,9 +186,9 @@ def _means(values: Floats, rate_hz: float) -> Floats:
     return means
 
 
-def _mean(values: Floats) -> Fitted:
+def _mean(values: Floats) -> FittedValue:
     half = float(values.std(ddof=1) / np.sqrt(len(values)) * student.ppf(0.975, len(values) - 1))
-    return Fitted(float(values.mean()), half)
+    return FittedValue(float(values.mean()), half)
 
 
 # A pressure that stays within this share of its whole range for this time is one of the steps.
@@ -225,7 +225,7 @@ class _CylinderFit(NamedTuple):
         largest_error: of a step from the line [N or N m].
     """
 
-    slope: Fitted
+    slope: FittedValue
     offset: float
     steps: int
     largest_error: float
@@ -274,7 +274,7 @@ def fit_steps(steps: Sequence[Step], loads: Sequence[float]) -> _CylinderFit:
         raise CalibrationError(
             f"a slope with a 95 % interval of {share:.0%} from {len(steps)} steps, allowed: {WIDEST:.0%}; record more"
         )
-    return _CylinderFit(Fitted(float(slope), u95), float(offset), len(steps), float(np.abs(left).max()))
+    return _CylinderFit(FittedValue(float(slope), u95), float(offset), len(steps), float(np.abs(left).max()))
 
 
 def joint_torques_Nm(steps: Sequence[Step], wheel_load_N: Floats, rise_mprad: Floats) -> list[float]:
