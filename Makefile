@@ -1,4 +1,5 @@
-# One environment (.venv); a user's packages (requirements.lock), and those of who works on this (requirements-dev.lock).
+# One environment (.venv); a user's packages (requirements.lock), those of the quick tests (requirements-test.lock), and
+# those of who works on this (requirements-dev.lock).
 # `make` alone prints the targets.
 
 # A Python >= 3.11 to make .venv with; `make install PYTHON=/path/to/python` overrides the search.
@@ -7,6 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TEST_STAMP := $(VENV)/.installed-test
 DEV_STAMP := $(VENV)/.installed-dev
 CONFIG ?= rig_configs/sim_impact.yaml
 ARGS ?=
@@ -48,14 +50,14 @@ help: ## print this
 install: $(STAMP) ## make .venv from requirements.lock (once; again when the lock or pyproject.toml changes)
 	@:
 
-install-dev: $(DEV_STAMP) ## the same, and what test, lint and bench need (requirements-dev.lock)
+install-dev: $(DEV_STAMP) ## the same, and what test-all, lint and bench need (requirements-dev.lock)
 	@:
 
 trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/sim_impact.yaml)
 	@$(BIN)/hil trial $(CONFIG) $(ARGS)
 
 test: WORKERS ?= $(shell expr $$(nproc) + 1)# the quick tests wait for processes of theirs, a sixth of the time
-test: $(DEV_STAMP) ## run the quick tests, nine in ten of all, in random order, on every processor (WORKERS=0: in one process)
+test: $(TEST_STAMP) ## run the quick tests, nine in ten of all, in random order, on every processor (WORKERS=0: in one process)
 	$(SUITE) -m $(QUICK) $(ARGS)
 
 test-all: $(DEV_STAMP) ## run the slow ones too, as .ci/run does: whole campaigns, real processes, a browser
@@ -144,8 +146,9 @@ lock: ## write the lock files again, keeping their pins where they fit (ARGS=--u
 	@$(CHECK_PYTHON)
 	@test -x $(LOCK_VENV)/bin/uv && $(LOCK_VENV)/bin/uv --version | grep -qF 'uv $(UV_VERSION)' \
 		|| { $(PYTHON) -m venv --clear $(LOCK_VENV) && $(LOCK_VENV)/bin/pip --quiet install uv==$(UV_VERSION); }
-	$(COMPILE) pyproject.toml --extra ni --extra export --extra cluster --extra page --extra view --extra rerun --extra camera --extra scan --extra geotiff --extra mjcf --group install --group test --group lint --group release --output-file requirements-dev.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra ni --extra export --extra cluster --extra page --extra view --extra rerun --extra camera --extra scan --extra geotiff --extra mjcf --group install --group test-all --group lint --group release --output-file requirements-dev.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra ni --extra page --group install --constraint requirements-dev.lock --output-file requirements.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra ni --extra page --extra cluster --extra scan --group install --group test --constraint requirements-dev.lock --output-file requirements-test.lock $(ARGS)
 	echo 'uv==$(UV_VERSION)' | $(COMPILE) - --output-file requirements-uv.lock
 
 clean: ## remove .venv, builds and caches (never runs/)
@@ -157,6 +160,10 @@ clean: ## remove .venv, builds and caches (never runs/)
 $(STAMP): pyproject.toml requirements.lock
 	@$(CHECK_PYTHON)
 	@"$(PYTHON)" tools/install.py $(VENV)
+
+$(TEST_STAMP): pyproject.toml requirements-test.lock
+	@$(CHECK_PYTHON)
+	@"$(PYTHON)" tools/install.py $(VENV) --test
 
 $(DEV_STAMP): pyproject.toml requirements-dev.lock
 	@$(CHECK_PYTHON)

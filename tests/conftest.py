@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -43,6 +44,12 @@ settings.load_profile("fuzz" if os.environ.get("HIL_FUZZ") else "suite")
 # Environment variable with the folder of locks that the workers of one session share.
 LOCKS = "HIL_TEST_LOCKS"
 TESTS = Path(__file__).parent
+# What `make test` leaves out, for its size (requirements-test.lock): a test that needs one of these is skipped there.
+LARGE = (
+    *("atheris", "axe_playwright_python", "daqp", "foxglove", "jupyter_client", "linuxpy", "mcap", "mujoco", "nptdms"),
+    *("pandas", "pinocchio", "playwright", "pyarrow", "rasterio", "rerun", "xarray"),
+)
+ABSENT = frozenset(name for name in LARGE if importlib.util.find_spec(name) is None)
 # Written to a port after the bytes that a test expects there.
 MARK = b"|"
 # Of a failed test, the longest.
@@ -153,9 +160,25 @@ def stalls() -> Iterator[StallMonitor]:
         yield monitor
 
 
+def skip_without(report: pytest.CollectReport | pytest.TestReport, path: Path, error: object) -> None:
+    """Count a failure that an absent package explains as a skipped test."""
+    missing = re.search(rf"(?:No module named '|needs |read by )({'|'.join(ABSENT)})\b", str(error), re.IGNORECASE)
+    if ABSENT and report.failed and missing:
+        report.outcome = "skipped"
+        report.longrepr = (str(path), 0, f"Skipped: needs {missing[1]}: make install-dev")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator:
+    report = yield
+    skip_without(report, collector.path, report.longrepr)
+    return report
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator:
     report = yield
+    skip_without(report, item.path, call.excinfo.value if call.excinfo else "")
     given = getattr(item, "funcargs", {})
     if report.when == "call" and report.failed and "stalls" in given:
         report.sections.append(("stalls", "\n".join(stalls_beside(given)) or "none: neither this machine nor a run's"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MAX_LINES = 400
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-uv.lock")
+LOCKS = ("requirements.lock", "requirements-test.lock", "requirements-dev.lock", "requirements-uv.lock")
 # Not portable: local addresses, index settings, and absolute paths (POSIX or Windows).
 NOT_PORTABLE = re.compile(
     r"file:|://|^\s*(?:-i|-f|--(?:extra-)?index-url|--find-links|--trusted-host)\b"
@@ -52,11 +52,12 @@ def lock_problems(root: Path) -> list[str]:
         for number, line in enumerate(lines[name], start=1)
         if NOT_PORTABLE.search(line)
     ]
-    user, dev, _ = LOCKS
+    *parts, dev, _ = LOCKS
     pins = {line.split()[0] for line in lines[dev] if "==" in line}  # the markers behind a pin may be wider there
     return problems + [
-        f"{user}: {line.split()[0]} is not what {dev} pins, so no test runs with it; write both again with make lock"
-        for line in lines[user]
+        f"{part}: {line.split()[0]} is not what {dev} pins, so no test runs with it; write both again with make lock"
+        for part in parts
+        for line in lines[part]
         if "==" in line and line.split()[0] not in pins
     ]
 

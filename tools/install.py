@@ -1,11 +1,12 @@
-"""Makes or updates the virtual environment from the lock files: `python tools/install.py .venv [--dev]`, run by make.
+"""Makes or updates the environment from a lock file: `python tools/install.py .venv [--test|--dev]`, run by make.
 
 uv installs the lock in a tenth of pip's time. One that is on PATH is used if it is new enough; otherwise pip installs
 the pinned one into the environment. Where uv is not available or fails, pip installs the lock. uv does not read pip's
 settings (index, certificate, proxy), so they are passed to it. Standard library only: nothing else is installed yet.
 
-Two stamps in the environment mark a complete installation: `.installed` (requirements.lock, for users) and
-`.installed-dev` (requirements-dev.lock, also for tests, lint and benchmarks).
+Stamps in the environment mark a complete installation: `.installed` (requirements.lock, for users), `.installed-test`
+(requirements-test.lock, also for the quick tests) and `.installed-dev` (requirements-dev.lock, for all tests, lint and
+benchmarks). Each contains those before it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-USER, DEV = (".installed", "requirements.lock"), (".installed-dev", "requirements-dev.lock")
+# A stamp and its lock, the smallest first; the flag --test or --dev chooses one.
+INSTALLATIONS = {
+    "": (".installed", "requirements.lock"),
+    "--test": (".installed-test", "requirements-test.lock"),
+    "--dev": (".installed-dev", "requirements-dev.lock"),
+}
 UV_LOCK = "requirements-uv.lock"
 # the oldest that this has been tried with
 UV_OLDEST = (0, 13, 8)
@@ -105,7 +111,7 @@ class Installer:
 
     def prepare(self) -> None:
         """Make the environment, or keep a complete one; stamps are removed first and written last."""
-        stamps = [self._folder / name for name, _ in (USER, DEV)]
+        stamps = [self._folder / name for name, _ in INSTALLATIONS.values()]
         if any(stamp.exists() for stamp in stamps):
             progress(f"bringing {self._folder} up to date")
         else:
@@ -205,23 +211,24 @@ def _runs(command: list[str | Path]) -> bool:
 def main(arguments: list[str]) -> int:
     """Install; 1 if that failed."""
     began = time.monotonic()
-    folder, dev = Path(arguments[0]), "--dev" in arguments
+    folder, flag = Path(arguments[0]), "".join(arguments[1:2])
     for name in ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_REQUIRE_VIRTUALENV"):
         os.environ.pop(name, None)  # pip's settings must not change the target of the install
     installer = Installer(folder)
     try:
         installer.prepare()
         with beside([sys.executable, "-m", "compileall", "-q", *OWN]):
-            installer.install((DEV if dev else USER)[1])
+            installer.install(INSTALLATIONS[flag][1])
         with beside(installer.kernels()):
             installer.install_project()
             installer.compile_bytecode()
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"{folder} could not be made: {error}", file=sys.stderr)
         return 1
-    installer.stamp(USER[0])
-    if dev:
-        installer.stamp(DEV[0])
+    for name, (stamp, _) in INSTALLATIONS.items():
+        installer.stamp(stamp)
+        if name == flag:
+            break
     progress(f"{folder} is ready after {time.monotonic() - began:.0f} s")
     return 0
 

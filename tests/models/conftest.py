@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pinocchio
 import pytest
 from scipy.integrate import quad
 
@@ -22,13 +21,16 @@ class Peer:
     """A rover in Pinocchio."""
 
     def __init__(self, rover: Rover) -> None:
+        import pinocchio
+
+        self.pinocchio = pinocchio
         self.names = rover.tree_joint_names
         self.model = pinocchio.buildModelFromXML(rover.urdf(), pinocchio.JointModelFreeFlyer())
         self.data = self.model.createData()
 
     def q(self, q):
         """Pinocchio stores an endless (URDF 'continuous') joint as cosine and sine; ours keeps the angle."""
-        out = pinocchio.neutral(self.model)
+        out = self.pinocchio.neutral(self.model)
         out[:3] = q[:3]
         out[3:7] = q[3:7] / np.linalg.norm(q[3:7])
         for name, angle in zip(self.names, q[7:], strict=True):
@@ -37,19 +39,19 @@ class Peer:
         return out
 
     def mass_matrix(self, q):
-        upper = np.triu(pinocchio.crba(self.model, self.data, self.q(q)))
+        upper = np.triu(self.pinocchio.crba(self.model, self.data, self.q(q)))
         return upper + np.triu(upper, 1).T
 
     def energy(self, q, v, gravity=(0.0, 0.0, 0.0)) -> float:
         """Kinetic and potential energy [J]."""
         self.model.gravity.linear = np.array(gravity)
-        kinetic = pinocchio.computeKineticEnergy(self.model, self.data, self.q(q), v)
-        return kinetic + pinocchio.computePotentialEnergy(self.model, self.data, self.q(q))
+        kinetic = self.pinocchio.computeKineticEnergy(self.model, self.data, self.q(q), v)
+        return kinetic + self.pinocchio.computePotentialEnergy(self.model, self.data, self.q(q))
 
     def momentum(self, q, v):
         """Linear momentum [kg m/s] and angular momentum about the world's origin [kg m^2/s], world axes."""
-        about_com = pinocchio.computeCentroidalMomentum(self.model, self.data, self.q(q), v)
-        com = pinocchio.centerOfMass(self.model, self.data, self.q(q))
+        about_com = self.pinocchio.computeCentroidalMomentum(self.model, self.data, self.q(q), v)
+        com = self.pinocchio.centerOfMass(self.model, self.data, self.q(q))
         return np.concatenate([about_com.linear, about_com.angular + np.cross(com, about_com.linear)])
 
 

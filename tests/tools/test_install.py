@@ -2,9 +2,12 @@
 
 import importlib.util
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import ABSENT
 
 _SOURCE = Path(__file__).resolve().parents[2] / "tools" / "install.py"
 _SPEC = importlib.util.spec_from_file_location("install", _SOURCE)
@@ -117,3 +120,9 @@ def test_an_install_is_complete_where_its_kernels_cannot_be_compiled(monkeypatch
     monkeypatch.setattr(install.Installer, "kernels", lambda _: ["false"])
     assert install.main([str(folder)]) == 0
     assert (folder / ".installed").exists()
+
+
+@pytest.mark.slow
+def test_the_whole_suite_leaves_no_test_out_for_a_package():
+    left_out = {"atheris"} if sys.version_info >= (3, 14) else set()
+    assert left_out >= ABSENT, "make install-dev"

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import TimeoutError
 
 from hil.bench.cpu_usage import seconds_used as descendants
 from hil.operator import client as client_module
@@ -151,6 +150,8 @@ def operated(folder: Path, config: str, settings: Sequence[str], more: Sequence[
 def take_lease(page):
     """Take the lease, as soon as nobody else holds it; on a busy machine the server may not answer the first press."""
     take, release = (page.get_by_role("button", name=f"{what} the lease") for what in ("Take", "Release"))
+    from playwright.sync_api import TimeoutError  # the quick tests do without this package
+
     give_up = time.monotonic() + LONGEST_S
     while not release.is_visible():
         assert time.monotonic() < give_up
@@ -162,6 +163,8 @@ def take_lease(page):
 def press(page, name, reached, *, held=True, before=lambda: None):
     """Press a button until something is reached: on a busy machine a press may come too late, or the lease be lost."""
     button = page.get_by_role("button", name=name, exact=True)
+    from playwright.sync_api import TimeoutError
+
     give_up = time.monotonic() + LONGEST_S
     while not reached():
         assert time.monotonic() < give_up
