@@ -21,7 +21,7 @@ from hil.cli.client import command, keys
 from hil.cli.configs import configs, rover
 from hil.cli.energy import activity, energy, path
 from hil.cli.explain import explain, faults
-from hil.cli.identify import identify
+from hil.cli.identify import identify, validate
 from hil.cli.operate import jog, operate, valve
 from hil.cli.runs import export, note, render, runs
 from hil.cli.sim import serve, sim
@@ -89,6 +89,7 @@ app.add_typer(calibrate, name="calibrate")
 app.add_typer(command, name="command")
 app.add_typer(keys, name="keys")
 app.add_typer(rover, name="rover")
+app.add_typer(validate, name="validate")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,7 @@
-"""`hil identify`: the soil's parameters from recorded drives and from tables of tests."""
+"""`hil identify`: the soil's parameters from recorded drives and from tables of tests.
+
+`hil validate soil`: the wheel models beside measurements of single wheels on soil.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from hil.cli.run_options import AsJson, Cluster, Out, Unverified
 from hil.cli.terminal import USAGE, complain, show, usage_errors
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 
     from hil.analysis.identification.fit import Identification
     from hil.analysis.identification.sources import Sources
+    from hil.analysis.soil_tests import Predicted, SoilTests
 
 Workers = Annotated[
     int,
@@ -109,3 +114,67 @@ def identify(
         print(text)
     print(yaml_section(found), end="")
     print(f"folder: {folder}")
+
+
+validate = typer.Typer(help="Hold the models against what others have measured.", no_args_is_help=True)
+_HEADINGS = {"pull_N": "pull, of the load", "torque_Nm": "torque, of load times radius", "sinkage_m": "sinkage"}
+
+
+@validate.callback()
+def _validations() -> None:
+    """Hold the models against what others have measured."""
+
+
+@validate.command()
+def soil(
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--source", metavar="NAME", help="Tests of the corpus; repeatable. Default: all.", show_default=False
+        ),
+    ] = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Wheels on soil: predictions and fits beside measured pull, torque and sinkage, errors by region of slip."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: small matrices
+    from hil.analysis.soil_tests import NoSuchTestsError, as_json_of, draw, read_corpus
+    from hil.analysis.soil_tests import validate as validate_soil
+    from hil.config.files import write_whole
+    from hil.recording.run_folder import run_folder
+
+    try:
+        found = validate_soil(source or ())
+    except NoSuchTestsError as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
+    with usage_errors():
+        folder = run_folder(out, "soil", "validate")
+    text = json.dumps(as_json_of(found), indent=1, allow_nan=False)
+    write_whole(folder / "soil_validation.json", text + "\n")
+    draw(found, folder / "soil_validation.png")
+    if as_json:
+        print(text)
+        return
+    corpus = read_corpus()
+    for name, each in found.items():
+        _show_errors(corpus[name], each)
+    print(f"folder: {folder}")
+
+
+def _show_errors(tests: SoilTests, each: list[Predicted]) -> None:
+    from hil.analysis.soil_tests import QUANTITIES
+
+    print(f"{tests.title} ({tests.name}): mean errors at slips of 0.05 to 0.4, and at all others")
+    table = Table("model", "fitted on")
+    for name in QUANTITIES:
+        table.add_column(_HEADINGS[name], justify="right")
+    for one in each:
+        here, others = one.errors(), one.errors(others=True)
+        cells = [f"{_percent(here.get(name))}, {_percent(others.get(name))}" for name in QUANTITIES]
+        table.add_row(one.variant, one.fitted_on or "nothing", *cells)
+    show(table)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100.0 * share:.0f} %"

@@ -229,7 +229,7 @@ def _soil(section: SoilConfig | SoilRegionConfig, **others: Any) -> Soil:
 
 def _wheel_kind(wheel: WheelProperties) -> WheelKind:
     if wheel.variant != "flexible":
-        return WheelKind(wheel.variant)
+        return WheelKind(wheel.variant, thrust_height=wheel.thrust_height_m)
     ring = wheel.ring
     return WheelKind(wheel.variant, Ring(ring.bending_stiffness_Nm2, ring.hub_stiffness_Npm, ring.modes))
 
@@ -249,6 +249,7 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelPr
             peak_offset=soil.peak_offset,
             peak_slope=soil.peak_slope,
             lateral_rate=soil.lateral_rate,
+            slip_sinkage=soil.slip_sinkage or 0.0,
         ),
         wheel=usual,
         own_wheels={name: kind for name, kind in kinds.items() if kind != usual},

@@ -13,6 +13,7 @@ from models.contact.ruts import Ruts, deepest_before, leave
 from models.contact.wheel_slots import (
     COSINE,
     DAMPING,
+    DUG,
     FORWARD,
     HEADING,
     LEFT,
@@ -36,8 +37,9 @@ from models.rover.points import body_position, cross, dot, spread_wrench, to_bas
 from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, contact_plane
 from models.wheel import rut
+from models.wheel.digging import dug_after, on_dug
 from models.wheel.kernels import SLIP_MODULUS, flexible_resultant, resultant
-from models.wheel.packed import FLEXIBLE, VARIANT, XU
+from models.wheel.packed import DIGGING, FLEXIBLE, VARIANT, XU
 from models.wheel.traction import against_travel, shear_soil, slip_and_slide
 
 
@@ -75,7 +77,8 @@ class GroundContact(NamedTuple):
 
     The sinkage is the hub's: radius less its height over the ground; a flexible wheel's deflection is part of it.
 
-    And one state: how far the soil under it is sheared (wheels, 2) [m], along the heading and to its left. `scratch`
+    And one state, `shear` (wheels, 3): how far the soil under it is sheared [m], along the heading and to its left, and
+    how far slip has dug it [-] (models.wheel.digging). `scratch`
     (wheels, HAND) passes values between the stages of `push_ground`.
     """
 
@@ -90,7 +93,7 @@ class GroundContact(NamedTuple):
 def make_ground_contact(wheels: int) -> GroundContact:
     """Allocate the readings of `wheels` wheels."""
     vertical, sinkage, slip, pull = np.zeros((4, wheels))
-    return GroundContact(vertical, sinkage, slip, pull, np.zeros((wheels, 2)), np.zeros((wheels, SCRATCH)))
+    return GroundContact(vertical, sinkage, slip, pull, np.zeros((wheels, 3)), np.zeros((wheels, SCRATCH)))
 
 
 @kernel
@@ -133,7 +136,7 @@ def _push_all(
             _push_stresses(ground.each, linear, chain, ground, terrain, inverses, q, wheel, dt, contact, work)
         return
     for wheel in range(wheels):
-        _press(ground.each, chain, ground, q, wheel, contact, work)
+        _press(ground.each, chain, ground, q, wheel, dt, contact, work)
     inverses = _inverses(ground)
     for wheel in range(wheels):
         _shear(chain, ground, terrain, inverses, wheel, dt, contact, work)
@@ -173,7 +176,7 @@ def _push_stresses(
             contact.sinkage, contact.slip, contact.pull, contact.shear[wheel], contact.scratch[wheel], work,
         )  # fmt: skip
     else:
-        _press(each, chain, ground, q, wheel, contact, work)
+        _press(each, chain, ground, q, wheel, dt, contact, work)
         _shear(chain, ground, terrain, inverses, wheel, dt, contact, work)
         _push(chain, terrain, wheel, contact, work)
 
@@ -241,19 +244,27 @@ def _press(
     ground: Ground,
     q: FloatArray,
     wheel: int,
+    dt: float,
     contact: GroundContact,
     work: Workspace,
 ) -> None:
     """Normal force and its shear limit, by the wheel's own row where wheels differ."""
     if each is None:  # decided at compile time: wheels that are alike cost nothing
-        _press_row(chain, ground, ground.wheel, q, wheel, contact, work)
+        _press_row(chain, ground, ground.wheel, q, wheel, dt, contact, work)
     else:
-        _press_row(chain, ground, each[wheel], q, wheel, contact, work)
+        _press_row(chain, ground, each[wheel], q, wheel, dt, contact, work)
 
 
 @kernel
 def _press_row(
-    chain: Chain, ground: Ground, own: FloatArray, q: FloatArray, wheel: int, contact: GroundContact, work: Workspace
+    chain: Chain,
+    ground: Ground,
+    own: FloatArray,
+    q: FloatArray,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    work: Workspace,
 ) -> None:
     out = contact.scratch[wheel]
     if own[VARIANT] == FLEXIBLE:
@@ -261,6 +272,12 @@ def _press_row(
         normal, cosine, sine, out[LIMIT] = flexible_resultant(own, contact.sinkage[wheel], share)
     else:
         normal, cosine, sine, out[LIMIT] = _by_place(chain, ground, own, ground.regions, q, wheel, contact, work)
+        if own[DIGGING] > 0.0:
+            slip, _, _ = slip_and_slide(out[FORWARD], out[SIDEWAYS], out[ROLLING], ground.slip_speed)
+            moved = dt * max(abs(out[FORWARD]), abs(out[ROLLING]))
+            dug = dug_after(own, contact.shear[wheel, DUG], slip, contact.sinkage[wheel], moved)
+            contact.shear[wheel, DUG] = dug
+            normal, out[LIMIT] = on_dug(own, dug, normal, out[LIMIT])
     normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
     out[NORMAL], out[COSINE], out[SINE] = against_travel(normal, cosine, sine, out[FORWARD], ground.slip_speed)
 

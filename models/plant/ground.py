@@ -25,8 +25,9 @@ from models.terrain.mesh import TriangleMesh
 from models.terrain.profile import Profile, make_profile
 from models.terrain.shapes import LEVEL
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, Soil
+from models.wheel.soil import sheared_by_grousers
 
-Kind = Literal["soil", "firm", "rigid", "nonsmooth", "none"]
+MessageKind = Literal["soil", "firm", "rigid", "nonsmooth", "none"]
 
 
 class Impacts(NamedTuple):
@@ -58,10 +59,12 @@ class WheelKind(NamedTuple):
     Attributes:
         variant: of models.wheel.RigidWheel, or flexible.
         ring: rim of the variant flexible.
+        thrust_height: [m] of grousers that also shear the soil at their sides (models.wheel.sheared_by_grousers).
     """
 
     variant: str
     ring: Ring | None = None
+    thrust_height: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class GroundParameters:
         own_wheels: by name of a wheel, the model of those that differ.
     """
 
-    kind: Kind
+    kind: MessageKind
     soil: Soil
     wheel: WheelKind
     soil_damping: float
@@ -189,16 +192,17 @@ class GroundParameters:
 
     def wheel_of(self, mount: WheelMount, soil: Soil | None = None) -> RigidWheel | CrownedWheel | FlexibleWheel:
         """The wheel-soil model of a wheel on the soil, or another. ValueError: no such, or a number is out of range."""
-        variant, ring = self.own_wheels.get(mount.name, self.wheel)
+        variant, ring, height = self.own_wheels.get(mount.name, self.wheel)
+        soil = sheared_by_grousers(soil or self.soil, height, mount.width)
         if mount.crown is not None:
             if variant not in ("exact", "tire_3"):
                 raise ValueError(f"variant of wheel {mount.name} is {variant!r}, allowed with a crown: 'exact'")
-            return CrownedWheel(mount.radius, mount.width, soil or self.soil, mount.crown)
+            return CrownedWheel(mount.radius, mount.width, soil, mount.crown)
         if variant != "flexible":
-            return RigidWheel(mount.radius, mount.width, soil or self.soil, variant)
+            return RigidWheel(mount.radius, mount.width, soil, variant)
         if ring is None:
             raise ValueError(f"ring of wheel {mount.name} is None, allowed with variant 'flexible': a Ring")
-        return FlexibleWheel(mount.radius, mount.width, soil or self.soil, ring)
+        return FlexibleWheel(mount.radius, mount.width, soil, ring)
 
     def _soil(self, rover: Rover) -> Ground:
         mounts = rover.tree.wheels
@@ -212,6 +216,8 @@ class GroundParameters:
             raise ValueError(f"variants of the wheels are {sorted(variants)}, allowed with ruts: 'exact'")
         if self.regions and (self.ruts or {"flexible", "xu"} & variants):
             raise ValueError("ground: regions of soil are given, allowed: without ruts, flexible and xu wheels")
+        if self.soil.slip_sinkage and (self.ruts or self.regions or {"flexible", "xu"} & variants):
+            raise ValueError("ground: slip_sinkage is given, allowed: without ruts, regions, flexible and xu wheels")
         first, each = _rows([wheel.parameters for wheel in wheels])
         return Ground(
             first,

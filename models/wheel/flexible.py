@@ -71,6 +71,8 @@ class FlexibleWheel:
         wrong = [problem("radius", self.radius, _RADIUS), problem("width", self.width, _RADIUS)]
         wrong.append(None if isinstance(self.ring, Ring) else f"ring is {self.ring!r}, allowed: a Ring")
         wrong.append(tabled_soil_problem(self.soil))
+        if isinstance(self.soil, Soil) and self.soil.slip_sinkage:
+            wrong.append(f"soil.slip_sinkage is {self.soil.slip_sinkage:g}, allowed: 0")
         refuse("FlexibleWheel", wrong)
         for name in ("radius", "width"):
             object.__setattr__(self, name, float(getattr(self, name)))

@@ -8,6 +8,7 @@ import math
 
 from models.kernels.compiled import FloatArray, kernel
 from models.wheel import crown_table, flexible_table, xu
+from models.wheel.digging import dug_by, on_dug
 from models.wheel.packed import (
     BOTH,
     CENTROID_SHIFT,
@@ -15,6 +16,7 @@ from models.wheel.packed import (
     COLUMNS,
     COMPACTION,
     CROWNED,
+    DIGGING,
     EXPONENT,
     FLEXIBLE,
     HALF_FORCE,
@@ -39,7 +41,7 @@ from models.wheel.shear_law import share_of_limit
 __all__ = [
     "RADIUS", "SLIP_MODULUS", "flexible_resultant", "flexible_resultants", "hypervolume_symmetric",
     "normal_resultants", "polynomial", "relative_sinkage",
-    "resultant", "shear_limit", "wheel_forces",
+    "resultant", "resultant_at_slip", "shear_limit", "wheel_forces",
 ]  # fmt: skip
 
 
@@ -279,6 +281,15 @@ def resultant(p: FloatArray, z: float) -> tuple[float, float, float, float]:
 
 
 @kernel
+def resultant_at_slip(p: FloatArray, z: float, slip: float) -> tuple[float, float, float, float]:
+    """`resultant` in steady motion at a slip, which digs where the soil has slip sinkage (models.wheel.digging)."""
+    normal, cosine, sine, limit = resultant(p, z)
+    if p[DIGGING] > 0.0:
+        normal, limit = on_dug(p, dug_by(p, slip), normal, limit)
+    return normal, cosine, sine, limit
+
+
+@kernel
 def wheel_forces(p: FloatArray, z: float, slip: float) -> tuple[float, float, float]:
     """Force of the soil on the wheel and torque about the axle, Petersen 2012 (4.30)-(4.32) with the arctan mended.
 
@@ -300,7 +311,7 @@ def wheel_forces(p: FloatArray, z: float, slip: float) -> tuple[float, float, fl
     if p[VARIANT] == FLEXIBLE:
         normal, cosine, sine, limit = flexible_resultant(p, z, min(max(share, -1.0), 1.0))
     else:
-        normal, cosine, sine, limit = resultant(p, z)
+        normal, cosine, sine, limit = resultant_at_slip(p, z, slip)
     tangential = limit * share
     return (
         tangential * cosine - normal * sine,

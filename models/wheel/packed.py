@@ -48,7 +48,8 @@ LATERAL_RATE = STIFFNESS + 4  # B [1/rad]
 SHEAR_RATE = STIFFNESS + 5  # of y over ln((1 + exp(2 s/K))/2) [-]; 0: traction is tanh(s/K), models.wheel.shear_law
 SHEAR_RESIDUAL = STIFFNESS + 6  # K_r [-]
 SHEAR_HUMP = STIFFNESS + 7  # c [-]
-SIZE = STIFFNESS + 8
+DIGGING = STIFFNESS + 8  # a (eta + 1/2) of models.wheel.digging [-]; 0: slip does not dig
+SIZE = STIFFNESS + 9
 
 
 def _rear(variant: str, eta: float, gamma: float) -> tuple[FloatArray, float]:
@@ -118,6 +119,7 @@ def pack(radius: float, width: float, soil: Soil, variant: str) -> FloatArray:
     p[PEAK_SLOPE] = unknown if soil.peak_slope is None else soil.peak_slope
     p[LATERAL_RATE] = unknown if soil.lateral_rate is None else soil.lateral_rate
     p[SHEAR_RATE], p[SHEAR_RESIDUAL], p[SHEAR_HUMP] = _shear(soil)
+    p[DIGGING] = soil.slip_sinkage * (eta + 0.5)
     return p
 
 

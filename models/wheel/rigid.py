@@ -11,7 +11,7 @@ from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.wheel import kernels, many, packed, rut, traction
 from models.wheel.forces import DriftForces, NormalForce, WheelForces
-from models.wheel.soil import SHEAR_LAWS, Soil
+from models.wheel.soil import SHEAR_LAWS, Soil, sheared_by_grousers
 
 # Wider than any wheel, and narrow enough that no power of a length under- or overflows.
 _LENGTH = Range(1e-6, 1e6, "m")
@@ -30,6 +30,8 @@ def _xu_problems(soil: Soil) -> list[str | None]:
     problems: list[str | None] = [f"soil.{name} is None, allowed with variant 'xu': a number" for name in missing]
     if soil.shear != SHEAR_LAWS[0]:
         problems.append(f"soil.shear is {soil.shear!r}, allowed with variant 'xu': {SHEAR_LAWS[0]!r}")
+    if soil.slip_sinkage:
+        problems.append(f"soil.slip_sinkage is {soil.slip_sinkage:g}, allowed with variant 'xu': 0")
     if soil.peak_offset is not None and soil.peak_slope is not None:
         allowed = Range(0.0, 1.0, "with variant 'xu'", open_high=True)
         problems.append(problem("soil.peak_offset + soil.peak_slope", soil.peak_offset + soil.peak_slope, allowed))
@@ -52,6 +54,7 @@ class RigidWheel:
             listed in `models.wheel.published`) or "xu" (the linear stresses of Xu 2021, see `models.wheel.xu`).
         grouser_height: Added to the radius [m]: for the forces, a wheel with grousers has this effective radius, as in
             Petersen 2012 (5.4) and MacMahon 2016 (6.2.7). 0 to 1e6.
+        grouser_thrust: Grousers also shear the soil at their sides (`models.wheel.soil.sheared_by_grousers`).
 
     Raises:
         ValueError: A parameter is out of range; all wrong ones are named at once.
@@ -72,6 +75,7 @@ class RigidWheel:
     soil: Soil
     variant: str = "exact"
     grouser_height: float = field(default=0.0, kw_only=True)
+    grouser_thrust: bool = field(default=False, kw_only=True)
     _packed: FloatArray = field(init=False, repr=False, compare=False)
     _allowed: Range = field(init=False, repr=False, compare=False)
 
@@ -89,12 +93,14 @@ class RigidWheel:
             object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "variant", variant)
         radius = self.effective_radius
-        object.__setattr__(self, "_packed", packed.pack(radius, self.width, self.soil, self.variant))
+        soil = sheared_by_grousers(self.soil, self.grouser_height, self.width) if self.grouser_thrust else self.soil
+        object.__setattr__(self, "_packed", packed.pack(radius, self.width, soil, self.variant))
         object.__setattr__(self, "_allowed", Range(-math.inf, radius, "m (up to the radius)"))
 
     def __repr__(self) -> str:
         variant = "" if self.variant == "exact" else f", {self.variant!r}"
         grousers = f", grouser_height={self.grouser_height!r}" if self.grouser_height else ""
+        grousers += ", grouser_thrust=True" if self.grouser_thrust else ""
         return f"RigidWheel({self.radius!r}, {self.width!r}, {self.soil!r}{variant}{grousers})"
 
     @property

@@ -1,7 +1,7 @@
 """The soil under a wheel: parameters of the hypervolumetric model, of Mohr-Coulomb shear, and of other models."""
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from models.checks import Range, problem, refuse
 
@@ -22,6 +22,7 @@ ALLOWED = {
     "peak_slope": Range(0.0, 1.0, ""),
     "lateral_rate": Range(0.0, 1e9, "1/rad"),
     "shear_residual": Range(0.0, 0.99, ""),
+    "slip_sinkage": Range(0.0, 10.0, ""),
 }
 # Needed by one model each, and None where the soil does not define them.
 OPTIONAL = frozenset({"shear_modulus", "peak_offset", "peak_slope", "lateral_rate", "shear_residual"})
@@ -50,6 +51,7 @@ class Soil:
             "wong", which peak and fall; see `models.wheel.shear_law`.
         shear_residual: K_r, shear stress far beyond the peak over the limit [-], 0 to 0.99; for these two, which need
             it, and only for them.
+        slip_sinkage: a of the digging by slip, see `models.wheel.digging` [-], 0 to 10; 0: slip does not dig.
 
     Raises:
         ValueError: A value is not a finite number in its range; all wrong ones are named at once.
@@ -75,6 +77,7 @@ class Soil:
     lateral_rate: float | None = field(default=None, kw_only=True)
     shear: str = field(default=SHEAR_LAWS[0], kw_only=True)
     shear_residual: float | None = field(default=None, kw_only=True)
+    slip_sinkage: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in ALLOWED}
@@ -100,6 +103,24 @@ class Soil:
             *(f"{one.name}={getattr(self, one.name)!r}" for one in others),
         ]
         return f"Soil({', '.join(values)})"
+
+
+def sheared_by_grousers(soil: Soil, height: float, width: float) -> Soil:
+    """The soil as grousers shear it: Bekker's factors for the sides of the sheared block, on friction and cohesion.
+
+    H = A c (1 + 2 h/b) + W tan(phi) (1 + 0.64 (h/b) arctan(b/h)), as NASA's terramechanics of the lunar terrain vehicle
+    (Li and Bingham) prints it, with the whole contact for the area of one grouser times their number.
+
+    Args:
+        soil: Under the wheel.
+        height: h of the grousers over the rim [m]; 0: the soil as it is.
+        width: b of the wheel [m], > 0.
+    """
+    if height == 0.0:
+        return soil
+    share = height / width
+    friction = math.tan(soil.friction_angle) * (1.0 + 0.64 * share * math.atan2(1.0, share))
+    return replace(soil, friction_angle=math.atan(friction), cohesion=soil.cohesion * (1.0 + 2.0 * share))
 
 
 def tabled_soil_problem(soil: object) -> str | None:

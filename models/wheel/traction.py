@@ -162,7 +162,7 @@ def forces_at_angle(p: FloatArray, z: float, slip: float, slip_angle: float) -> 
         longitudinal, vertical, torque = kernels.wheel_forces(p, z, slip)
         lateral = xu.lateral_force(p, kernels.shear_limit(p, z, vertical), slip_angle)
         return longitudinal, lateral, vertical, torque
-    normal, cosine, sine, limit = kernels.resultant(p, z)
+    normal, cosine, sine, limit = kernels.resultant_at_slip(p, z, slip)
     slide = -math.tan(slip_angle) * min(1.0, 1.0 - slip)
     tangential, lateral = shared_shear(p, limit, slip, slide)
     return (
@@ -198,9 +198,9 @@ def moving_forces(
         return 0.0, 0.0, 0.0, 0.0
     if p[VARIANT] == XU:
         return xu_moving.steady_forces(p, kernels.relative_sinkage(p, z), forward, sideways, rolling, slip_speed)
-    normal, cosine, sine, limit = kernels.resultant(p, z)
-    normal, cosine, sine = against_travel(normal, cosine, sine, forward, slip_speed)
     slip, slide, _ = slip_and_slide(forward, sideways, rolling, slip_speed)
+    normal, cosine, sine, limit = kernels.resultant_at_slip(p, z, slip)
+    normal, cosine, sine = against_travel(normal, cosine, sine, forward, slip_speed)
     tangential, lateral = shared_shear(p, limit, slip, slide)
     if tangential * sine < 0.0:
         most = normal * (1.0 + cosine) / abs(sine)

@@ -19,6 +19,7 @@ from scipy.optimize import least_squares
 from scipy.stats import chi2
 
 from hil.analysis.identification.forward import (
+    MAY_BE_ZERO,
     RANGES,
     STARTS,
     USUAL,
@@ -118,7 +119,7 @@ class Identification:
 
     @property
     def values(self) -> dict[str, float]:
-        """All six parameters of the soil, by name."""
+        """All parameters of the soil, by name."""
         return {**self.given, **{one.name: one.value for one in self.parameters}}
 
     @property
@@ -146,7 +147,7 @@ def identify(
 
     Args:
         windows: steady states, at least one.
-        start: all six parameters by name: what is not searched keeps its value, the search begins at the others.
+        start: all parameters by name: what is not searched keeps its value, the search begins at the others.
         find: names of those that are searched.
         starts: further places where the search begins.
         spread: searches from these, one task each, with the same result; None: here, one after the other.
@@ -157,10 +158,10 @@ def identify(
     names = tuple(find)
     _check(windows, names)
     forward = ForwardModel(windows)
-    # a soil that starts without cohesion would keep none
     first = {**start, **{name: min(max(start[name], low), high) for name, (low, high) in _ranges(names).items()}}
-    if "cohesion_Pa" in names and start["cohesion_Pa"] <= 1.0:
-        first["cohesion_Pa"] = 100.0
+    for name in MAY_BE_ZERO.keys() & names:  # a soil that starts without cohesion would keep none
+        if start[name] <= RANGES[name][0]:
+            first[name] = MAY_BE_ZERO[name]
     fit = _Fit(forward, names, first)
     found = fit.best([first, *({**first, **{k: v for k, v in one.items() if k in names}} for one in starts)], spread)
     return _described(fit, found, {name: value for name, value in start.items() if name not in names})

@@ -27,7 +27,10 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "slip_modulus": (0.01, 10.0),
     "friction_angle_deg": (1.0, 60.0),
     "cohesion_Pa": (1.0, 1e6),
+    "slip_sinkage": (0.01, 10.0),
 }
+# Those that may be 0 when they are given, and where a search begins that finds 0 given.
+MAY_BE_ZERO: Mapping[str, float] = {"cohesion_Pa": 100.0, "slip_sinkage": 1.0}
 # Further starts of a search, besides the soil of the config: Petersen's own, sand, and firm soil.
 STARTS: tuple[Mapping[str, float], ...] = (
     {"stiffness": 2.5e5, "exponent": 0.5, "rebound": 0.15, "slip_modulus": 0.5},
@@ -37,7 +40,7 @@ STARTS: tuple[Mapping[str, float], ...] = (
 
 
 def soil_of(values: Mapping[str, float]) -> Soil:
-    """The soil of all six parameters, by name."""
+    """The soil of its parameters, by name; slip sinkage is 0 where it is not named."""
     return Soil(
         values["stiffness"],
         values["exponent"],
@@ -45,6 +48,7 @@ def soil_of(values: Mapping[str, float]) -> Soil:
         friction_angle=math.radians(values["friction_angle_deg"]),
         rebound=values["rebound"],
         slip_modulus=values["slip_modulus"],
+        slip_sinkage=values.get("slip_sinkage", 0.0),
     )
 
 
@@ -72,6 +76,7 @@ class WheelSize:
         variant: of the wheel-soil model.
         shear: law of the soil's shear stress, as `models.wheel.Soil` takes it; it is taken as known.
         shear_residual: likewise.
+        grouser_thrust: as `models.wheel.RigidWheel` takes it.
     """
 
     radius_m: float
@@ -80,6 +85,7 @@ class WheelSize:
     variant: str = "exact"
     shear: str = SHEAR_LAWS[0]
     shear_residual: float | None = None
+    grouser_thrust: bool = False
 
     def __post_init__(self) -> None:
         for name in ("radius_m", "width_m"):
@@ -91,7 +97,14 @@ class WheelSize:
     def on(self, soil: Soil) -> RigidWheel:
         """The wheel on a soil."""
         sheared = replace(soil, shear=self.shear, shear_residual=self.shear_residual)
-        return RigidWheel(self.radius_m, self.width_m, sheared, self.variant, grouser_height=self.grouser_height_m)
+        return RigidWheel(
+            self.radius_m,
+            self.width_m,
+            sheared,
+            self.variant,
+            grouser_height=self.grouser_height_m,
+            grouser_thrust=self.grouser_thrust,
+        )
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table
+from scipy.stats import chi2
 
 from hil.analysis.identification.directions import in_words, proposals
 from hil.analysis.identification.fit import Identification, Parameter
@@ -18,6 +19,10 @@ from hil.config.files import write_whole
 _UNITS = {"stiffness": "N/m^(2+n)", "friction_angle_deg": "deg", "cohesion_Pa": "Pa"}
 # Slips that differ by less are one slip.
 _ONE_SLIP = 0.02
+# Deviations so small that chance gives them more rarely.
+_CHANCE = 1e-3
+# Slips from which on, and correlation above which, the sinkage that is left over is said to go with the slip.
+_SLIPS, _GOES_WITH = 3, 0.8
 
 
 def warnings_of(found: Identification) -> list[str]:
@@ -28,7 +33,19 @@ def warnings_of(found: Identification) -> list[str]:
             f"The wheel model does not describe these data within their uncertainties: the deviations are "
             f"{found.widened:.2g} times as large as expected, and the intervals are widened by that. See the figure: "
             "a run that is off, loads or a torque constant that are wrong, a soil that is not the same everywhere, or "
-            "what the model leaves out: a wheel that slips sinks further (slip sinkage), and ruts."
+            "what the model leaves out: a wheel that slips sinks further (slip sinkage), pressure or shear along the "
+            "contact by another law, and ruts; or uncertainties that are larger than stated."
+        )
+        if _digs(found):
+            texts.append(
+                "The measured sinkage grows with the slip more than that of the soil found: the wheel digs (slip "
+                "sinkage). Find slip_sinkage too: --find slip_sinkage, beside the others."
+            )
+    spare = len(found.residuals) - len(found.parameters)
+    if found.reduced_chi_squared is not None and chi2.cdf(found.reduced_chi_squared * spare, spare) < _CHANCE:
+        texts.append(
+            f"The deviations are {found.reduced_chi_squared**0.5:.2g} times as large as the uncertainties say: these "
+            "are stated too large, and so the intervals are too wide."
         )
     slips = [float(np.mean(window.slip)) for window in found.windows if window.slip is not None]
     if slips and max(slips) - min(slips) < _ONE_SLIP:
@@ -40,6 +57,20 @@ def warnings_of(found: Identification) -> list[str]:
         if one.on_bound:
             texts.append(f"{one.name} ended at an end of its range, {one.value:.4g}: its interval holds on one side.")
     return texts
+
+
+def _digs(found: Identification) -> bool:
+    """The sinkage that is left over goes with the slip, and slip sinkage was not searched."""
+    if "slip_sinkage" in [one.name for one in found.parameters]:
+        return False
+    slips = {window.name: float(np.mean(np.abs(window.slip))) for window in found.windows if window.slip is not None}
+    left = [
+        (slips[one.window], (one.measured - one.fitted) / one.sd)
+        for one in found.residuals
+        if one.quantity == "sinkage_m" and one.window in slips
+    ]
+    x, y = np.array(left).reshape(-1, 2).T
+    return len({*x.tolist()}) >= _SLIPS and y.std() > 0.0 and float(np.corrcoef(x, y)[0, 1]) > _GOES_WITH
 
 
 def yaml_section(found: Identification) -> str:

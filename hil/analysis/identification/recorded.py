@@ -92,21 +92,21 @@ def _soil_of(soil: SoilConfig, *, rebound: bool) -> dict[str, Any]:
 
 
 def soil_section(soil: SoilConfig) -> dict[str, float]:
-    """The six parameters of a section soil, by name."""
-    return {name: float(getattr(soil, name)) for name in RANGES}
+    """The parameters of a section soil, by name."""
+    return {name: float(getattr(soil, name) or 0.0) for name in RANGES}
 
 
 def wheel_of(config: Config) -> WheelSize:
     """The wheels of a config. Raises IdentificationError: they are of several sizes."""
     mounts, soil = config.rover_parameters().tree().wheels, config.soil
     each = zip(mounts, config.wheels.values(), strict=True)
-    kinds = {(mount.radius, mount.width, one.tips_m, one.variant) for mount, one in each}
+    kinds = {(mount.radius, mount.width, one.tips_m, one.variant, one.thrust_height_m > 0.0) for mount, one in each}
     if len(kinds) > 1:
         raise IdentificationError("the rover has wheels of several sizes or models; allowed: wheels of one kind")
-    radius, width, grouser_m, variant = kinds.pop()
+    radius, width, grouser_m, variant, thrust = kinds.pop()
     if mounts[0].crown is not None:
         raise IdentificationError("the rover has crowned wheels; allowed: cylinders (wheel.crown_radius_m null)")
-    return WheelSize(radius, width, grouser_m, variant, soil.shear, soil.residual)
+    return WheelSize(radius, width, grouser_m, variant, soil.shear, soil.residual, thrust)
 
 
 def bench_of(config: Config, uncertainty: Uncertainty) -> SharedErrors:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hil.analysis.identification.forward import (
+    MAY_BE_ZERO,
     RANGES,
     IdentificationError,
     MeasuredMean,
@@ -33,6 +34,7 @@ COLUMNS = (
     "slip_sd",
     "radius_m",
     "width_m",
+    "grouser_height_m",
     *(f"{name}{end}" for name in _VALUES for end in ("", "_sd")),
 )
 
@@ -83,7 +85,7 @@ def _window(name: str, cells: list[str], columns: list[str], wheel: WheelSize | 
     if "load_N" not in row:
         raise IdentificationError(f"{name}: load_N is empty; it is needed")
     if "radius_m" in row and "width_m" in row:
-        wheel = WheelSize(row["radius_m"], row["width_m"])
+        wheel = WheelSize(row["radius_m"], row["width_m"], row.get("grouser_height_m", 0.0))
     if wheel is None:
         raise IdentificationError(f"{name}: radius_m and width_m of the wheel are needed without runs")
     for column in ("sinkage_m", "sinkage_m_sd"):
@@ -130,7 +132,7 @@ class Sources:
 
     Attributes:
         windows: of all sources.
-        soil: all six parameters by name: fixed, or where the search begins.
+        soil: all parameters by name: fixed, or where the search begins.
         name: of the config, or of the table.
     """
 
@@ -190,7 +192,7 @@ def _given(texts: Sequence[str]) -> dict[str, float]:
     for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
         low, high = RANGES.get(name, (math.nan, math.nan))
-        low = 0.0 if name == "cohesion_Pa" else low
+        low = 0.0 if name in MAY_BE_ZERO else low
         try:
             number = float(value)
         except ValueError:

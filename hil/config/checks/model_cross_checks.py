@@ -230,6 +230,9 @@ def _problems(config: UncheckedConfig) -> Iterator[Problem]:
     for variant in others[:1]:
         allowed = f"{_NEEDED} wheel.variant exact, whose forces it computes"
         yield Problem(_KEY, f"a section, with wheel.variant {variant}", allowed, ("wheel.variant",))
+    if soil.slip_sinkage is not None:
+        allowed = f"{_NEEDED} soil whose pressure does not depend on the slip: soil.slip_sinkage null"
+        yield Problem(_KEY, f"a section, with soil.slip_sinkage {soil.slip_sinkage:g}", allowed, ("soil.slip_sinkage",))
     regions = len(soil.regions)
     if soil.rut != "fresh" or regions:
         found = "soil.rut remembered" if soil.rut != "fresh" else f"{regions} soil.regions"

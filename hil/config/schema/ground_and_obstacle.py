@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from hil.config.schema.base import Section
+from hil.config.schema.base import Section, is_none
 from hil.config.schema.profile import ProfileConfig
 
 Place = Annotated[tuple[float, float], Field(strict=False)]
@@ -127,6 +127,13 @@ class SoilConfig(Section):
     )
     peak_slope: float = Field(0.15, ge=0, le=1, description="c_2 of that angle: how it grows with slip, variant xu")
     lateral_rate: float = Field(3.0, ge=0, le=1000, description="B of the lateral force, variant xu [1/rad]")
+    slip_sinkage: float | None = Field(
+        None,
+        gt=0,
+        le=10,
+        exclude_if=is_none,
+        description="a of slip sinkage: a wheel that slips sinks further, about by exp(a |slip|); null: it does not",
+    )
 
     @property
     def residual(self) -> float | None:

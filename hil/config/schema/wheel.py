@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from hil.config.schema.base import Section
+from hil.config.schema.base import Section, is_none
 
 Variant = Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu", "flexible"]
 
@@ -61,6 +61,11 @@ class WheelConfig(Section):
     crown_radius_m: float | None = Field(
         None, ge=0.005, le=1e6, description="radius of the rim's arc across; half the width: a torus; null: a cylinder"
     )
+    grouser_thrust: bool | None = Field(
+        None,
+        exclude_if=is_none,
+        description="true: grousers also shear the soil at their sides, by Bekker's factors; null: a larger radius",
+    )
     of: dict[str, _OwnWheelConfig] = Field(
         default_factory=dict,
         max_length=64,
@@ -83,11 +88,17 @@ class WheelProperties(NamedTuple):
     grousers: int
     grouser_height_m: float
     crown_radius_m: float | None
+    grouser_thrust: bool | None
 
     @property
     def tips_m(self) -> float:
         """How far the grousers reach beyond the rim; 0 of a smooth one."""
         return self.grouser_height_m if self.grousers else 0.0
+
+    @property
+    def thrust_height_m(self) -> float:
+        """Of the grousers that shear the soil at their sides; 0: none does."""
+        return self.tips_m if self.grouser_thrust else 0.0
 
 
 def axle_of(wheel: str) -> str:

@@ -42,6 +42,25 @@ def pressed(tmp_path_factory):
 
 
 @pytest.mark.slow
+def test_a_wheel_that_digs_is_in_rig_twin_and_identification_as_its_closed_forms_say(tmp_path):
+    terms = ["soil.slip_sinkage=1.5", "wheel.grousers=12", "wheel.grouser_thrust=true"]
+    config = load_config(
+        "sim_wheel_bed", [*EXACT, "drawbar.settle_s=12", "drawbar.measure_s=0.5", "drawbar.slip=0.4", *terms]
+    )
+    summary = run_experiment(config, tmp_path, lambda _: None, figure=False).summary
+    assert summary["accepted"], summary["reasons"]
+    assert replay(tmp_path).differences == []
+    (window,) = windows_of([tmp_path]).windows
+    pull, torque, depth = steady(config, window.slip[0])
+    assert summary["sinkage_m"] == pytest.approx(depth, rel=0.01)
+    assert read_trial(tmp_path, trusted=True).tick[-500]["sinkage_m"] == pytest.approx([depth], rel=0.01)
+    assert window.pull_N.value == pytest.approx(pull, abs=0.3)
+    assert window.torque_Nm.value == pytest.approx(torque, rel=0.01)
+    without = load_config("sim_wheel_bed", EXACT)
+    assert depth > 1.5 * steady(without, window.slip[0])[2]
+
+
+@pytest.mark.slow
 def test_a_wheel_on_its_carriage_is_recorded_verified_and_replayed(tmp_path):
     config = load_config("sim_wheel_bed", [*SHORT, "drawbar.slip=0.3"])
     summary = run_experiment(config, tmp_path, lambda _: None).summary

@@ -1,0 +1,119 @@
+"""Single wheels on soil, measured by others, beside the wheel models: `hil validate soil`, and Bekker-Wong integrals.
+
+Writes docs/reproduce/soil_measurements.json, the tables of soil-measurements.md and its picture, in a minute or two;
+with --check it compares the tables with the numbers of the file, and computes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from written_page import page_script
+
+from hil.analysis.identification.forward import Window
+from hil.analysis.soil_tests import Predicted, SoilTests, draw, measured_of, read_corpus, slip_of, validate
+from references.bekker_wong import BekkerWong
+
+HERE = Path(__file__).parent
+NUMBERS, PAGE, PICTURE = (
+    HERE / "soil_measurements.json",
+    HERE / "soil-measurements.md",
+    HERE.parent / "images" / "soil_measurements.png",
+)
+_KEYS = {"stiffness": "stiffness", "exponent": "exponent", "cohesion_Pa": "cohesion"}
+# K_x of the corpus, which its slip moduli came from.
+_SHEAR_DISPLACEMENT_M = {"cmu": 0.021, "ding": 0.011, "kls1": 0.018, "rashid": 0.018}
+_BEGIN, _END = "<!-- {} -->", "<!-- end -->"
+
+
+def bekker_wong(tests: SoilTests) -> Predicted:
+    """What the classic integrals give for tests, with the printed soil and nothing fitted."""
+    values = list[float]()
+    for window in tests.windows:
+        pull, torque, sinkage = _wheel(tests, window).under(window.load_N[0], slip_of(window))
+        given = {"pull_N": pull, "torque_Nm": torque, "sinkage_m": sinkage}
+        values += [given[name] for _, name, _ in measured_of([window])]
+    return Predicted("Bekker-Wong integrals, printed soil", "", tests.soil, tuple(values), tests.windows)
+
+
+def _wheel(tests: SoilTests, window: Window) -> BekkerWong:
+    wheel, soil = window.wheel, {ours: tests.soil[key] for key, ours in _KEYS.items()}
+    radius = wheel.radius_m + wheel.grouser_height_m
+    shear = _SHEAR_DISPLACEMENT_M[tests.name.partition("_")[0]]
+    friction = math.radians(tests.soil["friction_angle_deg"])
+    return BekkerWong(radius, wheel.width_m, friction_angle=friction, shear_displacement=shear, **soil)
+
+
+def computed() -> dict[str, list[Predicted]]:
+    """All predictions of all tests."""
+    corpus = read_corpus()
+    return {name: [bekker_wong(corpus[name]), *each] for name, each in validate().items()}
+
+
+def numbers_of(found: Mapping[str, Sequence[Predicted]]) -> dict[str, Any]:
+    """What the file holds: errors by tests and model, in the region of rovers' slips and elsewhere."""
+    return {
+        name: {
+            one.variant: {
+                "used": {key: round(value, 4) for key, value in one.errors().items()},
+                "others": {key: round(value, 4) for key, value in one.errors(others=True).items()},
+                "slip_sinkage": float(f"{one.soil['slip_sinkage']:.3g}"),
+            }
+            for one in each
+        }
+        for name, each in found.items()
+    }
+
+
+def tables(numbers: Mapping[str, Any]) -> dict[str, str]:
+    """The page's tables by name."""
+    variants = list(dict.fromkeys(variant for each in numbers.values() for variant in each))
+    short = {name: name.replace("_", " ") for name in numbers}
+    rows = [f"| model | {' | '.join(short.values())} | mean |", "|---" * (len(numbers) + 2) + "|"]
+    return {quantity: "\n".join([*rows, *_rows(numbers, variants, quantity)]) for quantity in ("pull_N", "sinkage_m")}
+
+
+def _rows(numbers: Mapping[str, Any], variants: Sequence[str], quantity: str) -> Iterator[str]:
+    for variant in variants:
+        errors = [each.get(variant, {}).get("used", {}).get(quantity) for each in numbers.values()]
+        given = [error for error in errors if error is not None]
+        if given:
+            cells = ["-" if error is None else f"{100.0 * error:.0f} %" for error in errors]
+            yield f"| {variant} | {' | '.join(cells)} | {100.0 * float(np.mean(given)):.1f} % |"
+
+
+def page(numbers: Mapping[str, Any]) -> str:
+    """The page with its tables."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, table in tables(numbers).items():
+        begin = _BEGIN.format(name)
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(_END)
+        text = f"{before}{begin}\n{table}\n{_END}{after}"
+    return text
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write or compare."""
+
+    def make() -> str:
+        found = computed()
+        NUMBERS.write_text(json.dumps(numbers_of(found), indent=1) + "\n", encoding="utf-8")
+        draw(found, PICTURE)
+        return written()
+
+    def written() -> str:
+        return page(json.loads(NUMBERS.read_text(encoding="utf-8")))
+
+    given = sys.argv[1:] if arguments is None else arguments
+    return page_script(__doc__, PAGE, written if "--check" in given else make, given)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

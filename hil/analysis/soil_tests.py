@@ -1,0 +1,259 @@
+"""Wheel models held against measurements of single wheels on soil: corpus, predictions, fits, errors, figure.
+
+The corpus is in `rig_configs/soil_tests`: a table for each wheel, as `hil identify --tests` takes it, and what is
+printed of its soil. Errors are those of the pull over the load, of the torque over load times radius, and of the
+sinkage over the measured one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from hil.analysis.identification.fit import identify
+from hil.analysis.identification.forward import ForwardModel, Window, soil_of, wheel_state
+from hil.analysis.identification.sources import windows_of_table
+from hil.config.text_io import read_yaml
+from hil.experiments.drawing import COLOURS
+from hil.experiments.figure_file import save_figure
+from hil.experiments.figure_form import FigureForm
+
+# The slips of rovers.
+_LEAST, _MOST = 0.05, 0.4
+QUANTITIES = ("pull_N", "torque_Nm", "sinkage_m")
+_DUG = "slip_sinkage"
+# What a fit searches: as `hil identify` does, and the friction of rim or soil.
+_FIND = ("stiffness", "exponent", "rebound", "slip_modulus", "friction_angle_deg")
+_FIND_DUG = (*_FIND, _DUG)
+# Printed of no soil of the corpus: the default of section soil.
+_REBOUND = 0.07
+# A fit has no braking wheels: their forces follow from what driving ones give.
+_DRIVING = -0.05
+
+
+class NoSuchTestsError(ValueError):
+    """A name that is not in the corpus; the message has those that are."""
+
+
+@dataclass(frozen=True)
+class SoilTests:
+    """Measurements of one wheel on one soil.
+
+    Attributes:
+        name: of its table.
+        title: short, for people.
+        windows: measured steady states.
+        soil: printed parameters by name, without slip sinkage; what is printed of none is assumed.
+        basis: where these come from.
+        slip_sinkage: that a fit to these tests has found.
+        smooth: name of the tests of the same wheel without grousers; "": there are none.
+    """
+
+    name: str
+    title: str
+    windows: tuple[Window, ...]
+    soil: Mapping[str, float]
+    basis: str
+    slip_sinkage: float
+    smooth: str
+
+    @property
+    def source(self) -> str:
+        """Of another wheel of the same source it is the same."""
+        return self.smooth or self.name
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a model gives for tests.
+
+    Attributes:
+        variant: in words.
+        fitted_on: names of tests, or what of them, that its parameters come from; "": nothing is fitted.
+        soil: parameters.
+        values: (n,) predictions, in the order of `measured_of(windows)`.
+        windows: that are predicted.
+    """
+
+    variant: str
+    fitted_on: str
+    soil: Mapping[str, float]
+    values: tuple[float, ...]
+    windows: tuple[Window, ...]
+
+    def errors(self, *, others: bool = False) -> dict[str, float]:
+        """Mean absolute error, relative, of each quantity that was measured, at slips of 0.05 to 0.4, or all others."""
+        found: dict[str, list[float]] = {}
+        for (window, name, value), predicted in zip(measured_of(self.windows), self.values, strict=True):
+            if (_LEAST <= slip_of(window) <= _MOST) is others:
+                continue
+            scale = {"pull_N": window.load_N[0], "torque_Nm": window.load_N[0] * window.wheel.radius_m}
+            found.setdefault(name, []).append(abs(predicted - value) / scale.get(name, value))
+        return {name: float(np.mean(errors)) for name, errors in found.items()}
+
+
+def read_corpus() -> dict[str, SoilTests]:
+    """All tests by name."""
+    folder = resources.files("rig_configs") / "soil_tests"
+    entries, _ = read_yaml((folder / "corpus.yaml").read_text(encoding="utf-8"), "soil_tests")
+    found = {}
+    for name, entry in entries.items():
+        windows = windows_of_table(Path(str(folder / f"{name}.csv")))
+        soil = {**entry["soil"], "rebound": _REBOUND, "slip_modulus": 1.0, _DUG: 0.0}
+        soil["slip_modulus"] = _slip_modulus(windows, soil, entry["shear_displacement_m"])
+        found[name] = SoilTests(
+            name, entry["title"], windows, soil, entry["basis"], entry["slip_sinkage"], entry.get("smooth", "")
+        )
+    return found
+
+
+def validate(names: Sequence[str] = ()) -> dict[str, list[Predicted]]:
+    """Every prediction of tests; a wheel takes some seconds of processor time.
+
+    Args:
+        names: of tests; none: all of them.
+
+    Raises:
+        NoSuchTestsError: a name is not in the corpus.
+    """
+    corpus = read_corpus()
+    if wrong := [name for name in names if name not in corpus]:
+        raise NoSuchTestsError(f"no tests {', '.join(wrong)}; allowed: {', '.join(corpus)}")
+    return {name: list(predictions(corpus[name], corpus)) for name in names or corpus}
+
+
+def predictions(tests: SoilTests, corpus: Mapping[str, SoilTests]) -> Iterator[Predicted]:
+    """Of one wheel: nothing fitted, fitted, half of the slips from the other half, this wheel from the smooth one.
+
+    Each comes without and with slip sinkage, and the last also with what grousers shear at their sides. They come one
+    by one, those that need no fit first.
+    """
+    yield _predicted(tests, "printed soil", "", tests.soil)
+    others = [one.slip_sinkage for one in corpus.values() if one.source != tests.source]
+    dug = {**tests.soil, _DUG: math.exp(float(np.mean(np.log(others))))}
+    yield _predicted(tests, "printed soil, slip sinkage", "slip sinkage: other sources", dug)
+    if tests.smooth:
+        before = corpus[tests.smooth]
+        yield _predicted(tests, "from the smooth wheel", tests.smooth, _fit(before, _FIND))
+        dug = _fit(before, _FIND_DUG)
+        yield _predicted(tests, "from the smooth wheel, slip sinkage", tests.smooth, dug)
+        yield _predicted(tests, "from the smooth wheel, slip sinkage and thrust", tests.smooth, dug, thrust=True)
+    yield _predicted(tests, "fitted", tests.name, _fit(tests, _FIND))
+    yield _predicted(tests, "fitted, slip sinkage", tests.name, _fit(tests, _FIND_DUG))
+    used, rest = _halves(tests)
+    yield _predicted(rest, "half fitted", "every other slip", _fit(used, _FIND))
+    yield _predicted(rest, "half fitted, slip sinkage", "every other slip", _fit(used, _FIND_DUG))
+
+
+def as_json_of(found: Mapping[str, Sequence[Predicted]]) -> dict[str, Any]:
+    """What `hil validate soil --json` prints."""
+    return {
+        name: {
+            one.variant: {
+                "fitted_on": one.fitted_on,
+                "soil": dict(one.soil),
+                "errors": one.errors(),
+                "errors_at_other_slips": one.errors(others=True),
+                "points": [
+                    {"slip": slip_of(window), "quantity": quantity, "measured": value, "predicted": predicted}
+                    for (window, quantity, value), predicted in zip(measured_of(one.windows), one.values, strict=True)
+                ],
+            }
+            for one in each
+        }
+        for name, each in found.items()
+    }
+
+
+def draw(found: Mapping[str, Sequence[Predicted]], path: Path) -> None:
+    """Pull over load, and sinkage, over slip: measured, and of the models; a row for each of the tests.
+
+    Args:
+        found: of `validate`.
+        path: of the file; its ending is the format.
+    """
+    figure = Figure((10.0, 1.0 + 2.4 * len(found)), layout="constrained")
+    FigureCanvasAgg(figure)
+    rows = figure.subplots(len(found), 2, squeeze=False)
+    for axes, (name, each) in zip(rows, found.items(), strict=True):
+        for one, quantity, label in zip(
+            axes, ("pull_N", "sinkage_m"), ("pull / load [-]", "sinkage [mm]"), strict=True
+        ):
+            _panel(one, each, quantity)
+            one.set_ylabel(f"{name}\n{label}" if quantity == "pull_N" else label)
+            one.grid(visible=True, color="#e4e4e4", lw=0.7)
+    rows[0, 0].legend(frameon=False, fontsize=7.5)
+    for one in rows[-1]:
+        one.set_xlabel("slip [-]")
+    title = "wheels on soil: measured (points) and computed"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12.0)
+    save_figure(figure, path, title, {"tests": ", ".join(found)}, FigureForm())
+
+
+def _panel(axes: Axes, each: Sequence[Predicted], quantity: str) -> None:
+    shown = [one for one in each if not one.variant.startswith(("half", "from"))]  # what all tests have
+    lines = dict(zip((one.variant for one in shown), [(c, s) for s in ("-", "--") for c in COLOURS], strict=False))
+    for one in shown:
+        points = sorted(
+            (slip_of(window), value, predicted, window.load_N[0])
+            for (window, name, value), predicted in zip(measured_of(one.windows), one.values, strict=True)
+            if name == quantity
+        )
+        slips, values, predicted, loads = np.array(points).T
+        unit = 1.0 / loads if quantity == "pull_N" else 1e3
+        colour, style = lines[one.variant]
+        axes.plot(slips, predicted * unit, color=colour, ls=style, lw=1.2, label=one.variant)
+        if one is shown[0]:
+            axes.plot(slips, values * unit, "o", ms=3.5, color="black", zorder=5)
+
+
+def slip_of(window: Window) -> float:
+    """The slip of the one wheel of a window."""
+    return window.slip[0] if window.slip else 0.0
+
+
+def _slip_modulus(windows: Sequence[Window], soil: Mapping[str, float], shear_displacement_m: float) -> float:
+    """K of (4.30) with the slope at rest of Janosi and Hanamoto's mean over the contact, 2 K_x over its length."""
+    load_N = float(np.mean([window.load_N[0] for window in windows]))
+    wheel = windows[0].wheel
+    _, _, depth_m = wheel_state(wheel, soil_of(soil), np.array([load_N]), np.zeros(1))
+    radius_m = wheel.radius_m + wheel.grouser_height_m
+    share = float(depth_m[0]) / radius_m
+    length_m = radius_m * (math.acos(1.0 - share) + math.acos(1.0 - _REBOUND * share))
+    return 2.0 * shear_displacement_m / length_m
+
+
+def _fit(tests: SoilTests, find: Sequence[str]) -> dict[str, float]:
+    driving = [window for window in tests.windows if slip_of(window) >= _DRIVING]
+    return identify(driving, {**tests.soil, "cohesion_Pa": 0.0}, find).values
+
+
+def _halves(tests: SoilTests) -> tuple[SoilTests, SoilTests]:
+    """The tests of every other slip, the smallest and largest among them, and the rest; slips to a hundredth."""
+    slips = sorted({round(slip_of(window), 1) for window in tests.windows if slip_of(window) >= _DRIVING})
+    used = {*slips[::2]}
+    parts = [tuple(w for w in tests.windows if (round(slip_of(w), 1) in used) is which) for which in (True, False)]
+    rest = tuple(window for window in parts[1] if slip_of(window) >= _DRIVING)
+    return replace(tests, windows=parts[0]), replace(tests, windows=rest)
+
+
+def _predicted(
+    tests: SoilTests, variant: str, fitted_on: str, soil: Mapping[str, float], *, thrust: bool = False
+) -> Predicted:
+    windows = [replace(one, wheel=replace(one.wheel, grouser_thrust=thrust)) for one in tests.windows]
+    values = ForwardModel(windows).predict(soil_of(soil))
+    return Predicted(variant, fitted_on, soil, tuple(values.tolist()), tests.windows)
+
+
+def measured_of(windows: Sequence[Window]) -> list[tuple[Window, str, float]]:
+    """Each measured value, with its window and its name, in the order of predictions."""
+    return [(window, name, one.value) for window in windows for name, one in window.measured.items()]

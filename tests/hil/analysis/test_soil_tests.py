@@ -1,0 +1,64 @@
+"""The corpus of measured wheels, what counts as an error, and `hil validate soil`."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import rig_configs
+from hil.analysis.identification.sources import windows_of_table
+from hil.analysis.soil_tests import NoSuchTestsError, Predicted, read_corpus, slip_of, validate
+from hil.cli import run
+
+FOLDER = Path(next(iter(rig_configs.__path__))) / "soil_tests"
+CORPUS = read_corpus()
+
+
+@pytest.mark.parametrize("table", sorted(FOLDER.glob("*.csv")), ids=lambda path: path.stem)
+def test_each_table_says_its_source_licence_and_units_and_is_one_of_the_corpus(table):
+    said = [line for line in table.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+    assert re.search(r"Source: .*(19|20)\d\d.*Licence: \w+.* Units: SI\.", " ".join(said))
+    assert CORPUS[table.stem].windows == windows_of_table(table)
+    assert CORPUS[table.stem].basis
+
+
+def test_a_wheel_with_grousers_has_the_size_of_the_smooth_one_beside_it():
+    pairs = [(one, CORPUS[one.smooth]) for one in CORPUS.values() if one.smooth]
+    assert len(pairs) == 3
+    for grousers, smooth in pairs:
+        assert grousers.windows[0].wheel.grouser_height_m > 0.0
+        assert replace(grousers.windows[0].wheel, grouser_height_m=0.0) == smooth.windows[0].wheel
+        assert grousers.soil["stiffness"] == smooth.soil["stiffness"]
+
+
+def test_errors_are_shares_of_load_and_of_the_measured_sinkage_by_region_of_slip():
+    tests = CORPUS["ding_smooth"]
+    values = []
+    for window in tests.windows:
+        off = 0.1 if 0.05 <= slip_of(window) <= 0.4 else 0.3
+        pull, torque, sinkage = (one.value for one in window.measured.values())
+        values += [pull + off * 80.0, torque - off * 80.0 * 0.15735, sinkage * (1.0 + off)]
+    found = Predicted("", "", {}, tuple(values), tests.windows)
+    assert found.errors() == pytest.approx({"pull_N": 0.1, "torque_Nm": 0.1, "sinkage_m": 0.1})
+    assert found.errors(others=True) == pytest.approx({"pull_N": 0.3, "torque_Nm": 0.3, "sinkage_m": 0.3})
+
+
+def test_tests_that_are_not_in_the_corpus_are_refused_with_those_that_are(capsys):
+    with pytest.raises(NoSuchTestsError, match="no tests moon; allowed: cmu_smooth, cmu_grousers"):
+        validate(["ding_lugs", "moon"])
+    assert run(["validate", "soil", "--source", "moon"]) == 2
+    assert "no tests moon" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_command_prints_json_and_writes_it_with_a_figure(tmp_path, capsys):
+    assert run(["validate", "soil", "--source", "rashid_fjs1", "--json", "--out", str(tmp_path / "v")]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == json.loads((tmp_path / "v" / "soil_validation.json").read_text(encoding="utf-8"))
+    fitted = printed["rashid_fjs1"]["fitted, slip sinkage"]
+    assert fitted["fitted_on"] == "rashid_fjs1"
+    assert len(fitted["points"]) == 10
+    assert fitted["errors"]["sinkage_m"] < 0.5 * printed["rashid_fjs1"]["fitted"]["errors"]["sinkage_m"]
+    assert (tmp_path / "v" / "soil_validation.png").stat().st_size > 10_000
