@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ _BROKEN = {
     "veer": "the rover veered",
     "approach": "the rover pointed askew",
 }
+REJECTED = "rejected by the operator"
 _LAW_IN_DOUBT = 0.05  # of p_of_spring
 
 
@@ -97,7 +99,8 @@ def reasons_against(campaign: RecordedCampaign, trials: Sequence[Trial]) -> list
     against: dict[str, list[str]] = {}
     for trial, entry in zip(trials, campaign.trials, strict=True):
         if not trial.kept:
-            for words in _reasons(entry["summary"]):
+            by_rules = [] if trial.row.get("status") == "kept" else _reasons(entry["summary"])
+            for words in [*by_rules, *[REJECTED] * trial.rejected]:
                 against.setdefault(words, []).append(trial.label)
     return [Why(words, tuple(labels)) for words, labels in sorted(against.items(), key=lambda item: -len(item[1]))]
 
@@ -114,14 +117,17 @@ def _reasons(summary: Mapping[str, Any]) -> list[str]:
 
 
 def kept_sentence(trials: Sequence[Trial]) -> str:
-    """How many trials count."""
+    """How many trials count, and how many do not by the rules, by a fault and by the operator alone."""
     kept = sum(trial.kept for trial in trials)
-    faulted = sum(trial.row.get("status") == "faulted" for trial in trials)
-    dropped = len(trials) - kept - faulted
+    by_rules = Counter(str(trial.row.get("status")) for trial in trials)
+    found = {
+        "dropped by the rules": by_rules["dropped"],
+        "ended by a fault": by_rules["faulted"],
+        f"{REJECTED} alone": by_rules["kept"] - kept,
+    }
     if kept == len(trials):
-        return f"All {kept} trials were kept."
-    parts = [f"{dropped} dropped"] * bool(dropped) + [f"{faulted} ended by a fault"] * bool(faulted)
-    return f"{kept} of {len(trials)} trials were kept, {' and '.join(parts)}."
+        return f"All {kept} trials count."
+    return f"{kept} of {len(trials)} trials count; {', '.join(f'{n} {words}' for words, n in found.items() if n)}."
 
 
 def spread_sentence(group: Group) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hil.analysis import statistics
-from hil.analysis.campaign import CSV, JSON, RecordedCampaign, contradictions, other_cell, status_of
+from hil.analysis.campaign import CSV, JSON, RecordedCampaign, contradictions, counts, other_cell, status_of
 from hil.analysis.digests import digests_of, mismatch
 from hil.analysis.statistics import (
     Exponent,
@@ -32,7 +32,6 @@ from hil.recording.annotation import Annotation, annotation_of
 from hil.recording.digests import file_sha256
 from hil.recording.run_folder import FolderError, file_in, summary_of
 
-KEPT = "kept"
 # Columns of the campaign that a summary does not have, or has in another form.
 _NOT_OF_SUMMARY = {"number", "attempt", "seed", "added_mass_kg"}
 
@@ -57,8 +56,13 @@ class Trial:
 
     @property
     def kept(self) -> bool:
-        """Whether it counts."""
-        return self.row.get("status") == KEPT
+        """Whether it counts: by the rules and, where one was asked, by the operator."""
+        return counts(self.row)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the operator has said that it is to be repeated."""
+        return self.row.get("operator_verdict") == "repeat"
 
     @property
     def label(self) -> str:

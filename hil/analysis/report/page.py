@@ -355,6 +355,7 @@ def _rows(contents: Contents) -> list[tuple[Trial, list[str], float | None]]:
     rows = []
     for trial in contents.trials:
         reasons = [reason for reason in str(trial.row.get("reasons") or "").split("; ") if reason]
+        reasons += [answers.REJECTED] * trial.rejected
         pairs = paired([trial.row] if trial.kept else [], "angle_deg", FORCE)
         share = next((force / means[trial.label][angle].mean - 1.0 for angle, force in pairs), None)
         rows.append((trial, reasons, share))

@@ -93,6 +93,7 @@ MIXED = [
     entry(4, status="faulted", reasons=["fault 32: rover twin: least wheel load 0", "the rover veered"]),
     entry(4, attempt=2),
     entry(5, status="dropped", reasons=["the rig fell over"]),
+    entry(6, force=500.0, operator={"name": "N", "verdict": "repeat", "word": "somebody stepped on the plate"}),
 ]
 
 
@@ -104,15 +105,21 @@ def test_each_trial_that_was_not_kept_stands_under_each_of_its_reasons():
         "the rover veered": ("2",),
         "ended early, fault 32: rover twin": ("4",),
         "the rig fell over": ("5",),
+        "rejected by the operator": ("6",),
     }
     assert next(iter(found)) == "first hit outside the sensing triangle"  # the commonest first
 
 
-def test_kept_dropped_and_faulted_are_counted_apart():
+def test_what_the_rules_a_fault_and_the_operator_leave_out_is_counted_apart():
     assert answers.kept_sentence(trials_of(campaign_of(MIXED))) == (
-        "2 of 6 trials were kept, 3 dropped and 1 ended by a fault."
+        "2 of 7 trials count; 3 dropped by the rules, 1 ended by a fault, 1 rejected by the operator alone."
     )
-    assert answers.kept_sentence(trials_of(campaign_of(MIXED[:1] * 3))) == "All 3 trials were kept."
+    assert answers.kept_sentence(trials_of(campaign_of(MIXED[:1] * 3))) == "All 3 trials count."
+
+
+def test_a_trial_that_the_operator_rejects_is_in_no_mean():
+    assert group_of(MIXED).over_angle(FORCE)[60.0].n == 2
+    assert [row["counts"] for row in campaign_of(MIXED).rows] == [True, False, False, False, True, False, False]
 
 
 @pytest.mark.parametrize(
