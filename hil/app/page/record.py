@@ -188,7 +188,7 @@ def shown_of(config: Config, ticks: NDArray[np.void], turned: NDArray[np.floatin
         turned: (ticks, wheels) angle of each wheel [rad].
     """
     layout, stands = config.layout, obstacle_shown(config.trial, config.section)
-    names = [one["name"] for one in series(layout) if one["name"].partition("/")[0] in _FIELDS]
+    names = [one["name"] for one in series(layout, config.section) if one["name"].partition("/")[0] in _FIELDS]
     columns = {name: column(ticks, name, layout) for name in names}
     columns |= {f"turned_rad/{wheel}": angle for wheel, angle in zip(layout.wheels, turned.T, strict=True)}
     return {

@@ -36,6 +36,7 @@ function startHolding(connection, config) {
   const speed = make("input", { type: "number", id: "jog-speed", value: 0.02, step: 0.01 });
   const wheels = make("select", { id: "jog-wheel" },
     ...["all", ...config.rover.wheels.map((wheel) => wheel.name)].map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
+  if (!config.rover.wheels.length) return;
   byId("hold").append(
     make("p", {}, "Hold a button to move; the motion stops when it is released. Wheels off the ground."),
     make("p", { class: "row" }, make("label", { for: "jog-wheel" }, "Wheel"), wheels,

@@ -20,6 +20,7 @@ export function liveSeries(config) {
 export function startLive(config, newest) {
   const there = new Set(liveSeries(config));
   for (const [id, name] of [...NUMBERS, ["left", LEFT]]) byId(id).closest("p").hidden = !there.has(name);
+  if (config.captures) setText(byId("gap").closest("p").querySelector("small"), "payload before the seat");
   const chart = there.has(FORCE) ? forceChart(config) : null;
   byId("force").hidden = byId("force-note").hidden = !chart;
   drawEvery(1, function* () {

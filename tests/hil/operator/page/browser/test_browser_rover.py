@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import math
 
+import numpy as np
 import pytest
+from PIL import Image
+
+from hil.app.page.content import page_content
+from hil.config import load_config
 
 from .scripted_rig import WHEELS
-from .scripted_server import cells, hold, until
+from .scripted_server import TALL, cells, hold, until
 
 pytestmark = pytest.mark.slow
 NO_WEBGL = "HTMLCanvasElement.prototype.getContext = () => null"
@@ -39,6 +45,25 @@ def test_the_view_in_three_dimensions_is_loaded_when_asked_for_and_turns_by_the_
     assert canvas.screenshot() != before
     assert page.problems == []
     assert all(url.startswith(server.url) for url in page.asked)
+
+
+@pytest.mark.parametrize("name", ["sim_capture", "sim_juno"])
+def test_a_rig_is_drawn_and_what_it_does_not_have_is_not_shown(server, shown, name):
+    server.answers["config"] = page_content(load_config(name), None)
+    page = shown(viewport=TALL)
+    server.show_ticks(t_ns=[0], speed_mps=[0.0])
+    absent = ["time to impact", "until impact", "force sensors", "bogie valves", "Sum of the force sensors"]
+    absent += ["gap to the obstacle", "wheel drives"] if name == "sim_capture" else ["gap to the obstacle", "payload"]
+    for words in absent:
+        assert not page.get_by_text(words).filter(visible=True).count(), words
+    assert page.get_by_text("payload before the seat").is_visible() == (name == "sim_capture")
+    page.click("#solid")
+    page.locator("#scene canvas").wait_for()
+    server.settle()
+    for place in ("#side", "#top", "#scene canvas"):
+        drawn = np.asarray(Image.open(io.BytesIO(page.locator(place).screenshot())).convert("RGB"))
+        assert (drawn != drawn[0, 0]).any(axis=2).mean() > 0.02, place
+    assert page.problems == []
 
 
 def test_without_webgl_the_page_says_so_and_keeps_its_drawings(page):
