@@ -13,7 +13,6 @@ Every number of a tick as the page calls it: FIELD or FIELD/ELEMENT, in telemetr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -173,6 +172,8 @@ def _point(place: Floats) -> dict[str, float]:
     return {f"{axis}_m": float(value) for axis, value in zip("xyz", place, strict=True)}
 
 
+# Units of a joint that slides, by those of one that turns.
+_OF_SLIDES = {"rad": "m", "N m": "N"}
 # Numbers of the force sensors, and of what the rover comes to; records and telemetry have them in any rig.
 _FORCE = ("force_sum_N", "load_point_m")
 _IMPACT = ("impact", "time_to_impact_s", "time_to_impact_sd_s")
@@ -196,7 +197,9 @@ def series(layout: Layout, section: ExperimentSection) -> list[dict[str, Any]]:
         for index, element in enumerate(signal.names(layout) or ("",)):
             places = [int(place) for place in np.unravel_index(index, signal.shape(layout))]
             path = [signal.name, *([element] if signal.by_name else places)]
-            about = {"unit": signal.unit_of(element), "description": signal.description}
+            unit = signal.unit_of(element)
+            unit = _OF_SLIDES.get(unit, unit) if element in layout.slides else unit
+            about = {"unit": unit, "description": signal.description}
             rows.append({"name": "/".join(filter(None, (signal.name, element))), **about, "path": path})
     return rows
 
@@ -251,9 +254,11 @@ def page_content(
         "servos": [
             {
                 "name": joint.name,
-                "low_deg": round(math.degrees(joint.low_rad), 6),
-                "high_deg": round(math.degrees(joint.high_rad), 6),
-                "torque_limit_Nm": joint.torque_limit_Nm,
+                "unit": joint.unit,
+                "lowest": round(joint.shown(joint.low_rad), 6),
+                "highest": round(joint.shown(joint.high_rad), 6),
+                "limit": joint.torque_limit_Nm,
+                "limit_unit": _OF_SLIDES["N m"] if joint.slides else "N m",
             }
             for joint in config.driven_joints
         ],

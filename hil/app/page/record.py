@@ -151,7 +151,7 @@ def ticks_within(record: OpenRecord, from_s: float | None = None, to_s: float | 
 # What moves, and what is shown of it; fields of a tick.
 _FIELDS = (
     "force_sum_N", "speed_mps", "gap_m", "way_m", "effective_kinetic_energy_J", "pose", "joint_angle_rad",
-    "normal_force_N",
+    "normal_force_N", "load_wanted_N", "wheel_load_N", "slip", "sinkage_m",
 )  # fmt: skip
 
 

@@ -104,6 +104,17 @@ def test_what_a_rig_does_not_have_is_no_series_of_its_page(name):
     assert {field for field in has if field in names} == {field for field, there in has.items() if there}
 
 
+def test_a_joint_that_slides_is_in_mm_and_N_and_its_series_in_m_and_N():
+    config = load_config("sim_lift")
+    content = page_content(config, None)
+    (joint,) = content["servos"]
+    assert (joint["unit"], joint["limit_unit"]) == ("mm", "N")
+    assert joint["highest"] == pytest.approx(1e3 * config.driven_joints[0].high_rad)
+    units = {one["name"]: one["unit"] for one in content["series"]}
+    names = ("set_servo_angle_rad", "servo_angle_rad", "servo_torque_Nm")
+    assert [units[f"{name}/{joint['name']}"] for name in names] == ["m", "m", "N"]
+
+
 def test_every_series_finds_its_number_in_what_telemetry_publishes():
     layout = Layout(WHEELS, ("left", "right"), ("top", "lower_left", "lower_right"), regulators=("left_extend",))
     row = np.zeros(1, tick_dtype(layout))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .scripted_server import until
+from .scripted_server import TALL, cells, until
 
 pytestmark = pytest.mark.slow
 MINE = {"holder": "page-1", "yours": True, "asked_by": ""}
@@ -127,6 +127,20 @@ def test_values_that_are_old_are_grey_with_their_age_and_are_not_called_fresh(pa
     until(lambda: "s ago" in page.inner_text("#live-age"))
     assert grey(page, "#speed")
     assert page.inner_text("#age") == "no run is on"
+
+
+def test_after_a_run_nothing_has_an_age_and_all_that_was_measured_is_grey(server, shown):
+    server.answers["config"]["limits"] = {"drives_age_ms": 200.0}
+    server.answers["config"]["servos"] = [
+        {"name": "lift", "unit": "mm", "lowest": 0.0, "highest": 300.0, "limit": 900.0, "limit_unit": "N"}
+    ]
+    server.add_series("ns", "t_ns", "drives_t_ns")
+    page = shown(viewport=TALL)
+    server.show_ticks(t_ns=[5e9], drives_t_ns=[5e9], normal_force_N__front_left=[150.0])
+    assert cells(page, "#links")[0][1:4] == ["0.0 ms", "at most 200 ms", "good"]
+    until(lambda: cells(page, "#links")[0][1:4] == ["-", "at most 200 ms", "no data"])
+    for place in ("#speed", "#side", "#loads", "#joints", "#links", "#values"):
+        assert grey(page, place), place
 
 
 def test_values_of_a_run_are_gone_when_another_one_begins(page, server):
