@@ -42,6 +42,7 @@ function showAge(age) {
 /** Telemetry has no number for the time to the impact of a rover that does not approach the obstacle. */
 function timeLeft(newest) {
   const left = newest.of(LEFT);
+  if (newest.of("impact") === 1) return "over";
   if (left !== null && left <= LONGEST_LEFT_S) return `${quantity(left, "s")} s`;
   return newest.of("speed_mps") === null && left === null ? "-" : "not approaching";
 }
