@@ -189,3 +189,7 @@ def test_all_that_cannot_be_is_said_at_once():
         power("up_sideways", 1.0)
     with pytest.raises(ConfigError, match=r"jog\.wheels: found all; allowed: none with jog.valve"):
         load_config("sim_impact", ["experiment=jog", "jog.valve=left_extend"])
+
+
+def test_the_table_says_what_was_asked_for_and_not_that_it_moved():
+    assert JogExperiment.table({"motion": "all wheels 0.02 m/s for 2 s", "reasons": []}).title.startswith("Asked for: ")

@@ -9,6 +9,8 @@ import pytest
 from hil.analysis.campaign import RecordedCampaign, row_of
 from hil.analysis.report import answers
 from hil.analysis.report.groups import FORCE, WITH, WITHOUT, Group, Trial
+from hil.analysis.statistics import spread_of
+from hil.cli.trial import spread_cells
 
 ENERGY = {40.0: 0.10, 50.0: 0.13, 60.0: 0.17, 70.0: 0.21, 80.0: 0.25, 90.0: 0.28}
 JITTER = (0.98, 1.01, 1.03, 0.98)  # of the trials of an angle
@@ -180,3 +182,7 @@ def test_an_outlier_is_named_by_its_trial_and_counts():
     assert (trial.label, found.outlying) == ("9", True)
     assert group.over_angle(FORCE)[60.0].n == 4
     assert f"{100 * found.share:+.0f} % against the others" in answers.outlier_words(found.share, found.p)
+
+
+def test_one_trial_has_no_spread():
+    assert spread_cells(spread_of([80.0])) == ("1", "80", "-", "-")
