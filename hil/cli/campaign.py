@@ -206,7 +206,7 @@ def compare(
         raise typer.Exit(USAGE) from None
     with drawing.styled():
         figure = draw_comparison(comparison)
-        drawing.settle(figure)
+        drawing.settle(figure, "\n".join(comparison.sources))
         if comparison.wrong:
             stamp(figure, "NOT VERIFIED")
         drawing.save(figure, folder / "compare", "compare", {"csv_sha256": ", ".join(comparison.digests)})

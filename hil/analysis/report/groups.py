@@ -161,7 +161,7 @@ class _Trend:
         fits: whether that is the one that belongs to the ground.
         of_trials: over all trials.
         of_means: over the means of the angles; trials of one angle are no independent proof of a trend.
-        laws: sqrt and power law, fitted to all trials.
+        laws: sqrt law, fitted to all trials, and power law with the exponent of the means.
     """
 
     energy: str
@@ -213,7 +213,7 @@ class Group:
             [spread.mean for spread in statistics.over_angle(angles, values).values()] if rows else []
             for values in (T, F)
         ]
-        laws = (statistics.fit_sqrt(T, F), statistics.fit_power(T, F))
+        laws = (statistics.fit_sqrt(T, F), statistics.power_law(self.exponent(energy, force), T, F))
         return _Trend(
             energy,
             energy == self.fitting,

@@ -266,6 +266,7 @@ def render(contents: Contents) -> str:
         version=running_version(),
         opening=answers.opening(campaign, trials, contents.config, contents.times),
         kept=answers.kept_sentence(trials),
+        release=answers.release_sentence(trials),
         against=against,
         twice=sum(len(why.trials) for why in against) > sum(not trial.kept for trial in trials),
         spreads={group.label: answers.spread_sentence(group) for group in contents.groups},

@@ -162,7 +162,8 @@ class JogExperiment(Experiment):
     @classmethod
     def table(cls, summary: Summary) -> Table:
         """What was asked for, the speeds, pressures and angles reached, and the problems."""
-        table = Table(title=f"Asked for: {summary['motion']}", title_justify="left", show_header=False)
+        what = "Asked for" if summary["reasons"] else "Moved"
+        table = Table(title=f"{what}: {summary['motion']}", title_justify="left", show_header=False)
         kinds = ("speed_reached_mps", "m/s", 3), ("pressure_reached_kPa", "kPa", 1), ("angle_reached_deg", "deg", 2)
         for key, unit, digits in kinds:
             for name, value in summary.get(key, {}).items():

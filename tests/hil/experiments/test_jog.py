@@ -191,5 +191,6 @@ def test_all_that_cannot_be_is_said_at_once():
         load_config("sim_impact", ["experiment=jog", "jog.valve=left_extend"])
 
 
-def test_the_table_says_what_was_asked_for_and_not_that_it_moved():
-    assert JogExperiment.table({"motion": "all wheels 0.02 m/s for 2 s", "reasons": []}).title.startswith("Asked for: ")
+@pytest.mark.parametrize(("reasons", "title"), [([], "Moved: one"), (["not armed: disk"], "Asked for: one")])
+def test_the_table_says_moved_only_of_what_went_as_asked(reasons, title):
+    assert JogExperiment.table({"motion": "one", "reasons": reasons}).title == title

@@ -79,6 +79,13 @@ def test_what_is_simulated_is_called_so_and_nothing_else_is(config, said):
     assert ("SIMULATED" in sentence) == ("simulated" in config)
 
 
+def test_each_figure_says_of_which_campaign_it_is_and_whether_anything_real_moved():
+    assert answers.source_line(campaign_of([entry(1)], seed=7), TIMES) == (
+        "campaign the plan   seed 7   2026-11-25, 09:17 to 09:41 UTC   SIMULATED rig"
+    )
+    assert answers.source_line(campaign_of([entry(1)], config="")).endswith("rig unknown")
+
+
 def test_what_is_not_known_is_not_said():
     sentence = opening(campaign_of([entry(1)]))
     assert "without an operator" in sentence
@@ -186,3 +193,12 @@ def test_an_outlier_is_named_by_its_trial_and_counts():
 
 def test_one_trial_has_no_spread():
     assert spread_cells(spread_of([80.0])) == ("1", "80", "-", "-")
+
+
+def test_what_released_the_drives_is_said_with_the_number_of_trials():
+    summaries = [{"release": "automatic"}, {"release": "automatic"}, {"release": "operator"}, {}]
+    trials = [Trial(entry(1)["settings"], None, summary, "") for summary in summaries]
+    assert answers.release_sentence(trials) == (
+        "The drives were released by the program at the impact in 2 trials, by an operator after the impact in 1 trial."
+    )
+    assert answers.release_sentence(trials[3:]) == ""
