@@ -25,7 +25,7 @@ _BINS = 700
 # A panel shows no smaller part of its values than this.
 _LEAST_SPAN = 1e-3
 # A phase is named if it takes more than this part of the time, in room that is this part of the panel.
-_PHASE, _NAMED, _HEAD = "#bbbbbb", 0.07, 0.14
+_PHASE, _NAMED, _HEAD = "#bbbbbb", 0.1, 0.14
 # Of a figure, what is left by the line below it that says of which run it is (`figure_file.frame_figure`).
 _LEGEND = (0.0, 0.012, 1.0, 0.97)
 # Told apart by the colour-blind and in grey: dark, middle, light; wheels of one axle share a colour.
