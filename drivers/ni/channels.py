@@ -10,7 +10,7 @@ import msgspec
 
 from drivers.interfaces import DeviceError
 
-MessageKind = Literal["iepe_force", "voltage", "bridge", "charge"]
+Kind = Literal["iepe_force", "voltage", "bridge", "charge"]
 UNITS = {"iepe_force": "mV/N", "voltage": "mV/N", "bridge": "mV/V/N", "charge": "pC/N"}
 _V_PER_C = 1e9  # a charge amplifier of 1 mV/pC: pC/N then read as mV/N
 
@@ -29,7 +29,7 @@ class NiChannel(msgspec.Struct, frozen=True):
 
     name: str
     physical: str
-    kind: MessageKind = "iepe_force"
+    kind: Kind = "iepe_force"
     sensitivity: float = 0.0
     range_V: float = 5.0
     serial: str = ""
@@ -120,7 +120,7 @@ def check_settings(settings: NiDaqSettings) -> None:
     seen: dict[str, str] = {}
     for channel in settings.channels:
         at = f"{settings.device}: sensor {channel.name} on {channel.physical}"
-        if channel.kind not in get_args(MessageKind):
+        if channel.kind not in get_args(Kind):
             raise DeviceError(f"{at}: kind {channel.kind!r}, allowed: {', '.join(get_args(Kind))}")
         if not (math.isfinite(channel.sensitivity) and channel.sensitivity > 0):
             found = "none" if channel.sensitivity == 0 else f"{channel.sensitivity:g}"

@@ -86,8 +86,17 @@ def compared(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def status_of(summary: Mapping[str, Any]) -> str:
-    """What a summary makes of its trial: faulted, kept or dropped."""
+    """What the rules make of a trial by its summary: faulted, kept or dropped."""
     return "faulted" if summary.get("aborted") else "kept" if summary.get("accepted") else "dropped"
+
+
+def counts(row: Mapping[str, Any]) -> bool:
+    """Whether a trial counts: the rules keep it, and no operator has said that it is to be repeated.
+
+    Args:
+        row: of the trial (`row_of`).
+    """
+    return bool(row.get("status") == "kept" and row.get("operator_verdict") != "repeat")
 
 
 def contradictions(campaign: RecordedCampaign) -> Iterator[str]:
@@ -124,13 +133,15 @@ def row_of(trial: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         trial: of campaign.json.
     """
-    summary, operator = trial["summary"], trial.get("operator") or {}
+    summary, said = trial["summary"], trial.get("operator") or {}
+    operator = {f"operator_{key}": said.get(key) for key in _OPERATOR}
     return {
         **{key: trial[key] for key in ("number", "attempt", "status", "folder")},
+        "counts": counts({**trial, **operator}),
         **trial["settings"],
         "accepted": summary.get("accepted"),
         "reasons": "; ".join(map(str, summary.get("reasons") or ())),
-        **{f"operator_{key}": operator.get(key) for key in _OPERATOR},
+        **operator,
         "content": (summary.get("digests") or {}).get("content"),
         **numbers_of(summary),
     }

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from hil.analysis import statistics
 from hil.analysis.campaign import RecordedCampaign, read_campaign
 from hil.analysis.report import drawing
+from hil.analysis.report.answers import source_line
 from hil.analysis.report.groups import FORCE, Trial, doubts, trials_of
 from hil.analysis.report.make import DoubtedError
 from hil.analysis.statistics import LEVEL, MeanDifference, SampleSpread
@@ -53,6 +54,7 @@ class Comparison:
         overall: mean over the rows with trials of both, each with the same weight; None: there is none.
         wrong: why files of a campaign are not to be trusted.
         digests: SHA-256 of each campaign.csv.
+        sources: of which campaign each is, in a line, and whether anything real moved.
     """
 
     names: tuple[str, str]
@@ -61,6 +63,7 @@ class Comparison:
     overall: MeanDifference | None
     wrong: tuple[str, ...]
     digests: tuple[str, str]
+    sources: tuple[str, str]
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -100,6 +103,7 @@ def compare(first: Path, second: Path, quantity: str = FORCE, *, unverified: boo
         statistics.stratified_difference(both) if both else None,
         wrong,
         (_digest(campaigns[0]), _digest(campaigns[1])),
+        (source_line(campaigns[0]), source_line(campaigns[1])),
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from hil.analysis.campaign import numbers_of
 from hil.recording.annotation import annotation_of
 from hil.recording.reader import FILE_NAME as RECORD
-from hil.recording.run_folder import FolderError, summary_of
+from hil.recording.run_folder import FolderError, summary_of, verdict_of
 
 _MOST_CHARACTERS = 1000
 _COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
@@ -172,7 +172,8 @@ def listed_runs(folder: Path, warn: list[str] | None = None) -> list[dict[str, A
         warn: takes a sentence on each file that cannot be read; its run is listed without what the file holds.
 
     Returns:
-        For each run `run` (its folder, from the given one), `experiment`, `accepted`, `reasons` (a text), `note`,
+        For each run `run` (its folder, from the given one), `experiment`, `accepted` by the rules, `reasons` (a text),
+        `operator_name`, `operator_verdict` and `operator_word` where an operator was asked, `counts` (by both), `note`,
         `tags` (a tuple), and every number of its summary by flat name, in the units that the names end with. What a
         run does not have is missing from its row.
 
@@ -223,6 +224,10 @@ def _row(folder: Path, name: str, problems: list[str]) -> dict[str, Any]:
         row |= _values(summary_of(folder) or {})
     except FolderError as error:
         problems.append(str(error))
+    if said := verdict_of(folder):
+        row |= {f"operator_{key}": text for key, text in said.items()}
+    if "accepted" in row:
+        row["counts"] = bool(row["accepted"]) and row.get("operator_verdict") != "repeat"
     try:
         written = annotation_of(folder)
     except FolderError as error:

@@ -21,7 +21,7 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import stats
 
 FloatArray = NDArray[np.float64]
 LEVEL = 0.95
@@ -152,25 +152,19 @@ def fit_sqrt(energy_J: Sequence[float], force_N: Sequence[float]) -> Fit | None:
     return _fit("sqrt", a, 0.5, None, F, a * np.sqrt(T))
 
 
-def fit_power(energy_J: Sequence[float], force_N: Sequence[float]) -> Fit | None:
-    """F = a T^b; None of fewer than two pairs, or where the energy never changes."""
+def power_law(found: Exponent, energy_J: Sequence[float], force_N: Sequence[float]) -> Fit | None:
+    """F = a T^b with the exponent of the means of the angles, the only one of a report; None where it has none.
+
+    Args:
+        found: that exponent.
+        energy_J: T_c of the trials (trials,) [J], which give a: on the mean, the logarithms are those of the law.
+        force_N: their forces (trials,) [N].
+    """
     T, F = _pairs(energy_J, force_N)
-    if len(set(T.tolist())) < 2:
+    if found.b is None or found.low is None or not T.size:
         return None
-    middle = float(np.exp(np.log(T).mean()))  # about it, factor and exponent are nearly independent
-
-    def beside(parameters: FloatArray) -> FloatArray:
-        return np.asarray(parameters[0] * (T / middle) ** parameters[1] - F, np.float64)
-
-    slope, level = np.polyfit(np.log(T / middle), np.log(F), 1)
-    fit = optimize.least_squares(beside, (math.exp(level), slope), x_scale="jac", method="lm")
-    factor, b = (float(value) for value in fit.x)
-    half = None
-    if T.size > 2:
-        slopes = np.asarray(fit.jac, np.float64)
-        variance = float(np.linalg.inv(slopes.T @ slopes)[1, 1]) * 2.0 * fit.cost / (T.size - 2)
-        half = float(stats.t.ppf(0.5 + 0.5 * LEVEL, T.size - 2) * math.sqrt(variance))
-    return _fit("power", factor * middle**-b, b, half, F, beside(fit.x) + F)
+    a = float(np.exp((np.log(F) - found.b * np.log(T)).mean()))
+    return _fit("power", a, found.b, found.b - found.low, F, a * T**found.b)
 
 
 def welch(first: Sequence[float], second: Sequence[float]) -> MeanDifference:

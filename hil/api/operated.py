@@ -20,7 +20,7 @@ from hil.api.live_plot import FIELDS, LivePlot
 from hil.api.recorded import open as open_run
 from hil.api.result import Result
 from hil.api.running import Progress, lines_to
-from hil.config import Config, ConfigError, Problem
+from hil.config import Config, ConfigError, Problem, load_config
 from hil.messages.signals import TICK
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.runtime_folder import read_token
@@ -128,14 +128,14 @@ class OperatedRig(CommandClient):
         return f"<OperatedRig {self._rig_config.name}: {state}>"
 
 
-def operate(config: Config, out: str | Path | None = None, progress: Progress = False) -> OperatedRig:
+def operate(config: Config | str, out: str | Path | None = None, progress: Progress = False) -> OperatedRig:
     """Open a rig in a process of its own (`hil operate`), take the operator lease, and hand back what operates it.
 
     Software is not the emergency stop.
 
     Args:
-        config: of the rig and the experiment. Where another program uses its telemetry port, a simulated rig publishes
-            at a free one.
+        config: of the rig and the experiment, or the name or file of one (`hil.load`). Where another program uses its
+            telemetry port, a simulated rig publishes at a free one.
         out: folder of the runs, made or empty; None: `runs/<UTC>_<config>_operate/`.
         progress: see `hil.run`; lines come from another thread.
 
@@ -153,6 +153,7 @@ def operate(config: Config, out: str | Path | None = None, progress: Progress = 
             rig.live_plot()
             result = rig.result()
     """
+    config = load_config(config) if isinstance(config, str) else config
     if config.operator.keys is not None:
         raise ConfigError(
             config.name, [Problem("operator.keys", "keys", "null: this program and the rig share a token")]

@@ -105,11 +105,20 @@ class Runs:
 
     def _repr_html_(self) -> str:
         shown = self.rows[-_SHOWN:]
-        rows = [(row["run"], "accepted" if row["accepted"] else f"not accepted {row['reasons']}") for row in shown]
+        rows = [(row["run"], _judged(row)) for row in shown]
         return html_table(f"{self._folder}: {self._in_words()}", rows)
 
     def _in_words(self) -> str:
-        return f"{len(self)} runs, {sum(row['accepted'] for row in self.rows)} accepted"
+        accepted, counting = (sum(row[key] for row in self.rows) for key in ("accepted", "counts"))
+        rejected = f", {accepted - counting} of these rejected by the operator" if counting < accepted else ""
+        return f"{len(self)} runs, {accepted} accepted{rejected}"
+
+
+def _judged(row: Mapping[str, Any]) -> str:
+    """What rules and operator say of a run, in words."""
+    rules = "accepted" if row["accepted"] else f"not accepted {row['reasons']}"
+    said = row.get("operator_verdict")
+    return f"{rules}; operator: {said} {row['operator_word']}".rstrip() if said else rules
 
 
 def runs(folder: str | Path = "runs") -> Runs:

@@ -84,7 +84,7 @@ def _void(_: object) -> None:
     """Whatever a function of the caller returns."""
 
 
-def run(config: Config, progress: Progress = False) -> Result:
+def run(config: Config | str, progress: Progress = False) -> Result:
     """Run the experiment that a config names, on the rig that it names; the same as the command `hil run`.
 
     The record of a simulated rig is in a temporary folder until `Result.save` keeps it. That of a real rig is at once
@@ -92,7 +92,7 @@ def run(config: Config, progress: Progress = False) -> Result:
     checks pass, as with `hil run`; `hil.operate` waits for an operator.
 
     Args:
-        config: of the rig and the experiment.
+        config: of the rig and the experiment, or the name or file of one (`hil.load`).
         progress: what to do with lines about what is going on, as kernels being compiled: True: print them; False:
             nothing; or a function that is called with each.
 
@@ -108,6 +108,7 @@ def run(config: Config, progress: Progress = False) -> Result:
         >>> result.exit_code, result.summary["accepted"], len(result.ticks) == result.summary["loop"]["ticks"]
         (0, True, True)
     """
+    config = load_config(config) if isinstance(config, str) else config
     if config.rig == "real":
         folder = run_folder(None, config.name, experiment_named(config.experiment).label(config))
         return Result(folder, *_run_in(folder, config, progress))

@@ -14,7 +14,7 @@ from hil.campaign.sweep import SweepRun, expand, sweep_row
 from hil.campaign.trial import Job
 from hil.campaign.trial import TrialResult as RunOfMany
 from hil.campaign.workers import process_pool, run_jobs, this_process
-from hil.config import Config, ConfigError, Problem
+from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.kernel_kinds import one_of_each_kind
 from hil.config.overrides import plain_value
 
@@ -61,12 +61,12 @@ class Sweep:
 
 
 def sweep(
-    config: Config, over: Mapping[str, Iterable[Any]], workers: int | None = None, progress: Progress = False
+    config: Config | str, over: Mapping[str, Iterable[Any]], workers: int | None = None, progress: Progress = False
 ) -> Sweep:
     """Run a config over the product of values of its keys, the last key changing first; only summaries are kept.
 
     Args:
-        config: of a simulated rig.
+        config: of a simulated rig, or the name or file of one (`hil.load`).
         over: values by dotted key: {"trial.angle_deg": range(40, 91, 5), "seed": [1, 2, 3]}.
         workers: processes that make runs; None: one for each processor. Against the wall clock (`clock: realtime`) one
             run is made after the other, in this process.
@@ -83,6 +83,7 @@ def sweep(
         >>> runs, [row["accepted"] for row in runs.rows]
         (<Sweep of sim_impact: 2 runs over jog.speed_mps, 2 accepted>, [True, True])
     """
+    config = load_config(config) if isinstance(config, str) else config
     values, runs = _expanded(config, over)
     if config.clock != "lockstep" and (workers or 1) > 1:
         raise ConfigError(config.name, [Problem("workers", str(workers), "1, or clock: lockstep")], "sweep of config")

@@ -349,6 +349,8 @@ class Console:
     def _write(self, *, in_run: bool) -> None:
         status, now_ns = self.status, self._now_ns()
         self._due_ns = now_ns + STATUS_EVERY_NS
+        if in_run and not status.running:
+            status.message = ""  # it was of what led to the run; the state says the rest
         status.t_ns, status.running = now_ns, in_run
         if (holder := self.holder) or not in_run or self._lost:  # in a run, no status lacks both a holder and fault 19
             status.holder = holder

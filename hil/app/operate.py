@@ -112,6 +112,7 @@ class ResidentProcess:
 
     def _take(self, command: OperatorCommand) -> None:
         """Do what a command asks for, or show why it is refused."""
+        self._console.status.refused = []
         try:
             self._do(command)
         except (CommandRefusedError, ConfigError) as error:

@@ -20,10 +20,8 @@ from hil.analysis.campaign import CSV, JSON, compared, own_digest, row_of, statu
 from hil.analysis.digests import mismatch
 from hil.config import ConfigError, Problem
 from hil.config.files import replacing
-from hil.config.json_io import read_json
-from hil.recording.run_folder import MOST_SUMMARY_BYTES, FolderError, file_in, summary_of
+from hil.recording.run_folder import FolderError, summary_of
 
-VERDICT = "verdict.json"
 # Of the time that a campaign runs, at most this part goes into writing its files while it runs.
 _WRITING_SHARE = 0.05
 Trial = dict[str, Any]
@@ -126,15 +124,6 @@ def recorded_trial(place: Path, config_sha256: str) -> tuple[dict[str, Any] | No
     if summary.get("config_sha256") != config_sha256:
         return None, "it is a run of another config"
     return summary, ""
-
-
-def read_verdict(place: Path) -> dict[str, str] | None:
-    """What the operator said of a trial; None: nobody did."""
-    try:
-        said = read_json(file_in(place, VERDICT), MOST_SUMMARY_BYTES)
-        return {key: str(said[key]) for key in ("name", "verdict", "word")}
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
 
 
 def set_aside(place: Path) -> Path:

@@ -20,14 +20,14 @@ from typing import Any, Protocol
 from typing_extensions import override
 
 from hil.campaign.expand import PlannedTrial
-from hil.campaign.folder import VERDICT, Trial
+from hil.campaign.folder import Trial
 from hil.campaign.run import CampaignOrder, CampaignProgress, CampaignStop, ProgressReporter, begin, interrupted
 from hil.config import Config
 from hil.config.files import replacing
 from hil.experiments.impact.approach import frame_settings
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.realtime.long_ticks import processor_name
-from hil.recording.run_folder import run_folder
+from hil.recording.run_folder import VERDICT, run_folder
 
 
 class NoAnswerError(Exception):

@@ -15,7 +15,6 @@ from hil.campaign.expand import PlannedTrial
 from hil.campaign.folder import (
     CampaignFolder,
     Trial,
-    read_verdict,
     recorded_trial,
     refuse_other_head,
     remove_unfinished,
@@ -28,6 +27,7 @@ from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config
 from hil.config.unchecked_config import fingerprint
+from hil.recording.run_folder import verdict_of
 from hil.version import running_version
 
 # What must be the same when a campaign is resumed, and its name in messages.
@@ -185,7 +185,7 @@ class CampaignProgress:
             place = self.ledger.place(trial.number, attempt)
             if self.wanted.folders:
                 summary, wrong = recorded_trial(place, config.sha256())
-                said = read_verdict(place) if summary else None
+                said = verdict_of(place) if summary else None
                 taken = summary and trial_of(trial.number, attempt, place.name, settings, summary, said)
                 if wrong:
                     self._report.text(f"{place.name}: {wrong}; it is now {set_aside(place).name}, and run again")

@@ -46,50 +46,25 @@ app = typer.Typer(
         "Ctrl-C, SIGHUP or SIGTERM before the loop ran: nothing has moved."
     ),
 )
-app.command("run")(run_config)
-app.command("open")(open_foreign)
-for _command in (
-    trial,
-    campaign,
-    sweep,
-    energy,
-    path,
-    activity,
-    drawbar,
-    slope,
-    check,
-    devices,
-    jog,
-    valve,
-    operate,
-    sim,
-    serve,
-):
-    app.command()(_command)
-for _command in (
-    report,
-    compare,
-    identify,
-    export,
-    render,
-    view,
-    recover,
-    verify,
-    replay,
-    runs,
-    note,
-    faults,
-    explain,
-    configs,
-    computer,
-):
-    app.command()(_command)
-app.add_typer(bench, name="bench")
-app.add_typer(calibrate, name="calibrate")
-app.add_typer(command, name="command")
-app.add_typer(keys, name="keys")
-app.add_typer(rover, name="rover")
-app.add_typer(validate, name="validate")
+# Groups of `hil --help`, and their commands in order; a group of commands has its own help.
+_GROUPS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
+    "Run": (run_config, trial, campaign, sweep, drawbar, slope),
+    "Rig": (check, devices, calibrate, jog, valve, operate, command, keys),
+    "Runs": (runs, note, report, compare, export, render, view, verify, replay, recover),
+    "Analysis": (energy, path, activity, identify, validate, open_foreign),
+    "Your own parts": (configs, rover, serve, sim),
+    "Machine": (computer, bench, faults, explain),
+}
+_NAMES: dict[Callable[..., None] | typer.Typer, str] = {
+    run_config: "run", open_foreign: "open", calibrate: "calibrate", command: "command", keys: "keys", rover: "rover",
+    bench: "bench", validate: "validate",
+}  # fmt: skip
+for _panel, _commands in _GROUPS.items():
+    for _command in _commands:
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_NAMES[_command], rich_help_panel=_panel)
+        else:
+            app.command(_NAMES.get(_command), rich_help_panel=_panel)(_command)
 
 
 def _print_version(wanted: bool) -> None:

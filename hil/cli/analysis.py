@@ -43,8 +43,9 @@ def verify(run: Run, as_json: AsJson = False) -> None:
     report_compiling(progress)
     with usage_errors(), ProgressBar("ticks run again") as bar:
         checks = verify_run(run, bar.done)
-    show_checks(checks, f"{run}: verified", as_json, widest=_WIDEST)
-    if not all(check.ok for check in checks):
+    good = all(check.ok for check in checks)
+    show_checks(checks, f"{run}: {'verified' if good else 'NOT VERIFIED'}", as_json, widest=_WIDEST)
+    if not good:
         raise typer.Exit(FAULT)
 
 

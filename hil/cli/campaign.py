@@ -158,14 +158,23 @@ def _run_one(config: Config, folder: Path, *, report: ProgressBar, figure: bool)
 
 
 def _table(wanted: CampaignOrder, last: list[dict[str, Any]]) -> Table:
-    """How many trials there are at each angle, by ground and verdict."""
+    """How many trials there are at each angle, by ground and verdict; kept by both the rules and the operator."""
+    from hil.analysis.campaign import row_of
+
     table = Table(title=f"Campaign {wanted.plan.name}", title_justify="left")
-    for column in ("ground", "angle", "planned", "kept", "dropped", "faulted"):
+    for column in ("ground", "angle", "planned", "kept", "dropped", "faulted", "rejected"):
         table.add_column(column, justify="left" if column == "ground" else "right")
     planned = Counter((trial.settings["ground"], trial.settings["angle_deg"]) for trial in wanted.trials)
-    made = Counter((row["settings"]["ground"], row["settings"]["angle_deg"], row["status"]) for row in last)
+    made = Counter(
+        (
+            row["ground"],
+            row["angle_deg"],
+            "rejected" if row["status"] == "kept" and not row["counts"] else row["status"],
+        )
+        for row in map(row_of, last)
+    )
     for ground, angle_deg in sorted(planned):
-        counts = (made[ground, angle_deg, status] for status in ("kept", "dropped", "faulted"))
+        counts = (made[ground, angle_deg, status] for status in ("kept", "dropped", "faulted", "rejected"))
         table.add_row(ground, f"{angle_deg:g}°", str(planned[ground, angle_deg]), *map(str, counts))
     return table
 
@@ -197,7 +206,7 @@ def compare(
         raise typer.Exit(USAGE) from None
     with drawing.styled():
         figure = draw_comparison(comparison)
-        drawing.settle(figure)
+        drawing.settle(figure, "\n".join(comparison.sources))
         if comparison.wrong:
             stamp(figure, "NOT VERIFIED")
         drawing.save(figure, folder / "compare", "compare", {"csv_sha256": ", ".join(comparison.digests)})

@@ -66,11 +66,14 @@ def runs(
     ] = None,
     where: Annotated[
         str,
-        typer.Option("--where", metavar="CONDITION", help='As "accepted and angle_deg > 60", over summary.json.'),
+        typer.Option("--where", metavar="CONDITION", help='As "counts and angle_deg > 60", over summary.json.'),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List the runs of a folder with their verdicts, notes and tags."""
+    """List the runs of a folder: what the rules and the operator say of them, notes and tags.
+
+    A run counts if both accept it: --where counts.
+    """
     from hil.analysis.listed_runs import FilterError, RunFilter, chosen, listed_runs
 
     problems: list[str] = []
@@ -90,10 +93,13 @@ def runs(
 
 
 def _table(rows: Iterable[Mapping[str, Any]], more: Iterable[str]) -> Table:
-    table = Table("run", "experiment", "angle [deg]", "verdict", *more, "tags", "note")
+    rows = list(rows)
+    asked = ["operator"] * any("operator_verdict" in row for row in rows)
+    table = Table("run", "experiment", "angle [deg]", "rules", *asked, *more, "tags", "note")
     for row in rows:
+        said = [row[key] for key in ("operator_verdict", "operator_word") if row.get(key)]
         cells = [_cell(row.get(key)) for key in ("run", "experiment", "angle_deg")]
-        cells += [_verdict(row), *(_cell(row.get(name)) for name in more)]
+        cells += [_verdict(row), *[": ".join(said) or "-"] * len(asked), *(_cell(row.get(name)) for name in more)]
         table.add_row(*map(Text, [*cells, ", ".join(row["tags"]), row["note"]]))
     return table
 

@@ -69,7 +69,12 @@ def spread_cells(spread: SampleSpread | None) -> tuple[str, ...]:
     if spread is None:
         return "0", "-", "-", "-"
     interval = "-" if spread.low is None else f"{spread.low:.4g} to {spread.high:.4g}"
-    return str(spread.n), f"{spread.mean:.4g}", f"{spread.mean_absolute_deviation:.2g}", interval
+    return (
+        str(spread.n),
+        f"{spread.mean:.4g}",
+        f"{spread.mean_absolute_deviation:.2g}" if spread.n > 1 else "-",
+        interval,
+    )
 
 
 def _plain(group: Group) -> dict[str, Any]:

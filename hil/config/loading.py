@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -96,7 +97,9 @@ def _found(source: str | Path) -> tuple[str, Traversable]:
         raise ConfigError(str(source), [Problem("(file)", str(error), "a readable YAML file")]) from None
     if shipped_name(source) in shipped:
         return shipped[shipped_name(source)], resources.files("rig_configs")
-    allowed = f"a YAML file, or a shipped config: {', '.join(shipped)}"
+    near = get_close_matches(shipped_name(source), shipped, n=3)
+    meant = f" (did you mean {' or '.join(near)}?); hil configs lists them" if near else f": {', '.join(shipped)}"
+    allowed = f"a YAML file, or a shipped config{meant}"
     raise ConfigError(str(source), [Problem("(file)", _what_is_there(Path(source)), allowed)])
 
 

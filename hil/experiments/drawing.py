@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +15,19 @@ from hil.recording.content import Recorded, in_blocks, packed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from hil.recording import OpenRecord
 
 FloatArray = NDArray[np.floating[Any]]
 # Stretches of a line: about one a pixel of a panel.
 _BINS = 700
 # A panel shows no smaller part of its values than this.
 _LEAST_SPAN = 1e-3
+# A phase is named if it takes more than this part of the time, in room that is this part of the panel.
+_PHASE, _NAMED, _HEAD = "#bbbbbb", 0.1, 0.14
+# Of a figure, what is left by the line below it that says of which run it is (`figure_file.frame_figure`).
+_LEGEND = (0.0, 0.012, 1.0, 0.97)
 # Told apart by the colour-blind and in grey: dark, middle, light; wheels of one axle share a colour.
 COLOURS = ("#004488", "#bb5566", "#ddaa33", "#999999")
 # Of the right wheels' dashes: the same, darker.
@@ -105,6 +112,37 @@ def plot_line(axes: Axes, form: FigureForm, t_s: FloatArray, values: FloatArray,
     axes.plot(*decimated(t_s, values), lw=form.line(lw), **style)
 
 
+def mark_phases(panels: Sequence[Axes], form: FigureForm, record: OpenRecord) -> None:
+    """A line where the state of the experiment changes; over the panels of the first row what it was from then on."""
+    states = dict(one.split("=", 1) for one in str(record.meta.get("states", "")).split(",") if "=" in one)
+    found = [packed(block, ["t_ns", "state"]) for block in in_blocks(record.tick)]
+    if not found:
+        return
+    rows = np.concatenate(found)
+    begins = np.flatnonzero(np.diff(rows["state"].astype(int), prepend=-1))
+    at_s = rows["t_ns"][begins] * 1e-9
+    ends_s = np.append(at_s[1:], rows["t_ns"][-1] * 1e-9)
+    for axes in panels:
+        for t_s in at_s[1:]:
+            axes.axvline(t_s, color=_PHASE, lw=form.line(0.8), zorder=0)
+    named = (ends_s - at_s) > _NAMED * (ends_s[-1] - at_s[0])
+    for axes in panels[: form.columns]:
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high + _HEAD * (high - low))  # the names lie over no line
+        for t_s, end_s, number in zip(at_s[named], ends_s[named], rows["state"][begins][named], strict=True):
+            words = states.get(str(number), str(number)).lower().replace("_", " ")
+            style: dict[str, Any] = {"ha": "center", "va": "top", "color": "#404040", "fontsize": form.font(8.0)}
+            axes.text(0.5 * (t_s + end_s), 0.985, words, transform=axes.get_xaxis_transform(), **style)
+
+
+def share_legend(figure: Figure, form: FigureForm, axes: Axes) -> None:
+    """One legend for all panels, below them, where it lies over no line."""
+    handles, labels = axes.get_legend_handles_labels()
+    columns = min(len(handles), 4 if form.columns == 1 else 8)
+    style: dict[str, Any] = {"fontsize": form.font(8.0), "frameon": False, "handlelength": 3.0}
+    figure.legend(handles, labels, loc="outside lower center", bbox_to_anchor=_LEGEND, ncols=max(columns, 1), **style)
+
+
 def dress_panel(axes: Axes, form: FigureForm, title: str, unit: str) -> None:
     """Title, unit, grid and sizes of a panel."""
     axes.set_title(title, loc="left", fontsize=form.font(10.0))
@@ -113,5 +151,7 @@ def dress_panel(axes: Axes, form: FigureForm, title: str, unit: str) -> None:
     axes.grid(visible=True, color="#e4e4e4", lw=form.line(0.7))
     low, high = axes.get_ylim()
     largest = max(abs(low), abs(high))
-    if high - low < _LEAST_SPAN * largest:  # the digits of a value that stays, in place of the last ones of its noise
+    if (
+        abs(high - low) < _LEAST_SPAN * largest
+    ):  # the digits of a value that stays, in place of the last ones of its noise
         axes.set_ylim(0.5 * (low + high) - 0.05 * largest, 0.5 * (low + high) + 0.05 * largest)

@@ -56,6 +56,28 @@ def run_line(record: OpenRecord, summary: Mapping[str, Any], run: str) -> str:
     return "   ".join(parts)
 
 
+def frame_figure(
+    figure: Figure, form: FigureForm, what: str, record: OpenRecord, summary: Mapping[str, Any], run: str
+) -> None:
+    """Over a figure what was done and how it was judged, which is its label, too; below it, of which run it is.
+
+    Args:
+        figure: with a constrained layout.
+        form: its width.
+        what: was done, in a few words.
+        record: of the run.
+        summary: as in `summary.json`.
+        run: name of the run's folder.
+    """
+    verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
+    title, words = f"{what}: {verdict}", run_line(record, summary, run)
+    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
+    words = words if form.columns == 2 else words.replace("   config", "\nconfig")
+    figure.text(0.01, 0.002, words, fontsize=form.font(8.5), color="#404040", va="bottom", parse_math=False)
+    figure.get_layout_engine().set(rect=(0.0, 0.035, 1.0, 0.965))  # type: ignore[union-attr,call-arg]
+    figure.set_label(title)
+
+
 def save_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str], form: FigureForm) -> None:
     """Write a figure of a run, as `write_figure` does.
 

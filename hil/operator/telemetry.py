@@ -73,6 +73,7 @@ class Publisher:
             raise ValueError(f"Publisher: rates are {rate_hz} and {loop_rate_hz} Hz, allowed: above 0")
         self._every = max(1, round(loop_rate_hz / rate_hz))
         self._published = (-1, False)
+        self._due: NDArray[np.void] | None = None  # the newest tick, as long as it is not published
         self._wall_start_s = wall_start_s
         self._newest_ns = 0
         self._encoder = msgspec.msgpack.Encoder()
@@ -132,12 +133,13 @@ class Publisher:
 
     def starts_at(self, wall_start_s: float) -> None:
         """A run begins: set the Unix time at its t_ns = 0 [s]. No stamp is of the run before from now on."""
-        self._wall_start_s, self._newest_ns, self._published = wall_start_s, 0, (-1, False)
+        self._wall_start_s, self._newest_ns, self._published, self._due = wall_start_s, 0, (-1, False), None
 
     def tick(self, rows: NDArray[np.void]) -> None:
         """Publishes the ticks that are due: fields by name, wheels by name, other arrays as lists.
 
-        The tick in which the drives are confirmed to be cut is always due: a run may end with it.
+        The tick in which the drives are confirmed to be cut is always due; the last tick of a run comes with its
+        outcome (`trial`).
 
         Args:
             rows: An array of `tick_dtype`.
@@ -146,9 +148,13 @@ class Publisher:
             return
         ticks, stopped_ns = rows["tick"].tolist(), rows["drives_stopped_ns"].tolist()  # one by one: mostly one row
         for index, (tick, at_ns) in enumerate(zip(ticks, stopped_ns, strict=True)):
+            self._due = rows[index : index + 1]
             if (newest := (tick // self._every, at_ns >= 0)) != self._published:
                 self._published = newest
                 self._publish(rows[index])
+                self._due = None
+        if self._due is not None:
+            self._due = self._due.copy()  # the caller may use the memory again
 
     def _publish(self, record: np.void) -> None:
         payload: dict[str, Any] = {"timestamp": self._timestamp(int(record["t_ns"]))}
@@ -177,12 +183,15 @@ class Publisher:
             self._send(b"link", {"timestamp": self._timestamp(self._newest_ns)} | _numbers(healths))
 
     def trial(self, summary: Mapping[str, Any], t_ns: int | None = None) -> None:
-        """Publishes the numbers of a trial's summary; true and false become 1 and 0, text and null are left out.
+        """Publishes the last tick, and the numbers of a trial's summary: true is 1, text and null are left out.
 
         Args:
             summary: As in `summary.json`.
             t_ns: Time of the outcome [ns]; by default that of the newest message.
         """
+        if self._due is not None:
+            self._publish(self._due[0])
+            self._due = None
         stamp = {"timestamp": self._timestamp(self._newest_ns if t_ns is None else t_ns)}
         self._send(b"trial", stamp | _numbers(summary))
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from hil.config.json_io import read_json
 
+VERDICT = "verdict.json"
 # The summary of a trial has 5 kB.
 MOST_SUMMARY_BYTES = 2**20
 # Of a summary, what readers take apart; null, and what is missing, is allowed.
@@ -99,6 +100,15 @@ def summary_of(run: Path) -> dict[str, Any] | None:
     if wrong:
         raise FolderError(f"{place} is no summary of a run: {', '.join(wrong)}")
     return summary
+
+
+def verdict_of(run: Path) -> dict[str, str] | None:
+    """What the operator said of a run: name, verdict (keep or repeat) and word; None: nothing readable."""
+    try:
+        said = read_json(file_in(run, VERDICT), MOST_SUMMARY_BYTES)
+        return {key: str(said[key]) for key in ("name", "verdict", "word")}
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def _is(value: object, kind: type | tuple[type, ...]) -> bool:

@@ -33,7 +33,7 @@ class Limiter:
 
     def __init__(self, rig: Rig, safety: SafetyMonitor) -> None:
         limits, layout = rig.limits, rig.layout
-        self._safety = safety
+        self._safety, self._limits, self._wheels = safety, limits, layout.wheels
         self._limit = limits.wheel_speed_radps
         self._step = limits.wheel_acceleration_radps2 / rig.rate_hz
         self._zero_speeds, self._valves_off = layout.zero_speeds, layout.valves_off
@@ -67,7 +67,7 @@ class Limiter:
         self.clamped += clamped
         if self._row > CLAMPS_ALLOWED:
             cause = f" ({self._safety.hanging})" if self._safety.hanging else ""
-            detail = f"limiter: {self._row} commands in a row out of limit{cause}"
+            detail = f"limiter: {self._row} commands in a row out of limit{self._beyond(asked, speeds)}{cause}"
             self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, self._row, CLAMPS_ALLOWED, detail)
         if not math.isfinite(sum(speeds) + sum(asked.duty)):
             detail = f"limiter: wheel speeds {asked.speed_radps}{asked.duty or ''} are not finite"
@@ -92,6 +92,18 @@ class Limiter:
             joint_angle_rad=joints.angle_rad,
             servos_cut=joints.cut or (safe and self._servos is not None),
         )
+
+    def _beyond(self, asked: SetPoints, allowed: tuple[float, ...]) -> str:
+        """The wheel that is farthest beyond, what was asked of it, and the limit; "" where it is no wheel."""
+        if asked.cut or allowed == asked.speed_radps:
+            return ""
+        wish, _, wheel = max(
+            zip(asked.speed_radps, allowed, self._wheels, strict=True), key=lambda one: abs(one[0] - one[1])
+        )
+        limits = self._limits
+        by_speed = f"limits.wheel_speed_radps {limits.wheel_speed_radps:g}"
+        by_change = f"limits.wheel_acceleration_radps2 {limits.wheel_acceleration_radps2:g}"
+        return f": {wheel} asked for {wish:.4g} rad/s, {by_speed if abs(wish) > self._limit else by_change}"
 
     def _pressures(self, safe: bool, asked_Pa: tuple[float, ...]) -> tuple[float, ...]:
         """What the regulators may be set to: a value that is not a number closes one."""

@@ -7,13 +7,13 @@ from typing import Any, Literal, Protocol
 
 from typing_extensions import override
 
-from drivers.sim.protocol.line import LineFault, MessageKind, SimulatedSerialDevice, Streaming
+from drivers.sim.protocol.line import Kind, LineFault, SimulatedSerialDevice, Streaming
 
 FaultKind = Literal["late", "damaged", "silent", "noise", "cut_short", "twice", "deaf", "unplugged", "wrong_value"]
 # For ever, in answers.
 ALWAYS = 2**62
 # Of a line, and whether it is of the messages to the device.
-_LINE: dict[str, tuple[MessageKind, bool]] = {
+_LINE: dict[str, tuple[Kind, bool]] = {
     "late": ("delayed", False),
     "damaged": ("garbage", False),
     "silent": ("intermittent", False),

@@ -19,7 +19,7 @@ from typing_extensions import override
 from drivers.host import Characters, line_time_ns
 from drivers.sim.protocol.plant_ports import NEVER_NS, TakesTimes
 
-MessageKind = Literal[
+Kind = Literal[
     "delayed", "intermittent", "garbage", "slow", "duplicate", "noise", "truncated", "off", "streaming", "disconnect",
     "reconnect",
 ]  # fmt: skip
@@ -105,7 +105,7 @@ class LineFault(msgspec.Struct, frozen=True):
         requests: the fault applies to bytes to the device instead of its answers.
     """
 
-    kind: MessageKind
+    kind: Kind
     count: int = 1
     every: int = 1
     ms: float = 100.0

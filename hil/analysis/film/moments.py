@@ -157,6 +157,8 @@ def config_of(record: OpenRecord) -> Config:
 
 def turned_rad(rows: NDArray[np.void]) -> Floats:
     """Angle (ticks, wheels) by which each wheel has turned since the first of these ticks."""
+    if "wheel_speed_radps" not in (rows.dtype.names or ()):
+        return np.zeros((len(rows), 0))  # of a vehicle without wheels
     step_s = np.diff(rows["t_ns"], prepend=rows["t_ns"][:1])[:, None] * 1e-9
     turned: Floats = np.cumsum(np.nan_to_num(rows["wheel_speed_radps"]) * step_s, axis=0)
     return turned

@@ -188,6 +188,10 @@ class View:
     def _height(self, x: float, y: float) -> float:
         return surface(self._uneven, x, y)[0]
 
+    def _normal_at(self, x: float, y: float) -> Floats:
+        """Of the ground under a wheel; a line of hard ground carries it upright."""
+        return self._normal if self._uneven is None else np.array(surface(self._uneven, x, y)[1])
+
     def _draw_line(self, line: Floats, left: float, right: float, middle: float) -> None:
         """The profile of hard ground, with marks as far as it goes."""
         low = middle + self._across[0] - 1.0
@@ -249,8 +253,9 @@ class View:
         loads_N = np.nan_to_num(np.asarray(row["normal_force_N"], float))
         length = loads_N * len(loads_N) / self._weight_N
         if self._side:  # from below, to where the wheel stands
-            arrows = _LOAD_M * length[:, None] * self._normal[[0, 2]]
-            self._loads.set_offsets(centres[:, [0, 2]] - self._radii_m[:, None] * self._normal[[0, 2]] - arrows)
+            normals = np.array([self._normal_at(x, y) for x, y in centres[:, :2].tolist()]).reshape(-1, 3)[:, [0, 2]]
+            arrows = _LOAD_M * length[:, None] * normals
+            self._loads.set_offsets(centres[:, [0, 2]] - self._radii_m[:, None] * normals - arrows)
             self._loads.set_UVC(*arrows.T)
         else:  # a disc, whose area is the load
             self._discs.set_verts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,13 @@ _BROKEN = {
     "veer": "the rover veered",
     "approach": "the rover pointed askew",
 }
+# Of `trial.release`.
+_RELEASES = {
+    "automatic": "by the program at the impact",
+    "operator": "by an operator after the impact",
+    "timed": "at a set time",
+}
+REJECTED = "rejected by the operator"
 _LAW_IN_DOUBT = 0.05  # of p_of_spring
 
 
@@ -66,15 +74,27 @@ def opening(campaign: RecordedCampaign, trials: Sequence[Trial], config: Config 
     of = f"the plan “{campaign.name}”" if isinstance(plan, Mapping) else f"“{campaign.name}”"
     names = sorted({str(row["operator_name"]) for row in campaign.rows if row.get("operator_name")})
     by = f"led by {_listed(names)}" if names else "without an operator"
+    rig = _RIGS.get(_rig(campaign, config), "on a rig of which campaign.json does not say whether it was simulated")
     count = f"{len(trials)} impact trial{'s' if len(trials) != 1 else ''}"
-    return f"{count} of {of}{at}, {_rig(campaign, config)}; {by}; {_when(times)}."
+    return f"{count} of {of}{at}, {rig}; {by}; {_when(times)}."
+
+
+def source_line(campaign: RecordedCampaign, times: Sequence[str] = ()) -> str:
+    """Of which campaign a figure is, in a line: its name, seed and time, and whether anything real moved.
+
+    Args:
+        campaign: its name, seed and config.
+        times: `wall_time` of the records, in any order; none: nothing is said of the time.
+    """
+    rig, when = _rig(campaign, None), f"   {_when(times)}" * any(times)
+    moved = "rig unknown" if not rig else "real rig" if rig == "real" else "SIMULATED rig"
+    return f"campaign {campaign.name}   seed {campaign.meta.get('seed', 'unknown')}{when}   {moved}"
 
 
 def _rig(campaign: RecordedCampaign, config: Config | None) -> str:
     """A config of another version still says which rig it was."""
     found = re.search(r"^rig: (\w+)", str(campaign.meta.get("config", "")), re.MULTILINE)
-    rig = config.rig if config else found[1] if found else ""
-    return _RIGS.get(rig, "on a rig of which campaign.json does not say whether it was simulated")
+    return config.rig if config else found[1] if found else ""
 
 
 def _when(times: Sequence[str]) -> str:
@@ -97,7 +117,8 @@ def reasons_against(campaign: RecordedCampaign, trials: Sequence[Trial]) -> list
     against: dict[str, list[str]] = {}
     for trial, entry in zip(trials, campaign.trials, strict=True):
         if not trial.kept:
-            for words in _reasons(entry["summary"]):
+            by_rules = [] if trial.row.get("status") == "kept" else _reasons(entry["summary"])
+            for words in [*by_rules, *[REJECTED] * trial.rejected]:
                 against.setdefault(words, []).append(trial.label)
     return [
         _RejectionReason(words, tuple(labels))
@@ -117,14 +138,26 @@ def _reasons(summary: Mapping[str, Any]) -> list[str]:
 
 
 def kept_sentence(trials: Sequence[Trial]) -> str:
-    """How many trials count."""
+    """How many trials count, and how many do not by the rules, by a fault and by the operator alone."""
     kept = sum(trial.kept for trial in trials)
-    faulted = sum(trial.row.get("status") == "faulted" for trial in trials)
-    dropped = len(trials) - kept - faulted
+    by_rules = Counter(str(trial.row.get("status")) for trial in trials)
+    found = {
+        "dropped by the rules": by_rules["dropped"],
+        "ended by a fault": by_rules["faulted"],
+        f"{REJECTED} alone": by_rules["kept"] - kept,
+    }
     if kept == len(trials):
-        return f"All {kept} trials were kept."
-    parts = [f"{dropped} dropped"] * bool(dropped) + [f"{faulted} ended by a fault"] * bool(faulted)
-    return f"{kept} of {len(trials)} trials were kept, {' and '.join(parts)}."
+        return f"All {kept} trials count."
+    return f"{kept} of {len(trials)} trials count; {', '.join(f'{n} {words}' for words, n in found.items() if n)}."
+
+
+def release_sentence(trials: Sequence[Trial]) -> str:
+    """What cut the drives; "" where no trial says it."""
+    found = Counter(str(one) for trial in trials if (one := trial.summary.get("release")))
+    if not found:
+        return ""
+    parts = [f"{_RELEASES.get(kind, kind)} in {_counted(n, 'trial')}" for kind, n in found.most_common()]
+    return f"The drives were released {', '.join(parts)}."
 
 
 def spread_sentence(group: Group) -> str:

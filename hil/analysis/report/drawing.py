@@ -21,6 +21,7 @@ from hil.experiments.figure_form import FORMATS
 # Widths of a page of A4 between its margins, and of a journal's two columns [in].
 WIDTH_IN = 7.09
 DPI = 200
+_FOOT_IN = 0.11  # height of the line below a figure
 MARKERS = ("o", "s", "^", "D", "v", "P", "p", "*")  # none is that of a dropped trial
 # One meaning a colour, in all figures: black and grey are forces, this is T_c, and of an angle it is its own.
 ENERGY_COLOUR = COLOURS[1]
@@ -65,7 +66,9 @@ def colour_of_angle(angle_deg: float) -> str:
 def legend_below(figure: Figure, *handles: Any, columns: int = 4) -> None:
     """The legend of a figure under its panels, where it lies over no data; each label once."""
     named = {handle.get_label(): handle for handle in handles}
-    figure.legend(handles=[*named.values()], loc="outside lower center", ncols=columns)
+    foot = _FOOT_IN / figure.get_figheight()
+    box = (0.0, foot, 1.0, 1.0 - foot)
+    figure.legend(handles=[*named.values()], loc="outside lower center", bbox_to_anchor=box, ncols=columns)
 
 
 def say_nothing(axes: Axes, words: str) -> None:
@@ -79,8 +82,16 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def settle(figure: Figure) -> None:
-    """Lay a drawn figure out, once: the layout takes longer than the drawing, and each saving would do it again."""
+def settle(figure: Figure, words: str) -> None:
+    """Lay a drawn figure out, once: the layout takes longer than the drawing, and each saving would do it again.
+
+    Args:
+        figure: drawn.
+        words: of which campaign it is, for the line below it.
+    """
+    foot = (0.3 + len(words.split("\n"))) * _FOOT_IN / figure.get_figheight()
+    figure.get_layout_engine().set(rect=(0.0, foot, 1.0, 1.0 - foot))  # type: ignore[union-attr,call-arg]
+    figure.text(0.005, 0.0, words, fontsize=6, color="#404040", va="bottom", parse_math=False)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
 

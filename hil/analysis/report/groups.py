@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hil.analysis import statistics
-from hil.analysis.campaign import CSV, JSON, RecordedCampaign, contradictions, other_cell, status_of
+from hil.analysis.campaign import CSV, JSON, RecordedCampaign, contradictions, counts, other_cell, status_of
 from hil.analysis.digests import digests_of, mismatch
 from hil.analysis.statistics import (
     Exponent,
@@ -32,7 +32,6 @@ from hil.recording.annotation import Annotation, annotation_of
 from hil.recording.digests import file_sha256
 from hil.recording.run_folder import FolderError, file_in, summary_of
 
-KEPT = "kept"
 # Columns of the campaign that a summary does not have, or has in another form.
 _NOT_OF_SUMMARY = {"number", "attempt", "seed", "added_mass_kg"}
 
@@ -57,8 +56,13 @@ class Trial:
 
     @property
     def kept(self) -> bool:
-        """Whether it counts."""
-        return self.row.get("status") == KEPT
+        """Whether it counts: by the rules and, where one was asked, by the operator."""
+        return counts(self.row)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the operator has said that it is to be repeated."""
+        return self.row.get("operator_verdict") == "repeat"
 
     @property
     def label(self) -> str:
@@ -157,7 +161,7 @@ class _Trend:
         fits: whether that is the one that belongs to the ground.
         of_trials: over all trials.
         of_means: over the means of the angles; trials of one angle are no independent proof of a trend.
-        laws: sqrt and power law, fitted to all trials.
+        laws: sqrt law, fitted to all trials, and power law with the exponent of the means.
     """
 
     energy: str
@@ -209,7 +213,7 @@ class Group:
             [spread.mean for spread in statistics.over_angle(angles, values).values()] if rows else []
             for values in (T, F)
         ]
-        laws = (statistics.fit_sqrt(T, F), statistics.fit_power(T, F))
+        laws = (statistics.fit_sqrt(T, F), statistics.power_law(self.exponent(energy, force), T, F))
         return _Trend(
             energy,
             energy == self.fitting,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hil.analysis.campaign import CSV, RecordedCampaign, read_campaign
 from hil.analysis.report import drawing, force_figures, trial_figures
+from hil.analysis.report.answers import source_line
 from hil.analysis.report.groups import Group, Trial, config_of, doubts, groups_of, trials_of
 from hil.analysis.report.page import Contents, motion_over_trials, motion_rows, render
 from hil.analysis.report.trial_figures import Trace, trace_of
@@ -74,10 +75,11 @@ def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
         raise DoubtedError(_in_words(folder, wrong))
     config = config_of(campaign)
     groups = groups_of(trials, campaign, config.ground.kind if config else None)
+    words = source_line(campaign, times)
     with drawing.styled():
         figures = _draw(trials, groups, config, traces, work_us)
         for figure in (drawn for pages in figures.values() for drawn in pages):
-            drawing.settle(figure)
+            drawing.settle(figure, words)
             if wrong:
                 stamp(figure, "NOT VERIFIED")
         try:

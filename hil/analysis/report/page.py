@@ -266,6 +266,7 @@ def render(contents: Contents) -> str:
         version=running_version(),
         opening=answers.opening(campaign, trials, contents.config, contents.times),
         kept=answers.kept_sentence(trials),
+        release=answers.release_sentence(trials),
         against=against,
         twice=sum(len(why.trials) for why in against) > sum(not trial.kept for trial in trials),
         spreads={group.label: answers.spread_sentence(group) for group in contents.groups},
@@ -355,6 +356,7 @@ def _rows(contents: Contents) -> list[tuple[Trial, list[str], float | None]]:
     rows = []
     for trial in contents.trials:
         reasons = [reason for reason in str(trial.row.get("reasons") or "").split("; ") if reason]
+        reasons += [answers.REJECTED] * trial.rejected
         pairs = paired([trial.row] if trial.kept else [], "angle_deg", FORCE)
         share = next((force / means[trial.label][angle].mean - 1.0 for angle, force in pairs), None)
         rows.append((trial, reasons, share))

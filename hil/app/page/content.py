@@ -13,7 +13,6 @@ Every number of a tick as the page calls it: FIELD or FIELD/ELEMENT, in telemetr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,12 +29,13 @@ from hil.config.operator_settings import settings_shown
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
 from hil.config.schema.equipment import LimitsConfig
+from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.instruments import ImuConfig, JointEncoder, MotionConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.experiments.base import Experiment
 from hil.experiments.registry import BUILT_IN, experiment_named
 from hil.messages.check import Check
-from hil.messages.layout import Layout
+from hil.messages.layout import ROLES, Layout
 from hil.messages.loads import load_modes
 from hil.messages.signals import TICK, flat, signals_of
 from hil.messages.stages import UPRIGHT
@@ -172,20 +172,34 @@ def _point(place: Floats) -> dict[str, float]:
     return {f"{axis}_m": float(value) for axis, value in zip("xyz", place, strict=True)}
 
 
-def series(layout: Layout) -> list[dict[str, Any]]:
-    """Every number of a tick: name, unit, description, and where telemetry has it.
+# Units of a joint that slides, by those of one that turns.
+_OF_SLIDES = {"rad": "m", "N m": "N"}
+# Numbers of the force sensors, and of what the rover comes to; records and telemetry have them in any rig.
+_FORCE = ("force_sum_N", "load_point_m")
+_IMPACT = ("impact", "time_to_impact_s", "time_to_impact_sd_s")
+_APPROACH = ("gap_m", "effective_kinetic_energy_J", "energy_sd_J")
+
+
+def series(layout: Layout, section: ExperimentSection) -> list[dict[str, Any]]:
+    """Every number of a tick that the rig has: name, unit, description, and where telemetry has it.
 
     Args:
-        layout: of the rig.
+        layout: of the rig; of a device that it does not have nothing is shown.
+        section: of the experiment: whether there is an obstacle, or a payload to capture.
     """
     rows: list[dict[str, Any]] = []
+    there = {_FORCE: layout.channels, _IMPACT: section.obstacle, _APPROACH: section.obstacle or section.captures}
+    without = {name for names, has in there.items() if not has for name in names}
     for signal in TICK:
-        if not signal.present(layout):
+        role = signal.name.partition("_")[0]
+        if not signal.present(layout) or signal.name in without or (role in ROLES and not layout.parts(role)):
             continue
         for index, element in enumerate(signal.names(layout) or ("",)):
             places = [int(place) for place in np.unravel_index(index, signal.shape(layout))]
             path = [signal.name, *([element] if signal.by_name else places)]
-            about = {"unit": signal.unit_of(element), "description": signal.description}
+            unit = signal.unit_of(element)
+            unit = _OF_SLIDES.get(unit, unit) if element in layout.slides else unit
+            about = {"unit": unit, "description": signal.description}
             rows.append({"name": "/".join(filter(None, (signal.name, element))), **about, "path": path})
     return rows
 
@@ -225,8 +239,9 @@ def page_content(
         "states": [state.name.lower() for state in experiment_named(config.experiment).states],
         "rover": rover_shown(rig),
         "obstacle": _obstacle(config),
+        "captures": config.section.captures,
         "ground": ground_shown(config),
-        "series": [one | {"band": band(one["name"], config.limits)} for one in series(layout)],
+        "series": [one | {"band": band(one["name"], config.limits)} for one in series(layout, config.section)],
         "set_points": _set_points(rig),
         "modes": [{"name": mode.name.lower()} for mode in load_modes(config.ground.kind)]
         if layout.controls_loads
@@ -239,9 +254,11 @@ def page_content(
         "servos": [
             {
                 "name": joint.name,
-                "low_deg": round(math.degrees(joint.low_rad), 6),
-                "high_deg": round(math.degrees(joint.high_rad), 6),
-                "torque_limit_Nm": joint.torque_limit_Nm,
+                "unit": joint.unit,
+                "lowest": round(joint.shown(joint.low_rad), 6),
+                "highest": round(joint.shown(joint.high_rad), 6),
+                "limit": joint.torque_limit_Nm,
+                "limit_unit": _OF_SLIDES["N m"] if joint.slides else "N m",
             }
             for joint in config.driven_joints
         ],

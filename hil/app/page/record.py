@@ -151,7 +151,7 @@ def ticks_within(record: OpenRecord, from_s: float | None = None, to_s: float | 
 # What moves, and what is shown of it; fields of a tick.
 _FIELDS = (
     "force_sum_N", "speed_mps", "gap_m", "way_m", "effective_kinetic_energy_J", "pose", "joint_angle_rad",
-    "normal_force_N",
+    "normal_force_N", "load_wanted_N", "wheel_load_N", "slip", "sinkage_m",
 )  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def shown_of(config: Config, ticks: NDArray[np.void], turned: NDArray[np.floatin
         turned: (ticks, wheels) angle of each wheel [rad].
     """
     layout, stands = config.layout, obstacle_shown(config.trial, config.section)
-    names = [one["name"] for one in series(layout) if one["name"].partition("/")[0] in _FIELDS]
+    names = [one["name"] for one in series(layout, config.section) if one["name"].partition("/")[0] in _FIELDS]
     columns = {name: column(ticks, name, layout) for name in names}
     columns |= {f"turned_rad/{wheel}": angle for wheel, angle in zip(layout.wheels, turned.T, strict=True)}
     return {

@@ -72,7 +72,7 @@ class ImportedSection(Section):
 
 
 # A rover; the section has a key `type`, which hides Python's.
-MessageKind = type[Parameters]
+Kind = type[Parameters]
 
 
 def rover_names() -> tuple[str, ...]:
@@ -259,11 +259,11 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         return RoverConfig.model_validate, (self.model_dump(exclude_unset=True),)
 
     @property
-    def kind(self) -> MessageKind:
+    def kind(self) -> Kind:
         """The rover of this type, with its locks."""
         return self.kind_with(())
 
-    def kind_with(self, driven: tuple[str, ...]) -> MessageKind:
+    def kind_with(self, driven: tuple[str, ...]) -> Kind:
         """The same, in which joints of these names turn, because servos drive them."""
         whole, locks = self._whole(), (*self._locks(), *((name, None) for name in driven))
         return locked(whole, locks) if locks else whole  # type: ignore[arg-type]  # a class can be hashed
@@ -277,7 +277,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         """Whether a name or kind is of joints that slide."""
         return any(name in (one, one.rsplit("_", 1)[-1]) for one in self._whole().sliding())
 
-    def _whole(self) -> MessageKind:
+    def _whole(self) -> Kind:
         """The rover of this type without its locks. Raises ValueError: its file is none of a rover."""
         if self.type == IMPORTED:
             if self.imported.urdf is None:

@@ -169,8 +169,8 @@ class CaptureExperiment(Experiment):
         return ()
 
     @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """Payload before the seat, joints, booms, craft and energy over time."""
         from hil.experiments.capture.figure import plot_capture  # matplotlib takes half a second to import
 
-        return plot_capture(record, summary, form)
+        return plot_capture(record, summary, run, form)

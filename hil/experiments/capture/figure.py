@@ -10,7 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.experiments.capture.judgement import BENDS, PHASES
-from hil.experiments.drawing import COLOURS, dress_panel, over_time, plot_line
+from hil.experiments.drawing import COLOURS, dress_panel, mark_phases, over_time, plot_line
+from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
@@ -19,12 +20,13 @@ from models.rover.arm_names import LATCH
 _SCREEN_IN, _PRINT_MM = (12.0, 10.0), (260.0, 150.0)
 
 
-def plot_capture(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) -> Figure:
+def plot_capture(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
     """Draw the payload before the seat, joints, grapple, booms, spacecraft and energy over time.
 
     Args:
         record: of the run.
         summary: as in `summary.json`.
+        run: name of the run's folder.
         form: its width.
     """
     layout = Layout.from_json(str(record.meta["layout"]))
@@ -33,7 +35,7 @@ def plot_capture(record: OpenRecord, summary: Mapping[str, Any], form: FigureFor
     grid = figure.subplots(6 // form.columns, form.columns, sharex=True, squeeze=False).ravel().tolist()
     seat, joints, torques, booms, craft, energy = grid
     degrees = float(np.degrees(1.0))
-    scales = {"state": 1.0, "joint_angle_rad": 1.0, "servo_angle_rad": 1.0, "servo_torque_Nm": 1.0, "pose": 1.0}
+    scales = {"joint_angle_rad": 1.0, "servo_angle_rad": 1.0, "servo_torque_Nm": 1.0, "pose": 1.0}
     lines = over_time(record.tick, {**scales, "effective_kinetic_energy_J": 1.0})
     latch = [lines["joint_angle_rad"][layout.turning.index(name)] for name in LATCH]
     for (t_s, values), scale, colour, words in zip(
@@ -61,15 +63,8 @@ def plot_capture(record: OpenRecord, summary: Mapping[str, Any], form: FigureFor
     dress_panel(energy, form, "Energy that a plastic capture would take now, twin", "[J]")
     for axes in (seat, joints, torques, booms):
         axes.legend(fontsize=form.font(7.5), ncols=2, frameon=False)
-    state_s, states = (np.asarray(one) for one in lines["state"][0])
-    for axes in grid:
-        for number in PHASES:
-            for time_s in state_s[states == number][:1].tolist():
-                axes.axvline(time_s, color="#bbbbbb", lw=form.line(0.8))
+    mark_phases(grid, form, record)
     for axes in grid[-form.columns :]:
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
-    verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
-    title = f"Capture, {', '.join(PHASES.values())}: {verdict}"
-    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
-    figure.set_label(title)
+    frame_figure(figure, form, f"Capture, {', '.join(PHASES.values())}", record, summary, run)
     return figure

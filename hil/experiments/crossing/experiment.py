@@ -157,11 +157,11 @@ class CrossingExperiment(Experiment):
         return reasons
 
     @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """The path over the profile, height and pitch, loads and slip."""
         from hil.experiments.crossing.figure import plot_crossing  # matplotlib takes half a second to import
 
-        return plot_crossing(record, summary, form)
+        return plot_crossing(record, summary, run, form)
 
 
 def shape_words(ground: GroundConfig) -> str:

@@ -13,8 +13,17 @@ from scipy.spatial.transform import Rotation
 
 from hil.config.loading import parse_config
 from hil.config.model_parameters import nominal_rig
-from hil.experiments.crossing.judgement import PHASES, Course, Floats
-from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
+from hil.experiments.crossing.judgement import Course, Floats
+from hil.experiments.drawing import (
+    dress_panel,
+    mark_phases,
+    over_time,
+    plot_line,
+    share_legend,
+    wheel_style,
+    wheels_in_order,
+)
+from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
@@ -26,12 +35,13 @@ _BELOW = 0.1  # of the weight: friction on an upright face pulls a wheel down
 _AROUND_M = 0.2  # of the profile that is shown, before and behind the axles
 
 
-def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) -> Figure:
+def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
     """Draw the axles' paths over the profile, and height and pitch, wheel loads, slip and speeds over time.
 
     Args:
         record: of the run.
         summary: as in `summary.json`.
+        run: name of the run's folder.
         form: its width.
     """
     config = parse_config(str(record.meta["config"]), "/meta/config")
@@ -40,7 +50,7 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], form: FigureFo
     FigureCanvasAgg(figure)
     grid = figure.subplots(6 // form.columns, form.columns, squeeze=False).ravel().tolist()
     side, height, loads, slip, speeds, pitch = grid
-    fields = {"state": 1.0, "pose": 1.0, "joint_angle_rad": 1.0}
+    fields = {"pose": 1.0, "joint_angle_rad": 1.0}
     fields |= {"normal_force_N": 1.0, "slip": 1.0, "wheel_speed_radps": 1.0}
     lines = over_time(record.tick, fields, ("joint_angle_rad",))
     # a line may be decimated by other rows than the next one: all on one grid of times
@@ -63,18 +73,11 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], form: FigureFo
     dress_panel(speeds, form, "Wheel speeds, measured", "[rad/s]")
     dress_panel(pitch, form, "Pitch, nose down above 0, twin", "[deg]")
     _leave_out_hits(loads, form, nominal)
-    loads.legend(fontsize=form.font(7.5), ncols=2, frameon=False, handlelength=3.0)
-    state_s, states = (np.asarray(one) for one in lines["state"][0])
+    share_legend(figure, form, loads)
+    mark_phases(grid[1:], form, record)
     for axes in grid[1:]:
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
-        for number in PHASES:
-            begins = state_s[states == number][:1]
-            for time_s in begins.tolist():
-                axes.axvline(time_s, color="#bbbbbb", lw=form.line(0.8))
-    verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
-    title = f"Crossing of a {summary.get('shape')}: {verdict}"
-    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
-    figure.set_label(title)
+    frame_figure(figure, form, f"Crossing of a {summary.get('shape')}", record, summary, run)
     return figure
 
 

@@ -52,10 +52,10 @@ class DrawbarExperiment(ThrottleExperiment):
         return summary_table("Drawbar pull", traction_rows(summary))
 
     @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """The run over time."""
         from hil.experiments.drive.figure import plot_over_time  # matplotlib takes half a second to import
 
         pull = summary.get("pull_N")
         title = f"Drawbar pull{'' if pull is None else f' {pull:.0f} N'} at slip {summary.get('slip') or 0.0:.3f}"
-        return plot_over_time(record, summary, form, title)
+        return plot_over_time(record, summary, run, form, title)

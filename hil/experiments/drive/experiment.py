@@ -182,11 +182,11 @@ class DriveExperiment(Experiment):
         return summary_table("Drive", [*verdict_rows(summary), *rows, *loop_rows(summary)])
 
     @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """Speeds, slip, sinkage and loads over time."""
         from hil.experiments.drive.figure import plot_over_time  # matplotlib takes half a second to import
 
-        return plot_over_time(record, summary, form, f"Drive, {summary.get('way_m') or 0.0:.3f} m")
+        return plot_over_time(record, summary, run, form, f"Drive, {summary.get('way_m') or 0.0:.3f} m")
 
 
 def _means(found: FieldMeans) -> dict[str, Any]:

@@ -5,63 +5,88 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
+from hil.experiments.drawing import (
+    dress_panel,
+    mark_phases,
+    over_time,
+    plot_line,
+    share_legend,
+    wheel_style,
+    wheels_in_order,
+)
+from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_panels import innovation_panel, speed_panel
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 
+# Fields of a tick in the order in which they are drawn, results first, each with title and unit.
+_PANELS = {
+    "pull_N": ("Drawbar pull, load cell", "[N]"),
+    "speed_mps": ("Forward speed of the rover, twin", "[mm/s]"),
+    "slip": ("Slip, twin; dashed: wanted", "[-]"),
+    "sinkage_m": ("Sinkage, twin", "[mm]"),
+    "normal_force_N": ("Wheel normal forces, twin", "[N]"),
+    "wheel_speed_radps": ("Wheel speeds, measured", "[rad/s]"),
+    "duty": ("Duty of the drives, set", "[-]"),
+    "set_speed_radps": ("Wheel speeds, set", "[rad/s]"),
+}
+_WANTED = ("slip_wanted",)  # in the summary
 _SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
 
 
-def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm, what: str) -> Figure:
-    """Draw wheel speeds set and measured, slip, normal forces, sinkage and rover speed over time.
+def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm, what: str) -> Figure:
+    """Draw what came of it, and then what was set: pull if measured, speed, slip, loads and sinkage, wheels over time.
 
     Args:
         record: of the run.
         summary: as in `summary.json`.
+        run: name of the run's folder.
         form: its width.
         what: has been driven, for the title.
     """
     layout = Layout.from_json(str(record.meta["layout"]))
+    fields = {"speed_mps": 1e3, "slip": 1.0, "normal_force_N": 1.0, "sinkage_m": 1e3, "wheel_speed_radps": 1.0}
+    by_duty = layout.open_loop and bool(np.any(record.tick["duty"]))
+    asked = "duty" if by_duty else "set_speed_radps"
+    lines = over_time(record.tick, fields | {asked: 1.0} | ({"pull_N": 1.0} if layout.load_cell else {}))
+    panels = [(field, *_PANELS[field]) for field in _PANELS if field in lines]
+    rows = -(-len(panels) // 2) + bool(layout.instruments)
     width, height = form.size_in(_SCREEN_IN, _PRINT_MM)
-    figure = Figure((width, height * (1.0 + bool(layout.instruments) / 3.0)), layout="constrained")
+    figure = Figure((width, height * rows / 3.0), layout="constrained")
     FigureCanvasAgg(figure)
-    rows = 3 + bool(layout.instruments)
     grid = figure.subplots(2 * rows // form.columns, form.columns, sharex=True).reshape(rows, 2)
-    scales = {"wheel_speed_radps": 1.0, "slip": 1.0, "normal_force_N": 1.0, "sinkage_m": 1e3}
-    lines = over_time(record.tick, scales | {"set_speed_radps": 1.0, "speed_mps": 1e3})
-    panels = (
-        (grid[0, 0], "wheel_speed_radps", "Wheel speeds, measured", "[rad/s]"),
-        (grid[0, 1], "slip", "Slip, twin", "[-]"),
-        (grid[1, 0], "normal_force_N", "Wheel normal forces, twin", "[N]"),
-        (grid[1, 1], "sinkage_m", "Sinkage, twin", "[mm]"),
-    )
-    for axes, field, title, unit in panels:
-        for wheel in wheels_in_order(layout):
-            style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
-            plot_line(axes, form, *lines[field][wheel], **style)
+    drawn = grid.ravel().tolist()[: len(panels)]
+    for axes, (field, title, unit) in zip(drawn, panels, strict=True):
+        if len(lines[field]) == 1:
+            plot_line(axes, form, *lines[field][0], color="black")
+        else:
+            for wheel in wheels_in_order(layout):
+                style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
+                plot_line(axes, form, *lines[field][wheel], **style)
         dress_panel(axes, form, title, unit)
-    for wheel in wheels_in_order(layout):
-        plot_line(grid[2, 0], form, *lines["set_speed_radps"][wheel], **wheel_style(layout, wheel))
-    dress_panel(grid[2, 0], form, "Wheel speeds, set", "[rad/s]")
-    plot_line(grid[2, 1], form, *lines["speed_mps"][0], color="black")
-    dress_panel(grid[2, 1], form, "Forward speed of the rover, twin", "[mm/s]")
+    slip = drawn[[field for field, *_ in panels].index("slip")]
+    low, high = slip.get_ylim()  # at rest slip may be anything
+    slip.set_ylim(max(low, -1.05), min(high, 1.05))
+    for wanted in [summary[key] for key in _WANTED if summary.get(key) is not None]:
+        slip.axhline(wanted, color="black", ls="--", lw=form.line(1.0))
+    for axes in grid.ravel().tolist()[len(panels) : 2 * (rows - bool(layout.instruments))]:
+        axes.set_axis_off()
     if layout.instruments:
-        speed_panel(grid[3, 0], form, record)
-        dress_panel(grid[3, 0], form, "Forward speed, measured and estimated", "[mm/s]")
-        innovation_panel(grid[3, 1], form, record)
-        dress_panel(grid[3, 1], form, "Innovation over its degrees of freedom; dashed: bound", "[1]")
-        for axes in grid[3]:
+        speed_panel(grid[-1, 0], form, record)
+        dress_panel(grid[-1, 0], form, "Forward speed, measured and estimated", "[mm/s]")
+        innovation_panel(grid[-1, 1], form, record)
+        dress_panel(grid[-1, 1], form, "Innovation over its degrees of freedom; dashed: bound", "[1]")
+        for axes in grid[-1]:
             axes.legend(fontsize=form.font(8.0), frameon=False, ncols=2)
-    for axes in grid[-1][2 - form.columns :]:
+    for axes in (grid[-1] if layout.instruments else drawn)[-form.columns :]:
+        axes.tick_params(labelbottom=True)
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
-    grid[0, 0].legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
-    verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
-    title = f"{what}: {verdict}"
-    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
-    figure.set_label(title)
+    mark_phases(drawn, form, record)
+    share_legend(figure, form, drawn[-1])
+    frame_figure(figure, form, what, record, summary, run)
     return figure

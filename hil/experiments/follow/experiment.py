@@ -143,11 +143,11 @@ class FollowExperiment(Experiment):
         }
 
     @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """Speeds and slip over time."""
         from hil.experiments.follow.figure import plot_follow  # matplotlib takes half a second to import
 
-        return plot_follow(record, summary, form)
+        return plot_follow(record, summary, run, form)
 
 
 def delay_s(config: Config, reading_s: float | None = None) -> float:

@@ -11,7 +11,16 @@ from matplotlib.figure import Figure
 
 from hil.config import Config
 from hil.config.loading import parse_config
-from hil.experiments.drawing import FloatArray, dress_panel, over_time, plot_line, wheel_style, wheels_in_order
+from hil.experiments.drawing import (
+    FloatArray,
+    dress_panel,
+    over_time,
+    plot_line,
+    share_legend,
+    wheel_style,
+    wheels_in_order,
+)
+from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.judgement import motor_torques_Nm
 from hil.experiments.motion_summary import with_interval
@@ -26,12 +35,13 @@ _FOLLOW = 2
 _MEAN_NS = 50_000_000
 
 
-def plot_follow(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) -> Figure:
+def plot_follow(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
     """Draw speeds of rover and rims, their error, slip and what the loop sets, over time; the window is shaded.
 
     Args:
         record: of the run.
         summary: as in `summary.json`.
+        run: name of the run's folder.
         form: its width.
     """
     config = parse_config(str(record.meta["config"]), "/meta/config")
@@ -42,7 +52,8 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm
     grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
     scales: dict[str, Any] = {"speed_mps": 1e3, "wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps, "slip": 1.0}
     deviations = {"speed_sd_mps": 1e3} if layout.instruments else {}
-    pull = {"pull_N": 1.0} if layout.load_cell else {}
+    pulled = layout.load_cell and (section.held_back is not None or config.rig == "real")
+    pull = {"pull_N": 1.0} if pulled else {}
     lines = over_time(record.tick, scales | {"state": 1.0} | deviations | pull)
     t_state, states = lines["state"][0]
     began_s = float(t_state[np.asarray(states) == _FOLLOW][:1].sum())
@@ -77,25 +88,22 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm
     slips.set_ylim(-0.2, 1.0)
     if section.quantity == "slip":
         slips.axhline(section.slip, color="black", ls="--", lw=form.line(1.0))
-    slips.legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
+    share_legend(figure, form, slips)
     if pull:
         plot_line(last, form, *lines["pull_N"][0], color="black")
         dress_panel(last, form, "Drawbar pull, load cell", "[N]")
     else:
         t_s, speed = lines["speed_mps"][0]
-        plot_line(last, form, t_s, 1e3 * np.interp(t_s - began_s, times, wanted) - speed, color="black")
+        plot_line(last, form, t_s, 1e3 * np.interp(t_s - began_s, times, wanted, right=np.nan) - speed, color="black")
         dress_panel(last, form, f"Speed {label} less speed of the rover", "[mm/s]")
     for axes in grid.ravel():
         axes.axvspan(*(began_s + s for s in summary.get("window_s") or (0.0, 0.0)), color=_GREY, alpha=0.12, lw=0.0)
     for axes in grid[1][2 - form.columns :]:
         axes.set_xlabel("time [s]; shaded: the window that is judged", fontsize=form.font(9.0))
-    verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
     what = (
         f"{section.quantity.replace('_', ' ').capitalize()}, slip {with_interval(summary, 'slip', 'slip_u95', '', 3)}"
     )
-    title = f"{what}: {verdict}"
-    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
-    figure.set_label(title)
+    frame_figure(figure, form, what, record, summary, run)
     return figure
 
 

@@ -242,7 +242,9 @@ RESULTS = (
         1, "ms", 1e3, main="contact"),
     SummaryKey("impulse_Ns", "of the sum without vibration, from the onset until it was last 5 % of its peak, and that "
         "time; null: it did not end", "impulse", 3, "N s"),
-    SummaryKey("impulse_u95_Ns, force_duration_s, force_duration_u95_s", ""),
+    SummaryKey("impulse_u95_Ns", ""),
+    SummaryKey("force_duration_s", "", "time of the impulse", 1, "ms", 1e3),
+    SummaryKey("force_duration_u95_s", ""),
     SummaryKey("rise_time_s", "from 10 to 90 % of that peak", "rise time", 1, "ms", 1e3),
     SummaryKey("rise_time_u95_s", ""),
     SummaryKey("vibration_hz", "found in the quiet part and in the tail, and removed", "vibration removed", 1, "Hz"),

@@ -161,8 +161,9 @@ class JogExperiment(Experiment):
 
     @classmethod
     def table(cls, summary: Summary) -> Table:
-        """The speeds, pressures and angles reached, and the problems."""
-        table = Table(title=f"Moved: {summary['motion']}", title_justify="left", show_header=False)
+        """What was asked for, the speeds, pressures and angles reached, and the problems."""
+        what = "Asked for" if summary["reasons"] else "Moved"
+        table = Table(title=f"{what}: {summary['motion']}", title_justify="left", show_header=False)
         kinds = ("speed_reached_mps", "m/s", 3), ("pressure_reached_kPa", "kPa", 1), ("angle_reached_deg", "deg", 2)
         for key, unit, digits in kinds:
             for name, value in summary.get(key, {}).items():

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from hil.experiments.drawing import dress_panel, plot_line, wheel_style, wheels_in_order
-from hil.experiments.figure_file import run_line
+from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.normal_force.segments import Loads, loads_of
 from hil.experiments.normal_force.summary import WINDOW_S, running_mean
@@ -71,13 +71,7 @@ def plot_normal_force(
         f"{name} {'-' if found.get(key) is None else format(found[key], '.3f')}"
         for name, key in (("before", "spread_before"), ("after", "spread_after"), ("best", "spread_best"))
     )
-    verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
-    title = f"Wheel loads, spread {numbers}: {verdict}"
-    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
-    words = run_line(record, summary, run)
-    figure.text(0.01, 0.0, words, fontsize=form.font(8.5), color="#404040", va="bottom", parse_math=False)
-    figure.get_layout_engine().set(rect=(0.0, 0.025, 1.0, 0.975))  # type: ignore[union-attr,call-arg]
-    figure.set_label(title)
+    frame_figure(figure, form, f"Wheel loads, spread {numbers}", record, summary, run)
     return figure
 
 

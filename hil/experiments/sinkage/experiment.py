@@ -105,11 +105,11 @@ class SinkageExperiment(Experiment):
         return summary_table("Sinkage", rows)
 
     @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """The run over time."""
         from hil.experiments.drive.figure import plot_over_time  # matplotlib takes half a second to import
 
         sunk = summary.get("sinkage_m")
         return plot_over_time(
-            record, summary, form, f"Sinkage{'' if sunk is None else f' {1e3 * sunk:.2f} mm'} at rest"
+            record, summary, run, form, f"Sinkage{'' if sunk is None else f' {1e3 * sunk:.2f} mm'} at rest"
         )

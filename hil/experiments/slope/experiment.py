@@ -65,7 +65,7 @@ class SlopeExperiment(ThrottleExperiment):
         return summary_table("Slope", [slope, climbed, *traction_rows(summary)])
 
     @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """The run over time."""
         from hil.experiments.drive.figure import plot_over_time  # matplotlib takes half a second to import
 
@@ -73,7 +73,7 @@ class SlopeExperiment(ThrottleExperiment):
         title = (
             f"Slope of {summary.get('pitch_deg') or 0.0:g} degrees, {climbed}, slip {summary.get('slip') or 0.0:.3f}"
         )
-        return plot_over_time(record, summary, form, title)
+        return plot_over_time(record, summary, run, form, title)
 
 
 _STEEPEST_DEG = 59.0

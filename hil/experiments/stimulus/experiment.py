@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,8 @@ from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from hil.recording import OpenRecord
 
 # Time recorded after the table, drives cut.
@@ -188,11 +189,11 @@ class StimulusExperiment(Experiment):
         }
 
     @classmethod
-    def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """What was set and measured over time."""
-        from hil.experiments.stimulus.figure import draw_stimulus  # matplotlib takes half a second to import
+        from hil.experiments.stimulus.figure import plot_stimulus  # matplotlib takes half a second to import
 
-        draw_stimulus(record, summary, path, form)
+        return plot_stimulus(record, summary, run, form)
 
 
 def _of_joints(

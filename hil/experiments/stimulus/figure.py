@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.config.loading import parse_config
-from hil.experiments.drawing import dress_panel, over_time, plot_line, wheel_style, wheels_in_order
-from hil.experiments.figure_file import facts_of, save_figure
+from hil.experiments.drawing import dress_panel, over_time, plot_line, share_legend, wheel_style, wheels_in_order
+from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
@@ -21,13 +20,13 @@ _SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
 _PLAY = 2
 
 
-def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, form: FigureForm) -> None:
+def plot_stimulus(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
     """Draw speeds of the rims set and measured, their difference, slip, speed of the rover, and valves if any.
 
     Args:
         record: of the run.
         summary: as in `summary.json`.
-        path: of the file to write; its ending is the format.
+        run: name of its folder.
         form: its width.
     """
     config = parse_config(str(record.meta["config"]), "/meta/config")
@@ -60,7 +59,7 @@ def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, fo
     for wheel in range(len(layout.wheels)):
         label = None if wheel else "set"
         plot_line(speeds, form, *lines["set_speed_radps"][wheel], color="black", ls="--", label=label)
-    speeds.legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
+    share_legend(figure, form, speeds)
     dress_panel(speeds, form, "Speed of the rims: measured and set", "[mm/s]")
     dress_panel(errors, form, "Speed of the rims: set less measured", "[mm/s]")
     dress_panel(slips, form, "Slip, twin", "[-]")
@@ -92,7 +91,6 @@ def draw_stimulus(record: OpenRecord, summary: Mapping[str, Any], path: Path, fo
         dress_panel(last, form, "Forward speed of the rover, twin", "[mm/s]")
     for axes in grid[1][2 - form.columns :]:
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
-    verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
-    title = f"Stimulus, {len(section.content.times_s)} rows, {section.length_s:g} s: {verdict}"
-    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
-    save_figure(figure, path, title, facts_of(record, summary), form)
+    what = f"Stimulus, {len(section.content.times_s)} rows, {section.length_s:g} s"
+    frame_figure(figure, form, what, record, summary, run)
+    return figure

@@ -192,11 +192,11 @@ class WalkExperiment(Experiment):
         return summary_table("Walk", [*verdict_rows(summary), *rows, *loop_rows(summary)])
 
     @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:  # noqa: ARG003
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """Angles, speeds, loads and advance over time."""
         from hil.experiments.walk.figure import plot_walk  # matplotlib takes half a second to import
 
-        return plot_walk(record, summary, form)
+        return plot_walk(record, summary, run, form)
 
 
 def _words(section: WalkConfig) -> list[str]:

@@ -15,6 +15,7 @@ from hil.config import Config
 from hil.config.loading import parse_config
 from hil.control.motions.timeline import STEP_S
 from hil.experiments.drawing import COLOURS, FloatArray, dress_panel, over_time, plot_line, wheel_style, wheels_in_order
+from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import quantity
 from hil.experiments.walk.programme import walk_timeline
@@ -28,12 +29,13 @@ _FEWER_IN, _FEWER_MM = (12.0, 8.0), (160.0, 120.0)
 _WALK = 2
 
 
-def plot_walk(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) -> Figure:
+def plot_walk(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
     """Draw joints, speeds of the drives, place and wheel loads over time; grey: where a motion ends.
 
     Args:
         record: of the run.
         summary: as in `summary.json`.
+        run: name of the run's folder.
         form: its width.
     """
     config = parse_config(str(record.meta["config"]), "/meta/config")
@@ -85,10 +87,7 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm) 
     for axes in panels[-form.columns :]:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
-    verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
-    title = f"Walk, advance {quantity(summary.get('advance_m'), 'm', 3)}: {verdict}"
-    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
-    figure.set_label(title)
+    frame_figure(figure, form, f"Walk, advance {quantity(summary.get('advance_m'), 'm', 3)}", record, summary, run)
     return figure
 
 

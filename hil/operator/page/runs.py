@@ -14,7 +14,7 @@ import msgspec
 from hil.config.files import read_bytes
 
 # The files that can be asked for; a figure is named after its experiment.
-FIGURE, SUMMARY, REPORT, RECORD = "figure.png", "summary.json", "report.html", "trial.h5"
+FIGURE, SUMMARY, REPORT, RECORD, VERDICT = "figure.png", "summary.json", "report.html", "trial.h5", "verdict.json"
 _CAMPAIGN = "campaign.json"
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _FRAME = re.compile(r"[0-9]{6,9}\.jpg")
@@ -52,7 +52,7 @@ class RunFolder:
     ) -> None:
         self._folder, self.read_record = folder.resolve(), read_record
         self._annotation_of, self._annotate, self._frames_of = annotation_of, annotate, frames_of
-        self._summaries: dict[Path, tuple[int, dict[str, Any] | None]] = {}
+        self._files: dict[Path, tuple[int, dict[str, Any] | None]] = {}
 
     def listed(self, running: str) -> list[dict[str, Any]]:
         """All runs and campaigns, newest first.
@@ -167,7 +167,7 @@ class RunFolder:
             yield from (trial for trial in _inside(folder) if any((trial / one).is_file() for one in (RECORD, SUMMARY)))
 
     def _described(self, folder: Path, time_ns: int, running: bool) -> dict[str, Any]:
-        summary = self._summary(folder)
+        summary = self._read(folder / SUMMARY)
         of_campaign = not (folder / RECORD).is_file() and summary is None
         state = "running" if running else "campaign" if of_campaign else "done" if summary else "no summary"
         known = summary or {}
@@ -178,6 +178,7 @@ class RunFolder:
             "experiment": known.get("experiment"),
             "angle_deg": known.get("angle_deg"),
             "accepted": known.get("accepted"),
+            "operator": self._read(folder / VERDICT),
             "reasons": known.get("reasons", []),
             "numbers": {key: value for key, value in known.items() if isinstance(value, _PLAIN)},
             "note": note,
@@ -193,19 +194,19 @@ class RunFolder:
         except ValueError as error:
             return str(error), ()
 
-    def _summary(self, folder: Path) -> dict[str, Any] | None:
-        """The summary of a run, read once for each time that it is written."""
+    def _read(self, file: Path) -> dict[str, Any] | None:
+        """The summary of a run, or its operator's verdict, read once for each time that it is written; None: none."""
         try:
-            written_ns = (folder / SUMMARY).stat().st_mtime_ns
+            written_ns = file.stat().st_mtime_ns
         except OSError:
             return None
-        known = self._summaries.get(folder)
+        known = self._files.get(file)
         if known is None or known[0] != written_ns:
             try:
-                known = written_ns, msgspec.json.decode(read_bytes(folder / SUMMARY, _MOST_BYTES), type=dict[str, Any])
+                known = written_ns, msgspec.json.decode(read_bytes(file, _MOST_BYTES), type=dict[str, Any])
             except (OSError, ValueError, msgspec.MsgspecError):
                 known = written_ns, None
-            self._summaries[folder] = known
+            self._files[file] = known
         return known[1]
 
 

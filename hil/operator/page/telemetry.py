@@ -103,6 +103,8 @@ class TelemetryReceiver:
         self.received_s = float("-inf")
         self.watching: list[Callable[[dict[str, Any], float], None]] = []
         self._slot = -1
+        self._newest: dict[str, Any] = {}
+        self._shown = self._newest
 
     async def receive(self) -> None:
         """Receive until cancelled."""
@@ -113,7 +115,7 @@ class TelemetryReceiver:
             socket.setsockopt(zmq.RCVHWM, _QUEUE)
             if self._keys is not None:
                 prove(socket, *self._keys)
-            for topic in (b"tick", b"event", b"link"):
+            for topic in (b"tick", b"event", b"link", b"trial"):
                 socket.subscribe(topic)
             socket.connect(self.endpoint)
             while True:
@@ -135,14 +137,23 @@ class TelemetryReceiver:
         if topic == b"link":
             self.links = payload
             return
+        if topic == b"trial":  # the run is over: its last tick is shown, however soon it came after the one before
+            self._show(self._newest)
+            return
         self.received_s = time.monotonic()
         payload["timestamp"] = t_s
         for watch in [*self.watching]:
             watch(payload, time.time())
+        self._newest = payload
         slot = int(t_s * RATE_HZ)
         if slot != self._slot:
             self._slot = slot
-            self.ticks.add(payload)
+            self._show(payload)
+
+    def _show(self, tick: dict[str, Any]) -> None:
+        if tick is not self._shown:
+            self._shown = tick
+            self.ticks.add(tick)
 
     def _when(self, t_s: float, event: Mapping[str, Any]) -> dict[str, float | None]:
         """When an event was: `t` and `virtual_s`; in virtual time it is published as soon as it has happened."""

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import stat
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from hil.messages.stages import UPRIGHT
 from hil.recording import RecordError
 from models.rover import RcpParameters
 from models.rover.registry import ROVERS
+from models.terrain import make_height_map, uneven_ground
 
 
 @pytest.mark.parametrize("name", sorted(ROVERS))
@@ -229,3 +231,10 @@ def test_a_steered_wheel_is_drawn_as_a_cylinder_that_points_that_way(steer_deg, 
     above = rim_outline(wheel, 0.175, placed, side=False)
     across = 0.35 * math.sin(angle) + 0.2 * math.cos(angle)
     assert np.ptp(above, axis=0) == pytest.approx([wide_m, across], abs=1e-9)
+
+
+def test_loads_stand_along_the_normal_of_uneven_ground():
+    relief = make_height_map(0.05 * np.arange(20)[:, None] * np.ones(20), -1.0, -1.0, 0.1)
+    view = SimpleNamespace(_uneven=uneven_ground(relief), _normal=np.array([0.0, 0.0, 1.0]))
+    along = View._normal_at(view, 0.0, 0.0)
+    assert along[0] / along[2] == pytest.approx(-0.5, rel=0.01)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import hil
 from hil.analysis.listed_runs import FilterError, chosen, listed_runs
 from hil.cli import run
 from hil.recording.annotation import annotate
@@ -48,6 +49,18 @@ def test_runs_are_chosen_by_condition_and_by_all_of_the_tags(folder):
     assert names(chosen(rows, "accepted and angle_deg < 60")) == ["plan/trial_0001"]
     assert names(chosen(rows, "", ["good"])) == ["a", "b"]
     assert names(chosen(rows, "accepted", ["good", "soft sand"])) == ["a"]
+
+
+def test_what_the_operator_said_of_a_run_stands_beside_what_the_rules_say(folder, capsys):
+    said = {"name": "N", "verdict": "repeat", "word": "footstep"}
+    (folder / "plan" / "trial_0001" / "verdict.json").write_text(json.dumps(said))
+    rows = listed_runs(folder)
+    assert names(chosen(rows, "accepted")) == ["a", "plan/trial_0001"]
+    assert names(chosen(rows, "counts")) == ["a"]
+    assert run(["runs", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "repeat: footstep" in shown
+    assert repr(hil.runs(folder)).endswith("3 runs, 2 accepted, 1 of these rejected by the operator>")
 
 
 def test_a_value_that_no_run_has_is_refused_with_what_is_near(folder):

@@ -135,7 +135,7 @@ def test_another_limiter_is_found(recorded, monkeypatch):
     assert found["set_speed_radps"].replayed == 0.2
     assert found["clamped"].first_tick == found["set_speed_radps"].first_tick
     assert found["safe"].first_tick == found["clamped"].first_tick + 19
-    assert found["event"].replayed.endswith(" ns: limiter: 20 commands in a row out of limit")
+    assert " ns: limiter: 20 commands in a row out of limit: front_left asked for 0." in found["event"].replayed
 
 
 def test_an_exception_of_todays_program_is_a_difference(recorded, monkeypatch):

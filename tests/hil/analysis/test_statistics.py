@@ -6,10 +6,11 @@ import pytest
 from scipy import stats
 
 from hil.analysis.statistics import (
-    fit_power,
+    exponent_over_angles,
     fit_sqrt,
     over_angle,
     paired,
+    power_law,
     rank_correlation,
     spread_of,
     stratified_difference,
@@ -94,30 +95,20 @@ def test_the_square_root_law_is_the_linear_least_squares_of_the_root():
     assert found.force_N(np.array([0.04])) == pytest.approx([0.2 * a])
 
 
-def test_no_other_power_law_comes_nearer():
-    T, F = noisy_forces()
-    found = fit_power(T.tolist(), F.tolist())
-    least = np.sum(np.square(found.residuals_N))
-    exponents = np.linspace(0.3, 0.9, 6001)  # of each the best factor in closed form
-    powers = T ** exponents[:, None]
-    factors = (powers @ F) / (powers**2).sum(axis=1)
-    squares = ((F - factors[:, None] * powers) ** 2).sum(axis=1)
-    assert least == pytest.approx(squares.min(), rel=1e-6)
-    assert found.b == pytest.approx(exponents[squares.argmin()], abs=2e-4)
-    assert found.a == pytest.approx(factors[squares.argmin()], rel=2e-3)
+def test_the_power_law_has_the_exponent_of_the_means_with_its_interval_and_no_other():
+    angles, T = np.repeat([30.0, 45.0, 60.0, 90.0], 3), np.repeat([0.05, 0.08, 0.15, 0.25], 3)
+    F = 400.0 * T**0.56 * np.tile([0.9, 1.0, 1.2], 4)
+    exponent = exponent_over_angles(*(values.tolist() for values in (angles, T, F)))
+    found = power_law(exponent, T.tolist(), F.tolist())
+    assert (found.b, found.b_low, found.b_high) == pytest.approx((exponent.b, exponent.low, exponent.high))
+    assert found.a == pytest.approx(400.0 * (0.9 * 1.0 * 1.2) ** (1 / 3))
+    assert found.residuals_N == pytest.approx(tuple(F - found.a * T**0.56))
 
 
-def test_the_interval_of_the_exponent_holds_the_true_one_in_ninety_five_of_a_hundred_campaigns():
-    found = [fit_power(*map(list, noisy_forces(seed))) for seed in range(400)]
-    assert 0.92 < np.mean([one.b_low < 0.56 < one.b_high for one in found]) < 0.98
-
-
-def test_too_few_pairs_have_no_power_law_and_no_interval():
+def test_too_few_angles_have_no_power_law():
     assert fit_sqrt([], []) is None
-    assert fit_power([0.1, 0.1], [1.0, 2.0]) is None
-    two = fit_power([0.1, 0.2], [10.0, 20.0])
-    assert two.b == pytest.approx(1.0)
-    assert two.b_low is two.b_high is None
+    two = exponent_over_angles([30.0, 60.0], [0.1, 0.2], [10.0, 20.0])
+    assert power_law(two, [0.1, 0.2], [10.0, 20.0]) is None
 
 
 def test_the_difference_of_two_groups_is_welchs():

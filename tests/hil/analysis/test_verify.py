@@ -12,6 +12,7 @@ import pytest
 from hil.analysis.verify import verify
 from hil.cli import run as hil
 from hil.ipc.run_memory import FOLDER
+from hil.messages.check import Check
 from hil.messages.schema import event_row
 from hil.recording.file_layout import GROWING
 from hil.recording.run_folder import FolderError
@@ -286,3 +287,12 @@ def test_exit_status_and_json_say_what_was_found(recorded, edited, tmp_path, cap
     assert "NO" in capsys.readouterr().out
     assert hil(["verify", str(tmp_path)]) == 2
     assert "holds no trial.h5" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("ok", "title"), [(True, "run: verified"), (False, "run: NOT VERIFIED")])
+def test_only_what_holds_is_headed_verified(monkeypatch, capsys, ok, title):
+    found = [Check("digests", ok, "found", "allowed")]
+    monkeypatch.setattr("hil.analysis.verify.verify", lambda *_: found)
+    monkeypatch.setattr("hil.app.warm_up.report_compiling", lambda _: None)
+    assert hil(["verify", "run"]) == (0 if ok else 1)
+    assert title in capsys.readouterr().out

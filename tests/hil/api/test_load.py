@@ -126,3 +126,9 @@ def test_a_file_of_the_user_comes_before_a_shipped_config(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     Path("sim_impact").write_text(CONFIG.to_yaml().replace("name: sim_impact", "name: mine"), encoding="utf-8")
     assert hil.load("sim_impact").name == "mine"
+
+
+@pytest.mark.parametrize("use", [hil.run, hil.operate, lambda name: hil.sweep(name, {"seed": [1]})])
+def test_a_config_is_given_by_its_name_too_and_one_that_is_nearly_right_is_named(use):
+    with pytest.raises(hil.ConfigError, match=r"did you mean sim_impact or"):
+        use("sim_impac")

@@ -120,8 +120,11 @@ def test_a_status_in_a_run_names_the_holder_until_the_loop_has_seen_that_the_lea
     safety = SafetyMonitor(Rig(load_config("sim_impact")))
     console.attend(SimpleNamespace(experiment=experiment, safety=safety), tmp_path, load_config("sim_impact"))
     lease(memory, host.t_ns)
+    console.show("preparing", "running: impact")
+    host.t_ns += 50_000_000
     assert console.alarm() is None
     console.tick()
+    assert shown(memory)["message"] == ""  # it would stay while the run is armed, aborted or safe
     host.t_ns += 50_000_000
     assert console.alarm() is None
     lease(memory, host.t_ns, held=0)

@@ -8,7 +8,7 @@ import pytest
 
 from drivers.channel_calibration import Teds
 from drivers.ni.loads_entry import NI_LOADS
-from hil.app import sensor_calibration as sensor_calibration as calibration
+from hil.app import sensor_calibration as calibration
 from hil.cli import run
 from hil.config import load_config
 from hil.config.load_channels import normal_force_rows

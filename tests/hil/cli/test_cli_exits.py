@@ -268,3 +268,11 @@ def test_a_config_is_copied_with_its_calibration_file_and_neither_over_another(
     assert run(["configs", "--copy", "mars_dome"]) == 2
     assert "calibration/mars_dome.yaml already exists" in capsys.readouterr().err
     assert not Path("mars_dome.yaml").exists()
+
+
+def test_help_has_each_command_in_a_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for group in ("Run", "Rig", "Runs", "Analysis", "Your own parts", "Machine"):
+        assert f"─ {group} ─" in shown
+    assert "─ Commands ─" not in shown

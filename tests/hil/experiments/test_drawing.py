@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from hil.experiments.drawing import decimated, dress_panel, over_time
+from hil.experiments.drive.figure import plot_over_time
 from hil.experiments.figure_form import FigureForm
+from hil.messages.layout import Layout
+from hil.messages.signals import tick_dtype
+from models.rover.assembly import WHEELS
 
 KIND = np.dtype([("tick", "<i8"), ("t_ns", "<i8"), ("slip", "<f8", (3,)), ("speed_mps", "<f8")])
 
@@ -36,3 +42,37 @@ def test_a_panel_of_a_value_that_stays_shows_its_digits_and_not_those_of_its_noi
     low, high = axes.get_ylim()
     assert low < 70.0 < high
     assert high - low == pytest.approx(wide, rel=0.11)
+
+
+def test_a_panel_whose_axis_goes_down_keeps_it():
+    axes = Figure().subplots()
+    axes.set_ylim(5.5, -0.5)
+    dress_panel(axes, FigureForm(), "Valves powered", "")
+    assert axes.get_ylim() == (5.5, -0.5)
+
+
+STATES = "0=IDLE,1=RAMP,2=MEASURE,3=DONE"
+
+
+@pytest.mark.parametrize("width", ["screen", "single"])
+def test_a_figure_says_of_which_run_it_is_names_its_phases_and_has_results_before_inputs(width):
+    layout = Layout(WHEELS, (), (), loads=("cell",), load_cell=True, open_loop=True)
+    ticks = np.zeros(1000, tick_dtype(layout))
+    ticks["t_ns"], ticks["state"] = 1_000_000 * np.arange(1000), np.repeat([0, 1, 2, 3], [10, 390, 590, 10])
+    ticks["pull_N"], ticks["duty"] = 350.0 + np.sin(ticks["t_ns"] * 1e-8), 0.4
+    meta = {"config": "name: sim_drawbar\nrig: simulated\nseed: 7\n", "wall_time": "2026-11-29T01:18:38Z"}
+    record = SimpleNamespace(tick=ticks, meta=meta | {"states": STATES, "layout": layout.to_json()})
+    figure = plot_over_time(
+        record, {"accepted": True, "seed": 7, "slip_wanted": 0.2}, "run_8", FigureForm(width), "Drawbar pull"
+    )
+    figure.canvas.draw()
+    said = " ".join(text.get_text() for text in figure.texts[1:]).replace("\n", "   ")
+    assert said == "run run_8   seed 7   2026-11-29 01:18:38 UTC   config sim_drawbar   SIMULATED rig"
+    panels = [axes for axes in figure.axes if axes.axison]
+    assert panels[0].get_title(loc="left").startswith("Drawbar pull")
+    assert [axes.get_title(loc="left").split(",")[0] for axes in panels[-2:]] == ["Wheel speeds", "Duty of the drives"]
+    assert [text.get_text() for text in panels[0].texts] == ["ramp", "measure"]
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert not any(box.overlaps(axes.get_tightbbox()) for axes in panels)
+    assert not any(axes.get_legend() for axes in panels)

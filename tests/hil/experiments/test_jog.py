@@ -189,3 +189,8 @@ def test_all_that_cannot_be_is_said_at_once():
         power("up_sideways", 1.0)
     with pytest.raises(ConfigError, match=r"jog\.wheels: found all; allowed: none with jog.valve"):
         load_config("sim_impact", ["experiment=jog", "jog.valve=left_extend"])
+
+
+@pytest.mark.parametrize(("reasons", "title"), [([], "Moved: one"), (["not armed: disk"], "Asked for: one")])
+def test_the_table_says_moved_only_of_what_went_as_asked(reasons, title):
+    assert JogExperiment.table({"motion": "one", "reasons": reasons}).title == title

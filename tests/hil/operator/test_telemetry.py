@@ -99,8 +99,8 @@ def published(publisher, ticks):
         return found
 
 
-def test_each_tenth_tick_of_a_1_khz_loop_is_published_at_100_hz(publisher):
-    assert published(publisher, range(100)) == list(range(0, 100, 10))
+def test_each_tenth_tick_of_a_1_khz_loop_and_the_last_are_published_at_100_hz(publisher):
+    assert published(publisher, range(100)) == [*range(0, 100, 10), 99]
 
 
 def test_the_tick_in_which_the_cut_is_confirmed_is_published_between_two_that_are_due(publisher):
@@ -113,11 +113,11 @@ def test_the_tick_in_which_the_cut_is_confirmed_is_published_between_two_that_ar
         seen = []
         while "last" not in (payload := receive(socket)[1]):
             seen.append(payload["tick"])
-    assert seen == [0, 10, 13]
+    assert seen == [0, 10, 13, 19]
 
 
 def test_skipped_ticks_do_not_silence_it(publisher):
-    assert published(publisher, [0, 5, 11, 19, 23, 60, 61]) == [0, 11, 23, 60]
+    assert published(publisher, [0, 5, 11, 19, 23, 60, 61]) == [0, 11, 23, 60, 61]
 
 
 def test_rate_above_the_loops_publishes_every_tick():
@@ -237,6 +237,18 @@ def test_stamps_of_the_next_run_begin_at_its_own_start():
         publisher.tick(row(50, 50_000_000))
         stamps = [receive(socket)[1]["timestamp"] for _ in range(3)]
     assert stamps == pytest.approx([WALL + 100.0, WALL + 100.0, WALL + 100.05])
+
+
+def test_the_last_tick_of_a_run_is_published_with_its_outcome():
+    with Publisher(ANY, 20, 1000, WALL, LAYOUT) as publisher, viewer(publisher) as socket:
+        for number in (0, 1, 2):
+            publisher.tick(row(number, number * 1_000_000))
+        for _ in range(2):
+            publisher.trial({"accepted": True})
+        found = [receive(socket) for _ in range(4)]
+    assert [(topic, content.get("tick")) for topic, content in found] == [
+        ("tick", 0), ("tick", 2), ("trial", None), ("trial", None),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "folder"])

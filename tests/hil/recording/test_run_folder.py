@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hil.analysis.campaign import read_campaign
-from hil.campaign.folder import read_verdict
 from hil.config.files import replacing
 from hil.recording import RecordError, read_trial
-from hil.recording.run_folder import FolderError, file_in, finished_run, recorded_run, summary_of
+from hil.recording.run_folder import FolderError, file_in, finished_run, recorded_run, summary_of, verdict_of
 
 
 @pytest.mark.parametrize("name", ["..", ".", "", "../x", "a/b", "/etc/passwd", "a\0b"])
@@ -38,7 +37,7 @@ def test_a_link_out_of_the_folder_is_not_read(tmp_path, name, read):
 def test_a_verdict_behind_a_link_is_none(tmp_path):
     (tmp_path / "secret").write_text('{"name": "x", "verdict": "keep", "word": ""}')
     (tmp_path / "verdict.json").symlink_to(tmp_path / "secret")
-    assert read_verdict(tmp_path) is None
+    assert verdict_of(tmp_path) is None
 
 
 def test_a_run_folder_itself_may_be_a_link(tmp_path):

@@ -201,6 +201,18 @@ def test_the_20th_clamped_command_in_a_row_is_safe_in_its_own_tick():
     assert (event.fault, event.tick, event.value, event.limit) == (Fault.COMMAND_OUT_OF_LIMIT, 20, 20, 19)
 
 
+@pytest.mark.parametrize(
+    ("speed", "limit"), [(9.0, "limits.wheel_speed_radps 1"), (0.5, "limits.wheel_acceleration_radps2 5")]
+)
+def test_the_fault_names_the_wheel_what_was_asked_of_it_and_the_limit(speed, limit):
+    through = Through()
+    for number in range(20):
+        through.ask((0.0, 0.0, speed * (-1) ** number, 0.0, 0.0, 0.0))
+    (event,) = through.safety.events
+    assert f": {CONFIG.layout.wheels[2]} asked for {speed * (-1) ** 19:g} rad/s, {limit}" in event.detail
+    assert len(event.detail) < 128
+
+
 def test_a_cut_between_begins_the_count_anew():
     through = Through()
     clamp_in_a_row(through, 19)

@@ -1,6 +1,7 @@
 /** Devices: their links, the pneumatics, and motions that last as long as a button is held. */
 
 import { byId, digits, make, quantity, row, setAttributes, setText } from "./dom.js";
+import { OLD_S } from "./display.js";
 import { drawEvery } from "./draw.js";
 import { jointSeries, startJoints } from "./joints.js";
 import { labelOf } from "./labels.js";
@@ -36,6 +37,7 @@ function startHolding(connection, config) {
   const speed = make("input", { type: "number", id: "jog-speed", value: 0.02, step: 0.01 });
   const wheels = make("select", { id: "jog-wheel" },
     ...["all", ...config.rover.wheels.map((wheel) => wheel.name)].map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
+  if (!config.rover.wheels.length) return;
   byId("hold").append(
     make("p", {}, "Hold a button to move; the motion stops when it is released. Wheels off the ground."),
     make("p", { class: "row" }, make("label", { for: "jog-wheel" }, "Wheel"), wheels,
@@ -68,7 +70,8 @@ function startLinks(connection, config, newest) {
   return function* () {
     for (const { name, isTime, allowed, age, state } of links) {
       const [value, now] = [newest.of(name), newest.of("t_ns")];
-      const ms = value === null || (isTime && (now === null || value < 0)) ? null : (isTime ? now - value : value) * 1e-6;
+      const over = (newest.age_s() ?? Infinity) > OLD_S; // no run is on: then there is no age
+      const ms = over || value === null || (isTime && (now === null || value < 0)) ? null : (isTime ? now - value : value) * 1e-6;
       const old = ms !== null && allowed !== null && ms > allowed;
       setText(age, ms === null ? "-" : `${ms.toFixed(1)} ms`);
       setText(state, ms === null ? "no data" : old ? "TOO OLD" : "good");

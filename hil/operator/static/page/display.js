@@ -15,9 +15,9 @@ const LOOK = "Use the emergency stop.";
  * link      "open", "silent" or "closed": the connection to the page server
  * status    the newest status; null: none since the connection was made
  * run       number of the run that the status is of, counted from the first arming that this page saw
- * stop      the newest stop of this page, {run, answer, error, cut_ms}; null: none
+ * stop      the newest stop of this page, {run, answer, error, cut_ms, vain}, vain: nothing was on that could be stopped; null: none
  *
- * Returns the word of the state with a detail, its kind (lost, safe, armed, running or idle), a message, whether the state is known, the
+ * Returns the word of the state with a detail, its kind (lost, safe, armed, running, refused or idle), a message, whether the state is known, the
  * data's age in words and whether that is old, and the stop of this run: its text, and whether it failed. A stop of an earlier run is none.
  */
 export function display({ link, status, run, stop }) {
@@ -33,8 +33,15 @@ function state(link, status) {
     const numbers = status.faults.map((fault) => fault.number);
     return { ...known, kind: "safe", word: "SAFE", detail: numbers.length ? `fault ${numbers.join(", ")}` : known.detail };
   }
-  if (!status.armed) return { ...known, kind: "idle", word: "NOT ARMED" };
+  if (!status.armed) return { ...known, kind: "idle", word: "NOT ARMED", ...refusal(status) };
   return status.state === "armed" ? { ...known, kind: "armed", word: "ARMED", detail: "start moves the rover" } : { ...known, kind: "running", word: "RUNNING" };
+}
+
+/** What was asked for last and was refused, why, and what to do; nothing while a run is on, or where nothing was. */
+function refusal({ refused, checks, running, state }) {
+  if (!refused?.length || running || state in STEPS) return {};
+  const [what, more] = [checks?.some((check) => !check.ok) ? "arming refused" : "refused", refused.length > 1 ? `, and ${refused.length - 1} more` : ""];
+  return { kind: "refused", detail: what, message: `${refused[0]}${more}. Correct this, then arm again; Arming checks has each check.` };
 }
 
 /** Why the state is not known; "": it is. */
@@ -64,10 +71,11 @@ function data(status) {
   return age > OLD_S ? { text: `${age.toFixed(0)} s OLD`, old: true } : { text: "fresh", old: false };
 }
 
-function stopped({ answer, error, cut_ms }) {
+function stopped({ answer, error, cut_ms, vain }) {
   if (answer === "failed") return { failed: true, text: `STOP FAILED: ${error}. Use the emergency stop on motor power and valve supply, now.` };
   if (typeof cut_ms === "number") return { failed: false, text: `drives cut, confirmed ${cut_ms.toFixed(1)} ms after the stop arrived` };
-  return { failed: false, text: answer === "accepted" ? "stop accepted" : "stop is sent ..." };
+  if (answer !== "accepted") return { failed: false, text: "stop is sent ..." };
+  return { failed: false, text: vain ? "stop received: no run is on, nothing was stopped" : "stop accepted, the cut is not confirmed yet" };
 }
 
 const words = (state) => state.replaceAll("_", " ");
@@ -109,7 +117,9 @@ export class Display {
 
   /** A stop was sent: its answer is of the run that is on now. */
   stopSent() {
-    const stop = { run: this.seen.run, answer: "sent", error: "", cut_ms: null };
+    const { status } = this.seen;
+    const vain = this.shown.known && !status.running && !(status.state in STEPS);
+    const stop = { run: this.seen.run, answer: "sent", error: "", cut_ms: null, vain };
     this.see({ stop });
     return (reply) => {
       if (this.seen.stop !== stop) return; // another one was sent since, and its own answer counts

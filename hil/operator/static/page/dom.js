@@ -49,7 +49,7 @@ export const row = (...cells) => make("tr", {}, ...cells.map((cell) => make("td"
 const ZERO = 1e-9;
 // Decimals by unit: as many as an operator can use, so that a number keeps its length.
 const DECIMALS = {
-  J: 3, "m/s": 3, m: 3, s: 1, N: 1, Nm: 1, "N m": 1, V: 3, A: 2, Pa: 0, kPa: 1, rad: 3, "rad/s": 3, "rad/s^2": 2, deg: 1, ms: 1, ns: 0,
+  J: 3, "m/s": 3, m: 3, s: 1, N: 1, Nm: 1, "N m": 1, V: 3, A: 2, Pa: 0, kPa: 1, rad: 3, "rad/s": 3, "rad/s^2": 2, deg: 1, mm: 1, ms: 1, ns: 0,
 };
 
 /** A number for people, with the decimals of its unit and without the sign of a zero; of another unit as `digits`. */

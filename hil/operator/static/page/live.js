@@ -20,6 +20,7 @@ export function liveSeries(config) {
 export function startLive(config, newest) {
   const there = new Set(liveSeries(config));
   for (const [id, name] of [...NUMBERS, ["left", LEFT]]) byId(id).closest("p").hidden = !there.has(name);
+  if (config.captures) setText(byId("gap").closest("p").querySelector("small"), "payload before the seat");
   const chart = there.has(FORCE) ? forceChart(config) : null;
   byId("force").hidden = byId("force-note").hidden = !chart;
   drawEvery(1, function* () {
@@ -41,6 +42,7 @@ function showAge(age) {
 /** Telemetry has no number for the time to the impact of a rover that does not approach the obstacle. */
 function timeLeft(newest) {
   const left = newest.of(LEFT);
+  if (newest.of("impact") === 1) return "over";
   if (left !== null && left <= LONGEST_LEFT_S) return `${quantity(left, "s")} s`;
   return newest.of("speed_mps") === null && left === null ? "-" : "not approaching";
 }

@@ -6,30 +6,29 @@ const KINDS = [["estimated", "normal_force_N"], ["wanted", "load_wanted_N"], ["m
 const STEP_N = 50;
 const [LONG, HIGH] = [100, 14];
 
-export function startLoads(config, newest) {
-  const series = new Set(config.series.map((one) => one.name));
-  const has = (field) => config.rover.wheels.some((wheel) => series.has(`${field}/${wheel.name}`));
+/** Draws those of a rig, or of a run that is over: its wheels and the names of its series. Returns what shows a moment: `of` is a series' value. */
+export function startLoads(wheels, series) {
+  const has = (field) => wheels.some((wheel) => series.includes(`${field}/${wheel.name}`));
   const kinds = KINDS.filter(([, field]) => has(field));
   const others = [["slip", "slip", "%", 100], ["sinkage", "sinkage_m", "mm", 1000]].filter(([, field]) => has(field));
   if (!kinds.length) {
-    byId("loads").append(make("p", {}, "This rig has no wheel loads."));
+    byId("loads").replaceChildren(make("p", {}, "This rig has no wheel loads."));
     return function* () {};
   }
   const heads = ["Wheel", "Load", ...kinds.map(([word]) => `${word} [N]`), "share [%]", ...others.map(([word, , unit]) => `${word} [${unit}]`)];
-  const bars = config.rover.wheels.map(({ name }) => new Bar(name, kinds, others));
-  byId("loads").append(make("table", { class: "loads" },
+  const bars = wheels.map(({ name }) => new Bar(name, kinds, others));
+  byId("loads").replaceChildren(make("table", { class: "loads" },
     make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", {}, head)))),
-    make("tbody", {}, ...bars.map((bar) => bar.line))));
-  byId("loads").after(make("p", { class: "note" },
+    make("tbody", {}, ...bars.map((bar) => bar.line))), make("p", { class: "note" },
     ["bar: estimated", kinds.some(([word]) => word === "wanted") && "line: wanted", kinds.some(([word]) => word === "measured") && "circle: measured"]
       .filter(Boolean).join("; ")));
   let scale = STEP_N;
-  return function* () {
-    const loads = bars.map((bar) => bar.loads(newest));
+  return function* (of) {
+    const loads = bars.map((bar) => bar.loads(of));
     scale = Math.max(scale, STEP_N * Math.ceil(1.1 * Math.max(0, ...loads.flatMap((one) => Object.values(one))) / STEP_N));
     const sum = loads.reduce((total, one) => total + (one.estimated ?? NaN), 0); // no share where a load is not known
     for (const [i, bar] of bars.entries()) {
-      bar.draw(loads[i], sum, scale, newest);
+      bar.draw(loads[i], sum, scale, of);
       yield;
     }
   };
@@ -54,12 +53,12 @@ class Bar {
   }
 
   /** The newest loads by kind [N]. */
-  loads(newest) {
-    return Object.fromEntries(this.kinds.map(([word, field]) => [word, newest.of(`${field}/${this.name}`)]).filter(([, load]) => load !== null));
+  loads(of) {
+    return Object.fromEntries(this.kinds.map(([word, field]) => [word, of(`${field}/${this.name}`)]).filter(([, load]) => load !== null));
   }
 
   /** Draw the loads of the wheel, of all wheels' sum [N], on a bar that is so long [N]. */
-  draw(loads, sum, scale, newest) {
+  draw(loads, sum, scale, of) {
     for (const [word, mark] of Object.entries(this.marks)) mark.classList.toggle("none", loads[word] === undefined);
     const along = (load) => LONG * Math.max(0, load ?? 0) / scale;
     const wanted = along(loads.wanted);
@@ -68,7 +67,7 @@ class Bar {
     setAttributes(this.marks.measured, { cx: along(loads.measured) });
     const share = sum > 0 ? 100 * loads.estimated / sum : null;
     const values = [...this.kinds.map(([word]) => loads[word] ?? null), share, ...this.others.map(([, field, , times]) => {
-      const value = newest.of(`${field}/${this.name}`);
+      const value = of(`${field}/${this.name}`);
       return value === null ? null : times * value;
     })];
     values.forEach((value, i) => setText(this.cells[i], value === null ? "-" : value.toFixed(0)));

@@ -1,6 +1,7 @@
 /** The motion of the rover, measured beside estimated, and the state of each instrument that measures it. */
 
 import { byId, digits, make, setAttributes, setText } from "./dom.js";
+import { OLD_S } from "./display.js";
 import { drawEvery } from "./draw.js";
 import { ageOf, isOld, levelOf, measuredBase, measuredJoint, measuredLevel, STATES, turnsOfPose } from "./measured.js";
 import { POSE } from "./skeleton.js";
@@ -62,7 +63,8 @@ class Source {
 
   draw() {
     const { one, newest } = this;
-    const of = (name) => newest.of(name);
+    const over = (newest.age_s() ?? Infinity) > OLD_S; // no run is on: then there is no state
+    const of = (name) => (over ? null : newest.of(name));
     const [code, age, now] = [of(`source/${one.role}`), ageOf(one, of), of("t_ns")];
     const old = age !== null && isOld(one, of);
     const state = code === null ? "" : old ? "stale" : STATES[code] ?? "";

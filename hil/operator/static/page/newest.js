@@ -1,27 +1,28 @@
-/** The newest telemetry and the last 30 s of it, by series. */
+/** The newest telemetry of one run and the last 30 s of it, by series. */
 
 const KEEP_S = 30;
 
 export class Newest {
   constructor(connection) {
-    this.t = [];
-    this.columns = new Map();
-    this.marks = [];
-    this.came = null; // when the newest tick came, on the page's own clock [ms]
+    this.begin();
     let [state, run] = [null, ""];
     connection.on("ticks", (message) => this.add(message));
     connection.on("status", (status) => {
-      if (status.run && run && status.run !== run) this.end();
+      if (status.run && run && status.run !== run) {
+        if (!this.ahead) this.begin();
+        this.ahead = false;
+      }
       run = status.run || run;
       if (state && status.state && status.state !== state && this.t.length) this.marks.push([this.t.at(-1), status.state]);
       state = status.state ?? state;
     });
   }
 
-  /** Another run begins: what the one before it has left is none of its values, and the traces have a gap there. */
-  end() {
-    if (this.t.length) this.add({ names: [], t: [this.t.at(-1)], values: [] });
-    this.came = null;
+  /** A run begins: nothing of the run before it is kept, because its time may lie before or after that of this one. */
+  begin() {
+    [this.t, this.columns, this.marks] = [[], new Map(), []];
+    this.came = null; // when the newest tick came, on the page's own clock [ms]
+    this.ahead = false; // whether ticks of a run came before the status that names it
   }
 
   /** Age of the newest values [s]; null: there are none. */
@@ -30,6 +31,13 @@ export class Newest {
   }
 
   add({ names, t, values }) {
+    const clock = values[names.indexOf("t_ns")] ?? []; // of the run: it goes back only where another run begins
+    const first = clock.findLastIndex((now, i) => now !== null && now < (i ? clock[i - 1] : this.of("t_ns") ?? now));
+    if (first >= 0) {
+      this.begin();
+      this.ahead = true;
+      [t, values] = [t.slice(first), values.map((column) => column.slice(first))];
+    }
     this.came = performance.now();
     for (const name of names) {
       if (!this.columns.has(name)) this.columns.set(name, new Array(this.t.length).fill(null));

@@ -19,8 +19,13 @@ export function roverSeries(config) {
 /** Returns what replays a run. */
 export function startRover(connection, config, newest) {
   const views = new Views(config);
-  const loads = startLoads(config, newest);
-  const replay = new Replay(connection, (shown) => views.build(shown ?? config));
+  const live = config.series.map((one) => one.name);
+  let loads = startLoads(config.rover.wheels, live);
+  const replay = new Replay(connection, (shown) => {
+    views.build(shown ?? config);
+    loads = shown ? startLoads(shown.rover.wheels, Object.keys(shown.columns)) : startLoads(config.rover.wheels, live);
+    document.body.classList.toggle("replays", shown !== null);
+  });
   let last = performance.now();
   const turn = new Map();
   connection.on("config", () => replay.on || views.build(config));
@@ -33,8 +38,9 @@ export function startRover(connection, config, newest) {
       turn.set(wheel.name, (turn.get(wheel.name) ?? 0) + dt * (newest.of(`wheel_speed_radps/${wheel.name}`) ?? 0));
     }
     replay.advance(dt);
-    yield* views.move(replay.on ? (name) => replay.of(name) : (name) => newest.of(name), replay.on ? replay.turn() : turn);
-    yield* loads();
+    const of = replay.on ? (name) => replay.of(name) : (name) => newest.of(name);
+    yield* views.move(of, replay.on ? replay.turn() : turn);
+    yield* loads(of);
   }
   drawEvery(1, draw);
   return replay;

@@ -49,6 +49,7 @@ function* drawList(all, open, main) {
       make("button", { type: "button", onclick: () => open(run) }, run.name),
       run.experiment ?? run.state,
       run.accepted === null || run.accepted === undefined ? run.state : run.accepted ? "accepted" : `not accepted: ${(run.reasons ?? []).join("; ")}`,
+      run.operator ? [run.operator.verdict, run.operator.word].filter(Boolean).join(": ") : "-",
       make("span", { class: "note-of-run" }, ...(run.tags ?? []).map((tag) => make("span", { class: "tag" }, tag)), run.note ?? ""),
       make("ul", { class: "numbers-of-run" }, ...shortOf(run, main[run.experiment] ?? [])),
     ));
@@ -56,6 +57,9 @@ function* drawList(all, open, main) {
   }
   byId("run-list").replaceChildren(...rows);
 }
+
+/** Whether a run counts: the rules accept it, and no operator has said that it is to be repeated. */
+export const counts = (run) => Boolean(run.accepted) && run.operator?.verdict !== "repeat";
 
 const numbersOf = (run) => Object.fromEntries(Object.entries(run.numbers ?? {}).filter(([, value]) => typeof value === "number"));
 

@@ -6,7 +6,7 @@ import {
 } from "../three/three.module.min.js";
 import { make } from "./dom.js";
 import { minus, outOf, plus, turned } from "./skeleton.js";
-import { M_PER_N, PLATE_M } from "./views.js";
+import { M_PER_N, partsOf, PLATE_M } from "./views.js";
 
 const HEIGHT = 320;
 const GROUND_M = 8;
@@ -48,12 +48,13 @@ export class Scene {
     this.addGround();
     this.addRover(config.rover);
     if (config.obstacle) this.addObstacle();
-    const { wheels, bodies } = config.rover;
-    const front = Math.max(...wheels.map((wheel) => wheel.x_m + wheel.radius_m));
-    const tall = Math.max(...bodies.map((body) => body.z_m), ...wheels.map((wheel) => wheel.z_m));
+    const parts = partsOf(config.rover);
+    const front = Math.max(...parts.map(({ x_m: x, half }) => x + half[0]));
+    const tall = Math.max(...config.rover.bodies.map((body) => body.z_m), ...parts.map((part) => part.z_m));
     this.front = front;
     this.centre = [front / 4, 0, tall / 2];
     this.usual = 2.2 * (front + tall);
+    this.camera.far = Math.max(this.camera.far, 3 * this.usual);
     this.listen();
     this.look("Oblique");
     this.watch = new ResizeObserver(() => this.fit());
@@ -74,6 +75,7 @@ export class Scene {
   addGround() {
     this.ground = new Group();
     this.rig.add(this.ground);
+    if (!this.config.rover.wheels.length) return; // it stands on none
     if (this.relief) {
       this.ground.add(...this.uneven(this.relief));
       return;

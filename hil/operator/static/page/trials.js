@@ -1,6 +1,7 @@
 /** The last trials of a campaign as small multiples: the sum of the force sensors around the impact, all to the same scales. */
 
 import { byId, make, read, recordOf } from "./dom.js";
+import { counts } from "./runs.js";
 
 const MOST = 6;
 const SERIES = "force_sum_N";
@@ -37,7 +38,7 @@ function curve(found) {
 function multiple(run, points, top) {
   const x = (t) => (WIDE * (t + BEFORE_S) / (BEFORE_S + AFTER_S)).toFixed(1);
   const y = (force) => (HIGH * (1 - force / top)).toFixed(1);
-  const verdict = run.accepted ? "accepted" : "not accepted";
+  const verdict = counts(run) ? "accepted" : run.accepted ? "rejected by the operator" : "not accepted";
   const peak = points.length ? `peak ${Math.max(...points.map(([, force]) => force)).toFixed(0)} N` : "no impact";
   return make("figure", {},
     make("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Force around the impact of ${run.name}: ${peak}` },

@@ -2,6 +2,7 @@
 
 import { axisStyle, bodyColours, COLOURS, widthIn } from "./chart.js";
 import { digits, make, read, recordOf, row, runOf } from "./dom.js";
+import { counts } from "./runs.js";
 
 const SERIES = "force_sum_N";
 const [BEFORE_S, AFTER_S, HIGH] = [0.05, 0.5, 220];
@@ -94,17 +95,17 @@ function rules(quality) {
   return table("Quality rules", ["Rule", "Result", "Found", "Limit"], rows);
 }
 
-/** Mean and standard deviation of the accepted trials before it, and how far this one is from them. */
+/** Mean and standard deviation of the trials before it that count, and how far this one is from them. */
 function comparison(trial, before) {
-  const accepted = before.filter((one) => one.accepted);
+  const counted = before.filter(counts);
   const rows = NUMBERS.map(([key, label]) => {
-    const values = accepted.map((one) => one.numbers[key]).filter((value) => typeof value === "number");
+    const values = counted.map((one) => one.numbers[key]).filter((value) => typeof value === "number");
     const [mean, spread] = spreadOf(values);
     const found = trial.numbers[key];
     const off = values.length > 1 && spread > 0 && typeof found === "number" ? ((found - mean) / spread).toFixed(1) : "-";
     return row(label, digits(found), values.length ? digits(mean) : "-", values.length > 1 ? digits(spread) : "-", off);
   });
-  const words = `Beside the ${accepted.length} accepted of ${before.length} trials before it at this angle`;
+  const words = `Beside the ${counted.length} that count of ${before.length} trials before it at this angle`;
   return table(words, ["Number", "This trial", "Mean", "Standard deviation", "Off by so many of it"], rows);
 }
 

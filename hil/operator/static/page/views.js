@@ -19,16 +19,23 @@ const SHOWN_RISE = 0.5;
 const WIDE_M = 100; // of a line of hard ground, to each side
 const deg = (rad) => rad * 180 / Math.PI;
 
+/** What a drawing has room for, each with half its length, width and height [m]: the wheels; of a vehicle without any, its bodies. */
+export const partsOf = ({ wheels, bodies }) => (wheels.length
+  ? wheels.map((wheel) => ({ ...wheel, half: [wheel.radius_m, wheel.width_m, wheel.radius_m] }))
+  : bodies.map((body) => ({ ...body, half: body.size_m.map((size) => size / 2) })));
+
 export class View {
   /** `which`: side looks from starboard, x to the right and z up; top has x to the right and y up. `ground`: `groundOf` the config. */
   constructor(config, ground, which) {
     const { wheels, bodies } = config.rover;
     Object.assign(this, { config, which, up: which === "side" ? 2 : 1, relief: ground.relief, line: ground.line });
-    const [back, front] = [Math.min(...wheels.map((wheel) => wheel.x_m - wheel.radius_m)), Math.max(...wheels.map((wheel) => wheel.x_m + wheel.radius_m))];
+    const parts = partsOf(config.rover);
+    const [back, front] = [Math.min(...parts.map(({ x_m: x, half }) => x - half[0])), Math.max(...parts.map(({ x_m: x, half }) => x + half[0]))];
     [this.back, this.far] = [back - EDGE_M, front + (config.obstacle ? PLATE_M : EDGE_M)];
     const [upper, lower] = which === "side"
-      ? [-Math.max(...bodies.map((body) => body.z_m + body.size_m[2] / 2), ...wheels.map((wheel) => wheel.z_m + wheel.radius_m)), EDGE_M / 2]
-      : [Math.min(...wheels.map((wheel) => -wheel.y_m - wheel.width_m)), Math.max(...wheels.map((wheel) => -wheel.y_m + wheel.width_m))];
+      ? [-Math.max(...bodies.map((body) => body.z_m + body.size_m[2] / 2), ...parts.map(({ z_m: z, half }) => z + half[2])),
+        Math.max(EDGE_M / 2, ...parts.map(({ z_m: z, half }) => half[2] - z))]
+      : [Math.min(...parts.map(({ y_m: y, half }) => -y - half[1])), Math.max(...parts.map(({ y_m: y, half }) => half[1] - y))];
     this.pitch = which === "side" ? config.ground?.pitch_deg ?? 0 : 0;
     const steep = this.relief && which === "side" ? SHOWN_RISE * this.config.ground.map.steepest : Math.abs(Math.sin(this.pitch * Math.PI / 180));
     const reach = Math.max(Math.abs(this.back), this.far);
@@ -64,7 +71,7 @@ export class View {
       const lines = side ? [] : this.relief.contours(CONTOUR_M).map((ends) => ends.map((value) => value.toFixed(3)));
       this.plane.append(make("path", { class: "mark", d: lines.map(([x1, y1, x2, y2]) => `M${x1} ${-y1}L${x2} ${-y2}`).join("") }));
     } else if (this.line) this.addLine(this.line);
-    else if (side) this.ground = this.plane.appendChild(make("line", { class: "ground", y1: 0, y2: 0 }));
+    else if (side && this.config.rover.wheels.length) this.ground = this.plane.appendChild(make("line", { class: "ground", y1: 0, y2: 0 }));
     this.marks = Array.from({ length: Math.ceil((this.far - this.back) / MARK_M) + 1 }, () => this.plane.appendChild(make("line", { class: "mark" })));
   }
 

@@ -9,6 +9,8 @@ import pytest
 from hil.analysis.campaign import RecordedCampaign, row_of
 from hil.analysis.report import answers
 from hil.analysis.report.groups import FORCE, WITH, WITHOUT, Group, Trial
+from hil.analysis.statistics import spread_of
+from hil.cli.trial import spread_cells
 
 ENERGY = {40.0: 0.10, 50.0: 0.13, 60.0: 0.17, 70.0: 0.21, 80.0: 0.25, 90.0: 0.28}
 JITTER = (0.98, 1.01, 1.03, 0.98)  # of the trials of an angle
@@ -77,6 +79,13 @@ def test_what_is_simulated_is_called_so_and_nothing_else_is(config, said):
     assert ("SIMULATED" in sentence) == ("simulated" in config)
 
 
+def test_each_figure_says_of_which_campaign_it_is_and_whether_anything_real_moved():
+    assert answers.source_line(campaign_of([entry(1)], seed=7), TIMES) == (
+        "campaign the plan   seed 7   2026-11-25, 09:17 to 09:41 UTC   SIMULATED rig"
+    )
+    assert answers.source_line(campaign_of([entry(1)], config="")).endswith("rig unknown")
+
+
 def test_what_is_not_known_is_not_said():
     sentence = opening(campaign_of([entry(1)]))
     assert "without an operator" in sentence
@@ -93,6 +102,7 @@ MIXED = [
     entry(4, status="faulted", reasons=["fault 32: rover twin: least wheel load 0", "the rover veered"]),
     entry(4, attempt=2),
     entry(5, status="dropped", reasons=["the rig fell over"]),
+    entry(6, force=500.0, operator={"name": "N", "verdict": "repeat", "word": "somebody stepped on the plate"}),
 ]
 
 
@@ -104,15 +114,21 @@ def test_each_trial_that_was_not_kept_stands_under_each_of_its_reasons():
         "the rover veered": ("2",),
         "ended early, fault 32: rover twin": ("4",),
         "the rig fell over": ("5",),
+        "rejected by the operator": ("6",),
     }
     assert next(iter(found)) == "first hit outside the sensing triangle"  # the commonest first
 
 
-def test_kept_dropped_and_faulted_are_counted_apart():
+def test_what_the_rules_a_fault_and_the_operator_leave_out_is_counted_apart():
     assert answers.kept_sentence(trials_of(campaign_of(MIXED))) == (
-        "2 of 6 trials were kept, 3 dropped and 1 ended by a fault."
+        "2 of 7 trials count; 3 dropped by the rules, 1 ended by a fault, 1 rejected by the operator alone."
     )
-    assert answers.kept_sentence(trials_of(campaign_of(MIXED[:1] * 3))) == "All 3 trials were kept."
+    assert answers.kept_sentence(trials_of(campaign_of(MIXED[:1] * 3))) == "All 3 trials count."
+
+
+def test_a_trial_that_the_operator_rejects_is_in_no_mean():
+    assert group_of(MIXED).over_angle(FORCE)[60.0].n == 2
+    assert [row["counts"] for row in campaign_of(MIXED).rows] == [True, False, False, False, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -173,3 +189,16 @@ def test_an_outlier_is_named_by_its_trial_and_counts():
     assert (trial.label, found.outlying) == ("9", True)
     assert group.over_angle(FORCE)[60.0].n == 4
     assert f"{100 * found.share:+.0f} % against the others" in answers.outlier_words(found.share, found.p)
+
+
+def test_one_trial_has_no_spread():
+    assert spread_cells(spread_of([80.0])) == ("1", "80", "-", "-")
+
+
+def test_what_released_the_drives_is_said_with_the_number_of_trials():
+    summaries = [{"release": "automatic"}, {"release": "automatic"}, {"release": "operator"}, {}]
+    trials = [Trial(entry(1)["settings"], None, summary, "") for summary in summaries]
+    assert answers.release_sentence(trials) == (
+        "The drives were released by the program at the impact in 2 trials, by an operator after the impact in 1 trial."
+    )
+    assert answers.release_sentence(trials[3:]) == ""

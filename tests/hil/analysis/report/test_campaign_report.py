@@ -104,7 +104,7 @@ def test_the_page_begins_with_what_was_done_and_how_many_count(page, reported):
     (opening,) = [words for attributes, words in page.of("p") if attributes.get("class") == "opening"]
     assert "at 2 angles from 50° to 70°, on a SIMULATED rig, a model: no hardware moved; led by N; 20" in opening
     places = [text.find(words) for words in (
-        'class="opening"', "3 of 4 trials were kept, 1 dropped.", "the wheel stayed on the obstacle: 1 (",
+        'class="opening"', "3 of 4 trials count; 1 dropped by the rules.", "the wheel stayed on the obstacle: 1 (",
         "cannot be judged", "<h2>Trials</h2>", "<h2>Traces</h2>", "<h2>Force over the obstacle",
     )]  # fmt: skip
     assert -1 not in places
@@ -317,7 +317,7 @@ def test_the_command_reports_a_campaign(reported, capsys):
     assert group["outliers"] == []
     assert run(["report", str(folder)]) == 0
     printed = capsys.readouterr().out
-    assert "3 of 4 trials were kept, 1 dropped." in printed
+    assert "3 of 4 trials count; 1 dropped by the rules." in printed
     assert group["trends"][0]["words"] in printed
 
 

@@ -72,11 +72,13 @@ def test_a_dropped_trial_does_not_set_the_scale_and_is_there_all_the_same(figure
     assert "beyond the scale" in dropped.get_label()
 
 
-def test_no_legend_lies_over_data(figures):
+def test_no_legend_lies_over_data_and_the_line_that_says_what_it_is_of_over_nothing(figures):
     for figure in (one for drawn in figures.values() for one in drawn):
-        drawing.settle(figure)
+        drawing.settle(figure, "campaign thesis   seed 1   2026-11-29, 01:18 UTC   SIMULATED rig")
+        words = figure.texts[-1].get_window_extent()
         legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes if axes.get_legend())]
-        for box in (legend.get_window_extent() for legend in legends):
+        assert not any(words.overlaps(legend.get_window_extent()) for legend in legends)
+        for box in (*(legend.get_window_extent() for legend in legends), words):
             for axes in figure.axes:
                 panel = axes.get_window_extent()
                 assert box.y1 <= panel.y0 + 1 or box.y0 >= panel.y1 - 1 or box.x1 <= panel.x0 or box.x0 >= panel.x1

@@ -36,7 +36,8 @@ def test_a_rig_without_instruments_has_none():
 
 
 def test_every_channel_of_a_reading_has_its_unit():
-    units = {one["name"]: one["unit"] for one in series(load_config("sim_impact", ALL).layout)}
+    config = load_config("sim_impact", ALL)
+    units = {one["name"]: one["unit"] for one in series(config.layout, config.section)}
     assert [units[f"motion_reading/{name}"] for name in ("x_m", "qw")] == ["m", "1"]
     assert [units[f"imu_reading/{name}"] for name in ("ax_mps2", "wz_radps")] == ["m/s^2", "rad/s"]
     assert units["joints_reading/left_bogie"] == "rad"
@@ -45,7 +46,8 @@ def test_every_channel_of_a_reading_has_its_unit():
 
 @pytest.mark.parametrize("name", ["sim_impact", "sim_normal_force"])
 def test_all_series_that_the_page_shows_fit_into_one_subscription(name):
-    names = [one["name"] for one in series(load_config(name, ALL).layout)]
+    config = load_config(name, ALL)
+    names = [one["name"] for one in series(config.layout, config.section)]
     assert len(names) <= MOST_SERIES
     assert len(msgspec.json.encode({"type": "subscribe", "series": names})) < MOST_BYTES
 

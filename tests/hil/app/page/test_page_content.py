@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -88,6 +89,32 @@ def test_set_points_and_modes_are_those_that_the_experiment_takes():
     assert page_content(load_config("sim_impact"), None)["set_points"] == []
 
 
+@pytest.mark.parametrize("name", sorted(path.stem for path in Path("rig_configs").glob("*.yaml")))
+def test_what_a_rig_does_not_have_is_no_series_of_its_page(name):
+    config = load_config(name)
+    layout, section = config.layout, config.section
+    names = {one["name"].partition("/")[0] for one in page_content(config, None)["series"]}
+    has = {
+        "daq_age_ns": layout.channels, "force_sum_N": layout.channels, "load_point_m": layout.channels,
+        "drives_t_ns": layout.wheels, "valves_t_ns": layout.cylinders or layout.trigger, "servos_t_ns": layout.servos,
+        "time_to_impact_s": section.obstacle, "impact": section.obstacle,
+        "gap_m": section.obstacle or section.captures,
+        "effective_kinetic_energy_J": section.obstacle or section.captures,
+    }  # fmt: skip
+    assert {field for field in has if field in names} == {field for field, there in has.items() if there}
+
+
+def test_a_joint_that_slides_is_in_mm_and_N_and_its_series_in_m_and_N():
+    config = load_config("sim_lift")
+    content = page_content(config, None)
+    (joint,) = content["servos"]
+    assert (joint["unit"], joint["limit_unit"]) == ("mm", "N")
+    assert joint["highest"] == pytest.approx(1e3 * config.driven_joints[0].high_rad)
+    units = {one["name"]: one["unit"] for one in content["series"]}
+    names = ("set_servo_angle_rad", "servo_angle_rad", "servo_torque_Nm")
+    assert [units[f"{name}/{joint['name']}"] for name in names] == ["m", "m", "N"]
+
+
 def test_every_series_finds_its_number_in_what_telemetry_publishes():
     layout = Layout(WHEELS, ("left", "right"), ("top", "lower_left", "lower_right"), regulators=("left_extend",))
     row = np.zeros(1, tick_dtype(layout))
@@ -103,10 +130,11 @@ def test_every_series_finds_its_number_in_what_telemetry_publishes():
     feed = TelemetryReceiver("")
     feed.take(b"tick", sent.getvalue())
     _, (tick,) = feed.ticks.since(0)
-    found = [Series(one["name"], tuple(one["path"])).of(tick) for one in series(layout)]
+    shown = series(layout, load_config("sim_impact").section)
+    found = [Series(one["name"], tuple(one["path"])).of(tick) for one in shown]
     assert len(found) == sum(row[name][0].size for name in row.dtype.names)
     assert None not in found
-    assert len({one["name"] for one in series(layout)}) == len(found)
+    assert len({one["name"] for one in shown}) == len(found)
 
 
 def test_checks_that_follow_from_the_config_alone_are_there_before_arming():

@@ -9,8 +9,10 @@ import sys
 import numpy as np
 import pytest
 
+from hil.analysis.film.moments import turned_rad
 from hil.app.page.content import column, series
 from hil.app.page.record import MOST_TICKS, timing_of, traces_of
+from hil.config import load_config
 from hil.messages.schema import TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.realtime.histogram import Histogram
@@ -92,7 +94,8 @@ def test_a_long_run_is_thinned_evenly():
 def test_every_series_is_found_in_a_record():
     rows = np.zeros(3, tick_dtype(LAYOUT))
     rows["slip"] = np.arange(18).reshape(3, 6)
-    assert all(column(rows, one["name"], LAYOUT) is not None for one in series(LAYOUT))
+    shown = series(LAYOUT, load_config("sim_impact").section)
+    assert all(column(rows, one["name"], LAYOUT) is not None for one in shown)
     assert column(rows, "slip/front_right", LAYOUT).tolist() == [1.0, 7.0, 13.0]
     assert [column(rows, name, LAYOUT) for name in ("slip", "speed_mps/x", "", "slip/no_such_wheel")] == [None] * 4
 
@@ -110,3 +113,7 @@ def test_the_process_says_in_a_sentence_why_there_is_nothing(tmp_path):
     assert (done.returncode, done.stdout) == (1, "")
     assert "trial.h5" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_vehicle_without_wheels_is_replayed_with_none_that_turns():
+    assert turned_rad(np.zeros(3, [("t_ns", "i8")])).shape == (3, 0)

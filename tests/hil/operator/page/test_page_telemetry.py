@@ -81,13 +81,23 @@ def test_a_slow_reader_misses_the_oldest_entries_and_no_others():
     assert [recent.since(count) for count in (0, 2, 4, 5)] == [(5, [2, 3, 4]), (5, [2, 3, 4]), (5, [4]), (5, [])]
 
 
+def test_the_last_tick_of_a_run_is_shown_however_soon_it_comes_after_the_one_before():
+    feed = TelemetryReceiver("")
+    for number in range(3):
+        feed.take(b"tick", tick(1.0 + 1e-3 * number, tick=number))
+    assert [one["tick"] for one in feed.ticks.since(0)[1]] == [0]
+    for _ in range(2):
+        feed.take(b"trial", tick(1.01, accepted=1))
+    assert [one["tick"] for one in feed.ticks.since(0)[1]] == [0, 2]
+
+
 def test_ticks_and_events_come_from_the_publisher():
     async def receive():
         with zmq.Context() as context, context.socket(zmq.XPUB) as publisher:
             port = publisher.bind_to_random_port("tcp://127.0.0.1")
             feed = TelemetryReceiver(f"tcp://127.0.0.1:{port}")
             receiving = asyncio.create_task(feed.receive())
-            for _ in range(2):
+            for _ in range(4):
                 while not publisher.poll(0):
                     await asyncio.sleep(0.01)
                 publisher.recv()  # a subscription

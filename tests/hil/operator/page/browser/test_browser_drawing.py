@@ -104,6 +104,50 @@ def test_traces_that_are_frozen_stay_while_the_telemetry_goes_on(page, server):
     until(lambda: newest.inner_text() == "0.5")
 
 
+# Collects the words that are drawn on a chart.
+WORDS = """() => {
+    window.words = [];
+    const draw = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (word, ...place) {
+        words.push(word);
+        draw.call(this, word, ...place);
+    };
+}"""
+
+
+@pytest.mark.parametrize("first", ["status", "ticks"])
+def test_a_run_shows_nothing_of_the_run_before_it_whichever_of_status_and_ticks_comes_first(page, server, first):
+    page.set_viewport_size(TALL)
+    server.add_series("ns", "t_ns")
+
+    def ticks(start, t_ns, force_N):
+        t = [start + 0.1 * i for i in range(len(t_ns))]
+        names = ["t_ns", "force_sum_N", "speed_mps"]
+        server.send({"type": "ticks", "names": names, "t": t, "values": [t_ns, force_N, [0.0] * len(t)]})
+
+    server.show(state="armed", armed=True, running=True, run="runs/run_1")
+    ticks(1000.0, [0, 1e8, 2e8], [0.0, 89.9, 3.0])
+    server.show(state="run_up")
+    largest = page.locator("#statistics tr").filter(has_text="force").first.locator("td").last
+    until(lambda: largest.inner_text() == "89.9")
+    page.evaluate(WORDS)
+    steps = [
+        lambda: server.show(state="armed", armed=True, running=True, run="runs/run_2"),
+        lambda: ticks(990.0, [0, 1e8], [1.0, 2.0]),  # virtual time of the first run went ahead of the computer's
+    ]
+    for step in steps if first == "status" else reversed(steps):
+        step()
+    until(lambda: largest.inner_text() == "2")
+    page.evaluate("window.words.length = 0")
+    ticks(990.2, [2e8], [2.0])
+    assert "run up" not in page.evaluate("window.words")
+    with page.expect_download() as saved:
+        page.click("#csv")
+    times = [float(row.split(",")[0]) for row in saved.value.path().read_text().splitlines()[1:]]
+    assert times == sorted(times)
+    assert len(times) == 3
+
+
 # Words of the drawing that a point of a link, of the plate or of the wheel lies in.
 TOUCHED = """async ([angle_deg, feet_m, sensor_height_m]) => {
     const { drawSetting } = await import("/static/page/setting.js");

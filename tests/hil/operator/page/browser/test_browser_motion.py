@@ -11,7 +11,7 @@ import pytest
 from models.terrain import make_height_map, surface, uneven_ground
 
 from .scripted_rig import WHEELS
-from .scripted_server import until
+from .scripted_server import cells, until
 
 pytestmark = pytest.mark.slow
 MOTION = (
@@ -234,6 +234,19 @@ def test_a_replay_shows_the_rover_and_the_traces_at_one_cursor_and_says_that_it_
     replayed.locator("#replay-time").press("ArrowLeft")
     until(lambda: "t = 4.0200 s, impact +0.0 ms" in replayed.locator("#replay output").inner_text())
     assert [one for one in replayed.problems if "/record/" not in one] == []  # it has no force samples
+
+
+def test_a_replay_shows_the_loads_of_its_run_and_is_not_grey(server, replayed):
+    server.show_ticks(**{f"normal_force_N__{name}": [234.0] for name in WHEELS})
+    assert cells(replayed, "#loads tbody")[0][2:] == ["150", "17"]
+    replayed.wait_for_selector("body.old")
+    for place in ("#side", "#loads"):
+        assert (
+            replayed.evaluate(f"getComputedStyle(document.querySelector('{place}').closest('.views, #loads')).filter")
+            == "none"
+        )
+    replayed.get_by_role("button", name="Back to live").click()
+    until(lambda: cells(replayed, "#loads tbody")[0][2] == "234")
 
 
 def test_a_replay_shows_the_newest_frame_of_the_camera_at_the_cursor(server, replayed):

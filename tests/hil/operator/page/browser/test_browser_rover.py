@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import math
 
+import numpy as np
 import pytest
+from PIL import Image
+
+from hil.app.page.content import page_content
+from hil.config import load_config
 
 from .scripted_rig import WHEELS
-from .scripted_server import cells, hold, until
+from .scripted_server import TALL, cells, hold, until
 
 pytestmark = pytest.mark.slow
 NO_WEBGL = "HTMLCanvasElement.prototype.getContext = () => null"
@@ -39,6 +45,25 @@ def test_the_view_in_three_dimensions_is_loaded_when_asked_for_and_turns_by_the_
     assert canvas.screenshot() != before
     assert page.problems == []
     assert all(url.startswith(server.url) for url in page.asked)
+
+
+@pytest.mark.parametrize("name", ["sim_capture", "sim_juno"])
+def test_a_rig_is_drawn_and_what_it_does_not_have_is_not_shown(server, shown, name):
+    server.answers["config"] = page_content(load_config(name), None)
+    page = shown(viewport=TALL)
+    server.show_ticks(t_ns=[0], speed_mps=[0.0])
+    absent = ["time to impact", "until impact", "force sensors", "bogie valves", "Sum of the force sensors"]
+    absent += ["gap to the obstacle", "wheel drives"] if name == "sim_capture" else ["gap to the obstacle", "payload"]
+    for words in absent:
+        assert not page.get_by_text(words).filter(visible=True).count(), words
+    assert page.get_by_text("payload before the seat").is_visible() == (name == "sim_capture")
+    page.click("#solid")
+    page.locator("#scene canvas").wait_for()
+    server.settle()
+    for place in ("#side", "#top", "#scene canvas"):
+        drawn = np.asarray(Image.open(io.BytesIO(page.locator(place).screenshot())).convert("RGB"))
+        assert (drawn != drawn[0, 0]).any(axis=2).mean() > 0.02, place
+    assert page.problems == []
 
 
 def test_without_webgl_the_page_says_so_and_keeps_its_drawings(page):
@@ -90,20 +115,26 @@ def test_the_pneumatics_show_which_valve_is_powered_and_the_pressures(server, ri
 
 
 def test_driven_joints_show_angles_set_and_measured_and_a_torque_at_its_limit(server, rig_page):
-    server.answers["config"]["servos"] = [
-        {"name": name, "low_deg": -45.0, "high_deg": 45.0, "torque_limit_Nm": 60.0}
-        for name in ("front_left_walking", "rear_left_walking")
-    ]
+    about = {"unit": "deg", "lowest": -45.0, "highest": 45.0, "limit": 60.0, "limit_unit": "N m"}
+    slide = {"name": "lift", "unit": "mm", "lowest": 0.0, "highest": 300.0, "limit": 900.0, "limit_unit": "N"}
+    turning = [{"name": name, **about} for name in ("front_left_walking", "rear_left_walking")]
+    server.answers["config"]["servos"] = [*turning, slide]
     names = ("set_servo_angle_rad", "servo_angle_rad", "servo_torque_Nm")
-    server.add_series("rad", *(f"{name}/front_left_walking" for name in names))
+    server.add_series("rad", *(f"{name}/{joint}" for name in names for joint in ("front_left_walking", "lift")))
     page = rig_page()
     server.show_ticks(
         set_servo_angle_rad__front_left_walking=[math.radians(15.0)],
         servo_angle_rad__front_left_walking=[math.radians(14.5)],
         servo_torque_Nm__front_left_walking=[-61.0],
+        set_servo_angle_rad__lift=[0.1],
+        servo_angle_rad__lift=[0.0985],
+        servo_torque_Nm__lift=[812.0],
     )
-    wanted = ["front left walking", "15.0", "14.5", "-45.0 to 45.0", "0.5", "-61.0", "60.0"]
-    assert cells(page, "#joints") == [wanted, ["rear left walking", "-", "-", "-45.0 to 45.0", "-", "-", "60.0"]]
+    assert cells(page, "#joints") == [
+        ["front left walking", "15.0", "14.5", "-45.0 to 45.0", "0.5", "-61.0", "60.0", "deg, N m"],
+        ["rear left walking", "-", "-", "-45.0 to 45.0", "-", "-", "60.0", "deg, N m"],
+        ["lift", "100.0", "98.5", "0.0 to 300.0", "1.5", "812.0", "900.0", "mm, N"],
+    ]
     assert page.locator("#joints .bad").all_inner_texts() == ["-61.0"]
     assert page.locator("#driven-joints").is_visible()
 

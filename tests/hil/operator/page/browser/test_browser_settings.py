@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from .scripted_rig import STATUS
-from .scripted_server import until
+from .scripted_server import cells, until
 
 pytestmark = pytest.mark.slow
 LEASE = {"holder": "page-1", "yours": True, "asked_by": ""}
@@ -144,22 +144,24 @@ def test_a_plan_is_chosen_among_those_that_are_offered_and_its_trials_are_listed
 def test_at_the_verdict_the_trial_stands_with_its_force_its_rules_and_those_before_it_at_its_angle(form, server):
     page = form.page
 
-    def run(number, peak, angle_deg=60.0, accepted=True):
+    def run(number, peak, angle_deg=60.0, accepted=True, operator=None):
         return {
             "name": f"campaign_1/trial_{number:04d}", "state": "done", "experiment": "impact", "angle_deg": angle_deg,
             "accepted": accepted, "reasons": [], "numbers": {"peak_force_N": peak}, "files": [], "time": "",
+            "operator": operator,
         }  # fmt: skip
 
     server.answers["runs"] = [
-        run(5, 90.0),
-        run(4, 50.0, 80.0),
-        run(3, 82.0),
-        run(2, 78.0),
+        run(6, 90.0),
+        run(5, 50.0, 80.0),
+        run(4, 82.0),
+        run(3, 78.0),
+        run(2, 200.0, operator={"name": "N", "verdict": "repeat", "word": "footstep"}),
         run(1, 300.0, accepted=False),
     ]
     forces = [0.0] * 50 + [40.0, 90.0, 40.0] + [0.0] * 50
     times = [0.001 * i for i in range(len(forces))]
-    for number in range(1, 6):
+    for number in range(1, 7):
         place = f"runs/campaign_1/trial_{number:04d}"
         server.answers[f"{place}/record/traces"] = {"t_s": times, "columns": {"force_sum_N": forces}, "impact_s": 0.05}
         server.answers[f"{place}/summary.json"] = {
@@ -169,11 +171,11 @@ def test_at_the_verdict_the_trial_stands_with_its_force_its_rules_and_those_befo
             ]
         }
     server.show(
-        runs=5, state="campaign", run="/somewhere/campaign_1/trial_0005",
+        runs=6, state="campaign", run="/somewhere/campaign_1/trial_0006",
         question={"key": "verdict", "text": "Keep it, or repeat it", "choices": [], "trial": 2},
     )  # fmt: skip
     panel = page.locator("#verdict")
-    panel.get_by_role("heading", name="Trial campaign_1/trial_0005 at 60 deg").wait_for()
+    panel.get_by_role("heading", name="Trial campaign_1/trial_0006 at 60 deg").wait_for()
     panel.get_by_role("img", name="peak 90.0 N").wait_for()
     rules = [
         row.all_text_contents()
@@ -183,6 +185,8 @@ def test_at_the_verdict_the_trial_stands_with_its_force_its_rules_and_those_befo
     assert panel.get_by_role("region", name="Quality rules").locator("tbody td").first.text_content() == "veer"
     beside = panel.get_by_role("row").filter(has_text="Peak force").locator("td").all_text_contents()
     assert beside == ["Peak force [N]", "90", "80", "2.828", "3.5"]
-    assert panel.get_by_text("Beside the 2 accepted of 3 trials before it at this angle").is_visible()
+    assert panel.get_by_text("Beside the 2 that count of 4 trials before it at this angle").is_visible()
     assert page.get_by_role("button", name="Keep the trial").is_visible()
+    until(lambda: [row[2:4] for row in cells(page, "#run-list")][4] == ["accepted", "repeat: footstep"])
+    assert page.get_by_text("60 deg, peak 90 N, rejected by the operator").count() == 1
     assert page.problems == []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from .scripted_server import until
+from .scripted_server import TALL, cells, until
 
 pytestmark = pytest.mark.slow
 MINE = {"holder": "page-1", "yours": True, "asked_by": ""}
 FAULT = {"number": 19, "name": "console lost", "detail": "no heartbeat of Ada"}
 RUN = {"running": True, "armed": True, "telemetry_age_s": 0.05}
+ACCEPTED = "stop accepted, the cut is not confirmed yet"
 UNKNOWN = "NO CONNECTION: state not known, use the emergency stop"
 
 
@@ -35,7 +36,7 @@ def test_what_a_stop_did_is_cleared_when_another_run_begins_to_arm(page, server)
     drive(server)
     until(lambda: line(page) == "RUNNING: run up")
     page.click("#stop")
-    until(lambda: page.inner_text("#cut") == "stop accepted")
+    until(lambda: page.inner_text("#cut") == ACCEPTED)
     server.send({"type": "reply", "id": 1, "ok": True, "error": "", "cut_ms": 9.886})
     until(lambda: page.inner_text("#cut") == "drives cut, confirmed 9.9 ms after the stop arrived")
     server.show(state="idle", running=False, armed=False)
@@ -54,10 +55,10 @@ def test_a_stop_that_was_pressed_while_a_run_is_prepared_is_of_that_run(page, se
     server.show(state="preparing", running=False, armed=False)
     until(lambda: line(page) == "NOT ARMED: preparing")
     page.click("#stop")
-    until(lambda: page.inner_text("#cut") == "stop accepted")
+    until(lambda: page.inner_text("#cut") == ACCEPTED)
     drive(server, "runs/run_2")
     until(lambda: page.inner_text("#run") == "run_2")
-    assert page.inner_text("#cut") == "stop accepted"
+    assert page.inner_text("#cut") == ACCEPTED
     drive(server, "runs/run_3")  # of which nobody saw that it was prepared
     until(lambda: page.inner_text("#run") == "run_3")
     assert not page.inner_text("#cut")
@@ -75,8 +76,29 @@ def test_a_stop_that_failed_is_red_over_the_full_width_and_says_what_to_do(page,
     assert (float(size[:-2]) >= 24, colour) == (True, "rgb(194, 24, 7)")
     server.refuses = ""
     page.click("#stop")  # and a stop that is accepted ends it
-    until(lambda: page.inner_text("#cut") == "stop accepted")
+    until(lambda: page.inner_text("#cut").startswith("stop received"))
     assert not page.locator("#cut.failed").count()
+
+
+def test_a_stop_while_no_run_is_on_is_said_to_have_stopped_nothing(page, server):
+    page.click("#stop")
+    until(lambda: page.inner_text("#cut") == "stop received: no run is on, nothing was stopped")
+
+
+# ---- what was refused ----
+def test_an_arming_that_is_refused_is_red_and_says_why_and_what_to_do_where_the_state_is(page, server):
+    green = page.evaluate("getComputedStyle(document.querySelector('.state')).backgroundColor")
+    checks = [{"item": "disk", "ok": False, "found": "1 MB", "allowed": "from 2 GB", "to_do": "remove old runs"}]
+    server.show(refused=["disk is 1 MB, allowed: from 2 GB; remove old runs", "fault latch is 19"], checks=checks)
+    until(lambda: line(page) == "NOT ARMED: arming refused")
+    message = page.locator("#message")
+    assert message.inner_text().startswith(
+        "disk is 1 MB, allowed: from 2 GB; remove old runs, and 1 more. Correct this,"
+    )
+    assert 0 < message.bounding_box()["y"] < page.viewport_size["height"]
+    assert page.evaluate("getComputedStyle(document.querySelector('.state')).backgroundColor") != green
+    drive(server)
+    until(lambda: line(page) == "RUNNING: run up")
 
 
 # ---- unknown is not safe ----
@@ -127,6 +149,20 @@ def test_values_that_are_old_are_grey_with_their_age_and_are_not_called_fresh(pa
     until(lambda: "s ago" in page.inner_text("#live-age"))
     assert grey(page, "#speed")
     assert page.inner_text("#age") == "no run is on"
+
+
+def test_after_a_run_nothing_has_an_age_and_all_that_was_measured_is_grey(server, shown):
+    server.answers["config"]["limits"] = {"drives_age_ms": 200.0}
+    server.answers["config"]["servos"] = [
+        {"name": "lift", "unit": "mm", "lowest": 0.0, "highest": 300.0, "limit": 900.0, "limit_unit": "N"}
+    ]
+    server.add_series("ns", "t_ns", "drives_t_ns")
+    page = shown(viewport=TALL)
+    server.show_ticks(t_ns=[5e9], drives_t_ns=[5e9], normal_force_N__front_left=[150.0])
+    assert cells(page, "#links")[0][1:4] == ["0.0 ms", "at most 200 ms", "good"]
+    until(lambda: cells(page, "#links")[0][1:4] == ["-", "at most 200 ms", "no data"])
+    for place in ("#speed", "#side", "#loads", "#joints", "#links", "#values"):
+        assert grey(page, place), place
 
 
 def test_values_of_a_run_are_gone_when_another_one_begins(page, server):
@@ -209,6 +245,8 @@ def test_the_time_to_an_impact_is_a_time_only_while_there_will_be_one(page, serv
         shown.append(page.inner_text("#left"))
         assert page.inner_text("#speed") == "0.000"
     assert shown == ["2.5 s", "not approaching", "1.5 s", "not approaching"]
+    server.show_ticks(time_to_impact_s=[261.0], speed_mps=[0.001], impact=[1])
+    assert page.inner_text("#left") == "over"
 
 
 # ---- for everybody ----
