@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 NUMBERS, PAGE, PICTURE = (
     HERE / "soil_measurements.json",
     HERE / "soil-measurements.md",
-    HERE.parent / "images" / "soil_measurements.png",
+    HERE.parent / "images" / "reproduce_soil_measurements.png",
 )
 _KEYS = {"stiffness": "stiffness", "exponent": "exponent", "cohesion_Pa": "cohesion"}
 # K_x of the corpus, which its slip moduli came from.
