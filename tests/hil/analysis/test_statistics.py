@@ -105,6 +105,19 @@ def test_the_power_law_has_the_exponent_of_the_means_with_its_interval_and_no_ot
     assert found.residuals_N == pytest.approx(tuple(F - found.a * T**0.56))
 
 
+def noisy_exponent(seed):
+    random = np.random.default_rng(seed)
+    angles = np.repeat([40.0, 50.0, 60.0, 70.0, 80.0, 90.0], 4)
+    T = np.repeat(random.uniform(0.05, 0.25, 6), 4)
+    F = 400.0 * T**0.56 * np.exp(random.normal(0.0, 0.03, 24))
+    return exponent_over_angles(*(values.tolist() for values in (angles, T, F)))
+
+
+def test_the_interval_of_the_exponent_holds_the_true_one_in_ninety_five_of_a_hundred_campaigns():
+    found = [noisy_exponent(seed) for seed in range(400)]
+    assert 0.92 < np.mean([one.low < 0.56 < one.high for one in found]) < 0.98
+
+
 def test_too_few_angles_have_no_power_law():
     assert fit_sqrt([], []) is None
     two = exponent_over_angles([30.0, 60.0], [0.1, 0.2], [10.0, 20.0])
