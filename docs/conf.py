@@ -84,7 +84,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars: dict[str, list[str]] = {"index": [], "decisions/0*": []}  # a list of 70 on 70 pages costs time
+html_sidebars: dict[str, list[str]] = {"index": []}
 
 # Docstrings are plain text with code in backticks: a bar means a bar to them, and a substitution to reStructuredText.
 MARK_OUTSIDE_CODE = re.compile(r"(`+[^`]*`+)|([|*](?=\S))")
