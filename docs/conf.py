@@ -63,6 +63,7 @@ html_title = "rover-hil"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["versions_menu.js", "wide_tables.js"]
+html_search_scorer = str(HERE / "_static" / "search_order.js")
 templates_path = ["_templates"]
 html_copy_source = False
 html_show_sourcelink = False
