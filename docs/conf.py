@@ -63,6 +63,7 @@ html_title = "rover-hil"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["versions_menu.js", "wide_tables.js"]
+html_search_scorer = str(HERE / "_static" / "search_order.js")
 templates_path = ["_templates"]
 html_copy_source = False
 html_show_sourcelink = False
@@ -84,7 +85,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars: dict[str, list[str]] = {"index": [], "decisions/0*": []}  # a list of 70 on 70 pages costs time
+html_sidebars: dict[str, list[str]] = {"index": []}
 
 # Docstrings are plain text with code in backticks: a bar means a bar to them, and a substitution to reStructuredText.
 MARK_OUTSIDE_CODE = re.compile(r"(`+[^`]*`+)|([|*](?=\S))")

@@ -11,7 +11,7 @@ The program holds the operator lease while it runs: if it ends or hangs, the run
     armed
     run 1: accepted True, peak contact force 172 N
 
-More, also from another computer: docs/how-to/operate-from-a-script.md. Software is not the emergency stop.
+More, also from another computer: docs/how-to/operate.md. Software is not the emergency stop.
 """
 
 from hil.operator.client import CommandClient

@@ -1,7 +1,7 @@
 """Where the models hold, as data, and the steps of time with which they can be integrated.
 
 Loading a config, arming, each tick and the acceptance of a run ask here; outside, a run is refused or ended
-(docs/decisions/0038-a-model-says-where-it-holds.md). Nothing of ours is imported, so that a config is checked before
+(decision 0038). Nothing of ours is imported, so that a config is checked before
 anything is compiled.
 """
 

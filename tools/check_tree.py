@@ -73,7 +73,7 @@ def broken_links(root: Path, files: list[Path]) -> list[str]:
             path, _, heading = target.partition("#")
             there = (root / file.parent / path).resolve() if path else root / file
             if not there.exists():
-                problems.append(f"{file}: link to {target}, which is not there: mend the path")
+                problems.append(f"{file}: link to {target}, which is not there: correct the path")
             elif heading and heading not in headings(there.read_text(encoding="utf-8")):
                 problems.append(f"{file}: link to {target}: the page has no such heading")
     return problems
@@ -91,7 +91,7 @@ def lost_pages(root: Path, files: list[Path]) -> list[str]:
     for file in (file for file in files if file.suffix in NAMES_PAGES and file.parts[0] != "tests"):
         for name in PAGE.findall((root / file).read_text(encoding="utf-8")):
             if not (root / name).is_file():
-                problems.append(f"{file}: names {name}, which is not there: mend the path")
+                problems.append(f"{file}: names {name}, which is not there: correct the path")
     return problems
 
 

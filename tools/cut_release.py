@@ -1,7 +1,7 @@
 """Cuts a release in CHANGELOG.md, or checks one: `python tools/cut_release.py 0.1.0`, `... --check v0.1.0`.
 
 Cutting gives what stands under Unreleased a heading with version and day, and puts an empty Unreleased above it. The
-commit and the tag are made by hand (docs/how-to/release.md).
+commit and the tag are made by hand (CONTRIBUTING.md, Release).
 """
 
 from __future__ import annotations

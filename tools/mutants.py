@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import re
 import signal
 import sys
 from collections import Counter
@@ -30,7 +29,6 @@ PACKAGES = ("hil/safety", "hil/control", "hil/operator")
 LIMITS, EQUIVALENT = ROOT / "tools" / "broken_limits.yaml", ROOT / "tools" / "equivalent_mutants.yaml"
 PAGE = ROOT / "docs" / "reference" / "limits-tested.md"
 _MARK = "<!-- generated -->\n"
-_ROW = re.compile(r"^(\| .*? \| .*? \| )(.*) \|$", re.MULTILINE)
 
 
 class Mutant(NamedTuple):
@@ -160,24 +158,42 @@ def limits(processes: int, texts: Sequence[str], *, write: bool) -> int:
 
 
 def write_page(found: Sequence[tuple[BrokenLimit, str]]) -> None:
-    """Write the tables of the page, one for each file; limits that were not broken now keep their rows."""
+    """Write the lists of the page, one for each file; limits that were not broken now keep what noticed them."""
     head, _, old = PAGE.read_text(encoding="utf-8").partition(_MARK)
-    rows = dict(_ROW.findall(old))
+    noticed = _noticed(old)
     for one, noticed_by in found:
         path, _, test = noticed_by.partition("[")[0].partition("::")
-        noticed = f"`{Path(path).name}`: `{test}`" if test else noticed_by
-        rows[_row(one)] = noticed or one.equivalent or "**nothing**"
-    parts, file = [head + _MARK], ""
-    for one in broken_limits():
+        said = f"`{Path(path).name}::{test}`" if test else noticed_by
+        noticed[one.limit, one.how] = said or one.equivalent or "**nothing**"
+    parts, file, limit = [head + _MARK], "", ""
+    by: dict[str, list[str]] = {}
+    ended: list[BrokenLimit | None] = [*broken_limits(), None]
+    for one in ended:
+        if one is None or (one.file, one.limit) != (file, limit):
+            parts += [f"  - {', '.join(hows)}: {said}\n" for said, hows in by.items()]
+            by = {}
+        if one is None:
+            break
         if one.file != file:
-            file = one.file
-            parts.append(f"\n## {file}\n\n| limit | broken | noticed by |\n| --- | --- | --- |\n")
-        parts.append(f"{_row(one)}{rows.get(_row(one), 'not run yet')} |\n")
+            parts.append(f"\n## {one.file}\n\n")
+        if (one.file, one.limit) != (file, limit):
+            parts.append(f"- {one.limit}\n")
+        file, limit = one.file, one.limit
+        by.setdefault(noticed.get((one.limit, one.how), "not run yet"), []).append(one.how)
     PAGE.write_text("".join(parts), encoding="utf-8")
 
 
-def _row(one: BrokenLimit) -> str:
-    return f"| {one.limit} | {one.how} | "
+def _noticed(page: str) -> dict[tuple[str, str], str]:
+    """What noticed each break of a limit, as the page has it."""
+    found: dict[tuple[str, str], str] = {}
+    limit = ""
+    for line in page.splitlines():
+        if line.startswith("- "):
+            limit = line[2:]
+        elif line.startswith("  - "):
+            hows, _, said = line[4:].partition(": ")
+            found |= {(limit, how): said for how in hows.split(", ")}
+    return found
 
 
 def main(words: Sequence[str]) -> int:

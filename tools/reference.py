@@ -22,7 +22,7 @@ from drivers.registry import BUILT_IN
 from drivers.reported import StatusTable
 from hil.config import load_config
 from hil.config.error_messages import KINDS, allowed, resolved, whole_schema
-from hil.config.key_descriptions import default_of, is_section, keys_of, kinds_of, unit_of
+from hil.config.key_descriptions import default_of, is_section, keys_of, kinds_of
 from hil.experiments.base import Experiment
 from hil.experiments.registry import BUILT_IN as EXPERIMENTS
 from hil.messages.layout import Layout
@@ -82,7 +82,7 @@ def _field_row(signal: Signal) -> Sequence[str]:
 
 # ---- keys of a config ----
 def config_tables() -> str:
-    """Every key of a config: type, unit, default, what is allowed, and what it is."""
+    """Every key of a config: default, what is allowed, and what it is; units are in its name, or in brackets."""
     return "\n".join(_sections("", whole_schema()))
 
 
@@ -103,7 +103,7 @@ def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = 
     rows = [_key_row(key, described[key], key in needed) for key in properties if not is_section(properties[key])]
     title = ", ".join(f"`{name}`" for name in path.split(", ")) if path else "At the top"
     words = " ".join(dict.fromkeys((_sentence(schema["description"]), *([_sentence(note)] if note else []))))
-    head = ("key", "type", "unit", "default", "allowed", "what it is")
+    head = ("key", "default; allowed", "what it is")
     yield f"### {title}{when}\n\n{words}\n" + (f"\n{table(head, iter(rows))}" if rows else "")
     inner: dict[str, tuple[dict[str, Any], str, str]] = {}
     alike: dict[str, list[str]] = {}
@@ -117,16 +117,15 @@ def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = 
 
 
 def _key_row(key: str, schema: dict[str, Any], needed: bool) -> Sequence[str]:
-    kind = "choice" if "enum" in schema or "const" in schema else str(schema.get("type", ""))
-    kind = {"array": "list", "object": "sections"}.get(kind, KINDS.get(kind, kind).removeprefix("a "))
-    takes = allowed(schema).removeprefix(KINDS.get(str(schema.get("type")), "a list of ")).strip()
-    if kind == "sections":
-        takes = str(schema.get("note", "by the name of the experiment"))
-    description, unit = str(schema["description"]), ""
-    if kind != "choice" and schema.get("type") in ("number", "integer"):
-        unit = unit_of(key, description)
-        description = description.replace(f" [{unit}]", "")
-    return f"`{key}`", kind, unit, default_of(schema, needed), takes, description
+    kind, default = str(schema.get("type", "")), default_of(schema, needed)
+    takes = allowed(schema)
+    if kind in ("number", "integer"):
+        takes = ("whole, " if kind == "integer" else "") + takes.removeprefix(KINDS[kind]).strip()
+    elif kind == "object":
+        takes = str(schema.get("note", "sections by the name of the experiment"))
+    elif kind == "boolean" and not needed:
+        takes = ""
+    return f"`{key}`", f"{default}; {takes}".rstrip("; "), str(schema["description"])
 
 
 def _sentence(text: str) -> str:
@@ -225,14 +224,14 @@ def _status_table(status: StatusTable) -> str:
 
 # ---- results of an experiment ----
 def result_table(kind: type[Experiment]) -> str:
-    """Its keys of `summary.json`: those of a result, and of what is said with it, share a row."""
+    """Its keys of `summary.json`: those of a result, and of what is said with it, share a line."""
     rows: list[tuple[list[str], str]] = []
     for one in kind.results:
         if not one.words:
             rows[-1][0].extend(one.keys)
         else:
             rows.append((one.keys, one.words))
-    return table(("key", "meaning"), ((", ".join(f"`{key}`" for key in keys), words) for keys, words in rows))
+    return "".join(f"- {', '.join(f'`{key}`' for key in keys)}: {words}\n" for keys, words in rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {

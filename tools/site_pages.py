@@ -50,13 +50,14 @@ SECTIONS = (
         "reproduce", "Reproduced", "What the sources say, beside ours: quoted, ours, difference, why.", ("macmahon",)
     ),
     Section("notebooks", "Notebooks", "Python, step by step. The build of this site has run each of them."),
-    Section("decisions", "Decisions", "What was decided, why, and what was tried. A number is never used again."),
-    Section("project", "Project", "The files at the top of the repository.", ("readme", "changelog")),
+    Section("decisions", "Decisions", "What was decided, why, and what was not taken. A number is never used again."),
+    Section("project", "Developers", "For those who work on the program.", ("contributing", "readme", "changelog")),
 )
+DEVELOPERS = ("reference/claims", "reference/limits-tested", "decisions/index", "benchmarks")  # hang below their page
 # What hangs below the first page, in this order: six in the head of each page, the others in a menu there.
 FIRST_PAGES = (
     "tutorial/index", "how-to/index", "explanation/index", "reference/index", "api/index", "gallery/index",
-    "notebooks/index", "reproduce/index", "benchmarks", "decisions/index", "project/index",
+    "notebooks/index", "reproduce/index", "project/index",
 )  # fmt: skip
 
 
@@ -165,7 +166,9 @@ def _write_lists(target: Path) -> None:
     """The first page of each section, and what hangs below the first page of all."""
     for folder, title, words, first in SECTIONS:
         names = sorted(path.stem for path in (target / folder).glob("*.md") if path.stem != "index")
-        ordered = [*first, *(name for name in names if name not in first)]
+        ordered = [*first, *(name for name in names if name not in first and f"{folder}/{name}" not in DEVELOPERS)]
+        if folder == "project":
+            ordered += [f"/{page}" for page in DEVELOPERS]
         page = target / folder / "index.md"
         head = page.read_text(encoding="utf-8") if page.is_file() else f"# {title}\n\n{words}\n"
         page.write_text(f"{head}\n{toctree(ordered, hidden=page.is_file() and '](' in head)}", encoding="utf-8")

@@ -38,6 +38,20 @@ FOLDERS = "hil|drivers|models|references|tests|tools|docs|rig_configs|benchmarks
 NAMED_PATH = re.compile(rf"(?<![\w./(-])(?:{FOLDERS})/[\w./-]*\w\.(?:py|md|yaml|toml|json|csv)\b")
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")  # of a maker or a file that the reader has to name
 NAMED_OBJECT = re.compile(r"`((?:hil|drivers|models)(?:\.\w+)+)(?:\(\))?`")
+# Words for which plain English has a usual one: repair, depend on, terminate, next to, separate, distance.
+NOT_PLAIN = re.compile(
+    r"\b(mend(?:s|ed|ing)?|hangs? on|polite kill|what (?:came|comes) of|beside|of its own"
+    r"|(?:the|a|its|their|whole|wanted|planned|slipped) way (?:of|over|to the|along|from|by))\b"
+)
+# A sentence has a verb as far as these tell: auxiliaries, endings, and the imperatives of the pages.
+VERB = re.compile(
+    r"\b(is|are|was|were|be|has|have|had|do|does|did|can|cannot|may|must|will|would|could|should|let|need|take|go|see|set"
+    r"|put|make|use|give|keep|read|write|run|wait|stand|lie|hold|turn|move|follow|look|know|say|find|get|come|test|try"
+    r"|copy|call|send|measure|name|connect|add|choose|press|open|start|stop|fill|\w+(?:s|ed|en|fy|ize|ise))\b",
+    re.IGNORECASE,
+)
+PROSE = re.compile(r"^(?=[A-Z*])(?!.*\|).*$", re.MULTILINE)
+NO_PROSE = re.compile(r"^ *```.*?^ *```$|<!--.*?-->|`[^`\n]*`|\]\([^)]*\)|\[", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -150,6 +164,11 @@ def measure(root: Path) -> dict[str, int]:
     found["words of docs"] = _words(root, pages)
     found["words of CHANGELOG"] = _words(root, [Path("CHANGELOG.md")])
     found["words of README"] = _words(root, [Path("README.md")])
+    found["words of pages that are not plain"] = sum(len(NOT_PLAIN.findall(text)) for text in _texts(root, pages))
+    found["words of code and its docstrings that are not plain"] = sum(
+        len(NOT_PLAIN.findall(one.text)) for one in product
+    )
+    found["sentences of pages without a verb"] = sum(len(verbless(text)) for text in _texts(root, written))
     found["long entries of CHANGELOG"] = sum(
         len(entry.split()) > ENTRY_WORDS
         for entry in re.split(r"^- ", (root / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
@@ -188,8 +207,20 @@ def lonely(files: list[SourceFile]) -> Iterator[bool]:
         yield len(by) == 1 and by[0].parent == source.path.parent
 
 
+def verbless(page: str) -> list[str]:
+    """Sentences of the paragraphs of a page that have no verb, as far as a list of words and endings tells."""
+    paragraphs = re.split(r"\n\s*\n", NO_PROSE.sub("", page))
+    prose = (" ".join(one.split()) for one in paragraphs if PROSE.match(one) and not one.startswith("#"))
+    sentences = (sentence for one in prose for sentence in re.split(r"(?<=[.!?]) +(?=[A-Z])", one))
+    return [one for one in sentences if one.endswith(".") and len(one.split()) > 1 and not VERB.search(one)]
+
+
+def _texts(root: Path, pages: list[Path]) -> list[str]:
+    return [(root / page).read_text(encoding="utf-8") for page in pages]
+
+
 def _words(root: Path, pages: list[Path]) -> int:
-    return sum(len((root / page).read_text(encoding="utf-8").split()) for page in pages)
+    return sum(len(text.split()) for text in _texts(root, pages))
 
 
 def lost_names(root: Path) -> list[str]:

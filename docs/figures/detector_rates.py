@@ -24,7 +24,7 @@ from models.kernels.compiled import FloatArray, kernel
 from models.sensors.disturbance import SensorDisturbances, disturb
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, make_piezo_state, sample
 
-THRESHOLDS_N = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0)
+THRESHOLDS_N = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0)
 TRIALS, RUN_UP_S, IMPACT_S, START_S = 60, 4.0, 0.1, 0.21
 # Without a load: plant.vibration.
 RUN_UPS = {

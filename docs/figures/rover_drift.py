@@ -38,7 +38,7 @@ TIMED: dict[str, Callable[[], Rover]] = {
     "exomars": exomars,
     "rocker_bogie": rocker_bogie,
 }
-STEPS_S = (1e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
+STEPS_S = (1e-4, 1e-3, 1e-2)
 DURATION_S = 1.0
 # Juno's first run (Petersen 2012, Table 6.1), friction angle assumed
 SOIL = Soil(2.07e5, 0.583, friction_angle=math.radians(30.0), rebound=0.0674, slip_modulus=0.689)

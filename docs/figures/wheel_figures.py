@@ -158,12 +158,12 @@ def as_printed(
 
 
 def readings_table(out: Outputs) -> None:
-    """Traction and drawbar pull over the rebound: mended, and by the two readings of `as_printed`."""
+    """Traction and drawbar pull over the rebound: corrected, and by the two readings of `as_printed`."""
     rebounds = out.some((0.003, 0.025, 0.1, 0.35, 0.75, 1.0))
     rows = []
     loose = replace(bed(1.0), stiffness=2e5, exponent=0.55, shear_modulus=0.002)
     readings: dict[str, Callable[[str, float], tuple[float, float]]] = {
-        "mended": lambda tire, rebound: by_stresses(tire, rebound, 0.25)[1:],
+        "corrected": lambda tire, rebound: by_stresses(tire, rebound, 0.25)[1:],
         "sheared from the exit on": lambda tire, rebound: as_printed(tire, rebound, True, bed(1.0)),
         "not projected, loose sand": lambda tire, rebound: as_printed(tire, rebound, False, loose),
     }

@@ -199,7 +199,7 @@ def releases() -> Section:
             f"operator {hits['operator'].mean():.0f} N, {share['operator']:.1f} %; {last} after the nominal impact: "
             f"{hits[last].mean():.0f} N, {share[last]:.1f} %",
             "none: timed power is more consistent",
-            "the time has to leave a margin for the way to the obstacle: see below",
+            "the time has to leave a margin for the distance to the obstacle: see below",
         ),
         Row(
             "beyond",

@@ -42,7 +42,7 @@ def reduced_contact() -> Section:
             "210 N and 1.5 mm at 60 degrees, with the legs' give in the contact; before the weights were put on",
             f"{at60.peak_N:.0f} N, {1e3 * at60.depth_m:.2f} mm, {1e3 * at60.contact_s:.0f} ms",
             f"{at60.peak_N - 210:+.0f} N, {1e3 * at60.depth_m - 1.5:+.2f} mm",
-            "the stiffness was chosen by the force (docs/decisions/0005); with it and T_c 1.5 mm is not possible",
+            "the stiffness was chosen by the force (decision 0005); with it and T_c 1.5 mm is not possible",
         ),
         Row(
             "6.2.2, sensors",

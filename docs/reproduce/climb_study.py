@@ -52,8 +52,6 @@ INDICATORS = (
     Indicator("least T_c", "T_c_J", 1.0),
     Indicator("largest T_c", "T_c_J", -1.0),
     Indicator("least friction needed at first contact", "first_friction", 1.0),
-    Indicator("least weight on the front wheels there", "first_share", 1.0),
-    Indicator("largest margin to tipping over", "stability_deg", -1.0),
 )
 FIELDS = ("group", "height_m", *Posture._fields, *Climb._fields)
 

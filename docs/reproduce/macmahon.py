@@ -54,8 +54,8 @@ its prose. It prints no masses, so sizes of forces and places of peaks depend on
 """
 _EXPLANATIONS = """## Fig. 6-11: why our forces are larger, and do not follow T_c
 
-The nominal rig without spread and vibration, with the weights and grousers of the trials: the sum of the sensors'
-peaks on one wheel, by the time from the impact to the release.
+The nominal rig with the weights and grousers of the trials: sum of the sensors' peaks on one wheel, by the time from
+the impact to the release.
 
 {push}
 
@@ -63,34 +63,24 @@ One thing changed at a time, at 60 degrees: the sum of the sensors' peaks, and t
 
 {causes}
 
-- **The size is that of the push.** With the drives cut by the sensors the force is below the 150 to 200 N that the
-  thesis quotes, on both grounds. Until an operator lets go, the drives hold the speed of the wheels and press the
-  legs further, until the wheels slip on the ground. Released after 0.05 s the forces are about those quoted, after
-  0.25 s two to three times as large.
-- **Drives that give way do the same.** With 10 N m at most they press with about half the force, near what is quoted;
-  the RCP's torque is not published.
-- **The rest is smaller.** Without the weights a fifth to a sixth is missing, legs a quarter as stiff take away a
-  fifth to a third, and grousers add a tenth. The sum of the sensors' peaks instead of the peak of their sum, the ring
-  of the shield and friction on the plate hardly count.
-- So the thesis's rover pushed for a shorter time, or less hard, than this one with the assumed reaction of 0.25 s and
-  drives of 40 N m. It measured neither. A value chosen to meet its forces would prove nothing: they stay as they are.
-- **T_c's trend is that of the blow.** Cut by the sensors, the forces rank nearly as T_c without ground. On hard
-  ground they differ by 2 % only, as explained under [which
-  T_c](../explanation/contact.md#which-t_c-belongs-to-which-ground). Before a later release the push grows with the
-  angle, and nothing of T_c is left. That the thesis's averages follow T_c is not confirmed by our trials; and no rank
-  correlation over six angles below 0.83 is significant at 5 %, one-sided.
+- **The size is that of the push.** Cut by the sensors, the force is below the 150 to 200 N of the thesis. Until an
+  operator lets go, the drives press the legs further. Drives of 10 N m press with half the force; the RCP's torque is
+  not published. The rest is smaller.
+- So the thesis's rover pushed for a shorter time, or less hard. A value chosen to meet its forces would prove nothing.
+- **T_c's trend is that of the blow** ([which T_c](../explanation/contact.md#which-t_c-belongs-to-which-ground)).
+  Before a later release the push grows with the angle. That the thesis's averages follow T_c is not confirmed by our
+  trials; no rank correlation over six angles below 0.83 is significant at 5 %, one-sided.
 
 ## Release of the drives
 
-Peak contact force of both wheels on soil, at 60 degrees. The start is placed to 5 mm, an operator reacts after
-0.25 +- 0.05 s: both are assumptions. Timed power ends at the given margin after the impact of the nominal rig.
+Peak force of both wheels on soil, at 60 degrees. Placing to 5 mm and a reaction of 0.25 +- 0.05 s are assumptions.
+Timed power ends at the given margin after the impact of the nominal rig.
 
 {releases}
 
-Without a margin many trials end before or in the impact: that says nothing of timed power, only that its time was too
-short. With a margin of 0.25 s or more the rover pushes until its wheels slip, and that force hardly varies: timed power
-is more consistent than the operator, as the thesis found (D.2). It is a push, though, and not an impact, with four
-times the force of the automatic cut; and the force of a push does not follow T_c, as shown above."""
+Without a margin many trials end before or in the impact. With 0.25 s or more the rover pushes until its wheels slip,
+and that force hardly varies: timed power is more consistent than the operator (D.2), but a push, which does not follow
+T_c."""
 _PICTURES = (
     (
         "over_angle",
@@ -120,7 +110,7 @@ _PICTURES = (
 def page_of(data: Mapping[str, Any]) -> str:
     """The page, from the data file."""
     table = "\n".join(f"| {' | '.join(row)} |" for row in data["rows"])
-    pictures = (f"![{text}](../images/reproduce_{name}.png)\n\n{text}" for name, text in _PICTURES)
+    pictures = (f"![{text}](../images/reproduce_{name}.png)" for name, text in _PICTURES)
     return _HEAD + "\n\n".join([table, _EXPLANATIONS.format_map(data["tables"]), *pictures]) + "\n"
 
 

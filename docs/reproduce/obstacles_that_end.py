@@ -235,7 +235,7 @@ def page() -> str:
 
 Written by `python docs/reproduce/obstacles_that_end.py`. MacMahon 2016 draws three configurations of his obstacle for
 later work (App. C.3: horizontal, step-down, and a compound slope for climbing) and prints no number for them. Acary
-2013, 3.1, has a step of 0.1 m and a slope of 0.02 rad. So most numbers below are closed forms and integrals, beside
+2013, 3.1, has a step of 0.1 m and a slope of 0.02 rad. So most numbers below are closed forms and integrals, next to
 what `ground.profile` does. One wheel has R 0.125 m and 7.14 kg, its carriage does not turn, and ground and friction are
 springs (1 MN/m, 0.8 MN/m). Not compared: what the drawings C-5 and C-6 show, for their pictures were not at hand.
 
@@ -248,8 +248,7 @@ springs (1 MN/m, 0.8 MN/m). Not compared: what the drawings C-5 and C-6 show, fo
 
 ## The frame at 0 to 30 degrees
 "Shorter versions of the supporting legs" make angles from 0 to 30 degrees (6.2.3). L_1 0.50 m and L_2 0.605 m fit the
-printed table at all six of its angles. With these two the bottom link L_3 and the rear link's angle alpha at a plate
-angle beta are:
+printed table at all six of its angles:
 
 | beta [deg] | L_3 [m] | triangle closed by a search | Table C-1 | alpha [deg] |
 |---|---|---|---|---|

@@ -302,7 +302,7 @@ def _factor(factor: float) -> str:
     return f"{factor:.2f}" if factor < 10.0 else "not determined"
 
 
-_HEAD = """# Petersen 2012, 6.2: soil identification, reproduced and mended
+_HEAD = """# Petersen 2012, 6.2: soil identification, reproduced and corrected
 
 Written by `python docs/reproduce/petersen_identification.py`. The thesis's measured means are in pictures only, so its
 own data cannot be fitted again: the runs here are made with a known soil, that of its second run. Of Juno it prints no

@@ -342,7 +342,7 @@ def table(a: Numbers, b: Numbers, truth: Drive, first: float) -> list[tuple[str,
             "torque of left and right",
             f"at most {apart:.0f} of {level:.0f} N m apart",
             "not quoted",
-            "the mound lies 0.1 m to port of the way",
+            "the mound lies 0.1 m to port of the path",
         ),
         (
             "B: the level of the torque is slightly better",

@@ -74,7 +74,7 @@ def drops_of_a_rover() -> list[Row]:
         ),
         (
             "the RCP's front wheels, let go 0.1 m over ground as stiff as the legs: speed and peak force of each, "
-            "beside what arming predicts",
+            "next to what arming predicts",
             f"simulated, drives held: {speed:.2f} m/s, {peak_N:.0f} N",
             f"predicted: {force.speed_mps:.2f} m/s, {force.wheel_N:.0f} N",
             "an upper bound",

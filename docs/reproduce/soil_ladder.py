@@ -146,11 +146,9 @@ one, and the factor of its 95 % interval, either way.
 _TAIL = f"""
 What each rung adds:
 
-- **The sinkage test** tells the exponent, and the stiffness but for what 0.3 mm of a few mm leave open. It tells
-  nothing of a wheel that turns.
-- **The single wheel** tells the slip modulus by its torque. A wheel that rolls sinks deeper than one that is pressed
-  in, by the rebound: neither rung alone tells it, both together do, and the stiffness with it.
-- **The whole rover** alone tells the slip modulus. After the others its deviations say whether wheel and rover agree.
+- **The sinkage test** tells the exponent, and little of the stiffness.
+- **The single wheel** tells the slip modulus by its torque; with the sinkage test also rebound and stiffness.
+- **The whole rover** says whether wheel and rover agree.
 
 | where | quoted | ours | difference | why |
 |---|---|---|---|---|

@@ -87,7 +87,7 @@ def two_body_impact() -> Section:
         Row(
             "(3.16)",
             "coordinates of admissible motion orthogonal to those of the contact",
-            f"largest cosine {printed:.2f} as printed, {mended:.0e} mended",
+            f"largest cosine {printed:.2f} as printed, {mended:.0e} corrected",
             "as printed it is wrong",
             "the velocities in it must be those of the contact point, x_c and y_c, not of the wheel centre",
         ),

@@ -325,20 +325,15 @@ angles as set and as measured, the rest by the rover twin.
 ## The recursion and its cost
 {chr(10).join(cost)}
 
-Pairs are those of a body and two axes that move it, for each of which (19) has a term of the mass matrix; ours has one
-for each pair of axes on a path. Both compiled, one after the other on a shared computer; the equations as printed also
-allocate. His axis chain keeps locked bodies apart, ours merges them.
+Pairs are those of a body and two axes that move it; ours has one for each pair of axes on a path. The equations as
+printed also allocate.
 
 ## How the print was read
 - (24) needs k_1 + k_2 b with k_2 frictional: Table 2 has the names of both the other way round. (25) needs 1 - s.
   (28), (30) follow from (26) exactly. (31) divides the torque by r, which leaves the compaction out: the horizontal
   resultant is used. In (32) b is too much in c b A.
-- 22 axes are the mobile system's (6 of the base, 4 arms, 6 steers, 6 wheels), 25 the whole rover's. We have the
-  differential's outputs as well.
-- A wheel of 3.674 kg has no 2 kg m^2: its radius of gyration would be 0.74 m. Kept as printed; at the rim it weighs as
-  much as 89 kg.
-- His wheel drives. Braking, standing, reverse, and what happens below the slip speed are ours:
-  [the wheel's page](../explanation/wheel.md#xus-wheel-on-a-rover).
+- A wheel of 3.674 kg has no 2 kg m^2 (radius of gyration 0.74 m). Kept as printed.
+- His wheel drives; other motion is [ours](../explanation/wheel.md#xus-wheel-on-a-rover).
 
 ## What cannot be reproduced
 The curves of Figs. 9-14; the path over the ground of Fig. 7, which is a picture; the start (200, 200, 0) beyond its

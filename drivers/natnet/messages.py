@@ -2,7 +2,7 @@
 
 A message is a datagram: its number, the length of what follows (both 16 bits, little-endian as all numbers), and that.
 Source: the depacketisation samples of NatNet SDK 3.1 and 4.1 (OptiTrack, NatNetTypes.h); checked against independent
-clients (docs/decisions/0064-motion-capture-by-natnet.md).
+clients (decision 0064).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Unary gRPC calls over one TCP connection: both ends, without threads that pass a call on (docs/decisions/0050).
+"""Unary gRPC calls over one TCP connection: both ends, without threads that pass a call on (decision 0050).
 
 status      how a call fails
 headers     header blocks of HTTP/2

@@ -47,7 +47,7 @@ class Resident:
 
     Each run has a folder, a record, a summary and a figure of its own, and begins as the first does: sensors zeroed,
     estimator, twin and experiment new, a simulated rover at its start place. Between two runs whoever has the devices
-    holds them cut, and takes no command (docs/decisions/0023). A fault that a run ends with stays latched in the next,
+    holds them cut, and takes no command (decision 0023). A fault that a run ends with stays latched in the next,
     where an operator clears it (`ClearFault`); an unattended run ends at once for it.
 
     After an exception no further run can be made, and once the rig is closed the record has its summary made of it

@@ -1,6 +1,6 @@
 """A client of the command socket: commands, status and the operator lease, for scripts and for `hil command`.
 
-Ten lines that make a run are in docs/how-to/operate-from-a-script.md.
+Ten lines that make a run are in docs/how-to/operate.md.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class LinkWorker:
     An instrument of motion has nothing to stop. After a failure it is opened again, with growing pauses, to go on
     measuring in the same run; then the report is withdrawn.
 
-    Between two runs the worker keeps the device stopped (docs/decisions/0023): it continues polling, is watched by the
+    Between two runs the worker keeps the device stopped (decision 0023): it continues polling, is watched by the
     watchdog, and accepts no commands. There it withdraws the report of a failure once the cause is gone.
 
     Args:

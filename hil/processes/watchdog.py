@@ -2,7 +2,7 @@
 
 It has no other work, so only the machine itself can delay it; it logs such stalls. It may run with a higher priority
 than the loop. It opens each serial port before the run, so that a stop need not wait until a worker has ended: the
-kernel may take 100 ms to end a process and to free its port (docs/decisions/0017-stop-ports.md).
+kernel may take 100 ms to end a process and to free its port (decision 0017).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from hil.recording.sinks import FileAndTelemetrySink
 # then.
 PERIOD_S = 0.035
 # Below all devices, also simulated ones, and above ordinary programs: under the ordinary scheduler a busy machine gave
-# the recorder a twentieth of a processor, and the rings filled up (docs/decisions/0027).
+# the recorder a twentieth of a processor, and the rings filled up (decision 0027).
 BELOW_LOOP = 20
 # Asked to end, it does so once nothing has come for this long.
 QUIET_S = 0.1

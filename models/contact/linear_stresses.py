@@ -2,7 +2,7 @@
 
 How he is read beyond driving, and why standing wheels hold, is in `models.wheel.xu_moving`. Here the shares of the
 shear limits become states that follow their steady values over a path, and enter the step implicitly: a share at the
-end of a step depends on the speeds at its end (docs/decisions/0086-xus-wheel-at-any-speed.md).
+end of a step depends on the speeds at its end (decision 0086).
 """
 
 from __future__ import annotations

@@ -160,11 +160,11 @@ def kernel(function: F) -> F:
 
     IEEE arithmetic throughout, no reordering, NaN and infinity as they are; dividing by zero gives inf or NaN and no
     exception. Of `fastmath` only "contract" is on: a product and a sum may be rounded once instead of twice, which
-    takes 8 % off a step (docs/decisions/0011-a-faster-step.md).
+    takes 8 % off a step (decision 0011).
 
     Without numba's run time (`_nrt=False`) a kernel that would allocate does not compile, and arrays are passed without
     counting references, which took two thirds of a step; with `forceinline` the calls between kernels vanish
-    (docs/decisions/0003-kernels-without-a-run-time.md).
+    (decision 0003).
     """
     return cast(F, Kernel(function, targetoptions=_OPTIONS | {"forceinline": True}))
 

@@ -1,7 +1,7 @@
 """A kernel's two compiled forms: the one that Python calls, and the one that other kernels inline.
 
 numba gives each compiled function machine code and a wrapper that unpacks Python's arguments. A kernel that is inlined
-needs neither, and both took 40 % of the time to compile (docs/decisions/0014-the-first-minute.md). So the inlined form
+needs neither, and both took 40 % of the time to compile (decision 0014). So the inlined form
 has none, and Python never gets hold of it.
 """
 

@@ -33,7 +33,7 @@ class VehicleModel(NamedTuple):
     """The constant part of a vehicle.
 
     Ground, terrain, obstacle, servos and springs are fixed when a step is compiled: each kind has separate code, and
-    one that is absent (None) costs nothing (docs/decisions/0012-the-ground-is-chosen-at-compile-time.md).
+    one that is absent (None) costs nothing (decision 0012).
 
     Attributes:
         chain: the rover.

@@ -24,6 +24,9 @@ def sites(tmp_path_factory):
     pages.mkdir()
     (pages / "index.md").write_text(f"# First\n\n{WIDE}\n```\n{'long ' * 60}\n```\n\n```{{toctree}}\nsecond\n```\n")
     (pages / "second.md").write_text("# Second\n\nWhere the gearbox is.\n")
+    for kind in ("decisions", "how-to"):
+        (pages / kind).mkdir()
+        (pages / kind / "wheels.md").write_text(f"---\norphan: true\n---\n# Wheels: {kind}\n\nHow wheels turn.\n")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-c", str(ROOT / "docs"), str(pages), str(folder / "0.2.0")]
     subprocess.run(command, check=True)
     (folder / "0.2.0" / "versions.js").write_text("")
@@ -57,6 +60,12 @@ def test_a_site_on_a_disk_has_versions_dark_mode_search_and_fits_a_phone_without
     with subtests.test("search"):
         page.goto((sites / "0.2.0" / "search.html").as_uri() + "?q=gearbox")
         page.locator("#search-results a", has_text="Second").wait_for()
+
+    with subtests.test("search puts how-to before decisions"):
+        page.goto((sites / "0.2.0" / "search.html").as_uri() + "?q=wheels")
+        page.locator("#search-results a", has_text="Wheels: decisions").first.wait_for()
+        found = page.locator("#search-results li a").all_inner_texts()
+        assert [one.partition(": ")[2] for one in found if one.startswith("Wheels")][:2] == ["how-to", "decisions"]
 
     with subtests.test("a wide table scrolls by itself"):
         page.set_viewport_size({"width": 390, "height": 844})

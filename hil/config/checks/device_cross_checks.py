@@ -168,7 +168,7 @@ def _of_the_page(config: UncheckedConfig) -> Iterator[Problem]:
     if missing_keys and not is_local(f"tcp://{page.address}"):
         allowed = (
             f"an address of this computer alone (127.0.0.1:PORT), or {', '.join(missing_keys)} as well: other "
-            "computers can reach this one, so the page needs TLS and keys (docs/how-to/operate-from-the-page.md)"
+            "computers can reach this one, so the page needs TLS and keys (docs/how-to/operate.md)"
         )
         yield Problem("operator.page.address", page.address, allowed, missing_keys)
 

@@ -2,7 +2,7 @@
 
 The kernel keeps the written data even if all processes are killed. No file is unlinked here. One process makes the
 files before it starts the others, and each opens them by path. No writer waits for a reader, no reader waits for a
-writer, and no process needs a compiler (docs/decisions/0006-shared-memory.md).
+writer, and no process needs a compiler (decision 0006).
 
 Mailbox    the newest value: set-points, slow state
 Ring       every row in order, for several readers: sensor blocks, ticks to record

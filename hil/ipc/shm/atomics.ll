@@ -1,5 +1,5 @@
 ; The few functions of shared memory that Python cannot be trusted with. `python -m hil.ipc.shm.compile` compiles them into
-; machine_code.py; why they are as they are: docs/decisions/0006-shared-memory.md.
+; machine_code.py; why they are as they are: decision 0006.
 ;
 ; Order is kept by construction, for LLVM and for the processor: a counter is stored with release and loaded with acquire
 ; order, fences stand where that alone does not do, and shared payload moves in relaxed atomic words, so none of it is a

@@ -41,9 +41,9 @@ ROWS = (
         "Safe",
         True,
         BY_OPERATOR,
-        "Look for 'machine stall' or 'tick interrupted' beside the fault: then another program or the machine kept the "
-        "loop waiting. A 'long tick' is the controller's own. Run hil check: it measures the rate that this machine "
-        "holds.",
+        "Look for 'machine stall' or 'tick interrupted' next to the fault: then another program or the machine kept "
+        "the loop waiting. A 'long tick' is the controller's own. Run hil check: it measures the rate that this "
+        "machine holds.",
         external=True,
     ),
     FaultRow(
@@ -59,7 +59,7 @@ ROWS = (
         "each link is stopped; the recorder finishes its file",
         True,
         "by a new start of the program; a loop that comes back stays stopped",
-        "Look for 'machine stall' beside the fault and at the computer's load. hil recover RUN says what a record "
+        "Look for 'machine stall' next to the fault and at the computer's load. hil recover RUN says what a record "
         "lacks.",
         external=True,
     ),
@@ -109,7 +109,7 @@ ROWS = (
         "the watchdog kills the worker and writes the stop frames to its ports; Safe on all other links",
         True,
         "by a new start of the program: no process holds that link any more",
-        "Look for 'machine stall' beside the fault. Look at the port of the link that the text names, then start "
+        "Look for 'machine stall' next to the fault. Look at the port of the link that the text names, then start "
         "again.",
     ),
     FaultRow(
@@ -135,7 +135,7 @@ ROWS = (
         "Safe on all other links",
         True,
         BY_OPERATOR,
-        "Look for 'machine stall', 'tick interrupted' or 'long tick' beside the fault: they name what kept the loop "
+        "Look for 'machine stall', 'tick interrupted' or 'long tick' next to the fault: they name what kept the loop "
         "waiting. Run hil check: it measures the rate that this machine holds.",
         external=True,
     ),

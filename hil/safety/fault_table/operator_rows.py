@@ -13,7 +13,7 @@ ROWS = (
     FaultRow(
         18,
         "stop by operator",
-        "Ctrl-C, hang-up, a polite kill, the command e_stop; an emergency stop that a controller reads, or the line "
+        "Ctrl-C, hang-up, SIGTERM, the command e_stop; an emergency stop that a controller reads, or the line "
         "devices.daq.e_stop",
         ReactionTimes.stop,
         f"one tick after it reaches the loop; an emergency stop that a device reads: {E_STOP_NS / 1e6:g} ms more",

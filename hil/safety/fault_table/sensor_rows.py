@@ -90,7 +90,7 @@ ROWS = (
         "Safe",
         True,
         BY_OPERATOR,
-        "The computer was too slow for the data acquisition: look for 'machine stall' beside the fault, and close "
+        "The computer was too slow for the data acquisition: look for 'machine stall' next to the fault, and close "
         "other programs.",
         external=True,
     ),
@@ -104,7 +104,7 @@ ROWS = (
         True,
         BY_OPERATOR,
         "Blocks were lost between device and controller: look at the network cable of a device server, and for "
-        "'machine stall' beside the fault.",
+        "'machine stall' next to the fault.",
     ),
     FaultRow(
         8,
@@ -163,8 +163,8 @@ ROWS = (
         "Safe; what statics can tell before the first motion: refuse to arm, naming the key",
         True,
         BY_OPERATOR,
-        "Look at the rover before you go near it: it may hang on something, or be about to tip over. If it stands as "
-        "it should, the config does not describe it: compare the keys that the text names with rover and ground.",
+        "Look at the rover before you go near it: it may be caught on something, or be about to tip over. If it stands "
+        "as it should, the config does not describe it: compare the keys that the text names with rover and ground.",
     ),
     FaultRow(
         33,

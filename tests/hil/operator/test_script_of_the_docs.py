@@ -1,4 +1,4 @@
-"""The script of docs/how-to/operate-from-a-script.md makes a run, and so does the example."""
+"""The script of docs/how-to/operate.md makes a run, and so does the example."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IDLE = {"state": "idle", "armed": False, "refused": [], "faults": [], "runs": 0,
 
 @pytest.fixture
 def script(pytestconfig):
-    page = (pytestconfig.rootpath / "docs/how-to/operate-from-a-script.md").read_text(encoding="utf-8")
+    page = (pytestconfig.rootpath / "docs/how-to/operate.md").read_text(encoding="utf-8")
     return re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
 
 

@@ -1,6 +1,6 @@
 """No kernel of a tick allocates: counted in numba's run time, where every array that compiled code makes is made.
 
-That a kernel which allocates does not compile (docs/decisions/0003) depends on an undocumented option of numba; this
+That a kernel which allocates does not compile (decision 0003) depends on an undocumented option of numba; this
 test does not.
 """
 

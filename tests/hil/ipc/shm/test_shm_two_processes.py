@@ -9,7 +9,7 @@ import pytest
 
 from hil.ipc.shm import STALE, Heartbeat, Mailbox, Ring
 
-# Plain stores tear in 28 of 1000 reads (docs/decisions/0006-shared-memory.md).
+# Plain stores tear in 28 of 1000 reads (decision 0006).
 MANY_READS = 300_000
 
 
