@@ -167,20 +167,18 @@ def write_page(found: Sequence[tuple[BrokenLimit, str]]) -> None:
         noticed[one.limit, one.how] = said or one.equivalent or "**nothing**"
     parts, file, limit = [head + _MARK], "", ""
     by: dict[str, list[str]] = {}
-    ended: list[BrokenLimit | None] = [*broken_limits(), None]
-    for one in ended:
-        if one is None or (one.file, one.limit) != (file, limit):
-            parts += [f"  - {', '.join(hows)}: {said}\n" for said, hows in by.items()]
-            by = {}
-        if one is None:
-            break
-        if one.file != file:
-            parts.append(f"\n## {one.file}\n\n")
+    for one in broken_limits():
         if (one.file, one.limit) != (file, limit):
-            parts.append(f"- {one.limit}\n")
+            parts += [*_lines(by), "" if one.file == file else f"\n## {one.file}\n\n", f"- {one.limit}\n"]
+            by = {}
         file, limit = one.file, one.limit
         by.setdefault(noticed.get((one.limit, one.how), "not run yet"), []).append(one.how)
+    parts += _lines(by)
     PAGE.write_text("".join(parts), encoding="utf-8")
+
+
+def _lines(by: dict[str, list[str]]) -> list[str]:
+    return [f"  - {', '.join(hows)}: {said}\n" for said, hows in by.items()]
 
 
 def _noticed(page: str) -> dict[tuple[str, str], str]:
