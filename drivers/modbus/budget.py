@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from drivers.host import Characters, line_time_s
 from drivers.modbus import protocol
+from drivers.modbus.protocol import exchange_s
 from drivers.modbus.settings import REFRESH_AT, ModbusValvesSettings, runs
 
 
@@ -19,11 +19,6 @@ class Load(NamedTuple):
 
     valves: float
     regulators: float | None
-
-
-def exchange_s(request: protocol.ModbusRequest[Any], baud: int, characters: Characters = "8n1") -> float:
-    """Line time of a request, its answer and the silences after both [s]."""
-    return line_time_s(len(request.frame) + request.length, baud, characters) + 2e-9 * protocol.silence_ns(baud)
 
 
 def load(settings: ModbusValvesSettings) -> Load:

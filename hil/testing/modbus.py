@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from drivers.modbus import protocol
-from drivers.modbus.encoder_settings import Encoder
+from drivers.modbus.section import AmplifierInput, EncoderRegister, ModbusLoadsSection
 from drivers.modbus.settings import OutputWatchdog, Pressures, Regulator
 from drivers.modbus.simulated.amplifier import Amplifier
 from drivers.modbus.simulated.encoders import EncoderBus
@@ -135,7 +135,9 @@ class LoadAmplifier(LineDevice):
         _check_address(self.name, address)
         self.address = address
         self.volts = Voltages(self._bench.now_ns, len(registers))
-        amplifier = Amplifier(self.volts, tuple(registers), address=address, baud=baud)
+        inputs = tuple(AmplifierInput(channel=f"channel_{one}", register_number=one) for one in registers)
+        section = ModbusLoadsSection(driver="modbus", baud=baud, address=address, inputs=inputs)
+        amplifier = Amplifier(self.volts, section, [item.channel for item in inputs])
         self._connect(amplifier, self.volts, protocol.silence_ns(baud))
 
 
@@ -152,7 +154,9 @@ class JointEncoders(LineDevice):
         super().__init__(baud, bench)
         if not addresses or len(set(addresses)) != len(addresses) or not set(addresses) <= set(range(1, 248)):
             raise ValueError(f"encoders: addresses {list(addresses)} found; allowed: different ones, 1 to 247")
-        self.settings = tuple(Encoder(f"joint_{address}", address, 0) for address in addresses)
+        self.settings = tuple(
+            EncoderRegister(joint=f"joint_{address}", address=address, register_number=0) for address in addresses
+        )
         self._angles = Angles([encoder.joint for encoder in self.settings])
         self._bus = EncoderBus(self._angles, self.settings, baud)
         self._connect(self._bus, self._angles, protocol.silence_ns(baud))
