@@ -56,7 +56,7 @@ class Section(BaseModel):
         super().__setattr__(name, value)
 
 
-def settings_of(settings: type[K], section: Section, **others: Any) -> K:
+def settings_of(settings: type[K], section: Section, /, **others: Any) -> K:
     """Settings of a driver: a key of its section is the parameter of the same name, in the parameter's unit.
 
     Args:

@@ -78,12 +78,6 @@ def check(settings: NiValveSettings) -> None:
         ),
         (len(set(pressures)) != len(pressures), f"pressures {', '.join(pressures)}; allowed: all different"),
         (not 0 <= volts <= 10, f"a regulator's set-point is {volts:g} V; allowed: 0 to 10 (supply_kPa x V/kPa)"),
-        (not settings.pressure_VpkPa > 0, f"pressure_VpkPa {settings.pressure_VpkPa:g}; allowed: above 0"),
-        (not settings.rate_hz > 0, f"rate_hz {settings.rate_hz:g}; allowed: above 0"),
-        (
-            bool(settings.watchdog_device) and not settings.watchdog_s > 0,
-            f"watchdog_s {settings.watchdog_s:g}; allowed: above 0",
-        ),
     ):
         if wrong:
             raise DeviceError(f"{settings.device}: {what}")
