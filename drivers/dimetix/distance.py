@@ -14,8 +14,7 @@ from drivers.driver_type import InstrumentSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, DeviceIdentity, Health
 from drivers.messages import Reading
-from drivers.serial.listening import ListeningLink, Message, lines
-from drivers.serial.streamed_instrument import StreamedInstrument
+from drivers.serial.listening import ListeningLink, Message, StreamedInstrument, lines
 
 NAME = "laser distance sensor"
 # An answer takes so long at most, line time included [s].

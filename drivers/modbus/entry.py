@@ -65,7 +65,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
 
     @override
     def line_loads(self, section: ModbusValvesSection, rig: RigSetup) -> Sequence[LineLoad]:
-        from drivers.modbus.budget import load
+        from drivers.modbus.settings import load
 
         valves, regulators = load(self.driver_settings(section, rig))
         loads = [LineLoad(section.port, valves)]
@@ -79,7 +79,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
 
     @override
     def actuation_s(self, section: ModbusValvesSection, rig: RigSetup) -> tuple[float, float]:
-        from drivers.modbus.budget import actuation_s
+        from drivers.modbus.settings import actuation_s
 
         return actuation_s(self.driver_settings(section, rig))
 

@@ -11,10 +11,17 @@ from drivers.checks import repeated
 from drivers.host import Characters
 from drivers.messages import CAMERA_TRIGGER
 from drivers.modbus import protocol
-from drivers.modbus.budget import board_requests, least_flash_s, regulator_requests
 from drivers.modbus.protocol import exchange_s
 from drivers.modbus.section import MOST_SIGNED
-from drivers.modbus.settings import ALL_COILS, FLASH_STEP_S, ModbusValvesSettings, Pressures
+from drivers.modbus.settings import (
+    ALL_COILS,
+    FLASH_STEP_S,
+    ModbusValvesSettings,
+    Pressures,
+    board_requests,
+    least_flash_s,
+    regulator_requests,
+)
 from drivers.section import Problem
 
 FLASH_STEPS = range(1, 0x8000)

@@ -13,8 +13,7 @@ from drivers.host import COMPUTER, Alive, DatagramPort, Host
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
 from drivers.messages import Reading
 from drivers.natnet import messages
-from drivers.natnet.axes import z_up
-from drivers.natnet.frame import Frame, read_frame
+from drivers.natnet.frame import Frame, read_frame, z_up
 from drivers.natnet.messages import NEWEST, VERSIONS, MessageKind, ServerInfo, Version, in_words
 from drivers.natnet.section import NatNetSection
 from drivers.serial.bad_frame import BadFrameError

@@ -11,8 +11,7 @@ from typing_extensions import override
 from drivers.checks import load_problems, timeout_problems, wheel_problems
 from drivers.driver_type import Connection, DriverType, DrivesType, LineLoad, RigSetup, ServosType, numbered
 from drivers.host import COMPUTER, Alive, Host
-from drivers.roboclaw.bus_problems import bus_problems, names_usb
-from drivers.roboclaw.section import RoboClawDrivesSection, RoboClawServosSection
+from drivers.roboclaw.section import RoboClawDrivesSection, RoboClawServosSection, bus_problems, names_usb
 from drivers.roboclaw.status import STATUSES
 from drivers.section import Problem, settings_of
 

@@ -15,8 +15,7 @@ from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, DeviceIdentity, Health, LinkLostError
 from drivers.messages import Reading
 from drivers.serial.bad_frame import BadFrameError
-from drivers.serial.listening import ListeningLink, Message, lines
-from drivers.serial.streamed_instrument import StreamedInstrument
+from drivers.serial.listening import ListeningLink, Message, StreamedInstrument, lines
 from drivers.vectornav import protocol
 from drivers.vectornav.section import VectorNavSection
 from drivers.vectornav.status import ERRORS

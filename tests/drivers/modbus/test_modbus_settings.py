@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from drivers.modbus.budget import actuation_s, load
-from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Pressures, Regulator
+from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Pressures, Regulator, actuation_s, load
 from drivers.modbus.valves import ModbusValves
 from drivers.valve_layout import ValveLayout
 
