@@ -18,12 +18,9 @@ from drivers.modbus.amplifier_entry import MODBUS_LOADS
 from drivers.modbus.encoders_entry import MODBUS_JOINTS
 from drivers.modbus.entry import MODBUS
 from drivers.natnet.entry import NATNET
-from drivers.ni.entry import NI_DAQ, NI_VALVES
-from drivers.ni.loads_entry import NI_LOADS
-from drivers.roboclaw.entry import ROBOCLAW
-from drivers.roboclaw.servos_entry import ROBOCLAW_SERVOS
-from drivers.roboteq.entry import ROBOTEQ
-from drivers.roboteq.servos_entry import ROBOTEQ_SERVOS
+from drivers.ni.entry import NI_DAQ, NI_LOADS, NI_VALVES
+from drivers.roboclaw.entry import ROBOCLAW, ROBOCLAW_SERVOS
+from drivers.roboteq.entry import ROBOTEQ, ROBOTEQ_SERVOS
 from drivers.vectornav.entry import VECTORNAV
 
 BUILT_IN: tuple[DriverType[Any], ...] = (

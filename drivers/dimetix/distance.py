@@ -8,38 +8,17 @@ import msgspec
 
 from drivers.dimetix import protocol
 from drivers.dimetix.protocol import DistanceReply
+from drivers.dimetix.section import DimetixSection
 from drivers.dimetix.status import ERRORS
+from drivers.driver_type import InstrumentSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, DeviceIdentity, Health
 from drivers.messages import Reading
-from drivers.serial.listening import ListeningLink, Message, lines
-from drivers.serial.streamed_instrument import StreamedInstrument
+from drivers.serial.listening import ListeningLink, Message, StreamedInstrument, lines
 
 NAME = "laser distance sensor"
-
-
-class DimetixSettings(msgspec.Struct, frozen=True):
-    """Settings of the driver.
-
-    Attributes:
-        port: path.
-        period_ms: between two measurements [ms].
-        baud: of the port.
-        parity: characters have 7 bits and an even parity bit; else 8 bits.
-        sensor: its number.
-        delay_ns: from a measurement until its message begins [ns].
-        answer_timeout_ms: how long an answer may take, line time included.
-        identity: serial number that it must have; "": any.
-    """
-
-    port: str
-    period_ms: int
-    baud: int = 19200
-    parity: bool = True
-    sensor: int = 0
-    delay_ns: int = 0
-    answer_timeout_ms: float = 500.0
-    identity: str = ""
+# An answer takes so long at most, line time included [s].
+ANSWER_TIMEOUT_S = 0.5
 
 
 class DimetixDistance(StreamedInstrument):
@@ -48,7 +27,8 @@ class DimetixDistance(StreamedInstrument):
     The port is one of 8N1: parity bits are the eighth bits, which this driver adds and checks.
 
     Args:
-        settings: see there.
+        section: of the config.
+        setup: of the rig.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
 
@@ -56,19 +36,22 @@ class DimetixDistance(StreamedInstrument):
         failed: measurements that failed, since it was opened.
     """
 
-    def __init__(self, settings: DimetixSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        self._settings, self._where = settings, f"{NAME} on {settings.port}"
-        self._to_line: Callable[[bytes], bytes] = protocol.with_parity if settings.parity else bytes
-        self._from_line: Callable[[bytes], bytes] = protocol.without_parity if settings.parity else bytes
+    def __init__(
+        self, section: DimetixSection, setup: InstrumentSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> None:
+        self._section, self._setup, self._where = section, setup, f"{NAME} on {section.port}"
+        parity = section.characters == "7e1"
+        self._to_line: Callable[[bytes], bytes] = protocol.with_parity if parity else bytes
+        self._from_line: Callable[[bytes], bytes] = protocol.without_parity if parity else bytes
         link = ListeningLink(
             NAME,
-            settings.port,
-            settings.baud,
+            section.port,
+            section.baud,
             lines(self._to_line(b"g"), self._to_line(protocol.END)[-1:]),
             self._take,
-            period_ns=settings.period_ms * 1_000_000,
+            period_ns=round(1e9 / setup.rate_hz),
             longest=protocol.LONGEST,
-            timeout_s=settings.answer_timeout_ms * 1e-3,
+            timeout_s=ANSWER_TIMEOUT_S,
             host=host,
             alive=alive,
         )
@@ -86,7 +69,7 @@ class DimetixDistance(StreamedInstrument):
             self._serial_number = self._ask(protocol.SERIAL_NUMBER).number[1:]
             self._which.check()
             self._ask(protocol.FORMAT, protocol.PLAIN_FORMAT)
-            self._link.send(self._command(protocol.TRACK, self._settings.period_ms))
+            self._link.send(self._command(protocol.TRACK, round(1e3 / self._setup.rate_hz)))
         except DeviceError:
             self._link.close()
             raise
@@ -105,18 +88,18 @@ class DimetixDistance(StreamedInstrument):
             f"; {self.failed} measurements failed, newest {protocol.error_words(self._error)}" if self.failed else ""
         )
         health = self._link.health(f"serial number {self._serial_number}, firmware {self._firmware}{failed}")
-        reports = tuple(one for error in sorted(self._errors) for one in ERRORS.reports(error, self._settings.port))
+        reports = tuple(one for error in sorted(self._errors) for one in ERRORS.reports(error, self._section.port))
         self._ask_anew = True
         return msgspec.structs.replace(health, reports=reports, identities=(self._which,))
 
     @property
     def _which(self) -> DeviceIdentity:
-        return DeviceIdentity(self._where, self._serial_number.lstrip("0"), self._settings.identity)
+        return DeviceIdentity(self._where, self._serial_number.lstrip("0"), self._section.identity)
 
     def _take(self, message: Message) -> bool:
         """See ListeningLink. Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
         reply = protocol.decode(self._from_line(message.data))
-        if reply.sensor != self._settings.sensor or not (reply.error or reply.command == protocol.TRACK):
+        if reply.sensor != self._section.sensor or not (reply.error or reply.command == protocol.TRACK):
             return False  # of another sensor, a late answer, or what it says when it is switched on
         if reply.error in protocol.COMMAND_ERRORS:
             raise self._refusal(protocol.TRACK, reply)
@@ -126,7 +109,7 @@ class DimetixDistance(StreamedInstrument):
         if reply.error:
             self.failed += 1
             self._error = reply.error
-        began_ns = message.began_ns - self._settings.delay_ns
+        began_ns = message.began_ns - self._setup.delay_ns
         self._reading = Reading(message.number, began_ns, (reply.distance_m,), message.arrived_ns)
         return True
 
@@ -135,7 +118,7 @@ class DimetixDistance(StreamedInstrument):
 
         def decode(message: bytes) -> DistanceReply | None:
             reply = protocol.decode(self._from_line(message))
-            if reply.sensor != self._settings.sensor:
+            if reply.sensor != self._section.sensor:
                 return None
             if reply.error in protocol.COMMAND_ERRORS:
                 raise self._refusal(letters, reply)
@@ -145,7 +128,7 @@ class DimetixDistance(StreamedInstrument):
         return self._link.ask(self._command(letters, number), decode)
 
     def _command(self, letters: str, number: int | None = None) -> bytes:
-        return self._to_line(protocol.command(self._settings.sensor, letters, number))
+        return self._to_line(protocol.command(self._section.sensor, letters, number))
 
     def _refusal(self, letters: str, reply: DistanceReply) -> DeviceError:
         return DeviceError(

@@ -15,7 +15,7 @@ from drivers.checks import load_problems
 from drivers.dimetix.protocol import LEAST_MS, MESSAGE_BYTES
 from drivers.dimetix.section import DimetixSection
 from drivers.dimetix.status import STATUSES
-from drivers.driver_type import Connection, InstrumentSetup, InstrumentType, LineLoad, RigSetup
+from drivers.driver_type import Connection, InstrumentType, LineLoad, RigSetup
 from drivers.host import COMPUTER, Alive, Host, line_time_s
 from drivers.section import Problem
 
@@ -41,19 +41,9 @@ class _DimetixType(InstrumentType[DimetixSection]):
     def make(
         self, section: DimetixSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> DimetixDistance:
-        from drivers.dimetix.distance import DimetixDistance, DimetixSettings
+        from drivers.dimetix.distance import DimetixDistance
 
-        motion = rig.instruments[self.role]
-        settings = DimetixSettings(
-            section.port,
-            round(_period_ms(motion)),
-            section.baud,
-            parity=section.characters == "7e1",
-            sensor=section.sensor,
-            delay_ns=motion.delay_ns,
-            identity=section.identity,
-        )
-        return DimetixDistance(settings, host, alive)
+        return DimetixDistance(section, rig.instruments[self.role], host, alive)
 
     @override
     def check(self, section: DimetixSection, rig: RigSetup) -> Iterator[Problem]:
@@ -62,7 +52,7 @@ class _DimetixType(InstrumentType[DimetixSection]):
         if motion.channels != CHANNELS:
             found = f"a reading of {', '.join(motion.channels)}"
             yield Problem("motion.measures", found, "distance: this sensor measures one", ("devices.motion.driver",))
-        period_ms = _period_ms(motion)
+        period_ms = 1e3 / motion.rate_hz
         if period_ms < LEAST_MS or abs(period_ms - round(period_ms)) > 1e-6:
             allowed = f"at most {1000 // LEAST_MS}, and a whole number of ms between two: 100, 50, 40, 25, 20, 10"
             yield Problem("motion.rate_hz", f"{motion.rate_hz:g}", allowed, ("devices.motion.driver",))
@@ -101,10 +91,6 @@ class _DimetixType(InstrumentType[DimetixSection]):
             identity=section.identity or SERIAL_NUMBER,
         )
         return {"dimetix": SimulatedPort(device, section.baud, TURNAROUND_NS)}
-
-
-def _period_ms(motion: InstrumentSetup) -> float:
-    return 1e3 / motion.rate_hz
 
 
 DIMETIX = _DimetixType()

@@ -7,11 +7,12 @@ from collections import deque
 
 import msgspec
 
+from drivers.driver_type import InstrumentSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, Health, LinkLostError
 from drivers.messages import Reading
-from drivers.modbus.encoder_settings import Encoder, EncodersSettings
 from drivers.modbus.line import RtuLine
+from drivers.modbus.section import EncoderRegister, ModbusJointsSection
 
 NAME = "joint encoders"
 # An encoder that has not answered is asked again after so long [ns]: each time it holds up the others.
@@ -28,19 +29,23 @@ class ModbusEncoders:
     gives NaN, and the others go on.
 
     Args:
-        settings: see there.
+        section: of the config.
+        setup: of the rig.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
     """
 
-    def __init__(self, settings: EncodersSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        self._settings, self._host, self._alive = settings, host, alive
-        timeout_s = settings.answer_timeout_ms * 1e-3
+    def __init__(
+        self, section: ModbusJointsSection, setup: InstrumentSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> None:
+        self._section, self._host, self._alive = section, host, alive
+        timeout_s = section.answer_timeout_ms * 1e-3
         to_check = "address, registers and register_number in devices.joints.encoders"
-        self._line = RtuLine(NAME, settings.port, settings.baud, timeout_s, host, alive, to_check, settings.characters)
-        self._plan = [(encoder, encoder.request()) for encoder in settings.encoders]
-        self._period_ns = round(1e9 / settings.rate_hz)
-        self._silent_ns: dict[Encoder, int] = {}  # since when
+        self._line = RtuLine(NAME, section.port, section.baud, timeout_s, host, alive, to_check, section.characters)
+        by_joint = {encoder.joint: encoder for encoder in section.encoders}
+        self._plan = [(by_joint[joint], by_joint[joint].request()) for joint in setup.channels]
+        self._period_ns = round(1e9 / setup.rate_hz)
+        self._silent_ns: dict[EncoderRegister, int] = {}  # since when
         self._angles: list[float] = []
         self._reading: Reading | None = None
         self._sequence = self._due_ns = self._began_ns = 0
@@ -120,7 +125,7 @@ class ModbusEncoders:
             addresses = ", ".join(str(encoder.address) for encoder, _ in self._plan)
             raise LinkLostError(
                 f"{self._line.name}: no encoder answers (addresses {addresses}); check cable, power, termination, "
-                f"addresses and baud rate ({self._settings.baud}, {self._settings.characters})"
+                f"addresses and baud rate ({self._section.baud}, {self._section.characters})"
             )
         now_ns = self._host.now_ns()
         self._sequence += 1

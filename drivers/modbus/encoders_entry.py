@@ -14,7 +14,6 @@ from drivers.modbus.section import EncoderRegister, ModbusJointsSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.modbus.encoder_settings import EncodersSettings
     from drivers.modbus.encoders import ModbusEncoders
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
@@ -38,7 +37,7 @@ class _ModbusJointsType(InstrumentType[ModbusJointsSection]):
     ) -> ModbusEncoders:
         from drivers.modbus.encoders import ModbusEncoders
 
-        return ModbusEncoders(self.driver_settings(section, rig), host, alive)
+        return ModbusEncoders(section, rig.instruments[self.role], host, alive)
 
     @override
     def check(self, section: ModbusJointsSection, rig: RigSetup) -> Iterator[Problem]:
@@ -57,7 +56,7 @@ class _ModbusJointsType(InstrumentType[ModbusJointsSection]):
                 problems.append(Problem(f"{_KEY}.encoders", found, allowed))
         yield from problems
         if not problems:
-            yield from self._rate_problems(section, rig)
+            yield from self._rate_problems(section, setup.rate_hz, self.line_loads(section, rig))
 
     @override
     def connections(self, section: ModbusJointsSection) -> Iterator[Connection]:
@@ -65,13 +64,11 @@ class _ModbusJointsType(InstrumentType[ModbusJointsSection]):
 
     @override
     def line_loads(self, section: ModbusJointsSection, rig: RigSetup) -> Sequence[LineLoad]:
-        settings = self.driver_settings(section, rig)
-        return [LineLoad(section.port, settings.bytes_s() * settings.rate_hz)]
+        return [LineLoad(section.port, section.bytes_s() * rig.instruments[self.role].rate_hz)]
 
     @override
     def busy(self, section: ModbusJointsSection, rig: RigSetup) -> float:
-        settings = self.driver_settings(section, rig)
-        return settings.poll_s() * settings.rate_hz
+        return section.poll_s() * rig.instruments[self.role].rate_hz
 
     @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
@@ -88,49 +85,23 @@ class _ModbusJointsType(InstrumentType[ModbusJointsSection]):
         from drivers.modbus.simulated.encoders import EncoderBus
         from drivers.sim.protocol.line import SimulatedPort
 
-        given = self.driver_settings(section or _typical(setup.channels), rig)
-        bus = EncoderBus(instrument, given.encoders, given.baud)
+        given = section or _typical(setup.channels)
+        by_joint = {encoder.joint: encoder for encoder in given.encoders}
+        bus = EncoderBus(instrument, [by_joint[name] for name in setup.channels], given.baud)
         return {_ENDPOINT: SimulatedPort(bus, given.baud, protocol.silence_ns(given.baud), characters=given.characters)}
 
-    def driver_settings(self, section: ModbusJointsSection, rig: RigSetup) -> EncodersSettings:
-        """The same in the driver's units."""
-        from drivers.modbus.encoder_settings import Encoder, EncodersSettings
-        from drivers.modbus.protocol import FUNCTIONS
-
-        setup = rig.instruments[self.role]
-        by_joint = {encoder.joint: encoder for encoder in section.encoders}
-        encoders = [
-            Encoder(
-                joint=given.joint,
-                address=given.address,
-                register=given.register_number,
-                function=FUNCTIONS[given.registers],
-                bits=given.bits,
-                counts_per_turn=given.counts_per_turn,
-                high_first=given.word_order == "high_first",
-                multi_turn=given.multi_turn,
-            )
-            for given in (by_joint[name] for name in setup.channels)
-        ]
-        timeout_ms = section.answer_timeout_ms
-        return EncodersSettings(
-            section.port, tuple(encoders), setup.rate_hz, section.baud, timeout_ms, section.characters
-        )
-
-    def _rate_problems(self, section: ModbusJointsSection, rig: RigSetup) -> Iterator[Problem]:
+    def _rate_problems(
+        self, section: ModbusJointsSection, rate_hz: float, loads: Sequence[LineLoad]
+    ) -> Iterator[Problem]:
         """Whether all encoders can be read at the rate of the config."""
-        settings, key = self.driver_settings(section, rig), "joints.rate_hz"
-        if settings.answer_timeout_ms < (least_ms := 1e3 * settings.longest_answer_s() + _ANSWERS_WITHIN_MS):
-            found, allowed = f"{settings.answer_timeout_ms:g}", f"at least {least_ms:.0f} at {section.baud} baud"
+        if section.answer_timeout_ms < (least_ms := 1e3 * section.longest_answer_s() + _ANSWERS_WITHIN_MS):
+            found, allowed = f"{section.answer_timeout_ms:g}", f"at least {least_ms:.0f} at {section.baud} baud"
             yield Problem(f"{_KEY}.answer_timeout_ms", found, allowed, (f"{_KEY}.baud",))
-        loads = self.line_loads(section, rig)
         too_slow = list(load_problems("joints", section.baud, loads, (f"{_KEY}.encoders",)))
         yield from too_slow
-        if not too_slow and settings.poll_s() * settings.rate_hz > 1.0:
-            most = (
-                f"at most {1.0 / settings.poll_s():.1f}, for {len(settings.encoders)} encoders at {section.baud} baud"
-            )
-            yield Problem(key, f"{settings.rate_hz:g}", most, (f"{_KEY}.baud", f"{_KEY}.encoders"))
+        if not too_slow and (poll_s := section.poll_s()) * rate_hz > 1.0:
+            most = f"at most {1.0 / poll_s:.1f}, for {len(section.encoders)} encoders at {section.baud} baud"
+            yield Problem("joints.rate_hz", f"{rate_hz:g}", most, (f"{_KEY}.baud", f"{_KEY}.encoders"))
 
 
 def _typical(joints: Sequence[str]) -> ModbusJointsSection:

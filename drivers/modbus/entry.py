@@ -16,7 +16,7 @@ from drivers.checks import (
 from drivers.driver_type import Connection, LineLoad, RigSetup, ValvesType, numbered
 from drivers.host import COMPUTER, Alive, Host
 from drivers.modbus.section import ModbusValvesSection, PressureRegisters, RegulatorRegisters
-from drivers.section import Problem
+from drivers.section import Problem, settings_of
 
 if TYPE_CHECKING:
     from drivers.modbus.settings import ModbusValvesSettings, Pressures, Regulator
@@ -65,7 +65,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
 
     @override
     def line_loads(self, section: ModbusValvesSection, rig: RigSetup) -> Sequence[LineLoad]:
-        from drivers.modbus.budget import load
+        from drivers.modbus.settings import load
 
         valves, regulators = load(self.driver_settings(section, rig))
         loads = [LineLoad(section.port, valves)]
@@ -79,7 +79,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
 
     @override
     def actuation_s(self, section: ModbusValvesSection, rig: RigSetup) -> tuple[float, float]:
-        from drivers.modbus.budget import actuation_s
+        from drivers.modbus.settings import actuation_s
 
         return actuation_s(self.driver_settings(section, rig))
 
@@ -115,17 +115,13 @@ class ModbusType(ValvesType[ModbusValvesSection]):
 
         registers, supply, moved = section.pressure_registers, section.regulator, section.regulators
         watchdog = moved.watchdog if moved else None
-        return ModbusValvesSettings(
-            port=section.port,
+        return settings_of(
+            ModbusValvesSettings,
+            section,
             coils=section.coils.in_order(rig.valves.valves) + _trigger(section, rig),
             valves=rig.valves,
-            baud=section.baud,
-            characters=section.characters,
-            address=section.address,
-            flash_on=section.flash_on,
-            flash_s=section.flash_s,
             pressures=_pressures(registers, rig) if registers else None,
-            supply=Regulator(supply.holding_register, section.address, supply.kPa_per_count * _Pa_PER_kPa)
+            supply=settings_of(Regulator, supply, register=supply.holding_register, address=section.address)
             if supply
             else None,
             supply_Pa=rig.supply_kPa * _Pa_PER_kPa,
@@ -133,10 +129,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
             regulators_port=moved.port if moved else None,
             regulators_baud=(moved.baud or 0) if moved else 0,
             regulators_characters=moved.characters if moved else None,
-            watchdog=OutputWatchdog(watchdog.holding_register, watchdog.timeout_ms * 1e-3, watchdog.ms_per_count * 1e-3)
-            if watchdog
-            else None,
-            rate_hz=section.rate_hz,
+            watchdog=settings_of(OutputWatchdog, watchdog, register=watchdog.holding_register) if watchdog else None,
         )
 
     def _load_problems(self, section: ModbusValvesSection, rig: RigSetup) -> Iterator[Problem]:
@@ -152,17 +145,13 @@ def _pressures(registers: PressureRegisters, rig: RigSetup) -> Pressures:
     from drivers.modbus.protocol import FUNCTIONS
     from drivers.modbus.settings import Pressures
 
-    return Pressures(
-        registers.in_order(rig.valves.valves),
-        registers.kPa_per_count * _Pa_PER_kPa,
-        registers.zero_counts,
-        FUNCTIONS[registers.registers],
-        registers.bits,
-        registers.signed,
-        registers.word_order == "high_first",
-        registers.read_gaps,
-        registers.lowest_kPa * _Pa_PER_kPa,
-        registers.highest_kPa * _Pa_PER_kPa,
+    return settings_of(
+        Pressures,
+        registers,
+        registers=registers.in_order(rig.valves.valves),
+        function=FUNCTIONS[registers.registers],
+        high_first=registers.word_order == "high_first",
+        gaps=registers.read_gaps,
     )
 
 

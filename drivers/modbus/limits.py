@@ -11,9 +11,17 @@ from drivers.checks import repeated
 from drivers.host import Characters
 from drivers.messages import CAMERA_TRIGGER
 from drivers.modbus import protocol
-from drivers.modbus.budget import board_requests, exchange_s, least_flash_s, regulator_requests
-from drivers.modbus.section import MOST_COUNTS, MOST_SIGNED
-from drivers.modbus.settings import ALL_COILS, FLASH_STEP_S, ModbusValvesSettings, Pressures, Regulator
+from drivers.modbus.protocol import exchange_s
+from drivers.modbus.section import MOST_SIGNED
+from drivers.modbus.settings import (
+    ALL_COILS,
+    FLASH_STEP_S,
+    ModbusValvesSettings,
+    Pressures,
+    board_requests,
+    least_flash_s,
+    regulator_requests,
+)
 from drivers.section import Problem
 
 FLASH_STEPS = range(1, 0x8000)
@@ -38,8 +46,6 @@ def _places(settings: ModbusValvesSettings) -> Iterator[Problem]:
         yield from _trigger(settings, last)
         coils = coils[:-1]
     yield from _each(f"{KEY}.coils", "coil", coils, len(valves.valves), last, protocol.MAX_COILS)
-    yield from _within(f"{KEY}.address", settings.address, 1, 255)
-    yield from _within(f"{KEY}.baud", settings.baud, 1200, 1_000_000)
     if (pressures := settings.pressures) is not None:
         yield from _pressures(pressures, len(settings.valves.valves))
 
@@ -51,7 +57,6 @@ def _pressures(pressures: Pressures, count: int) -> Iterator[Problem]:
     for one, next_one in pairwise(sorted({*pressures.registers})):
         if next_one - one < words:
             yield Problem(key, f"{one} and {next_one}", f"registers {words} apart, for {pressures.bits} bits each")
-    yield from _above_0(f"{key}.kPa_per_count", pressures.Pa_per_count)
     least, most_counts = (protocol.nearest(far, pressures.bits, signed=pressures.signed) for far in (-(2**40), 2**40))
     yield from _within(f"{key}.zero_counts", pressures.zero_counts, least, most_counts)
     if not pressures.lowest_Pa < pressures.highest_Pa:
@@ -87,7 +92,6 @@ def _each(key: str, what: str, places: Sequence[int], count: int, last: int, spa
 def _regulators(settings: ModbusValvesSettings) -> Iterator[Problem]:
     if settings.supply is not None:
         key = f"{KEY}.regulator"
-        yield from _regulator(key, settings.supply)
         most_Pa = MOST_SIGNED * settings.supply.Pa_per_count  # nothing says that it has no sign
         if not 0.0 <= settings.supply_Pa <= most_Pa:
             yield Problem(key, f"a supply of {settings.supply_Pa:g} Pa", f"0 to {most_Pa:g} Pa at this scale")
@@ -101,24 +105,12 @@ def _regulators(settings: ModbusValvesSettings) -> Iterator[Problem]:
     ):
         found = f"register {register} at address {address} for {times} regulators"
         yield Problem(key, found, "a different register for each regulator")
-    for regulator in settings.regulators:
-        yield from _regulator(key, regulator)
-    yield from _within(f"{key}.baud", settings.regulator_line[0], 1200, 1_000_000)
     if settings.watchdog is not None and not 0 < settings.watchdog.counts <= MOST_SIGNED:
         found, allowed = f"{settings.watchdog.counts} counts of its register", f"1 to {MOST_SIGNED}"
         yield Problem(f"{key}.watchdog.timeout_ms", found, allowed)
 
 
-def _regulator(key: str, regulator: Regulator) -> Iterator[Problem]:
-    yield from _within(f"{key}.address", regulator.address, 1, 255)
-    yield from _within(f"{key}.holding_register", regulator.register, 0, 0xFFFF)
-    yield from _within(f"{key}.zero_counts", regulator.zero_counts, 0, MOST_COUNTS)
-    yield from _above_0(f"{key}.kPa_per_count", regulator.Pa_per_count)
-
-
 def _times(settings: ModbusValvesSettings) -> Iterator[Problem]:
-    if not 0.0 < settings.rate_hz <= 1000.0:
-        yield Problem(f"{KEY}.rate_hz", f"{settings.rate_hz:g}", "above 0, and 1000 at most")
     yield from _answers(f"{KEY}.baud", board_requests(settings), settings.line, settings.answer_timeout_ms)
     key = f"{KEY}.baud" if settings.regulators_port is None else f"{KEY}.regulators.baud"
     yield from _answers(key, regulator_requests(settings), settings.regulator_line, settings.answer_timeout_ms)
@@ -145,8 +137,3 @@ def _answers(
 def _within(key: str, value: int, least: int, most: int) -> Iterator[Problem]:
     if not least <= value <= most:
         yield Problem(key, f"{value}", f"{least} to {most}")
-
-
-def _above_0(key: str, value: float) -> Iterator[Problem]:
-    if not 0.0 < value < math.inf:
-        yield Problem(key, f"{value:g}", "above 0")

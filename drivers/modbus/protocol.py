@@ -11,8 +11,9 @@ import struct
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
+from drivers.host import Characters, line_time_s
 from drivers.serial.bad_frame import BadFrameError
 
 T = TypeVar("T")
@@ -87,6 +88,11 @@ _TABLE = tuple(_entry(byte) for byte in range(256))
 def silence_ns(baud: int) -> int:
     """Silence that ends a frame [ns]: 3.5 characters of 11 bits, and above 19200 baud 1.75 ms."""
     return 1_750_000 if baud > 19200 else 38_500_000_000 // baud
+
+
+def exchange_s(request: ModbusRequest[Any], baud: int, characters: Characters = "8n1") -> float:
+    """Line time of a request, its answer and the silences after both [s]."""
+    return line_time_s(len(request.frame) + request.length, baud, characters) + 2e-9 * silence_ns(baud)
 
 
 def frame(address: int, function: int, data: bytes) -> bytes:

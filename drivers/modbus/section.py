@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -17,7 +19,8 @@ from drivers.device_sections import (
     ValvesSection,
     ValveValues,
 )
-from drivers.host import Characters
+from drivers.host import Characters, line_time_s
+from drivers.modbus import protocol
 from drivers.section import Listed, Section
 
 # Registers are signed, of 16 bits.
@@ -25,6 +28,8 @@ MOST_COUNTS, MOST_SIGNED = 0xFFFF, 0x7FFF
 Address = Annotated[int, Field(ge=1, le=247)]
 Registers = Literal["input", "holding"]
 _CHARACTERS = "as set in the devices on the line: data bits, parity (none, even, odd) and stop bits"
+# Registers that one request of an amplifier may read, and those between two readings that are read with them.
+MOST_REGISTERS, _GAP = protocol.MAX_REGISTERS, 4
 WordOrder = Literal["high_first", "low_first"]
 
 
@@ -136,7 +141,7 @@ class ModbusValvesSection(ValvesSection):
         return self.camera_trigger is not None
 
 
-class _AmplifierInput(Section):
+class AmplifierInput(Section):
     """Where an amplifier holds the reading of a load channel."""
 
     channel: str = Field(
@@ -165,7 +170,48 @@ class ModbusLoadsSection(LoadsSection):
         True, description="up to four registers between readings may be read; false: the device refuses that"
     )
     V_per_count: float = Field(1e-6, ge=1e-12, le=1, description="of a reading at the amplifier's input")
-    inputs: Listed[_AmplifierInput] = Field((), max_length=400, description="one a load channel")
+    inputs: Listed[AmplifierInput] = Field((), max_length=400, description="one a load channel")
+
+    @property
+    def function(self) -> protocol.Function:
+        """Reads the registers."""
+        return protocol.FUNCTIONS[self.registers]
+
+    def places(self, channels: Sequence[str]) -> tuple[int, ...]:
+        """First register of each of these channels."""
+        places = {item.channel: item.register_number for item in self.inputs}
+        return tuple(places[name] for name in channels)
+
+    def spans(self) -> list[range]:
+        """Registers to read in one request each: runs without large holes, none longer than a request may be."""
+        spans: list[range] = []
+        reach = _GAP if self.read_gaps else 0
+        for register in sorted(item.register_number for item in self.inputs):
+            last = spans[-1] if spans else None
+            if last is not None and register + 2 - last.start <= MOST_REGISTERS and register <= last.stop + reach:
+                spans[-1] = range(last.start, register + 2)
+            else:
+                spans.append(range(register, register + 2))
+        return spans
+
+    def requests(self) -> list[protocol.ModbusRequest[tuple[int, ...]]]:
+        """One for each of the spans."""
+        return [protocol.read_registers(self.address, span.start, len(span), self.function) for span in self.spans()]
+
+    def poll_s(self) -> float:
+        """Line time of reading all channels once, with the silences after each frame [s]."""
+        return sum(protocol.exchange_s(request, self.baud, self.characters) for request in self.requests())
+
+    def wrong(self, rate_hz: float) -> list[str]:
+        """What cannot work when all channels are read at this rate, in words."""
+        registers = sorted(item.register_number for item in self.inputs)
+        if not registers or len({*registers}) != len(registers):
+            return [f"registers: {registers}, needed: different ones"]
+        if any(after - before < 2 for before, after in pairwise(registers)):
+            return [f"registers: {registers}, needed: two for each channel, so at least 2 apart"]
+        if (poll_s := self.poll_s()) * rate_hz > 1.0:
+            return [f"rate_hz: {rate_hz:g}, allowed: at most {1.0 / poll_s:.1f}, for {len(registers)} channels"]
+        return []
 
 
 class EncoderRegister(Section):
@@ -187,6 +233,45 @@ class EncoderRegister(Section):
         False, description="the position, signed, is an angle over many turns; else it is one within a turn"
     )
 
+    @property
+    def words(self) -> int:
+        """Registers of a position."""
+        return self.bits // 16
+
+    def request(self) -> protocol.ModbusRequest[tuple[int, ...]]:
+        """Reads the position."""
+        function = protocol.FUNCTIONS[self.registers]
+        return protocol.read_registers(self.address, self.register_number, self.words, function)
+
+    def angle_rad(self, words: tuple[int, ...]) -> float:
+        """Angle at a position [rad]: within (-pi, pi] of one turn, or over many turns.
+
+        A position that is no place within a turn, from 0 on, is taken as a signed number: an encoder that has turned
+        backwards over its zero counts -1, -2 and so on.
+
+        Args:
+            words: registers of the position, as read; each a signed number of 16 bits.
+
+        Example:
+            >>> encoder = EncoderRegister(joint="left_bogie", address=1, register_number=1, bits=16)
+            >>> encoder.angle_rad((1024,)) / math.pi
+            0.5
+        """
+        high_first = self.word_order == "high_first"
+        counts = protocol.number_of(words, high_first=high_first, signed=self.multi_turn)
+        if counts >= self.counts_per_turn and not self.multi_turn:
+            counts = protocol.number_of(words, high_first=high_first)
+        if self.multi_turn:
+            return 2.0 * math.pi * counts / self.counts_per_turn
+        turned = counts % self.counts_per_turn
+        if 2 * turned > self.counts_per_turn:
+            turned -= self.counts_per_turn
+        return 2.0 * math.pi * turned / self.counts_per_turn
+
+    def held(self, counts: int) -> tuple[int, ...]:
+        """The registers of a position, each an unsigned number of 16 bits: what a device holds."""
+        return protocol.words_of(counts, self.words, high_first=self.word_order == "high_first")
+
 
 class ModbusJointsSection(JointsSection):
     """Absolute encoders of joints, Modbus RTU, on one line; all are read joints.rate_hz times a second."""
@@ -197,3 +282,19 @@ class ModbusJointsSection(JointsSection):
     characters: Characters = Field("8n1", description=_CHARACTERS)
     answer_timeout_ms: float = Field(50.0, ge=5, le=1000, description="an encoder answers within this time")
     encoders: Listed[EncoderRegister] = Field((), max_length=64, description="one a joint")
+
+    def poll_s(self) -> float:
+        """Line time of reading all encoders once, with the silences after each frame [s]."""
+        return sum(protocol.exchange_s(encoder.request(), self.baud, self.characters) for encoder in self.encoders)
+
+    def bytes_s(self) -> float:
+        """Line time of the bytes of that alone [s]."""
+        return line_time_s(sum(self._sizes()), self.baud, self.characters)
+
+    def longest_answer_s(self) -> float:
+        """Line time of a request and its answer, of the encoder with the longest [s]."""
+        return line_time_s(max(self._sizes(), default=0), self.baud, self.characters)
+
+    def _sizes(self) -> list[int]:
+        requests = [encoder.request() for encoder in self.encoders]
+        return [len(request.frame) + request.length for request in requests]

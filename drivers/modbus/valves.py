@@ -19,11 +19,11 @@ from drivers.host import COMPUTER, SLICE_S, Alive, Host
 from drivers.interfaces import DeviceError, Health, StopFrames
 from drivers.messages import ValveCommand, ValveSample
 from drivers.modbus import regulators
-from drivers.modbus.budget import exchange_s, regulator_requests
 from drivers.modbus.limits import check
 from drivers.modbus.line import RtuLine, of_both
+from drivers.modbus.protocol import exchange_s
 from drivers.modbus.regulators import Regulators
-from drivers.modbus.settings import REFRESH_AT, ModbusValvesSettings, runs
+from drivers.modbus.settings import REFRESH_AT, ModbusValvesSettings, regulator_requests, runs
 
 NAME = "Modbus valves"
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from drivers.driver_type import Connection, InstrumentSetup, InstrumentType, RigSetup
+from drivers.driver_type import Connection, InstrumentType, RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.natnet.section import NatNetSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.natnet.motion import NatNetMotion, NatNetSettings
+    from drivers.natnet.motion import NatNetMotion
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
@@ -36,7 +36,7 @@ class _NatNetType(InstrumentType[NatNetSection]):
     ) -> NatNetMotion:
         from drivers.natnet.motion import NatNetMotion
 
-        return NatNetMotion(self.driver_settings(section, rig.instruments[self.role]), host, alive)
+        return NatNetMotion(section, rig.instruments[self.role], host, alive)
 
     @override
     def check(self, section: NatNetSection, rig: RigSetup) -> Iterator[Problem]:
@@ -66,19 +66,6 @@ class _NatNetType(InstrumentType[NatNetSection]):
         given = section or NatNetSection(driver="natnet")
         options = ServerOptions(given.body, given.up_axis, setup.delay_ns)
         return {self.name: SimulatedPort(MotionServer(instrument, options), 1, 0, network=True)}
-
-    def driver_settings(self, section: NatNetSection, setup: InstrumentSetup) -> NatNetSettings:
-        """The same in the driver's units."""
-        from drivers.natnet.motion import NatNetSettings
-
-        return NatNetSettings(
-            address=section.address,
-            body=section.body,
-            values=len(setup.channels),
-            up_axis=section.up_axis,
-            delay_ns=setup.delay_ns,
-            silent_s=section.silent_s,
-        )
 
 
 NATNET = _NatNetType()

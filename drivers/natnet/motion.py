@@ -6,17 +6,16 @@ import math
 from collections import deque
 from contextlib import suppress
 
-import msgspec
-
 from drivers.damage import DamageCount
 from drivers.device_clock import DeviceClock
+from drivers.driver_type import InstrumentSetup
 from drivers.host import COMPUTER, Alive, DatagramPort, Host
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
 from drivers.messages import Reading
 from drivers.natnet import messages
-from drivers.natnet.axes import UpAxis, z_up
-from drivers.natnet.frame import Frame, read_frame
+from drivers.natnet.frame import Frame, read_frame, z_up
 from drivers.natnet.messages import NEWEST, VERSIONS, MessageKind, ServerInfo, Version, in_words
+from drivers.natnet.section import NatNetSection
 from drivers.serial.bad_frame import BadFrameError
 
 NAME = "motion capture"
@@ -37,26 +36,6 @@ MOST_LOST = 1000
 _COUNTED = 101
 
 
-class NatNetSettings(msgspec.Struct, frozen=True):
-    """Settings of a motion-capture system.
-
-    Attributes:
-        address: HOST:PORT of the server's commands.
-        body: streaming ID of the rigid body.
-        values: of a reading: 3, the position; 7, position and orientation.
-        up_axis: of the stream.
-        delay_ns: least time from the exposure to the transmission, used only if the stream does not tell it [ns].
-        silent_s: without a frame for so long the link is lost [s].
-    """
-
-    address: str
-    body: int = 1
-    values: int = 7
-    up_axis: UpAxis = "y"
-    delay_ns: int = 5_000_000
-    silent_s: float = 2.0
-
-
 class NatNetMotion:
     """An `InstrumentDevice`.
 
@@ -68,7 +47,8 @@ class NatNetMotion:
     back makes a reading that is not live.
 
     Args:
-        settings: see there.
+        section: of the config.
+        setup: of the rig.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
 
@@ -79,9 +59,11 @@ class NatNetMotion:
         refused: frames of another sender on the server's computer, or with a time that cannot be; they are dropped.
     """
 
-    def __init__(self, settings: NatNetSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        self._settings, self._host, self._alive = settings, host, alive
-        self._name = f"{NAME} at {settings.address}"
+    def __init__(
+        self, section: NatNetSection, setup: InstrumentSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> None:
+        self._section, self._setup, self._host, self._alive = section, setup, host, alive
+        self._name = f"{NAME} at {section.address}"
         self._port: DatagramPort | None = None
         self.server: ServerInfo | None = None
         self.frame: Frame | None = None
@@ -103,7 +85,7 @@ class NatNetMotion:
         self._damage.forget()
         self._arrivals.clear()
         try:
-            self._port = self._host.open_datagrams(self._settings.address)
+            self._port = self._host.open_datagrams(self._section.address)
         except OSError as error:
             raise LinkLostError(f"{self._name}: {error}; is the address right, and the network up?") from error
         until_ns = self._host.now_ns() + GREET_NS
@@ -143,7 +125,7 @@ class NatNetMotion:
             self._told_ns = now_ns
         self._receive()
         silent_ns = self._host.now_ns() - self._heard_ns
-        if silent_ns > self._settings.silent_s * 1e9:
+        if silent_ns > self._section.silent_s * 1e9:
             self._errors += 1
             self.close()
             raise LinkLostError(f"{self._name}: no frame for {silent_ns * 1e-9:.1f} s; {self._why_silent()}")
@@ -240,7 +222,7 @@ class NatNetMotion:
         ticks = frame.exposed or frame.transmitted
         t_ns = clock.base_ns + round(clock.since_base_ns(ticks - self._first_tick))
         if not frame.exposed:
-            t_ns -= self._settings.delay_ns
+            t_ns -= self._setup.delay_ns
         self._measured_ns = max(min(t_ns, arrived_ns), self._measured_ns + 1)
         lost = frame.number - self.frame.number if self.frame is not None else 1
         self._sequence += lost if 1 <= lost <= MOST_LOST else 1
@@ -261,11 +243,11 @@ class NatNetMotion:
     def _values(self, frame: Frame) -> tuple[float, ...]:
         """Values of a reading; NaN where the body is not tracked, or two have its number; infinite in a playback."""
         if not frame.live:
-            return (math.inf,) * self._settings.values
-        body = frame.bodies.get(self._settings.body)
-        if body is None or not body.tracked or self._settings.body in frame.repeated:
-            return (math.nan,) * self._settings.values
-        return z_up(body, self._settings.up_axis)[: self._settings.values]
+            return (math.inf,) * len(self._setup.channels)
+        body = frame.bodies.get(self._section.body)
+        if body is None or not body.tracked or self._section.body in frame.repeated:
+            return (math.nan,) * len(self._setup.channels)
+        return z_up(body, self._section.up_axis)[: len(self._setup.channels)]
 
     def _note_damaged(self, found: str) -> None:
         """Count a damaged datagram. Raises DamagedError: too many."""
@@ -285,7 +267,7 @@ class NatNetMotion:
         return f"{self.server.words}{version}, {self._body_words()}{refused}"
 
     def _body_words(self) -> str:
-        number, frame = self._settings.body, self.frame
+        number, frame = self._section.body, self.frame
         if frame is None:
             return "no frame yet"
         body = frame.bodies.get(number)

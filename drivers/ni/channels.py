@@ -44,7 +44,7 @@ class NiDaqSettings(msgspec.Struct, frozen=True):
         block_samples: in a block.
         server: host:port of an NI gRPC Device Server; "" for the driver of this computer.
         excitation_A: constant current of the IEPE channels [A].
-        bridge_V: excitation of the bridge channels [V].
+        excitation_V: excitation of the bridge channels [V].
         e_stop: digital line that is high while the emergency stop's circuit is whole; "" for none.
         buffer_s: samples that are not read within so long are lost [s].
         timeout_s: how long a block may be overdue [s].
@@ -57,7 +57,7 @@ class NiDaqSettings(msgspec.Struct, frozen=True):
     block_samples: int
     server: str = ""
     excitation_A: float = 0.004
-    bridge_V: float = 2.5
+    excitation_V: float = 2.5
     e_stop: str = ""
     buffer_s: float = 1.0
     timeout_s: float = 0.05
@@ -75,7 +75,7 @@ def to_volts(channel: NiChannel, settings: NiDaqSettings) -> float:
     return {
         "iepe_force": channel.sensitivity * 1e-3,
         "voltage": 1.0,
-        "bridge": settings.bridge_V,
+        "bridge": settings.excitation_V,
         "charge": _V_PER_C,
     }[channel.kind]
 
@@ -96,7 +96,7 @@ def add_channel(inputs: Any, channel: NiChannel, settings: NiDaqSettings) -> Any
             current_excit_val=settings.excitation_A,
         )
     if channel.kind == "bridge":
-        return inputs.add_ai_bridge_chan(*place, min_val=-full, max_val=full, voltage_excit_val=settings.bridge_V)
+        return inputs.add_ai_bridge_chan(*place, min_val=-full, max_val=full, voltage_excit_val=settings.excitation_V)
     if channel.kind == "charge":
         return inputs.add_ai_charge_chan(*place, min_val=-full, max_val=full)
     return inputs.add_ai_voltage_chan(*place, min_val=-full, max_val=full)

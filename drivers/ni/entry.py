@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
-from drivers.checks import regulator_problems, valve_problems
-from drivers.driver_type import Connection, DaqType, RigSetup, ValvesType
+from drivers.channel_calibration import ChannelCalibration, Shunt, Teds
+from drivers.checks import channel_problems, regulator_problems, valve_problems
+from drivers.driver_type import Connection, DaqType, DriverType, LoadsType, RigSetup, ValvesType
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import IoDevice
-from drivers.ni.calibrated_type import NiCalibratedType
-from drivers.ni.section import NiDaqSection, NiValvesSection, chassis_of
-from drivers.section import Problem
+from drivers.ni.section import NiDaqSection, NiLoadsSection, NiValvesSection, chassis_of
+from drivers.section import Problem, settings_of
 
 if TYPE_CHECKING:
     from drivers.ni.channels import NiDaqSettings
@@ -22,12 +22,69 @@ if TYPE_CHECKING:
     from drivers.sim.server import ServerSetup, SimulatedServer
 
 
-class NiDaqType(NiCalibratedType, DaqType[NiDaqSection]):
-    """Force sensors on NI devices."""
+S = TypeVar("S", NiDaqSection, NiLoadsSection, NiValvesSection)
+
+
+class _ByServer(DriverType[S]):
+    """What all NI devices have in common: they are reached by a device server, or on this computer."""
 
     name = "ni"
-    settings = NiDaqSection
     uses_servers = True
+
+    @override
+    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
+        values["server"] = endpoints["daq"]
+
+    @override
+    def servers(self, section: S) -> Sequence[str]:
+        return (section.server,)
+
+    @override
+    def list_devices(self, server: str) -> tuple[IoDevice, ...]:
+        from drivers.ni.session import NiSession
+
+        session = NiSession("NI devices", server, lambda: None)
+        try:
+            session.open()
+            return session.devices()
+        finally:
+            session.close()
+
+
+class _CalibratedType(ChannelCalibration):
+    """Shunt calibration of bridges and TEDS, through the settings that the driver itself has."""
+
+    @override
+    def shunt_gains(
+        self,
+        section: Any,
+        rig: RigSetup,
+        channels: tuple[str, ...],
+        shunt: Shunt,
+        host: Host = COMPUTER,
+        alive: Alive = lambda: None,
+    ) -> dict[str, float]:
+        from drivers.ni.channel_calibration import shunt_gains
+
+        return shunt_gains(self.driver_settings(section, rig), channels, shunt, host, alive)
+
+    @override
+    def teds(
+        self, section: Any, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> dict[str, Teds | None]:
+        from drivers.ni.channel_calibration import read_teds
+
+        return read_teds(self.driver_settings(section, rig), host, alive)
+
+    def driver_settings(self, section: Any, rig: RigSetup) -> NiDaqSettings:
+        """The section's settings in the driver's units."""
+        raise NotImplementedError
+
+
+class NiDaqType(_ByServer[NiDaqSection], _CalibratedType, DaqType[NiDaqSection]):
+    """Force sensors on NI devices."""
+
+    settings = NiDaqSection
 
     @override
     def make(self, section: NiDaqSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
@@ -41,18 +98,6 @@ class NiDaqType(NiCalibratedType, DaqType[NiDaqSection]):
             yield physical_channel(f"devices.daq.inputs.{place}.channel", item.channel, section.server)
         if section.e_stop is not None:
             yield physical_channel("devices.daq.e_stop", section.e_stop, section.server)
-
-    @override
-    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        values["server"] = endpoints["daq"]
-
-    @override
-    def servers(self, section: NiDaqSection) -> Sequence[str]:
-        return (section.server,)
-
-    @override
-    def list_devices(self, server: str) -> tuple[IoDevice, ...]:
-        return list_devices(server)
 
     @override
     def simulated_server(self, setup: ServerSetup) -> SimulatedServer:
@@ -73,23 +118,20 @@ class NiDaqType(NiCalibratedType, DaqType[NiDaqSection]):
             serial = sheet.serial if sheet else ""
             sensitivity = sensor.sensitivity_mVpN / scale
             channels.append(NiChannel(sensor.name, place.channel, place.kind, sensitivity, rig.range_V, serial))
-        return NiDaqSettings(
+        return settings_of(
+            NiDaqSettings,
+            section,
             channels=tuple(channels),
             rate_hz=rig.sample_rate_hz,
             block_samples=rig.block_samples,
-            server=section.server,
-            excitation_A=section.excitation_mA * 1e-3,
-            bridge_V=section.excitation_V,
             e_stop=section.e_stop or "",
         )
 
 
-class _NiValvesType(ValvesType[NiValvesSection]):
+class _NiValvesType(_ByServer[NiValvesSection], ValvesType[NiValvesSection]):
     """Valves on digital lines of NI devices."""
 
-    name = "ni"
     settings = NiValvesSection
-    uses_servers = True
 
     @override
     def make(
@@ -128,18 +170,6 @@ class _NiValvesType(ValvesType[NiValvesSection]):
     def regulators_dead_man(self, section: NiValvesSection) -> str:
         return self.dead_man(section)
 
-    @override
-    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        values["server"] = endpoints["daq"]
-
-    @override
-    def servers(self, section: NiValvesSection) -> Sequence[str]:
-        return (section.server,)
-
-    @override
-    def list_devices(self, server: str) -> tuple[IoDevice, ...]:
-        return list_devices(server)
-
     def driver_settings(self, section: NiValvesSection, rig: RigSetup) -> NiValveSettings:
         """The same in the driver's units."""
         from drivers.ni.valves import NiValveSettings
@@ -149,10 +179,11 @@ class _NiValvesType(ValvesType[NiValvesSection]):
         if rig.valves.trigger:
             lines += (section.camera_trigger or "",)
         outputs = moved or fixed
-        return NiValveSettings(
+        return settings_of(
+            NiValveSettings,
+            section,
             lines=lines,
             valves=rig.valves,
-            server=section.server,
             watchdog_device=chassis_of(lines[0]) if section.watchdog_ms else "",
             watchdog_s=(section.watchdog_ms or 0) * 1e-3,
             outputs=moved.in_order(rig.valves.regulators) if moved else (fixed.channel,) if fixed else (),
@@ -161,7 +192,46 @@ class _NiValvesType(ValvesType[NiValvesSection]):
             supply_kPa=rig.supply_kPa,
             pressures=inputs.in_order(rig.valves.valves) if inputs else (),
             pressure_VpkPa=1.0 / inputs.kPa_per_V if inputs else 1.0,
-            rate_hz=section.rate_hz,
+        )
+
+
+class _NiLoadsType(_ByServer[NiLoadsSection], _CalibratedType, LoadsType[NiLoadsSection]):
+    """Leg sensors and load cell on NI devices."""
+
+    settings = NiLoadsSection
+
+    @override
+    def make(self, section: NiLoadsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
+        from drivers.ni.daq import NiDaq
+
+        return NiDaq(self.driver_settings(section, rig), host, alive)
+
+    @override
+    def check(self, section: NiLoadsSection, rig: RigSetup) -> Iterator[Problem]:
+        yield from channel_problems([item.channel for item in section.inputs], rig)
+
+    @override
+    def connections(self, section: NiLoadsSection) -> Iterator[Connection]:
+        for place, item in enumerate(section.inputs):
+            yield physical_channel(f"devices.loads.inputs.{place}.input", item.input, section.server)
+
+    def driver_settings(self, section: NiLoadsSection, rig: RigSetup) -> NiDaqSettings:
+        """The same in the driver's units."""
+        from drivers.ni.channels import NiChannel, NiDaqSettings
+
+        assert rig.loads is not None  # else the section would have been refused
+        places = {item.channel: item for item in section.inputs}
+        # a reading is volts at the sensor whatever the sensitivity, which the estimator applies
+        inputs = [(cell, places[cell.name]) for cell in rig.loads.cells]
+        channels = [NiChannel(cell.name, item.input, item.kind, 1.0, cell.full_scale) for cell, item in inputs]
+        return settings_of(
+            NiDaqSettings,
+            section,
+            channels=tuple(channels),
+            rate_hz=rig.loads.rate_hz,
+            block_samples=rig.loads.block_samples,
+            device="NI-DAQ loads",
+            section="loads",
         )
 
 
@@ -176,17 +246,6 @@ def physical_channel(key: str, channel: str, server: str) -> Connection:
     return Connection(key, channel, server, f"{chassis_of(channel).lower()} on {place}")
 
 
-def list_devices(server: str) -> tuple[IoDevice, ...]:
-    """Devices of a server. Raises DeviceError."""
-    from drivers.ni.session import NiSession
-
-    session = NiSession("NI devices", server, lambda: None)
-    try:
-        session.open()
-        return session.devices()
-    finally:
-        session.close()
-
-
 NI_DAQ = NiDaqType()
 NI_VALVES = _NiValvesType()
+NI_LOADS = _NiLoadsType()

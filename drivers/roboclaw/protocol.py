@@ -25,7 +25,6 @@ ACKNOWLEDGED = b"\xff"
 GAP_NS = 10_000_000
 # A serial time-out is counted in steps of this length [ms], in one byte.
 TIMEOUT_STEP_MS = 100
-TIMEOUT_STEPS = range(1, 256)
 FULL_DUTY = 32767
 VERSION_BYTES = 48  # at most, its closing zero among them
 # Last value of a move: it takes the place of the one under way; 0: it waits for its end.

@@ -14,7 +14,7 @@ from drivers.power import power_sample
 from drivers.roboclaw import protocol
 from drivers.roboclaw.motors import RoboClawMotors
 from drivers.roboclaw.protocol import CommandCode, PositionPid
-from drivers.roboclaw.servo_settings import RoboClawServoSettings
+from drivers.roboclaw.settings import RoboClawServoSettings
 from drivers.roboclaw.unit import Unit
 
 _PID = (CommandCode.POSITION_PID_M1, CommandCode.POSITION_PID_M2)

@@ -14,8 +14,7 @@ from drivers.roboclaw.protocol import FULL_DUTY, PositionPid
 from drivers.roboclaw.settings import RoboClawControllerSettings
 from drivers.roboclaw.simulated import ControllersOnBus, SimMotor
 from drivers.sim.protocol.plant_ports import Servos
-from drivers.sim.protocol.position_profile import PositionProfile
-from drivers.sim.protocol.servo_faults import FaultyServos
+from drivers.sim.protocol.servo_faults import FaultyServos, PositionProfile
 
 # Supply of simulated servos [V]: the plant does not know it. An assumption.
 SUPPLY_V = 24.0

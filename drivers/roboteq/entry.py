@@ -1,36 +1,96 @@
-"""Roboteq wheel drives: the registry's entry."""
+"""Roboteq wheel drives and servos of driven joints: the registry's entries."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from typing_extensions import override
 
-from drivers.checks import CONTROLLERS, load_problems, timeout_problems, wheel_problems
-from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, numbered
+from drivers.checks import load_problems, timeout_problems, wheel_problems
+from drivers.driver_type import Connection, DriverType, DrivesType, LineLoad, RigSetup, ServosType, numbered
 from drivers.host import COMPUTER, Alive, Host
-from drivers.roboteq.section import RoboteqDrivesSection
+from drivers.roboteq.section import RoboteqDrivesSection, RoboteqServosSection
 from drivers.roboteq.status import STATUSES
-from drivers.section import Problem
+from drivers.section import Problem, settings_of
 
 if TYPE_CHECKING:
     from drivers.roboteq.drives import RoboteqDrives
-    from drivers.roboteq.settings import RoboteqSettings
+    from drivers.roboteq.servos import RoboteqServos
+    from drivers.roboteq.settings import (
+        RoboteqControllerSettings,
+        RoboteqMotorSettings,
+        RoboteqServoSettings,
+        RoboteqSettings,
+    )
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
 # A simulated controller answers within so long.
 TURNAROUND_NS = 300_000
+_EDGES = 4
+S = TypeVar("S", RoboteqDrivesSection, RoboteqServosSection)
 
 
-class _RoboteqType(DrivesType[RoboteqDrivesSection]):
-    """Wheel drives on Roboteq controllers."""
+class _OnPorts(DriverType[S]):
+    """What drives and servos on Roboteq controllers have in common.
+
+    Attributes:
+        endpoint: name of a port in a simulated rig.
+    """
 
     name = "roboteq"
-    settings = RoboteqDrivesSection
     statuses = STATUSES
+    endpoint: ClassVar[str]
+
+    @override
+    def connections(self, section: S) -> Iterator[Connection]:
+        for place, controller in enumerate(section.controllers):
+            yield Connection(f"devices.{self.role}.controllers.{place}.port", controller.port)
+
+    @override
+    def line_loads(self, section: S, rig: RigSetup) -> Sequence[LineLoad]:
+        return [LineLoad(controller.port, section.port_load()) for controller in section.controllers]
+
+    @override
+    def busy(self, section: S, rig: RigSetup) -> float:
+        from drivers.roboteq.settings import budget
+
+        return budget(self.driver_settings(section, rig))
+
+    def timeout(self, section: S) -> tuple[str, float]:
+        """The watchdog."""
+        return "watchdog_ms", section.watchdog_ms
+
+    def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float]:
+        """Of the settings."""
+        from drivers.roboteq.settings import cut_s, in_flight_s
+
+        settings = self.driver_settings(section, rig)
+        return in_flight_s(settings), cut_s(settings)
+
+    @override
+    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
+        for place, controller in enumerate(values["controllers"]):
+            controller["port"] = endpoints[numbered(self.endpoint, place)]
+
+    def driver_settings(self, section: S, rig: RigSetup) -> RoboteqMotorSettings:
+        """The same in the driver's units."""
+        raise NotImplementedError
+
+    def load_problems(self, section: S, rig: RigSetup) -> Iterator[Problem]:
+        """Lines that are too busy, and set-points that come too seldom."""
+        depends_on = (f"devices.{self.role}.controllers",)
+        yield from load_problems(self.role, section.baud, self.line_loads(section, rig), depends_on)
+        yield from timeout_problems(*self.timeout(section), section.rate_hz, self.role)
+
+
+class _RoboteqType(_OnPorts[RoboteqDrivesSection], DrivesType[RoboteqDrivesSection]):
+    """Wheel drives on Roboteq controllers."""
+
+    settings = RoboteqDrivesSection
+    endpoint = "roboteq"
 
     @override
     def make(
@@ -52,45 +112,11 @@ class _RoboteqType(DrivesType[RoboteqDrivesSection]):
             )
         wheels = [wheel for controller in section.controllers for wheel in (controller.channel_1, controller.channel_2)]
         yield from wheel_problems(wheels, section.reversed, rig)
-        yield from load_problems(
-            "drives", section.baud, self.line_loads(section, rig), (CONTROLLERS, "devices.drives.ports")
-        )
-        yield from timeout_problems(*self.timeout(section), section.rate_hz)
-
-    @override
-    def connections(self, section: RoboteqDrivesSection) -> Iterator[Connection]:
-        for place, controller in enumerate(section.controllers):
-            yield Connection(f"devices.drives.controllers.{place}.port", controller.port)
-
-    @override
-    def line_loads(self, section: RoboteqDrivesSection, rig: RigSetup) -> Sequence[LineLoad]:
-        return [LineLoad(controller.port, section.port_load()) for controller in section.controllers]
-
-    @override
-    def busy(self, section: RoboteqDrivesSection, rig: RigSetup) -> float:
-        from drivers.roboteq.settings import budget
-
-        return budget(self.driver_settings(section, rig))
-
-    @override
-    def timeout(self, section: RoboteqDrivesSection) -> tuple[str, float]:
-        return "watchdog_ms", section.watchdog_ms
+        yield from self.load_problems(section, rig)
 
     @override
     def supplies(self, section: RoboteqDrivesSection) -> tuple[str, ...]:
         return tuple(f"controller_{number}" for number, _ in enumerate(section.controllers, start=1))
-
-    @override
-    def stop_times_s(self, section: RoboteqDrivesSection, rig: RigSetup) -> tuple[float, float]:
-        from drivers.roboteq.settings import cut_s, in_flight_s
-
-        settings = self.driver_settings(section, rig)
-        return in_flight_s(settings), cut_s(settings)
-
-    @override
-    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        for place, controller in enumerate(values["controllers"]):
-            controller["port"] = endpoints[numbered(self.name, place)]
 
     @override
     def simulated_ports(
@@ -99,9 +125,9 @@ class _RoboteqType(DrivesType[RoboteqDrivesSection]):
         from drivers.roboteq.simulated import RoboteqDevice
         from drivers.sim.protocol.line import SimulatedPort
 
-        given = self._usual_settings(rig) if section is None else self.driver_settings(section, rig)
+        given = self.driver_settings(section or _usual(rig), rig)
         return {
-            numbered(self.name, place): SimulatedPort(
+            numbered(self.endpoint, place): SimulatedPort(
                 RoboteqDevice(
                     ports.wheels,
                     controller.motors,
@@ -117,32 +143,103 @@ class _RoboteqType(DrivesType[RoboteqDrivesSection]):
             for place, controller in enumerate(given.controllers)
         }
 
+    @override
     def driver_settings(self, section: RoboteqDrivesSection, rig: RigSetup) -> RoboteqSettings:
-        """The same in the driver's units."""
-        from drivers.roboteq.settings import RoboteqControllerSettings, RoboteqSettings
+        from drivers.roboteq.settings import RoboteqSettings
 
-        return RoboteqSettings(
-            controllers=tuple(
-                RoboteqControllerSettings(
-                    one.port, rig.wheels.index(one.channel_1), rig.wheels.index(one.channel_2), one.identity
-                )
-                for one in section.controllers
-            ),
+        return settings_of(
+            RoboteqSettings,
+            section,
+            controllers=_controllers(section, {wheel: place for place, wheel in enumerate(rig.wheels)}),
             max_rpm=round(section.max_rpm),
-            gear_ratio=section.gear_ratio,
             sign=tuple(-1 if wheel in section.reversed else 1 for wheel in rig.wheels),
-            baud=section.baud,
-            rate_hz=section.rate_hz,
-            watchdog_ms=section.watchdog_ms,
             open_loop=rig.open_loop,
         )
 
-    def _usual_settings(self, rig: RigSetup) -> RoboteqSettings:
-        from drivers.roboteq.settings import RoboteqControllerSettings, RoboteqSettings
 
-        wheels = len(rig.wheels)
-        controllers = tuple(RoboteqControllerSettings("", 2 * i, 2 * i + 1) for i in range(wheels // 2))
-        return RoboteqSettings(controllers, max_rpm=3000, gear_ratio=100.0, sign=(1,) * wheels, open_loop=rig.open_loop)
+class _RoboteqServosType(_OnPorts[RoboteqServosSection], ServosType[RoboteqServosSection]):
+    """Servos on Roboteq controllers in count position mode."""
+
+    settings = RoboteqServosSection
+    endpoint = "roboteq_servos"
+
+    @override
+    def make(
+        self, section: RoboteqServosSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> RoboteqServos:
+        from drivers.roboteq.servos import RoboteqServos
+
+        return RoboteqServos(self.driver_settings(section, rig), host, alive)
+
+    @override
+    def check(self, section: RoboteqServosSection, rig: RigSetup) -> Iterator[Problem]:
+        key = "devices.servos"
+        channels = [joint for one in section.controllers for joint in (one.channel_1, one.channel_2)]
+        for one in section.controllers:
+            if one.channel_1 is None and one.channel_2 is None:
+                found = f"port {one.port or 'of a controller'} without a joint"
+                yield Problem(f"{key}.controllers", found, "controllers with one driven joint or two")
+        connected = [joint for joint in channels if joint is not None]
+        yield from section.joint_problems(connected, f"{key}.controllers", rig)
+        if section.encoder != "incremental":
+            yield Problem(f"{key}.encoder", section.encoder, "incremental: count position mode counts its edges")
+        each = {section.counts_per_turn, *(one.counts_per_turn for one in section.joints.values())} - {None}
+        for counts in sorted(counts for counts in each if counts is not None and counts % _EDGES):
+            allowed = "a multiple of 4, the edges of each pulse (EPPR)"
+            yield Problem(f"{key}.counts_per_turn", f"{counts:g}", allowed, (f"{key}.joints",))
+        yield from self.load_problems(section, rig)
+
+    @override
+    def simulated_ports(
+        self, section: RoboteqServosSection | None, rig: RigSetup, ports: PlantPorts
+    ) -> Mapping[str, SimulatedPort]:
+        """Only as in the config; which joints are driven is nothing typical."""
+        from drivers.roboteq.simulated_servos import RoboteqServoDevice
+        from drivers.sim.protocol.line import SimulatedPort
+
+        if section is None or ports.servos is None:
+            return {}
+        given = self.driver_settings(section, rig)
+        return {
+            numbered(self.endpoint, place): SimulatedPort(
+                RoboteqServoDevice(ports.servos, controller.channels, given.joints, controller.identity),
+                given.baud,
+                TURNAROUND_NS,
+            )
+            for place, controller in enumerate(given.controllers)
+        }
+
+    @override
+    def driver_settings(self, section: RoboteqServosSection, rig: RigSetup) -> RoboteqServoSettings:
+        from drivers.roboteq.settings import RoboteqServoSettings
+
+        controllers = _controllers(section, {joint.name: place for place, joint in enumerate(rig.servos)})
+        return settings_of(RoboteqServoSettings, section, controllers=controllers, joints=section.scales(rig))
+
+
+def _controllers(
+    section: RoboteqDrivesSection | RoboteqServosSection, motors: Mapping[str, int]
+) -> tuple[RoboteqControllerSettings, ...]:
+    """Controllers with their wheels or joints by index."""
+    from drivers.roboteq.settings import RoboteqControllerSettings
+
+    def motor(name: str | None) -> int | None:
+        return None if name is None else motors[name]
+
+    return tuple(
+        RoboteqControllerSettings(one.port, motor(one.channel_1), motor(one.channel_2), one.identity)
+        for one in section.controllers
+    )
+
+
+def _usual(rig: RigSetup) -> RoboteqDrivesSection:
+    """A controller for each two wheels."""
+    pairs = zip(rig.wheels[::2], rig.wheels[1::2], strict=False)
+    controllers = [{"port": "", "channel_1": one, "channel_2": two} for one, two in pairs]
+    return RoboteqDrivesSection.model_validate(
+        {"driver": "roboteq", "max_rpm": 3000, "gear_ratio": 100.0, "controllers": controllers}
+    )
 
 
 ROBOTEQ = _RoboteqType()
+ROBOTEQ_SERVOS = _RoboteqServosType()

@@ -38,7 +38,7 @@ class RoboteqDrivesSection(DrivesSection):
     watchdog_ms: int = Field(
         100, ge=10, le=1000, description="without a command for so long a controller stops by itself"
     )
-    max_rpm: float = Field(ge=1, le=1e5, description="motor speed at command 1000, as set in the controller")
+    max_rpm: float = Field(ge=10, le=65535, description="motor speed at command 1000, as set in the controller")
     gear_ratio: float = Field(ge=0.01, le=1e4, description="turns of the motor in a turn of the axle")
     controllers: Listed[_RoboteqControllerSection] = Field((), max_length=CONTROLLERS, description="all of them")
     reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")

@@ -110,7 +110,7 @@ class RoboteqMotorSettings(_Controllers, frozen=True, kw_only=True):
 
     def wrong(self) -> list[str]:
         """Its own settings that cannot work, in words."""
-        raise NotImplementedError
+        return []
 
     def exchange_s(self, exchange: Exchange) -> float:
         """Longest time of a request and its answer [s]."""
@@ -157,17 +157,6 @@ class RoboteqSettings(RoboteqMotorSettings, frozen=True):
         value = protocol.OPEN_LOOP if self.open_loop else protocol.CLOSED_LOOP_SPEED
         speed = f"MXRPM of channel {channel}", protocol.full_speed(channel), self.max_rpm
         return (mode, protocol.operating_mode(channel), value), speed
-
-    @override
-    def wrong(self) -> list[str]:
-        wrong = []
-        if any(sign not in (1, -1) for sign in self.sign):
-            wrong.append(f"sign: {self.sign}, allowed: 1 and -1")
-        if not 10 <= self.max_rpm <= 65535:
-            wrong.append(f"max_rpm: {self.max_rpm}, allowed: 10 to 65535")
-        if not 0.0 < self.gear_ratio < math.inf:
-            wrong.append(f"gear_ratio: {self.gear_ratio}, allowed: above 0")
-        return wrong
 
     @property
     def full_speed_radps(self) -> float:
@@ -241,14 +230,9 @@ def check(settings: RoboteqMotorSettings) -> None:
     ports = [controller.port for controller in settings.controllers]
     wrong += [f"controllers: port {port} twice; each has its own" for port in {*ports} if ports.count(port) > 1]
     wrong += settings.wrong()
-    if not 1200 <= settings.baud <= 1_000_000:
-        wrong.append(f"baud: {settings.baud}, allowed: 1200 to 1000000")
-    if not 10 <= settings.watchdog_ms <= 65000:
-        wrong.append(f"watchdog_ms: {settings.watchdog_ms}, allowed: 10 to 65000, never 0, which turns it off")
-    elif not (slowest := FEEDS_PER_WATCHDOG * 1e3 / settings.watchdog_ms) <= settings.rate_hz <= 1000.0:
-        wrong.append(
-            f"rate_hz: {settings.rate_hz}, allowed with watchdog_ms {settings.watchdog_ms}: {slowest:g} to 1000"
-        )
+    if settings.rate_hz < (slowest := FEEDS_PER_WATCHDOG * 1e3 / settings.watchdog_ms):
+        allowed = f"allowed with watchdog_ms {settings.watchdog_ms}: {slowest:g} at least"
+        wrong.append(f"rate_hz: {settings.rate_hz}, {allowed}")
     if not 5.0 <= settings.answer_timeout_ms <= (most := settings.watchdog_ms / ANSWERS_PER_WATCHDOG):
         wrong.append(
             f"answer_timeout_ms: {settings.answer_timeout_ms}, allowed with watchdog_ms {settings.watchdog_ms}: "

@@ -11,8 +11,7 @@ from drivers.roboteq import protocol
 from drivers.roboteq.settings import RPM
 from drivers.roboteq.simulated import SimRoboteq
 from drivers.sim.protocol.plant_ports import NEVER_NS, Servos
-from drivers.sim.protocol.position_profile import PositionProfile
-from drivers.sim.protocol.servo_faults import FaultyServos
+from drivers.sim.protocol.servo_faults import FaultyServos, PositionProfile
 
 # Step of a move [ns].
 STEP_NS = 2_000_000

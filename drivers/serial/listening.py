@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 from drivers.damage import DamageCount
 from drivers.host import COMPUTER, LOOK_S, Alive, Host, SerialPort, line_time_ns
 from drivers.interfaces import Health, LinkLostError
+from drivers.messages import Reading
 from drivers.serial.bad_frame import BadFrameError
 from drivers.serial.link import GONE, gone_error, open_port
 from drivers.serial.poll_times import PollTimes
@@ -291,3 +292,24 @@ class ListeningLink:
     def _gone(self, error: Exception) -> LinkLostError:
         self.close()
         return gone_error(self.device, self.port, error)
+
+
+class StreamedInstrument:
+    """An `InstrumentDevice` but for opening, closing and health; a subclass keeps the newest reading in `_reading`.
+
+    Args:
+        link: passes each message to the subclass.
+    """
+
+    def __init__(self, link: ListeningLink) -> None:
+        self._link = link
+        self._reading: Reading | None = None
+
+    def step(self) -> None:
+        """Rest until the next message can be there, and take what has come. Raises DeviceError."""
+        self._link.step()
+
+    def read(self, t_ns: int) -> Reading | None:  # noqa: ARG002
+        """The newest reading, once."""
+        reading, self._reading = self._reading, None
+        return reading

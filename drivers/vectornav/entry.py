@@ -40,14 +40,9 @@ class _VectorNavType(InstrumentType[VectorNavSection]):
     def make(
         self, section: VectorNavSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> VectorNavImu:
-        from drivers.vectornav.imu import VectorNavImu, VectorNavSettings
+        from drivers.vectornav.imu import VectorNavImu
 
-        imu = rig.instruments[self.role]
-        return VectorNavImu(
-            VectorNavSettings(section.port, round(imu.rate_hz), section.baud, imu.delay_ns, identity=section.identity),
-            host,
-            alive,
-        )
+        return VectorNavImu(section, rig.instruments[self.role], host, alive)
 
     @override
     def check(self, section: VectorNavSection, rig: RigSetup) -> Iterator[Problem]:

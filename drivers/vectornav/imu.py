@@ -10,38 +10,21 @@ from collections.abc import Callable
 
 import msgspec
 
+from drivers.driver_type import InstrumentSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, DeviceIdentity, Health, LinkLostError
 from drivers.messages import Reading
 from drivers.serial.bad_frame import BadFrameError
-from drivers.serial.listening import ListeningLink, Message, lines
-from drivers.serial.streamed_instrument import StreamedInstrument
+from drivers.serial.listening import ListeningLink, Message, StreamedInstrument, lines
 from drivers.vectornav import protocol
+from drivers.vectornav.section import VectorNavSection
 from drivers.vectornav.status import ERRORS
 
 NAME = "VectorNav IMU"
+# An answer takes so long at most, line time included [s].
+ANSWER_TIMEOUT_S = 0.3
 # Models that send `$VNIMU`.
 MODELS = re.compile(r"VN-[123][0-9]0(?![0-9]).*")
-
-
-class VectorNavSettings(msgspec.Struct, frozen=True):
-    """Settings of the driver.
-
-    Attributes:
-        port: path.
-        rate_hz: messages a second, one of `protocol.RATES_HZ`.
-        baud: of the port, 8N1.
-        delay_ns: from a measurement until its message begins [ns].
-        answer_timeout_ms: how long an answer may take, line time included.
-        identity: serial number that it must have; "": any.
-    """
-
-    port: str
-    rate_hz: int
-    baud: int = 115200
-    delay_ns: int = 0
-    answer_timeout_ms: float = 300.0
-    identity: str = ""
 
 
 class _UnknownRegisterError(DeviceError):
@@ -52,22 +35,25 @@ class VectorNavImu(StreamedInstrument):
     """An `InstrumentDevice`: accelerations, then rates of turn, in the axes on the device's case.
 
     Args:
-        settings: see there.
+        section: of the config.
+        setup: of the rig.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
     """
 
-    def __init__(self, settings: VectorNavSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        self._settings = settings
+    def __init__(
+        self, section: VectorNavSection, setup: InstrumentSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> None:
+        self._section, self._setup = section, setup
         link = ListeningLink(
             NAME,
-            settings.port,
-            settings.baud,
+            section.port,
+            section.baud,
             lines(protocol.START),
             self._take,
-            period_ns=round(1e9 / settings.rate_hz),
+            period_ns=round(1e9 / setup.rate_hz),
             longest=protocol.LONGEST,
-            timeout_s=settings.answer_timeout_ms * 1e-3,
+            timeout_s=ANSWER_TIMEOUT_S,
             host=host,
             alive=alive,
         )
@@ -85,11 +71,11 @@ class VectorNavImu(StreamedInstrument):
             self._model = self._read_model()
             if not MODELS.fullmatch(self._model):
                 raise DeviceError(
-                    f"{NAME} on {self._settings.port}: its model is {self._model!r}; needed: VN-100, VN-200 or VN-300; "
+                    f"{NAME} on {self._section.port}: its model is {self._model!r}; needed: VN-100, VN-200 or VN-300; "
                     "check devices.imu.port and devices.imu.driver"
                 )
             serial = self._read(protocol.SERIAL_NUMBER).lstrip("0")
-            self._which = (DeviceIdentity(f"{NAME} on {self._settings.port}", serial, self._settings.identity),)
+            self._which = (DeviceIdentity(f"{NAME} on {self._section.port}", serial, self._section.identity),)
             self._which[0].check()
             self._firmware = self._read(protocol.FIRMWARE)
             self._write(protocol.OUTPUT, protocol.OUTPUT_OFF)  # so that no rate in between is too much for the line
@@ -97,7 +83,7 @@ class VectorNavImu(StreamedInstrument):
             self._write(protocol.PROTOCOL, *protocol.PLAIN)
             self._long_sums = False
             self._check_rotation()
-            self._write(protocol.RATE, self._settings.rate_hz)
+            self._write(protocol.RATE, round(self._setup.rate_hz))
             self._write(protocol.OUTPUT, protocol.OUTPUT_IMU)
         except DeviceError:
             self._link.close()
@@ -112,7 +98,7 @@ class VectorNavImu(StreamedInstrument):
     def health(self) -> Health:
         """State of the link; the rate is that of good messages."""
         health = self._link.health(f"{self._model}, firmware {self._firmware}" if self._model else "not opened yet")
-        reports = tuple(one for error in sorted(self._errors) for one in ERRORS.reports(error, self._settings.port))
+        reports = tuple(one for error in sorted(self._errors) for one in ERRORS.reports(error, self._section.port))
         return msgspec.structs.replace(health, reports=reports, identities=self._which)
 
     def _take(self, message: Message) -> bool:
@@ -125,7 +111,7 @@ class VectorNavImu(StreamedInstrument):
         measured = protocol.inertia(fields)
         self._reading = Reading(
             message.number,
-            message.began_ns - self._settings.delay_ns,
+            message.began_ns - self._setup.delay_ns,
             (*measured.acceleration_mps2, *measured.rate_radps),
             message.arrived_ns,
         )
@@ -140,7 +126,7 @@ class VectorNavImu(StreamedInstrument):
         kept = self._ask(protocol.WRITE, register, *values)
         if [int(value) if value.isdecimal() else value for value in kept] != list(values):
             raise DeviceError(
-                f"{NAME} on {self._settings.port}: register {register} is {','.join(kept)} after "
+                f"{NAME} on {self._section.port}: register {register} is {','.join(kept)} after "
                 f"{','.join(map(str, values))} was written; check its model and firmware ({self._firmware})"
             )
 
@@ -163,7 +149,7 @@ class VectorNavImu(StreamedInstrument):
                 continue
             if mode.strip("0"):
                 found = f"binary output (register {register}) stays on: mode {mode}"
-                raise DeviceError(f"{NAME} on {self._settings.port}: {found}, written: 0")
+                raise DeviceError(f"{NAME} on {self._section.port}: {found}, written: 0")
 
     def _check_rotation(self) -> None:
         """Raises DeviceError: what it sends is not in the axes on its case."""
@@ -171,7 +157,7 @@ class VectorNavImu(StreamedInstrument):
         if not all(map(protocol.NUMBER.fullmatch, values)) or tuple(map(float, values)) != protocol.IDENTITY:
             needed = ",".join(f"{value:g}" for value in protocol.IDENTITY)
             raise DeviceError(
-                f"{NAME} on {self._settings.port}: its reference frame rotation (register {protocol.ROTATION}) is "
+                f"{NAME} on {self._section.port}: its reference frame rotation (register {protocol.ROTATION}) is "
                 f"{','.join(values)}, needed: {needed}, the axes on its case, which imu.turn_deg turns; write "
                 "that with the maker's program, store it (VNWNV) and reset the device (VNRST): it takes effect then"
             )
@@ -189,7 +175,7 @@ class VectorNavImu(StreamedInstrument):
                     raise BadFrameError("it received a damaged request")
                 unknown = protocol.error_number(fields[0]) == protocol.UNKNOWN_REGISTER
                 raise (_UnknownRegisterError if unknown else DeviceError)(
-                    f"{NAME} on {self._settings.port}: it answers to {command} of register {register} with "
+                    f"{NAME} on {self._section.port}: it answers to {command} of register {register} with "
                     f"{protocol.error_words(fields[0])}; check imu.rate_hz and devices.imu.baud against its manual"
                 )
             if name != command or not fields or not fields[0].isdecimal() or int(fields[0]) != register:

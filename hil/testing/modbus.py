@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from drivers.modbus import protocol
-from drivers.modbus.encoder_settings import Encoder
+from drivers.modbus.section import AmplifierInput, EncoderRegister, ModbusLoadsSection
 from drivers.modbus.settings import OutputWatchdog, Pressures, Regulator
 from drivers.modbus.simulated.amplifier import Amplifier
 from drivers.modbus.simulated.encoders import EncoderBus
@@ -54,12 +54,10 @@ class ModbusRelayBoard(LineDevice):
             raise ValueError(f"relay_board: {coils} coils found; allowed: 1 to 64")
         _check_address(self.name, address)
         self.address = address
-        self.cylinders = Cylinders(self._bench.now_ns, min(coils, 4))
-        pressures = Pressures(tuple(pressure_registers), 100.0) if pressure_registers is not None else None
-        valves = tuple(range(self.cylinders.valves))
-        self._board = RelayBoard(self.cylinders, valves, address=address, count=coils, pressures=pressures)
-        bus = RtuBus([self._board], baud)
-        self._connect(bus, self.cylinders, protocol.silence_ns(baud))
+        held = Pressures(tuple(pressure_registers), 100.0) if pressure_registers is not None else None
+        self.cylinders, valves = Cylinders(self._bench.now_ns, min(coils, 4)), tuple(range(min(coils, 4)))
+        self._board = RelayBoard(self.cylinders, valves, address=address, count=coils, pressures=held)
+        self._connect(RtuBus([self._board], baud), self.cylinders, protocol.silence_ns(baud))
 
     @property
     def coils(self) -> list[bool]:
@@ -135,8 +133,10 @@ class LoadAmplifier(LineDevice):
         _check_address(self.name, address)
         self.address = address
         self.volts = Voltages(self._bench.now_ns, len(registers))
-        amplifier = Amplifier(self.volts, tuple(registers), address=address, baud=baud)
-        self._connect(amplifier, self.volts, protocol.silence_ns(baud))
+        inputs = tuple(AmplifierInput(channel=f"channel_{one}", register_number=one) for one in registers)
+        section = ModbusLoadsSection(driver="modbus", baud=baud, address=address, inputs=inputs)
+        device = Amplifier(self.volts, section, [one.channel for one in inputs])
+        self._connect(device, self.volts, protocol.silence_ns(baud))
 
 
 class JointEncoders(LineDevice):
@@ -152,7 +152,7 @@ class JointEncoders(LineDevice):
         super().__init__(baud, bench)
         if not addresses or len(set(addresses)) != len(addresses) or not set(addresses) <= set(range(1, 248)):
             raise ValueError(f"encoders: addresses {list(addresses)} found; allowed: different ones, 1 to 247")
-        self.settings = tuple(Encoder(f"joint_{address}", address, 0) for address in addresses)
+        self.settings = tuple(EncoderRegister(joint=f"joint_{at}", address=at, register_number=0) for at in addresses)
         self._angles = Angles([encoder.joint for encoder in self.settings])
         self._bus = EncoderBus(self._angles, self.settings, baud)
         self._connect(self._bus, self._angles, protocol.silence_ns(baud))

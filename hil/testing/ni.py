@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.parts import ServerFault
-from drivers.ni.simulated.server import NiServer
-from drivers.ni.simulated.virtual import VirtualNiServer
+from drivers.ni.simulated.server import NiServer, VirtualNiServer
 from hil.processes.lifecycle import ServedProcess
 from hil.testing.bench import Computer, Place, VirtualBench
 from hil.testing.faults import ALWAYS, check_fault

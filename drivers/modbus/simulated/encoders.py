@@ -9,8 +9,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from drivers.modbus.encoder_settings import Encoder
-from drivers.modbus.protocol import Code
+from drivers.modbus.protocol import FUNCTIONS, Code
+from drivers.modbus.section import EncoderRegister
 from drivers.modbus.simulated.rtu import ModbusExceptionError, RtuBus, Serve, registers, span
 from drivers.sim.protocol.plant_ports import NEVER_NS, Instrument
 
@@ -56,12 +56,12 @@ class _SimulatedEncoder:
 
     switched: Sequence[tuple[int, int, bool]] = ()  # it has no coils
 
-    def __init__(self, angles: _NewestAngles, place: int, encoder: Encoder) -> None:
+    def __init__(self, angles: _NewestAngles, place: int, encoder: EncoderRegister) -> None:
         self._angles, self._place, self._encoder = angles, place, encoder
         self.address = encoder.address
         self.slipped, self.silent, self.quarter = 0, False, encoder.counts_per_turn // 4
         self.wraps = not encoder.multi_turn
-        self.served: Mapping[int, Serve] = {encoder.function: self._read}
+        self.served: Mapping[int, Serve] = {FUNCTIONS[encoder.registers]: self._read}
 
     def wake(self, now_ns: int) -> int:  # noqa: ARG002
         """Nothing happens by itself."""
@@ -73,14 +73,14 @@ class _SimulatedEncoder:
     def _read(self, asked: bytes, t_ns: int) -> bytes:
         first, count = span(asked, 4)
         encoder = self._encoder
-        if first < encoder.register or first + count > encoder.register + encoder.words:
+        place = first - encoder.register_number
+        if place < 0 or place + count > encoder.words:
             raise ModbusExceptionError(Code.ADDRESS)
         turns = self._angles.at(t_ns)[self._place] / (2.0 * math.pi)
         counts = round(turns * encoder.counts_per_turn) + self.slipped
         if self.wraps:
             counts %= encoder.counts_per_turn
-        held = encoder.registers(counts)[first - encoder.register :][:count]
-        return registers(held)
+        return registers(encoder.held(counts)[place:][:count])
 
 
 class EncoderBus(RtuBus):
@@ -99,7 +99,7 @@ class EncoderBus(RtuBus):
 
     kinds = ("slipped", "silent", "answers", "unwrapped")
 
-    def __init__(self, instrument: Instrument, encoders: Sequence[Encoder], baud: int) -> None:
+    def __init__(self, instrument: Instrument, encoders: Sequence[EncoderRegister], baud: int) -> None:
         angles = _NewestAngles(instrument)
         slaves = [_SimulatedEncoder(angles, place, encoder) for place, encoder in enumerate(encoders)]
         super().__init__(slaves, baud)

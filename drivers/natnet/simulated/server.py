@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from drivers.natnet import messages
-from drivers.natnet.axes import UpAxis, streamed
-from drivers.natnet.frame import Frame, RigidBody
+from drivers.natnet.frame import Frame, RigidBody, UpAxis, streamed
 from drivers.natnet.messages import CHOOSES_FROM, NEWEST, VERSIONS, MessageKind, ServerInfo, Version, in_words
 from drivers.natnet.simulated.frame_bytes import FrameContent, frame_message
 from drivers.serial.bad_frame import BadFrameError

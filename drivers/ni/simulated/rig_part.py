@@ -12,8 +12,7 @@ from typing_extensions import override
 from drivers.ni.section import NiDaqSection, NiLoadsSection, NiValvesSection
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.parts import ChannelNames, ServerFault
-from drivers.ni.simulated.server import NiServer
-from drivers.ni.simulated.virtual import VirtualNiServer
+from drivers.ni.simulated.server import NiServer, VirtualNiServer
 from drivers.sim.server import ServerSetup, SimulatedServer
 
 # Its address in virtual time.

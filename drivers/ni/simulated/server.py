@@ -12,6 +12,7 @@ from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.service import NiService
 from drivers.rpc.server import Server
 from drivers.sim.protocol.local_peers import is_own
+from drivers.sim.virtual.grpc import Network
 
 # Period of the watchdog check while its time runs [s].
 WAKE_S = 0.005
@@ -59,3 +60,36 @@ class NiServer(NiService):
             self.chassis.watched.wait()
             time.sleep(WAKE_S)
             self.chassis.wake(self.host.now_ns())
+
+
+_WAKE_NS = round(WAKE_S * 1e9)
+
+
+class VirtualNiServer(NiService):
+    """The simulated device server, called by `Channel` instead of gRPC.
+
+    Args:
+        chassis: the chassis that it serves.
+        network: the virtual network that it listens on.
+    """
+
+    def __init__(self, chassis: Chassis, network: Network) -> None:
+        super().__init__(chassis, network)
+        self._network, self._listens_at = network, ""
+        self.called = self.handlers()
+        self._wake()
+
+    @override
+    def listen(self, host: str, port: int) -> int:
+        self._listens_at = f"{host}:{port}"
+        self._network.servers[self._listens_at] = self
+        return port
+
+    @override
+    def disconnect(self) -> None:
+        self._network.servers.pop(self._listens_at, None)
+
+    def _wake(self) -> None:
+        time = self._network.time
+        self.chassis.wake(time.now_ns)
+        time.call_at(time.now_ns + _WAKE_NS, self._wake)

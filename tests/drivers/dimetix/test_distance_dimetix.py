@@ -7,10 +7,12 @@ import pytest
 
 from drivers.device_sections import INSTRUMENTS
 from drivers.dimetix import protocol
-from drivers.dimetix.distance import DimetixDistance, DimetixSettings
+from drivers.dimetix.distance import DimetixDistance
 from drivers.dimetix.entry import DIMETIX
+from drivers.dimetix.section import DimetixSection
 from drivers.dimetix.simulated import DimetixDevice
 from drivers.dimetix.status import ERRORS
+from drivers.driver_type import InstrumentSetup
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.reported import Reaction
 from drivers.sim.protocol.plant_ports import PlantPorts
@@ -28,15 +30,17 @@ def numbered(number):
 
 class Rig:
     def __init__(self, streams, *, period_ms=PERIOD_MS, baud=BAUD, parity=True, sensor=0):
-        self.streams, self.plain = streams, {"period_ms": period_ms, "baud": baud, "parity": parity, "sensor": sensor}
+        self.streams, self.plain = streams, {"period_ms": period_ms, "parity": parity, "baud": baud, "sensor": sensor}
         self.instrument = streams.instrument(("distance_m",), 1e3 / period_ms)
         self.instrument.values = numbered
         self.device = DimetixDevice(self.instrument, parity=parity, sensor=sensor, delay_ns=DELAY_NS)
         streams.connect(self.device, baud)
 
     def driver(self, **changes):
-        settings = {"port": PORT, "delay_ns": DELAY_NS, **self.plain, **changes}
-        return DimetixDistance(DimetixSettings(**settings), self.streams.host)
+        keys = {"port": PORT, **self.plain, **changes}
+        setup = InstrumentSetup(("distance_m",), 1e3 / keys.pop("period_ms"), DELAY_NS)
+        keys["characters"] = "7e1" if keys.pop("parity") else "8n1"
+        return DimetixDistance(DimetixSection(driver="dimetix", **keys), setup, self.streams.host)
 
 
 @pytest.fixture

@@ -5,16 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from drivers.driver_type import LoadChannelSetup, LoadSetup
 from drivers.interfaces import DeviceError, LinkLostError
 from drivers.modbus import protocol
-from drivers.modbus.amplifier import AmplifierSettings, ModbusAmplifier
-from drivers.modbus.protocol import Function
+from drivers.modbus.amplifier import ModbusAmplifier
+from drivers.modbus.section import ModbusLoadsSection
 from drivers.modbus.simulated.amplifier import Amplifier
 from drivers.sim.protocol.line import LineFault
 
 BAUD = 115200
 REGISTERS = (100, 102, 104, 200)
 VOLTS = (1.234567, -0.000001, -8.5, 2147.0)
+
+
+def section(places=REGISTERS, **keys):
+    inputs = [{"channel": f"channel_{place}", "register_number": one} for place, one in enumerate(places)]
+    return ModbusLoadsSection.model_validate({"driver": "modbus", "inputs": inputs, **keys})
+
+
+def loads(section, range_V=3000.0, rate_hz=50):
+    cells = tuple(LoadChannelSetup(item.channel, "V", range_V) for item in section.inputs)
+    return LoadSetup(cells, rate_hz, 1)
 
 
 class Fixed:
@@ -30,12 +41,13 @@ class Fixed:
 class Rig:
     def __init__(self, folder, line_time, **changes):
         self.time, self.readings = line_time, Fixed()
-        self.device = Amplifier(self.readings, REGISTERS, baud=BAUD, **changes)
+        has = section(baud=BAUD, **changes)
+        self.device = Amplifier(self.readings, has, loads(has).channels)
         self.line, _ = line_time.connect(folder / "amplifier", self.device, BAUD, protocol.silence_ns(BAUD))
 
-    def driver(self, **changes) -> ModbusAmplifier:
-        plain = {"registers": REGISTERS, "rate_hz": 50.0, "baud": BAUD, "answer_timeout_ms": 300.0, "range_V": 3000.0}
-        return ModbusAmplifier(AmplifierSettings(str(self.line.path), **{**plain, **changes}))
+    def driver(self, range_V=3000.0, **changes) -> ModbusAmplifier:
+        asked = section(port=str(self.line.path), baud=BAUD, **changes)
+        return ModbusAmplifier(asked, loads(asked, range_V))
 
 
 @pytest.fixture
@@ -52,9 +64,9 @@ def samples(driver, count):
     return found
 
 
-@pytest.mark.parametrize("high_first", [True, False])
-def test_readings_of_32_bits_arrive_to_the_count_in_either_word_order(tmp_path, line_time, high_first):
-    driver = Rig(tmp_path, line_time, high_first=high_first).driver(high_first=high_first)
+@pytest.mark.parametrize("word_order", ["high_first", "low_first"])
+def test_readings_of_32_bits_arrive_to_the_count_in_either_word_order(tmp_path, line_time, word_order):
+    driver = Rig(tmp_path, line_time, word_order=word_order).driver(word_order=word_order)
     driver.open()
     (block,) = samples(driver, 1)
     np.testing.assert_allclose(block.values[0], VOLTS, atol=0.5e-6)
@@ -81,8 +93,7 @@ def test_a_channel_at_the_end_of_its_range_is_flagged_and_no_other(rig):
 
 
 def test_registers_far_apart_are_read_in_requests_of_their_own():
-    settings = AmplifierSettings("/dev/x", (0, 2, 8, 300, *range(302, 430, 2)), 10.0)
-    spans = settings.spans()
+    spans = section((0, 2, 8, 300, *range(302, 430, 2))).spans()
     assert [(span.start, span.stop) for span in spans] == [(0, 10), (300, 422), (422, 430)]
     assert all(len(span) <= protocol.MAX_REGISTERS for span in spans)
 
@@ -90,9 +101,9 @@ def test_registers_far_apart_are_read_in_requests_of_their_own():
 @pytest.mark.parametrize(
     "form",
     [
-        {"function": Function.READ_HOLDING},
+        {"registers": "holding"},
         {"signed": False},
-        {"gaps": False, "high_first": False},
+        {"read_gaps": False, "word_order": "low_first"},
     ],
 )
 def test_readings_come_in_every_form_that_registers_have(tmp_path, line_time, form):
@@ -105,8 +116,9 @@ def test_readings_come_in_every_form_that_registers_have(tmp_path, line_time, fo
 
 
 def test_registers_that_the_amplifier_has_not_are_named(rig):
+    asked = section((300,), port=str(rig.line.path))
     with pytest.raises(DeviceError, match=r"input registers 300 to 301: .*exception 2.*devices.loads.inputs"):
-        rig.driver(registers=(300,)).open()
+        ModbusAmplifier(asked, loads(asked)).open()
 
 
 def test_an_amplifier_that_is_unplugged_is_lost_and_can_be_opened_again(rig):
@@ -122,15 +134,14 @@ def test_an_amplifier_that_is_unplugged_is_lost_and_can_be_opened_again(rig):
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("places_and_rate", "words"),
     [
-        ({"registers": (1, 2)}, "2 apart"),
-        ({"registers": ()}, "different ones"),
-        ({"rate_hz": 1000.0}, "rate_hz: 1000, allowed: at most"),
-        ({"V_per_count": 0.0}, "V_per_count"),
+        (((1, 2), 50), "2 apart"),
+        (((), 50), "different ones"),
+        ((REGISTERS, 1000), "rate_hz: 1000, allowed: at most"),
     ],
 )
-def test_settings_that_cannot_work_are_refused(changes, words):
-    plain = {"port": "/dev/x", "registers": REGISTERS, "rate_hz": 50.0}
+def test_settings_that_cannot_work_are_refused(places_and_rate, words):
+    asked = section(places_and_rate[0])
     with pytest.raises(ValueError, match=words):
-        ModbusAmplifier(AmplifierSettings(**{**plain, **changes}))
+        ModbusAmplifier(asked, loads(asked, rate_hz=places_and_rate[1]))

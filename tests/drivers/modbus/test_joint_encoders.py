@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from drivers.driver_type import InstrumentSetup, RigSetup
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.modbus import protocol
-from drivers.modbus.encoder_settings import Encoder, EncodersSettings
 from drivers.modbus.encoders import ModbusEncoders
 from drivers.modbus.encoders_entry import MODBUS_JOINTS
-from drivers.modbus.protocol import Function
-from drivers.modbus.section import ModbusJointsSection
+from drivers.modbus.section import EncoderRegister, ModbusJointsSection
 from drivers.modbus.simulated.encoders import EncoderBus
 from drivers.sim.protocol.line import LineFault
 from drivers.sim.protocol.plant_ports import PlantPorts
@@ -24,10 +22,17 @@ from drivers.valve_layout import ValveLayout
 
 BAUD = 115200
 ANGLES = (0.3, -1.2, 3.0)
+
+
+def encoder_of(joint, address, register, **keys):
+    return EncoderRegister(joint=joint, address=address, register_number=register, **keys)
+
+
+RIGHT = {"registers": "holding", "bits": 16, "counts_per_turn": 65536}
 ENCODERS = (
-    Encoder("left_bogie", 3, 1),
-    Encoder("right_bogie", 5, 0, Function.READ_HOLDING, 16, 65536),
-    Encoder("rocker", 9, 40, high_first=False, counts_per_turn=8192),
+    encoder_of("left_bogie", 3, 1),
+    encoder_of("right_bogie", 5, 0, **RIGHT),
+    encoder_of("rocker", 9, 40, word_order="low_first", counts_per_turn=8192),
 )
 NAMES = tuple(encoder.joint for encoder in ENCODERS)
 MS = 1_000_000
@@ -52,8 +57,9 @@ class Rig:
         self.encoders = encoders
 
     def driver(self, **changes):
-        plain = {"encoders": self.encoders, "rate_hz": 50.0, "baud": BAUD, "answer_timeout_ms": 20.0}
-        return ModbusEncoders(EncodersSettings(str(self.line.path), **{**plain, **changes}))
+        setup = InstrumentSetup(tuple(one.joint for one in self.encoders), changes.pop("rate_hz", 50.0), 0)
+        keys = {"encoders": self.encoders, "answer_timeout_ms": 20.0, **changes}
+        return ModbusEncoders(ModbusJointsSection(driver="modbus", port=str(self.line.path), baud=BAUD, **keys), setup)
 
 
 @pytest.fixture
@@ -88,7 +94,7 @@ def test_angles_arrive_to_the_count_in_the_order_of_the_joints(rig):
 
 @pytest.mark.parametrize("angle", [math.pi, math.pi + 0.1, -math.pi - 0.1, 4 * math.pi + 0.5])
 def test_within_a_turn_an_angle_is_between_minus_and_plus_half_a_turn(make_rig, angle):
-    rig = make_rig((Encoder("left_bogie", 1, 1),))
+    rig = make_rig((encoder_of("left_bogie", 1, 1),))
     rig.instrument.readings = [(0, (angle,))]
     driver = rig.driver()
     driver.open()
@@ -99,7 +105,7 @@ def test_within_a_turn_an_angle_is_between_minus_and_plus_half_a_turn(make_rig, 
 
 @pytest.mark.parametrize("angle", [20.0, -20.0, -0.001])
 def test_over_many_turns_an_angle_has_its_sign_and_turns(make_rig, angle):
-    rig = make_rig((Encoder("left_bogie", 1, 1, multi_turn=True, high_first=False),))
+    rig = make_rig((encoder_of("left_bogie", 1, 1, multi_turn=True, word_order="low_first"),))
     rig.instrument.readings = [(0, (angle,))]
     driver = rig.driver()
     driver.open()
@@ -108,9 +114,10 @@ def test_over_many_turns_an_angle_has_its_sign_and_turns(make_rig, angle):
 
 @given(counts=st.integers(0, 2**32 - 1), bits=st.sampled_from([16, 32]), high_first=st.booleans())
 def test_a_position_is_the_same_in_either_word_order_as_numpy_reads_it(counts, bits, high_first):
-    encoder = Encoder("left_bogie", 1, 1, bits=bits, counts_per_turn=4096, high_first=high_first, multi_turn=True)
+    order = "high_first" if high_first else "low_first"
+    encoder = encoder_of("left_bogie", 1, 1, bits=bits, word_order=order, multi_turn=True)
     counts %= 1 << bits
-    held = encoder.registers(counts)
+    held = encoder.held(counts)
     words = held if high_first else held[::-1]
     signed = np.frombuffer(np.array(words, ">u2").tobytes(), f">i{bits // 8}")[0]
     as_read = tuple(int(np.uint16(word).astype(np.int16)) for word in held)
@@ -124,16 +131,16 @@ def test_within_a_turn_a_position_below_zero_is_an_angle_below_zero_whatever_the
     place = data.draw(st.integers(-((per_turn - 1) // 2), per_turn // 2))
     counts = place + turns * per_turn
     if -(2 ** (bits - 1)) <= counts < 2 ** (bits - 1):
-        encoder = Encoder("left_bogie", 1, 1, bits=bits, counts_per_turn=per_turn)
-        assert encoder.angle_rad(encoder.registers(counts)) == 2.0 * math.pi * place / per_turn
+        encoder = encoder_of("left_bogie", 1, 1, bits=bits, counts_per_turn=per_turn)
+        assert encoder.angle_rad(encoder.held(counts)) == 2.0 * math.pi * place / per_turn
 
 
 @given(per_turn=st.integers(2, 2**16), data=st.data())
 def test_a_place_within_a_turn_is_never_taken_as_a_signed_number(per_turn, data):
     place = data.draw(st.integers(0, per_turn - 1))
-    encoder = Encoder("left_bogie", 1, 1, bits=16, counts_per_turn=per_turn)
+    encoder = encoder_of("left_bogie", 1, 1, bits=16, counts_per_turn=per_turn)
     expected = place if 2 * place <= per_turn else place - per_turn
-    assert encoder.angle_rad(encoder.registers(place)) == 2.0 * math.pi * expected / per_turn
+    assert encoder.angle_rad(encoder.held(place)) == 2.0 * math.pi * expected / per_turn
 
 
 def test_readings_come_at_the_set_rate_with_the_time_of_the_middle_of_their_round(rig):
@@ -233,7 +240,7 @@ def test_a_damaged_answer_is_asked_for_again_and_two_of_them_are_an_error(rig, s
 
 def test_a_register_that_an_encoder_does_not_have_is_named_with_its_address(make_rig):
     rig = make_rig()
-    wrong = (ENCODERS[0], Encoder("right_bogie", 5, 7, Function.READ_HOLDING, 16, 65536), ENCODERS[2])
+    wrong = (ENCODERS[0], encoder_of("right_bogie", 5, 7, **RIGHT), ENCODERS[2])
     with pytest.raises(DeviceError, match=r"address 5: function 3 refused .* check address, registers and register"):
         rig.driver(encoders=wrong).open()
 

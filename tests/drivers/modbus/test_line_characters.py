@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import os
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 
+from drivers.driver_type import InstrumentSetup, LoadChannelSetup, LoadSetup
 from drivers.host import COMPUTER
 from drivers.interfaces import DeviceError
-from drivers.modbus.amplifier import AmplifierSettings, ModbusAmplifier
-from drivers.modbus.encoder_settings import Encoder, EncodersSettings
+from drivers.modbus.amplifier import ModbusAmplifier
 from drivers.modbus.encoders import ModbusEncoders
+from drivers.modbus.section import AmplifierInput, EncoderRegister, ModbusJointsSection, ModbusLoadsSection
 from drivers.modbus.settings import ModbusValvesSettings
 from drivers.modbus.simulated.amplifier import Amplifier
 from drivers.modbus.simulated.encoders import EncoderBus
@@ -24,7 +26,8 @@ from tests.drivers.modbus.conftest import InstantCylinders
 
 BAUD = 19200
 ALL = ("8n1", "8e1", "8o1", "8n2")
-ENCODERS = (Encoder("left_bogie", 3, 1),)
+ENCODERS = (EncoderRegister(joint="left_bogie", address=3, register_number=1),)
+INPUTS = tuple(AmplifierInput(channel=name, register_number=one) for name, one in (("a", 0), ("b", 2)))
 COILS = {"coils": (0, 1, 2, 3), "baud": BAUD, "answer_timeout_ms": 100.0}
 
 
@@ -47,16 +50,17 @@ def valves(characters):
 
 
 def loads(characters):
-    device = Amplifier(Still(), (0, 2), baud=BAUD)
-    plain = {"registers": (0, 2), "rate_hz": 10.0, "baud": BAUD}
-    port = SimulatedPort(device, BAUD, 2_000_000, characters=characters)
-    return port, lambda path, host, **form: ModbusAmplifier(AmplifierSettings(path, **plain, **form), host)
+    section = partial(ModbusLoadsSection.model_construct, driver="modbus", baud=BAUD, inputs=INPUTS)
+    setup = LoadSetup(tuple(LoadChannelSetup(name, "V", 10.0) for name in "ab"), 10, 1)
+    port = SimulatedPort(Amplifier(Still(), section(), setup.channels), BAUD, 2_000_000, characters=characters)
+    return port, lambda path, host, **form: ModbusAmplifier(section(port=path, **form), setup, host)
 
 
 def joints(characters):
-    plain = {"encoders": ENCODERS, "rate_hz": 10.0, "baud": BAUD}
+    section = partial(ModbusJointsSection.model_construct, driver="modbus", baud=BAUD, encoders=ENCODERS)
+    setup = InstrumentSetup(("left_bogie",), 10.0, 0)
     port = SimulatedPort(EncoderBus(Still(), ENCODERS, BAUD), BAUD, 2_000_000, characters=characters)
-    return port, lambda path, host, **form: ModbusEncoders(EncodersSettings(path, **plain, **form), host)
+    return port, lambda path, host, **form: ModbusEncoders(section(port=path, **form), setup, host)
 
 
 @pytest.mark.parametrize("make", [valves, loads, joints])

@@ -12,12 +12,13 @@ import pytest
 from pymodbus.server import ModbusSerialServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
+from drivers.driver_type import InstrumentSetup, LoadChannelSetup, LoadSetup
 from drivers.interfaces import DeviceError
 from drivers.messages import ValveCommand
 from drivers.modbus import protocol
-from drivers.modbus.amplifier import AmplifierSettings, ModbusAmplifier
-from drivers.modbus.encoder_settings import Encoder, EncodersSettings
+from drivers.modbus.amplifier import ModbusAmplifier
 from drivers.modbus.encoders import ModbusEncoders
+from drivers.modbus.section import EncoderRegister, ModbusJointsSection, ModbusLoadsSection
 from drivers.modbus.settings import ModbusValvesSettings, Pressures, Regulator
 from drivers.modbus.valves import ModbusValves
 from drivers.valve_layout import ValveLayout
@@ -125,8 +126,10 @@ def test_a_register_that_the_server_has_not_is_named(server):
 
 
 def test_our_amplifier_driver_reads_32_bits_from_a_server_of_another_maker(server):
-    settings = AmplifierSettings(server, (10, 12), 20.0, V_per_count=1.0, range_V=1e10, answer_timeout_ms=500.0)
-    amplifier = ModbusAmplifier(settings)
+    inputs = [{"channel": name, "register_number": one} for name, one in (("a", 10), ("b", 12))]
+    section = {"driver": "modbus", "port": server, "V_per_count": 1.0, "inputs": inputs}
+    setup = LoadSetup(tuple(LoadChannelSetup(name, "V", 1e10) for name in "ab"), 20, 1)
+    amplifier = ModbusAmplifier(ModbusLoadsSection.model_validate(section), setup)
     amplifier._link._timeout_ns = 60 * 10**9  # that server has a separate clock, and may be slow
     amplifier.open()
     while (block := amplifier.read(0)) is None:
@@ -139,10 +142,11 @@ def test_our_amplifier_driver_reads_32_bits_from_a_server_of_another_maker(serve
 def test_our_encoder_driver_reads_positions_from_a_server_of_another_maker(server):
     """Input registers 10 to 13 hold 6000, 1, -10 and 32767; a second encoder is read at the same address."""
     encoders = (
-        Encoder("left_bogie", 1, 10, counts_per_turn=2**20),
-        Encoder("right_bogie", 1, 12, bits=16, multi_turn=True, counts_per_turn=100),
+        EncoderRegister(joint="left_bogie", address=1, register_number=10, counts_per_turn=2**20),
+        EncoderRegister(joint="right", address=1, register_number=12, bits=16, multi_turn=True, counts_per_turn=100),
     )
-    driver = ModbusEncoders(EncodersSettings(server, encoders, 20.0, answer_timeout_ms=500.0))
+    section = ModbusJointsSection(driver="modbus", port=server, encoders=encoders, answer_timeout_ms=500.0)
+    driver = ModbusEncoders(section, InstrumentSetup(("left_bogie", "right"), 20.0, 0))
     driver._line._link._timeout_ns = 60 * 10**9  # that server has a separate clock, and may be slow
     driver.open()
     left, right = driver.read(0).value

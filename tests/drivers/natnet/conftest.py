@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from drivers.driver_type import InstrumentSetup
 from drivers.messages import Reading
-from drivers.natnet.motion import NatNetMotion, NatNetSettings
+from drivers.natnet.motion import NatNetMotion
+from drivers.natnet.section import NatNetSection
 from drivers.natnet.simulated.server import MotionServer, ServerOptions
 from drivers.sim.protocol.line import Line, LineFault
 from drivers.sim.virtual.host import VirtualHost
@@ -20,6 +22,11 @@ from drivers.sim.virtual.serial import VirtualLines
 POSE = ("x_m", "y_m", "z_m", "qx", "qy", "qz", "qw")
 PERIOD_NS = 10_000_000
 PLACED = (1.0, 2.0, 3.0, 0.5, -0.5, 0.5, 0.5)
+
+
+def motive(endpoint: str, **keys: Any) -> NatNetSection:
+    """The section of a config, unchecked: a virtual network has names of its own, and a busy machine needs patience."""
+    return NatNetSection.model_construct(driver="natnet", address=endpoint, **keys)
 
 
 class Moves:
@@ -47,14 +54,15 @@ class Moves:
 class Rig:
     """A server and a driver in virtual time."""
 
-    def __init__(self, options: ServerOptions, **settings: Any) -> None:
+    def __init__(self, options: ServerOptions, channels: tuple[str, ...] = POSE, **keys: Any) -> None:
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
         self.instrument = Moves(self.host.now_ns, lambda t_s: PLACED)
         self.server = MotionServer(self.instrument, options)
         self.line = Line(Path("natnet"), self.server, 1, 0, self.host.network_terminal, network=True)
         VirtualLines(self.time, {"natnet": self.line}, self.host.ports)
-        self.driver = NatNetMotion(NatNetSettings(self.line.endpoint, **settings), self.host)
+        setup = InstrumentSetup(channels, self.instrument.rate_hz, options.delay_ns)
+        self.driver = NatNetMotion(motive(self.line.endpoint, **keys), setup, self.host)
 
     def inject_fault(self, kind: Any, **how: Any) -> None:
         self.line.inject_fault(LineFault(kind, **how))
@@ -83,8 +91,8 @@ MakeRig = Callable[..., Rig]
 def make_rig() -> Iterator[MakeRig]:
     rigs: list[Rig] = []
 
-    def make(options: ServerOptions | None = None, **settings: Any) -> Rig:
-        rigs.append(Rig(options or ServerOptions(), **settings))
+    def make(options: ServerOptions | None = None, **keys: Any) -> Rig:
+        rigs.append(Rig(options or ServerOptions(), **keys))
         return rigs[-1]
 
     yield make

@@ -13,11 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from drivers.driver_type import InstrumentSetup
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.natnet.messages import NEWEST, MessageKind, server_info
-from drivers.natnet.motion import NatNetMotion, NatNetSettings
+from drivers.natnet.motion import NatNetMotion
 from drivers.natnet.simulated.frame_bytes import frame_message
 from drivers.natnet.simulated.server import ServerOptions
+from tests.drivers.natnet.conftest import POSE, motive
 
 PERIOD_NS = 10_000_000
 PLACED = (1.0, 2.0, 3.0, 0.5, -0.5, 0.5, 0.5)
@@ -57,7 +59,7 @@ def test_a_body_that_is_level_in_motive_is_level_in_the_rig(make_rig):
 
 
 def test_of_a_position_the_first_three_values_are_given(make_rig):
-    rig = make_rig(values=3)
+    rig = make_rig(channels=POSE[:3])
     rig.driver.open()
     assert rig.reading().value == pytest.approx(PLACED[:3], abs=1e-6)
 
@@ -108,7 +110,7 @@ def test_of_several_frames_that_have_come_the_newest_is_read(rig):
 
 
 def test_the_exposure_is_a_configured_time_before_the_transmission_where_the_cameras_do_not_tell_it(make_rig):
-    rig = make_rig(ServerOptions(knows_exposure=False, delay_ns=8_000_000), delay_ns=8_000_000)
+    rig = make_rig(ServerOptions(knows_exposure=False, delay_ns=8_000_000))
     rig.driver.open()
     found = rig.step_for(0.2)
     assert all(reading.arrived_ns - reading.t_ns == pytest.approx(8_000_000, abs=200) for reading in found)
@@ -148,7 +150,7 @@ def test_a_frame_that_comes_twice_is_read_once(rig):
 
 
 def test_no_server_is_a_lost_link_that_says_what_to_look_at(rig):
-    driver = NatNetMotion(NatNetSettings("127.0.0.1:9"), rig.host)
+    driver = NatNetMotion(motive("127.0.0.1:9"), InstrumentSetup(POSE, 100.0, 0), rig.host)
     with pytest.raises(LinkLostError, match=r"no answer within 2 s; does Motive stream .* unicast"):
         driver.open()
     assert not driver.health().open

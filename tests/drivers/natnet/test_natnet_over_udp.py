@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from natnet import NatNetClient
 
+from drivers.driver_type import InstrumentSetup
 from drivers.host import COMPUTER
 from drivers.natnet import motion
-from drivers.natnet.motion import NatNetMotion, NatNetSettings
+from drivers.natnet.motion import NatNetMotion
 from drivers.natnet.simulated.server import MotionServer
 from drivers.sim.protocol.line import Line, LineFault
 from drivers.sim.protocol.udp import UdpTerminal
-from tests.drivers.natnet.conftest import PLACED, Moves
+from tests.drivers.natnet.conftest import PLACED, POSE, Moves, motive
 
 PATIENCE_NS = 300 * 10**9  # no test waits for it
 
@@ -34,7 +35,7 @@ def readings(line, serve, monkeypatch):
     """Opens our driver; a function that returns so many more of its readings."""
     monkeypatch.setattr(motion, "GREET_NS", PATIENCE_NS)  # this machine may be busy
     serve([line])
-    driver = NatNetMotion(NatNetSettings(line.endpoint, silent_s=PATIENCE_NS * 1e-9), COMPUTER)
+    driver = NatNetMotion(motive(line.endpoint, silent_s=PATIENCE_NS * 1e-9), InstrumentSetup(POSE, 100.0, 0), COMPUTER)
     driver.open()
 
     def get(count):

@@ -69,7 +69,7 @@ def test_blocks_of_the_slow_task_follow_while_the_fast_one_runs(loads, make_daq,
 
 
 def test_a_bridge_is_recorded_as_volts_at_its_excitation(loads):
-    slow = loads(kind="bridge", bridge_V=5.0)
+    slow = loads(kind="bridge", excitation_V=5.0)
     slow.open()
     volts = np.concatenate([block.values for block in slow.blocks(4)])
     np.testing.assert_allclose(np.diff(volts[:, 0]), 1e-4, atol=2e-6)

@@ -7,9 +7,8 @@ import msgspec
 
 from drivers.joint_scale import HOME, JointScale
 from drivers.messages import JointCommand
-from drivers.roboclaw.servo_settings import RoboClawServoSettings
 from drivers.roboclaw.servos import RoboClawServos
-from drivers.roboclaw.settings import Bus, RoboClawControllerSettings
+from drivers.roboclaw.settings import Bus, RoboClawControllerSettings, RoboClawServoSettings
 from drivers.roboclaw.simulated_servos import RoboClawServoBus
 from drivers.sim.protocol.line import LineFault
 

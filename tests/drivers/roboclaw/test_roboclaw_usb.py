@@ -6,9 +6,9 @@ import pytest
 from drivers.interfaces import DeviceError, LinkLostError
 from drivers.messages import DriveCommand
 from drivers.roboclaw import protocol
-from drivers.roboclaw.bus_problems import names_usb
 from drivers.roboclaw.drives import Bus, RoboClawControllerSettings
 from drivers.roboclaw.protocol import ADDRESSES, CommandCode
+from drivers.roboclaw.section import names_usb
 from drivers.roboclaw.simulated import RoboClawBus, SimRoboClaw
 
 from .conftest import COUNTS, cut, one_bus

@@ -6,11 +6,14 @@ from itertools import pairwise
 
 import pytest
 
-from drivers.dimetix.distance import DimetixDistance, DimetixSettings
+from drivers.dimetix.distance import DimetixDistance
+from drivers.dimetix.section import DimetixSection
 from drivers.dimetix.simulated import DimetixDevice
+from drivers.driver_type import InstrumentSetup
 from drivers.interfaces import LinkLostError
 from drivers.sim.protocol.line import Line, LineFault
-from drivers.vectornav.imu import VectorNavImu, VectorNavSettings
+from drivers.vectornav.imu import VectorNavImu
+from drivers.vectornav.section import VectorNavSection
 from drivers.vectornav.simulated import VectorNavDevice
 from tests.drivers.stream_bench import PlantInstrument
 
@@ -44,17 +47,19 @@ class Streams:
 
 
 def imu(port, began_ns):
+    setup = InstrumentSetup(INERTIAL, 200.0, 2_000_000)
     instrument = PlantInstrument(INERTIAL, 200.0, time.monotonic_ns, began_ns)
     instrument.values = lambda number: (0.001 * (number % 10_000), 0.0, -9.81, 0.0, 0.0, 0.5)
     line = Line(port, VectorNavDevice(instrument, 460800, 2_000_000), 460800)
-    return Streams(line, VectorNavImu(VectorNavSettings(str(port), 200, 460800, 2_000_000)))
+    return Streams(line, VectorNavImu(VectorNavSection(driver="vectornav", port=str(port), baud=460800), setup))
 
 
 def laser(port, began_ns):
+    setup = InstrumentSetup(("distance_m",), 100.0, 2_000_000)
     instrument = PlantInstrument(("distance_m",), 100.0, time.monotonic_ns, began_ns)
     instrument.values = lambda number: (1.0 + 1e-4 * (number % 10_000),)
     line = Line(port, DimetixDevice(instrument, parity=True, sensor=0, delay_ns=2_000_000), 19200)
-    return Streams(line, DimetixDistance(DimetixSettings(str(port), 10, delay_ns=2_000_000)))
+    return Streams(line, DimetixDistance(DimetixSection(driver="dimetix", port=str(port)), setup))
 
 
 @pytest.fixture(params=[imu, laser])

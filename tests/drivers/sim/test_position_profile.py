@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from drivers.sim.protocol.position_profile import PositionProfile
+from drivers.sim.protocol.servo_faults import PositionProfile
 
 STEP_S, SPEED, UP, DOWN = 0.002, 1000.0, 8000.0, 4000.0
 

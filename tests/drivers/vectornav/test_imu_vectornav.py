@@ -12,7 +12,8 @@ from drivers.reported import Reaction
 from drivers.sim.protocol.plant_ports import PlantPorts
 from drivers.vectornav import protocol
 from drivers.vectornav.entry import VECTORNAV
-from drivers.vectornav.imu import VectorNavImu, VectorNavSettings
+from drivers.vectornav.imu import VectorNavImu
+from drivers.vectornav.section import VectorNavSection
 from drivers.vectornav.simulated import VectorNavDevice
 from drivers.vectornav.status import ERRORS
 from hil.config import ConfigError, load_config
@@ -37,8 +38,9 @@ class Rig:
         streams.connect(self.device, baud)
 
     def driver(self, **changes):
-        plain = {"port": PORT, "rate_hz": self.rate_hz, "baud": self.baud, "delay_ns": DELAY_NS}
-        return VectorNavImu(VectorNavSettings(**{**plain, **changes}), self.streams.host)
+        setup = InstrumentSetup(CHANNELS, changes.pop("rate_hz", self.rate_hz), DELAY_NS)
+        keys = {"port": PORT, "baud": self.baud, **changes}
+        return VectorNavImu(VectorNavSection(driver="vectornav", **keys), setup, self.streams.host)
 
 
 @pytest.fixture
@@ -172,10 +174,11 @@ def test_at_a_wrong_baud_rate_it_says_so(streams):
 
     instrument = streams.instrument(CHANNELS, RATE_HZ)
     streams.connect(Garbled(instrument, BAUD, DELAY_NS), BAUD)
+    section = VectorNavSection(driver="vectornav", port=PORT, baud=BAUD)
     with pytest.raises(
         LinkLostError, match=r"no answer to \$VNRRG,01\*72.*bytes without an end; check the baud rate, 460800"
     ):
-        VectorNavImu(VectorNavSettings(PORT, RATE_HZ, BAUD), streams.host).open()
+        VectorNavImu(section, InstrumentSetup(CHANNELS, RATE_HZ, 0), streams.host).open()
 
 
 def test_an_off_device_is_told_from_a_missing_port(rig):

@@ -14,8 +14,7 @@ from pydantic import BaseModel
 
 import hil
 from drivers.interfaces import DeviceError
-from drivers.ni.entry import physical_channel
-from drivers.ni.loads_entry import NI_LOADS
+from drivers.ni.entry import NI_LOADS, physical_channel
 from hil.app.rig_lock import RigLock
 from hil.cli import run
 from hil.config import load_config

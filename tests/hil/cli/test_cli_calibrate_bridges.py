@@ -7,7 +7,7 @@ import json
 import pytest
 
 from drivers.channel_calibration import Teds
-from drivers.ni.loads_entry import NI_LOADS
+from drivers.ni.entry import NI_LOADS
 from hil.app import sensor_calibration as calibration
 from hil.cli import run
 from hil.config import load_config

@@ -7,9 +7,8 @@ import pytest
 
 from drivers.interfaces import DeviceError
 from drivers.messages import JointCommand
-from drivers.roboclaw.servo_settings import RoboClawServoSettings
 from drivers.roboclaw.servos import RoboClawServos
-from drivers.roboclaw.settings import Bus
+from drivers.roboclaw.settings import Bus, RoboClawServoSettings
 from hil.testing import roboclaw_servos
 
 

@@ -4,10 +4,11 @@ import math
 
 import pytest
 
+from drivers.driver_type import InstrumentSetup
 from drivers.interfaces import DeviceError
 from drivers.messages import DriveCommand, ValveCommand
-from drivers.modbus.encoder_settings import EncodersSettings
 from drivers.modbus.encoders import ModbusEncoders
+from drivers.modbus.section import ModbusJointsSection
 from drivers.modbus.settings import ModbusValvesSettings
 from drivers.modbus.valves import ModbusValves
 from drivers.roboclaw.drives import RoboClawDrives
@@ -99,7 +100,9 @@ def test_a_valve_goes_off_by_itself_when_nobody_renews_it(virtual_bench):
 
 def test_encoders_are_read_as_a_test_turns_them(virtual_bench):
     with encoders(bench=virtual_bench) as line:
-        reader = ModbusEncoders(EncodersSettings(line.path, line.settings, rate_hz=50.0), virtual_bench.host)
+        section = ModbusJointsSection.model_construct(driver="modbus", port=line.path, encoders=line.settings)
+        setup = InstrumentSetup(tuple(encoder.joint for encoder in line.settings), 50.0, 0)
+        reader = ModbusEncoders(section, setup, virtual_bench.host)
         line.angles[:] = 0.5, -0.5
         reader.open()
         reading = virtual_bench.step_until(reader, lambda: reader.read(virtual_bench.now_ns()))
