@@ -13,8 +13,8 @@ from hil.config import Config
 from hil.config.loading import parse_config
 from hil.experiments.drawing import FloatArray, dress_panel, over_time, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.follow.judgement import motor_torques_Nm
-from hil.experiments.motion_summary import with_interval
+from hil.experiments.follow.judgement import RESULTS, motor_torques_Nm
+from hil.experiments.summary_table import result_rows
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 from hil.recording.content import in_blocks, packed
@@ -90,10 +90,8 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], form: FigureForm
     for axes in grid[1][2 - form.columns :]:
         axes.set_xlabel("time [s]; shaded: the window that is judged", fontsize=form.font(9.0))
     verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
-    what = (
-        f"{section.quantity.replace('_', ' ').capitalize()}, slip {with_interval(summary, 'slip', 'slip_u95', '', 3)}"
-    )
-    title = f"{what}: {verdict}"
+    slip = dict(result_rows(RESULTS, summary)).get("slip, measured", "-")
+    title = f"{section.quantity.replace('_', ' ').capitalize()}, slip {slip}: {verdict}"
     figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
     figure.set_label(title)
     return figure
